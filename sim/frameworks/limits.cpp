@@ -10,6 +10,12 @@
 #include <array>
 
 namespace sim {
+bool isSplitInReplicas(const Scenario& s)
+{
+    const bool hasExpertReplicas = s.model.numExperts > 0 && s.layout.worldSize() > s.layout.pp * s.layout.ep * s.layout.etp;
+    return s.layout.dp * s.layout.cp > 1 || hasExpertReplicas;
+}
+
 namespace {
 
 constexpr std::array kFrameworks{Framework{"megatron", "Megatron Core", "megatron-args"},
@@ -65,11 +71,6 @@ std::string headsText(std::string_view framework, const Scenario& s)
     return "/layout/tp: " + std::string(framework) + " does not repeat key-value heads: tp " + digits(s.layout.tp) +
            " must divide the " + digits(heads) + " of this model" +
            nearestNumbers(s.layout.tp, 1, heads, [heads](std::int64_t tp) { return heads % tp == 0; });
-}
-
-bool isSplitInReplicas(const Scenario& s)
-{
-    return s.layout.dp * s.layout.cp > 1;
 }
 
 /// Of the chunk with the most.

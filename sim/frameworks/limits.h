@@ -26,6 +26,9 @@ std::string frameworkLimit(std::string_view id, const Scenario&);
 /// Throws Error for the first of those that the framework itself would refuse; others it takes, and runs another job.
 void refuseWhatBreaks(std::string_view id, const Scenario&);
 
+/// Whether several ranks hold the same parameters, the dense ones or experts': else ZeRO has nothing to share out.
+bool isSplitInReplicas(const Scenario&);
+
 /// Whether there is a limit that it breaks.
 bool breaksLimit(std::string_view id, const Scenario&);
 /// What its export says: the refusal, or the first thing that is not this job when it is read again. Empty: nothing. Some

@@ -204,7 +204,7 @@ int saveComparison(const sim::Catalogue& catalogue, const StartOptions& options,
     std::vector<CompareView::Side> others;
     for (const QString& path : options.compare) {
         const SimulationPtr other = sim::simulate(sim::resolvedScenario(
-            isScenarioLink(path) ? readDocument(path) : sim::readDocument(path.toStdString(), {}), catalogue));
+            isScenarioLink(path) ? readDocument(path) : sim::readDocument(path.toStdString(), catalogue, {}), catalogue));
         others.push_back(side(other, nameOf(other->scenario())));
     }
     const ShownStep first{others.front().simulation, others.front().actions};

@@ -92,10 +92,9 @@ bool hasMeaning(const Scenario& s, const std::string& pointer)
         return false;
     if (s.layout.tp == 1 && (pointer == "/layout/sequence_parallel" || pointer == "/training/overlap/tp_comm"))
         return false;
-    if (s.layout.dp * s.layout.cp == 1 && s.layout.worldSize() == s.layout.pp * s.layout.ep * s.layout.etp &&
-        (pointer == "/training/overlap/grad_reduce" || pointer == "/training/overlap/param_gather"))
+    if (!isSplitInReplicas(s) && (pointer == "/training/overlap/grad_reduce" || pointer == "/training/overlap/param_gather"))
         return false;
-    if (s.layout.worldSize() == s.layout.tp * s.layout.pp &&
+    if (!isSplitInReplicas(s) &&
         (pointer == "/layout/zero_stage" || pointer == "/layout/reshard_after_forward" || pointer == "/layout/dp_shard"))
         return false;
     if (s.layout.zeroStage == 0 && (pointer == "/layout/dp_shard" || pointer == "/training/overlap/param_gather"))

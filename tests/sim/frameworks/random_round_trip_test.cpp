@@ -133,7 +133,7 @@ std::map<std::string, std::string> saidBy(const Scenario& scenario)
         if (hasMeaning && value != nullptr)
             said[pointer] = value->dump();
     };
-    const bool hasExperts = scenario.model.numExperts > 0, hasReplicas = l.worldSize() > l.tp * l.pp;
+    const bool hasExperts = scenario.model.numExperts > 0, hasReplicas = isSplitInReplicas(scenario);
     for (const char* pointer : {"/layout/tp", "/layout/cp", "/layout/pp", "/layout/dp", "/training/sequence_length",
                                 "/training/micro_batch_size", "/training/global_batch_size", "/training/precision"})
         take(true, pointer);

@@ -15,7 +15,7 @@ namespace {
 
 enum class AscendRow { none, hardware, operations, host, analysis };
 
-AscendRow kindOfRow(std::string_view process, std::string_view thread)
+AscendRow kindOfAscendRow(std::string_view process, std::string_view thread)
 {
     if (process == "Ascend Hardware")
         return AscendRow::hardware;
@@ -77,7 +77,7 @@ bool AscendRows::settle(RecordingBuilder& builder) const
     bool hasHardware = false;
     for (std::uint32_t track = 0; track < rows.size(); ++track) {
         const RecordedTrack& row = builder.at(track);
-        rows[track] = kindOfRow(builder.processName(row.process), row.name);
+        rows[track] = kindOfAscendRow(builder.processName(row.process), row.name);
         hasHardware = hasHardware || rows[track] == AscendRow::hardware;
     }
     if (!hasHardware)

@@ -116,7 +116,8 @@ TEST(LaunchedImport, WhatFollowsTheLastFlagIsNoValueOfIt)
         const auto flag = importedText("python pretrain_gpt.py " + kSizesOfJob + "--swiglu " + tail + "\n", 8);
         EXPECT_EQ(flag.at("/model/hidden_act"), "silu") << tail;
     }
-    EXPECT_THAT(importedText("python pretrain_gpt.py " + kSizesOfJob + "--position-embedding-type rope $EXTRA_ARGS\n", 8).textOn("${EXTRA_ARGS}"),
+    EXPECT_THAT(importedText("python pretrain_gpt.py " + kSizesOfJob + "--position-embedding-type rope $EXTRA_ARGS\n", 8)
+                    .textOn("${EXTRA_ARGS}"),
                 HasSubstr("decided outside"));
 }
 

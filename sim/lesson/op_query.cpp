@@ -132,8 +132,8 @@ const KnownName* findName(std::string_view name)
 std::string whatThereIs(const std::string& asked)
 {
     const std::vector<std::string> names = OpNames(Trace()).known();
-    if (std::string nearest = nearestWords(asked, names); !nearest.empty())
-        return nearest;
+    if (std::string nearest = nearestWords(asked, names); nearest.starts_with("; nearest"))
+        return nearest; // else all of them, with the question that was meant
     constexpr std::array<std::string_view, 5> kGroups{"tp", "cp", "pp", "dp", "ep"};
     const bool isGroup = std::find(kGroups.begin(), kGroups.end(), asked) != kGroups.end();
     std::string text = isGroup ? "; of its communication: group == \"" + asked + "\""

@@ -113,6 +113,8 @@ TEST(LaunchedImport, WhatFollowsTheLastFlagIsNoValueOfIt)
         const auto out =
             importedText("python pretrain_gpt.py " + kSizesOfJob + "--position-embedding-type rope " + tail + "\n", 8);
         EXPECT_EQ(out.at("/model/position_embedding"), "rope") << tail;
+        if (std::string_view(tail).starts_with("$"))
+            continue; // may be the flag's own value, and is asked for
         const auto flag = importedText("python pretrain_gpt.py " + kSizesOfJob + "--swiglu " + tail + "\n", 8);
         EXPECT_EQ(flag.at("/model/hidden_act"), "silu") << tail;
     }

@@ -98,8 +98,9 @@ std::pair<Answer, std::int64_t> partIn(const std::string& file, std::size_t file
         throw Error(file + ": is not JSON");
     if (!part.is_object() || !part.contains("part"))
         throw Error(file + ": is no answer of plan --part I/N --json: it does not say which part it is");
-    const Answer* const digest = part.contains("digest") ? &part.at("digest") : nullptr;
-    if (digest == nullptr || *digest != partDigest(part))
+    if (!part.contains("digest"))
+        throw Error(file + ": has no digest, as parts of earlier versions of this program have none: work that part out again");
+    if (part.at("digest") != partDigest(part))
         throw Error(file +
                     ": was damaged or edited after plan --part I/N --json wrote it: its digest is not that of what it says");
     const auto index = part.at("part").at(0).get<std::int64_t>(), of = part.at("part").at(1).get<std::int64_t>();

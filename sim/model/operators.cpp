@@ -93,7 +93,7 @@ Sharding Sharding::of(const Scenario& scenario)
         sharding.keptNarrower = narrowingOf(training.precision);
     for (std::size_t part = 0; part < sharding.saved.size(); ++part)
         sharding.saved[part] = training.stack.parts[part].saved;
-    if (layout.tp > 1 && training.stack.shardedLossSaved > 0)
+    if (layout.tp > 1 && !training.stack.gathersLogits && training.stack.shardedLossSaved > 0)
         sharding.saved[asIndex(StackPart::loss)] = training.stack.shardedLossSaved;
     return sharding;
 }

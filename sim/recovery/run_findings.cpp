@@ -168,9 +168,8 @@ void Findings::slowHosts()
         RunFinding finding{.kind = "slow-host",
                            .title = "All ranks on " + host + " compute " + percentText(least->first - 1) +
                                     " longer than their peers on other hosts",
-                           .detail =
-                               "Not one of them is late beside the others there: what they share is slow, such as power, cooling "
-                               "or clocks of that host.",
+                           .detail = "What they share may be slow, such as power, cooling "
+                                     "or clocks of that host.",
                            .seconds = secondsOf(least->second)};
         for (const RankEvidence& rank : ranks)
             if (rank.host == host)

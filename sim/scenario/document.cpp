@@ -235,14 +235,24 @@ void ScenarioDocument::takeListOfBase(std::string_view pointer, const Catalogue&
     std::size_t index = 0;
     const auto entry = std::find_if(segments.begin(), segments.end(), [&](const std::string& s) { return isIndex(s, index); });
     const std::vector<std::string> list(segments.begin(), entry);
-    if (entry == segments.end() || findAt(m_data->root, list) != nullptr)
+    if (entry == segments.end() || list.size() < 2 || findAt(m_data->root, list) != nullptr)
         return;
-    const Resolved resolved = resolve(catalogue);
-    if (!resolved.scenario)
+    const Json* const block = findAt(m_data->root, {list.front()});
+    const std::string id = block == nullptr     ? std::string()
+                           : block->is_string() ? block->get<std::string>()
+                                                : memberOr<std::string>(*block, "base", {});
+    const Json* const base = list.front() == "cluster" ? catalogue.clusterJson(id)
+                             : list.front() == "model" ? catalogue.modelJson(id)
+                                                       : nullptr;
+    const Json* const based = base == nullptr ? nullptr : findAt(*base, {list.begin() + 1, list.end()});
+    if (based == nullptr || !based->is_array())
         return;
-    const Json whole = parseStrict(resolvedText(*resolved.scenario), {});
-    if (const Json* based = findAt(whole, list); based != nullptr && based->is_array())
-        set(pointerOf(list), based->dump());
+    Json entries = *based;
+    const int ofBase = memberOr<int>(*base, "gpus_per_node", 0), here = memberOr<int>(*block, "gpus_per_node", ofBase);
+    for (Json& each : entries) // a node's tier follows the node
+        if (each.is_object() && memberOr<int>(each, "span", 0) == ofBase && here != ofBase)
+            each["span"] = here;
+    set(pointerOf(list), entries.dump());
 }
 
 void ScenarioDocument::applyOverride(std::string_view assignment, const Catalogue& catalogue)

@@ -279,7 +279,7 @@ def page(answer):
         "- NCCL's all-reduces of 1 MiB to 1 GiB on 2 to 8 A100s of a node (140 rows of vTrain's table, nothing fitted to them): 13 % off, most "
         "too long, by rates that whole training steps gave (`test_sim_cost --gtest_filter='MeasuredCollectives.*'`).",
         "- The same on V100s of a DGX-1, whose cube mesh joins neighbours by one or two of a GPU's six links: all eight GPUs 20 % off, but groups "
-        "of two 76 % and of four 28 % too fast, since a tier has one bandwidth. DGX-2 and later have switches.",
+        "of two are told 24 % and of four 72 % of the time that they take, since a tier has one bandwidth. DGX-2 and later have switches.",
         "",
         "## What it does not know",
         "",

@@ -316,7 +316,7 @@ static void readHuggingFaceConfig(Job& job)
         job.model["gated_mlp"] = *gated;
     // norm_eps is any normalisation's.
     const bool isLayerNorm = isGpt2 ||
-                             (reading.has("layer_norm_epsilon") && reading.spelled("layer_norm_epsilon") != "norm_eps") ||
+                             (reading.has("layer_norm_epsilon") && !reading.spelled("layer_norm_epsilon").ends_with("norm_eps")) ||
                              reading.has("layer_norm_eps") || isFamily(type, {"starcoder2", "phi", "nemotron", "olmo", "dbrx"});
     job.model["normalization"] = isLayerNorm ? "layernorm" : "rmsnorm";
     for (const char* name : {"rms_norm_eps", "layer_norm_epsilon", "layer_norm_eps"})

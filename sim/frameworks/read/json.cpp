@@ -168,8 +168,15 @@ std::string withQuotedWords(const std::string& json)
             ++i;
         const std::string word = json.substr(start, i-- - start);
         const bool isValue = word == "true" || word == "false" || word == "null" || (start > 0 && isDigit(json[start - 1]));
+        const bool isKey = json.compare(std::min(json.find_first_not_of(" \t\n\r", i + 1), json.size()), 1, ":") == 0;
+        if (isKey || word == "NaN" || word == "Infinity") // no value of a template: JSON's own error says where it is
+            return {};
         hasWords = hasWords || !isValue;
-        out += isValue ? word : "\"${" + word + "}\"";
+        out += isValue           ? word
+               : word == "True"  ? "true" // as Python writes them
+               : word == "False" ? "false"
+               : word == "None"  ? "null"
+                                 : "\"${" + word + "}\"";
     }
     return hasWords ? out : std::string();
 }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <optional>
 #include <utility>
 
 namespace sim::frameworks {
@@ -77,16 +79,42 @@ bool isInterpreter(const std::string& text)
     return name == "python" || (name.starts_with("python3") && name.find_first_not_of("0123456789.", 6) == std::string::npos);
 }
 
-/// What mpirun's short options count: "-np 64", "-ppn 8"; empty of others.
-std::string countOfMpi(const std::vector<ShellText>& words, std::size_t at)
+bool isPerNodeOption(const std::string& option)
+{
+    return option == "-ppn" || option == "-npernode" || option == "-N";
+}
+
+/// A program that starts one process a GPU by itself: mpirun then starts one of it a node.
+bool isLauncher(const ShellText& word)
+{
+    const std::string name = word.text.substr(word.text.rfind('/') + 1);
+    return name == "torchrun" || name == "accelerate" || name == "deepspeed" || name.starts_with("torch.distributed");
+}
+
+struct CountOfMpi {
+    std::string name; ///< empty: it counts nothing
+    Json value;
+};
+
+/// What mpirun's short options count: "-np 64", "-ppn 8".
+std::optional<CountOfMpi> countOfMpi(const std::vector<ShellText>& words, std::size_t at)
 {
     const std::string& first = words.front().text;
     const std::string program = first.substr(first.rfind('/') + 1), &option = words[at].text;
-    if ((program != "mpirun" && program != "mpiexec") || at + 1 >= words.size())
-        return "";
-    if (option == "-np" || option == "-n")
-        return "@gpus";
-    return option == "-ppn" || option == "-npernode" || option == "-N" ? "@gpus_per_node" : "";
+    const bool isTotal = option == "-np" || option == "-n", isPerNode = isPerNodeOption(option);
+    if ((program != "mpirun" && program != "mpiexec") || at + 1 >= words.size() || (!isTotal && !isPerNode))
+        return std::nullopt;
+    const Json count = valueOf(words[at + 1].text);
+    if (std::none_of(words.begin(), words.end(), isLauncher))
+        return CountOfMpi{isTotal ? "@gpus" : "@gpus_per_node", count};
+    if (isPerNode)
+        return CountOfMpi{.name = {}, .value = {}};
+    std::int64_t perNode = 1;
+    for (std::size_t i = 0; i + 1 < words.size(); ++i)
+        if (const Json each = valueOf(words[i + 1].text); isPerNodeOption(words[i].text) && each.is_number_integer())
+            perNode = std::max<std::int64_t>(1, each.get<std::int64_t>());
+    return CountOfMpi{"nnodes",
+                      count.is_number_integer() ? Json(std::max<std::int64_t>(1, count.get<std::int64_t>() / perNode)) : count};
 }
 
 void addFlags(Sheet& sheet, const std::string& file, const std::vector<ShellText>& words, bool onlyLaunchers = false)
@@ -108,8 +136,9 @@ void addFlags(Sheet& sheet, const std::string& file, const std::vector<ShellText
             current = nullptr;
             continue;
         }
-        if (const std::string counted = isProgram ? "" : countOfMpi(words, at); !counted.empty()) {
-            sheet.settings.push_back({counted, valueOf(words[at + 1].text), one.line, text, file});
+        if (const std::optional<CountOfMpi> counted = isProgram ? std::nullopt : countOfMpi(words, at)) {
+            if (!counted->name.empty())
+                sheet.settings.push_back({counted->name, counted->value, one.line, text, file});
             current = nullptr;
             ++at;
             continue;

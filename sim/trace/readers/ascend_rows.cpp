@@ -120,7 +120,7 @@ int rankOfProfilerInfo(const std::string& path)
     constexpr std::string_view kStart = "profiler_info_", kEnd = ".json";
     constexpr int kMostLookedAt = 4096;
     std::error_code error;
-    const fs::path folder = fs::path(path).parent_path();
+    const fs::path folder = fs::absolute(path, error).parent_path();
     for (const fs::path& beside : {folder, folder.parent_path()}) {
         int found = -1, count = 0, looked = 0;
         for (fs::directory_iterator at(beside, fs::directory_options::skip_permission_denied, error), end;

@@ -106,6 +106,17 @@ TEST(LaunchedImport, AListWithoutElementsIsNoWord)
     EXPECT_EQ(out.at("/model/attention_dropout"), 0.1);
 }
 
+TEST(LaunchedImport, MpirunOfLaunchersCountsNodes)
+{
+    const auto gpus = [](const std::string& start) {
+        const auto out = importedText(start + " pretrain_gpt.py " + kSizesOfJob + "--tensor-model-parallel-size 8\n");
+        return out.at("/layout/tp").get<int>() * out.at("/layout/dp").get<int>();
+    };
+    EXPECT_EQ(gpus("mpirun -np 32 python"), 32);
+    EXPECT_EQ(gpus("mpirun -np 4 -npernode 1 torchrun --nnodes 4 --nproc_per_node 8"), 32);
+    EXPECT_EQ(gpus("mpirun -np 4 torchrun --nproc_per_node 8"), 32);
+}
+
 TEST(LaunchedImport, WhatFollowsTheLastFlagIsNoValueOfIt)
 {
     for (const char* tail :

@@ -134,6 +134,8 @@ TEST(SoftwareWays, ALossOfPartsOfTheVocabularyMayKeepMore)
         EXPECT_EQ(loss().savedBytes, 3 * fused);
         scenario.training.stack.shardedLossSaved = 4;
         EXPECT_EQ(loss().savedBytes, saved * fused) << "tp " << tp;
+        scenario.training.stack.gathersLogits = true; // then none has a part
+        EXPECT_EQ(loss().savedBytes, 3 * tp * fused);
     }
 }
 

@@ -91,6 +91,11 @@ TEST(ScenarioDocument, AnEntryOfTheBasesListLeavesItsOthers)
     EXPECT_EQ(after.cluster.tiers[0], before.cluster.tiers[0]);
     EXPECT_EQ(after.cluster.tiers[1].latencyUs, 7.5);
     EXPECT_EQ(after.cluster.tiers[1].bandwidthGBs, before.cluster.tiers[1].bandwidthGBs);
+    document.erase("cluster.tiers");
+    document.set("layout.tp", "7"); // which is mended later
+    document.applyOverride("cluster.tiers.0.latency_us=1.5", test::catalogue());
+    document.set("layout.tp", "8");
+    EXPECT_EQ(resolvedScenario(document, test::catalogue()).cluster.tiers[0].latencyUs, 1.5);
 }
 
 TEST(ScenarioDocument, TellsTextOfAnotherEncoding)

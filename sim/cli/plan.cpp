@@ -106,7 +106,8 @@ std::pair<Answer, std::int64_t> partIn(const std::string& file, std::size_t file
     const auto index = part.at("part").at(0).get<std::int64_t>(), of = part.at("part").at(1).get<std::int64_t>();
     if (of != static_cast<std::int64_t>(files))
         throw Error(file + ": is part " + std::to_string(index) + " of " + std::to_string(of) + ", among " +
-                    counted(files, "file") + ": each of the " + std::to_string(of) + " parts is wanted once");
+                    counted(static_cast<std::int64_t>(files), "file") + ": each of the " + std::to_string(of) +
+                    " parts is wanted once");
     return {std::move(part), index};
 }
 

@@ -162,6 +162,8 @@ struct PlanWhy {
 };
 /// Throws what plan() does of a request that cannot be searched, at once; `asked` as whyNot's.
 void requirePlannable(const PlanRequest&, const Catalogue&);
+/// "; 16 does not divide 8; nearest: 8" of a size of a grid of so many GPUs, else empty.
+std::string notDividing(std::string_view pointer, std::string_view value, int gpus);
 void requirePlannable(const PlanRequest&, const Catalogue&, const PlanSetting& asked);
 PlanWhy whyNot(const PlanRequest&, const Catalogue&, const PlanAnswer&, const PlanSetting& asked);
 

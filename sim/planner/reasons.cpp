@@ -3,10 +3,12 @@
 #include "sim/legal/legal.h"
 #include "sim/memory_limit.h"
 #include "sim/scenario/pointer_text.h"
+#include "sim/text/nearest.h"
 #include "sim/text/number_text.h"
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 
@@ -77,6 +79,18 @@ private:
 };
 
 } // namespace
+
+std::string notDividing(std::string_view pointer, std::string_view value, int gpus)
+{
+    const std::string key = dotted(std::string(pointer));
+    int size = 0;
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), size);
+    const bool isSize = key == "layout.tp" || key == "layout.cp" || key == "layout.pp" || key == "layout.dp";
+    if (!isSize || error != std::errc{} || end != value.data() + value.size() || size < 1 || gpus < 1 || gpus % size == 0)
+        return {};
+    return "; " + std::to_string(size) + " does not divide " + std::to_string(gpus) +
+           nearestNumbers(size, 1, gpus, [gpus](std::int64_t each) { return gpus % each == 0; });
+}
 
 std::string whyIllegal(const PlanSpace& space, const PlanGrid& grid)
 {
@@ -232,7 +246,8 @@ PlanWhy whyNot(const PlanRequest& request, const Catalogue& catalogue, const Pla
         return why;
     }
     if (other.best.empty()) {
-        why.text = other.rejected.empty() ? "no grid" + request.partText() + " has it on " + countedText(answer.gpus, "GPU")
+        why.text = other.rejected.empty() ? "no grid" + request.partText() + " has it on " + countedText(answer.gpus, "GPU") +
+                                                notDividing(asked.first, asked.second, answer.gpus)
                                           : other.rejected.front().grid.text() + ": " + other.rejected.front().text;
         return why;
     }

@@ -107,8 +107,10 @@ void ArrivalFinder::measure()
     std::sort(m_result.list.begin(), m_result.list.end(),
               [](const Arrival& a, const Arrival& b) { return a.lastStartNs < b.lastStartNs; });
     m_roots = lateRoots(m_recovered, m_result.list);
-    for (std::size_t i = 0; i < m_roots.size(); ++i)
+    for (std::size_t i = 0; i < m_roots.size(); ++i) {
+        m_result.list[i].root = m_roots[i];
         m_result.ranks[m_roots[i]].causedNs += m_result.list[i].waited();
+    }
 }
 
 Approach ArrivalFinder::approachOf(std::uint32_t rank, std::int64_t from, std::int64_t to) const
@@ -153,8 +155,10 @@ std::string ArrivalFinder::doneMeanwhile(std::size_t rank) const
     const BusyTime when(std::move(late));
     const auto idleWithin = [&](std::int64_t from, std::int64_t to) {
         std::int64_t idle = 0;
-        for (const auto& [first, last] : when.spans()) {
-            const std::int64_t start = std::max(from, first), end = std::min(to, last);
+        const auto& spans = when.spans(); // one after another
+        for (auto of = std::partition_point(spans.begin(), spans.end(), [from](const auto& span) { return span.second <= from; });
+             of != spans.end() && of->first < to; ++of) {
+            const std::int64_t start = std::max(from, of->first), end = std::min(to, of->second);
             if (end > start)
                 idle += std::max<std::int64_t>(0, end - start - m_work[rank].within(start, end) -
                                                       m_comms[rank].beyond(m_work[rank], start, end));
@@ -266,11 +270,12 @@ void ArrivalFinder::explain()
                         2 * worst->last >= worst->meetings && share >= kTimesTheMean / static_cast<double>(ranks);
     if (isMuch || isSlow)
         m_result.straggler = static_cast<int>(index);
-    m_result.text = "rank " + std::to_string(rank.rank) + (rank.host.empty() ? "" : " on " + rank.host) + " comes last in " +
-                    numberText(static_cast<double>(worst->last), Unit::count) + " of " +
-                    numberText(static_cast<double>(worst->meetings), Unit::count) + " collectives and causes " +
-                    percentText(share) + " of the waiting, " +
-                    numberText(static_cast<double>(worst->causedNs) * 1e-9, Unit::seconds) + " of all ranks' time";
+    m_result.text = "rank " + std::to_string(rank.rank) + (rank.host.empty() ? "" : " on " + rank.host);
+    if (worst->last > 0)
+        m_result.text += " comes last in " + numberText(static_cast<double>(worst->last), Unit::count) + " of " +
+                         numberText(static_cast<double>(worst->meetings), Unit::count) + " collectives and";
+    m_result.text += " causes " + percentText(share) + " of the waiting, " +
+                     numberText(static_cast<double>(worst->causedNs) * 1e-9, Unit::seconds) + " of all ranks' time";
     if (worst->why != Lateness::none) {
         m_result.text += ": " + std::string(latenessText(worst->why));
         if (worst->longerBy > 0.01 && worst->longerBy < 100)

@@ -13,6 +13,7 @@ namespace sim {
 struct Arrival {
     std::size_t meeting = 0; ///< index into Meetings::meetings
     std::uint32_t last = 0;  ///< index into RunEvidence::ranks
+    std::uint32_t root = 0;  ///< likewise: whom its waiting begins with, the last one or who kept that one
     std::int64_t lastStartNs = 0;
     std::int64_t transferNs = 0;      ///< what it cost once all were there: the shortest member's time
     std::vector<std::int64_t> waitNs; ///< by part: last start − own start

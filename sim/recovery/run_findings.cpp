@@ -65,7 +65,7 @@ void Findings::lateRank()
     finding.ranks = {rank.rank};
     std::int64_t longest = -1;
     for (const Arrival& arrival : arrivals.list)
-        if (arrival.last == index && arrival.waited() > longest) {
+        if (arrival.root == index && arrival.waited() > longest) {
             longest = arrival.waited();
             finding.endNs = arrival.lastStartNs + arrival.transferNs;
             finding.startNs = arrival.lastStartNs - *std::max_element(arrival.waitNs.begin(), arrival.waitNs.end());

@@ -315,9 +315,9 @@ static void readHuggingFaceConfig(Job& job)
     if (const auto gated = reading.flag("is_gated_act", "/model/gated_mlp"))
         job.model["gated_mlp"] = *gated;
     // norm_eps is any normalisation's.
-    const bool isLayerNorm = isGpt2 ||
-                             (reading.has("layer_norm_epsilon") && !reading.spelled("layer_norm_epsilon").ends_with("norm_eps")) ||
-                             reading.has("layer_norm_eps") || isFamily(type, {"starcoder2", "phi", "nemotron", "olmo", "dbrx"});
+    const bool isLayerNorm =
+        isGpt2 || (reading.has("layer_norm_epsilon") && !reading.spelled("layer_norm_epsilon").ends_with("norm_eps")) ||
+        reading.has("layer_norm_eps") || isFamily(type, {"starcoder2", "phi", "nemotron", "olmo", "dbrx"});
     job.model["normalization"] = isLayerNorm ? "layernorm" : "rmsnorm";
     for (const char* name : {"rms_norm_eps", "layer_norm_epsilon", "layer_norm_eps"})
         if (const auto epsilon = reading.real(name, isLayerNorm ? "/model/layer_norm_epsilon" : "/model/rms_norm_eps");

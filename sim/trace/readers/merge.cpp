@@ -97,6 +97,21 @@ bool overlap(const RankRecording& known, const RankRecording& rank)
                                  : std::any_of(known.windows.begin(), known.windows.end(), isWithin);
 }
 
+/// Whether the numbered files are of one process, one after another.
+bool areOfOneWorker(const std::vector<RankRecording>& ranks)
+{
+    std::vector<const RankRecording*> numbered;
+    for (const RankRecording& rank : ranks)
+        if (rank.rankEvidence == kNumberOfFile)
+            numbered.push_back(&rank);
+    const std::string key = numbered.empty() ? std::string() : workerKey(*numbered.front());
+    for (std::size_t i = 0; i < numbered.size(); ++i)
+        for (std::size_t j = 0; j < i; ++j) // ranks of a job overlap: the first two tell
+            if (workerKey(*numbered[i]) != key || overlap(*numbered[j], *numbered[i]))
+                return false;
+    return numbered.size() > 1 && !key.empty();
+}
+
 /// A number at the end of a name may count steps, or sizes of a batch: where no file says a world that has such a rank, those of
 /// a job are told apart by counting from 0 on, with few that are missing.
 void doubtNumberedFiles(Recording& recording)
@@ -110,8 +125,8 @@ void doubtNumberedFiles(Recording& recording)
     }
     if (numbered == 0)
         return;
-    const bool areCounted =
-        numbers.size() >= 2 && *numbers.begin() == 0 && static_cast<std::size_t>(*numbers.rbegin()) < 2 * numbers.size();
+    const bool areCounted = numbers.size() >= 2 && *numbers.begin() == 0 &&
+                            static_cast<std::size_t>(*numbers.rbegin()) < 2 * numbers.size() && !areOfOneWorker(recording.ranks);
     for (RankRecording& rank : recording.ranks)
         if (rank.rankEvidence == kNumberOfFile && !areCounted && rank.rank >= rank.worldSize) {
             rank.rank = -1;

@@ -350,6 +350,13 @@ TEST(PlanCommand, DealsNoStagesWithoutLayersWhereTheFilesListIsOfAnotherNumber)
     EXPECT_THAT(prime.err, HasSubstr("num_hidden_layers 4 cannot fill pp 307 x virtual_stages 1 = 307 stages"));
 }
 
+TEST(PlanCommand, NamesASizeThatDoesNotDivideTheGpus)
+{
+    EXPECT_THAT(run("plan " + gallery("60-") + " --fix layout.tp=16").err, HasSubstr("; 16 does not divide 8; nearest: 8"));
+    EXPECT_THAT(run("plan " + gallery("60-") + " --why layout.tp=3").out,
+                HasSubstr("no grid has it on 8 GPUs; 3 does not divide 8; nearest: 2, 4"));
+}
+
 TEST(PlanCommand, MergesNothingThatIsNoAnswer)
 {
     std::string files;

@@ -1,5 +1,5 @@
-// Random legal layouts out and in again: of what a framework runs, every key that it can say comes back as it was, and so do the
-// step and the memory.
+// Random legal layouts out and in again: of what a framework runs, every key of the layout and the training that it can say comes
+// back as it was, and so do the step and the memory; of frameworks that write the model's sizes these too.
 #include "tests/support/catalogue.h"
 #include "tests/support/tries.h"
 
@@ -113,6 +113,12 @@ Scenario readAgain(const Framework& framework, const Scenario& scenario)
     ScenarioDocument document = ScenarioDocument::parse(back.scenario);
     const Json want = Json::parse(resolvedText(scenario));
     document.set("cluster", want["cluster"].dump());
+    if (framework.id == "megatron" || framework.id == "nanotron") { // whose settings have the sizes themselves, not a name
+        const Json read = Json::parse(resolvedText(resolvedScenario(document, test::catalogue())));
+        for (const char* size : {"num_hidden_layers", "hidden_size", "num_attention_heads", "num_key_value_heads",
+                                 "intermediate_size", "tie_word_embeddings", "position_embedding", "normalization"})
+            EXPECT_EQ(read["model"][size], want["model"][size]) << size;
+    }
     document.set("model", want["model"].dump());
     if (document.get("training.stack"))
         document.set("training.stack", want["training"]["stack"].dump());

@@ -137,6 +137,17 @@ TEST(ForeignFiles, OfOneProcessOneAfterAnotherAreOneWorkerAndAStepEach)
     EXPECT_THAT(run.steps.evidence, HasSubstr("each of 3 recordings"));
 }
 
+TEST(ForeignFiles, OfOneProcessThatAreCountedFromZeroAreOneWorkerToo)
+{
+    const Folder windows("counted_windows"), ranks("counted_ranks");
+    for (const int k : {0, 1, 2}) {
+        windows.write("trace_" + std::to_string(k) + ".json", recordedAt(1'700'000'000'000'000 + k * 3'000'000));
+        ranks.write("trace_" + std::to_string(k) + ".json", recordedAt(1'700'000'000'000'000 + k * 20));
+    }
+    EXPECT_EQ(windows.read().ranks.size(), 1U);
+    EXPECT_EQ(ranks.read().ranks.size(), 3U) << "at one time: of a number each in containers of their own";
+}
+
 TEST(ForeignFiles, OfTwoProcessesOrOfOneTimeStayTwoWorkers)
 {
     const Folder folder("two_workers");

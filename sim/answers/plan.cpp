@@ -354,13 +354,18 @@ std::string partDigest(const Answer& part)
     return text;
 }
 
-Answer mergedPlans(const std::vector<Answer>& parts, int top)
+Answer mergedPlans(const std::vector<Answer>& parts, int top, const std::vector<std::string>& files)
 {
     if (parts.empty())
         throw Error("there is nothing to merge");
     if (!parts.front().is_object())
         throw Error("a file is not an answer of plan --part I/N --json");
-    std::vector<bool> seen(parts.size(), false);
+    std::vector<const Answer*> seen(parts.size(), nullptr); // by the number of the part
+    const auto nameOf = [&](const Answer& part) {
+        const std::string number = "part " + std::to_string(part.at("part").at(0).get<std::int64_t>());
+        const auto at = static_cast<std::size_t>(&part - parts.data());
+        return at < files.size() ? files[at] + ": " + number : number;
+    };
     Answer merged = parts.front();
     for (const char* key :
          {"part", "job", "order", "open", "evaluated", "tightened", "simulated", "pareto", "too_large_text", "why", "digest"})
@@ -375,22 +380,22 @@ Answer mergedPlans(const std::vector<Answer>& parts, int top)
             if (!part.contains("part"))
                 throw Error("what is merged are answers of plan --part I/N --json");
             const auto index = part.at("part").at(0).get<std::int64_t>(), of = part.at("part").at(1).get<std::int64_t>();
-            if (of != static_cast<std::int64_t>(parts.size()) || index < 1 || index > of || seen[asIndex(index - 1)])
-                throw Error("part " + std::to_string(index) + "/" + std::to_string(of) + " among " +
-                            std::to_string(parts.size()) + " files: each of the " + std::to_string(of) + " parts is wanted once");
-            seen[asIndex(index - 1)] = true;
+            if (of != static_cast<std::int64_t>(parts.size()) || index < 1 || index > of)
+                throw Error(nameOf(part) + " of " + std::to_string(of) + ", among " + std::to_string(parts.size()) +
+                            " files: each of the " + std::to_string(of) + " parts is wanted once");
+            if (const Answer*& other = seen[asIndex(index - 1)]; std::exchange(other, &part) != nullptr)
+                throw Error(nameOf(part) + " of " + std::to_string(of) + " is there twice: each is wanted once");
             if (!part.at("held_fixed").is_object() || !part.at("objective").is_string() ||
                 part.at("gpus").get<std::int64_t>() < 1 || part.at("covered").get<std::int64_t>() < 0)
-                throw Error("part " + std::to_string(index) +
-                            ": gpus, objective, covered or held_fixed is not what plan --part I/N --json says");
+                throw Error(nameOf(part) + ": gpus, objective, covered or held_fixed is not what plan --part I/N --json says");
             for (const char* list : {"best", "rejected", "order"})
                 if (!part.at(list).is_array() || (part.at("best").empty() != part.at("order").empty()))
-                    throw Error("part " + std::to_string(index) + ": " + list + " is not what plan --part I/N --json says");
+                    throw Error(nameOf(part) + ": " + list + " is not what plan --part I/N --json says");
             if (!part.at("open").is_null() && !(part.at("open").get<double>() >= 0))
-                throw Error("part " + std::to_string(index) + ": open is " + part.at("open").dump() + "; nothing is below 0");
+                throw Error(nameOf(part) + ": open is " + part.at("open").dump() + "; nothing is below 0");
             if (part.at("job") != parts.front().at("job"))
                 throw Error(
-                    "part " + std::to_string(index) +
+                    nameOf(part) +
                     " is of another search: its scenario, GPUs, objective, price, margin, framework or what is held differ");
             covered += part.at("covered").get<std::int64_t>();
             tooLarge += part.at("too_large").get<std::int64_t>();

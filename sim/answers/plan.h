@@ -35,13 +35,14 @@ Answer robustAnswer(const RobustChoice&);
 /// What a part says, as one word that its answer ends with (`digest`): a file that was damaged or edited is no proof.
 std::string partDigest(const Answer&);
 
-/// The answers of all parts of one search as one: throws Error where they are not parts of the same.
+/// The answers of all parts of one search as one: throws Error where they are not parts of the same, which says the files that
+/// they are of, if these are given.
 ///
 /// What it says is what the search in one piece says, bit for bit, where each was proved: `gpus`, `objective`, `held_fixed`,
 /// `covered`, `proved`, `gap`, `best` (the first alone) and, of `rejected`, grids that break a rule. `seconds` adds up. Left out
 /// is what depends on the order that layouts were looked at in, which a part does by itself: how many were `evaluated`,
 /// `tightened` and `simulated`, the second and further of `best`, `pareto`, and why each other grid lost. The answers of the
 /// parts stand unchanged under `parts`: there all of it is, said beside each part's own first.
-Answer mergedPlans(const std::vector<Answer>&, int top);
+Answer mergedPlans(const std::vector<Answer>&, int top, const std::vector<std::string>& files = {});
 
 } // namespace sim

@@ -19,9 +19,8 @@
 #include <chrono>
 #include <cmath>
 #include <iostream>
-#include <map>
+#include <iterator>
 #include <optional>
-#include <sstream>
 #include <unistd.h>
 
 namespace sim::cli {
@@ -89,8 +88,8 @@ PlanRequest requestOf(const PlanArguments& arguments)
     return request;
 }
 
-/// A part of a search, as its file has it, and which it is.
-std::pair<Answer, std::int64_t> partIn(const std::string& file, std::size_t files)
+/// A part of a search, as its file has it.
+Answer partIn(const std::string& file)
 {
     constexpr std::size_t kMostBytes = std::size_t{256} << 20;
     Answer part = Answer::parse(readFile(file, kMostBytes, Pipes::read), nullptr, false);
@@ -103,28 +102,14 @@ std::pair<Answer, std::int64_t> partIn(const std::string& file, std::size_t file
     if (part.at("digest") != partDigest(part))
         throw Error(file +
                     ": was damaged or edited after plan --part I/N --json wrote it: its digest is not that of what it says");
-    const auto index = part.at("part").at(0).get<std::int64_t>(), of = part.at("part").at(1).get<std::int64_t>();
-    if (of != static_cast<std::int64_t>(files))
-        throw Error(file + ": is part " + std::to_string(index) + " of " + std::to_string(of) + ", among " +
-                    counted(static_cast<std::int64_t>(files), "file") + ": each of the " + std::to_string(of) +
-                    " parts is wanted once");
-    return {std::move(part), index};
+    return part;
 }
 
 Answer mergedOf(const PlanArguments& arguments)
 {
     std::vector<Answer> parts;
-    std::map<std::int64_t, std::string> files;
-    for (const std::string& file : arguments.merge) {
-        auto [part, index] = partIn(file, arguments.merge.size());
-        if (const auto [other, isNew] = files.emplace(index, file); !isNew)
-            throw Error(file + ": is part " + std::to_string(index) + ", as " + other->second + " is: each is wanted once");
-        if (!parts.empty() && part.at("job") != parts.front().at("job"))
-            throw Error(file + ": is of another search than " + arguments.merge.front() +
-                        ": its scenario, GPUs, objective, price, margin, framework or what is held differ");
-        parts.push_back(std::move(part));
-    }
-    return mergedPlans(parts, arguments.top);
+    std::transform(arguments.merge.begin(), arguments.merge.end(), std::back_inserter(parts), partIn);
+    return mergedPlans(parts, arguments.top, arguments.merge);
 }
 
 /// What to type for it: "--set layout.zero_stage=1".

@@ -150,12 +150,10 @@ bool isOfTruths(std::string_view text)
     std::istringstream words{std::string(text)};
     bool isNamed = false;
     for (std::string word; words >> word;) {
-        const KnownName* const name = findName(word);
-        if (name == nullptr && word != "and" && word != "or" && word != "not")
+        const bool joins = word == "and" || word == "or" || word == "not";
+        if (!joins && word != "comm") // the one name that is true or false
             return false;
-        if (name != nullptr && name->shown.name != std::string_view("comm"))
-            return false;
-        isNamed = isNamed || name != nullptr;
+        isNamed = isNamed || !joins;
     }
     return isNamed;
 }

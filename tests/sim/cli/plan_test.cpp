@@ -388,7 +388,7 @@ TEST(PlanCommand, MergesNothingThatIsNoAnswer)
     EXPECT_THAT(
         run("plan --merge " + (test::scratch() / "part1.json").string() + " --merge " + (test::scratch() / "part1.json").string())
             .err,
-        HasSubstr("is part 1, as "));
+        HasSubstr("part1.json: part 1 of 2 is there twice"));
     write("part1.json", R"({"part":[1,2],"open":NaN})");
     EXPECT_EQ(run("plan" + files).code, 1);
     EXPECT_EQ(run("plan --gpus 8" + files).code, 2);

@@ -311,7 +311,6 @@ void Machine::put(Stream& stream, std::string_view name, std::vector<Access> acc
     operation->name = nameNumber(name);
     operation->accesses = std::move(accesses);
     operation->meeting = std::move(meeting);
-    operation->meeting->operation = operation.get();
     issue(lock, host, stream, std::move(operation));
 }
 
@@ -326,6 +325,8 @@ void Machine::issue(Lock& lock, Host& host, Stream& stream, std::unique_ptr<Oper
                         "can put no more on " + m_timelines[stream.timeline] + ", which holds " + std::to_string(stream.pending) +
                             " operations"};
         });
+    if (operation->meeting) // not before: the wait above throws where the machine has failed, and the operation is gone then
+        operation->meeting->operation = operation.get();
     operation->number = ++m_issued;
     operation->issued = host.clock;
     ++stream.pending;
@@ -386,6 +387,8 @@ void Machine::execute(std::unique_ptr<Operation> operation)
             operation->body();
     } catch (const std::exception& error) {
         fail(error.what());
+        if (operation && operation->meeting) // it never ran; whoever ends the meeting later must not find what is gone
+            operation->meeting->operation = nullptr;
     }
     if (operation && operation->kind == Operation::Kind::record) {
         Record& record = *operation->record;

@@ -70,7 +70,12 @@ Result issue(Comm communicator, Stream stream, const std::shared_ptr<Kernel>& ke
         return kFailed;
     machine.record(*member.event, *member.kernels);
     machine.wait(emulated::of(stream), *member.event);
-    machine.put(emulated::of(stream), kernel->name, std::move(accesses), kernel);
+    try {
+        machine.put(emulated::of(stream), kernel->name, std::move(accesses), kernel);
+    } catch (...) { // of a machine that has failed: it will never end
+        machine.locked([&] { std::erase(member.order, kernel); });
+        throw;
+    }
     machine.record(*member.event, emulated::of(stream));
     machine.wait(*member.kernels, *member.event);
     return machine.locked([&] { return missing(member).why.empty() ? Result::success : Result::inProgress; });

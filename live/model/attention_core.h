@@ -64,7 +64,7 @@ private:
     Task<Array> seenGradient(const Input&, Tensor qkv, Tensor output, Tensor logSumExp, Tensor dOutput);
     Array sinks() const;
     void startRing(const Tensor& qkv);
-    void shiftRing();
+    void shiftRing(int by);
     Task<> takeNextBlock();
     Task<> ring(Tensor qkv, Tensor output, Tensor logSumExp);
     Task<Array> ringGradient(Tensor qkv, Tensor output, Tensor logSumExp, Tensor dOutput);

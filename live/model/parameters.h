@@ -103,6 +103,7 @@ public:
     const BucketKind kind;
     bool tied = false;   ///< the embedding that is also the output head
     bool frozen = false; ///< beside adapters, which alone are trained: no gradients, no moments
+    bool isStale = false; ///< ZeRO 1 and 2: of `values` only this rank's shard is of the last update
     std::vector<std::unique_ptr<Parameter>> parameters;
     std::int64_t elements = 0;        ///< with padding; a multiple of shards * kBlock
     std::int64_t partialElements = 0; ///< the leading elements whose gradients are partial sums over tp

@@ -315,13 +315,14 @@ Communication RankContext::allToAll(Group group, const Tensor& input, std::vecto
             name};
 }
 
-Communication RankContext::shift(Group group, const Tensor& input, const Tensor& output, std::string_view name)
+Communication RankContext::shift(Group group, int by, const Tensor& input, const Tensor& output, std::string_view name)
 {
     const int size = in(group).size();
     const int index = in(group).index;
+    const auto memberAt = [&](int distance) { return static_cast<std::size_t>((index + distance + size) % size); };
     std::vector<std::int64_t> sendRows(static_cast<std::size_t>(size), 0), receiveRows(sendRows);
-    sendRows[static_cast<std::size_t>((index + 1) % size)] = input.rows;
-    receiveRows[static_cast<std::size_t>((index + size - 1) % size)] = output.rows;
+    sendRows[memberAt(by)] = input.rows;
+    receiveRows[memberAt(-by)] = output.rows;
     return allToAll(group, input, std::move(sendRows), output, std::move(receiveRows), name);
 }
 

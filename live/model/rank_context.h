@@ -105,6 +105,8 @@ class WeightAccess {
 public:
     virtual ~WeightAccess() = default;
     virtual Task<> acquire(Bucket&) = 0;
+    /// What is acquired next: its gathering may run beside what is computed before.
+    virtual void prefetch(Bucket&) = 0;
     virtual void release(Bucket&) = 0;
     /// Gradients are about to be added to.
     virtual void prepareGradients(Bucket&) = 0;
@@ -165,8 +167,8 @@ public:
     Communication allGather(Group, const Tensor& part, const Tensor& whole, std::string_view name);
     Communication allToAll(Group, const Tensor& input, std::vector<std::int64_t> sendRows, const Tensor& output,
                            std::vector<std::int64_t> receiveRows, std::string_view name);
-    /// Each member's input becomes the next one's output.
-    Communication shift(Group, const Tensor& input, const Tensor& output, std::string_view name);
+    /// Each member's input becomes the output of the one `by` places further, round the group.
+    Communication shift(Group, int by, const Tensor& input, const Tensor& output, std::string_view name);
     /// On the way from one pipeline rank to another; `forward`: an activation.
     Communication send(int to, bool forward, const Tensor&, std::string_view name);
     Communication receive(int from, const Tensor&, std::string_view name);

@@ -32,11 +32,11 @@ void AttentionCore::startRing(const Tensor& qkv)
     m_context.queue->copy(qkv.columnRange(m_shape.queryColumns, columns), m_ring.here);
 }
 
-void AttentionCore::shiftRing()
+void AttentionCore::shiftRing(int by)
 {
     m_ring.coming = m_context.activations(m_ring.here->rows, m_ring.here->columns);
     m_ring.transfer =
-        std::unique_ptr<Communication>(new Communication(m_context.shift(Group::cp, m_ring.here, m_ring.coming, "ring.kv")));
+        std::unique_ptr<Communication>(new Communication(m_context.shift(Group::cp, by, m_ring.here, m_ring.coming, "ring.kv")));
     m_ring.transfer->start();
 }
 
@@ -60,7 +60,7 @@ Task<> AttentionCore::ring(Tensor qkv, Tensor output, Tensor logSumExp)
         if (hop > 0)
             co_await takeNextBlock();
         if (hop + 1 < size)
-            shiftRing();
+            shiftRing(1);
         const KernelSpan span(m_context, m_label);
         for (const Meeting& met : meetingsWith((index - hop + size) % size)) {
             const Tensor k = keysOf(met, m_ring.here), v = valuesOf(met, m_ring.here);
@@ -85,38 +85,55 @@ Task<> AttentionCore::ring(Tensor qkv, Tensor output, Tensor logSumExp)
     queue.copy(sum, output);
 }
 
+/// The other way round, and the own block last, so that its gradients, to which every rank adds as they pass, end here (as
+/// Transformer Engine does it). They travel beside the kernel that makes what this rank adds.
 Task<Array> AttentionCore::ringGradient(Tensor qkv, Tensor output, Tensor logSumExp, Tensor dOutput)
 {
     Queue& queue = *m_context.queue;
     const int size = m_shape.cp, index = m_shape.cpIndex;
     const std::int64_t rows = m_shape.rows, columns = m_shape.keyColumns + m_shape.valueColumns;
     const Tensor q = split(m_shape, qkv).q;
+    const Tensor ownBlock = qkv.columnRange(m_shape.queryColumns, columns);
     startRing(qkv);
+    shiftRing(-1);
     Array dq = m_context.statistics(rows, m_shape.queryColumns);
-    Array dKeysValues = m_context.statistics(rows, columns);
     queue.fill(dq, 0);
-    queue.fill(dKeysValues, 0);
-    for (int hop = 0; hop < size; ++hop) {
-        if (hop > 0) { // the gradients follow their keys and values round the ring
+    Array dKeysValues; // of the block before, as it leaves this rank
+    for (int hop = 1; hop <= size; ++hop) {
+        const bool isOwn = hop == size;
+        if (!isOwn)
             co_await takeNextBlock();
-            Array receivedGradients = m_context.statistics(rows, columns);
-            co_await m_context.shift(Group::cp, dKeysValues, receivedGradients, "ring.dkv");
-            dKeysValues = std::move(receivedGradients);
-        }
         if (hop + 1 < size)
-            shiftRing();
-        const KernelSpan span(m_context, m_label);
-        for (const Meeting& met : meetingsWith((index - hop + size) % size))
-            queue.attentionGradient(kernelShape(met), queriesOf(met, q), keysOf(met, m_ring.here), valuesOf(met, m_ring.here),
-                                    queriesOf(met, output), queriesOf(met, logSumExp), queriesOf(met, dOutput),
-                                    queriesOf(met, dq), keysOf(met, dKeysValues), valuesOf(met, dKeysValues), true);
+            shiftRing(-1);
+        Array received;
+        std::unique_ptr<Communication> transfer;
+        if (dKeysValues) {
+            received = m_context.statistics(rows, columns);
+            transfer = std::unique_ptr<Communication>(
+                new Communication(m_context.shift(Group::cp, -1, dKeysValues, received, "ring.dkv")));
+            transfer->start();
+        }
+        Array made = m_context.statistics(rows, columns);
+        {
+            const KernelSpan span(m_context, m_label);
+            queue.fill(made, 0);
+            const Tensor block = isOwn ? ownBlock : m_ring.here.tensor();
+            for (const Meeting& met : meetingsWith((index + hop) % size))
+                queue.attentionGradient(kernelShape(met), queriesOf(met, q), keysOf(met, block), valuesOf(met, block),
+                                        queriesOf(met, output), queriesOf(met, logSumExp), queriesOf(met, dOutput),
+                                        queriesOf(met, dq), keysOf(met, made), valuesOf(met, made), true);
+        }
+        if (transfer) {
+            co_await transfer->done();
+            const KernelSpan span(m_context, m_label);
+            queue.add(received, made);
+        }
+        dKeysValues = std::move(made);
     }
     m_ring.here.reset();
-    Array home = m_context.statistics(rows, columns);
-    co_await m_context.shift(Group::cp, dKeysValues, home, "ring.dkv");
     Array dQkv = m_context.activations(rows, m_shape.qkvColumns());
     queue.copy(dq, dQkv->columnRange(0, m_shape.queryColumns));
-    queue.copy(home, dQkv->columnRange(m_shape.queryColumns, columns));
+    queue.copy(dKeysValues, dQkv->columnRange(m_shape.queryColumns, columns));
     co_return dQkv;
 }
 

@@ -46,8 +46,6 @@ struct TrainingOptions {
     /// The embedding's gradient as the output head is kept apart until the end of the step even where one rank has both, so that
     /// the sum is made as where two ranks have them.
     bool separateTiedGradients = false;
-    /// ZeRO 2 and 3 reduce after each micro-batch, as DeepSpeed does, instead of after the last.
-    bool reduceEachMicrobatch = false;
 };
 
 } // namespace live

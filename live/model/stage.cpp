@@ -41,11 +41,26 @@ Stage::Together Stage::together(const Layer& layer)
     return {buckets.dense, buckets.experts, buckets.adapters};
 }
 
-Task<> Stage::acquire(Together buckets)
+Task<> Stage::acquire(Together buckets, Together next)
 {
     for (Bucket* bucket : buckets)
         if (bucket)
             co_await m_context.weights->acquire(*bucket);
+    for (Bucket* bucket : next)
+        if (bucket)
+            m_context.weights->prefetch(*bucket);
+}
+
+Stage::Together Stage::usedFrom(std::size_t layer) const
+{
+    if (layer < m_layers.size())
+        return together(*m_layers[layer]);
+    return m_head ? ofHead() : Together{};
+}
+
+Stage::Together Stage::usedBefore(std::size_t layer) const
+{
+    return layer > 0 ? together(*m_layers[layer - 1]) : Together{}; // an embedding's input has no gradient
 }
 
 void Stage::release(const Together& buckets)
@@ -74,18 +89,18 @@ Task<Array> Stage::forward(const Input& input, Array x, const Tensor& lossWords)
     Saved& saved = m_saved[&input];
     saved.layers.resize(m_layers.size());
     if (m_embedding) {
-        co_await acquire({m_tokenTable->bucket, m_embeddingRest});
+        co_await acquire(ofEmbedding(), usedFrom(0));
         x = co_await m_embedding->forward(input);
         release({m_embeddingRest, m_tokenTable->bucket});
     }
     for (std::size_t i = 0; i < m_layers.size(); ++i) {
         Layer& layer = *m_layers[i];
-        co_await acquire(together(layer));
+        co_await acquire(together(layer), usedFrom(i + 1));
         x = co_await layer.forward(input, std::move(x), saved.layers[i]);
         release(together(layer));
     }
     if (m_head) {
-        co_await acquire({m_headTable->bucket, m_headRest});
+        co_await acquire(ofHead(), {});
         co_await m_head->forward(input, std::move(x), saved.head, lossWords);
         release({m_headRest, m_headTable->bucket});
         x = Array();
@@ -97,7 +112,7 @@ Task<Array> Stage::backward(const Input& input, Array dy, double lossScale, bool
 {
     Saved& saved = m_saved.at(&input);
     if (m_head) {
-        co_await acquire({m_headTable->bucket, m_headRest});
+        co_await acquire(ofHead(), usedBefore(m_layers.size()));
         prepare({m_headRest, ofWeights ? m_headTable->bucket : nullptr});
         dy = co_await m_head->backward(input, saved.head, lossScale, ofWeights);
         release({m_headRest, m_headTable->bucket});
@@ -106,7 +121,7 @@ Task<Array> Stage::backward(const Input& input, Array dy, double lossScale, bool
     }
     for (std::size_t i = m_layers.size(); i-- > 0;) {
         Layer& layer = *m_layers[i];
-        co_await acquire(together(layer));
+        co_await acquire(together(layer), usedBefore(i));
         prepare(ofWeights ? together(layer) : Together{layer.buckets().dense});
         dy = co_await layer.backward(input, std::move(dy), saved.layers[i], ofWeights);
         if (last)

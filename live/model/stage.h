@@ -47,7 +47,12 @@ private:
     /// Buckets that are used together; null: none.
     using Together = std::array<Bucket*, 3>;
     static Together together(const Layer&);
-    Task<> acquire(Together);
+    /// `next`: what the pass uses after them.
+    Task<> acquire(Together, Together next);
+    Together ofEmbedding() const { return {m_tokenTable->bucket, m_embeddingRest}; }
+    Together ofHead() const { return {m_headTable->bucket, m_headRest}; }
+    Together usedFrom(std::size_t layer) const;   ///< in a forward pass
+    Together usedBefore(std::size_t layer) const; ///< which a backward pass comes to next
     void release(const Together&);
     void prepare(const Together&);
     Task<> done(Together);

@@ -2,6 +2,7 @@
 
 #include "sim/error.h"
 #include "sim/index.h"
+#include "sim/program/states.h"
 #include "sim/simulate/action_class.h"
 
 #include <algorithm>
@@ -236,7 +237,7 @@ void Rank::reapSends()
 
 bool Rank::isLast(const sim::Action& action)
 {
-    return --m_gradientsLeft[action.stage] == 0 || (m_job.options.reduceEachMicrobatch && m_job.scenario.layout.zeroStage >= 2);
+    return --m_gradientsLeft[action.stage] == 0 || sim::reducesEveryMicrobatch(m_job.scenario);
 }
 
 std::uint32_t Rank::actionKind(const sim::Action& action)
@@ -361,7 +362,7 @@ Task<> Rank::finish(int stepFromOne, double learningRate)
     queue.fromHost(stop.data(), m_words->rowRange(kStopRow, 1));
     co_await m_context.allReduce(Group::world, m_words, "sums");
     queue.clipFactor(m_words->rowRange(kLossRow, kSquaresRow + 1), m_job.scenario.live.clipNorm, m_clipFactor);
-    co_await m_weights.update(m_clipFactor, stepFromOne, learningRate);
+    m_weights.update(m_clipFactor, stepFromOne, learningRate);
 
     std::array<std::int64_t, kSumRows * kExactSumWords> words{};
     co_await m_context.queueReached();

@@ -3,6 +3,7 @@
 #include "live/tasks/worker_pool.h"
 #include "sim/error.h"
 #include "sim/index.h"
+#include "sim/program/states.h"
 
 #include <algorithm>
 #include <cassert>
@@ -19,6 +20,7 @@ constexpr std::int64_t kPiece = 1 << 20;
 Weights::Weights(RankContext& context, const TrainingOptions& options)
     : m_context(context), m_options(options), m_zero(context.scenario.layout.zeroStage),
       m_keepsGathered(!context.scenario.layout.reshardAfterForward),
+      m_reducesEveryMicrobatch(sim::reducesEveryMicrobatch(context.scenario)),
       m_momentType(context.scenario.training.momentBytes == 2 ? DType::bf16 : context.accumulation),
       m_zeroLabel(context.kinds, "optimizer.zero", -1), m_normLabel(context.kinds, "optimizer.norm", -1),
       m_updateLabel(context.kinds, "optimizer", -1)
@@ -103,17 +105,52 @@ void Weights::initialise(Bucket& bucket, WorkerPool& pool)
 void Weights::startStep()
 {
     const KernelSpan span(m_context, m_zeroLabel);
-    for (Bucket* bucket : m_buckets)
+    for (Bucket* bucket : m_buckets) {
         for (Array* gradient : {&bucket->gradients, &bucket->headGradients, &bucket->gradientShard})
             if (*gradient)
                 m_context.queue->fill(*gradient, 0);
+        // Before the first step too: every step makes the same requests, which are planned.
+        bucket->isStale = (m_zero == 1 || m_zero == 2) && !bucket->frozen;
+    }
 }
 
 Task<> Weights::acquire(Bucket& bucket)
 {
-    if (m_zero < 3 || bucket.values)
+    if (!isToBeGathered(bucket))
         co_return;
-    co_await gatherValues(bucket);
+    startGathering(bucket);
+    Gathering& gathering = m_gatherings.at(&bucket);
+    co_await gathering.transfer->done();
+    if (gathering.values)
+        bucket.values = std::move(gathering.values);
+    bucket.isStale = false;
+    m_gatherings.erase(&bucket);
+}
+
+void Weights::prefetch(Bucket& bucket)
+{
+    if (m_context.scenario.training.overlap.paramGather && isToBeGathered(bucket))
+        startGathering(bucket);
+}
+
+bool Weights::isToBeGathered(const Bucket& bucket) const
+{
+    return m_zero >= 3 ? !bucket.values : bucket.isStale;
+}
+
+void Weights::startGathering(Bucket& bucket)
+{
+    const auto [place, isNew] = m_gatherings.try_emplace(&bucket);
+    if (!isNew)
+        return;
+    Gathering& gathering = place->second;
+    if (m_zero >= 3)
+        gathering.values = m_context.memory.allocate(m_context.activation, 1, bucket.elements, MemoryUse::buffers);
+    const Tensor whole = m_zero >= 3 ? gathering.values.tensor() : bucket.values.tensor();
+    gathering.transfer = std::unique_ptr<Communication>(
+        new Communication(m_context.allGather(shardGroup(bucket), ownValues(bucket),
+                                              whole.reshaped(bucket.shards, bucket.shardElements()), "weights.gather")));
+    gathering.transfer->start();
 }
 
 void Weights::release(Bucket& bucket)
@@ -130,14 +167,6 @@ void Weights::prepareGradients(Bucket& bucket)
     m_context.queue->fill(bucket.gradients, 0);
 }
 
-Task<> Weights::gatherValues(Bucket& bucket)
-{
-    if (m_zero >= 3)
-        bucket.values = m_context.memory.allocate(m_context.activation, 1, bucket.elements, MemoryUse::buffers);
-    const Tensor rows = bucket.values->reshaped(bucket.shards, bucket.shardElements());
-    co_await m_context.allGather(shardGroup(bucket), ownValues(bucket), rows, "weights.gather");
-}
-
 Task<> Weights::gradientDone(Bucket& bucket)
 {
     if (bucket.frozen)
@@ -149,12 +178,14 @@ Task<> Weights::gradientDone(Bucket& bucket)
         co_await m_context.allReduce(Group::tp, bucket.gradients->columnRange(0, bucket.partialElements), "gradient.sequence");
     if (!m_context.alone(Group::headCopies))
         co_await sumOverHeadCopies(bucket);
-    if (m_context.scenario.training.overlap.gradReduce)
-        startReduction(bucket);
-    else
+    const bool overlaps = m_context.scenario.training.overlap.gradReduce;
+    if (!overlaps && !m_reducesEveryMicrobatch) {
         m_waiting.push_back(&bucket);
-    if (m_options.reduceEachMicrobatch)
-        co_await settle();
+        co_return;
+    }
+    startReduction(bucket);
+    if (m_reducesEveryMicrobatch) // whole gradients of two buckets at most, the one under way and the one that is made
+        co_await settle(overlaps ? 1 : 0);
 }
 
 /// Keys and values lie side by side: one sum for both.
@@ -189,9 +220,9 @@ void Weights::startReduction(Bucket& bucket)
     m_reductions.push_back(std::move(reduction));
 }
 
-Task<> Weights::settle()
+Task<> Weights::settle(std::size_t left)
 {
-    while (!m_reductions.empty()) {
+    while (m_reductions.size() > left) {
         Reduction& reduction = m_reductions.front();
         co_await reduction.transfer->done();
         if (reduction.part)
@@ -349,7 +380,7 @@ void Weights::stepAdamw(const AdamwStep& step, const Tensor& clipFactor, const O
     }
 }
 
-Task<> Weights::update(const Tensor& clipFactor, std::int64_t stepFromOne, double learningRate)
+void Weights::update(const Tensor& clipFactor, std::int64_t stepFromOne, double learningRate)
 {
     {
         const KernelSpan span(m_context, m_updateLabel);
@@ -385,11 +416,9 @@ Task<> Weights::update(const Tensor& clipFactor, std::int64_t stepFromOne, doubl
             }
         }
     }
-    for (Bucket* bucket : m_buckets)
-        if (m_zero >= 3)
+    if (m_zero >= 3)
+        for (Bucket* bucket : m_buckets)
             bucket->values.reset();
-        else if (m_zero >= 1 && !bucket->frozen)
-            co_await gatherValues(*bucket);
 }
 
 void Weights::restore(Quantity quantity, const std::function<void(const ParameterSpec&, std::int64_t, std::span<double>)>& read,

@@ -42,6 +42,7 @@ public:
     void rehearse();
 
     Task<> acquire(Bucket&) override;
+    void prefetch(Bucket&) override;
     void release(Bucket&) override;
     void prepareGradients(Bucket&) override;
     Task<> gradientDone(Bucket&) override;
@@ -51,8 +52,8 @@ public:
     Task<> finishGradients();
     /// Adds the squares of the gradients that this rank counts: over all ranks each element of the model once.
     void addSquares(const Tensor& words);
-    /// clipFactor: see Queue::adamw. Gathers the new values where ZeRO 1 or 2 sharded the step.
-    Task<> update(const Tensor& clipFactor, std::int64_t stepFromOne, double learningRate);
+    /// clipFactor: see Queue::adamw. Where ZeRO 1 or 2 sharded the update, the next step gathers the new values.
+    void update(const Tensor& clipFactor, std::int64_t stepFromOne, double learningRate);
 
     /// What this rank updates. `counted`: leaves out what another rank holds too, so that over all ranks each element of the
     /// model comes once.
@@ -69,13 +70,20 @@ private:
         Array whole, part; ///< what is sent (kept until done) and where the sum goes
         std::unique_ptr<Communication> transfer;
     };
+    /// Gathering of a bucket's values under way.
+    struct Gathering {
+        Array values; ///< ZeRO 3: where they go; else they come in place
+        std::unique_ptr<Communication> transfer;
+    };
     Group shardGroup(const Bucket& bucket) const { return bucket.kind == BucketKind::dense ? Group::shard : Group::expertShard; }
     void initialise(Bucket&, WorkerPool&);
     Array pieceOfInitial(const Bucket&);
     void startReduction(Bucket&);
-    Task<> settle();
+    /// Completes reductions until at most so many are under way.
+    Task<> settle(std::size_t left = 0);
     Task<> reduceTied(Bucket&);
-    Task<> gatherValues(Bucket&);
+    bool isToBeGathered(const Bucket&) const;
+    void startGathering(Bucket&);
     bool counts(const Bucket&) const;
     bool counts(const ParameterSpec&) const; ///< of ranks that hold the same slice, one
     Task<> sumOverHeadCopies(const Bucket&);
@@ -89,9 +97,11 @@ private:
     const TrainingOptions& m_options;
     const int m_zero;
     const bool m_keepsGathered; ///< ZeRO 3 without reshard_after_forward: gathered once a step
+    const bool m_reducesEveryMicrobatch;
     const DType m_momentType;   ///< moment_dtype: of the sums, or bf16
     std::vector<Bucket*> m_buckets;
     std::deque<Reduction> m_reductions;
+    std::map<const Bucket*, Gathering> m_gatherings;
     std::vector<Bucket*> m_waiting; ///< gradients complete, reduction left to the end of the step
     KernelLabel m_zeroLabel, m_normLabel, m_updateLabel;
 };

@@ -47,9 +47,6 @@ inline bool isCompute(const Operator& op)
     return op.kind == OperatorKind::gemm || op.kind == OperatorKind::attention || op.kind == OperatorKind::elementwise;
 }
 
-/// Sharded gradients cannot accumulate whole; with a pipeline a chunk's do all the same (see states.h).
-bool reducesEveryMicrobatch(const Scenario&);
-
 /// Each rank of a tensor-parallel group sends its part of what all have copies of, and what is received is gathered.
 bool scattersSends(const Scenario&);
 

@@ -98,7 +98,7 @@ using LayoutOnGpu = OnRealGpu<Variant>;
 
 TEST_P(LayoutOnGpu, IsSerialButForRounding)
 {
-    TrainOptions train = optionsOf(GetParam());
+    TrainOptions train = optionsOfVariants();
     train.steps = 2;
     const sim::Scenario scenario = jobOf(GetParam(), "fp32");
     const TrainedSteps steps = trainOnGpu(scenario, train);
@@ -109,7 +109,7 @@ TEST_P(LayoutOnGpu, IsSerialButForRounding)
 /// bf16 keeps eight bits of a number: the loss of the first steps is that of fp32 to about as many.
 TEST_P(LayoutOnGpu, TrainsInBf16)
 {
-    TrainOptions train = optionsOf(GetParam());
+    TrainOptions train = optionsOfVariants();
     train.steps = 2;
     sim::Scenario scenario = jobOf(GetParam(), "fp32");
     const std::vector<double> expected = serialSteps(scenario, train).losses;

@@ -94,7 +94,7 @@ class LayoutOnMachine : public testing::TestWithParam<Variant> {};
 
 TEST_P(LayoutOnMachine, IsSerialButForRounding)
 {
-    TrainOptions train = optionsOf(GetParam());
+    TrainOptions train = optionsOfVariants();
     train.steps = 2;
     const sim::Scenario scenario = jobOf(GetParam(), "fp64");
     expectSteps(serialSteps(scenario, train), scenario, train, Expected::rounding);
@@ -145,7 +145,7 @@ class LayoutOnFewGpus : public testing::TestWithParam<Variant> {};
 
 TEST_P(LayoutOnFewGpus, IsSerialButForRounding)
 {
-    TrainOptions train = optionsOf(GetParam());
+    TrainOptions train = optionsOfVariants();
     train.steps = 2;
     const sim::Scenario scenario = jobOf(GetParam(), "fp64");
     expectSteps(serialSteps(scenario, train), scenario, train, Expected::rounding, fewerGpus(scenario.layout.worldSize()));

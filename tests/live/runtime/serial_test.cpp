@@ -14,7 +14,7 @@ TEST_P(LayoutIsSerial, ButForRounding)
     for (const char* dtype : {"fp64", "fp32"}) {
         SCOPED_TRACE(dtype);
         const sim::Scenario hybrid = jobOf(GetParam(), dtype);
-        EXPECT_TRUE(isWithin(against(hybrid, optionsOf(GetParam())), limitsOf(hybrid)));
+        EXPECT_TRUE(isWithin(against(hybrid, optionsOfVariants()), limitsOf(hybrid)));
     }
 }
 

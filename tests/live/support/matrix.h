@@ -34,12 +34,11 @@ struct Variant {
     const char* name;
     Settings settings;
     double dropout = 0;
-    bool reduceEachMicrobatch = false;
 };
 const std::vector<Variant>& variants();
-/// Its job in this live.dtype, and how it is trained.
+/// Its job in this live.dtype, and how all are trained.
 sim::Scenario jobOf(const Variant&, const std::string& dtype);
-TrainOptions optionsOf(const Variant&);
+TrainOptions optionsOfVariants();
 
 /// One of the layouts in which any two choices that may meet do.
 struct PairwiseJob {

@@ -13,9 +13,6 @@ struct Column {
 
 constexpr int kMostRanks = 16;
 
-// What is not in a scenario is told by settings of its own.
-const std::string kEach = "each micro-batch";
-
 const std::vector<Column> kColumns = {
     {"dp", {{}, {"layout.dp=2"}, {"layout.dp=4"}}},
     {"tp", {{}, {"layout.tp=2"}, {"layout.tp=4"}}},
@@ -38,7 +35,8 @@ const std::vector<Column> kColumns = {
       {"layout.pp=2", "schedule.kind=seq-1f1b", "schedule.sequence_slices=2"}}},
     {"zero", {{}, {"layout.zero_stage=1"}, {"layout.zero_stage=2"}, {"layout.zero_stage=3"}}},
     {"shard", {{}, {"layout.dp_shard=2"}}},
-    {"reduce", {{}, {kEach}, {"training.overlap.grad_reduce=false"}}},
+    {"reduce", {{}, {"training.overlap.grad_reduce=false"}}},
+    {"gather", {{}, {"training.overlap.param_gather=false"}}},
     {"experts", {{}, kExperts, kExperts + Settings{"layout.ep=2"}, kExperts + Settings{"layout.ep=4"}}},
     {"etp", {{}, {"layout.etp=1"}, {"layout.etp=2"}}},
     {"tied", {{}, kTied}},
@@ -82,9 +80,7 @@ PairwiseJob jobOf(const Choice& row)
     int dp = 1, sequences = 1, microbatches = 4;
     for (std::size_t column = 0; column < kColumns.size(); ++column)
         for (const std::string& setting : valueOf(row, column)) {
-            if (setting == kEach)
-                made.options.training.reduceEachMicrobatch = true;
-            else if (kColumns[column].name == std::string("microbatches"))
+            if (kColumns[column].name == std::string("microbatches"))
                 microbatches = std::stoi(setting);
             else
                 made.settings.push_back(setting);

@@ -40,12 +40,12 @@ const std::vector<Variant> kVariants = {
     {"hybrid_sharding_zero2", kDp4 + kBatch8 + Settings{"layout.dp_shard=2", "layout.zero_stage=2"}},
     {"hybrid_sharding_zero3_tied", kDp4 + kBatch8 + kTied + Settings{"layout.dp_shard=2", "layout.zero_stage=3"}},
     {"hybrid_sharding_over_cp", kDp2 + kCp2 + Settings{"layout.dp_shard=2", "layout.zero_stage=3"}},
-    {"zero2_each_microbatch", kDp2 + kZero2 + kTied, 0, true},
-    {"zero3_each_microbatch", kDp2 + kZero3 + kTied, 0.1, true},
-    {"zero2_each_microbatch_zb", kDp2 + kZero2 + kBatch8 + kPp2 + Settings{"schedule.kind=zb-h1"}, 0, true},
-    {"zero3_each_microbatch_interleaved",
-     kDp2 + kZero3 + kBatch8 + kPp2 + Settings{"schedule.kind=interleaved-1f1b", "schedule.virtual_stages=2"}, 0, true},
-    {"zero3_each_microbatch_sp", kDp2 + kZero3 + kTp2 + kSp, 0, true},
+    {"zero2_tied", kDp2 + kZero2 + kTied},
+    {"zero2_in_turn", kDp2 + kZero2 + kTied + Settings{"training.overlap.grad_reduce=false", "training.overlap.param_gather=false"}},
+    {"zero3_tied_dropout", kDp2 + kZero3 + kTied, 0.1},
+    {"zero2_zb", kDp2 + kZero2 + kBatch8 + kPp2 + Settings{"schedule.kind=zb-h1"}},
+    {"zero3_interleaved", kDp2 + kZero3 + kBatch8 + kPp2 + Settings{"schedule.kind=interleaved-1f1b", "schedule.virtual_stages=2"}},
+    {"zero3_sp", kDp2 + kZero3 + kTp2 + kSp},
     {"looped_bfs", {"layout.pp=2", "schedule.kind=looped-bfs", "schedule.virtual_stages=2"}},
     {"dualpipe", {"layout.pp=2", "schedule.kind=dualpipe", "schedule.virtual_stages=2"}},
     {"dualpipe_pp4_tied", kTied + kBatch8 + Settings{"layout.pp=4", "schedule.kind=dualpipe", "schedule.virtual_stages=2"}},
@@ -85,7 +85,7 @@ const std::vector<Variant> kVariants = {
      kExperts + kDp4 + kBatch8 + Settings{"layout.ep=2", "layout.dp_shard=2", "layout.zero_stage=2"}},
     {"experts_hybrid_sharding_zero3_over_cp_tp2",
      kExperts + kDp2 + kCp2 + kTp2 + kSp + Settings{"layout.ep=2", "layout.dp_shard=2", "layout.zero_stage=3"}},
-    {"experts_zero2_each_microbatch", kExperts + kDp4 + kBatch8 + Settings{"layout.ep=2", "layout.zero_stage=2"}, 0, true},
+    {"experts_zero2", kExperts + kDp4 + kBatch8 + Settings{"layout.ep=2", "layout.zero_stage=2"}},
     {"experts_zero3_hybrid_with_cp", kExperts + kDp2 + kCp2 + Settings{"layout.ep=2", "layout.zero_stage=3"}},
     {"one_expert_a_rank_some_idle",
      kExperts + kDp4 + Settings{"model.num_experts_per_tok=1", "layout.ep=4", "training.sequence_length=4"}},
@@ -96,7 +96,7 @@ const std::vector<Variant> kVariants = {
     {"heads_shared_by_two_ranks", kLlama + Settings{"layout.tp=4"}},
     {"heads_shared_by_all_ranks", kOneKey + Settings{"layout.tp=4", "model.qkv_bias=true"} + kSp},
     {"heads_shared_norms_zero2", kOneKey + kNorms + kTp2 + kDp2 + kZero2},
-    {"heads_shared_zero3_each_microbatch", kOneKey + kTp2 + kDp2 + kZero3, 0, true},
+    {"heads_shared_zero3", kOneKey + kTp2 + kDp2 + kZero3},
     {"heads_shared_pp2_zb", kOneKey + kTp2 + kPp2 + Settings{"schedule.kind=zb-h1"}},
     {"window_tp2_two_sequences", kWindow + kTp2 + kTwoSequences},
     {"window_cp2", kWindow + kCp2},
@@ -147,7 +147,7 @@ const std::vector<Variant> kVariants = {
     {"moments_in_bf16", kDp2 + kTp2 + kZero2 + Settings{"training.moment_dtype=bf16"}},
     {"adapters_tp2_dp2_zero2", kAdapters + kLlama + kTp2 + kDp2 + kZero2},
     {"adapters_tp4_sp_heads_shared", kAdapters + kLlama + kSp + Settings{"layout.tp=4"}, 0.1},
-    {"adapters_biases_cp2_zero3_each_microbatch", kAdapters + kCp2 + kDp2 + kZero3, 0, true},
+    {"adapters_biases_cp2_zero3", kAdapters + kCp2 + kDp2 + kZero3},
     {"adapters_tied_pp2_zb_hybrid_sharding",
      kAdapters + kTied + kDp4 + kBatch8 + kPp2 + Settings{"schedule.kind=zb-h1", "layout.dp_shard=2", "layout.zero_stage=1"}},
     {"adapters_experts_ep2", kAdapters + kExperts + kTp2 + kDp2 + Settings{"layout.ep=2"}},
@@ -175,10 +175,9 @@ sim::Scenario jobOf(const Variant& variant, const std::string& dtype)
     return job(variant.settings + Settings{"live.dtype=" + dtype, "live.dropout=" + std::to_string(variant.dropout)});
 }
 
-TrainOptions optionsOf(const Variant& variant)
+TrainOptions optionsOfVariants()
 {
     TrainOptions options;
-    options.training.reduceEachMicrobatch = variant.reduceEachMicrobatch;
     // Gradients of key biases are 0 but for rounding, which Adam's epsilon must not blow up.
     options.training.epsilon = 1e-5;
     return options;

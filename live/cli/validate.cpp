@@ -1,12 +1,14 @@
 #include "live/cli/command.h"
 #include "live/profile/calibrate.h"
 #include "live/profile/observe.h"
+#include "live/stream/as_if_parallel.h"
 #include "sim/cli/options.h"
 #include "sim/cli/table.h"
 #include "sim/scenario/files.h"
 #include "sim/scenario/hardware_profile.h"
 #include "sim/scenario/words.h"
 #include "sim/simulate/simulation.h"
+#include "sim/trace/export.h"
 
 #include <algorithm>
 #include <cmath>
@@ -21,7 +23,7 @@ namespace {
 
 struct ValidateArguments {
     std::vector<std::string> files, overrides, calibrateWith;
-    std::string profile, out, device = ObserveOptions().device;
+    std::string profile, out, traces, device = ObserveOptions().device;
     int steps = 3, rounds = 3, workers = 0;
     bool json = false;
 };
@@ -33,6 +35,7 @@ struct Row {
     double disturbed = 0;    ///< the median of the steps as they were
     double wall = 0;
     double predictedKernels = 0, kernels = 0; ///< mean over ranks
+    double imbalance = 1;                     ///< of experts, as predicted
     double measured = 0;                      ///< what the prediction is held against
     double error() const { return predicted / measured - 1; }
 };
@@ -68,10 +71,9 @@ public:
             train(observed, m_arguments.files);
         }
         if (!learned.empty()) {
-            Calibration calibration;
             for (const ObservedRun& run : learned)
-                calibration.add(run);
-            m_profile = calibration.profile(m_profile);
+                m_calibration.add(run);
+            m_profile = m_calibration.profile(m_profile);
             m_hasProfile = true;
         }
         if (!m_arguments.out.empty())
@@ -89,12 +91,21 @@ private:
         sim::Scenario scenario = run.scenario;
         if (m_hasProfile)
             scenario.cluster.efficiency.profile = m_profile;
-        const sim::Metrics metrics = sim::simulate(scenario)->metrics();
+        const auto routed = m_calibration.imbalance(scenario);
+        if (routed && scenario.training.moe.imbalance == 1) // else it is the file's
+            scenario.training.moe.imbalance = *routed;
+        const auto simulation = sim::simulate(scenario);
+        const sim::Metrics metrics = simulation->metrics();
         double busy = 0;
         for (const sim::PipelineRankMetrics& rank : metrics.perPipelineRank)
             busy += rank.busySeconds / static_cast<double>(metrics.perPipelineRank.size());
         const std::vector<std::vector<RankSpan>> steps = run.undisturbedSteps();
         const double asIfParallel = median(asIfParallelSeconds(steps, run)), wall = median(run.wallSeconds);
+        if (!m_arguments.traces.empty()) {
+            const std::filesystem::path folder = m_arguments.traces;
+            sim::saveTrace(simulation->trace(sim::TraceDetail::kernels), folder / (layout + ".predicted.json"));
+            sim::saveTrace(live::asIfParallel(steps.back(), run.worldSize, {}, run.kinds).trace, folder / (layout + ".measured.json"));
+        }
         return {.layout = layout,
                 .predicted = metrics.stepTimeSeconds,
                 .asIfParallel = asIfParallel,
@@ -102,6 +113,7 @@ private:
                 .wall = wall,
                 .predictedKernels = busy,
                 .kernels = median(kernelSeconds(steps, run)),
+                .imbalance = scenario.training.moe.imbalance,
                 .measured = run.onGpu ? wall : asIfParallel}; // a rank with a GPU to itself: the clock is right
     }
 
@@ -146,6 +158,10 @@ private:
             errors.push_back(std::abs(row.error()));
         }
         table.print(std::cout);
+        for (const Row& row : rows)
+            if (row.imbalance != 1)
+                std::cout << row.layout << ": predicted with " << sim::cli::percent(row.imbalance - 1)
+                          << " more tokens than the mean on the busiest rank of experts (training.moe.imbalance)\n";
         if (rows.size() > 1)
             std::cout << "median error " << sim::cli::percent(median(errors)) << ", largest "
                       << sim::cli::percent(*std::max_element(errors.begin(), errors.end())) << "\n";
@@ -163,6 +179,7 @@ private:
                             {"predicted_kernels_s", row.predictedKernels},
                             {"kernels_s", row.kernels},
                             {"wall_s", row.wall},
+                            {"imbalance", row.imbalance},
                             {"measured_s", row.measured}});
         std::cout << list.dump(2) << "\n";
     }
@@ -170,6 +187,7 @@ private:
     const ValidateArguments& m_arguments;
     const sim::Catalogue m_catalogue;
     sim::HardwareProfile m_profile;
+    Calibration m_calibration;
     bool m_hasProfile = false;
 };
 
@@ -192,6 +210,11 @@ void addValidate(CLI::App& app)
         ->type_name("FILE")
         ->allow_extra_args(false);
     command->add_option("--out", arguments->out, "Write the profile that was learnt")->type_name("PROFILE.json");
+    command
+        ->add_option("--traces", arguments->traces,
+                     "For each file, write there what was predicted and what was measured, as if parallel, to be laid side by side")
+        ->type_name("FOLDER")
+        ->check(CLI::ExistingDirectory);
     command->add_option("--steps", arguments->steps, "Steps of a round that count, after two that do not")
         ->check(sim::cli::wholeNumber(1, 1000))
         ->capture_default_str();

@@ -181,6 +181,11 @@ Task<> Moe::planExchange(MoeSaved& saved)
     queue.toHost(allCounts, table.data());
     m_context.throwIfAborted(); // else they may be any numbers
 
+    if (Recorder* recorder = m_context.recorder; recorder && recorder->keepsRouting && group.index == 0) {
+        std::vector<std::int64_t>& chosen = recorder->routings.emplace_back(asIndex(m_experts), 0);
+        for (std::size_t i = 0; i < table.size(); ++i)
+            chosen[i % chosen.size()] += table[i];
+    }
     const auto perRank = static_cast<std::int64_t>(m_local.size());
     const auto rowsFor = [&](std::int64_t source, std::int64_t expertRank) {
         const auto first = table.begin() + source * m_experts + expertRank * perRank;

@@ -106,6 +106,8 @@ void meet(sim::MeasuredCurve& curve, const std::vector<sim::MeasuredPoint>& meas
 
 void Calibration::add(const ObservedRun& run)
 {
+    auto& routings = m_routings[run.scenario.model.name];
+    routings.insert(routings.end(), run.routings.begin(), run.routings.end());
     const sim::Schedule schedule = sim::planSchedule(run.scenario);
     const sim::Mesh mesh(run.scenario.layout, sim::endsOf(schedule));
     const std::vector<KnownOperators> ofPipelineRank = knownOperators(run.scenario, schedule);
@@ -147,6 +149,27 @@ void Calibration::add(const ObservedRun& run)
                 std::max(kShortestSeconds, static_cast<double>(lengthNs(span)) * 1e-9));
         }
     }
+}
+
+std::optional<double> Calibration::imbalance(const sim::Scenario& scenario) const
+{
+    const auto routings = m_routings.find(scenario.model.name);
+    if (scenario.layout.ep < 2 || routings == m_routings.end())
+        return {};
+    const auto ranks = static_cast<std::size_t>(scenario.layout.ep);
+    std::vector<double> ofPass;
+    for (const std::vector<std::int64_t>& tokens : routings->second) {
+        if (tokens.size() != static_cast<std::size_t>(scenario.model.numExperts))
+            continue;
+        std::vector<double> ofRank(ranks, 0);
+        for (std::size_t expert = 0; expert < tokens.size(); ++expert)
+            ofRank[expert * ranks / tokens.size()] += static_cast<double>(tokens[expert]);
+        if (const double average = mean(ofRank); average > 0)
+            ofPass.push_back(*std::max_element(ofRank.begin(), ofRank.end()) / average);
+    }
+    if (ofPass.empty())
+        return {};
+    return mean(ofPass);
 }
 
 sim::HardwareProfile Calibration::profile(const sim::HardwareProfile& base) const

@@ -5,7 +5,9 @@
 #include "live/profile/observe.h"
 #include "sim/scenario/scenario.h"
 
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -21,10 +23,15 @@ public:
     /// Curves of `base` keep their form between and beyond those shapes, scaled to meet them.
     sim::HardwareProfile profile(const sim::HardwareProfile& base = {}) const;
 
+    /// Tokens of the busiest expert-parallel rank over the mean, as runs of the scenario's model chose experts, in the mean over
+    /// layers and micro-batches; none if no run did. Weights that were not trained prefer some experts by chance.
+    std::optional<double> imbalance(const sim::Scenario&) const;
+
 private:
     using Shape = std::tuple<double, double, double, double>;                  ///< m, n, k, batch
     using Times = std::map<std::string, std::map<Shape, std::vector<double>>>; ///< curve → shape → seconds
     Times m_kernels, m_transfers;
+    std::map<std::string, std::vector<std::vector<std::int64_t>>> m_routings; ///< model → tokens of each expert
 };
 
 } // namespace live

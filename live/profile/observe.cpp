@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -43,6 +44,8 @@ ObservedRun observeRun(const sim::Scenario& scenario, const ObserveOptions& opti
     RunParts parts{.pool = &pool, .device = device.get(), .communicator = communicator.get()};
     std::optional<Run> run;
     run.emplace(scenario, parts);
+    for (Recorder* recorder : run->recorders())
+        recorder->keepsRouting = true;
     ObservedRun observed{.scenario = scenario, .worldSize = run->mesh().worldSize(), .onGpu = onGpu};
     run->train(options.warmUp + options.steps, [&](const StepReport& report) {
         std::vector<RankSpan> spans;
@@ -51,6 +54,9 @@ ObservedRun observeRun(const sim::Scenario& scenario, const ObserveOptions& opti
             recorder->spans.drain(records);
             for (const SpanRecord& record : records)
                 spans.push_back({recorder->rank, record});
+            if (report.step > options.warmUp)
+                std::move(recorder->routings.begin(), recorder->routings.end(), std::back_inserter(observed.routings));
+            recorder->routings.clear();
         }
         if (report.step > options.warmUp) {
             observed.steps.push_back(std::move(spans));
@@ -89,6 +95,7 @@ void ObservedRun::append(const ObservedRun& other)
             span.span.kind = kindOf.at(span.span.kind);
         steps.push_back(std::move(step));
     }
+    routings.insert(routings.end(), other.routings.begin(), other.routings.end());
     wallSeconds.insert(wallSeconds.end(), other.wallSeconds.begin(), other.wallSeconds.end());
 }
 

@@ -132,6 +132,10 @@ public:
     const int rank;
     Ring<SpanRecord> spans;
     Ring<CounterRecord> memory; ///< bytes held
+    /// If asked for: tokens of each expert, for every passing of a layer; by one rank of those that share the experts. Of whoever
+    /// reads them between steps.
+    bool keepsRouting = false;
+    std::vector<std::vector<std::int64_t>> routings;
 };
 
 /// Nanoseconds of the steady clock (CLOCK_MONOTONIC: one clock for all processes of a machine), and of this thread's processor

@@ -10,7 +10,7 @@ AttentionCore::AttentionCore(RankContext& context, const Shape& shape, Bucket& b
                              int layer)
     : m_context(context), m_shape(shape), m_causal(context.scenario.training.causal),
       m_sharpness(scoreFactor(context.scenario.model)), m_label(context.kinds, "attn.core", stage, layer),
-      m_sinksLabel(context.kinds, "attn.sinks", stage, layer)
+      m_mergeLabel(context.kinds, "attn.merge", stage, layer), m_sinksLabel(context.kinds, "attn.sinks", stage, layer)
 {
     const sim::Model& model = context.scenario.model;
     const std::int64_t length = context.scenario.training.sequenceLength;

@@ -79,7 +79,7 @@ private:
     std::map<int, Sequence> m_sequences; ///< by micro-batch, where sequences come in slices
     Ring m_ring;
     Parameter* m_sinks = nullptr;
-    KernelLabel m_label, m_sinksLabel;
+    KernelLabel m_label, m_mergeLabel, m_sinksLabel;
 };
 
 } // namespace live

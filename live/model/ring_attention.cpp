@@ -61,10 +61,10 @@ Task<> AttentionCore::ring(Tensor qkv, Tensor output, Tensor logSumExp)
             co_await takeNextBlock();
         if (hop + 1 < size)
             shiftRing(1);
-        const KernelSpan span(m_context, m_label);
         for (const Meeting& met : meetingsWith((index - hop + size) % size)) {
             const Tensor k = keysOf(met, m_ring.here), v = valuesOf(met, m_ring.here);
             if (isFirst && met.queries * m_shape.sequences == m_shape.rows) {
+                const KernelSpan span(m_context, m_label);
                 queue.attention(kernelShape(met), q, k, v, sum, logSumExp);
             } else {
                 if (isFirst) {
@@ -75,7 +75,11 @@ Task<> AttentionCore::ring(Tensor qkv, Tensor output, Tensor logSumExp)
                 // In the sums' type from the kernel on: rounded at each hop, a long ring would lose what one kernel keeps.
                 Array part = m_context.statistics(queries.rows, m_shape.outputColumns());
                 Array partLogSumExp = m_context.statistics(queries.rows, m_shape.heads);
-                queue.attention(kernelShape(met), queries, k, v, part, partLogSumExp);
+                {
+                    const KernelSpan span(m_context, m_label);
+                    queue.attention(kernelShape(met), queries, k, v, part, partLogSumExp);
+                }
+                const KernelSpan span(m_context, m_mergeLabel);
                 queue.mergeAttention(m_shape.valueDim, part, partLogSumExp, queriesOf(met, sum), queriesOf(met, logSumExp));
             }
             isFirst = false;
@@ -125,7 +129,7 @@ Task<Array> AttentionCore::ringGradient(Tensor qkv, Tensor output, Tensor logSum
         }
         if (transfer) {
             co_await transfer->done();
-            const KernelSpan span(m_context, m_label);
+            const KernelSpan span(m_context, m_mergeLabel);
             queue.add(received, made);
         }
         dKeysValues = std::move(made);

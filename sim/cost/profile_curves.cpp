@@ -17,6 +17,7 @@ std::string kernelCurveName(KernelFamily family, KernelPass pass, const Scenario
                                                             std::string(toWord(kNormalizationWords, model.normalization)),
                                                             gate + std::string(toWord(kActivationWords, model.hiddenAct)),
                                                             "residual",
+                                                            "ring_merge",
                                                             "rope",
                                                             "embedding",
                                                             "loss",

@@ -103,6 +103,12 @@ void OperatorBuilder::attentionCore(Checked heads, Checked qkDim, Checked vDim, 
                 op.savedHeadBytes = queryBytes + keyValueBytes;
             add(op);
         }
+        if (const std::int64_t joined = m_sharding.cp / together - 1; joined > 0) {
+            const Checked outputs = m_tokens * heads * vDim * joined, gradients = (queryBytes + keyValueBytes) / m_bytes * joined;
+            elementwise("attn.merge", checkedScale(outputs, m_sharding.ringMergeBytes),
+                        checkedScale(gradients, m_sharding.ringGradientBytes), 0);
+            classify(KernelFamily::ringMerge, m_tokens * joined, heads * vDim);
+        }
         return;
     }
     // Unfused: the score matrix is written and kept (the 5as/h term of Korthikanti et al.); masks skip no work.

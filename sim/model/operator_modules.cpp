@@ -29,6 +29,7 @@ constexpr std::array kModuleRows{
     ModuleRow{"attn.ring", {Module::coreAttention}},
     ModuleRow{"attn.keys", {Module::coreAttention}},
     ModuleRow{"attn.core", {Module::coreAttention}},
+    ModuleRow{"attn.merge", {Module::coreAttention}},
     ModuleRow{"attn.scores", {Module::coreAttention}},
     ModuleRow{"attn.softmax", {Module::coreAttention}},
     ModuleRow{"attn.dropout", {Module::coreAttention}},

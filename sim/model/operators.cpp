@@ -55,6 +55,7 @@ std::optional<StackPart> stackPartOf(KernelFamily family)
         StackPart::norm,
         StackPart::activation,
         StackPart::residual,
+        {}, // ringMerge
         StackPart::rope,
         StackPart::embedding,
         StackPart::loss,
@@ -82,6 +83,8 @@ Sharding Sharding::of(const Scenario& scenario)
                       .causal = training.causal,
                       .flashAttention = training.flashAttention,
                       .padsVocabulary = training.stack.padsVocabulary,
+                      .ringMergeBytes = training.stack.ringMergeBytes,
+                      .ringGradientBytes = training.stack.ringGradientBytes,
                       .repeatsKeys = training.stack.repeatsKeys,
                       .plainTensorParallel = training.stack.plainTensorParallel,
                       .gathersLogits = training.stack.gathersLogits,

@@ -44,6 +44,7 @@ enum class KernelFamily : std::uint8_t {
     norm,
     activation,
     residual,
+    ringMerge, ///< of attention over blocks that come round a ring
     rope,
     embedding,
     loss,
@@ -53,7 +54,7 @@ enum class KernelFamily : std::uint8_t {
     scores, ///< products of unfused attention
     softmax
 };
-inline constexpr std::size_t kKernelFamilyCount = 15;
+inline constexpr std::size_t kKernelFamilyCount = 16;
 
 /// Which constants of the software stack hold for it; none where all software is alike.
 std::optional<StackPart> stackPartOf(KernelFamily);
@@ -120,6 +121,7 @@ struct Sharding {
     int slices = 1, slice = 0;
     bool beginsTraining = false; ///< adapters: nothing before it is trained, the frozen embedding, and so on
     bool causal = true, flashAttention = true, padsVocabulary = true;
+    double ringMergeBytes = 0, ringGradientBytes = 0; ///< as Stack's
     bool repeatsKeys = false; ///< Stack::repeatsKeys, and so on
     bool plainTensorParallel = false, gathersLogits = false;
     bool fusesExperts = false; ///< Stack::fusesExperts

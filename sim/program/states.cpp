@@ -25,6 +25,12 @@ ParameterElements& ParameterElements::operator+=(const ParameterElements& other)
     return *this;
 }
 
+int ringBackwardFactor(const Training& training)
+{
+    constexpr int kWide = 4;
+    return 1 + (training.stack.ringGradientsWide ? kWide / elementBytes(training.precision) : 1);
+}
+
 ShardRanks ShardRanks::of(const Layout& layout)
 {
     const int routed = std::max(1, layout.worldSize() / (layout.etp * layout.ep * layout.pp));

@@ -30,6 +30,9 @@ struct ShardRanks {
     ParameterElements cut(ParameterElements) const;
 };
 
+/// What goes round a ring in a backward pass, keys and values and their gradients, over keys and values.
+int ringBackwardFactor(const Training&);
+
 /// Sharded gradients cannot add up whole. With a pipeline they do all the same, see modelStates().
 bool reducesEveryMicrobatch(const Scenario&);
 

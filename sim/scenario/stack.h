@@ -110,6 +110,12 @@ struct Stack {
     /// Attention with fewer key-value heads is given a copy of its group's for every query head, which context parallelism sends
     /// and the backward pass keeps (repeat_kv of torchtitan's and Hugging Face's models; kernels for grouped heads need none).
     bool repeatsKeys = false;
+    /// Context parallelism by a ring, for each block but the first. Bytes moved an element of attention's output to join what the
+    /// block gave (Transformer Engine: flash_attn_fwd_out_correction of context_parallel.py, one kernel; PyTorch: _SDPAMerger of
+    /// torch/distributed/tensor/experimental, four in single precision), and an element of queries', keys' and values' gradients
+    /// to add the block's.
+    double ringMergeBytes = 6, ringGradientBytes = 6;
+    bool ringGradientsWide = false; ///< those of keys and values travel in single precision (PyTorch)
     bool scattersSends = false; ///< between stages each rank sends its part of what tensor parallelism has copies of, and gathers
     /// ZeRO 1 and 2, several chunks a rank: all parameters of a chunk are gathered while the chunk before it runs, on all stages
     /// at once (Megatron-LM's align_param_gather); otherwise a layer's while the layer before it runs.

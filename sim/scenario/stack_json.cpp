@@ -22,6 +22,8 @@ constexpr StackKey kStackKeys[] = {{"gemm", &Stack::gemm},
                                    {"gradient_bytes", &Stack::gradientBytes},
                                    {"weight_gradient_bytes", &Stack::weightGradientBytes},
                                    {"step_ms", &Stack::stepMs},
+                                   {"ring_merge_bytes", &Stack::ringMergeBytes},
+                                   {"ring_gradient_bytes", &Stack::ringGradientBytes},
                                    {"sharded_loss_saved", &Stack::shardedLossSaved}};
 
 /// What the software does or does not.
@@ -37,6 +39,7 @@ constexpr StackFlag kStackFlags[] = {
     {"reduces_wide", &Stack::reducesWide},       {"plain_tensor_parallel", &Stack::plainTensorParallel},
     {"blocks_launches", &Stack::blocksLaunches}, {"gathers_logits", &Stack::gathersLogits},
     {"fuses_experts", &Stack::fusesExperts},     {"repeats_keys", &Stack::repeatsKeys},
+    {"ring_gradients_wide", &Stack::ringGradientsWide},
     {"scatters_sends", &Stack::scattersSends},   {"gathers_chunks", &Stack::gathersChunks}};
 
 /// "traffic": [forward, backward].

@@ -181,8 +181,10 @@ Explanation TrafficExplainer::tensor(const CollectiveUse& use) const
         }
         block *= elementSize(account);
         if (isRing && use.phase == CollectivePhase::backward) {
-            block *= account.term("g", 2, Unit::count, "they and their gradients");
-            value *= 2;
+            const double both = ringBackwardFactor(m_scenario.training);
+            block *= account.term("g", both, Unit::count,
+                                  both > 2 ? "they and their gradients, in single precision" : "they and their gradients");
+            value *= both;
         }
         form = std::move(block);
         break;

@@ -238,7 +238,9 @@ std::size_t stepNumbered(const RecoveredSteps& steps, std::int64_t number)
             there += ", … " + std::to_string(steps.steps.back().number);
     }
     throw Error("--step " + std::to_string(number) + ": no such step was recovered" +
-                (there.empty() ? ", nor any other" : "; there are " + there));
+                (there.empty()             ? ", nor any other"
+                 : steps.steps.size() == 1 ? "; there is one only, " + there
+                                           : "; there are steps " + there));
 }
 
 void info(const TraceArguments& arguments)

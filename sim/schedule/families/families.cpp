@@ -108,8 +108,9 @@ std::optional<std::string> choicesUnmet(const ScheduleFamily& family, const Sche
     const double stages = 1.0 * request.ranks * std::max(request.virtualStages, 1); // products that need not fit 64 bits
     if (3 * stages * request.microbatches * std::max(request.slices, 1) > static_cast<double>(kMostActions))
         return request.kind + " on " + std::to_string(request.ranks) + " pipeline ranks with " +
-               std::to_string(request.virtualStages) + " virtual stages and " + microbatchesText(request.microbatches) +
-               " is more than " + std::to_string(kMostActions) + " actions";
+               std::to_string(request.virtualStages) +
+               (request.virtualStages == 1 ? " virtual stage and " : " virtual stages and ") +
+               microbatchesText(request.microbatches) + " is more than " + std::to_string(kMostActions) + " actions";
     if (request.overlapExpertComm && !family.overlapsExperts)
         return request.kind + " has no order that overlaps expert communication by choice; " +
                kindsWith([](const ScheduleFamily& of) { return of.overlapsExperts; }) + " have";

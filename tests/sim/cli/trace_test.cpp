@@ -74,7 +74,7 @@ TEST(TraceCommand, TellsTheCriticalPathOfTheStepThatIsAskedFor)
     }
     const test::Outcome none = test::run("trace info --step 77 " + run);
     EXPECT_EQ(none.code, 1);
-    EXPECT_THAT(none.err, HasSubstr("--step 77: no such step was recovered; there are "));
+    EXPECT_THAT(none.err, HasSubstr("--step 77: no such step was recovered; there "));
     const test::Outcome beyond = test::run("trace info --step 99999999999999999999 " + run);
     EXPECT_EQ(beyond.code, 2);
     EXPECT_THAT(beyond.err, HasSubstr("\"99999999999999999999\" is not a whole number from 0 to 9223372036854775807"));

@@ -71,7 +71,8 @@ void Search::explore()
         checkCancelled();
         report(false);
         const bool simulates = m_queue.top().rung == Rung::tight;
-        const std::size_t most = simulates ? kSimulatedAtOnce : kLookedAtOnce;
+        const auto left = static_cast<std::size_t>(mostSimulated - m_answer.simulated);
+        const std::size_t most = simulates ? std::min<std::size_t>(kSimulatedAtOnce, left) : kLookedAtOnce;
         std::vector<Waiting> batch, passed; // a simulation is long: the next one begins beside it, whatever waits between
         while (!m_queue.empty() && batch.size() < most && passed.size() < kPassedAtOnce &&
                (batch.empty() || !isCut(m_queue.top()))) {

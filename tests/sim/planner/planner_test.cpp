@@ -393,6 +393,16 @@ TEST(Planner, SaysOfGridsThatItDidNotComeToThatTheyAreOpen)
     EXPECT_FALSE(answers.front().proved);
 }
 
+TEST(Planner, SimulatesNoMoreThanItMay)
+{
+    for (const int most : {1, 2, 3, 5}) {
+        PlanRequest request = tinyJob();
+        request.gpus = 16;
+        request.mostSimulated = most;
+        EXPECT_LE(plan(request, test::catalogue()).simulated, most);
+    }
+}
+
 TEST(Planner, TakesNoLayoutThatTheRampOfItsBatchDoesNotReach)
 {
     const auto valueOf = [](const PlannedLayout& layout, const char* pointer) {

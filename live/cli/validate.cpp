@@ -104,7 +104,8 @@ private:
         if (!m_arguments.traces.empty()) {
             const std::filesystem::path folder = m_arguments.traces;
             sim::saveTrace(simulation->trace(sim::TraceDetail::kernels), folder / (layout + ".predicted.json"));
-            sim::saveTrace(live::asIfParallel(steps.back(), run.worldSize, {}, run.kinds).trace, folder / (layout + ".measured.json"));
+            sim::saveTrace(live::asIfParallel(steps.back(), run.worldSize, {}, run.kinds).trace,
+                           folder / (layout + ".measured.json"));
         }
         return {.layout = layout,
                 .predicted = metrics.stepTimeSeconds,
@@ -211,8 +212,9 @@ void addValidate(CLI::App& app)
         ->allow_extra_args(false);
     command->add_option("--out", arguments->out, "Write the profile that was learnt")->type_name("PROFILE.json");
     command
-        ->add_option("--traces", arguments->traces,
-                     "For each file, write there what was predicted and what was measured, as if parallel, to be laid side by side")
+        ->add_option(
+            "--traces", arguments->traces,
+            "For each file, write there what was predicted and what was measured, as if parallel, to be laid side by side")
         ->type_name("FOLDER")
         ->check(CLI::ExistingDirectory);
     command->add_option("--steps", arguments->steps, "Steps of a round that count, after two that do not")

@@ -101,8 +101,8 @@ public:
 
     const std::string name;
     const BucketKind kind;
-    bool tied = false;   ///< the embedding that is also the output head
-    bool frozen = false; ///< beside adapters, which alone are trained: no gradients, no moments
+    bool tied = false;    ///< the embedding that is also the output head
+    bool frozen = false;  ///< beside adapters, which alone are trained: no gradients, no moments
     bool isStale = false; ///< ZeRO 1 and 2: of `values` only this rank's shard is of the last update
     std::vector<std::unique_ptr<Parameter>> parameters;
     std::int64_t elements = 0;        ///< with padding; a multiple of shards * kBlock

@@ -24,7 +24,8 @@ struct ObservedRun {
     sim::Scenario scenario;
     std::vector<std::vector<RankSpan>> steps; ///< each rank's spans in its own order
     std::vector<sim::SpanKind> kinds;
-    /// Tokens that each expert was given, for every passing of every layer with experts; a group of expert-parallel ranks by itself.
+    /// Tokens that each expert was given, for every passing of every layer with experts; a group of expert-parallel ranks by
+    /// itself.
     std::vector<std::vector<std::int64_t>> routings;
     std::vector<double> wallSeconds; ///< [step]; on a GPU of steps that nobody recorded, as marks hold it up
     int worldSize = 1;

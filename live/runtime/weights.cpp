@@ -147,9 +147,8 @@ void Weights::startGathering(Bucket& bucket)
     if (m_zero >= 3)
         gathering.values = m_context.memory.allocate(m_context.activation, 1, bucket.elements, MemoryUse::buffers);
     const Tensor whole = m_zero >= 3 ? gathering.values.tensor() : bucket.values.tensor();
-    gathering.transfer = std::unique_ptr<Communication>(
-        new Communication(m_context.allGather(shardGroup(bucket), ownValues(bucket),
-                                              whole.reshaped(bucket.shards, bucket.shardElements()), "weights.gather")));
+    gathering.transfer = std::unique_ptr<Communication>(new Communication(m_context.allGather(
+        shardGroup(bucket), ownValues(bucket), whole.reshaped(bucket.shards, bucket.shardElements()), "weights.gather")));
     gathering.transfer->start();
 }
 

@@ -98,7 +98,7 @@ private:
     const int m_zero;
     const bool m_keepsGathered; ///< ZeRO 3 without reshard_after_forward: gathered once a step
     const bool m_reducesEveryMicrobatch;
-    const DType m_momentType;   ///< moment_dtype: of the sums, or bf16
+    const DType m_momentType; ///< moment_dtype: of the sums, or bf16
     std::vector<Bucket*> m_buckets;
     std::deque<Reduction> m_reductions;
     std::map<const Bucket*, Gathering> m_gatherings;

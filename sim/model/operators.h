@@ -122,7 +122,7 @@ struct Sharding {
     bool beginsTraining = false; ///< adapters: nothing before it is trained, the frozen embedding, and so on
     bool causal = true, flashAttention = true, padsVocabulary = true;
     double ringMergeBytes = 0, ringGradientBytes = 0; ///< as Stack's
-    bool repeatsKeys = false; ///< Stack::repeatsKeys, and so on
+    bool repeatsKeys = false;                         ///< Stack::repeatsKeys, and so on
     bool plainTensorParallel = false, gathersLogits = false;
     bool fusesExperts = false; ///< Stack::fusesExperts
     bool keepsUnread = false;  ///< Stack::keepsUnread

@@ -211,7 +211,8 @@ void PassBuilder::backwardOperator(const Bucket& bucket, std::size_t index, Acti
             exchange(CommunicatorRole::cp, CollectiveKind::allGather, operators[index - 1].name, operators[index - 1].commBytes,
                      m_nextWaits); // a fused kernel has kept its own block
         if (op.kind == OperatorKind::attention && ringFollows && !m_ringOpen) {
-            communicate(CommunicatorRole::cp, CollectiveKind::ringShift, "attn.ring", checkedMultiply(ringBackwardFactor(m_scenario.training), operators[index - 1].commBytes));
+            communicate(CommunicatorRole::cp, CollectiveKind::ringShift, "attn.ring",
+                        checkedMultiply(ringBackwardFactor(m_scenario.training), operators[index - 1].commBytes));
             m_ringOpen = true;
         } else if (op.kind == OperatorKind::attention && m_ringOpen) {
             m_nextWaits |= maskOf(Stream::cp);
@@ -264,7 +265,8 @@ void PassBuilder::backwardOperator(const Bucket& bucket, std::size_t index, Acti
     case OperatorKind::ringExchange: {
         const bool first = index + 2 >= operators.size() || operators[index + 2].kind != OperatorKind::ringExchange;
         if (!first) // later exchanges follow the one before on their stream
-            communicate(CommunicatorRole::cp, CollectiveKind::ringShift, op.name, checkedMultiply(ringBackwardFactor(m_scenario.training), op.commBytes), 0);
+            communicate(CommunicatorRole::cp, CollectiveKind::ringShift, op.name,
+                        checkedMultiply(ringBackwardFactor(m_scenario.training), op.commBytes), 0);
         break;
     }
     case OperatorKind::gatherKeys: // of the gradients; the product before makes queries', keys' and values' with all of them

@@ -31,16 +31,23 @@ struct StackFlag {
     const char* key;
     bool Stack::*member;
 };
-constexpr StackFlag kStackFlags[] = {
-    {"pads_vocabulary", &Stack::padsVocabulary}, {"narrow_gather", &Stack::narrowGather},
-    {"narrow_saved", &Stack::narrowSaved},       {"gathers_after_reduction", &Stack::gathersAfterReduction},
-    {"reruns_unread", &Stack::rerunsUnread},     {"keeps_unread", &Stack::keepsUnread},
-    {"sends_shards", &Stack::sendsShards},       {"reduces_whole", &Stack::reducesWhole},
-    {"reduces_wide", &Stack::reducesWide},       {"plain_tensor_parallel", &Stack::plainTensorParallel},
-    {"blocks_launches", &Stack::blocksLaunches}, {"gathers_logits", &Stack::gathersLogits},
-    {"fuses_experts", &Stack::fusesExperts},     {"repeats_keys", &Stack::repeatsKeys},
-    {"ring_gradients_wide", &Stack::ringGradientsWide},
-    {"scatters_sends", &Stack::scattersSends},   {"gathers_chunks", &Stack::gathersChunks}};
+constexpr StackFlag kStackFlags[] = {{"pads_vocabulary", &Stack::padsVocabulary},
+                                     {"narrow_gather", &Stack::narrowGather},
+                                     {"narrow_saved", &Stack::narrowSaved},
+                                     {"gathers_after_reduction", &Stack::gathersAfterReduction},
+                                     {"reruns_unread", &Stack::rerunsUnread},
+                                     {"keeps_unread", &Stack::keepsUnread},
+                                     {"sends_shards", &Stack::sendsShards},
+                                     {"reduces_whole", &Stack::reducesWhole},
+                                     {"reduces_wide", &Stack::reducesWide},
+                                     {"plain_tensor_parallel", &Stack::plainTensorParallel},
+                                     {"blocks_launches", &Stack::blocksLaunches},
+                                     {"gathers_logits", &Stack::gathersLogits},
+                                     {"fuses_experts", &Stack::fusesExperts},
+                                     {"repeats_keys", &Stack::repeatsKeys},
+                                     {"ring_gradients_wide", &Stack::ringGradientsWide},
+                                     {"scatters_sends", &Stack::scattersSends},
+                                     {"gathers_chunks", &Stack::gathersChunks}};
 
 /// "traffic": [forward, backward].
 void readPair(const Json& json, const char* key, double& forward, double& backward)

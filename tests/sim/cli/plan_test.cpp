@@ -65,7 +65,8 @@ TEST(PlanCommand, KeepsTheNumberOfGpusWhateverIsHeld)
 
 TEST(PlanCommand, HoldsAnEntryOfAListThatTheFileLeavesToItsBase)
 {
-    const std::string job = "plan " + gallery("05-") + " --top 1 --json --fix layout.pp=2 ", wide = "cluster.tiers.1.bandwidth_gbs=100";
+    const std::string job = "plan " + gallery("05-") + " --top 1 --json --fix layout.pp=2 ",
+                      wide = "cluster.tiers.1.bandwidth_gbs=100";
     const json held = runJson(job + "--fix " + wide), set = runJson(job + "--set " + wide);
     EXPECT_EQ(held["best"][0]["step_time_s"], set["best"][0]["step_time_s"]);
     EXPECT_LT(held["best"][0]["step_time_s"], runJson(job)["best"][0]["step_time_s"]);

@@ -20,7 +20,7 @@ constexpr std::array kUnsayable = {
     Alias{"tp_comm_bulk_*", "kinds of tensor-parallel overlap have no key"},
     Alias{"delay_wgrad_compute", "delayed weight gradients are a schedule here (zb-h1 and the like)"},
     Alias{"outer_dp_sharding_strategy", "sharding between replicas has no key"},
-    Alias{"*cuda_graph*", "CUDA graphs have no key"},
+    Alias{"*cuda_graph*", "what CUDA graphs hold is said of the software: see training.stack.cuda_graphs"},
     Alias{"moe_token_dispatcher_type", "dispatchers have no key"},
     Alias{"moe_flex_dispatcher_backend", "dispatchers have no key"},
     Alias{"moe_enable_deepep", "dispatchers have no key"},

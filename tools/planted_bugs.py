@@ -187,7 +187,10 @@ BUGS = [
      "exchange(CommunicatorRole::cp, CollectiveKind::reduceScatter, op.name, op.commBytes);",
      "exchange(CommunicatorRole::cp, CollectiveKind::reduceScatter, op.name, 0);"),
     ("gradients do not go round the ring with keys and values", "sim/program/pass_backward.cpp",
-     "op.name, checkedMultiply(2, op.commBytes), 0);", "op.name, op.commBytes, 0);"),
+     "checkedMultiply(ringBackwardFactor(m_scenario.training), op.commBytes), 0);", "op.commBytes, 0);"),
+    ("gradients of a ring travel narrow", "sim/program/states.cpp", "kWide / elementBytes(training.precision) : 1", "1 : 1"),
+    ("one block of a ring less is joined", "sim/model/operator_builder.cpp", "m_sharding.cp / together - 1; joined > 0",
+     "m_sharding.cp / together - 2; joined > 0"),
     # What runs again.
     ("the core of attention drops queries and keys as well", "sim/program/rerun.cpp", "Checked(op.savedBytes) - op.savedHeadBytes",
      "Checked(op.savedBytes) - 0"),

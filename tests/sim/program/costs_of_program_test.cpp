@@ -58,6 +58,28 @@ TEST(CostsOfProgram, ReplicasOfAShardingGroupReduceAShardEach)
                 1e-3);
 }
 
+TEST(CostsOfProgram, BlocksOfARingAreJoinedByKernelsOfTheirOwn)
+{
+    Scenario scenario = test::smallScenario(1, 1, 1, 4);
+    scenario.layout.cp = 4;
+    const double passes = 4 * 8, tokens = 1024.0 / 4, queries = 16 * 64, keysAndValues = 2 * 8 * 64, joined = 3;
+    const auto merged = [&](OpPurpose purpose) {
+        return test::sumOf(test::programOf(scenario), "attn.merge", [&](const Op& op, const OpShape& shape) {
+            return op.purpose == purpose ? static_cast<double>(shape.bytes) : 0.0;
+        });
+    };
+    const auto sent = [&] { return test::bytesOf(test::programOf(scenario), "attn.ring"); };
+    scenario.training.stack.ringMergeBytes = 6;
+    scenario.training.stack.ringGradientBytes = 5;
+    EXPECT_EQ(merged(OpPurpose::forward), passes * joined * tokens * queries * 6);
+    EXPECT_EQ(merged(OpPurpose::backward), passes * joined * tokens * (queries + keysAndValues) * 5);
+    EXPECT_EQ(sent(), passes * joined * tokens * keysAndValues * 2 * (1 + 2)) << "there, and back with gradients";
+    scenario.training.stack.ringGradientsWide = true;
+    EXPECT_EQ(sent(), passes * joined * tokens * keysAndValues * (2 + 2 + 4)) << "gradients in single precision";
+    scenario.layout.cp = 1;
+    EXPECT_EQ(merged(OpPurpose::forward), 0);
+}
+
 /// Names of a backward pass's transfers and waits for data parallelism, in the order of issue, and "kernels" between them.
 std::vector<std::string> backwardOf(const Scenario& scenario)
 {

@@ -5,6 +5,7 @@
 #include "sim/cost/profile_curves.h"
 #include "sim/mesh/mesh.h"
 #include "sim/program/program.h"
+#include "sim/scenario/expert_load.h"
 #include "sim/simulate/plan_schedule.h"
 
 #include <algorithm>
@@ -190,17 +191,10 @@ std::optional<double> Calibration::imbalance(const sim::Scenario& scenario) cons
     const auto routings = m_routings.find(scenario.model.name);
     if (scenario.layout.ep < 2 || routings == m_routings.end())
         return {};
-    const auto ranks = static_cast<std::size_t>(scenario.layout.ep);
     std::vector<double> ofPass;
-    for (const std::vector<std::int64_t>& tokens : routings->second) {
-        if (tokens.size() != static_cast<std::size_t>(scenario.model.numExperts))
-            continue;
-        std::vector<double> ofRank(ranks, 0);
-        for (std::size_t expert = 0; expert < tokens.size(); ++expert)
-            ofRank[expert * ranks / tokens.size()] += static_cast<double>(tokens[expert]);
-        if (const double average = mean(ofRank); average > 0)
-            ofPass.push_back(*std::max_element(ofRank.begin(), ofRank.end()) / average);
-    }
+    for (const std::vector<std::int64_t>& tokens : routings->second)
+        if (tokens.size() == static_cast<std::size_t>(scenario.model.numExperts))
+            ofPass.push_back(sim::expertImbalance(std::vector<double>(tokens.begin(), tokens.end()), scenario.layout.ep));
     if (ofPass.empty())
         return {};
     return mean(ofPass);

@@ -66,13 +66,8 @@ PlanRequest requestOf(const PlanArguments& arguments)
     request.price = arguments.price;
     if (request.objective == PlanObjective::cost && request.price <= 0)
         throw UsageError("--objective cost needs --price, of a GPU for an hour");
-    for (const std::string& assignment : arguments.fixed) {
-        request.fixed.push_back(settingOf(assignment, "--fix"));
-        const auto isDigit = [](char c) { return c >= '0' && c <= '9'; };
-        const auto& pointer = request.fixed.back().first;
-        if (std::any_of(pointer.begin(), pointer.end(), isDigit)) // of a list, whose other entries are the base's
-            attributed(arguments.scenario.file, [&] { request.document.applyOverride(assignment, catalogue()); });
-    }
+    for (const std::string& assignment : arguments.fixed)
+        hold(request, settingOf(assignment, "--fix"), catalogue());
     request.freed = arguments.freed;
     request.marginGib = arguments.margin;
     if (!arguments.rampBatch.empty()) {

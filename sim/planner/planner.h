@@ -145,6 +145,9 @@ std::vector<int> rampedBatches(int last, int first, int step);
 /// The same before the request's own batch.
 std::vector<int> rampedBatches(const PlanRequest&, const Catalogue&, int first, int step);
 
+/// Adds what is to be held. An entry of a list that the file leaves to its base brings the base's list into the document.
+void hold(PlanRequest&, PlanSetting, const Catalogue&);
+
 /// The document with settings in it, as they are searched with: gpus included.
 ScenarioDocument withSettings(const PlanRequest&, const std::vector<PlanSetting>&);
 

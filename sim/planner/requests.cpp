@@ -35,6 +35,12 @@ std::vector<int> rampedBatches(int last, int first, int step)
     return batches;
 }
 
+void hold(PlanRequest& request, PlanSetting setting, const Catalogue& catalogue)
+{
+    request.document.takeListOfBase(setting.first, catalogue);
+    request.fixed.push_back(std::move(setting));
+}
+
 ScenarioDocument withSettings(const PlanRequest& request, const std::vector<PlanSetting>& settings)
 {
     ScenarioDocument document = request.document;

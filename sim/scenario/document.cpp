@@ -228,7 +228,6 @@ void ScenarioDocument::set(std::string_view pointer, std::string_view value)
     m_data->root = std::move(root);
 }
 
-/// An entry of a list that the file leaves to a base: all of the base's come into the file, so that the others stay.
 void ScenarioDocument::takeListOfBase(std::string_view pointer, const Catalogue& catalogue)
 {
     const auto segments = splitPointer(pointer);

@@ -61,6 +61,9 @@ public:
     /// The same; an entry of a list that the file leaves to its base brings the base's list with it
     /// (cluster.tiers.0.latency_us=5).
     void applyOverride(std::string_view assignment, const Catalogue&);
+    /// An entry of a list that the file leaves to a base: all of the base's come into the file, so that the others stay when it
+    /// is set. Other pointers change nothing.
+    void takeListOfBase(std::string_view pointer, const Catalogue&);
     /// The value at a pointer as JSON text; nothing if absent.
     std::optional<std::string> get(std::string_view pointer) const;
     void erase(std::string_view pointer);
@@ -82,7 +85,6 @@ public:
 
 private:
     struct Data;
-    void takeListOfBase(std::string_view pointer, const Catalogue&);
     void resolveInto(Resolved&, const Catalogue&) const;
     explicit ScenarioDocument(std::unique_ptr<Data>);
     std::unique_ptr<Data> m_data;

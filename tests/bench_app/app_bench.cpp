@@ -1,8 +1,9 @@
 // How long the window keeps a person waiting, for every gallery file: from an edit to the repainted pictures (median of several),
 // and from starting the program to its first picture. Offscreen, software canvas. An argument chooses files by a part of their
-// name; --frames measures single frames, an idle window and the start of the gallery; --live the Live view of a real training;
-// --slots the longest that the window's thread is held while the gallery is clicked through, or with files behind it while each
-// slider of the form is moved; --lessons how long lessons keep a learner waiting.
+// name; --frames measures single frames, an idle window and the start of the gallery, with WIDTH HEIGHT behind it in a window of
+// this size (times QT_SCALE_FACTOR); --live the Live view of a real training; --slots the longest that the window's thread is
+// held while the gallery is clicked through, or with files behind it while each slider of the form is moved; --lessons how long
+// lessons keep a learner waiting.
 #include "app/shell/form/scenario_form.h"
 #include "app/shell/window/main_window.h"
 #include "tests/bench_app/frame_bench.h"
@@ -20,6 +21,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <vector>
 
 namespace {
@@ -103,6 +105,8 @@ int main(int argc, char** argv)
         return app::benchLessons(argc > 2 ? argv[2] : "");
     if (argc == 2 && qstrcmp(argv[1], "--frames") == 0)
         return app::benchFrames();
+    if (argc == 4 && qstrcmp(argv[1], "--frames") == 0)
+        return app::benchFrames({std::atoi(argv[2]), std::atoi(argv[3])});
     if (argc == 2 && qstrcmp(argv[1], "--gallery") == 0)
         return app::showGalleryOnce();
     app::MainWindow window(sim::Catalogue::load(RANKSCOPE_SOURCE_DIR "/assets"), {.reproducible = true, .theme = {}});

@@ -6,22 +6,24 @@
 #include "app/views/timeline/timeline_view.h"
 #include "tests/support/many_spans.h"
 
-#include <QCoreApplication>
 #include <QElapsedTimer>
 #include <QEventLoop>
+#include <QGuiApplication>
 #include <QImage>
 #include <QProcess>
 #include <QTimer>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <ctime>
+#include <functional>
 #include <vector>
 
 namespace app {
 namespace {
 
-constexpr QSize kFrameWindow{1600, 900};
+constexpr QSize kGalleryWindow{1600, 900};
 constexpr int kFrames = 30;
 
 double cpuMilliseconds()
@@ -51,16 +53,20 @@ public:
     }
 };
 
-double frameMilliseconds(CanvasWidget& canvas)
+/// `before` each frame: what changes the picture.
+double frameMilliseconds(CanvasWidget& canvas, const std::function<void(int)>& before = {})
 {
-    QImage picture(canvas.size(), QImage::Format_RGB32);
+    QImage picture(canvas.size() * canvas.devicePixelRatioF(), QImage::Format_RGB32);
+    picture.setDevicePixelRatio(canvas.devicePixelRatioF());
     canvas.render(&picture);
     std::vector<double> times;
     for (int i = 0; i < kFrames; ++i) {
+        if (before)
+            before(i);
         canvas.requestFrame();
-        const double before = cpuMilliseconds();
+        const double start = cpuMilliseconds();
         canvas.render(&picture);
-        times.push_back(cpuMilliseconds() - before);
+        times.push_back(cpuMilliseconds() - start);
     }
     std::nth_element(times.begin(), times.begin() + kFrames / 2, times.end());
     return times[kFrames / 2];
@@ -91,13 +97,14 @@ double startToGallery()
 
 } // namespace
 
-int benchFrames()
+int benchFrames(QSize size)
 {
+    std::printf("a window of %dx%d, scale %g\n", size.width(), size.height(), qApp->devicePixelRatio());
     std::printf("%-58s %10s\n", "frame on the software canvas, CPU", "ms");
     BusyView busy;
     CanvasWidget canvas(busy, Renderer::software);
-    canvas.resize(kFrameWindow);
-    std::printf("%-58s %10.2f\n", "10,000 primitives, 1600x900", frameMilliseconds(canvas));
+    canvas.resize(size);
+    std::printf("%-58s %10.2f\n", "10,000 primitives", frameMilliseconds(canvas));
 
     {
         Selection selection;
@@ -106,7 +113,7 @@ int benchFrames()
         timeline.setStep({nullptr, trace});
         timeline.setRows({.grouping = RowGrouping::none}); // every row, not a strip for many
         CanvasWidget shown(timeline, Renderer::software);
-        shown.resize(kFrameWindow);
+        shown.resize(size);
         for (const int zoom : {1, 4, 16, 64, 256}) {
             timeline.setVisibleRange({trace->endNs / 3, trace->endNs / 3 + trace->endNs / zoom});
             const QByteArray what =
@@ -117,7 +124,7 @@ int benchFrames()
 
     MainWindow window(sim::Catalogue::load(RANKSCOPE_SOURCE_DIR "/assets"),
                       {.reproducible = true, .theme = {}, .renderer = Renderer::software});
-    window.setFixedSize(kFrameWindow);
+    window.setFixedSize(size);
     window.show();
     if (!window.openFile(QStringLiteral(RANKSCOPE_SOURCE_DIR "/scenarios/42-llama3-405b-16384-gpus.json")).empty())
         return 1;
@@ -134,6 +141,17 @@ int benchFrames()
                                     .arg(shown.height())
                                     .toUtf8();
         std::printf("%-58s %10.2f\n", what.constData(), frameMilliseconds(shown));
+        if (picture.picture != Picture::timeline)
+            continue;
+        TimelineView& timeline = window.workspace().timeline();
+        const std::int64_t end = window.desk().actions()->endNs;
+        for (const int zoom : {1, 10, 100}) { // another range each frame, as the wheel and a drag have it
+            const auto to = [&](int frame) {
+                timeline.setVisibleRange({(1 + frame) * end / 100, (1 + frame) * end / 100 + end / zoom});
+            };
+            const QByteArray zoomed = QStringLiteral("    moved, 1/%1 of the step in sight").arg(zoom).toUtf8();
+            std::printf("%-58s %10.2f\n", zoomed.constData(), frameMilliseconds(shown, to));
+        }
     }
 
     window.workspace().resetLayout();
@@ -158,10 +176,10 @@ int showGalleryOnce()
 {
     MainWindow window(sim::Catalogue::load(RANKSCOPE_SOURCE_DIR "/assets"),
                       {.reproducible = true, .theme = {}, .renderer = Renderer::software});
-    window.setFixedSize(kFrameWindow);
+    window.setFixedSize(kGalleryWindow);
     window.showGallery();
     window.show();
-    QImage picture(kFrameWindow, QImage::Format_RGB32);
+    QImage picture(kGalleryWindow, QImage::Format_RGB32);
     window.render(&picture);
     std::puts("painted");
     return 0;

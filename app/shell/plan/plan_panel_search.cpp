@@ -64,7 +64,7 @@ sim::PlanRequest PlanPanel::requestFor(int gpus) const
         if (!value)
             value = state.at(sim::slashed(pointer));
         if (value)
-            request.fixed.emplace_back(pointer, *value);
+            sim::hold(request, {pointer, *value}, session.catalogue());
     }
     request.freed.assign(m_freed.begin(), m_freed.end());
     return request;

@@ -1,3 +1,4 @@
+#include "sim/scenario/expert_load.h"
 #include "sim/scenario/resolve/resolver.h"
 #include "sim/scenario/stack_json.h"
 
@@ -150,7 +151,6 @@ void Resolver::readMoe(const Block& from)
     given.read("send_once_per_node", moe.sendOncePerNode);
     const Json* imbalance = given.find("imbalance");
     if (imbalance != nullptr && imbalance->is_array()) { // tokens of each expert
-        double sum = 0, most = 0;
         std::vector<double> tokens;
         given.read("imbalance", tokens);
         const int experts = m_out.scenario.model.numExperts;
@@ -160,16 +160,7 @@ void Resolver::readMoe(const Block& from)
                                                   std::to_string(experts) + " experts");
         else if (std::all_of(tokens.begin(), tokens.end(), [](double of) { return of == 0; }))
             report("/training/moe/imbalance", "no expert has any tokens");
-        const auto ranks = static_cast<std::size_t>(std::max(1, m_out.scenario.layout.ep));
-        std::vector<double> ofRank(ranks, 0);
-        for (std::size_t expert = 0; expert < tokens.size(); ++expert)
-            ofRank[expert * ranks / tokens.size()] += tokens[expert];
-        for (const double of : ofRank) {
-            sum += of;
-            most = std::max(most, of);
-        }
-        if (sum > 0)
-            moe.imbalance = std::clamp(most * static_cast<double>(ranks) / sum, 1.0, 10000.0);
+        moe.imbalance = std::clamp(expertImbalance(tokens, std::max(1, m_out.scenario.layout.ep)), 1.0, 10000.0);
     } else {
         given.read("imbalance", moe.imbalance);
     }

@@ -4,6 +4,7 @@
 #include "sim/cost/profile_curves.h"
 #include "sim/program/program.h"
 #include "sim/scenario/document.h"
+#include "sim/scenario/hardware_profile.h"
 #include "sim/simulate/simulation.h"
 
 #include <algorithm>
@@ -126,21 +127,26 @@ TEST(Calibration, TellsTransfersApartByNameSizeAndMembers)
 
 TEST(ObservedRun, CoversEveryKernelOfTheSimulator)
 {
-    const sim::Scenario scenario = tinyScenario("{}");
-    const ObservedRun run = observeRun(scenario, {.warmUp = 0, .steps = 1});
-    Calibration calibration;
-    calibration.add(run);
-    std::set<std::string> names;
-    for (const sim::MeasuredCurve& curve : calibration.profile().kernels)
-        names.insert(curve.name);
-    const sim::Program program = sim::lowerProgram(scenario, sim::simulate(scenario)->schedule());
-    for (const sim::Pass& pass : program.passes)
-        for (std::size_t i = 0; i < pass.ops.size(); ++i)
-            if (pass.ops[i].kind == sim::OpKind::compute) {
-                EXPECT_TRUE(names.contains(sim::kernelCurveName(pass.shapes[i].family, pass.shapes[i].pass, scenario)))
-                    << program.labels[pass.ops[i].label];
-            }
-    EXPECT_GT(median(asIfParallelSeconds(run.steps, run)), 0);
+    const sim::Catalogue catalogue = sim::Catalogue::load(RANKSCOPE_SOURCE_DIR "/assets");
+    for (const char* layout : {"{}", R"({"tp":2,"dp":2})", R"({"cp":2})"}) {
+        const sim::Scenario scenario = tinyScenario(layout);
+        const ObservedRun run = observeRun(scenario, {.warmUp = 0, .steps = 1});
+        Calibration calibration;
+        calibration.add(run);
+        std::set<std::string> names;
+        for (const sim::MeasuredCurve& curve : calibration.profile().kernels)
+            names.insert(curve.name);
+        const sim::Program program = sim::lowerProgram(scenario, sim::simulate(scenario)->schedule());
+        for (const sim::Pass& pass : program.passes)
+            for (std::size_t i = 0; i < pass.ops.size(); ++i)
+                if (pass.ops[i].kind == sim::OpKind::compute) {
+                    EXPECT_TRUE(names.contains(sim::kernelCurveName(pass.shapes[i].family, pass.shapes[i].pass, scenario)))
+                        << program.labels[pass.ops[i].label] << " of " << layout;
+                }
+        EXPECT_GT(median(asIfParallelSeconds(run.steps, run)), 0);
+        const std::string written = sim::hardwareProfileText("learnt", calibration.profile());
+        EXPECT_NO_THROW(sim::readHardwareProfile(written, "learnt.json", catalogue.schema())) << "what was learnt is read again";
+    }
 }
 
 TEST(ObservedRun, ADisturbedKernelDoesNotLengthenTheUndisturbedStep)

@@ -393,6 +393,19 @@ TEST(Planner, SaysOfGridsThatItDidNotComeToThatTheyAreOpen)
     EXPECT_FALSE(answers.front().proved);
 }
 
+TEST(Planner, HoldsAnEntryOfAListOfTheBaseBesideItsOtherEntries)
+{
+    PlanRequest request = tinyJob();
+    hold(request, {"/cluster/tiers/0/bandwidth_gbs", "1"}, test::catalogue());
+    const Cluster before = resolvedScenario(withSettings(tinyJob(), {}), test::catalogue()).cluster;
+    const Cluster held = resolvedScenario(withSettings(request, {}), test::catalogue()).cluster;
+    ASSERT_EQ(held.tiers.size(), before.tiers.size());
+    EXPECT_EQ(held.tiers[0].latencyUs, before.tiers[0].latencyUs);
+    EXPECT_EQ(held.tiers[0].bandwidthGBs, 1);
+    EXPECT_NE(before.tiers[0].bandwidthGBs, 1);
+    EXPECT_TRUE(plan(request, test::catalogue()).proved);
+}
+
 TEST(Planner, SimulatesNoMoreThanItMay)
 {
     for (const int most : {1, 2, 3, 5}) {

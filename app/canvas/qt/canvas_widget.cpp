@@ -189,11 +189,7 @@ QRegion CanvasWidget::Data::fillChanged(const QColor& on, qreal ratio)
     base = on;
     QRegion out;
     for (const PixelRect& rect : tiles.next(drawList->list(), drawList->stacks(), image.width(), image.height())) {
-        for (int y = rect.top; y < rect.bottom; ++y) { // what the view leaves open
-            auto* row = reinterpret_cast<QRgb*>(image.scanLine(y));
-            std::fill(row + rect.left, row + rect.right, base.rgb());
-        }
-        rasterise(*drawList, image, &rect);
+        rasterise(*drawList, image, base.rgb(), rect);
         const QRectF logical(QPointF(rect.left, rect.top) / ratio, QPointF(rect.right, rect.bottom) / ratio);
         out += ratio == std::floor(ratio) ? logical.toAlignedRect() : logical.adjusted(-1, -1, 1, 1).toAlignedRect();
     }

@@ -83,13 +83,12 @@ public:
         QImage image(m_pixels, QImage::Format_RGB32);
         if (image.isNull())
             throw sim::Error(m_path.toStdString() + ": no memory for a frame");
-        image.fill(Qt::white);
         m_list.begin(m_pixels.width(), m_pixels.height());
         const float scale = m_list.atlas().scale();
         ImGuiCanvas canvas(m_list,
                            {0, 0, static_cast<float>(m_pixels.width()) / scale, static_cast<float>(m_pixels.height()) / scale});
         drawOnPaper(view, canvas);
-        rasterise(m_list, image);
+        rasterise(m_list, image, qRgb(255, 255, 255), {0, 0, image.width(), image.height()});
         return [this, image] {
             told(m_path,
                  [&] { m_encoder->add(reinterpret_cast<const std::uint32_t*>(image.constBits()), image.bytesPerLine()); });

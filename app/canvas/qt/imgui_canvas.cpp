@@ -90,12 +90,12 @@ void DrawList::addStacks(ColumnStacks stacks)
     m_list.AddCallback(markStacks, nullptr);
 }
 
-void rasterise(const DrawList& list, QImage& image, const PixelRect* only)
+void rasterise(const DrawList& list, QImage& image, QRgb background, const PixelRect& only)
 {
-    rasterise(list.list(), list.atlas().texture(),
-              {reinterpret_cast<std::uint32_t*>(image.bits()), image.width(), image.height(),
-               image.bytesPerLine() / static_cast<qsizetype>(sizeof(std::uint32_t))},
-              list.stacks(), only);
+    rasteriseOn(background, list.list(), list.atlas().texture(),
+                {reinterpret_cast<std::uint32_t*>(image.bits()), image.width(), image.height(),
+                 image.bytesPerLine() / static_cast<qsizetype>(sizeof(std::uint32_t))},
+                list.stacks(), only);
 }
 
 ImGuiCanvas::ImGuiCanvas(DrawList& drawList, Rect area, std::vector<Node>* nodes)

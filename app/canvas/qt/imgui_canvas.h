@@ -8,6 +8,8 @@
 #include <imgui.h>
 #include <imgui_internal.h>
 
+#include <QRgb>
+
 #include <memory>
 #include <vector>
 
@@ -42,8 +44,8 @@ private:
     bool m_keepsStacks = false;
 };
 
-/// Over what is in the picture (32 bits a pixel, as large as the list's frame); of `only` its pixels alone.
-void rasterise(const DrawList&, QImage&, const PixelRect* only = nullptr);
+/// Into a picture of 32 bits a pixel, as large as the list's frame; pixels outside of `only` stay as they are.
+void rasterise(const DrawList&, QImage&, QRgb background, const PixelRect& only);
 
 class ImGuiCanvas final : public Canvas {
 public:

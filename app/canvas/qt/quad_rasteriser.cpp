@@ -6,6 +6,8 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <thread>
+#include <utility>
 #include <vector>
 
 namespace app {
@@ -333,36 +335,77 @@ bool isBox(const ImDrawIdx* i, const ImDrawVert& v0, const ImDrawVert& v1, const
            v0.col == v3.col;
 }
 
-/// Row by row; a pixel has the colour of the bar that its centre lies in.
+/// The first row of [top, bottom) whose centre is less than so many quanta above the area's lower edge, for [quanta]; what is more
+/// than all of them has top.
+std::vector<int> firstRows(const ColumnStacks& stacks, int top, int bottom)
+{
+    const auto heightOf = [&](int y) {
+        return static_cast<std::uint16_t>((stacks.area.bottom - static_cast<float>(y) - 0.5F) / stacks.quantum);
+    };
+    std::vector<int> rows(static_cast<std::size_t>(heightOf(top)) + 2);
+    int y = top;
+    for (std::size_t quanta = rows.size(); quanta-- > 0;) {
+        while (y < bottom && heightOf(y) >= quanta)
+            ++y;
+        rows[quanta] = y;
+    }
+    return rows;
+}
+
+/// Columns that look alike at once; a pixel has the colour of the bar that its centre lies in.
 void fillStacks(const ColumnStacks& stacks, const Clip& clip, const PixelBuffer& out)
 {
     const std::size_t bars = stacks.colors.size(), columns = stacks.columns();
-    if (columns == 0)
-        return;
     const int left = std::max(firstPixel(stacks.area.left), clip.left),
               right = std::min(firstPixel(stacks.area.right), clip.right);
     const int top = std::max(firstPixel(stacks.area.top), clip.top),
               bottom = std::min(firstPixel(stacks.area.bottom), clip.bottom);
-    std::vector<std::uint32_t> colors;
+    if (columns == 0 || left >= right || top >= bottom)
+        return;
+    const std::vector<int> rows = firstRows(stacks, top, bottom);
+    const auto rowOf = [&](std::uint16_t quanta) { return rows[std::min<std::size_t>(quanta, rows.size() - 1)]; };
+    std::vector<Brush> brushes;
     for (const Color color : stacks.colors)
-        colors.push_back(toArgb(color.value));
-    std::vector<const std::uint16_t*> topsOf; // of each pixel column
-    for (int x = left; x < right; ++x) {
+        brushes.emplace_back(toArgb(color.value));
+    const auto topsAt = [&](int x) {
         const auto column = static_cast<std::size_t>((static_cast<float>(x) + 0.5F - stacks.area.left) / stacks.columnWidth);
-        topsOf.push_back(stacks.tops.data() + std::min(column, columns - 1) * bars);
-    }
-    for (int y = top; y < bottom; ++y) {
-        const auto height = static_cast<std::uint16_t>((stacks.area.bottom - static_cast<float>(y) - 0.5F) / stacks.quantum);
-        std::uint32_t* at = out.row(y) + left;
-        for (const std::uint16_t* tops : topsOf) {
-            std::size_t bar = 0;
-            while (bar < bars && tops[bar] <= height)
-                ++bar;
-            if (bar < bars)
-                *at = colors[bar] >> 24U == 255 ? colors[bar] : blend(*at, colors[bar], colors[bar] >> 24U);
-            ++at;
+        return stacks.tops.data() + std::min(column, columns - 1) * bars;
+    };
+    for (int x = left; x < right;) {
+        const std::uint16_t* const tops = topsAt(x);
+        int end = x + 1;
+        for (; end < right; ++end)
+            if (const std::uint16_t* next = topsAt(end); next != tops && !std::equal(tops, tops + bars, next))
+                break;
+        std::uint16_t reached = 0;
+        for (std::size_t bar = 0; bar < bars; ++bar) {
+            if (tops[bar] <= reached)
+                continue;
+            const int below = rowOf(std::exchange(reached, tops[bar]));
+            for (int y = rowOf(reached); y < below; ++y)
+                brushes[bar].fill(out.row(y) + x, out.row(y) + end);
         }
+        x = end;
     }
+}
+
+/// Is all of this under the first box that is drawn, which lets nothing through? Most pictures begin with one.
+bool startsWithCover(const ImDrawList& list, const PixelRect& area)
+{
+    const auto first = std::find_if(list.CmdBuffer.begin(), list.CmdBuffer.end(),
+                                    [](const ImDrawCmd& c) { return c.ElemCount > 0 || c.UserCallback != nullptr; });
+    if (first == list.CmdBuffer.end() || first->UserCallback != nullptr || first->ElemCount < 6)
+        return false;
+    const ImDrawIdx* const index = list.IdxBuffer.Data + first->IdxOffset;
+    const ImDrawVert* const vertices = list.VtxBuffer.Data + first->VtxOffset;
+    const ImDrawVert &v0 = vertices[index[0]], &v2 = vertices[index[2]];
+    if (!isBox(index, v0, vertices[index[1]], v2, vertices[index[5]]) || v0.uv.x != v2.uv.x || v0.uv.y != v2.uv.y ||
+        v0.col >> 24U != 255)
+        return false;
+    const Clip box = boxOf(v0, v2,
+                           {firstPixel(first->ClipRect.x), firstPixel(first->ClipRect.y), firstPixel(first->ClipRect.z),
+                            firstPixel(first->ClipRect.w)});
+    return box.left <= area.left && box.top <= area.top && box.right >= area.right && box.bottom >= area.bottom;
 }
 
 } // namespace
@@ -407,6 +450,27 @@ void rasterise(const ImDrawList& list, const CoverageTexture& texture, const Pix
             index += 3;
         }
     }
+}
+
+void rasteriseOn(std::uint32_t background, const ImDrawList& list, const CoverageTexture& texture, const PixelBuffer& out,
+                 std::span<const ColumnStacks> stacks, const PixelRect& only)
+{
+    const auto band = [&](int top, int bottom) {
+        const PixelRect part{only.left, top, only.right, bottom};
+        if (!startsWithCover(list, part))
+            for (int y = top; y < bottom; ++y)
+                std::fill(out.row(y) + part.left, out.row(y) + part.right, background);
+        rasterise(list, texture, out, stacks, &part);
+    };
+    // A thread is started in some 30 µs, in which another fills this many.
+    constexpr int kPixelsOfThread = 1 << 18;
+    const int rows = only.bottom - only.top, cores = static_cast<int>(std::thread::hardware_concurrency());
+    const int bands = std::clamp(rows * (only.right - only.left) / kPixelsOfThread, 1, std::max(1, cores));
+    const auto edge = [&](int i) { return only.top + rows * i / bands; };
+    std::vector<std::jthread> others;
+    for (int i = 1; i < bands; ++i)
+        others.emplace_back(band, edge(i), edge(i + 1));
+    band(only.top, edge(1));
 }
 
 } // namespace app

@@ -1,6 +1,7 @@
 #include "app/views/common/counter_levels.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace app {
 namespace {
@@ -42,15 +43,44 @@ std::int64_t CounterLevels::highest(std::int64_t beginNs, std::int64_t endNs) co
 
 std::optional<std::size_t> CounterLevels::highestPoint(std::int64_t beginNs, std::int64_t endNs) const
 {
+    return highestPoint(beginNs, endNs, notBefore(beginNs, 0));
+}
+
+std::vector<std::int64_t> CounterLevels::highestBetween(std::span<const std::int64_t> edgesNs) const
+{
+    std::vector<std::int64_t> out;
+    std::size_t first = 0;
+    for (std::size_t i = 1; i < edgesNs.size(); ++i) {
+        first = notBefore(edgesNs[i - 1], first);
+        const auto point = highestPoint(edgesNs[i - 1], edgesNs[i], first);
+        out.push_back(point ? std::max<std::int64_t>(value(*point), 0) : 0);
+    }
+    return out;
+}
+
+/// The first point of those behind `from` that is at this time or later; near by, mostly.
+std::size_t CounterLevels::notBefore(std::int64_t timeNs, std::size_t from) const
+{
     const auto& times = m_counter->timeNs;
+    std::size_t step = 1;
+    while (from + step < times.size() && times[from + step] < timeNs)
+        from += std::exchange(step, 2 * step);
+    const auto end = times.begin() + static_cast<std::ptrdiff_t>(std::min(from + step, times.size()));
+    return static_cast<std::size_t>(std::lower_bound(times.begin() + static_cast<std::ptrdiff_t>(from), end, timeNs) -
+                                    times.begin());
+}
+
+/// `first`: the first point that is not before.
+std::optional<std::size_t> CounterLevels::highestPoint(std::int64_t beginNs, std::int64_t endNs, std::size_t first) const
+{
+    const auto& times = m_counter->timeNs;
+    const std::size_t end = notBefore(endNs, first);
     // Of several points at the first instant each counts; else the one that holds there.
-    auto first = std::lower_bound(times.begin(), times.end(), beginNs);
-    if (first != times.begin() && (first == times.end() || *first != beginNs))
+    if (first > 0 && (first == times.size() || times[first] != beginNs))
         --first;
-    const auto end = std::lower_bound(first, times.end(), endNs);
     if (first == end)
         return std::nullopt;
-    return highestOf(static_cast<std::size_t>(first - times.begin()), static_cast<std::size_t>(end - times.begin()));
+    return highestOf(first, end);
 }
 
 /// Points [first, last): single ones up to a block's edge, then blocks, at each level.

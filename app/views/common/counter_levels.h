@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace app {
@@ -17,11 +18,15 @@ public:
     std::int64_t highest(std::int64_t beginNs, std::int64_t endNs) const;
     /// The point that has it; nothing before the first one.
     std::optional<std::size_t> highestPoint(std::int64_t beginNs, std::int64_t endNs) const;
+    /// highest() of each stretch between two edges, which ascend: those at the end of one are near at hand for the next.
+    std::vector<std::int64_t> highestBetween(std::span<const std::int64_t> edgesNs) const;
     std::int64_t peak() const { return m_peak; }
     std::int64_t peakNs() const; ///< when the highest value was reached first. O(points)
 
 private:
     using Points = std::vector<std::uint32_t>;
+    std::size_t notBefore(std::int64_t timeNs, std::size_t from) const;
+    std::optional<std::size_t> highestPoint(std::int64_t beginNs, std::int64_t endNs, std::size_t first) const;
     std::size_t highestOf(std::size_t first, std::size_t last) const;
     std::int64_t value(std::size_t point) const { return m_counter->value[point]; }
     const sim::Counter* m_counter;

@@ -61,19 +61,20 @@ std::optional<MemoryCurve> memoryCurve(const TimelineModel& model, const Selecti
 
 void paintCounter(Canvas& canvas, const CounterLevels& counter, const TimeAxis& axis, Rect area, double scaleBytes, Color fill)
 {
-    float openHeight = -1, openLeft = area.left;
+    std::vector<std::int64_t> edges{std::llround(axis.ns(area.left))};
+    for (float x = area.left; x < area.right; ++x)
+        edges.push_back(std::max<std::int64_t>(edges.back() + 1, std::llround(axis.ns(x + 1))));
+    float openHeight = -1, openLeft = area.left, x = area.left;
     const auto scale = static_cast<float>(scaleBytes);
-    std::int64_t edge = std::llround(axis.ns(area.left));
-    for (float x = area.left; x < area.right; ++x) {
-        const std::int64_t next = std::max(edge + 1, static_cast<std::int64_t>(std::llround(axis.ns(x + 1))));
-        const float height = std::round(area.height() * static_cast<float>(counter.highest(edge, next)) / scale * 2) / 2;
+    for (const std::int64_t highest : counter.highestBetween(edges)) {
+        const float height = std::round(area.height() * static_cast<float>(highest) / scale * 2) / 2;
         if (height != openHeight) {
             if (openHeight > 0)
                 canvas.fillRect({openLeft, area.bottom - openHeight, x, area.bottom}, fill);
             openHeight = height;
             openLeft = x;
         }
-        edge = next;
+        ++x;
     }
     if (openHeight > 0)
         canvas.fillRect({openLeft, area.bottom - openHeight, area.right, area.bottom}, fill);

@@ -185,6 +185,16 @@ TEST(CounterLevels, HighestIsWhatLookingAtAllPointsFinds)
         ASSERT_EQ(levels.highest(begin, end), expected) << begin << " " << end;
     }
     EXPECT_EQ(CounterLevels(sim::Counter{}).highest(0, 100), 0);
+
+    for (int round = 0; round < 50; ++round) {
+        std::vector<std::int64_t> edges{static_cast<std::int64_t>(random() % 3000) - 500};
+        for (int i = 0; i < 100; ++i)
+            edges.push_back(edges.back() + static_cast<std::int64_t>(random() % (round % 2 == 0 ? 400U : 6U)));
+        const std::vector<std::int64_t> highest = levels.highestBetween(edges);
+        ASSERT_EQ(highest.size() + 1, edges.size());
+        for (std::size_t i = 0; i < highest.size(); ++i)
+            ASSERT_EQ(highest[i], levels.highest(edges[i], edges[i + 1])) << edges[i] << " " << edges[i + 1];
+    }
 }
 
 } // namespace

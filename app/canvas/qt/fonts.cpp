@@ -141,7 +141,8 @@ struct GlyphAtlas::Data {
     };
 
     static constexpr int kWidth = 1024;
-    static constexpr int kOpaqueBlock = 4; ///< texels a side, in the corner
+    static constexpr char32_t kPlain = 0x80; ///< ASCII, which nearly all text is: found without a search
+    static constexpr int kOpaqueBlock = 4;   ///< texels a side, in the corner
 
     explicit Data(float pixelRatio) : scale(pixelRatio), texels(static_cast<std::size_t>(kWidth) * 64)
     {
@@ -159,9 +160,14 @@ struct GlyphAtlas::Data {
 
     Character& character(FontFace face, char32_t code)
     {
+        Character** const known = code < kPlain ? &plain[indexOf(face)][code] : nullptr;
+        if (known != nullptr && *known != nullptr)
+            return **known;
         const auto [at, isNew] = characters[indexOf(face)].try_emplace(code);
         if (isNew)
             at->second = made(face, code);
+        if (known != nullptr)
+            *known = &at->second;
         return at->second;
     }
 
@@ -209,7 +215,8 @@ struct GlyphAtlas::Data {
     float scale;
     PerFace<QRawFont> fonts;
     PerFace<std::unordered_map<char32_t, Character>> characters;
-    std::vector<std::uint8_t> texels; ///< rows of kWidth
+    PerFace<std::array<Character*, kPlain>> plain{}; ///< of `characters`, once it is there
+    std::vector<std::uint8_t> texels;                ///< rows of kWidth
     int nextU = kOpaqueBlock + 1, nextV = 0, rowHeight = kOpaqueBlock;
     int generation = 1;
 };

@@ -15,6 +15,10 @@ namespace {
 /// The next code point; U+FFFD for what is no UTF-8.
 char32_t nextCharacter(const char*& at, const char* end)
 {
+    if (const auto plain = static_cast<unsigned char>(*at); plain < 0x80U) { // nearly all
+        ++at;
+        return plain;
+    }
     unsigned int character = 0;
     const int length = ImTextCharFromUtf8(&character, at, end);
     at += std::max(length, 1);

@@ -335,8 +335,8 @@ bool isBox(const ImDrawIdx* i, const ImDrawVert& v0, const ImDrawVert& v1, const
            v0.col == v3.col;
 }
 
-/// The first row of [top, bottom) whose centre is less than so many quanta above the area's lower edge, for [quanta]; what is more
-/// than all of them has top.
+/// The first row of [top, bottom) whose centre is less than so many quanta above the area's lower edge, for [quanta]; what is
+/// more than all of them has top.
 std::vector<int> firstRows(const ColumnStacks& stacks, int top, int bottom)
 {
     const auto heightOf = [&](int y) {

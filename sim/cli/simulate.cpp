@@ -1,6 +1,7 @@
 #include "sim/cli/command.h"
 #include "sim/cli/options.h"
 #include "sim/cli/table.h"
+#include "sim/simulate/purpose_name.h"
 
 #include "sim/analysis/explain/explain.h"
 #include "sim/analysis/explain/explain_goodput.h"
@@ -104,7 +105,7 @@ void printShares(const Simulation& simulation)
     add("computing", busySeconds / m.stepTimeSeconds);
     for (const Dimension dimension : kDimensions)
         if (simulation.mesh().groupSize(kDimensionFacts[dimension].group) > 1 || m.exposedComm[dimension] > 0)
-            add(std::string("exposed ") + dimensionName(dimension) + " communication", m.exposedComm[dimension]);
+            add("exposed " + purposeName(simulation, dimension) + " communication", m.exposedComm[dimension]);
     if (simulation.scenario().training.offload.isOn())
         add("exposed host transfers", m.exposedHost);
     add("bubble", m.bubbleFraction);

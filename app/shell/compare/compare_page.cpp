@@ -6,8 +6,8 @@
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/scenario_header.h"
 #include "app/shell/widgets/style.h"
-#include "app/views/common/purpose_name.h"
 #include "app/views/compare/waterfall.h"
+#include "sim/simulate/purpose_name.h"
 
 #include <QAction>
 #include <QFrame>
@@ -402,7 +402,7 @@ std::vector<ComparisonRow> ComparePage::rowsOf(const sim::Comparison& of, const 
             all.push_back(further.side.simulation.get());
     if (const ComparedSteps two = steps(); m_view.showsSeveral() && two.b)
         all.push_back(two.b.get());
-    return comparisonRows(of, dataTransfersOf(all), m_gpuHourPrice);
+    return comparisonRows(of, sim::dataTransfersOf(all), m_gpuHourPrice);
 }
 
 /// A column each: numbers beside each other, and the keys that any of them has otherwise than A.

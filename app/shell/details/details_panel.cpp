@@ -5,10 +5,10 @@
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/mask_note.h"
 #include "app/shell/widgets/style.h"
-#include "app/views/common/purpose_name.h"
 #include "sim/analysis/explain/explain_goodput.h"
 #include "sim/mesh/spoken_group.h"
 #include "sim/simulate/action_class.h"
+#include "sim/simulate/purpose_name.h"
 #include "sim/text/duration_text.h"
 #include "sim/text/number_text.h"
 #include "sim/text/spoken_name.h"
@@ -428,10 +428,10 @@ void DetailsPanel::showExposed()
         const auto& [name, group] = sim::kDimensionFacts[dimension];
         if (m_simulation->mesh().groupSize(group) > 1 ||
             e[dimension] > 0) // tied embeddings are reduced on the stream of dp even where dp is 1
-            dimensions.push_back({QString::fromStdString(dimension == sim::Dimension::dp ? purposeName(*m_simulation, dimension)
-                                                                                         : std::string(name)),
-                                  e[dimension], percentQuantity(e[dimension]).text(),
-                                  toQColor(m_theme->fill(sim::opClassOf(dimension)))});
+            dimensions.push_back(
+                {QString::fromStdString(dimension == sim::Dimension::dp ? sim::purposeName(*m_simulation, dimension)
+                                                                        : std::string(name)),
+                 e[dimension], percentQuantity(e[dimension]).text(), toQColor(m_theme->fill(sim::opClassOf(dimension)))});
     }
     m_exposedBar->setSegments(std::move(dimensions), 1); // the step
 }

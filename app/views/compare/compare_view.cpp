@@ -2,7 +2,6 @@
 
 #include "app/canvas/area_canvas.h"
 #include "app/views/common/labels.h"
-#include "app/views/common/purpose_name.h"
 #include "app/views/compare/blended_trace.h"
 #include "app/views/compare/compare_controls.h"
 #include "app/views/compare/compare_geometry.h"
@@ -11,6 +10,7 @@
 #include "app/views/compare/stacked_timelines_view.h"
 #include "app/views/compare/step_bars.h"
 #include "app/views/compare/waterfall.h"
+#include "sim/simulate/purpose_name.h"
 
 #include <algorithm>
 #include <array>
@@ -100,8 +100,8 @@ struct CompareView::Data {
         waterfall.reset();
         blendedTrace.reset();
         if (comparison)
-            waterfall.emplace(*comparison,
-                              dataTransfersOf(std::array<const sim::Simulation*, 2>{a.simulation.get(), b.simulation.get()}));
+            waterfall.emplace(
+                *comparison, sim::dataTransfersOf(std::array<const sim::Simulation*, 2>{a.simulation.get(), b.simulation.get()}));
         controls.setPipelines(a.simulation ? a.simulation->scenario().layout.pp : 0,
                               b.simulation ? b.simulation->scenario().layout.pp : 0);
         makeRibbons();
@@ -154,7 +154,7 @@ struct CompareView::Data {
             simulations.push_back(one.side.simulation.get());
             add(one.side, one.timeline);
         }
-        bars = StepBars(comparisons, names, dataTransfersOf(simulations));
+        bars = StepBars(comparisons, names, sim::dataTransfersOf(simulations));
         several.setSteps(std::move(steps));
     }
     struct SeveralFrame {

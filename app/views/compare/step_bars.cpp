@@ -2,9 +2,9 @@
 
 #include "app/views/common/color.h"
 #include "app/views/common/labels.h"
-#include "app/views/common/purpose_name.h"
 #include "app/views/common/step_part_color.h"
 #include "app/views/compare/waterfall.h"
+#include "sim/simulate/purpose_name.h"
 
 #include <algorithm>
 #include <cmath>
@@ -97,7 +97,7 @@ void StepBars::paint(Canvas& canvas, const Theme& theme, Rect area) const
             const Rect rect{from, whole.top, std::max(from + 1, to - 1), whole.bottom};
             const Color fill = fillOf(part, theme);
             canvas.fillRect(rect, fill);
-            const std::string name = partName(part, m_dataTransfers);
+            const std::string name = sim::partName(part, m_dataTransfers);
             const std::string shown =
                 fitting(canvas, {name + " " + durationText(static_cast<double>(ns)), name}, rect.width() - 8, FontFace::small);
             if (!shown.empty())
@@ -134,7 +134,7 @@ std::string StepBars::describe(Rect area, Point at) const
                           (step.fits ? "" : ", does not fit into the memory of its GPUs") +
                           (step.difference.empty() ? "" : ", " + step.difference + " against A");
         for (const auto& [part, ns] : step.parts) {
-            out += "\n" + partTitle(part, m_dataTransfers) + " " + timeText(ns);
+            out += "\n" + sim::partTitle(part, m_dataTransfers) + " " + timeText(ns);
             const auto& first = m_steps.front().parts;
             const auto ofA =
                 std::find_if(first.begin(), first.end(), [&, p = part](const auto& other) { return other.first == p; });

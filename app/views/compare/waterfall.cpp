@@ -2,8 +2,8 @@
 
 #include "app/views/common/color.h"
 #include "app/views/common/labels.h"
-#include "app/views/common/purpose_name.h"
 #include "app/views/common/step_part_color.h"
+#include "sim/simulate/purpose_name.h"
 
 #include <algorithm>
 #include <array>
@@ -22,7 +22,7 @@ constexpr std::uint64_t kBarNodes = (std::uint64_t{1} << 61) + (std::uint64_t{1}
 
 std::vector<std::string> labelsOf(sim::StepPart part, const std::string& dataTransfers)
 {
-    const std::string name = partName(part, dataTransfers);
+    const std::string name = sim::partName(part, dataTransfers);
     switch (part) {
     case sim::StepPart::computing:
         return {name, "comp."};
@@ -97,8 +97,8 @@ Waterfall::Waterfall(const sim::Comparison& c, const std::string& dataTransfers)
             continue;
         const auto inA = static_cast<double>(c.use.a[part]), inB = static_cast<double>(c.use.b[part]);
         const std::string difference = durationChangeText(inA, inB);
-        const std::string text =
-            partName(part, dataTransfers) + " " + difference + ": " + durationText(inA) + " in A, " + durationText(inB) + " in B";
+        const std::string text = sim::partName(part, dataTransfers) + " " + difference + ": " + durationText(inA) + " in A, " +
+                                 durationText(inB) + " in B";
         if (isSmall(part) && smallOnes > 1) {
             rest += change;
             restText += "\n" + text;

@@ -3,9 +3,9 @@
 #include "app/step/instant.h"
 #include "app/views/common/color.h"
 #include "app/views/common/labels.h"
-#include "app/views/common/purpose_name.h"
 #include "sim/mesh/spoken_group.h"
 #include "sim/simulate/action_class.h"
+#include "sim/simulate/purpose_name.h"
 #include "sim/text/number_text.h"
 #include "sim/text/spoken_name.h"
 
@@ -346,7 +346,7 @@ int TimelineModel::rankOf(int row, const Selection& selection) const
 std::string TimelineModel::className(sim::OpClass opClass) const
 {
     if (opClass == sim::OpClass::dpComm && m_simulation) // without data parallelism it is something else
-        if (const std::string purpose = purposeName(*m_simulation, sim::Dimension::dp);
+        if (const std::string purpose = sim::purposeName(*m_simulation, sim::Dimension::dp);
             purpose != sim::dimensionName(sim::Dimension::dp))
             return purpose + " comm";
     return opClass == sim::OpClass::other && m_othersWait ? "waiting" : sim::opClassName(opClass);

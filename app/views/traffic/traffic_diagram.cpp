@@ -2,8 +2,8 @@
 
 #include "app/views/common/color.h"
 #include "app/views/common/labels.h"
-#include "app/views/common/purpose_name.h"
 #include "sim/index.h"
+#include "sim/simulate/purpose_name.h"
 
 #include <algorithm>
 #include <cmath>
@@ -168,8 +168,8 @@ void DiagramPainter::labels()
         const bool right = strand.pair.from < strand.pair.to;
         const float room = right ? m_frame.drawn.right - apex.x - 8 : apex.x - 8 - m_frame.drawn.left;
         const std::string bytes = bytesText(static_cast<double>(strand.bytes));
-        const std::string text = fitting(m_canvas, {purposeName(m_scene.model.simulation(), strand.purpose) + " " + bytes, bytes},
-                                         room, FontFace::small);
+        const std::string text = fitting(
+            m_canvas, {sim::purposeName(m_scene.model.simulation(), strand.purpose) + " " + bytes, bytes}, room, FontFace::small);
         const float width = m_canvas.textWidth(text, FontFace::small);
         const float left = std::floor(right ? apex.x + 8 : apex.x - 8 - width), top = std::floor(apex.y - m_small / 2);
         const Rect rect{left, top, left + width, top + m_small};

@@ -1,9 +1,9 @@
 #include "app/views/common/color.h"
 #include "app/views/common/labels.h"
-#include "app/views/common/purpose_name.h"
 #include "app/views/common/timeline_geometry.h"
 #include "app/views/traffic/traffic_diagram.h"
 #include "sim/index.h"
+#include "sim/simulate/purpose_name.h"
 #include "sim/text/spoken_name.h"
 
 #include <algorithm>
@@ -173,7 +173,7 @@ private:
 
     std::string textOf(const TrafficPacket& packet) const
     {
-        std::string text = purposeName(m_scene.model.simulation(), packet.purpose) + " " + bytesText(packet.bytes) + ", " +
+        std::string text = sim::purposeName(m_scene.model.simulation(), packet.purpose) + " " + bytesText(packet.bytes) + ", " +
                            percentText(packet.way) + " of the way";
         if (packet.stretch > kSlowed)
             text += ", " + threeDigits(packet.stretch) + " times as long as alone";

@@ -3,7 +3,7 @@
 #include "app/views/common/color.h"
 #include "app/views/common/labels.h"
 #include "app/views/common/measures.h"
-#include "app/views/common/purpose_name.h"
+#include "sim/simulate/purpose_name.h"
 #include "sim/text/spoken_name.h"
 
 #include <algorithm>
@@ -154,7 +154,7 @@ void TrafficHeaderPainter::strip(Rect area)
         items.clear();
         width = -kSpace;
         for (const sim::Dimension purpose : purposes) {
-            const std::string name = purposeName(m_scene.model.simulation(), purpose);
+            const std::string name = sim::purposeName(m_scene.model.simulation(), purpose);
             const std::string tiers = tiersText(m_scene, purpose), exposed = percentText(exposedOf(m_scene, purpose));
             Item item;
             item.first =
@@ -223,7 +223,7 @@ const TrafficHeader::Chip* TrafficHeader::under(Point at) const
 
 std::string purposeText(const TrafficScene& scene, sim::Dimension purpose)
 {
-    return purposeName(scene.model.simulation(), purpose) + " " +
+    return sim::purposeName(scene.model.simulation(), purpose) + " " +
            bytesText(static_cast<double>(scene.model.sums().ofDimension(purpose))) + ", " + tiersText(scene, purpose) + ", " +
            percentText(exposedOf(scene, purpose)) + " of the step exposed";
 }

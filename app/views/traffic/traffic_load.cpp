@@ -2,9 +2,9 @@
 
 #include "app/views/common/color.h"
 #include "app/views/common/labels.h"
-#include "app/views/common/purpose_name.h"
 #include "app/views/common/time_ruler.h"
 #include "sim/index.h"
+#include "sim/simulate/purpose_name.h"
 #include "sim/text/spoken_name.h"
 
 #include <algorithm>
@@ -325,7 +325,7 @@ std::string trafficLoadText(const TrafficScene& scene, const TimeWindow& window,
                            percentText(shownShare(scene, load, tier, bin)) + " full";
         for (const sim::Dimension purpose : sim::kDimensions)
             if (const double share = load.share(tier, purpose, bin); share > 0 && scene.shows(purpose))
-                text += "\n" + purposeName(scene.model.simulation(), purpose) + " " + percentText(share);
+                text += "\n" + sim::purposeName(scene.model.simulation(), purpose) + " " + percentText(share);
         return text + "\nat " + durationText(ns) + ", mean over " + durationText(bins.binNs());
     }
     return {};

@@ -1,8 +1,8 @@
 #include "app/views/traffic/traffic_model.h"
 
 #include "app/views/common/labels.h"
-#include "app/views/common/purpose_name.h"
 #include "sim/index.h"
+#include "sim/simulate/purpose_name.h"
 #include "sim/text/spoken_name.h"
 
 #include <algorithm>
@@ -39,7 +39,8 @@ std::string purposesText(const sim::Simulation& simulation, const sim::BytesByDi
     std::string text;
     for (const sim::Dimension purpose : sim::kDimensions)
         if (const std::int64_t of = bytes[purpose]; of > 0 && selection.shows(sim::opClassOf(purpose)))
-            text += (text.empty() ? "" : between) + purposeName(simulation, purpose) + " " + bytesText(static_cast<double>(of));
+            text +=
+                (text.empty() ? "" : between) + sim::purposeName(simulation, purpose) + " " + bytesText(static_cast<double>(of));
     return text;
 }
 
@@ -89,7 +90,7 @@ const sim::Explanation& TrafficModel::because(sim::Dimension purpose)
     if (!kept) {
         sim::BytesByDimension bytes;
         bytes[purpose] = m_sums.ofDimension(purpose);
-        kept = sim::TrafficExplainer(*m_simulation).ofFlow(purposeName(*m_simulation, purpose) + sentByChosen(), bytes);
+        kept = sim::TrafficExplainer(*m_simulation).ofFlow(sim::purposeName(*m_simulation, purpose) + sentByChosen(), bytes);
     }
     return *kept;
 }

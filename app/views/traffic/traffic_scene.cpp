@@ -2,8 +2,8 @@
 
 #include "app/views/common/color.h"
 #include "app/views/common/labels.h"
-#include "app/views/common/purpose_name.h"
 #include "sim/index.h"
+#include "sim/simulate/purpose_name.h"
 #include "sim/text/spoken_name.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ std::vector<TrafficBar> purposeBars(const TrafficScene& scene, const sim::BytesB
 {
     std::vector<TrafficBar> bars;
     for (const sim::Dimension purpose : sim::kDimensions) {
-        const std::string name = purposeName(scene.model.simulation(), purpose);
+        const std::string name = sim::purposeName(scene.model.simulation(), purpose);
         TrafficBar bar{.name = name, .shortName = name};
         bar.bytes[purpose] = bytes[purpose];
         if (shownBytes(bar.bytes, scene.selection) > 0)

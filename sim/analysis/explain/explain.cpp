@@ -1,5 +1,6 @@
 // Time and speed. Explanations of FLOPs and parameters are in explain_model.cpp, those of memory in explain_memory.cpp.
 #include "sim/analysis/explain/explainer.h"
+#include "sim/simulate/purpose_name.h"
 
 #include "sim/analysis/explain/closed_forms.h"
 #include "sim/analysis/explain/explain_traffic.h"
@@ -37,9 +38,9 @@ std::vector<Quantity> quantitiesOf(const std::vector<Term>& terms)
     return quantities;
 }
 
-Account accountOf(StepPart part, const ByStepPart<double>& seconds)
+Account accountOf(const Simulation& simulation, StepPart part, const ByStepPart<double>& seconds)
 {
-    return {factsOf(part).title, factsOf(part).symbol, seconds[part], Unit::seconds};
+    return {partTitle(simulation, part), factsOf(part).symbol, seconds[part], Unit::seconds};
 }
 
 } // namespace
@@ -106,7 +107,7 @@ Explanation Explainer::share(StepPart part) const
                : part == StepPart::belowPeak       ? kernelTime()
                : part == StepPart::host            ? hostTime()
                                                    : bubbleTime();
-    Account account = accountOf(part, m_seconds);
+    Account account = accountOf(m_simulation, part, m_seconds);
     // The longest by name; a step has some dozen kinds of transfers at most, of which a few are exposed.
     constexpr std::size_t kMostListed = 8;
     std::vector<Formula> parts;
@@ -141,14 +142,14 @@ const std::vector<ExposedKind>& Explainer::exposedKindsOf(Dimension dimension) c
 
 Explanation Explainer::idealTime() const
 {
-    Account account = accountOf(StepPart::modelFlops, m_seconds);
+    Account account = accountOf(m_simulation, StepPart::modelFlops, m_seconds);
     const Formula flops = account.term(modelFlops(!m_scenario.training.causal));
     return account.close(flops / capability(account), "What the step would take if every GPU ran at its peak.", kPalmB);
 }
 
 Explanation Explainer::recomputeTime() const
 {
-    Account account = accountOf(StepPart::recomputedFlops, m_seconds);
+    Account account = accountOf(m_simulation, StepPart::recomputedFlops, m_seconds);
     const Formula hardware = account.term(hardwareFlops());
     const Formula model = account.term("C", m_flops.modelCausal, Unit::flops, "model FLOPs of a step");
     return account.close((hardware - model) / capability(account),
@@ -158,7 +159,7 @@ Explanation Explainer::recomputeTime() const
 
 Explanation Explainer::kernelTime() const
 {
-    Account account = accountOf(StepPart::belowPeak, m_seconds);
+    Account account = accountOf(m_simulation, StepPart::belowPeak, m_seconds);
     const Formula busy = account.term("t_busy", m_seconds.busy(), Unit::seconds, "kernels run; mean over ranks, simulated");
     const double model = m_seconds[StepPart::modelFlops], again = m_seconds[StepPart::recomputedFlops];
     Formula rest = busy - account.term("t_model", model, Unit::seconds, "model FLOPs at peak speed");
@@ -173,7 +174,7 @@ Explanation Explainer::kernelTime() const
 
 Explanation Explainer::hostTime() const
 {
-    Account account = accountOf(StepPart::host, m_seconds);
+    Account account = accountOf(m_simulation, StepPart::host, m_seconds);
     const Cluster& c = m_scenario.cluster;
     return account.close(
         {},
@@ -247,7 +248,7 @@ Explanation Explainer::utilisation(MetricId id) const
 Explanation Explainer::bubbleTime() const
 {
     const auto& rows = m_simulation.metrics().perPipelineRank;
-    Account account = accountOf(StepPart::bubble, m_seconds);
+    Account account = accountOf(m_simulation, StepPart::bubble, m_seconds);
     constexpr std::size_t kMostListed = 16;
     const ShowHint show{.pictures = {"timeline"}};
     const std::string waits = "Neither computing nor held up by a transfer: waiting for other ranks, or for the step's last op.";
@@ -312,8 +313,8 @@ Explanation Explainer::exposedTotal() const
 Explanation Explainer::exposed(Dimension dimension) const
 {
     const std::string name = dimensionName(dimension);
-    Account account("Exposed " + name + " communication", "e_" + name, m_simulation.metrics().exposedComm[dimension],
-                    Unit::fraction);
+    Account account("Exposed " + purposeName(m_simulation, dimension) + " communication", "e_" + name,
+                    m_simulation.metrics().exposedComm[dimension], Unit::fraction);
     const Formula waiting = account.term(share(partOf<StepPart>(dimension)));
     std::string convention = groupText(dimension);
     if (const std::string what = collectivesText(m_simulation, dimension); !what.empty())

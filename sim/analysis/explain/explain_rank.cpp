@@ -1,4 +1,5 @@
 #include "sim/analysis/explain/explain_rank.h"
+#include "sim/simulate/purpose_name.h"
 
 #include "sim/analysis/explain/explain_traffic.h"
 #include "sim/analysis/explain/explainer.h"
@@ -280,7 +281,7 @@ Explanation explain(const Simulation& simulation, StepPart part)
 {
     const auto& rows = simulation.metrics().perPipelineRank;
     const StepPartFacts& facts = factsOf(part);
-    Account account(std::string("Of the step: ") + facts.title, facts.symbol, seconds(simulation.metrics().use[part]),
+    Account account("Of the step: " + partTitle(simulation, part), facts.symbol, seconds(simulation.metrics().use[part]),
                     Unit::seconds);
     constexpr std::size_t kMostListed = 16;
     std::vector<Formula> each;
@@ -366,7 +367,7 @@ Explanation explain(const Simulation& simulation, StageNumber number, int pipeli
     for (const StepPart part : kStepParts)
         if (use[part] != 0 && part != StepPart::bubble && factsOf(part).isWaiting != busy)
             parts.push_back(account.term(factsOf(part).symbol, seconds(use[part]), Unit::seconds,
-                                         std::string(factsOf(part).title) + "; mean over its ranks, simulated"));
+                                         partTitle(simulation, part) + "; mean over its ranks, simulated"));
     return account.close(Formula::sum(std::move(parts)),
                          busy ? "Kernels run." : "A transfer runs and the next kernel waits for it.", kSimulated, show);
 }

@@ -1,4 +1,5 @@
 #include "sim/analysis/explain/explain_traffic.h"
+#include "sim/simulate/purpose_name.h"
 
 #include "sim/analysis/collective_uses.h"
 #include "sim/analysis/explain/explainer.h"
@@ -129,13 +130,13 @@ Explanation TrafficExplainer::ofDimension(Dimension purpose) const
     for (const CommunicatorRole role : kTrafficRoles)
         if (dimensionOf(role) == purpose && m_sums.ofRole(role) > 0)
             roles.push_back(role);
-    const std::string name = dimensionName(purpose);
+    const std::string name = dimensionName(purpose), spoken = purposeName(m_simulation, purpose);
     if (roles.size() == 1) {
         Explanation only = ofRole(roles.front());
         only.result.symbol = "V_" + name;
         return only;
     }
-    Account account("Sent for " + name, "V_" + name, static_cast<double>(m_sums.ofDimension(purpose)), Unit::bytes);
+    Account account("Sent for " + spoken, "V_" + name, static_cast<double>(m_sums.ofDimension(purpose)), Unit::bytes);
     std::vector<Formula> sum;
     for (const CommunicatorRole role : roles)
         sum.push_back(account.term(ofRole(role)));
@@ -147,8 +148,8 @@ Explanation TrafficExplainer::ofDimension(Dimension purpose) const
 Explanation TrafficExplainer::share(Dimension purpose, double bytes, const Quantity& whole) const
 {
     const std::string name = dimensionName(purpose);
-    Account account("of all that is sent for " + name + ": by where its groups lie", "x_" + name, bytes / whole.value,
-                    Unit::fraction);
+    Account account("of all that is sent for " + purposeName(m_simulation, purpose) + ": by where its groups lie", "x_" + name,
+                    bytes / whole.value, Unit::fraction);
     const Formula here = account.term("B", bytes, Unit::bytes, "of transfers from rank to rank that go this way");
     return account.close(here / account.term(whole.symbol, whole.value, whole.unit, "of all transfers"), "", "");
 }

@@ -2,6 +2,7 @@
 #include "sim/analysis/findings/finding_rules.h"
 #include "sim/analysis/traffic/traffic.h"
 #include "sim/simulate/action_class.h"
+#include "sim/simulate/purpose_name.h"
 #include "sim/text/spoken_name.h"
 
 #include <algorithm>
@@ -257,7 +258,18 @@ void data(const RuleContext& context, FindingList& out)
     const Layout& l = context.layout;
     const Overlap& overlap = context.training.overlap;
     Finding finding = exposedFinding(context, FindingKind::exposedData, Dimension::dp);
-    finding.title = shareText(finding) + " of the step is exposed dp communication";
+    const std::string called = purposeName(context.simulation, Dimension::dp);
+    finding.title = shareText(finding) + " of the step is exposed " + called + " communication";
+    if (called != dimensionName(Dimension::dp)) { // no data parallelism: who else has the same parameters
+        finding.reason = std::string(context.simulation.schedule().chains > 1
+                                         ? "Ranks that hold the same stages add up their gradients"
+                                         : "The first and the last stage add up the gradients of the embedding that they share") +
+                         ", and kernels leave " + secondsText(context, finding) + " a step to be waited for.";
+        offer(finding, context.edits.globalBatch(context.training.globalBatchSize * 2));
+        offer(finding, context.edits.shift(&Layout::pp, &Layout::dp));
+        out.push_back(std::move(finding));
+        return;
+    }
     const std::string who =
         ranksText(finding, l.dp * l.cp) + " over " + tierText(context, finding, context.widestTier(ProcessGroup::dp_cp));
     if (!overlap.gradReduce) {

@@ -1,4 +1,5 @@
 #include "sim/analysis/findings/findings.h"
+#include "sim/simulate/purpose_name.h"
 
 #include "sim/analysis/findings/finding_rules.h"
 #include "sim/analysis/traffic/traffic.h"
@@ -150,8 +151,9 @@ Finding composition(const RuleContext& context, bool nothingElse)
     std::string list;
     for (const StepPart part : parts) {
         if (context.shareOf(part) >= 0.005)
-            list += (list.empty() ? "" : ", ") + say(out, ClaimOf::shareOfStep, context.shareOf(part),
-                                                     percentText(context.shareOf(part)) + " " + factsOf(part).title);
+            list +=
+                (list.empty() ? "" : ", ") + say(out, ClaimOf::shareOfStep, context.shareOf(part),
+                                                 percentText(context.shareOf(part)) + " " + partTitle(context.simulation, part));
     }
     out.title = nothingElse ? "Nothing to complain about" : "What the step consists of";
     out.reason = "Of " + say(out, ClaimOf::stepTime, context.step(), Unit::seconds) + ": " + list + ".";

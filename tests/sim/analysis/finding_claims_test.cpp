@@ -206,6 +206,8 @@ double Prover::shareOfPart(const std::string& text) const
                                               {"exposed ep communication", exposed(Dimension::ep)},
                                               {"exposed pp communication", exposed(Dimension::pp)},
                                               {"exposed dp communication", exposed(Dimension::dp)},
+                                              {"exposed embedding communication", exposed(Dimension::dp)},
+                                              {"exposed copies communication", exposed(Dimension::dp)},
                                               {"exposed transfers to and from the host", exposedHost()},
                                               {"bubble", bubble()}};
     for (const auto& [name, value] : parts)

@@ -249,6 +249,32 @@ TEST(FindingRules, GradientsThatAreNotOverlappedAreSaid)
     EXPECT_LT(effectsOf(opened, *finding)[0].timePerToken, 0);
 }
 
+TEST(FindingRules, WithoutDataParallelismItIsSaidWhoseGradientsAreAddedUp)
+{
+    std::vector<std::string> job = {R"(model={"base":"gpt2"})",
+                                    R"(layout={"pp":2})",
+                                    R"(cluster={"base":"dgx-a100","nodes":1})",
+                                    R"(cluster.tiers=[{"name":"slow","span":"all","bandwidth_gbs":50,"latency_us":10}])",
+                                    "training.micro_batch_size=1",
+                                    "training.global_batch_size=4",
+                                    "training.sequence_length=256"};
+    for (const char* kind : {"1f1b", "dualpipe"}) {
+        job.emplace_back(std::string("schedule={\"kind\":\"") + kind + "\"}");
+        const Opened opened = test::openNumber("01", job);
+        const auto all = findingsOf(opened);
+        const Finding* finding = find(all, FindingKind::exposedData);
+        ASSERT_TRUE(finding) << kind;
+        const bool isTwice = opened.simulation->schedule().chains > 1;
+        EXPECT_TRUE(finding->title.ends_with(isTwice ? "exposed copies communication" : "exposed embedding communication"))
+            << finding->title;
+        EXPECT_NE(finding->reason.find(isTwice ? "hold the same stages" : "embedding that they share"), std::string::npos)
+            << finding->reason;
+        const Finding* parts = find(all, FindingKind::composition);
+        ASSERT_TRUE(parts);
+        EXPECT_EQ(parts->reason.find("exposed dp"), std::string::npos) << parts->reason;
+    }
+}
+
 TEST(FindingRules, UnevenStagesAreBalanced)
 {
     const Opened opened = test::openNumber("04");

@@ -1,6 +1,5 @@
 // Two scenarios laid on each other: the way from A's time to B's, ribbons, blend, memory, and what pointer and keys do.
 #include "app/canvas/recorder_canvas.h"
-#include "app/views/common/purpose_name.h"
 #include "app/views/common/step_part_color.h"
 #include "app/views/compare/blended_trace.h"
 #include "app/views/compare/caption_text.h"
@@ -10,6 +9,7 @@
 #include "app/views/compare/memory_pair.h"
 #include "app/views/compare/step_bars.h"
 #include "app/views/compare/waterfall.h"
+#include "sim/simulate/purpose_name.h"
 #include "tests/support/scenarios.h"
 
 #include <gmock/gmock.h>
@@ -151,10 +151,10 @@ TEST(Waterfall, CallsTheTransfersOfASharedEmbeddingThat)
     EXPECT_THAT(all, testing::HasSubstr("exposed embedding"));
     EXPECT_THAT(all, testing::Not(testing::HasSubstr("exposed dp")));
     const std::vector<const sim::Simulation*> both{first.get(), second.get()};
-    EXPECT_EQ(partTitle(sim::StepPart::dp, dataTransfersOf(both)), "exposed embedding communication");
+    EXPECT_EQ(sim::partTitle(sim::StepPart::dp, sim::dataTransfersOf(both)), "exposed embedding communication");
     const auto data = sim::simulate(test::smallScenario(1, 2, 2, 8));
     const std::vector<const sim::Simulation*> unlike{first.get(), data.get()};
-    EXPECT_EQ(partName(sim::StepPart::dp, dataTransfersOf(unlike)), "exposed dp");
+    EXPECT_EQ(sim::partName(sim::StepPart::dp, sim::dataTransfersOf(unlike)), "exposed dp");
 }
 
 /// Two steps of seconds that differ in four parts, one of them by no more than the others' rounding.

@@ -1,10 +1,10 @@
 // The traffic picture as seen and touched: through the canvas recorder, pointer events and commands alone.
 #include "app/canvas/recorder_canvas.h"
 #include "app/views/common/labels.h"
-#include "app/views/common/purpose_name.h"
 #include "app/views/traffic/traffic_load.h"
 #include "app/views/traffic/traffic_view.h"
 #include "sim/analysis/traffic/link_load.h"
+#include "sim/simulate/purpose_name.h"
 #include "tests/support/scenarios.h"
 
 #include <gmock/gmock.h>
@@ -356,9 +356,9 @@ TEST(TrafficView, TheReductionOfASharedEmbeddingIsCalledThat)
     sim::Scenario scenario = test::smallScenario(1, 4, 1, 8);
     scenario.model.tieWordEmbeddings = true;
     const auto alone = sim::simulate(scenario);
-    EXPECT_EQ(purposeName(*alone, sim::Dimension::dp), "embedding");
-    EXPECT_EQ(purposeName(*alone, sim::Dimension::pp), "pp");
-    EXPECT_EQ(purposeName(*sim::simulate(twoNodes()), sim::Dimension::dp), "dp");
+    EXPECT_EQ(sim::purposeName(*alone, sim::Dimension::dp), "embedding");
+    EXPECT_EQ(sim::purposeName(*alone, sim::Dimension::pp), "pp");
+    EXPECT_EQ(sim::purposeName(*sim::simulate(twoNodes()), sim::Dimension::dp), "dp");
     Picture picture(scenario);
     const std::vector<std::string> texts = picture.draw().texts();
     const auto has = [&](const std::string& start) {

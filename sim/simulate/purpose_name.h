@@ -7,16 +7,18 @@
 #include <span>
 #include <string>
 
-namespace app {
+namespace sim {
 
 /// "tp"; instead of "dp" what goes that way in a job without data parallelism: the gradients of a shared embedding, or of a
 /// second copy of the model.
-std::string purposeName(const sim::Simulation&, sim::Dimension);
+std::string purposeName(const Simulation&, Dimension);
+/// "exposed tp communication", "exposed embedding communication": of one job, in a sentence.
+std::string partTitle(const Simulation&, StepPart);
 /// What goes the way of dp in each of them; "dp" where they do not call it alike.
-std::string dataTransfersOf(std::span<const sim::Simulation* const>);
+std::string dataTransfersOf(std::span<const Simulation* const>);
 /// "exposed tp"; what goes the way of dp as it is called: "exposed embedding".
-std::string partName(sim::StepPart, const std::string& dataTransfers);
+std::string partName(StepPart, const std::string& dataTransfers);
 /// The same in a sentence: "exposed embedding communication".
-std::string partTitle(sim::StepPart, const std::string& dataTransfers);
+std::string partTitle(StepPart, const std::string& dataTransfers);
 
-} // namespace app
+} // namespace sim

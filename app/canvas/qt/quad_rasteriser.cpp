@@ -1,5 +1,7 @@
 #include "app/canvas/qt/quad_rasteriser.h"
 
+#include "app/canvas/in_parallel.h"
+
 #include <imgui.h>
 
 #include <algorithm>
@@ -462,15 +464,14 @@ void rasteriseOn(std::uint32_t background, const ImDrawList& list, const Coverag
                 std::fill(out.row(y) + part.left, out.row(y) + part.right, background);
         rasterise(list, texture, out, stacks, &part);
     };
-    // A thread is started in some 30 µs, in which another fills this many.
-    constexpr int kPixelsOfThread = 1 << 18;
-    const int rows = only.bottom - only.top, cores = static_cast<int>(std::thread::hardware_concurrency());
-    const int bands = std::clamp(rows * (only.right - only.left) / kPixelsOfThread, 1, std::max(1, cores));
-    const auto edge = [&](int i) { return only.top + rows * i / bands; };
-    std::vector<std::jthread> others;
-    for (int i = 1; i < bands; ++i)
-        others.emplace_back(band, edge(i), edge(i + 1));
-    band(only.top, edge(1));
+    constexpr int kPixelsOfThread = 1 << 18; // fewer are filled before another thread has started
+    const int rows = only.bottom - only.top;
+    // No more bands than cores: each walks through all that is drawn.
+    const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+    const int bands = std::clamp(rows * (only.right - only.left) / kPixelsOfThread, 1, cores);
+    const auto edge = [&](std::size_t i) { return only.top + rows * static_cast<int>(i) / bands; };
+    inParallel(static_cast<std::size_t>(bands), static_cast<std::size_t>(bands),
+               [&](std::size_t i) { band(edge(i), edge(i + 1)); });
 }
 
 } // namespace app

@@ -1,8 +1,10 @@
 #include "app/views/timeline/timeline_painter.h"
 
+#include "app/canvas/in_parallel.h"
 #include "app/views/common/color.h"
 #include "app/views/common/labels.h"
 #include "app/views/common/time_ruler.h"
+#include "app/views/timeline/lane_reading.h"
 #include "app/views/timeline/timeline_memory.h"
 
 #include <algorithm>
@@ -60,6 +62,7 @@ private:
     }
     void rows(const std::vector<Tick>&);
     void row(int line, const std::vector<Tick>&);
+    void readLanes();
     void group(int line);
     void sparkline(const TimelineRow&, Rect);
     void afterEnd(Rect area);
@@ -77,10 +80,40 @@ private:
     const TimelineFrame& m_frame;
     TimeAxis m_axis;
     Color m_idle;
+    struct Lane {
+        int line;
+        std::uint32_t track;
+        Rect area;
+        LaneReading reading;
+    };
+    std::vector<Lane> m_lanes; ///< in sight, line by line
 };
+
+/// What there is to be drawn on lanes: most of a frame's work, and each lane's is its own.
+void TimelinePainter::readLanes()
+{
+    std::size_t columns = 0;
+    m_scene.rows.forLinesInSight([&](int line) {
+        if (m_scene.rows.line(line).isHeader())
+            return;
+        const Rect clip = m_scene.rows.clipOf(line);
+        const TimelineRow& data = m_model.rows()[static_cast<std::size_t>(m_scene.rows.line(line).row)];
+        for (std::size_t lane = 0; lane < data.tracks.size(); ++lane) {
+            const Rect area = m_scene.rows.lane(line, static_cast<int>(lane));
+            if (area.bottom <= clip.top || area.top >= clip.bottom)
+                continue;
+            m_lanes.push_back({line, data.tracks[lane], area, {}});
+            columns += static_cast<std::size_t>(area.width());
+        }
+    });
+    constexpr std::size_t kColumnsOfThread = 8192; // fewer are read before another thread has started
+    inParallel(m_lanes.size(), 1 + columns / kColumnsOfThread,
+               [&](std::size_t i) { m_lanes[i].reading = readLane(m_scene, m_lanes[i].track, m_lanes[i].area); });
+}
 
 void TimelinePainter::rows(const std::vector<Tick>& ticksInSight)
 {
+    readLanes();
     const float split = m_frame.rows.top + m_scene.rows.stack().pinnedHeight;
     m_scene.rows.forLinesInSight([&](int line) {
         Rect clip = m_scene.rows.clipOf(line);
@@ -113,11 +146,8 @@ void TimelinePainter::row(int line, const std::vector<Tick>& ticksInSight)
             if (const float x = std::floor(m_axis.x(static_cast<double>(tick.ns))); x >= beginX && x < endX)
                 m_canvas.fillRect({x, top, x + 1, top + p.bottom - p.top}, grid);
     const Rect clip = m_scene.rows.clipOf(line);
-    for (int lane = 0; lane < lanes; ++lane) {
-        const Rect area = m_scene.rows.lane(line, lane);
-        if (area.bottom > clip.top && area.top < clip.bottom)
-            paintLane(m_canvas, m_scene, data.tracks[static_cast<std::size_t>(lane)], area, clip);
-    }
+    for (const Lane& lane : std::ranges::equal_range(m_lanes, line, {}, &Lane::line))
+        paintLane(m_canvas, m_scene, lane.reading, lane.track, lane.area, clip);
     if (p.sparklineHeight > 0 && data.memory)
         sparkline(data, {beginX, lanesBottom + 1, endX, lanesBottom + 1 + p.sparklineHeight});
 }

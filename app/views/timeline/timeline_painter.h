@@ -6,6 +6,8 @@
 
 namespace app {
 
+struct LaneReading;
+
 /// Text of so many pixels above and below its letters may lie beyond its row and the rows' edges.
 constexpr float kAirOfText = 2;
 
@@ -44,7 +46,7 @@ void paintLinks(Canvas&, const TimelineScene&);
 
 /// Spans of one lane: each by itself where it is wide enough, else per pixel column the share of each class, stacked; what is
 /// left empty was idle. Text keeps within `clip`.
-void paintLane(Canvas&, const TimelineScene&, std::uint32_t track, Rect lane, Rect clip);
+void paintLane(Canvas&, const TimelineScene&, const LaneReading&, std::uint32_t track, Rect lane, Rect clip);
 /// Shares stacked from below, side by side over the whole area.
 void paintShares(Canvas&, const ShareColumns&, Rect area, const std::array<Color, sim::kOpClassCount>& fills);
 

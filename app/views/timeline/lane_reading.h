@@ -1,0 +1,42 @@
+// What a lane of the timeline shows at this zoom: spans wide enough to be drawn by themselves, and for the others, pixel column
+// by pixel column, the share of each class.
+#pragma once
+
+#include "app/canvas/canvas.h"
+#include "app/views/timeline/timeline_scene.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace app {
+
+struct WideSpan {
+    std::size_t span;
+    double left, right; ///< pixels from the lane's left
+};
+
+enum class LaneColumn : std::uint8_t {
+    single, ///< no narrow spans
+    shared, ///< narrow spans, and something else
+    mixed,  ///< nothing but narrow spans and the short pauses between them
+};
+
+struct LaneReading {
+    std::vector<LaneColumn> columns; ///< [pixel column]
+    std::vector<WideSpan> wide;
+    std::vector<std::pair<std::uint32_t, float>> labelWidths; ///< kind of the wide spans, ascending, and pixels
+    // To be drawn in this order, the first two behind and before the wide spans; none or one, of the dense ones up to two.
+    std::vector<ColumnStacks> between; ///< what is waited for between actions
+    std::vector<ColumnStacks> inside;  ///< what is waited for inside them, along their feet
+    std::vector<ColumnStacks> dense;   ///< narrow spans, and what they wait for
+
+    bool isShared(double column) const; ///< with narrow spans; false beside the lane
+    float labelWidth(std::uint32_t kind) const;
+};
+
+/// Reads only, so that several threads may. O(spans in sight, or pixel columns where they are many).
+LaneReading readLane(const TimelineScene&, std::uint32_t track, Rect lane);
+
+} // namespace app

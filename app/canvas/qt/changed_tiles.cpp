@@ -5,6 +5,7 @@
 #include <imgui.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 
@@ -29,6 +30,15 @@ std::uint64_t mixed(std::uint64_t sum, std::uint64_t value)
 std::uint64_t mixedBytes(std::uint64_t sum, const void* data, std::size_t bytes)
 {
     const auto* at = static_cast<const unsigned char*>(data);
+    if (std::array<std::uint64_t, 4> sums{sum, ~sum, sum + 1, sum - 1}, words{}; bytes >= 2 * sizeof words) {
+        for (; bytes >= sizeof words; bytes -= sizeof words, at += sizeof words) { // side by side: a product takes its time
+            std::memcpy(&words, at, sizeof words);
+            for (std::size_t i = 0; i < sums.size(); ++i)
+                sums[i] = mixed(sums[i], words[i]);
+        }
+        for (const std::uint64_t each : sums)
+            sum = mixed(sum, each);
+    }
     for (; bytes >= sizeof sum; bytes -= sizeof sum, at += sizeof sum) {
         std::uint64_t word = 0;
         std::memcpy(&word, at, sizeof word);
@@ -103,18 +113,20 @@ void addTriangles(Summing& sums, const ImDrawList& list, const ImDrawCmd& comman
     const ImDrawIdx* const end = index + command.ElemCount;
     const ImDrawVert* const vertices = list.VtxBuffer.Data + command.VtxOffset;
     while (index < end) {
-        const ImDrawVert& first = vertices[index[0]];
-        Bounds bounds{first.pos.x, first.pos.y, first.pos.x, first.pos.y};
-        std::uint64_t sum = mixedBytes(3, &first, sizeof first);
-        const auto include = [&](ImDrawIdx of) {
-            bounds.include(vertices[of].pos);
-            sum = mixedBytes(sum, &vertices[of], sizeof vertices[of]);
-        };
-        include(index[1]);
-        include(index[2]);
         const bool isQuad = end - index >= 6 && index[3] == index[0] && index[4] == index[2];
-        if (isQuad)
-            include(index[5]);
+        const std::size_t corners = isQuad ? 4 : 3;
+        const std::array<ImDrawIdx, 4> of{index[0], index[1], index[2], index[isQuad ? 5 : 2]};
+        Bounds bounds{vertices[of[0]].pos.x, vertices[of[0]].pos.y, vertices[of[0]].pos.x, vertices[of[0]].pos.y};
+        std::uint64_t sum = 3;
+        bool inOrder = true; // nearly always: their bytes at once
+        for (std::size_t i = 1; i < corners; ++i) {
+            bounds.include(vertices[of[i]].pos);
+            inOrder = inOrder && of[i] == of[0] + i;
+        }
+        if (inOrder)
+            sum = mixedBytes(sum, &vertices[of[0]], corners * sizeof(ImDrawVert));
+        for (std::size_t i = 0; i < corners && !inOrder; ++i)
+            sum = mixedBytes(sum, &vertices[of[i]], sizeof(ImDrawVert));
         sums.add(bounds, mixed(sum, isQuad ? 1 : 0));
         index += isQuad ? 6 : 3;
     }

@@ -32,7 +32,8 @@ public:
         : m_canvas(canvas), m_scene(scene), m_layout(scene.layout), m_theme(scene.theme), m_transform(scene.transform),
           m_columns(visible(true)), m_rows(visible(false)), m_cellWidth(scene.layout.cellWidth() * scene.transform.zoom),
           m_cellHeight(scene.layout.cellHeight() * scene.transform.zoom),
-          m_hasText(m_cellWidth >= kNarrowestText && m_cellHeight >= kLowestText), m_bright(scene.theme, scene.reading, 0),
+          m_hasText(m_cellWidth >= kNarrowestText && m_cellHeight >= kLowestText),
+          m_widest(countText(scene.layout.ranks() - 1).size(), '0'), m_bright(scene.theme, scene.reading, 0),
           m_dimmed(scene.theme, scene.reading, dimmed(scene))
     {
     }
@@ -69,6 +70,7 @@ private:
     void cellContent(int rank, Rect, const LensColors&);
     void cellDoing(int rank, Rect, Color textColor);
     void cellText(int rank, Rect, Color);
+    int columnsOfNumber(float cellWidth);
     void cellNode(int rank, Rect);
     void lit();
     std::string sharedGroups(int rank) const;
@@ -96,6 +98,8 @@ private:
     Range m_columns, m_rows; ///< on screen
     float m_cellWidth, m_cellHeight;
     bool m_hasText;
+    std::string m_widest;                           ///< number of a rank
+    std::pair<float, int> m_columnsOfNumber{-1, 1}; ///< width of cells, and what columnsOfNumber() said of it
     LensColors m_bright, m_dimmed;
     GridTargets m_targets;
 };
@@ -289,6 +293,20 @@ std::string GridPainter::sharedGroups(int rank) const
     return shared;
 }
 
+/// A number takes so many columns: each of that many says its own.
+int GridPainter::columnsOfNumber(float cellWidth)
+{
+    constexpr int kFarthest = 4;
+    if (m_columnsOfNumber.first == cellWidth) // as that of the cell before
+        return m_columnsOfNumber.second;
+    const float width = m_canvas.textWidth(m_widest, FontFace::small);
+    int every = 1;
+    while (every < kFarthest && width > static_cast<float>(every) * cellWidth - 2)
+        every *= 2;
+    m_columnsOfNumber = {cellWidth, every};
+    return every;
+}
+
 /// The rank's number; below it, as room allows, what the lens reads and its GPU.
 void GridPainter::cellText(int rank, Rect cell, Color color)
 {
@@ -304,21 +322,19 @@ void GridPainter::cellText(int rank, Rect cell, Color color)
     };
     // As the widest of them fits, so that all say as much; where it does not, every second or fourth column says its own.
     const std::string number = countText(rank);
-    const std::string widest(countText(m_layout.ranks() - 1).size(), '0');
     const auto numbers = [&](FontFace face) {
-        if (m_canvas.textWidth("rank " + widest, face) <= room)
+        if (m_canvas.textWidth("rank " + m_widest, face) <= room)
             return std::vector{"rank " + number};
         return std::vector{number};
     };
-    constexpr int kFarthest = 4;
-    int every = 1;
-    while (every < kFarthest && m_canvas.textWidth(widest, FontFace::small) > static_cast<float>(every) * cell.width() - 2)
-        every *= 2;
+    const int every = columnsOfNumber(cell.width());
     const auto writeNumber = [&](float top, FontFace face) {
         if (every == 1)
             return write(top, {number}, face);
+        if (m_layout.column(rank) % every != 0)
+            return true;
         const float half = m_canvas.textWidth(number, face) / 2;
-        if (m_layout.column(rank) % every == 0 && 2 * half <= static_cast<float>(every) * cell.width() - 2 &&
+        if (2 * half <= static_cast<float>(every) * cell.width() - 2 &&
             inSight({middle - half, top, middle + half, top + m_canvas.textHeight(face)}))
             m_canvas.text({middle, top}, number, color, face, Align::center);
         return true;
@@ -326,7 +342,7 @@ void GridPainter::cellText(int rank, Rect cell, Color color)
     const bool isNow = m_scene.reading.lens == GridLens::now;
     if (cell.height() < 2 * line + 10) {
         const auto topOf = [&](FontFace face) { return std::floor((cell.top + cell.bottom - m_canvas.textHeight(face)) / 2); };
-        const bool isBold = cell.height() >= 24 && m_canvas.textWidth(widest, FontFace::bold) <= room;
+        const bool isBold = cell.height() >= 24 && m_canvas.textWidth(m_widest, FontFace::bold) <= room;
         if (!isNow || cell.height() <= line + 3) {
             writeNumber(topOf(isBold ? FontFace::bold : FontFace::small), isBold ? FontFace::bold : FontFace::small);
             return;

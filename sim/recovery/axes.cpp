@@ -114,9 +114,11 @@ std::vector<Candidate> candidatesOf(std::span<const KnownGroup> groups, std::spa
                                     std::vector<std::string>& problems)
 {
     std::map<GroupRole, std::vector<std::size_t>> named;
-    std::vector<std::size_t> all;
+    std::vector<std::size_t> all, ofAllExperts;
     for (std::size_t i = 0; i < groups.size(); ++i) {
         const GroupRole role = roleFromDescription(groups[i].description);
+        if (holdsAllExperts(groups[i].description) && groups[i].carried.of(Exchange::allToAll) > 0)
+            ofAllExperts.push_back(i);
         if (role != GroupRole::ends)
             all.push_back(i);
         if (role != GroupRole::unknown && role != GroupRole::ends)
@@ -144,6 +146,8 @@ std::vector<Candidate> candidatesOf(std::span<const KnownGroup> groups, std::spa
     for (const auto& [role, which] : named)
         if (role != GroupRole::composite)
             add(which, role);
+    if (!named.contains(GroupRole::expert) && !named.contains(GroupRole::expertTensor) && !ofAllExperts.empty())
+        add(ofAllExperts, GroupRole::expert); // tokens go round in it, and nothing cuts an expert
 
     // What has no name, or none that is an axis, by shape alone.
     std::set<std::vector<Digit>> known;

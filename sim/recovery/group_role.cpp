@@ -56,6 +56,20 @@ constexpr RoleWord kRoleWords[] = {
     {"position_embedding", GroupRole::ends},
 };
 
+/// In lower case, without what every group's description has.
+std::string wordOf(std::string_view description)
+{
+    std::string word;
+    for (const char c : description)
+        word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    if (word.starts_with("mesh_"))
+        word.erase(0, 5);
+    for (const std::string_view ending : {"_gloo", "_group", "_groups"})
+        if (word.ends_with(ending))
+            word.erase(word.size() - ending.size());
+    return word;
+}
+
 } // namespace
 
 std::string_view groupRoleName(GroupRole role)
@@ -67,14 +81,7 @@ std::string_view groupRoleName(GroupRole role)
 
 GroupRole roleFromDescription(std::string_view description)
 {
-    std::string word;
-    for (const char c : description)
-        word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    if (word.starts_with("mesh_"))
-        word.erase(0, 5);
-    for (const std::string_view ending : {"_gloo", "_group", "_groups"})
-        if (word.ends_with(ending))
-            word.erase(word.size() - ending.size());
+    const std::string word = wordOf(description);
     for (const RoleWord& known : kRoleWords)
         if (word == known.word)
             return known.role;
@@ -83,6 +90,12 @@ GroupRole roleFromDescription(std::string_view description)
         if (word.find(part) != std::string::npos)
             return GroupRole::composite;
     return GroupRole::unknown;
+}
+
+bool holdsAllExperts(std::string_view description)
+{
+    const std::string word = wordOf(description);
+    return word == "tp_ep" || word == "expert_tensor_and_model_parallel";
 }
 
 double Carried::total() const

@@ -33,6 +33,9 @@ std::string_view groupRoleName(GroupRole);
 /// From pg_desc: Megatron's `TENSOR_MODEL_PARALLEL_GROUP`, DeviceMesh's `mesh_tp`, plain `tp`. unknown for "undefined" and the
 /// like.
 GroupRole roleFromDescription(std::string_view);
+/// "tp_ep", `EXPERT_TENSOR_AND_MODEL_PARALLEL_GROUP`: the ranks that together hold all experts of a layer. Where none is cut, the
+/// axis of experts.
+bool holdsAllExperts(std::string_view description);
 
 /// What members of a group did with each other, summed over groups of a shape. Counts are per recorded rank and step.
 struct Carried {

@@ -21,6 +21,7 @@ RunAnswers answersOf(const Recovered& recovered, std::optional<std::size_t> path
     answers.arrivals = arrivalsOf(recovered);
     checkCancelled();
     answers.times = timesOf(recovered);
+    answers.experts = expertLoads(recovered);
     checkCancelled();
     answers.path = criticalPathOver(recovered, pathStep.value_or(recovered.steps.middle()));
     answers.findings = findingsOf(recovered, answers);
@@ -100,6 +101,15 @@ nlohmann::ordered_json answersJson(const Recovered& recovered, const RunAnswers&
     for (const StageTime& stage : answers.times.stages)
         json["stages"].push_back(
             {{"pipeline_rank", stage.pipelineRank}, {"computing_s", secondsOf(stage.computingNs)}, {"ranks", stage.ranks}});
+    json["experts"] = Json::array();
+    for (const GroupLoad& load : answers.experts)
+        json["experts"].push_back({{"ranks", load.ranks},
+                                   {"busiest", load.busiest},
+                                   {"longer", load.longer},
+                                   {"longer_of_section", load.ofSection},
+                                   {"longer_of_section_elsewhere", load.ofSectionElsewhere},
+                                   {"sections", load.sections},
+                                   {"waited_s", secondsOf(load.waitedNs)}});
     json["kernels"] = Json::array();
     for (std::size_t i = 0; i < std::min<std::size_t>(answers.times.kernels.size(), 50); ++i) {
         const KernelTime& kernel = answers.times.kernels[i];

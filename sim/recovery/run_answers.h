@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sim/recovery/arrivals.h"
+#include "sim/recovery/expert_sections.h"
 #include "sim/recovery/kernel_shapes.h"
 #include "sim/recovery/rank_path.h"
 #include "sim/recovery/rank_time.h"
@@ -15,11 +16,13 @@
 namespace sim {
 
 struct RunFinding {
-    std::string kind;       ///< "late-rank", "exposed-communication", "uneven-stages", "host-bound", "outlier-step", "slow-group"
-    std::string title;      ///< one line, with the number
-    std::string detail;     ///< what it is made of and what would help
-    double seconds = 0;     ///< of a step that it costs, as far as it can be said
-    std::vector<int> ranks; ///< to show: global ranks
+    /// "late-rank", "exposed-communication", "uneven-stages", "uneven-experts", "slow-host", "host-bound", "outlier-step",
+    /// "slow-group"
+    std::string kind;
+    std::string title;                   ///< one line, with the number
+    std::string detail;                  ///< what it is made of and what would help
+    double seconds = 0;                  ///< of a step that it costs, as far as it can be said
+    std::vector<int> ranks;              ///< to show: global ranks
     std::int64_t startNs = 0, endNs = 0; ///< where to look; 0, 0: everywhere
 };
 
@@ -32,6 +35,7 @@ struct RecordedAmounts {
 struct RunAnswers {
     Arrivals arrivals;
     RunTimes times;
+    std::vector<GroupLoad> experts; ///< of groups of experts, the one that waits most first
     RankPath path;
     std::vector<ShapedWork> shapes;   ///< empty where operators were recorded without their inputs
     std::vector<RunFinding> findings; ///< by seconds, the most first

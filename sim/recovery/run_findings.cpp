@@ -27,6 +27,7 @@ public:
         lateRank();
         exposed();
         unevenStages();
+        unevenExperts();
         slowHosts();
         hostBound();
         outliers();
@@ -40,6 +41,7 @@ private:
     void lateRank();
     void exposed();
     void unevenStages();
+    void unevenExperts();
     void slowHosts();
     void hostBound();
     void outliers();
@@ -131,6 +133,34 @@ void Findings::unevenStages()
     if (haveHosts)
         finding.detail += " Its ranks have " + (hosts.size() == 1 ? *hosts.begin() : std::to_string(hosts.size()) + " hosts") +
                           " to themselves: that their GPUs are slow would look the same.";
+    m_found.push_back(std::move(finding));
+}
+
+/// The group that waits most for whoever has most tokens.
+void Findings::unevenExperts()
+{
+    constexpr double kClearly = 1.1, kBeyondGpus = 0.05;
+    const std::vector<GroupLoad>& loads = m_answers.experts;
+    if (loads.empty() || loads.front().ofSection < kClearly - 1 ||
+        loads.front().ofSection < loads.front().ofSectionElsewhere + kBeyondGpus) // a slow GPU is slow everywhere
+        return;
+    const GroupLoad& load = loads.front();
+    const auto same = std::count_if(loads.begin(), loads.end(), [](const GroupLoad& of) { return of.ofSection >= kClearly - 1; });
+    const bool isOneRank = load.longer > load.ofSection / 2; // else another has most each time
+    RunFinding finding{
+        .kind = "uneven-experts",
+        .title = isOneRank ? "Rank " + std::to_string(load.busiest) + " computes " + percentText(load.longer) +
+                                 " longer in its experts than its group"
+                           : "Experts are uneven: the busiest rank computes " + percentText(load.ofSection) + " longer",
+        .detail = "Between all-to-alls of " + std::to_string(load.ranks.size()) + " ranks, " + std::to_string(load.sections) +
+                  " times a step, whoever has most tokens computes " + percentText(load.ofSection) +
+                  " longer than the mean, and the others wait " + timeText(secondsOf(load.waitedNs)) + " a step for it" +
+                  (loads.size() > 1
+                       ? "; so it is in " + std::to_string(same) + " of " + std::to_string(loads.size()) + " groups of experts"
+                       : std::string()) +
+                  ". A stronger balancing loss, or a limit on the tokens of an expert, would even it out.",
+        .seconds = secondsOf(load.waitedNs)};
+    finding.ranks = isOneRank ? std::vector<int>{load.busiest} : load.ranks;
     m_found.push_back(std::move(finding));
 }
 

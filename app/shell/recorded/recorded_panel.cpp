@@ -373,7 +373,7 @@ void RecordedPanel::showFinding(std::size_t at)
     Place place{.ranks = finding.ranks, .startNs = finding.startNs, .endNs = finding.endNs};
     if (finding.kind == "late-rank")
         place.lens = GridLens::straggler;
-    else if (finding.kind == "uneven-stages")
+    else if (finding.kind == "uneven-stages" || finding.kind == "uneven-experts")
         place.lens = GridLens::busy;
     showPlace(place);
 }

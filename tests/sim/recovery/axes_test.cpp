@@ -212,6 +212,22 @@ TEST(RecoveredAxes, AreNotMisledByTheGroupOfTheWholeWorld)
     EXPECT_EQ(axes.axes.size(), 2U);
 }
 
+TEST(RecoveredAxes, OfExpertsAreTheRanksThatHoldThemAllWhereNoneIsCut)
+{
+    std::vector<sim::KnownGroup> groups;
+    const auto exchanges = static_cast<std::size_t>(sim::Exchange::allToAll);
+    groups.push_back({.name = "", .description = "dp_cp", .ranks = everyRank(4), .evidence = {}, .carried = {}});
+    for (const std::vector<int>& ranks : {std::vector<int>{0, 1}, {2, 3}}) {
+        groups.push_back({.name = "", .description = "tp_ep", .ranks = ranks, .evidence = {}, .carried = {}});
+        groups.back().carried.ranks = 2;
+        groups.back().carried.count[exchanges] = 48;
+    }
+    EXPECT_EQ(sim::recoverAxes(groups, 4, everyRank(4)).sizeOf("ep"), 2);
+    for (sim::KnownGroup& group : groups)
+        group.carried.count[exchanges] = 0;
+    EXPECT_EQ(sim::recoverAxes(groups, 4, everyRank(4)).sizeOf("ep"), 1) << "nothing says that tokens go round in it";
+}
+
 TEST(RecoveredAxes, AreThatOfTheWholeWorldWhereLayersAreSummedOverIt)
 {
     // Tensor parallel of all 8 ranks, whose experts are whole and dealt to pairs of them.

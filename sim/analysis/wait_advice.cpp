@@ -1,42 +1,105 @@
 #include "sim/analysis/wait_advice.h"
 
+#include "sim/analysis/balanced_layers.h"
 #include "sim/analysis/explain/closed_forms.h"
+#include "sim/error.h"
 #include "sim/index.h"
+#include "sim/legal/legal.h"
 #include "sim/text/number_text.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
 
 namespace sim {
 namespace {
 
-class Adviser {
+/// Ops from which a step takes longer to simulate than a person who points at something waits.
+constexpr std::int64_t kMostOps = 150'000;
+constexpr double kWorthTelling = 0.005; ///< of the time a token
+
+/// An axis gives a factor of two to data parallelism; what followed from the sizes follows again.
+void halve(Scenario& scenario, int Layout::*axis)
+{
+    Layout& layout = scenario.layout;
+    const bool shardsAll = layout.dpShard == layout.dp * layout.cp, cutsExperts = layout.etp == layout.tp;
+    layout.*axis /= 2;
+    layout.dp *= 2;
+    if (shardsAll)
+        layout.dpShard = layout.dp * layout.cp;
+    if (cutsExperts)
+        layout.etp = layout.tp;
+}
+
+void interleave(Scenario& scenario)
+{
+    scenario.schedule.kind = "interleaved-1f1b";
+    scenario.schedule.virtualStages = 2;
+    scenario.schedule.microbatchGroup = scenario.layout.pp;
+    const int stages = scenario.stages(), layers = scenario.model.numHiddenLayers;
+    scenario.schedule.layersPerStage.clear();
+    for (int stage = 0; stage < stages; ++stage)
+        scenario.schedule.layersPerStage.push_back(layers / stages + (stage < layers % stages ? 1 : 0));
+}
+
+double secondsOfToken(const Simulation& simulation)
+{
+    return 1 / simulation.metrics().tokensPerSecond;
+}
+
+} // namespace
+
+struct WaitAdviser::Try {
+    std::string text;
+    Scenario scenario;
+};
+
+namespace {
+
+/// What might help, the likeliest first.
+template <typename Try>
+class Ideas {
 public:
-    Adviser(const Simulation& simulation, const WaitChain& chain)
+    Ideas(const Simulation& simulation, const WaitChain& chain)
         : m_simulation(simulation), m_scenario(simulation.scenario()), m_chain(chain)
     {
     }
 
-    std::string advice() const
+    std::vector<Try> list()
     {
         if (m_chain.links.empty())
             return {};
-        if (const auto slow = slowClass())
-            return "another " + std::string(m_simulation.classes().slowdown[asIndex(*slow)].compute > 1 ? "GPU" : "link") +
-                   " for rank " + std::to_string(m_simulation.representative(*slow)) + ", which is slow";
+        if (const auto slow = slowClass()) {
+            const int rank = m_simulation.representative(*slow);
+            add("another " + std::string(m_simulation.classes().slowdown[asIndex(*slow)].compute > 1 ? "GPU" : "link") +
+                    " for rank " + std::to_string(rank) + ", which is slow",
+                [rank](Scenario& s) {
+                    std::erase_if(s.perturbations, [rank](const Perturbation& p) { return p.rank == rank; });
+                });
+            return std::move(m_tries);
+        }
         const WaitLink& longest =
             *std::max_element(m_chain.links.begin(), m_chain.links.end(),
                               [](const WaitLink& a, const WaitLink& b) { return a.lengthNs() < b.lengthNs(); });
-        switch (longest.kind) {
-        case WaitLink::Kind::collective:
-            return ofCollective(longest);
-        case WaitLink::Kind::copy:
-            return "less offloading: the link to the host is the limit";
-        default:
-            return ofPipeline();
-        }
+        if (longest.kind == WaitLink::Kind::collective)
+            collective(longest);
+        else if (longest.kind == WaitLink::Kind::copy)
+            add("less offloading: the link to the host is the limit", [](Scenario& s) { s.training.offload = {}; });
+        else
+            pipeline();
+        return std::move(m_tries);
     }
 
 private:
+    template <typename F>
+    void add(std::string text, F change)
+    {
+        Try next{std::move(text), m_scenario};
+        change(next.scenario);
+        m_tries.push_back(std::move(next));
+    }
+
     /// Of the links, one that a perturbation makes longer.
     std::optional<int> slowClass() const
     {
@@ -45,74 +108,80 @@ private:
         return found == m_chain.links.end() ? std::nullopt : std::optional(found->classIndex);
     }
 
-    std::string moreMicrobatches() const
+    void largerBatch(const std::string& why)
     {
-        return "a larger batch: more than " + std::to_string(m_scenario.microbatches()) +
-               " micro-batches a step do more work for the same traffic";
+        add("twice the batch: " + std::to_string(2 * m_scenario.microbatches()) + " micro-batches a step " + why,
+            [](Scenario& s) { s.training.globalBatchSize *= 2; });
     }
 
-    std::string ofCollective(const WaitLink& link) const
+    const Op& opOf(const WaitLink& link) const
     {
-        const Overlap& overlap = m_scenario.training.overlap;
-        const std::size_t place = link.place;
-        const auto c = asIndex(link.classIndex);
-        const RankProgram& program = m_simulation.program().ranks[asIndex(m_simulation.classes().pipelineRank[c])];
-        std::size_t first = m_simulation.times().firstOp[c];
+        const RankProgram& program =
+            m_simulation.program().ranks[asIndex(m_simulation.classes().pipelineRank[asIndex(link.classIndex)])];
+        std::size_t first = m_simulation.times().firstOp[asIndex(link.classIndex)];
         for (std::int32_t step = 0; step < link.step; ++step)
             first += m_simulation.program().passes[program.steps[asIndex(step)].pass].ops.size();
-        const Op& op = m_simulation.program().passes[program.steps[asIndex(link.step)].pass].ops[place - first];
+        return m_simulation.program().passes[program.steps[asIndex(link.step)].pass].ops[link.place - first];
+    }
+
+    void collective(const WaitLink& link)
+    {
+        const Op& op = opOf(link);
         const bool ofGradients = m_simulation.program().labels[op.label].starts_with("grad.");
         switch (dimensionOf(op.group)) {
         case Dimension::tp:
-            if (!m_scenario.layout.sequenceParallel)
-                return "sequence parallelism, which shares out what lies between the products";
-            if (!overlap.tpComm)
-                return "overlapped tensor-parallel communication, which cuts products into pieces that hide it";
-            return "a smaller tp: each product is then larger and fewer collectives are on the way";
+            add("sequence parallelism, which shares out what lies between the products",
+                [](Scenario& s) { s.layout.sequenceParallel = true; });
+            add("overlapped tensor-parallel communication, which cuts products into pieces that hide it",
+                [](Scenario& s) { s.training.overlap.tpComm = true; });
+            add("half of tp: each product is then larger and fewer collectives are on the way",
+                [](Scenario& s) { halve(s, &Layout::tp); });
+            return;
         case Dimension::cp:
-            return "a smaller cp, or longer sequences: attention then hides the ring";
+            add("half of cp: fewer blocks go round", [](Scenario& s) { halve(s, &Layout::cp); });
+            return;
         case Dimension::ep:
-            return overlap.epComm
-                       ? "a smaller ep: fewer tokens leave the GPU"
-                       : "overlapped expert communication, which runs one micro-batch's forward beside another's backward";
+            add("overlapped expert communication, which runs one micro-batch's forward beside another's backward",
+                [](Scenario& s) { s.training.overlap.epComm = true; });
+            add("half of ep: fewer tokens leave the GPU", [](Scenario& s) { s.layout.ep /= 2; });
+            return;
         default:
             break;
         }
         if (ofGradients)
-            return overlap.gradReduce ? moreMicrobatches()
-                                      : "overlapped gradient reduction, which sends gradients while the backward pass still runs";
-        return overlap.paramGather
-                   ? moreMicrobatches()
-                   : "overlapped gathering of parameters, which gathers parameters while the layers before them compute";
+            add("overlapped gradient reduction, which sends gradients while the backward pass still runs",
+                [](Scenario& s) { s.training.overlap.gradReduce = true; });
+        else
+            add("overlapped gathering of parameters, which gathers parameters while the layers before them compute",
+                [](Scenario& s) { s.training.overlap.paramGather = true; });
+        largerBatch("do more work for the same traffic");
     }
 
-    std::string ofPipeline() const
+    void pipeline()
     {
-        const Layout& layout = m_scenario.layout;
-        if (layout.pp == 1)
-            return {};
+        if (m_scenario.layout.pp == 1)
+            return;
         const std::string& kind = m_scenario.schedule.kind;
         const bool atEnds = m_chain.gap.beginNs == 0 || !m_chain.gap.next;
         const auto uneven = unevenStages(m_simulation.metrics());
-        constexpr double kWorthTelling = 0.05;
-        if (!atEnds && uneven && uneven->lag > kWorthTelling)
-            return "fewer layers on pipeline rank " + std::to_string(uneven->slowest) + ", which computes " +
-                   percentText(uneven->lag) + " longer than the mean";
-        if (!m_scenario.training.overlap.p2p)
-            return "overlapped messages of the pipeline, which are sent while the next pass computes";
-        if (m_scenario.schedule.virtualStages == 1 && (kind == "1f1b" || kind == "gpipe"))
-            return "the interleaved schedule: with 2 chunks a rank the pipeline fills and drains in half the time";
-        return moreMicrobatchesFor(atEnds ? "filling and draining" : "waiting");
-    }
-    std::string moreMicrobatchesFor(const char* what) const
-    {
-        return "more than " + std::to_string(m_scenario.microbatches()) + " micro-batches a step: " + what +
-               " then is a smaller part of it";
+        constexpr double kClearly = 0.05;
+        if (!atEnds && uneven && uneven->lag > kClearly)
+            if (const auto layers = balancedLayers(m_simulation))
+                add("fewer layers on pipeline rank " + std::to_string(uneven->slowest) + ", which computes " +
+                        percentText(uneven->lag) + " longer than the mean",
+                    [&](Scenario& s) { s.schedule.layersPerStage = *layers; });
+        add("overlapped messages of the pipeline, which are sent while the next pass computes",
+            [](Scenario& s) { s.training.overlap.p2p = true; });
+        if (m_scenario.schedule.virtualStages == 1 && (kind == "1f1b" || kind == "gpipe") &&
+            m_scenario.model.numHiddenLayers >= 2 * m_scenario.layout.pp)
+            add("the interleaved schedule: with 2 chunks a rank the pipeline fills and drains in half the time", interleave);
+        largerBatch(std::string("make ") + (atEnds ? "filling and draining" : "waiting") + " a smaller part of it");
     }
 
     const Simulation& m_simulation;
     const Scenario& m_scenario;
     const WaitChain& m_chain;
+    std::vector<Try> m_tries;
 };
 
 } // namespace
@@ -123,9 +192,31 @@ bool isSlowed(const Simulation& simulation, int classIndex)
     return slow.compute > 1 || slow.link > 1;
 }
 
-std::string waitAdvice(const Simulation& simulation, const WaitChain& chain)
+/// Of the time a token; 0 where it cannot be, does not fit, or changes nothing.
+double WaitAdviser::changeOf(const Try& idea)
 {
-    return Adviser(simulation, chain).advice();
+    const auto [known, isNew] = m_changes.try_emplace(idea.text, 0);
+    if (!isNew || idea.scenario == m_simulation.scenario())
+        return known->second;
+    try {
+        if (!isLegal(idea.scenario))
+            return 0;
+        const auto tried = simulate(idea.scenario);
+        if (tried->metrics().fits || !m_simulation.metrics().fits)
+            known->second = secondsOfToken(*tried) / secondsOfToken(m_simulation) - 1;
+    } catch (const Error&) { // a schedule that cannot be made
+    }
+    return known->second;
+}
+
+std::string WaitAdviser::advice(const WaitChain& chain)
+{
+    if (m_simulation.metrics().simulatedOps > kMostOps)
+        return {};
+    for (const Try& idea : Ideas<Try>(m_simulation, chain).list())
+        if (const double change = changeOf(idea); change < -kWorthTelling)
+            return idea.text + " (" + percentText(-change) + " less time a token)";
+    return {};
 }
 
 } // namespace sim

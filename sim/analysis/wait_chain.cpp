@@ -48,8 +48,10 @@ struct WaitChains::Data {
     const EngineResult& times;
     std::vector<std::unique_ptr<ClassIndex>> index; ///< [class]; nullptr: nobody has asked
 
+    WaitAdviser adviser;
+
     explicit Data(const Simulation& s)
-        : simulation(s), program(s.program()), classes(s.classes()), times(s.times()), index(asIndex(s.classCount()))
+        : simulation(s), program(s.program()), classes(s.classes()), times(s.times()), index(asIndex(s.classCount())), adviser(s)
     {
     }
 
@@ -545,7 +547,7 @@ std::vector<std::string> WaitChains::lines(const WaitChain& chain) const
     out.push_back(isInside ? "all waits inside passes together cost " + ofStep(m_data->of(gap.classIndex).insidePassesNs) + each +
                                  ", this one " + ofStep(gap.lengthNs())
                            : "costs " + ofStep(gap.lengthNs()) + each);
-    if (const std::string advice = waitAdvice(d.simulation, chain); !advice.empty())
+    if (const std::string advice = m_data->adviser.advice(chain); !advice.empty())
         out.push_back("try: " + advice);
     return out;
 }

@@ -3,6 +3,7 @@
 #include "app/views/block/block_model.h"
 #include "app/views/common/color.h"
 #include "app/views/common/labels.h"
+#include "sim/simulate/action_class.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,5 @@
 // Who waits for whom: the bubble, uneven stages, slow ranks, rounds that do not come out even.
+#include "sim/analysis/balanced_layers.h"
 #include "sim/analysis/explain/closed_forms.h"
 #include "sim/analysis/findings/finding_rules.h"
 #include "sim/analysis/straggler_wait.h"
@@ -104,52 +105,6 @@ void bubble(const RuleContext& context, FindingList& out)
     out.push_back(std::move(finding));
 }
 
-/// Layers of each pipeline rank, over its stages.
-std::vector<int> layersOfRanks(const RuleContext& context)
-{
-    const Schedule& schedule = context.simulation.schedule();
-    std::vector<int> out(asIndex(schedule.ranks));
-    for (int stage = 0; stage < schedule.stages(); ++stage)
-        out[schedule.rankOf(stage)] += context.scenario.schedule.layersPerStage[asIndex(stage % schedule.chainLength())];
-    return out;
-}
-
-/// Moves layers from the rank that computes longest to the one that computes least while that helps; nothing where it does not.
-std::optional<std::vector<int>> balancedLayers(const RuleContext& context)
-{
-    const Schedule& schedule = context.simulation.schedule();
-    const std::vector<int> held = layersOfRanks(context);
-    std::vector<double> busy, perLayer;
-    for (std::size_t rank = 0; rank < held.size(); ++rank) {
-        busy.push_back(context.metrics.perPipelineRank[rank].busySeconds);
-        if (held[rank] > 0)
-            perLayer.push_back(busy.back() / held[rank]);
-    }
-    if (schedule.chains > 1 || perLayer.empty())
-        return std::nullopt;
-    const double layerSeconds = *std::min_element(perLayer.begin(), perLayer.end()); // of a rank without an end of the model
-    std::vector<int> layers = context.scenario.schedule.layersPerStage;
-    const auto stageOf = [&](std::size_t rank, auto better) {
-        const std::vector<int> stages = schedule.stagesOfRank(static_cast<int>(rank));
-        return asIndex(*std::max_element(stages.begin(), stages.end(),
-                                         [&](int a, int b) { return better(layers[asIndex(b)], layers[asIndex(a)]); }));
-    };
-    bool moved = false;
-    for (int i = 0; i < context.scenario.model.numHiddenLayers; ++i) {
-        const auto slowest = asIndex(std::max_element(busy.begin(), busy.end()) - busy.begin());
-        const auto fastest = asIndex(std::min_element(busy.begin(), busy.end()) - busy.begin());
-        const std::size_t from = stageOf(slowest, std::greater<>()), to = stageOf(fastest, std::less<>());
-        if (layers[from] == 0 || busy[fastest] + layerSeconds > 0.99 * busy[slowest])
-            break;
-        --layers[from];
-        ++layers[to];
-        busy[slowest] -= layerSeconds;
-        busy[fastest] += layerSeconds;
-        moved = true;
-    }
-    return moved ? std::optional(layers) : std::nullopt;
-}
-
 void stageImbalance(const RuleContext& context, FindingList& out)
 {
     const auto& rows = context.metrics.perPipelineRank;
@@ -164,7 +119,7 @@ void stageImbalance(const RuleContext& context, FindingList& out)
     const Schedule& schedule = context.simulation.schedule();
     const std::vector<int> stages = schedule.stagesOfRank(rank);
     const bool head = std::any_of(stages.begin(), stages.end(), [&](int stage) { return schedule.leavesAt(stage); });
-    const std::vector<int> layers = layersOfRanks(context);
+    const std::vector<int> layers = layersOfRanks(context.simulation);
     const double lag = slowest->busySeconds / (slowest->busySeconds - lagOfSlowestStage(context)) - 1;
     Finding finding{.kind = FindingKind::stageImbalance, .severity = severityOf(share), .stepShare = share};
     finding.title = "Pipeline rank " + say(finding, ClaimOf::slowestStage, rank, Unit::count) + " computes " +
@@ -179,7 +134,7 @@ void stageImbalance(const RuleContext& context, FindingList& out)
                          std::accumulate(layers.begin(), layers.end(), 0.0) / static_cast<double>(layers.size()), Unit::number) +
                      " layers on average. The others wait for it.";
     finding.show = {.pictures = {"timeline"}, .ranks = context.ranksOfPipelineRank(rank)};
-    if (const auto balanced = balancedLayers(context))
+    if (const auto balanced = balancedLayers(context.simulation))
         offer(finding, context.edits.layersPerStage(*balanced));
     if (schedule.virtualStages == 1 && context.scenario.schedule.kind == "1f1b" &&
         context.scenario.model.numHiddenLayers >= 2 * context.layout.pp)

@@ -5,12 +5,15 @@
 #include "sim/index.h"
 #include "sim/simulate/exposed_transfers.h"
 #include "sim/text/number_text.h"
+#include "tests/support/gallery.h"
 #include "tests/support/scenarios.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <random>
+#include <set>
+#include <string>
 
 using namespace sim;
 using testing::HasSubstr;
@@ -182,6 +185,43 @@ TEST(WaitChain, ARankThatWaitsInACollectiveWaitsForItsLastMember)
                                 inWords(lastPassOf(*slowed, 1).endNs - lastPassOf(*slowed, 0).endNs) +
                                 " after the first; it could hide behind B3, "));
     EXPECT_THAT(slow, HasSubstr("try: another GPU for rank 1, which is slow"));
+}
+
+TEST(WaitAdvice, IsWhatHelpedWhenItWasTried)
+{
+    Scenario scenario = test::smallScenario(1, 1, 2);
+    scenario.training.overlap.gradReduce = false;
+    const auto simulation = simulate(scenario);
+    scenario.training.overlap.gradReduce = true;
+    const double change = 1 - simulate(scenario)->metrics().stepTimeSeconds / simulation->metrics().stepTimeSeconds;
+    EXPECT_THAT(textBefore(*simulation, 0, "the optimizer"),
+                HasSubstr("the backward pass still runs (" + percentText(change) + " less time a token)"));
+}
+
+/// All that is advised against waits of a job.
+std::set<std::string> adviceIn(const Simulation& simulation)
+{
+    WaitChains chains(simulation);
+    std::set<std::string> found;
+    for (int c = 0; c < simulation.classCount(); ++c)
+        for (const Gap& gap : gapsOf(simulation, chains, c))
+            for (const std::string& line : chains.lines(chains.chain(gap)))
+                if (line.starts_with("try: "))
+                    found.insert(line.substr(0, line.find_first_of(":,(", 5)));
+    return found;
+}
+
+TEST(WaitAdvice, IsNotWhatMakesTheStepLongerOrChangesNothing)
+{
+    for (const char* number : {"51", "54", "58"}) {
+        SCOPED_TRACE(number);
+        const std::set<std::string> advice = adviceIn(*test::openNumber(number).simulation);
+        EXPECT_FALSE(advice.contains("try: overlapped expert communication"));
+        for (const std::string& each : advice)
+            EXPECT_FALSE(each.starts_with("try: fewer layers")) << each;
+    }
+    // Where each rank has several layers and one of them the head besides, it helps.
+    EXPECT_TRUE(adviceIn(*test::openNumber("04").simulation).contains("try: fewer layers on pipeline rank 1"));
 }
 
 TEST(WaitChain, SaysHowMuchOfACollectiveAlreadyHides)

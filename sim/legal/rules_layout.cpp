@@ -232,8 +232,12 @@ void Rules::expertsPlace()
     const std::int64_t span = c.tiers.front().span, block = std::int64_t{l.ep} * l.etp;
     const std::string domain = domainText(c.tiers.front());
     const std::string groups = text(lie.across) + " of " + text(lie.groups) + " expert parallel groups lie in several domains";
-    const std::string share = text(static_cast<std::int64_t>(lie.bytesAcross * 100 + 0.5)) +
-                              " % of what the all-to-alls send goes over the slower tier";
+    const std::string across = text(static_cast<std::int64_t>(lie.bytesAcross * 100 + 0.5)) + " % of ";
+    const std::string share = m_scenario.training.moe.sendOncePerNode
+                                  ? across +
+                                        "the ranks that each sends tokens to lie beyond the slower tier, which a token crosses "
+                                        "once a node"
+                                  : across + "what the all-to-alls send goes over the slower tier";
     const std::string product = l.etp > 1 ? "ep " + text(l.ep) + " x etp " + text(l.etp) + " = " + text(block) : text(block);
     const std::string what = lie.apart ? "the ranks of an expert parallel group of " + text(l.ep) + " do not lie side by side: "
                              : block > span ? "an expert parallel group on " + product + " GPUs does not fit " + domain + ": "

@@ -179,6 +179,7 @@ QToolButton* ScenarioForm::addBackToBase(const char* block, QVBoxLayout* column)
 void ScenarioForm::addPerturbationMenu(QVBoxLayout* column)
 {
     m_addPerturbation = new QToolButton;
+    m_addPerturbation->setObjectName(QStringLiteral("addPerturbation"));
     m_addPerturbation->setText(tr("Add…"));
     m_addPerturbation->setToolTip(tr("Something that is not ideal: a slow GPU, a slow link, kernels that vary, GPUs that fail"));
     m_addPerturbation->setAccessibleName(tr("Add a perturbation"));

@@ -303,11 +303,20 @@ void ScenarioForm::refreshVisibility()
 {
     const QString typed = m_search->text().trimmed();
     const auto isNamed = [&](const FormRow* row) { return isRelevant(*row) && row->isNamed(typed); };
+    const auto isSection = [&](const FormPart& part) {
+        return !typed.isEmpty() && tr(part.fold).contains(typed, Qt::CaseInsensitive);
+    };
+    // What is not there yet has no row: by what can be added.
+    const bool isToBeAdded =
+        !typed.isEmpty() &&
+        (m_addPerturbation->toolTip() + tr(", a straggler, a perturbation")).contains(typed, Qt::CaseInsensitive);
     const bool byName = !typed.isEmpty() && std::any_of(m_order.begin(), m_order.end(), isNamed); // else by what is said of them
     bool isAnyShown = false, isAnyWithoutEffect = false;
     std::map<const FoldSection*, bool> hasShown, hasProblem, hasAllowed;
     for (FormRow* row : m_order) {
-        const bool matches = typed.isEmpty() || (byName ? row->isNamed(typed) : row->isDescribed(typed));
+        const bool isOfSection = std::any_of(m_folds.begin(), m_folds.end(),
+                                             [&](const auto& one) { return isSection(*one.first) && one.second->holds(row); });
+        const bool matches = typed.isEmpty() || (byName ? row->isNamed(typed) : row->isDescribed(typed) || isOfSection);
         const bool isShown = matches && isRelevant(*row);
         row->setVisible(isShown);
         isAnyShown = isAnyShown || isShown;
@@ -326,7 +335,9 @@ void ScenarioForm::refreshVisibility()
                 std::any_of(group.rows.begin(), group.rows.end(), [](const FormRow* r) { return !r->isHidden(); }));
     }
     for (const auto& [part, fold] : m_folds) {
-        fold->setVisible(typed.isEmpty() || hasShown[fold]);
+        const bool holdsMenu = isToBeAdded && part->section == KeySection::perturbations;
+        isAnyShown = isAnyShown || holdsMenu;
+        fold->setVisible(typed.isEmpty() || hasShown[fold] || holdsMenu);
         fold->setForcedOpen(!typed.isEmpty() || hasProblem[fold] || hasAllowed[fold]);
     }
     m_nothingFound->setVisible(!isAnyShown);

@@ -70,8 +70,8 @@ QToolButton[role="step"]:focus, QToolButton[role="reset"]:focus { border: none; 
 QStatusBar { background: @panel; border-top: 1px solid @border; color: @muted; font-size: 12px; }
 QStatusBar::item { border: none; }
 QStatusBar QLabel { color: @muted; font-size: 12px; padding: 0 8px; }
-QStatusBar QLabel[role="error"] { color: @error; }
-QStatusBar QLabel[role="warning"] { color: @warning; }
+QStatusBar QToolButton[role="error"] { color: @error; padding: 0 3px; }
+QStatusBar QToolButton[role="warning"] { color: @warning; padding: 0 3px; }
 
 QDockWidget { color: @muted; font-size: 11px; font-weight: 600; titlebar-close-icon: url(@close); titlebar-normal-icon: url(@float); }
 QDockWidget::close-button, QDockWidget::float-button { background: transparent; border: none; padding: 2px; icon-size: 12px; }

@@ -364,7 +364,8 @@ private:
     QDockWidget *m_formDock = nullptr, *m_detailsDock = nullptr, *m_findingsDock = nullptr, *m_opsDock = nullptr,
                 *m_planDock = nullptr;
     QToolButton* m_undoBaseline = nullptr;
-    QLabel *m_pointedLabel = nullptr, *m_problemsLabel = nullptr, *m_resultLabel = nullptr;
+    QLabel *m_pointedLabel = nullptr, *m_resultLabel = nullptr;
+    QToolButton* m_problems = nullptr;      ///< how many; its menu has each
     std::optional<bool> m_findingsAreTab;   ///< as they were placed last
     bool m_placesFindings = true;           ///< nobody has taken them away from the numbers
     QByteArray m_dockState;                 ///< of the workspace, while the gallery hides its docks

@@ -6,7 +6,9 @@
 #include "app/shell/widgets/style.h"
 #include "app/shell/window/main_window.h"
 
+#include <QAction>
 #include <QLabel>
+#include <QMenu>
 #include <QStatusBar>
 #include <QToolButton>
 
@@ -35,7 +37,11 @@ void MainWindow::buildStatusBar()
 {
     m_pointedLabel = new QLabel;
     m_pointedLabel->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
-    m_problemsLabel = new QLabel;
+    m_problems = new QToolButton;
+    m_problems->setObjectName(QStringLiteral("problems"));
+    m_problems->setPopupMode(QToolButton::InstantPopup);
+    m_problems->setFocusPolicy(Qt::TabFocus);
+    m_problems->setMenu(new QMenu(m_problems));
     m_resultLabel = new QLabel;
     statusBar()->setSizeGripEnabled(false);
     statusBar()->addWidget(m_pointedLabel, 1);
@@ -49,10 +55,11 @@ void MainWindow::buildStatusBar()
     connect(statusBar(), &QStatusBar::messageChanged, this,
             [this](const QString& told) { m_undoBaseline->setVisible(!told.isEmpty() && told == m_toldOfBaseline); });
     statusBar()->addPermanentWidget(m_undoBaseline);
-    statusBar()->addPermanentWidget(m_problemsLabel);
+    statusBar()->addPermanentWidget(m_problems);
     statusBar()->addPermanentWidget(m_resultLabel);
     m_resultLabel->ensurePolished(); // the line is as high as its text, with the button or without
-    m_undoBaseline->setFixedHeight(m_resultLabel->sizeHint().height());
+    for (QToolButton* button : {m_undoBaseline, m_problems})
+        button->setFixedHeight(m_resultLabel->sizeHint().height());
 }
 
 void MainWindow::showPointed()
@@ -68,14 +75,23 @@ void MainWindow::showStatus()
     constexpr std::size_t kMostInTip = 20;
     const Problems& problems = m_session.problems();
     QStringList tip;
-    for (const sim::Problem& problem : std::span(problems).first(std::min(problems.size(), kMostInTip)))
+    m_problems->menu()->clear();
+    for (sim::Problem problem : std::span(problems).first(std::min(problems.size(), kMostInTip))) {
+        problem.file.clear(); // there is only one
         tip << plainWords(beginningOf(problem.text()));
-    if (const QString more = problemsLeftOut(problems.size(), kMostInTip); !more.isEmpty())
+        const QString pointer = QString::fromStdString(problem.pointer);
+        connect(m_problems->menu()->addAction(QString(tip.back()).replace(QLatin1Char('&'), QLatin1String("&&"))),
+                &QAction::triggered, this, [this, pointer] { showSetting(pointer); });
+    }
+    if (const QString more = problemsLeftOut(problems.size(), kMostInTip); !more.isEmpty()) {
         tip << more;
-    m_problemsLabel->setText(isWorkspaceShown() || isCompareShown() ? countText(problems) : QString());
-    m_problemsLabel->setToolTip(tip.join(QLatin1Char('\n')));
-    setRole(m_problemsLabel, m_session.isLegal() ? "warning" : "error");
-    m_problemsLabel->setVisible(!m_problemsLabel->text().isEmpty());
+        m_problems->menu()->addAction(more)->setEnabled(false);
+    }
+    m_problems->setText(isWorkspaceShown() || isCompareShown() ? countText(problems) : QString());
+    m_problems->setToolTip(tip.join(QLatin1Char('\n')));
+    m_problems->setAccessibleDescription(m_problems->toolTip());
+    setRole(m_problems, m_session.isLegal() ? "warning" : "error");
+    m_problems->setVisible(!m_problems->text().isEmpty());
 
     if (m_masksNumbers) {
         m_pointedLabel->setText(whyHidden());

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 namespace app {
@@ -52,6 +53,45 @@ std::string listOf(const std::vector<std::string>& names)
 
 } // namespace
 
+namespace {
+
+Pass passAt(const TimelineModel& model, SpanRef ref)
+{
+    const sim::Track& track = model.trace().tracks[ref.track];
+    const sim::SpanKind& kind = model.trace().kinds[track.kind[ref.span]];
+    return {kind.opClass, kind.stage, track.microbatch[ref.span]};
+}
+
+/// Of other pipeline ranks, where the trace has its transfers between kernels instead of between actions: by the rule of a
+/// pipeline, from the ranks that are a rank's own partners.
+void addOfOtherRanks(const TimelineModel& model, SpanRef ref, std::vector<Dependency>& inputs, std::vector<Dependency>& outputs)
+{
+    const sim::Trace& trace = model.trace();
+    const sim::Simulation& simulation = *model.simulation();
+    const int process = trace.tracks[ref.track].process;
+    sim::Coordinates at = simulation.mesh().coordinates(trace.processes[static_cast<std::size_t>(process)].rank);
+    std::set<int> partners; // processes: one of each class
+    for (int pp = 0; pp < simulation.scenario().layout.pp; ++pp)
+        partners.insert(simulation.classOf(simulation.mesh().rank(at.tp, at.cp, at.dp, pp)));
+    partners.erase(process);
+    const Pass own = passAt(model, ref);
+    for (std::uint32_t t = 0; t < trace.tracks.size(); ++t) {
+        const sim::Track& track = trace.tracks[t];
+        if (track.role != sim::TrackRole::actions || !partners.contains(track.process))
+            continue;
+        for (std::uint32_t span = 0; span < track.size(); ++span) {
+            if (track.microbatch[span] != own.microbatch)
+                continue;
+            if (const Pass other = passAt(model, {t, span}); needs(own, other))
+                inputs.push_back({{t, span}, ref, true});
+            else if (needs(other, own))
+                outputs.push_back({ref, {t, span}, true});
+        }
+    }
+}
+
+} // namespace
+
 std::vector<Dependency> dependenciesOf(const TimelineModel& model, SpanRef ref)
 {
     std::vector<Dependency> inputs, outputs;
@@ -61,11 +101,12 @@ std::vector<Dependency> dependenciesOf(const TimelineModel& model, SpanRef ref)
     }
     const sim::Track& track = model.trace().tracks[ref.track];
     if (track.role == sim::TrackRole::actions && track.microbatch[ref.span] >= 0) {
-        const auto pass = [&](std::size_t span) {
-            const sim::SpanKind& kind = model.trace().kinds[track.kind[span]];
-            return Pass{kind.opClass, kind.stage, track.microbatch[span]};
-        };
+        const auto pass = [&](std::uint32_t span) { return passAt(model, {ref.track, span}); };
         const Pass own = pass(ref.span);
+        const bool hasKernels = model.trace().tracks[model.rows()[static_cast<std::size_t>(model.rowOf(ref.track))].work].role ==
+                                sim::TrackRole::compute;
+        if (hasKernels && model.simulation() != nullptr)
+            addOfOtherRanks(model, ref, inputs, outputs);
         // A lane of what a rank does all along has an action in pieces: its result is there after the last, it is asked for by
         // the first.
         std::map<std::uint32_t, std::uint32_t> lastNeeded, firstFed; // by kind

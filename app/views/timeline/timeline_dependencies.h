@@ -15,7 +15,8 @@ struct Dependency {
 };
 
 /// Inputs first, then outputs. Within a row: F of a stage needs F of the stage before; B or I needs F of its stage, and B or I of
-/// the stage after; W needs I. O(spans of the row).
+/// the stage after; W needs I. Across rows as the trace has transfers, or, where it has them between kernels, by the same rules.
+/// O(spans of the row, or of the rank's partners in the pipeline).
 std::vector<Dependency> dependenciesOf(const TimelineModel&, SpanRef);
 
 /// "needs F3, B3 of pp 2\nfeeds B3 of pp 0"; empty if it depends on nothing and nothing on it.

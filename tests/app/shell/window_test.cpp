@@ -24,6 +24,10 @@
 #include <QToolButton>
 #include <QUrl>
 
+#include <QMenu>
+
+#include <QStatusBar>
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -517,6 +521,21 @@ protected:
         return false;
     }
 };
+
+TEST_F(WindowTest, WarningsAreListedWhereTheyAreCountedAndLeadToTheirSetting)
+{
+    open("54-deepseek-v3-2048-h800.json");
+    auto* problems = window.statusBar()->findChild<QToolButton*>(QStringLiteral("problems"));
+    ASSERT_TRUE(problems->isVisible());
+    EXPECT_EQ(problems->text(), QStringLiteral("1 warning"));
+    ASSERT_EQ(problems->menu()->actions().size(), 1);
+    QAction* warning = problems->menu()->actions().front();
+    EXPECT_TRUE(warning->text().contains(QStringLiteral("expert parallel group"))) << warning->text().toStdString();
+    EXPECT_FALSE(warning->text().contains(QStringLiteral(".json"))) << "there is only one file";
+    warning->trigger();
+    EXPECT_TRUE(window.form().rowAt(Control::ep)->isVisible());
+    EXPECT_FALSE(window.form().rowAt(Control::tp)->isVisible()) << "only what it is about";
+}
 
 TEST_F(WindowTest, DarkIsDark)
 {

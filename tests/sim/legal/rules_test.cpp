@@ -450,6 +450,12 @@ TEST(Rules, WarnOfExpertGroupsThatDoNotLieWithinADomain)
         said(kExperts, {"layout.ep=8", "layout.etp=2"}),
         Texts{"/layout/ep: warning: an expert parallel group on ep 8 x etp 2 = 16 GPUs does not fit the 8 GPUs of one NVLink "
               "domain: 57 % of what the all-to-alls send goes over the slower tier; nearest: 4"});
+    EXPECT_EQ(
+        said(kExperts, {"layout.ep=8", "layout.etp=2", "training.moe.send_once_per_node=true"}),
+        Texts{"/layout/ep: warning: an expert parallel group on ep 8 x etp 2 = 16 GPUs does not fit the 8 GPUs of one NVLink "
+              "domain: 57 % of the ranks that each sends tokens to lie beyond the slower tier, which a token crosses once a "
+              "node; nearest: 4"})
+        << "not of the bytes then";
     EXPECT_EQ(said(kExperts, {"layout.placement=round-robin"}).size(), 1U);
     EXPECT_EQ(said(kExperts, {"layout.order=tp-cp-dp-ep-pp"}).size(), 1U) << "members are as far apart as dp goes";
 }

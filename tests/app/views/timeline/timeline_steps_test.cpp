@@ -113,6 +113,24 @@ TEST(TimelineSteps, TellWhyAnActionStartsWhenItDoes)
     EXPECT_TRUE(waited);
 }
 
+TEST(TimelineSteps, TellTheSameWhereKernelsAreShown)
+{
+    for (const char* kind : {"1f1b", "zb-h1"}) {
+        sim::Scenario scenario = fourStages();
+        scenario.schedule.kind = kind;
+        Timeline timeline(scenario);
+        const auto kernels = std::make_shared<const sim::Trace>(timeline.simulation->trace(sim::TraceDetail::kernels));
+        const TimelineModel model({timeline.simulation, timeline.trace}), detailed({timeline.simulation, kernels});
+        TimelineSteps steps(model), ofKernels(detailed);
+        ASSERT_EQ(steps.count(), ofKernels.count());
+        for (std::size_t step = 0; step < steps.count(); ++step) {
+            steps.goTo(step);
+            ofKernels.goTo(step);
+            ASSERT_EQ(steps.happens(), ofKernels.happens()) << kind << " step " << step;
+        }
+    }
+}
+
 TEST(TimelineSteps, TheViewShowsWhatHasStartedAndTellsThePhaseOfTheRankInFocus)
 {
     Timeline timeline(fourStages());

@@ -133,7 +133,7 @@ struct WaitChains::Data {
 
     std::string rankText(int c) const;
     std::string stepName(const Step&, int c) const;
-    std::string aboutCollective(const WaitLink&);
+    std::string aboutCollective(const WaitLink&, std::int64_t waitedNs);
 };
 
 WaitChains::WaitChains(const Simulation& simulation) : m_data(std::make_unique<Data>(simulation)) {}
@@ -423,7 +423,8 @@ std::string WaitChains::Data::stepName(const Step& of, int c) const
 }
 
 /// Of one outside the passes: who comes last, and what it hides behind or could.
-std::string WaitChains::Data::aboutCollective(const WaitLink& link)
+/// `waitedNs`: of the rank that waits for it.
+std::string WaitChains::Data::aboutCollective(const WaitLink& link, std::int64_t waitedNs)
 {
     const auto duration = [](std::int64_t ns) { return numberText(static_cast<double>(ns) * 1e-9, Unit::seconds); };
     const OpPlace last{link.classIndex, link.place};
@@ -431,9 +432,12 @@ std::string WaitChains::Data::aboutCollective(const WaitLink& link)
     std::int64_t firstNs = start(last);
     for (const OpPlace& member : members)
         firstNs = std::min(firstNs, start(member));
-    const std::string who = firstNs == start(last) ? std::string("the collective's members come at the same time")
-                                                   : "the collective's last member is " + rankText(link.classIndex) + ", " +
-                                                         duration(start(last) - firstNs) + " after the first";
+    const std::int64_t lateNs = start(last) - firstNs;
+    constexpr std::int64_t kBlamed = 10; // a tenth of the wait: what is less is not why the rank waits
+    const std::string who = lateNs == 0                   ? std::string("the collective's members come at the same time")
+                            : lateNs * kBlamed < waitedNs ? "the collective's members come within " + duration(lateNs)
+                                                          : "the collective's last member is " + rankText(link.classIndex) +
+                                                                ", " + duration(lateNs) + " after the first";
     const auto s = asIndex(link.step);
     const std::vector<Step>& steps = programOf(link.classIndex).steps;
     const ClassIndex& ops = of(link.classIndex);
@@ -447,7 +451,10 @@ std::string WaitChains::Data::aboutCollective(const WaitLink& link)
                                        [](const Step& before) { return before.action >= 0; });
         if (pass == steps.rend())
             return who;
-        return who + "; it could hide behind " + stepName(*pass, link.classIndex) + ", which computes for " +
+        const std::string of = stepName(*pass, link.classIndex);
+        if (simulation.scenario().training.overlap.gradReduce) // and is still outside: the tied embedding, a second copy's
+            return who + "; what it adds up is there when " + of + " ends";
+        return who + "; it could hide behind " + of + ", which computes for " +
                duration(computedNs(link.classIndex, static_cast<std::size_t>(steps.rend() - pass) - 1));
     }
     std::int64_t hiddenNs = 0;
@@ -455,7 +462,7 @@ std::string WaitChains::Data::aboutCollective(const WaitLink& link)
         if (place >= ops.firstOfStep[s] && place < ops.firstOfStep[s + 1])
             hiddenNs += besideKernelsNs(link.classIndex, times.opStartNs[place], times.opEndNs[place]);
     return who + "; it can hide behind " + stepName(steps[s], link.classIndex) +
-           (hiddenNs > 0 ? ", where another " + duration(hiddenNs) + " of such are hidden" : ", where none of it does");
+           (hiddenNs > 0 ? ", behind which " + duration(hiddenNs) + " of such already run" : ", where none of it does");
 }
 
 std::string WaitChains::linkText(const WaitLink& link) const
@@ -529,7 +536,7 @@ std::vector<std::string> WaitChains::lines(const WaitChain& chain) const
                (kInsidePass & maskOf(m_data->op({link.classIndex, link.place}).stream)) == 0;
     };
     if (const auto other = std::find_if_not(chain.links.begin(), chain.links.end(), isOutside); other != chain.links.begin())
-        out.push_back(m_data->aboutCollective(*(other - 1)));
+        out.push_back(m_data->aboutCollective(*(other - 1), gap.lengthNs()));
     if (chain.unexplainedNs > 0)
         out.push_back("and " + duration(chain.unexplainedNs) + " that no dependency tells");
     const int size = d.classes.size[asIndex(gap.classIndex)];

@@ -237,7 +237,16 @@ TEST(WaitChain, SaysHowMuchOfACollectiveAlreadyHides)
                        std::max(reductions.startNs[r], kernels.startNs[k]));
     ASSERT_GT(hidden, 0);
     EXPECT_THAT(textBefore(*simulation, 0, "the optimizer"),
-                HasSubstr("; it can hide behind B3, where another " + inWords(hidden) + " of such are hidden\n"));
+                HasSubstr("; it can hide behind B3, behind which " + inWords(hidden) + " of such already run\n"));
+}
+
+TEST(WaitChain, AddsUpTheSharedEmbeddingOnlyWhenItsGradientsAreThere)
+{
+    Scenario scenario = test::smallScenario(1, 2, 1);
+    scenario.model.tieWordEmbeddings = true;
+    const std::string text = textBefore(*simulate(scenario), 0, "the optimizer");
+    EXPECT_THAT(text, HasSubstr("; what it adds up is there when B3 ends\n"));
+    EXPECT_THAT(text, testing::Not(HasSubstr("hide behind")));
 }
 
 TEST(WaitChain, NamesTheSlowRankOfAStageThatOthersOfItWaitedFor)

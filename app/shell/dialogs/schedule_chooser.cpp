@@ -27,7 +27,9 @@ namespace {
 
 constexpr int kIndexRole = Qt::UserRole;
 constexpr int kFamilyHeight = 78, kFamilyMargin = 12, kSketchWidth = 150, kColumnWidth = 92, kColumns = 3, kFamilyScrollBar = 10;
-constexpr double kWidestIdle = 0.5; ///< where the bar ends
+constexpr double kWidestIdle = 0.5;   ///< where the bar ends
+constexpr qreal kRoomForSketch = 640; ///< pixels of a row's width, below which words need the sketch's room
+constexpr int kRoomForNotes = 480;    ///< pixels of the dialog's height, below which notes are the headings' tip
 
 QString fromView(std::string_view text)
 {
@@ -78,13 +80,14 @@ public:
         painter->drawRoundedRect(row, 6, 6);
 
         const bool legal = candidate.whyNot.empty();
-        const QRectF sketch(row.left() + kFamilyMargin, row.top() + 10, kSketchWidth, row.height() - 20);
-        if (candidate.sketch) {
+        const bool hasSketch = row.width() >= kRoomForSketch;
+        const QRectF sketch(row.left() + kFamilyMargin, row.top() + 10, hasSketch ? kSketchWidth : 0, row.height() - 20);
+        if (candidate.sketch && hasSketch) {
             painter->setOpacity(legal ? 1 : 0.45);
             paintSchedule(*painter, sketch, candidate.sketch->schedule, candidate.sketch->times, m_theme);
             painter->setOpacity(1);
         }
-        const qreal left = sketch.right() + 16;
+        const qreal left = hasSketch ? sketch.right() + 16 : sketch.left();
         const qreal textRight = columnRight(row.right(), 0) - kColumnWidth + 8;
         paintWords(*painter, {left, row.top() + 8, (legal ? textRight : row.right() - kFamilyMargin) - left, row.height() - 14},
                    candidate);
@@ -258,7 +261,8 @@ ScheduleChooser::ScheduleChooser(const Theme& theme, QWidget* parent)
     top->setSpacing(8);
     top->addWidget(orderLabel);
     top->addWidget(m_order);
-    top->addWidget(new ColumnHeadings(theme), 1);
+    m_headings = new ColumnHeadings(theme);
+    top->addWidget(m_headings, 1);
 
     m_list->setAccessibleName(tr("Schedules"));
     m_list->setItemDelegate(new CandidateDelegate(*m_candidates, theme, m_list));
@@ -290,16 +294,17 @@ ScheduleChooser::ScheduleChooser(const Theme& theme, QWidget* parent)
     words->addWidget(m_note);
     auto* bottom = new QHBoxLayout;
     bottom->setSpacing(8);
-    bottom->addLayout(words, 1);
-    bottom->addWidget(m_compare, 0, Qt::AlignBottom);
-    bottom->addWidget(cancel, 0, Qt::AlignBottom);
-    bottom->addWidget(m_use, 0, Qt::AlignBottom);
+    bottom->addWidget(m_compare);
+    bottom->addStretch();
+    bottom->addWidget(cancel);
+    bottom->addWidget(m_use);
 
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(16, 14, 16, 14);
     column->setSpacing(8);
     column->addLayout(top);
     column->addWidget(m_list, 1);
+    column->addLayout(words);
     column->addLayout(bottom);
     m_note->setText(tr("Weighing every schedule…"));
     m_list->setFocus();
@@ -315,12 +320,29 @@ void ScheduleChooser::setCandidates(const ScheduleCandidates& candidates)
                     (std::any_of(candidates.begin(), candidates.end(), [](const ScheduleCandidate& c) { return c.isSketchOwn; })
                          ? QString()
                          : QLatin1Char(' ') + tr("So many passes are a blur: the drawings are of four ranks.")));
+    m_headings->setToolTip(m_note->text());
+    m_tells = false;
+    placeNotes();
     fill();
+}
+
+void ScheduleChooser::resizeEvent(QResizeEvent* event)
+{
+    QDialog::resizeEvent(event);
+    placeNotes();
+}
+
+/// The list comes first.
+void ScheduleChooser::placeNotes()
+{
+    const bool hasRoom = height() >= kRoomForNotes;
+    m_source->setVisible(hasRoom);
+    m_note->setVisible(hasRoom || m_tells);
 }
 
 void ScheduleChooser::setFailure(const QString& why)
 {
-    m_note->setText(tr("The schedules cannot be weighed: %1").arg(why));
+    tell(tr("The schedules cannot be weighed: %1").arg(why));
 }
 
 void ScheduleChooser::fill()
@@ -379,6 +401,8 @@ void ScheduleChooser::choose()
 void ScheduleChooser::tell(const QString& what)
 {
     m_note->setText(what);
+    m_tells = true;
+    placeNotes();
 }
 
 void ScheduleChooser::setOrder(Order order)

@@ -38,7 +38,11 @@ Q_SIGNALS:
     void chosen(const QString& kind);
     void compareRequested(const QString& kind); ///< beside what is compared; the dialog stays
 
+protected:
+    void resizeEvent(QResizeEvent*) override;
+
 private:
+    void placeNotes();
     void fill();
     void showSelected();
     void choose();
@@ -48,7 +52,9 @@ private:
     const std::unique_ptr<ScheduleCandidates> m_candidates;
     QComboBox* m_order;
     QListWidget* m_list;
+    QWidget* m_headings = nullptr;
     QLabel *m_source, *m_note;
+    bool m_tells = false; ///< the note is news, not what columns mean
     QPushButton *m_use, *m_compare;
 };
 

@@ -117,6 +117,10 @@ struct CommandTable {
 
     static QString whyNot(const Command&, const W&);
     static QString ofRecorded(const W& w, const char* text) { return w.isRecordedShown() ? W::tr(text) : QString(); }
+    static QString lineupIsFull(const W& w)
+    {
+        return w.m_desk.lineup().isFull() ? W::tr("six scenarios are on the axis already, and no more fit") : QString();
+    }
     static QString textIsUsual(const W&) { return W::tr("the text is of its usual size, 100 %"); }
     static std::span<const Command> rows();
 };
@@ -264,11 +268,12 @@ std::span<const Command> CommandTable::rows()
                  mayCompare, [](W& w) { w.chooseBaseline(); }),
         inWindow(
             compareWithMore, edit, "Compare With &More Files…", "Ctrl+Alt+M", "Lay further scenarios on the same axis, up to six",
-            [](const W& w) { return mayCompare(w) && !w.m_desk.lineup().isFull(); }, [](W& w) { w.chooseFurther(); }),
+            [](const W& w) { return mayCompare(w) && !w.m_desk.lineup().isFull(); }, [](W& w) { w.chooseFurther(); },
+            {.whyNot = lineupIsFull}),
         inWindow(
             keepInComparison, edit, "Kee&p in Comparison", "Ctrl+Alt+K", "Keep the scenario as it is now on the axis, up to six",
             [](const W& w) { return onScenario(w) && w.m_desk.simulation() && !w.m_desk.lineup().isFull(); },
-            [](W& w) { w.keepInComparison(); }),
+            [](W& w) { w.keepInComparison(); }, {.whyNot = lineupIsFull}),
         inWindow(
             endComparison, edit, "Compare Only &A and B", "", "Take the further scenarios off the axis",
             [](const W& w) { return !w.m_desk.lineup().entries().empty(); }, [](W& w) { w.m_desk.lineup().clear(); }),

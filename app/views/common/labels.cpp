@@ -197,13 +197,21 @@ std::string fitting(Canvas& canvas, const std::vector<std::string>& longestFirst
     return {};
 }
 
+std::string widestNumber(Canvas& canvas, std::string text, FontFace face)
+{
+    char widest = '0';
+    for (char digit = '1'; digit <= '9'; ++digit)
+        if (canvas.textWidth(std::string_view(&digit, 1), face) > canvas.textWidth(std::string_view(&widest, 1), face))
+            widest = digit;
+    for (char& c : text)
+        c = c >= '0' && c <= '9' ? widest : c;
+    return text;
+}
+
 std::string fittingEvenly(Canvas& canvas, const std::vector<std::string>& longestFirst, float width, FontFace face)
 {
     for (const std::string& text : longestFirst) {
-        std::string widest = text;
-        for (char& c : widest)
-            c = c >= '0' && c <= '9' ? '0' : c;
-        if (canvas.textWidth(widest, face) <= width && canvas.textWidth(text, face) <= width)
+        if (canvas.textWidth(text, face) <= width && canvas.textWidth(widestNumber(canvas, text, face), face) <= width)
             return text;
     }
     return {};

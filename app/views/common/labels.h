@@ -32,7 +32,9 @@ std::string coordinatesText(const sim::Mesh&, int rank);
 
 /// The first of the texts that is no wider than that, or nothing.
 std::string fitting(Canvas&, const std::vector<std::string>& longestFirst, float width, FontFace = FontFace::body);
-/// The same, all digits as wide as the widest: where many stand beside each other, 21.6 is written only if 24.6 would be.
+/// The text with each of its digits the widest of the face: digits are not equally wide.
+std::string widestNumber(Canvas&, std::string text, FontFace = FontFace::body);
+/// As fitting(), all digits as wide as the widest: where many stand beside each other, 21.6 is written only if 24.6 would be.
 std::string fittingEvenly(Canvas&, const std::vector<std::string>& longestFirst, float width, FontFace = FontFace::body);
 /// Left-aligned, vertically centred; drawn only if it fits. Returns the width drawn.
 float textInside(Canvas&, Rect, std::string_view, Color, FontFace = FontFace::body, Align = Align::left);

@@ -14,7 +14,10 @@ namespace {
 constexpr std::array kOpColumns{
     OpColumnInfo{OpColumn::name, "Ops", "what they have in common"},
     OpColumnInfo{OpColumn::count, "Count", "how many, on all selected ranks together"},
-    OpColumnInfo{OpColumn::total, "Total", "their time inside the selected range, all selected ranks together"},
+    OpColumnInfo{OpColumn::total, "Total",
+                 "their time inside the selected range, all selected ranks together; a collective's begins when its rank is "
+                 "ready, and waiting "
+                 "for the other members is in it"},
     OpColumnInfo{OpColumn::share, "Share",
                  "of the time of the selected ranks; streams run at once, so that shares may sum to more than 100 %"},
     OpColumnInfo{OpColumn::mean, "Mean", "how long one takes"},

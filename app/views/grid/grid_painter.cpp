@@ -33,8 +33,8 @@ public:
           m_columns(visible(true)), m_rows(visible(false)), m_cellWidth(scene.layout.cellWidth() * scene.transform.zoom),
           m_cellHeight(scene.layout.cellHeight() * scene.transform.zoom),
           m_hasText(m_cellWidth >= kNarrowestText && m_cellHeight >= kLowestText),
-          m_widest(countText(scene.layout.ranks() - 1).size(), '0'), m_bright(scene.theme, scene.reading, 0),
-          m_dimmed(scene.theme, scene.reading, dimmed(scene))
+          m_widest(widestNumber(canvas, countText(scene.layout.ranks() - 1), FontFace::small)),
+          m_bright(scene.theme, scene.reading, 0), m_dimmed(scene.theme, scene.reading, dimmed(scene))
     {
     }
 

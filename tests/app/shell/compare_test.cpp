@@ -439,6 +439,7 @@ TEST_F(CompareTest, SixScenariosLieOnOneAxisAndASeventhIsRefused)
     EXPECT_GE((*further)->height(), (*further)->heightForWidth((*further)->width())) << "none is cut";
 
     EXPECT_FALSE(window.isEnabled(CommandId::compareWithMore));
+    EXPECT_TRUE(whyNot(command(CommandId::compareWithMore), window).contains(QStringLiteral("six scenarios")));
     EXPECT_FALSE(window.compareWithAll({galleryFile(kTiny)}).empty());
     EXPECT_EQ(window.desk().lineup().entries().size(), Lineup::kMost);
     window.run(CommandId::endComparison);

@@ -12,6 +12,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace app {
 namespace {
 
@@ -39,6 +41,28 @@ TEST_F(WindowTest, AScheduleIsChosenFromAllOfThem)
     settle();
     EXPECT_EQ(window.desk().simulation()->scenario().schedule.kind, "1f1b");
     EXPECT_EQ(window.desk().simulation()->scenario().schedule.virtualStages, 1) << "one step took both back";
+}
+
+TEST_F(WindowTest, TheChooserHasRoomForSchedulesOnASmallScreen)
+{
+    open("17-schedule-1f1b.json");
+    window.run(CommandId::chooseSchedule);
+    auto* chooser = window.findChild<ScheduleChooser*>();
+    ASSERT_TRUE(waitFor([&] { return !chooser->kindsShown().isEmpty(); }));
+    const auto* list = chooser->findChild<QListWidget*>();
+    for (const QSize size : {QSize(500, 300), QSize(630, 340), QSize(780, 600)}) { // 1024x640 and 1280x720 with text of 200 %
+        chooser->resize(size);
+        QCoreApplication::processEvents();
+        EXPECT_EQ(chooser->size(), size);
+        EXPECT_GE(list->viewport()->height(), size.height() / 2) << size.width();
+        for (const QLabel* label : chooser->findChildren<QLabel*>())
+            EXPECT_TRUE(!label->isVisible() || label->height() >= label->heightForWidth(label->width()) - 1)
+                << label->text().toStdString();
+    }
+    const auto labels = chooser->findChildren<QLabel*>();
+    EXPECT_TRUE(std::any_of(labels.begin(), labels.end(), [](const QLabel* label) {
+        return label->isVisible() && label->text().startsWith(QStringLiteral("This job with each of them"));
+    })) << "where there is room, it says what columns are";
 }
 
 TEST_F(WindowTest, ACancelledChooserIsWaitedForByNobody)

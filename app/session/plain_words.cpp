@@ -62,6 +62,16 @@ QString plainWords(QString text)
             from = match.capturedStart() + name.size();
         }
     }
+    text.remove(QLatin1String(" (default)")); // of a file that leaves it out
+    // Kinds of schedules as the form lists them: "interleaved-1f1b". What is one word is its own name.
+    static const QRegularExpression kKind(QStringLiteral("(?<![\\w\"/-])[a-z0-9]+(?:-[a-z0-9]+)+(?![\\w\"/-])|\\b1f1b\\b"));
+    qsizetype from = 0;
+    for (QRegularExpressionMatch match = kKind.match(text); match.hasMatch(); match = kKind.match(text, from)) {
+        const sim::ScheduleFamily* family = sim::findScheduleFamily(match.captured().toStdString());
+        const QString title = family == nullptr ? match.captured() : QString::fromStdString(std::string(family->title));
+        text.replace(match.capturedStart(), match.capturedLength(), title);
+        from = match.capturedStart() + title.size();
+    }
     return text;
 }
 

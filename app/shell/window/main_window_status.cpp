@@ -42,6 +42,7 @@ void MainWindow::buildStatusBar()
     m_problems->setPopupMode(QToolButton::InstantPopup);
     m_problems->setFocusPolicy(Qt::TabFocus);
     m_problems->setMenu(new QMenu(m_problems));
+    m_problems->hide();
     m_resultLabel = new QLabel;
     statusBar()->setSizeGripEnabled(false);
     statusBar()->addWidget(m_pointedLabel, 1);

@@ -2,6 +2,7 @@
 
 #include "app/canvas/area_canvas.h"
 #include "app/views/common/labels.h"
+#include "app/views/common/measures.h"
 #include "app/views/compare/blended_trace.h"
 #include "app/views/compare/compare_controls.h"
 #include "app/views/compare/compare_geometry.h"

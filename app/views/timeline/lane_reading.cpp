@@ -29,9 +29,9 @@ constexpr double kNoRun = std::numeric_limits<double>::infinity();
 
 class LaneReader {
 public:
-    LaneReader(const TimelineScene& scene, std::uint32_t track, Rect lane, LaneReading& out)
+    LaneReader(const TimelineScene& scene, const LaneLook& look, std::uint32_t track, Rect lane, LaneReading& out)
         : m_out(out), m_scene(scene), m_axis(scene.axis()), m_nsPerPixel(m_axis.nsPerPixel()), m_pixelsPerNs(1 / m_nsPerPixel),
-          m_trackIndex(track), m_track(scene.model().trace().tracks[track]), m_colors(scene.colors()), m_litSpans(scene.lit()),
+          m_trackIndex(track), m_track(scene.model().trace().tracks[track]), m_colors(look.colors), m_litSpans(look.lit),
           m_levels(scene.model().levels(track)), m_classOfKind(scene.model().classOfKind()), m_narrow(m_track, m_pixelsPerNs),
           m_lane(lane)
     {
@@ -428,10 +428,10 @@ float LaneReading::labelWidth(std::uint32_t kind) const
     return std::lower_bound(labelWidths.begin(), labelWidths.end(), std::pair(kind, 0.0F))->second;
 }
 
-LaneReading readLane(const TimelineScene& scene, std::uint32_t track, Rect lane)
+LaneReading readLane(const TimelineScene& scene, const LaneLook& look, std::uint32_t track, Rect lane)
 {
     LaneReading out;
-    LaneReader(scene, track, lane, out).read();
+    LaneReader(scene, look, track, lane, out).read();
     return out;
 }
 

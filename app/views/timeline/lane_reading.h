@@ -36,7 +36,13 @@ struct LaneReading {
     float labelWidth(std::uint32_t kind) const;
 };
 
+/// Of the scene; they are made when first asked for, which is the caller's to do.
+struct LaneLook {
+    const TimelineColors& colors;
+    const SpanSet* lit = nullptr; ///< nullptr: all are
+};
+
 /// Reads only, so that several threads may. O(spans in sight, or pixel columns where they are many).
-LaneReading readLane(const TimelineScene&, std::uint32_t track, Rect lane);
+LaneReading readLane(const TimelineScene&, const LaneLook&, std::uint32_t track, Rect lane);
 
 } // namespace app

@@ -107,8 +107,9 @@ void TimelinePainter::readLanes()
         }
     });
     constexpr std::size_t kColumnsOfThread = 8192; // fewer are read before another thread has started
+    const LaneLook look{m_scene.colors(), m_scene.lit()};
     inParallel(m_lanes.size(), 1 + columns / kColumnsOfThread,
-               [&](std::size_t i) { m_lanes[i].reading = readLane(m_scene, m_lanes[i].track, m_lanes[i].area); });
+               [&](std::size_t i) { m_lanes[i].reading = readLane(m_scene, look, m_lanes[i].track, m_lanes[i].area); });
 }
 
 void TimelinePainter::rows(const std::vector<Tick>& ticksInSight)

@@ -1,7 +1,9 @@
 // What a live run's worker does, turn after turn: take what came, prepare the picture, say how it stands.
 #include "app/session/failure.h"
+
 #include "app/session/live_records.h"
 #include "app/session/live_run.h"
+#include "app/session/plain_words.h"
 #include "live/stream/make_trace.h"
 #include "sim/error.h"
 #include "sim/simulate/simulation.h"
@@ -75,7 +77,7 @@ LiveStatus statusOf(const Facts& f)
         return {LivePhase::crashed, QObject::tr("The worker %1").arg(f.end->text()),
                 f.end->lastLines.isEmpty() ? kept : kept + QObject::tr(" It said last:\n") + lastWords(*f.end)};
     }
-    const QString said = QString::fromStdString(f.viewer.message);
+    const QString said = asSentence(QString::fromStdString(f.viewer.message));
     switch (f.viewer.state) {
     case live::ViewerState::refused:
         return {LivePhase::refused, QObject::tr("The run refused this window"), said};

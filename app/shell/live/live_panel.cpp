@@ -66,13 +66,15 @@ QString coresText(double cores)
 
 } // namespace
 
-QString partingText(double measured, double predicted, bool isCalibrated, bool canCalibrate, double othersCores)
+QString partingText(double measured, double predicted, bool isCalibrated, bool canCalibrate, double othersCores, bool isOver)
 {
     constexpr double kAgree = 1.25; // as near as predictions are meant to come
     if (predicted <= 0 || measured <= 0)
         return {};
     const bool isBusy = othersCores >= kBusyCores;
-    const QString busy = QObject::tr("This machine is busy: other programs use %1 of its cores.").arg(coresText(othersCores));
+    const QString busy = (isOver ? QObject::tr("This machine was busy: other programs used %1 of its cores.")
+                                 : QObject::tr("This machine is busy: other programs use %1 of its cores."))
+                             .arg(coresText(othersCores));
     const double ratio = measured / predicted;
     if (ratio < kAgree && ratio > 1 / kAgree)
         return isBusy ? busy : QString();
@@ -242,7 +244,7 @@ void LivePanel::showParting()
         text =
             partingText(static_cast<double>(m_wholePicture->parallel.stepNs) * kSecondsPerNs, predicted.metrics().stepTimeSeconds,
                         m_prediction->calibrated || !predicted.scenario().cluster.efficiency.profile.empty(),
-                        m_calibrate->isEnabled(), m_othersCores);
+                        m_calibrate->isEnabled(), m_othersCores, m_status.phase == LivePhase::lost || hasEnded(m_status.phase));
     }
     m_parting->setText(text);
     m_partingFrame->setVisible(!text.isEmpty());

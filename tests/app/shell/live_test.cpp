@@ -162,6 +162,8 @@ TEST(Parting, IsSaidWithWhatHelps)
     const QString busy = partingText(0.020, 0.010, false, true, 1.5);
     EXPECT_TRUE(busy.contains(QStringLiteral("This machine is busy: other programs use 1.5 of its cores"))) << busy.toStdString();
     EXPECT_TRUE(partingText(0.010, 0.010, true, true, 1.5).startsWith(QStringLiteral("This machine is busy")));
+    EXPECT_TRUE(partingText(0.010, 0.010, true, true, 1.5, true).startsWith(QStringLiteral("This machine was busy")))
+        << "nothing was heard of it since";
     EXPECT_FALSE(partingText(0.020, 0.010, true, true, 0).contains(QStringLiteral("does not know")));
 }
 

@@ -1,6 +1,7 @@
 #include "app/shell/widgets/stacked_bar.h"
 
 #include "app/shell/widgets/style.h"
+#include "app/views/common/color.h"
 
 #include <QPainter>
 #include <QStringList>
@@ -55,6 +56,11 @@ QString StackedBar::summary() const
     return parts.join(QStringLiteral(", "));
 }
 
+Color StackedBar::trackColor(const Theme& theme)
+{
+    return theme.name == highContrastTheme().name ? mix(theme.canvas, theme.text, 0.22F) : theme.border;
+}
+
 void StackedBar::paintEvent(QPaintEvent*)
 {
     QPainter painter(this);
@@ -67,7 +73,8 @@ void StackedBar::paintEvent(QPaintEvent*)
     const QRectF track(0, 0, width(), kBarHeight);
 
     painter.setPen(Qt::NoPen);
-    painter.setBrush(toQColor(m_theme->border));
+    // Not the border: where contrast is high, it is as bright as a part.
+    painter.setBrush(toQColor(trackColor(*m_theme)));
     painter.drawRoundedRect(track, 3, 3);
     double x = 0;
     for (const Segment& s : m_segments) {

@@ -29,6 +29,7 @@ public:
     QSize minimumSizeHint() const override;
     /// The legend as text, for screen readers and tests.
     QString summary() const;
+    static Color trackColor(const Theme&); ///< of what no part fills
 
 protected:
     void paintEvent(QPaintEvent*) override;

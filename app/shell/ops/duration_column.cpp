@@ -52,7 +52,8 @@ void DurationBarsDelegate::paint(QPainter* painter, const QStyleOptionViewItem& 
     painter->drawLine(room.left() - 2, room.top(), room.left() - 2, room.bottom());
     painter->drawLine(room.left() - 2, room.bottom(), room.right(), room.bottom());
     painter->setFont(uiFont(kScaleText));
-    painter->setPen(toQColor(model.theme().mutedText));
+    painter->setPen(option.state & QStyle::State_Selected ? option.palette.color(QPalette::HighlightedText)
+                                                          : toQColor(model.theme().mutedText));
     painter->drawText(QRect(option.rect.left(), option.rect.top(), room.left() - 5 - option.rect.left(), option.rect.height()),
                       Qt::AlignRight | Qt::AlignTop, separated(bars.highest));
     for (std::size_t i = 0; i < bars.heights.size(); ++i) {

@@ -224,6 +224,11 @@ void DetailsPanel::follow(Desk& desk)
         setSimulation(desk.simulation(), desk.comparedTo(), desk.goodput());
     };
     connect(&desk, &Desk::opened, this, showStep);
+    connect(&desk, &Desk::opened, this, [this] { // another scenario is read from its first number on
+        m_scrolledFrom = 0;
+        m_selectedRank.reset();
+        verticalScrollBar()->setValue(0);
+    });
     connect(&desk, &Desk::stepChanged, this, showStep);
     connect(&desk, &Desk::comparedToChanged, this, showStep);
     const auto showSelection = [this, &desk] {

@@ -10,6 +10,7 @@
 #include "app/views/common/labels.h"
 #include "sim/error.h"
 #include "sim/scenario/files.h"
+#include "sim/text/number_text.h"
 
 #include <QClipboard>
 #include <QComboBox>

@@ -89,6 +89,10 @@ private:
         for (int i = 0; i < kGridLensCount; ++i)
             needed += widthOf(gridLensName(static_cast<GridLens>(i))) - 1;
         const auto current = static_cast<int>(m_choices.lens);
+        const auto tipOf = [](int i) {
+            return std::string(gridLensName(static_cast<GridLens>(i))) + " (" + std::to_string(i + 1) + ")\n" +
+                   gridLensMeaning(static_cast<GridLens>(i));
+        };
         if (needed <= room) {
             float left = line.left;
             for (int i = 0; i < kGridLensCount; ++i) {
@@ -104,32 +108,17 @@ private:
             }
             return;
         }
-        if (const std::string text = nextLensText(room); !text.empty())
-            addNextLens(text, line, line.left);
-    }
-
-    static std::string tipOf(int lens)
-    {
-        return std::string(gridLensName(static_cast<GridLens>(lens))) + " (" + std::to_string(lens + 1) + ")\n" +
-               gridLensMeaning(static_cast<GridLens>(lens));
-    }
-
-    std::string nextLensText(float room)
-    {
         const std::string name = gridLensName(m_choices.lens);
-        return fitting(m_canvas, {"Lens: " + name + " ›", name + " ›"}, room - 2 * kChipPadding, FontFace::small);
-    }
-
-    void addNextLens(const std::string& text, Rect line, float left)
-    {
-        const auto current = static_cast<int>(m_choices.lens);
-        add({.kind = GridChip::Kind::nextLens,
-             .index = current,
-             .text = text,
-             .name = "lens " + std::string(gridLensName(m_choices.lens)) + ", next lens",
-             .tip = tipOf(current) + "\nClick: the next; Shift: the one before",
-             .chosen = true},
-            line, left);
+        const std::string text =
+            fitting(m_canvas, {"Lens: " + name + " ›", name + " ›"}, room - 2 * kChipPadding, FontFace::small);
+        if (!text.empty())
+            add({.kind = GridChip::Kind::nextLens,
+                 .index = current,
+                 .text = text,
+                 .name = "lens " + name + ", next lens",
+                 .tip = tipOf(current) + "\nClick: the next; Shift: the one before",
+                 .chosen = true},
+                line, line.left);
     }
 
     std::string axisText(const AxisSeat& seat) const
@@ -172,12 +161,6 @@ private:
         const bool withSwitch = !m_state.onlyTold && m_frame.lenses.height() > 0 && line.width() >= shortest + switchWidth;
         const bool withAxes = withSwitch && axes > 0 && line.width() >= shortest + axes + switchWidth;
         float left = line.right;
-        if (!m_state.onlyTold && m_frame.lenses.height() <= 0) // too low for a line of their own
-            if (const std::string text = nextLensText(line.width() - shortest); !text.empty()) {
-                left -= widthOf(text);
-                addNextLens(text, line, left);
-                left -= kSectionGap;
-            }
         if (withSwitch) {
             left -= switchWidth;
             const float middle = add({.kind = GridChip::Kind::arrangement,

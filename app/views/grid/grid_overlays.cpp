@@ -10,8 +10,9 @@
 namespace app {
 namespace {
 
-constexpr float kTinyCell = 7;
+constexpr float kTinyCell = 7, kLowCell = 24;
 constexpr int kFewRanks = 64;          ///< so many show all their messages, more only those of the focus
+constexpr float kRoomForWays = 32;     ///< lower cells would vanish under the ways of all pipelines
 constexpr double kLingerShare = 0.012; ///< of the step: how long an arrived message fades
 constexpr int kPulse = 3;              ///< pixels a running collective's outline grows by
 
@@ -41,6 +42,10 @@ public:
         for (const std::optional<int>& rank : {m_scene.selection.selectedRank, m_scene.focusRank()})
             if (rank && *rank >= 0 && *rank < m_layout.ranks()) {
                 const Rect cell = m_scene.cellRect(*rank);
+                if (m_cell >= kTinyCell && m_cell < kLowCell) { // around it: inside, the ring would cover its number
+                    m_canvas.strokeRect(cell.inset(-2), m_theme.selection, 2);
+                    continue;
+                }
                 m_canvas.strokeRect(cell.inset(-2), m_theme.canvas, 1);
                 m_canvas.strokeRect(cell, m_theme.selection, m_cell < kTinyCell ? 2.0F : 3.0F);
             }
@@ -77,12 +82,12 @@ private:
             strokeOutline(m_canvas, m_scene.cellRect(rank).inset(-1), color, style);
     }
 
-    /// Pipelines whose messages are drawn: of few ranks all, of many the focus's.
+    /// Pipelines whose messages are drawn: of few ranks in roomy cells all, of many the focus's.
     std::vector<std::vector<int>> pipelines() const
     {
         const sim::Mesh& mesh = m_scene.simulation.mesh();
         std::vector<std::vector<int>> all;
-        if (mesh.worldSize() <= kFewRanks)
+        if (mesh.worldSize() <= kFewRanks && (m_cell >= kRoomForWays || mesh.groupCount(sim::ProcessGroup::pp) == 1))
             for (int g = 0; g < mesh.groupCount(sim::ProcessGroup::pp); ++g)
                 all.push_back(mesh.members(sim::ProcessGroup::pp, g));
         else
@@ -144,7 +149,7 @@ private:
         const auto linger = static_cast<std::int64_t>(kLingerShare * static_cast<double>(instants.trace().endNs));
         const std::int64_t now = m_scene.selection.cursorNs;
         const auto underWay = instants.underWay(now, linger);
-        if (underWay.empty() || !m_scene.selection.shows(sim::OpClass::ppComm))
+        if (underWay.empty() || m_scene.reading.isOver || !m_scene.selection.shows(sim::OpClass::ppComm))
             return;
         const float size = std::clamp(m_cell / 5, 5.0F, 11.0F);
         for (const std::vector<int>& pipeline : pipelines())

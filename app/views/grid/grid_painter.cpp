@@ -410,8 +410,10 @@ GridFrame::GridFrame(Rect area, bool meaningFirst)
 {
     const float forMeaning = meaningFirst ? 120 : 200, forWords = meaningFirst ? 200 : 150;
     const Rect inner{area.left + kMargin, area.top + 6, area.right - kMargin, area.bottom - 4};
-    const float lensHeight = area.height() >= forMeaning ? 26.0F : 0.0F;
-    const float captionHeight = area.height() >= 150 ? 24.0F : 0.0F;
+    // In a low picture what the colours mean comes before how many ranks there are, which is said above it, too.
+    constexpr float kLowestWithLens = 100;
+    const float lensHeight = area.height() >= (meaningFirst ? forMeaning : kLowestWithLens) ? 26.0F : 0.0F;
+    const float captionHeight = area.height() >= (meaningFirst ? 150.0F : forMeaning) ? 24.0F : 0.0F;
     const float legendHeight = area.height() >= 240 ? 44.0F : area.height() >= forWords ? 22.0F : 0.0F;
     lenses = {inner.left, inner.top, inner.right, inner.top + lensHeight};
     caption = {inner.left, lenses.bottom + (lensHeight > 0 ? 2.0F : 0.0F), inner.right, 0};

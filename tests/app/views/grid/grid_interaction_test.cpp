@@ -222,6 +222,28 @@ TEST(GridMotion, ANewScenarioDoesNotFlyIn)
     EXPECT_EQ(grid.draw().nodesOf("cell").size(), 4U);
 }
 
+TEST(GridNow, SmallCellsAreNotBuriedUnderTheWaysOfAllPipelines)
+{
+    Grid grid(test::smallScenario(1, 4, 2));
+    grid.view.setLens(GridLens::now);
+    const auto trace = std::make_shared<const sim::Trace>(grid.simulation->trace(sim::TraceDetail::actions));
+    grid.view.setStep({grid.simulation, trace});
+    const Message first = Instants(trace).messages().front();
+    grid.selection.cursorNs = (first.sentNs + first.hereNs) / 2;
+    EXPECT_EQ(grid.draw().nodesOf("message").size(), 2U);
+    EXPECT_EQ(grid.draw({0, 0, 400, 110}).nodesOf("message").size(), 1U);
+}
+
+TEST(GridView, ALowPictureStillSaysWhatItsColoursMean)
+{
+    Grid grid(teachingGrid());
+    for (const float height : {110.0F, 145.0F, 190.0F}) {
+        const RecorderCanvas canvas = grid.draw({0, 0, 560, height});
+        EXPECT_FALSE(canvas.nodesOf("choice").empty() && canvas.nodesOf("button").empty()) << height;
+        expectCleanText(canvas);
+    }
+}
+
 TEST(GridNow, MessagesTravelFromStageToStage)
 {
     Grid grid(test::smallScenario(1, 4, 2));

@@ -303,20 +303,6 @@ TEST(GridView, TellsAnAudienceWhatItsColoursMeanHoweverSmallItIs)
     EXPECT_THAT(grid.draw(kSmall).texts(), testing::IsSupersetOf({"Now", "F", "B"}));
 }
 
-TEST(GridView, NamesItsLensAndLeadsToTheNextHoweverLowItIs)
-{
-    Grid grid(teachingGrid());
-    for (const float height : {150.0F, 180.0F, 199.0F}) {
-        const RecorderCanvas canvas = grid.draw({0, 0, 690, height});
-        const auto buttons = canvas.nodesOf("button");
-        const auto lens =
-            std::find_if(buttons.begin(), buttons.end(), [](const Node& node) { return node.name == "lens Memory, next lens"; });
-        ASSERT_NE(lens, buttons.end()) << height;
-        EXPECT_TRUE(canvas.cutTexts().empty());
-        EXPECT_NE(canvas.asText().find("Lens: Memory ›"), std::string::npos) << height;
-    }
-}
-
 TEST(GridView, ReturnsToTheLensItHadBeforeTheMomentWasShown)
 {
     Grid grid(teachingGrid());

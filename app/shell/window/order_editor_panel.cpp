@@ -1,10 +1,10 @@
 #include "app/shell/window/order_editor_panel.h"
 
 #include "app/shell/widgets/because_popup.h"
+#include "app/shell/widgets/scenario_header.h"
 #include "app/shell/widgets/style.h"
 
 #include <QHBoxLayout>
-#include <QLabel>
 #include <QPushButton>
 #include <QVBoxLayout>
 
@@ -27,13 +27,12 @@ OrderEditorPanel::OrderEditorPanel(Renderer renderer, QWidget* parent)
     connect(cancel, &QPushButton::clicked, this, &OrderEditorPanel::cancelled);
     connect(m_canvas, &CanvasWidget::viewChanged, this, &OrderEditorPanel::refresh);
 
-    auto* title = new QLabel(tr("Edit Order"));
-    setRole(title, "heading");
+    auto* title = new ElidedLabel("heading"); // gives way to the buttons
+    title->setText(tr("Edit Order"));
     auto* bar = new QHBoxLayout;
     bar->setContentsMargins(12, 6, 12, 2);
     bar->setSpacing(8);
-    bar->addWidget(title);
-    bar->addStretch();
+    bar->addWidget(title, 1);
     for (QPushButton* button : {m_takeBack, cancel, m_save})
         bar->addWidget(button);
     auto* column = new QVBoxLayout(this);

@@ -18,7 +18,7 @@ namespace app {
 namespace {
 
 constexpr float kLabelledAction = 13, kGappedAction = 6;
-constexpr float kVerdictHeight = 66;
+constexpr float kVerdictHeight = 66, kShortVerdict = 22, kRoomForVerdict = 190; ///< in a lower picture its first line is told
 
 } // namespace
 
@@ -47,7 +47,11 @@ struct OrderEditorView::Data {
     explicit Data(const Theme& t) : theme(t) {}
 
     std::optional<Point> pointed() const { return pointerInside ? std::optional(pointerAt) : std::nullopt; }
-    TimelineFrame frame() const { return {area, {.story = kVerdictHeight, .overview = false}}; }
+    TimelineFrame frame() const
+    {
+        const float story = area.height() < kRoomForVerdict ? kShortVerdict : kVerdictHeight;
+        return {area, {.story = story, .overview = false}};
+    }
     TimeAxis axis() const
     {
         const Rect rows = frame().rows;

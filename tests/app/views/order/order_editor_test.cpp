@@ -125,6 +125,19 @@ TEST(OrderEditor, DrawsEveryActionOfEveryRank)
     EXPECT_EQ(editor.draw().nodesOf("action").size(), 4U * 16);
 }
 
+TEST(OrderEditor, HasRowsToReadHoweverLowItIs)
+{
+    Editor editor;
+    for (const float height : {110.0F, 130.0F, 189.0F}) { // 1280x720 with text of 200 and 150 %
+        const RecorderCanvas canvas = editor.draw({0, 0, 640, height});
+        const auto actions = canvas.nodesOf("action");
+        EXPECT_GE(actions.size(), 2U * 16) << height;
+        for (const Node& action : actions)
+            EXPECT_GE(action.rect.height(), 12) << height;
+        EXPECT_NE(canvas.asText().find("Makespan"), std::string::npos) << "and what the order costs, at " << height;
+    }
+}
+
 TEST(OrderEditor, EqualActionsSayAsMuchAsEachOther)
 {
     Editor editor(draftOf({.kind = "1f1b", .ranks = 2, .microbatches = 12}));

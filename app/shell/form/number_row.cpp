@@ -5,6 +5,7 @@
 #include "app/shell/widgets/style.h"
 
 #include <QContextMenuEvent>
+#include <QCoreApplication>
 #include <QHBoxLayout>
 #include <QKeyEvent>
 #include <QLineEdit>
@@ -205,6 +206,18 @@ void NumberRow::beginGesture()
 /// A key or a button that is held down repeats itself: that is one gesture, from its first press to its release.
 bool NumberRow::eventFilter(QObject* watched, QEvent* event)
 {
+    if (watched == m_slider && (event->type() == QEvent::ShortcutOverride || event->type() == QEvent::KeyPress)) {
+        const QString text = static_cast<QKeyEvent*>(event)->text();
+        if (text.size() == 1 && text.front().isDigit()) { // a number for the field, not the key of a lens
+            event->accept();
+            if (event->type() == QEvent::KeyPress) {
+                m_spin->setFocus(Qt::ShortcutFocusReason);
+                m_spin->selectAll();
+                QCoreApplication::sendEvent(m_spin, event);
+            }
+            return true;
+        }
+    }
     const bool isKey = event->type() == QEvent::KeyPress || event->type() == QEvent::KeyRelease;
     const bool isButton = watched == m_less || watched == m_more;
     if (isKey && !static_cast<QKeyEvent*>(event)->isAutoRepeat()) {

@@ -11,6 +11,7 @@
 #include <QApplication>
 #include <QCheckBox>
 #include <QDir>
+#include <QKeyEvent>
 #include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
@@ -146,6 +147,22 @@ TEST_F(FormTest, SearchLeavesWhatMatchesAndUnfoldsIt)
     form.search({});
     EXPECT_TRUE(visible(Control::tp));
     EXPECT_FALSE(visible("/cluster/gpu/memory_bandwidth_gbs"));
+}
+
+TEST_F(FormTest, DigitsOnASliderAreWrittenIntoItsField)
+{
+    open(kSixteen);
+    NumberRow& row = *form.row(Control::globalBatchSize);
+    row.slider()->setFocus();
+    QKeyEvent wanted(QEvent::ShortcutOverride, Qt::Key_6, Qt::NoModifier, QStringLiteral("6"));
+    wanted.ignore();
+    QCoreApplication::sendEvent(row.slider(), &wanted);
+    EXPECT_TRUE(wanted.isAccepted()) << "no shortcut of the window takes it";
+    QTest::keyClick(row.slider(), Qt::Key_6);
+    QTest::keyClick(row.spinBox(), Qt::Key_4);
+    EXPECT_EQ(row.spinBox()->text(), QStringLiteral("64"));
+    QTest::keyClick(row.spinBox(), Qt::Key_Return);
+    EXPECT_EQ(session.scenario()->training.globalBatchSize, 64);
 }
 
 TEST_F(FormTest, AnIllegalNumberStaysAndTheNearestLegalOnesAreOneClickAway)

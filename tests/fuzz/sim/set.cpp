@@ -17,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         const std::size_t end = std::min(text.find('\n'), text.size());
         const std::string before = document.text();
         try {
-            document.applyOverride(text.substr(0, end));
+            document.applyOverride(text.substr(0, end), fuzz::catalogue());
         } catch (const sim::Error&) {
             if (document.text() != before)
                 std::abort();

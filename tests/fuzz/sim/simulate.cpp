@@ -79,7 +79,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     while (!text.empty()) {
         const std::size_t end = std::min(text.find('\n'), text.size());
         try {
-            document.applyOverride(text.substr(0, end));
+            document.applyOverride(text.substr(0, end), catalogue);
         } catch (const sim::Error&) {
             // the other lines count
         }

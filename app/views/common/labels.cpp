@@ -197,12 +197,26 @@ std::string fitting(Canvas& canvas, const std::vector<std::string>& longestFirst
     return {};
 }
 
-std::string widestNumber(Canvas& canvas, std::string text, FontFace face)
+namespace {
+
+char widestDigit(Canvas& canvas, FontFace face)
 {
     char widest = '0';
     for (char digit = '1'; digit <= '9'; ++digit)
         if (canvas.textWidth(std::string_view(&digit, 1), face) > canvas.textWidth(std::string_view(&widest, 1), face))
             widest = digit;
+    return widest;
+}
+
+} // namespace
+
+std::string widestNumber(Canvas& canvas, std::string text, FontFace face)
+{
+    static thread_local std::array<char, static_cast<std::size_t>(FontFace::mono) + 1>
+        known{}; // the same at every scale, and asked for every cell
+    char& widest = known[static_cast<std::size_t>(face)];
+    if (widest == 0)
+        widest = widestDigit(canvas, face);
     for (char& c : text)
         c = c >= '0' && c <= '9' ? widest : c;
     return text;

@@ -164,7 +164,7 @@ sim::Scenario sixtyFour()
 
 TEST(TimelineRows, BesideEachOtherAreCalledAlike)
 {
-    Timeline timeline(smallScenario(2, 12, 1, 12)); // "pp 9 · 2 ranks" has room where "pp 10 · 2 ranks" has none
+    Timeline timeline(test::smallScenario(2, 12, 1, 12)); // "pp 9 · 2 ranks" has room where "pp 10 · 2 ranks" has none
     bool isShort = false, isLong = false;
     for (float width = 120; width < 900; width += 4) {
         timeline.area = {0, 0, width, 420};

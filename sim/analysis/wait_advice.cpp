@@ -48,17 +48,12 @@ double secondsOfToken(const Simulation& simulation)
     return 1 / simulation.metrics().tokensPerSecond;
 }
 
-} // namespace
-
-struct WaitAdviser::Try {
+struct Idea {
     std::string text;
-    Scenario scenario;
+    Scenario scenario; ///< with it
 };
 
-namespace {
-
 /// What might help, the likeliest first.
-template <typename Try>
 class Ideas {
 public:
     Ideas(const Simulation& simulation, const WaitChain& chain)
@@ -66,7 +61,7 @@ public:
     {
     }
 
-    std::vector<Try> list()
+    std::vector<Idea> list()
     {
         if (m_chain.links.empty())
             return {};
@@ -75,9 +70,12 @@ public:
             add("another " + std::string(m_simulation.classes().slowdown[asIndex(*slow)].compute > 1 ? "GPU" : "link") +
                     " for rank " + std::to_string(rank) + ", which is slow",
                 [rank](Scenario& s) {
-                    std::erase_if(s.perturbations, [rank](const Perturbation& p) { return p.rank == rank; });
+                    std::erase_if(s.perturbations, [rank](const Perturbation& p) {
+                        const bool isSlow = p.kind == PerturbationKind::slowGpu || p.kind == PerturbationKind::slowLink;
+                        return isSlow && p.rank == rank;
+                    });
                 });
-            return std::move(m_tries);
+            return std::move(m_ideas);
         }
         const WaitLink& longest =
             *std::max_element(m_chain.links.begin(), m_chain.links.end(),
@@ -85,19 +83,19 @@ public:
         if (longest.kind == WaitLink::Kind::collective)
             collective(longest);
         else if (longest.kind == WaitLink::Kind::copy)
-            add("less offloading: the link to the host is the limit", [](Scenario& s) { s.training.offload = {}; });
+            add("no offloading: the link to the host is the limit", [](Scenario& s) { s.training.offload = {}; });
         else
             pipeline();
-        return std::move(m_tries);
+        return std::move(m_ideas);
     }
 
 private:
     template <typename F>
     void add(std::string text, F change)
     {
-        Try next{std::move(text), m_scenario};
+        Idea next{std::move(text), m_scenario};
         change(next.scenario);
-        m_tries.push_back(std::move(next));
+        m_ideas.push_back(std::move(next));
     }
 
     /// Of the links, one that a perturbation makes longer.
@@ -106,6 +104,13 @@ private:
         const auto found = std::find_if(m_chain.links.begin(), m_chain.links.end(),
                                         [&](const WaitLink& link) { return isSlowed(m_simulation, link.classIndex); });
         return found == m_chain.links.end() ? std::nullopt : std::optional(found->classIndex);
+    }
+
+    /// On as many GPUs.
+    void half(const char* text, int Layout::*axis)
+    {
+        if (m_scenario.layout.*axis % 2 == 0)
+            add(text, [axis](Scenario& s) { halve(s, axis); });
     }
 
     void largerBatch(const std::string& why)
@@ -134,16 +139,16 @@ private:
                 [](Scenario& s) { s.layout.sequenceParallel = true; });
             add("overlapped tensor-parallel communication, which cuts products into pieces that hide it",
                 [](Scenario& s) { s.training.overlap.tpComm = true; });
-            add("half of tp: each product is then larger and fewer collectives are on the way",
-                [](Scenario& s) { halve(s, &Layout::tp); });
+            half("half of tp: each product is then larger and fewer collectives are on the way", &Layout::tp);
             return;
         case Dimension::cp:
-            add("half of cp: fewer blocks go round", [](Scenario& s) { halve(s, &Layout::cp); });
+            half("half of cp: fewer blocks go round", &Layout::cp);
             return;
         case Dimension::ep:
             add("overlapped expert communication, which runs one micro-batch's forward beside another's backward",
                 [](Scenario& s) { s.training.overlap.epComm = true; });
-            add("half of ep: fewer tokens leave the GPU", [](Scenario& s) { s.layout.ep /= 2; });
+            if (m_scenario.layout.ep % 2 == 0)
+                add("half of ep: fewer tokens leave the GPU", [](Scenario& s) { s.layout.ep /= 2; });
             return;
         default:
             break;
@@ -181,7 +186,7 @@ private:
     const Simulation& m_simulation;
     const Scenario& m_scenario;
     const WaitChain& m_chain;
-    std::vector<Try> m_tries;
+    std::vector<Idea> m_ideas;
 };
 
 } // namespace
@@ -193,15 +198,15 @@ bool isSlowed(const Simulation& simulation, int classIndex)
 }
 
 /// Of the time a token; 0 where it cannot be, does not fit, or changes nothing.
-double WaitAdviser::changeOf(const Try& idea)
+double WaitAdviser::changeOf(const std::string& text, const Scenario& scenario)
 {
-    const auto [known, isNew] = m_changes.try_emplace(idea.text, 0);
-    if (!isNew || idea.scenario == m_simulation.scenario())
+    const auto [known, isNew] = m_changes.try_emplace(text, 0);
+    if (!isNew || scenario == m_simulation.scenario())
         return known->second;
     try {
-        if (!isLegal(idea.scenario))
+        if (!isLegal(scenario))
             return 0;
-        const auto tried = simulate(idea.scenario);
+        const auto tried = simulate(scenario);
         if (tried->metrics().fits || !m_simulation.metrics().fits)
             known->second = secondsOfToken(*tried) / secondsOfToken(m_simulation) - 1;
     } catch (const Error&) { // a schedule that cannot be made
@@ -213,8 +218,8 @@ std::string WaitAdviser::advice(const WaitChain& chain)
 {
     if (m_simulation.metrics().simulatedOps > kMostOps)
         return {};
-    for (const Try& idea : Ideas<Try>(m_simulation, chain).list())
-        if (const double change = changeOf(idea); change < -kWorthTelling)
+    for (const Idea& idea : Ideas(m_simulation, chain).list())
+        if (const double change = changeOf(idea.text, idea.scenario); change < -kWorthTelling)
             return idea.text + " (" + percentText(-change) + " less time a token)";
     return {};
 }

@@ -19,8 +19,7 @@ public:
     std::string advice(const WaitChain&);
 
 private:
-    struct Try;
-    double changeOf(const Try&);
+    double changeOf(const std::string& text, const Scenario&);
 
     const Simulation& m_simulation;
     std::map<std::string, double> m_changes; ///< of time a token, by what was tried; 0 or more: it does not help

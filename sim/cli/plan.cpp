@@ -67,7 +67,7 @@ PlanRequest requestOf(const PlanArguments& arguments)
     if (request.objective == PlanObjective::cost && request.price <= 0)
         throw UsageError("--objective cost needs --price, of a GPU for an hour");
     for (const std::string& assignment : arguments.fixed)
-        hold(request, settingOf(assignment, "--fix"), catalogue());
+        attributed(arguments.scenario.file, [&] { hold(request, settingOf(assignment, "--fix"), catalogue()); });
     request.freed = arguments.freed;
     request.marginGib = arguments.margin;
     if (!arguments.rampBatch.empty()) {

@@ -139,13 +139,16 @@ void Findings::unevenStages()
 /// The group that waits most for whoever has most tokens.
 void Findings::unevenExperts()
 {
-    constexpr double kClearly = 1.1, kBeyondGpus = 0.05;
     const std::vector<GroupLoad>& loads = m_answers.experts;
-    if (loads.empty() || loads.front().ofSection < kClearly - 1 ||
-        loads.front().ofSection < loads.front().ofSectionElsewhere + kBeyondGpus) // a slow GPU is slow everywhere
+    const auto isUneven = [](const GroupLoad& of) {
+        constexpr double kClearly = 0.1, kBeyondGpus = 0.05; // a slow GPU is slow everywhere
+        return of.ofSection >= kClearly && of.ofSection >= of.ofSectionElsewhere + kBeyondGpus;
+    };
+    const auto found = std::find_if(loads.begin(), loads.end(), isUneven);
+    if (found == loads.end())
         return;
-    const GroupLoad& load = loads.front();
-    const auto same = std::count_if(loads.begin(), loads.end(), [](const GroupLoad& of) { return of.ofSection >= kClearly - 1; });
+    const GroupLoad& load = *found;
+    const auto same = std::count_if(loads.begin(), loads.end(), isUneven);
     const bool isOneRank = load.longer > load.ofSection / 2; // else another has most each time
     RunFinding finding{
         .kind = "uneven-experts",

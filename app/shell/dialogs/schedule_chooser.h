@@ -54,7 +54,7 @@ private:
     QListWidget* m_list;
     QWidget* m_headings = nullptr;
     QLabel *m_source, *m_note;
-    bool m_tells = false; ///< the note is news, not what columns mean
+    bool m_tells = true; ///< the note is news, not what columns mean
     QPushButton *m_use, *m_compare;
 };
 

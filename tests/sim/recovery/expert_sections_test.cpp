@@ -2,6 +2,7 @@
 #include "sim/recovery/expert_sections.h"
 #include "sim/recovery/recover.h"
 #include "sim/recovery/run_answers.h"
+#include "sim/recovery/run_findings.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -123,6 +124,19 @@ TEST(UnevenExperts, MayBeOfAnotherRankInEachLayer)
     ASSERT_TRUE(finding);
     EXPECT_EQ(finding->title, "Experts are uneven: the busiest rank computes 60.0 % longer");
     EXPECT_EQ(finding->ranks.size(), kRanks);
+}
+
+TEST(UnevenExperts, AreFoundBesideAGroupThatWaitsLongerForASlowGpu)
+{
+    const sim::Recovered recovered = sim::recover(trained({}));
+    sim::RunAnswers answers;
+    answers.experts = {
+        {.ranks = {0, 1}, .busiest = 0, .longer = 0.5, .ofSection = 0.5, .ofSectionElsewhere = 0.5, .waitedNs = 9e6},
+        {.ranks = {2, 3}, .busiest = 3, .longer = 0.4, .ofSection = 0.4, .waitedNs = 5e6}};
+    const auto findings = sim::findingsOf(recovered, answers);
+    ASSERT_EQ(findings.size(), 1U);
+    EXPECT_EQ(findings[0].title, "Rank 3 computes 40.0 % longer in its experts than its group");
+    EXPECT_THAT(findings[0].detail, testing::HasSubstr("1 of 2 groups of experts"));
 }
 
 TEST(UnevenExperts, AreNeitherEvenOnesNorASlowGpuNorUnevenAttention)

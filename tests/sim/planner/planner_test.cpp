@@ -7,6 +7,7 @@
 #include "sim/index.h"
 #include "sim/memory_limit.h"
 #include "sim/simulate/simulation.h"
+#include "tests/sim/planner/tiny_job.h"
 #include "tests/support/catalogue.h"
 
 #include <gmock/gmock.h>
@@ -19,30 +20,11 @@
 #include <string>
 
 using namespace sim;
+using test::kTinyJob;
+using test::said;
+using test::tinyJob;
 
 namespace {
-
-constexpr const char* kTinyJob = R"({
-  "format": "rankscope-scenario", "version": 1,
-  "model": {"num_hidden_layers": 4, "hidden_size": 512, "intermediate_size": 1408, "num_attention_heads": 8,
-            "num_key_value_heads": 4, "vocab_size": 4096, "max_position_embeddings": 1024},
-  "cluster": {"base": "h100-sxm-ib400"},
-  "layout": {"tp": 2, "pp": 2, "dp": 1},
-  "training": {"sequence_length": 512, "global_batch_size": 8}
-})";
-
-PlanRequest tinyJob(std::vector<PlanSetting> fixed = {})
-{
-    return {.document = ScenarioDocument::parse(kTinyJob), .fixed = std::move(fixed)};
-}
-
-/// All that an answer says, but for how long it took.
-std::string said(const PlanRequest& request)
-{
-    Answer answer = planAnswer(plan(request, test::catalogue()), request);
-    answer.erase("seconds");
-    return answer.dump();
-}
 
 double simulated(const ScenarioDocument& document)
 {
@@ -333,15 +315,6 @@ TEST(Planner, WarnsOfNoIdleGpuOfALayoutThatIsNotTheFiles)
     }
 }
 
-TEST(Planner, MergesTheOnlyPart)
-{
-    PlanRequest request = tinyJob({{"schedule.kind", "1f1b"}});
-    request.isPart = true;
-    const Answer whole = planAnswer(plan(request, test::catalogue()), request);
-    EXPECT_EQ(whole["part"], Answer({1, 1}));
-    EXPECT_EQ(mergedPlans({whole}, 1)["best"][0], whole["best"][0]);
-}
-
 TEST(Planner, ProvesNothingWhereItWasStopped)
 {
     PlanRequest request = tinyJob({{"schedule.kind", "1f1b"}});
@@ -484,21 +457,6 @@ TEST(Planner, LeavesOpenWhatIsTooLargeToBeSimulatedHere)
     EXPECT_EQ(planAnswer(answer, request)["too_large"], answer.tooLarge);
 }
 
-namespace {
-/// The answers of the parts of a search.
-std::vector<Answer> partsOf(const PlanRequest& whole, int count)
-{
-    std::vector<Answer> parts;
-    for (int part = 0; part < count; ++part) {
-        PlanRequest request = whole;
-        request.part = part;
-        request.parts = count;
-        parts.push_back(planAnswer(plan(request, test::catalogue()), request));
-    }
-    return parts;
-}
-} // namespace
-
 TEST(Planner, RunsNoMoreLayersAgainThanItTakesWhereDenseLayersComeFirst)
 {
     ScenarioDocument document = ScenarioDocument::parse(kTinyJob);
@@ -539,81 +497,6 @@ TEST(Planner, RunsNoMoreLayersAgainThanItTakesWhereDenseLayersComeFirst)
             std::find_if(settings.begin(), settings.end(), [](const PlanSetting& s) { return s.first == "training.recompute"; });
         ASSERT_NE(again, settings.end());
         EXPECT_EQ(again->second, R"({"kind":"full","layers":)" + std::to_string(least) + "}") << needed;
-    }
-}
-
-TEST(Planner, MergesPartsIntoWhatTheWholeSays)
-{
-    for (const PlanObjective objective : {PlanObjective::time, PlanObjective::headroom})
-        for (const int count : {2, 3, 12}) { // of ten grids: some parts have none
-            PlanRequest whole = tinyJob();
-            whole.objective = objective;
-            Answer merged = mergedPlans(partsOf(whole, count), 5), all = planAnswer(plan(whole, test::catalogue()), whole);
-            SCOPED_TRACE(std::to_string(count) + " parts for " + all["objective"].get<std::string>());
-            ASSERT_EQ(all["proved"], true);
-            const Answer first = all["best"][0];
-            all["best"] = Answer::array({first});
-            Answer rules = Answer::array();
-            for (const Answer& grid : all["rejected"])
-                if (grid["reason"] == "rule")
-                    rules.push_back(grid);
-            all["rejected"] = rules;
-            for (const auto& [key, value] : merged.items())
-                if (key != "seconds" && key != "parts") {
-                    EXPECT_EQ(value.dump(), all[key].dump()) << key;
-                }
-        }
-}
-
-TEST(Planner, MergesNoProofThatAPartDoesNotHave)
-{
-    const std::vector<Answer> parts = partsOf(tinyJob(), 3);
-    const std::size_t of = [&] { // the part that has the first of all
-        const Answer merged = mergedPlans(parts, 5);
-        for (std::size_t i = 0; i < parts.size(); ++i)
-            if (!parts[i]["best"].empty() && parts[i]["best"][0] == merged["best"][0])
-                return i;
-        return parts.size();
-    }();
-    ASSERT_LT(of, parts.size());
-    const std::size_t other = (of + 1) % parts.size();
-    const double best = parts[of]["order"][0];
-
-    std::vector<Answer> changed = parts; // stopped before it found anything
-    changed[other].update(
-        {{"best", Answer::array()}, {"order", Answer::array()}, {"open", 0}, {"proved", false}, {"stopped", true}});
-    EXPECT_EQ(mergedPlans(changed, 5)["proved"], false);
-    EXPECT_EQ(mergedPlans(changed, 5)["gap"], 1);
-    EXPECT_EQ(mergedPlans(changed, 5)["stopped"], true);
-    changed[other].update({{"open", 0.75 * best}}); // it was stopped, what it has left may be faster
-    EXPECT_EQ(mergedPlans(changed, 5)["proved"], false);
-    EXPECT_NEAR(mergedPlans(changed, 5)["gap"].get<double>(), 0.25, 1e-12);
-    changed[other].update({{"open", 1.25 * best}}); // what it has left is slower
-    EXPECT_EQ(mergedPlans(changed, 5)["proved"], true);
-    EXPECT_EQ(mergedPlans(changed, 5)["gap"], 0);
-
-    PlanRequest tight = tinyJob(); // nothing fits: that is proved, part by part and of the whole
-    tight.marginGib = 79.999;
-    EXPECT_TRUE(plan(tight, test::catalogue()).best.empty());
-    EXPECT_EQ(mergedPlans(partsOf(tight, 3), 5)["proved"], true);
-    EXPECT_EQ(mergedPlans(partsOf(tight, 3), 5)["gap"], 0);
-}
-
-TEST(Planner, RefusesToMergeWhatIsNotAllOfOneSearch)
-{
-    const std::vector<Answer> parts = partsOf(tinyJob(), 3);
-    EXPECT_THROW(mergedPlans({parts[0], parts[1]}, 5), Error);
-    EXPECT_THROW(mergedPlans({parts[0], parts[1], parts[1]}, 5), Error);
-    EXPECT_THROW(mergedPlans({parts[0], parts[1], partsOf(tinyJob({{"training.sequence_length", "256"}}), 3)[2]}, 5), Error);
-    std::vector<Answer> changed = parts;
-    changed[0]["part"] = {1, 4'000'000'000'000}; // so many are not made room for
-    EXPECT_THROW(mergedPlans(changed, 5), Error);
-    changed = parts;
-    changed[1].erase("order");
-    EXPECT_THROW(mergedPlans(changed, 5), Error);
-    for (const std::size_t i : {1U, 0U}) {
-        changed[i] = Answer::array({1, 2});
-        EXPECT_THROW(mergedPlans(changed, 5), Error);
     }
 }
 

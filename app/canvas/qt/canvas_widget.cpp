@@ -6,18 +6,17 @@
 #include "app/canvas/qt/changed_tiles.h"
 #include "app/canvas/qt/gl_canvas.h"
 #include "app/canvas/qt/imgui_canvas.h"
+#include "app/canvas/qt/window_pixels.h"
 
 #include <QAccessible>
 #include <QElapsedTimer>
 #include <QGuiApplication>
 #include <QHelpEvent>
-#include <QImage>
 #include <QMouseEvent>
 #include <QOffscreenSurface>
 #include <QOpenGLContext>
 #include <QOpenGLFunctions>
 #include <QPaintEvent>
-#include <QPainter>
 #include <QTimer>
 #include <QWheelEvent>
 
@@ -161,11 +160,10 @@ struct CanvasWidget::Data {
     qreal magnification = 1;
     std::optional<DrawList> drawList;
     QSize framePixels;    ///< of what is in the draw list
-    QImage image;         ///< of the software renderer: the last frame
-    ChangedTiles tiles;   ///< of that
-    QColor base;          ///< it is drawn on
+    ChangedTiles tiles;   ///< of the software renderer's frames
+    QColor base;          ///< they are drawn on
     bool isAsked = false; ///< to draw a frame, in a moment
-    QRegion fillChanged(const QColor& on, qreal ratio);
+    QRegion changed(const QColor& on, qreal ratio);
     bool stale = true;
     bool focusRing = false;
     int frames = 0;
@@ -178,18 +176,14 @@ struct CanvasWidget::Data {
     CanvasTip* tip = nullptr; ///< child of the widget, once there was something to say
 };
 
-/// Brings the picture up to what is in the draw list; where it was another before, in logical pixels.
-QRegion CanvasWidget::Data::fillChanged(const QColor& on, qreal ratio)
+/// Where the draw list shows something else than the one before, in logical pixels.
+QRegion CanvasWidget::Data::changed(const QColor& on, qreal ratio)
 {
-    if (image.size() != framePixels)
-        image = QImage(framePixels, QImage::Format_RGB32);
-    if (image.devicePixelRatio() != ratio || base != on)
+    if (base != on)
         tiles.forget();
-    image.setDevicePixelRatio(ratio);
     base = on;
     QRegion out;
-    for (const PixelRect& rect : tiles.next(drawList->list(), drawList->stacks(), image.width(), image.height())) {
-        rasterise(*drawList, image, base.rgb(), rect);
+    for (const PixelRect& rect : tiles.next(drawList->list(), drawList->stacks(), framePixels.width(), framePixels.height())) {
         const QRectF logical(QPointF(rect.left, rect.top) / ratio, QPointF(rect.right, rect.bottom) / ratio);
         out += ratio == std::floor(ratio) ? logical.toAlignedRect() : logical.adjusted(-1, -1, 1, 1).toAlignedRect();
     }
@@ -430,14 +424,14 @@ bool CanvasWidget::event(QEvent* event)
     };
     if (event->type() == kDrawFrame) {
         m_data->isAsked = false;
-        if (frameIsCurrent() && !m_data->image.isNull())
+        if (frameIsCurrent())
             return true; // it was painted meanwhile
         if (!isVisible() || !updatesEnabled() || visibleRegion().isEmpty()) {
             update(); // whenever it is seen
             return true;
         }
         prepareFrame();
-        update(m_data->fillChanged(palette().color(QPalette::Base), devicePixelRatioF()));
+        update(m_data->changed(palette().color(QPalette::Base), devicePixelRatioF()));
         nextFrameIfAnimating(); // also where nothing has to be painted
         return true;
     }
@@ -490,11 +484,13 @@ void CanvasWidget::paintEvent(QPaintEvent* event)
 {
     if (m_data->gl != nullptr)
         return;
-    if (!frameIsCurrent() || m_data->image.isNull()) {
+    if (!frameIsCurrent()) {
         prepareFrame();
-        update(m_data->fillChanged(palette().color(QPalette::Base), devicePixelRatioF()) - event->region());
+        update(m_data->changed(palette().color(QPalette::Base), devicePixelRatioF()) - event->region());
     }
-    QPainter(this).drawImage(0, 0, m_data->image);
+    paintPixels(*this, event->region(), [this](const PixelBuffer& out, const PixelRect& only) {
+        rasterise(*m_data->drawList, out, m_data->base.rgb(), only);
+    });
     nextFrameIfAnimating();
 }
 

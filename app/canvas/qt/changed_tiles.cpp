@@ -1,5 +1,6 @@
 #include "app/canvas/qt/changed_tiles.h"
 
+#include "app/canvas/in_parallel.h"
 #include "app/canvas/qt/quad_rasteriser.h"
 
 #include <imgui.h>
@@ -58,52 +59,56 @@ struct Bounds {
     }
 };
 
+/// Of the tiles of a few rows.
 class Summing {
 public:
-    Summing(int width, int height)
-        : m_width(static_cast<float>(width)), m_height(static_cast<float>(height)), m_across(tilesAlong(width)),
-          m_sums(static_cast<std::size_t>(m_across) * static_cast<std::size_t>(tilesAlong(height)), 1)
+    /// `sums`: [tile] of all rows, each still 1.
+    Summing(int width, int height, int firstRow, int endRow, std::vector<std::uint64_t>& sums)
+        : m_width(static_cast<float>(width)), m_top(static_cast<float>(firstRow * kTile)),
+          m_bottom(static_cast<float>(std::min(endRow * kTile, height))), m_across(tilesAlong(width)), m_firstRow(firstRow),
+          m_endRow(endRow), m_sums(sums)
     {
     }
     void clip(const ImVec4& rect)
     {
-        m_clip = {std::max(0.0F, rect.x), std::max(0.0F, rect.y), std::min(m_width, rect.z), std::min(m_height, rect.w)};
-        m_clipSum = mixedBytes(0, &m_clip, sizeof m_clip);
+        m_clip = {std::max(0.0F, rect.x), std::max(m_top, rect.y), std::min(m_width, rect.z), std::min(m_bottom, rect.w)};
+        m_clipSum = mixedBytes(0, &rect, sizeof rect);
     }
-    void add(const Bounds& bounds, std::uint64_t sum)
+    /// `sum` is asked for only where something of it is in sight.
+    template <typename Sum>
+    void add(const Bounds& bounds, const Sum& sum)
     {
         const float left = std::max(bounds.left, m_clip.left), right = std::min(bounds.right, m_clip.right);
         const float top = std::max(bounds.top, m_clip.top), bottom = std::min(bounds.bottom, m_clip.bottom);
         if (!(left <= right && top <= bottom && m_clip.left < m_clip.right && m_clip.top < m_clip.bottom))
             return;
-        sum = mixed(sum, m_clipSum);
+        const std::uint64_t added = mixed(sum(), m_clipSum);
         const auto tile = [](float pixel) { return static_cast<int>(pixel) / kTile; };
-        const int lastColumn = std::min(tile(right), m_across - 1);
-        const int lastRow = std::min(tile(bottom), static_cast<int>(m_sums.size()) / m_across - 1);
-        for (int row = tile(top); row <= lastRow; ++row)
+        const int lastColumn = std::min(tile(right), m_across - 1), lastRow = std::min(tile(bottom), m_endRow - 1);
+        for (int row = std::max(tile(top), m_firstRow); row <= lastRow; ++row)
             for (int column = tile(left); column <= lastColumn; ++column) {
                 std::uint64_t& of = m_sums[static_cast<std::size_t>(row * m_across + column)];
-                of = mixed(of, sum);
+                of = mixed(of, added);
             }
     }
-    std::vector<std::uint64_t> take() { return std::move(m_sums); }
 
 private:
-    float m_width, m_height;
-    int m_across;
+    float m_width, m_top, m_bottom;
+    int m_across, m_firstRow, m_endRow;
     Bounds m_clip{0, 0, 0, 0};
     std::uint64_t m_clipSum = 0;
-    std::vector<std::uint64_t> m_sums;
+    std::vector<std::uint64_t>& m_sums;
 };
 
 void addStacks(Summing& sums, const ColumnStacks& stacks)
 {
-    std::uint64_t sum = mixedBytes(2, &stacks.area, sizeof stacks.area);
-    sum = mixedBytes(sum, &stacks.columnWidth, sizeof stacks.columnWidth);
-    sum = mixedBytes(sum, &stacks.quantum, sizeof stacks.quantum);
-    sum = mixedBytes(sum, stacks.colors.data(), stacks.colors.size() * sizeof stacks.colors.front());
-    sum = mixedBytes(sum, stacks.tops.data(), stacks.tops.size() * sizeof stacks.tops.front());
-    sums.add({stacks.area.left, stacks.area.top, stacks.area.right, stacks.area.bottom}, sum);
+    sums.add({stacks.area.left, stacks.area.top, stacks.area.right, stacks.area.bottom}, [&] {
+        std::uint64_t sum = mixedBytes(2, &stacks.area, sizeof stacks.area);
+        sum = mixedBytes(sum, &stacks.columnWidth, sizeof stacks.columnWidth);
+        sum = mixedBytes(sum, &stacks.quantum, sizeof stacks.quantum);
+        sum = mixedBytes(sum, stacks.colors.data(), stacks.colors.size() * sizeof stacks.colors.front());
+        return mixedBytes(sum, stacks.tops.data(), stacks.tops.size() * sizeof stacks.tops.front());
+    });
 }
 
 /// Triangle by triangle, those of a quad together.
@@ -117,17 +122,17 @@ void addTriangles(Summing& sums, const ImDrawList& list, const ImDrawCmd& comman
         const std::size_t corners = isQuad ? 4 : 3;
         const std::array<ImDrawIdx, 4> of{index[0], index[1], index[2], index[isQuad ? 5 : 2]};
         Bounds bounds{vertices[of[0]].pos.x, vertices[of[0]].pos.y, vertices[of[0]].pos.x, vertices[of[0]].pos.y};
-        std::uint64_t sum = 3;
-        bool inOrder = true; // nearly always: their bytes at once
-        for (std::size_t i = 1; i < corners; ++i) {
+        for (std::size_t i = 1; i < corners; ++i)
             bounds.include(vertices[of[i]].pos);
-            inOrder = inOrder && of[i] == of[0] + i;
-        }
-        if (inOrder)
-            sum = mixedBytes(sum, &vertices[of[0]], corners * sizeof(ImDrawVert));
-        for (std::size_t i = 0; i < corners && !inOrder; ++i)
-            sum = mixedBytes(sum, &vertices[of[i]], sizeof(ImDrawVert));
-        sums.add(bounds, mixed(sum, isQuad ? 1 : 0));
+        sums.add(bounds, [&] {
+            bool inOrder = true; // nearly always: their bytes at once
+            for (std::size_t i = 1; i < corners; ++i)
+                inOrder = inOrder && of[i] == of[0] + i;
+            std::uint64_t sum = inOrder ? mixedBytes(3, &vertices[of[0]], corners * sizeof(ImDrawVert)) : 3;
+            for (std::size_t i = 0; i < corners && !inOrder; ++i)
+                sum = mixedBytes(sum, &vertices[of[i]], sizeof(ImDrawVert));
+            return mixed(sum, isQuad ? 1 : 0);
+        });
         index += isQuad ? 6 : 3;
     }
 }
@@ -138,16 +143,22 @@ std::vector<PixelRect> ChangedTiles::next(const ImDrawList& list, std::span<cons
 {
     if (width <= 0 || height <= 0)
         return {};
-    Summing summing(width, height);
-    auto nextStacks = stacks.begin();
-    for (const ImDrawCmd& command : list.CmdBuffer) {
-        summing.clip(command.ClipRect);
-        if (command.UserCallback == markStacks)
-            addStacks(summing, *nextStacks++);
-        else
-            addTriangles(summing, list, command);
-    }
-    std::vector<std::uint64_t> sums = summing.take();
+    const int down = tilesAlong(height);
+    std::vector<std::uint64_t> sums(static_cast<std::size_t>(tilesAlong(width)) * static_cast<std::size_t>(down), 1);
+    constexpr int kIndicesOfThread = 1 << 17; // fewer are summed before another thread has started
+    const auto bands = static_cast<std::size_t>(std::clamp(list.IdxBuffer.Size / kIndicesOfThread, 1, std::min(down, 4)));
+    inParallel(bands, bands, [&](std::size_t band) {
+        const auto edge = [&](std::size_t i) { return down * static_cast<int>(i) / static_cast<int>(bands); };
+        Summing summing(width, height, edge(band), edge(band + 1), sums);
+        auto nextStacks = stacks.begin();
+        for (const ImDrawCmd& command : list.CmdBuffer) {
+            summing.clip(command.ClipRect);
+            if (command.UserCallback == markStacks)
+                addStacks(summing, *nextStacks++);
+            else
+                addTriangles(summing, list, command);
+        }
+    });
     if (width != m_width || height != m_height)
         forget();
     m_width = width;

@@ -5,6 +5,7 @@
 #include "app/canvas/qt/imgui_canvas.h"
 #include "app/canvas/qt/save_whole.h"
 #include "app/canvas/qt/unfinished_file.h"
+#include "app/canvas/qt/window_pixels.h"
 #include "sim/error.h"
 
 #include <QCoreApplication>
@@ -88,7 +89,7 @@ public:
         ImGuiCanvas canvas(m_list,
                            {0, 0, static_cast<float>(m_pixels.width()) / scale, static_cast<float>(m_pixels.height()) / scale});
         drawOnPaper(view, canvas);
-        rasterise(m_list, image, qRgb(255, 255, 255), {0, 0, image.width(), image.height()});
+        rasterise(m_list, pixelsOf(image), qRgb(255, 255, 255), {0, 0, image.width(), image.height()});
         return [this, image] {
             told(m_path,
                  [&] { m_encoder->add(reinterpret_cast<const std::uint32_t*>(image.constBits()), image.bytesPerLine()); });

@@ -3,8 +3,6 @@
 #include "app/canvas/qt/quad_rasteriser.h"
 #include "app/canvas/strokes.h"
 
-#include <QImage>
-
 #include <algorithm>
 #include <cmath>
 #include <span>
@@ -94,12 +92,9 @@ void DrawList::addStacks(ColumnStacks stacks)
     m_list.AddCallback(markStacks, nullptr);
 }
 
-void rasterise(const DrawList& list, QImage& image, QRgb background, const PixelRect& only)
+void rasterise(const DrawList& list, const PixelBuffer& out, QRgb background, const PixelRect& only)
 {
-    rasteriseOn(background, list.list(), list.atlas().texture(),
-                {reinterpret_cast<std::uint32_t*>(image.bits()), image.width(), image.height(),
-                 image.bytesPerLine() / static_cast<qsizetype>(sizeof(std::uint32_t))},
-                list.stacks(), only);
+    rasterise(background, list.list(), list.atlas().texture(), out, list.stacks(), only);
 }
 
 ImGuiCanvas::ImGuiCanvas(DrawList& drawList, Rect area, std::vector<Node>* nodes)

@@ -13,10 +13,9 @@
 #include <memory>
 #include <vector>
 
-class QImage;
-
 namespace app {
 
+struct PixelBuffer;
 struct PixelRect;
 
 /// A draw list and what it needs, without a Dear ImGui context: no input, no windows, no global state. Texture coordinates count
@@ -44,8 +43,8 @@ private:
     bool m_keepsStacks = false;
 };
 
-/// Into a picture of 32 bits a pixel, as large as the list's frame; pixels outside of `only` stay as they are.
-void rasterise(const DrawList&, QImage&, QRgb background, const PixelRect& only);
+/// All that is in sight within `only`, on `background`; other pixels stay as they are.
+void rasterise(const DrawList&, const PixelBuffer&, QRgb background, const PixelRect& only);
 
 class ImGuiCanvas final : public Canvas {
 public:

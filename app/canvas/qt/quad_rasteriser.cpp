@@ -1,13 +1,13 @@
 #include "app/canvas/qt/quad_rasteriser.h"
 
 #include "app/canvas/in_parallel.h"
+#include "app/canvas/qt/brushes.h"
 
 #include <imgui.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -17,64 +17,6 @@ namespace {
 
 struct Clip {
     int left, top, right, bottom;
-};
-
-/// x / 255, rounded, for x up to 255 * 255.
-constexpr std::uint32_t div255(std::uint32_t x)
-{
-    return (x + 128 + ((x + 128) >> 8U)) >> 8U;
-}
-
-/// ImGui packs 0xAABBGGRR.
-constexpr std::uint32_t toArgb(std::uint32_t abgr)
-{
-    return (abgr & 0xFF00FF00U) | ((abgr & 0xFFU) << 16U) | ((abgr >> 16U) & 0xFFU);
-}
-
-/// `color` with this alpha over an opaque pixel.
-std::uint32_t blend(std::uint32_t below, std::uint32_t color, std::uint32_t alpha)
-{
-    // Red and blue in one multiplication: 8 bits of room between them.
-    const std::uint32_t inverse = 255 - alpha;
-    const std::uint32_t redBlue = (color & 0x00FF00FFU) * alpha + (below & 0x00FF00FFU) * inverse + 0x00800080U;
-    const std::uint32_t green = ((color >> 8U) & 0xFFU) * alpha + ((below >> 8U) & 0xFFU) * inverse + 0x80U;
-    const std::uint32_t rb = ((redBlue + ((redBlue >> 8U) & 0x00FF00FFU)) >> 8U) & 0x00FF00FFU;
-    const std::uint32_t g = (green + (green >> 8U)) & 0xFF00U;
-    return 0xFF000000U | rb | g;
-}
-
-/// One colour over runs of pixels, four at a time: their 16 channels in 16-bit lanes (GCC's and Clang's vectors, which become
-/// whatever the machine has).
-class Brush {
-public:
-    explicit Brush(std::uint32_t color) : m_color(color), m_alpha(color >> 24U)
-    {
-        const std::uint32_t opaque = color | 0xFF000000U;
-        for (unsigned i = 0; i < 16; ++i)
-            m_over[i] = static_cast<std::uint16_t>(((opaque >> (8U * (i % 4))) & 0xFFU) * m_alpha + 128);
-    }
-    void fill(std::uint32_t* begin, std::uint32_t* end) const
-    {
-        if (m_alpha == 255)
-            return std::fill(begin, end, m_color);
-        const auto inverse = static_cast<std::uint16_t>(255 - m_alpha);
-        for (; end - begin >= 4; begin += 4) {
-            Channels channels;
-            std::memcpy(&channels, begin, sizeof channels);
-            Lanes sum = __builtin_convertvector(channels, Lanes) * inverse + m_over;
-            sum = (sum + (sum >> 8)) >> 8; // divided by 255, rounded
-            channels = __builtin_convertvector(sum, Channels);
-            std::memcpy(begin, &channels, sizeof channels);
-        }
-        for (; begin < end; ++begin)
-            *begin = blend(*begin, m_color, m_alpha);
-    }
-
-private:
-    using Channels = std::uint8_t __attribute__((vector_size(16)));
-    using Lanes = std::uint16_t __attribute__((vector_size(32)));
-    std::uint32_t m_color, m_alpha;
-    Lanes m_over{};
 };
 
 /// Far beyond every picture, and small enough for products of 1/256 pixels in 64 bits.
@@ -114,7 +56,8 @@ struct Texel {
 
 Texel texelAt(ImVec2 uv)
 {
-    return {static_cast<int>(std::lround(finite(uv.x))), static_cast<int>(std::lround(finite(uv.y)))};
+    const auto whole = [](float at) { return static_cast<int>(std::max(0.0F, finite(at)) + 0.5F); };
+    return {whole(uv.x), whole(uv.y)};
 }
 
 /// A glyph on whole pixels at the size it was baked: texel to pixel, one to one.
@@ -126,18 +69,11 @@ void fillGlyph(const ImDrawVert& topLeft, const ImDrawVert& bottomRight, const C
     const Clip box = boxOf(topLeft, bottomRight, clip);
     if (box.left >= box.right)
         return;
-    const std::uint32_t color = toArgb(topLeft.col), alpha = color >> 24U;
-    for (int y = box.top; y < box.bottom; ++y) {
-        std::uint32_t* const row = out.row(y);
-        const std::uint8_t* const texels = texture.texels + static_cast<std::ptrdiff_t>(y + toV) * texture.width + toU;
-        for (int x = box.left; x < box.right; ++x) {
-            const std::uint32_t share = alpha == 255 ? texels[x] : div255(texels[x] * alpha);
-            if (share == 255)
-                row[x] = color;
-            else if (share != 0)
-                row[x] = blend(row[x], color, share);
-        }
-    }
+    const Stencil stencil(toArgb(topLeft.col));
+    for (int y = box.top; y < box.bottom; ++y)
+        stencil.fill(out.row(y) + box.left,
+                     texture.texels + static_cast<std::ptrdiff_t>(y + toV) * texture.width + toU + box.left,
+                     box.right - box.left);
 }
 
 /// Is the quad as large in texels as in pixels, and inside the texture?
@@ -337,6 +273,12 @@ bool isBox(const ImDrawIdx* i, const ImDrawVert& v0, const ImDrawVert& v1, const
            v0.col == v3.col;
 }
 
+/// Without a texture.
+bool isPlain(const ImDrawVert& topLeft, const ImDrawVert& bottomRight)
+{
+    return topLeft.uv.x == bottomRight.uv.x && topLeft.uv.y == bottomRight.uv.y;
+}
+
 /// The first row of [top, bottom) whose centre is less than so many quanta above the area's lower edge, for [quanta]; what is
 /// more than all of them has top.
 std::vector<int> firstRows(const ColumnStacks& stacks, int top, int bottom)
@@ -391,87 +333,125 @@ void fillStacks(const ColumnStacks& stacks, const Clip& clip, const PixelBuffer&
     }
 }
 
-/// Is all of this under the first box that is drawn, which lets nothing through? Most pictures begin with one.
-bool startsWithCover(const ImDrawList& list, const PixelRect& area)
-{
-    const auto first = std::find_if(list.CmdBuffer.begin(), list.CmdBuffer.end(),
-                                    [](const ImDrawCmd& c) { return c.ElemCount > 0 || c.UserCallback != nullptr; });
-    if (first == list.CmdBuffer.end() || first->UserCallback != nullptr || first->ElemCount < 6)
-        return false;
-    const ImDrawIdx* const index = list.IdxBuffer.Data + first->IdxOffset;
-    const ImDrawVert* const vertices = list.VtxBuffer.Data + first->VtxOffset;
-    const ImDrawVert &v0 = vertices[index[0]], &v2 = vertices[index[2]];
-    if (!isBox(index, v0, vertices[index[1]], v2, vertices[index[5]]) || v0.uv.x != v2.uv.x || v0.uv.y != v2.uv.y ||
-        v0.col >> 24U != 255)
-        return false;
-    const Clip box = boxOf(v0, v2,
-                           {firstPixel(first->ClipRect.x), firstPixel(first->ClipRect.y), firstPixel(first->ClipRect.z),
-                            firstPixel(first->ClipRect.w)});
-    return box.left <= area.left && box.top <= area.top && box.right >= area.right && box.bottom >= area.bottom;
-}
+/// Rows that are drawn as one: the pixels stay near the core while one thing after the other comes over them.
+constexpr int kBytesOfStrip = 1 << 18;
+
+/// What of a draw list lies on each of a few strips, in its order.
+class Strips {
+public:
+    Strips(const ImDrawList& list, const CoverageTexture& texture, std::span<const ColumnStacks> stacks, const PixelRect& drawn)
+        : m_list(list), m_texture(texture), m_stacks(stacks), m_drawn(drawn),
+          m_rows(std::clamp(kBytesOfStrip / (4 * std::max(1, drawn.right - drawn.left)), 8, 256)),
+          m_pieces(static_cast<std::size_t>((drawn.bottom - drawn.top + m_rows - 1) / m_rows))
+    {
+        std::uint32_t marked = 0;
+        for (const ImDrawCmd& command : list.CmdBuffer) {
+            m_clips.push_back(
+                {std::max(drawn.left, firstPixel(command.ClipRect.x)), std::max(drawn.top, firstPixel(command.ClipRect.y)),
+                 std::min(drawn.right, firstPixel(command.ClipRect.z)), std::min(drawn.bottom, firstPixel(command.ClipRect.w))});
+            const bool isStacks = command.UserCallback == markStacks;
+            const std::uint32_t first = isStacks ? marked++ : command.IdxOffset;
+            if (const Clip& clip = m_clips.back(); clip.left >= clip.right || clip.top >= clip.bottom)
+                continue;
+            if (isStacks)
+                add(Piece::Kind::stacks, first, stacks[first].area.top, stacks[first].area.bottom);
+            else
+                sort(command);
+        }
+    }
+
+    void draw(const PixelBuffer& out, std::uint32_t background) const
+    {
+        for (std::size_t i = 0; i < m_pieces.size(); ++i) {
+            const int top = m_drawn.top + static_cast<int>(i) * m_rows, bottom = std::min(top + m_rows, m_drawn.bottom);
+            for (int y = top; y < bottom; ++y)
+                fillPlain(out.row(y) + m_drawn.left, out.row(y) + m_drawn.right, background);
+            for (const Piece& piece : m_pieces[i]) {
+                Clip clip = m_clips[piece.command];
+                clip.top = std::max(clip.top, top);
+                clip.bottom = std::min(clip.bottom, bottom);
+                if (clip.top < clip.bottom)
+                    draw(piece, clip, out);
+            }
+        }
+    }
+
+private:
+    struct Piece {
+        enum class Kind : std::uint32_t { triangle, box, stacks };
+        std::uint32_t command : 30;
+        Kind kind : 2;
+        std::uint32_t first; ///< of its indices; of stacks: which of them
+    };
+
+    void sort(const ImDrawCmd& command)
+    {
+        const ImDrawIdx* const indices = m_list.IdxBuffer.Data;
+        const ImDrawVert* const vertices = m_list.VtxBuffer.Data + command.VtxOffset;
+        for (std::uint32_t i = command.IdxOffset, end = i + command.ElemCount; i < end;) {
+            const ImDrawIdx* const index = indices + i;
+            const ImDrawVert &v0 = vertices[index[0]], &v1 = vertices[index[1]], &v2 = vertices[index[2]];
+            const bool asBox = end - i >= 6 && isBox(index, v0, v1, v2, vertices[index[5]]) &&
+                               (isPlain(v0, v2) || isOneToOne(v0, v2, m_texture));
+            add(asBox ? Piece::Kind::box : Piece::Kind::triangle, i, std::min({v0.pos.y, v1.pos.y, v2.pos.y}),
+                std::max({v0.pos.y, v1.pos.y, v2.pos.y}));
+            i += asBox ? 6 : 3;
+        }
+    }
+
+    void add(Piece::Kind kind, std::uint32_t first, float top, float bottom)
+    {
+        const Clip& clip = m_clips.back();
+        const int from = std::max(static_cast<int>(std::floor(finite(top))), clip.top),
+                  to = std::min(static_cast<int>(std::ceil(finite(bottom))) + 1, clip.bottom);
+        if (from >= to)
+            return;
+        const Piece piece{static_cast<std::uint32_t>(m_clips.size() - 1) & 0x3FFFFFFFU, kind, first};
+        const auto last = static_cast<std::size_t>((to - 1 - m_drawn.top) / m_rows);
+        for (auto i = static_cast<std::size_t>((from - m_drawn.top) / m_rows); i <= last; ++i)
+            m_pieces[i].push_back(piece);
+    }
+
+    void draw(const Piece& piece, const Clip& clip, const PixelBuffer& out) const
+    {
+        if (piece.kind == Piece::Kind::stacks)
+            return fillStacks(m_stacks[piece.first], clip, out);
+        const ImDrawIdx* const index = m_list.IdxBuffer.Data + piece.first;
+        const ImDrawVert* const vertices = m_list.VtxBuffer.Data + m_list.CmdBuffer[static_cast<int>(piece.command)].VtxOffset;
+        const ImDrawVert &v0 = vertices[index[0]], &v2 = vertices[index[2]];
+        if (piece.kind == Piece::Kind::triangle)
+            fillTriangle({v0, vertices[index[1]], v2}, m_texture, clip, out);
+        else if (isPlain(v0, v2))
+            fillBox(v0, v2, clip, out);
+        else
+            fillGlyph(v0, v2, m_texture, clip, out);
+    }
+
+    const ImDrawList& m_list;
+    const CoverageTexture& m_texture;
+    std::span<const ColumnStacks> m_stacks;
+    PixelRect m_drawn;
+    int m_rows;                ///< of a strip
+    std::vector<Clip> m_clips; ///< [command]
+    std::vector<std::vector<Piece>> m_pieces;
+};
 
 } // namespace
 
 void markStacks(const ImDrawList*, const ImDrawCmd*) {}
 
-void rasterise(const ImDrawList& list, const CoverageTexture& texture, const PixelBuffer& out,
-               std::span<const ColumnStacks> stacks, const PixelRect* only)
+void rasterise(std::uint32_t background, const ImDrawList& list, const CoverageTexture& texture, const PixelBuffer& out,
+               std::span<const ColumnStacks> stacks, const PixelRect& only)
 {
-    const PixelRect all{0, 0, out.width, out.height};
-    const PixelRect& drawn = only == nullptr ? all : *only;
-    auto nextStacks = stacks.begin();
-    for (const ImDrawCmd& command : list.CmdBuffer) {
-        const bool isStacks = command.UserCallback == markStacks;
-        const ColumnStacks* marked = isStacks ? &*nextStacks++ : nullptr;
-        const Clip clip{std::max(drawn.left, firstPixel(command.ClipRect.x)), std::max(drawn.top, firstPixel(command.ClipRect.y)),
-                        std::min(drawn.right, firstPixel(command.ClipRect.z)),
-                        std::min(drawn.bottom, firstPixel(command.ClipRect.w))};
-        if (clip.left >= clip.right || clip.top >= clip.bottom)
-            continue;
-        if (marked != nullptr) {
-            fillStacks(*marked, clip, out);
-            continue;
-        }
-        const ImDrawIdx* index = list.IdxBuffer.Data + command.IdxOffset;
-        const ImDrawIdx* const end = index + command.ElemCount;
-        const ImDrawVert* const vertices = list.VtxBuffer.Data + command.VtxOffset;
-        while (index < end) {
-            const ImDrawVert &v0 = vertices[index[0]], &v1 = vertices[index[1]], &v2 = vertices[index[2]];
-            if (end - index >= 6 && isBox(index, v0, v1, v2, vertices[index[5]])) {
-                const bool isPlain = v0.uv.x == v2.uv.x && v0.uv.y == v2.uv.y;
-                if (isPlain || isOneToOne(v0, v2, texture)) {
-                    if (isPlain)
-                        fillBox(v0, v2, clip, out);
-                    else
-                        fillGlyph(v0, v2, texture, clip, out);
-                    index += 6;
-                    continue;
-                }
-            }
-            fillTriangle({v0, v1, v2}, texture, clip, out);
-            index += 3;
-        }
-    }
-}
-
-void rasteriseOn(std::uint32_t background, const ImDrawList& list, const CoverageTexture& texture, const PixelBuffer& out,
-                 std::span<const ColumnStacks> stacks, const PixelRect& only)
-{
-    const auto band = [&](int top, int bottom) {
-        const PixelRect part{only.left, top, only.right, bottom};
-        if (!startsWithCover(list, part))
-            for (int y = top; y < bottom; ++y)
-                std::fill(out.row(y) + part.left, out.row(y) + part.right, background);
-        rasterise(list, texture, out, stacks, &part);
-    };
     constexpr int kPixelsOfThread = 1 << 18; // fewer are filled before another thread has started
     const int rows = only.bottom - only.top;
     // No more bands than cores: each walks through all that is drawn.
     const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
     const int bands = std::clamp(rows * (only.right - only.left) / kPixelsOfThread, 1, cores);
     const auto edge = [&](std::size_t i) { return only.top + rows * static_cast<int>(i) / bands; };
-    inParallel(static_cast<std::size_t>(bands), static_cast<std::size_t>(bands),
-               [&](std::size_t i) { band(edge(i), edge(i + 1)); });
+    inParallel(static_cast<std::size_t>(bands), static_cast<std::size_t>(bands), [&](std::size_t i) {
+        Strips(list, texture, stacks, {only.left, edge(i), only.right, edge(i + 1)}).draw(out, background);
+    });
 }
 
 } // namespace app

@@ -31,11 +31,9 @@ struct CoverageTexture {
 /// A draw command with this callback stands for the next of the stacks; it is never called.
 void markStacks(const ImDrawList*, const ImDrawCmd*);
 
-/// `stacks`: in device pixels, in the order of their marks. Pixels outside of `only` stay as they are; without it all are drawn.
-void rasterise(const ImDrawList&, const CoverageTexture&, const PixelBuffer&, std::span<const ColumnStacks> stacks = {},
-               const PixelRect* only = nullptr);
-/// The same where nothing was drawn yet, on several threads where there is much to fill.
-void rasteriseOn(std::uint32_t background, const ImDrawList&, const CoverageTexture&, const PixelBuffer& out,
-                 std::span<const ColumnStacks> stacks, const PixelRect& only);
+/// All that lies within `only`, on `background`; other pixels stay as they are. On several threads where there is much to fill.
+/// `stacks`: in device pixels, in the order of their marks.
+void rasterise(std::uint32_t background, const ImDrawList&, const CoverageTexture&, const PixelBuffer& out,
+               std::span<const ColumnStacks> stacks, const PixelRect& only);
 
 } // namespace app

@@ -167,6 +167,7 @@ GridLayout::GridLayout(GridPlan plan, float width, float height)
     }
     arrange(width, height);
     place();
+    lookUp();
     makeRulers();
 }
 
@@ -247,38 +248,34 @@ void GridLayout::place()
     m_height = height;
 }
 
-int GridLayout::columnOfPlace(int place) const
+/// The end of a last row may hold nothing.
+bool GridLayout::isInside(int column, int row) const
 {
-    int column = 0, scale = 1;
     for (const GridLevel& level : m_levels) {
-        column += place / level.stride % level.size % level.columns * scale;
-        scale *= level.columns;
+        if (row % level.rows * level.columns + column % level.columns >= level.size)
+            return false;
+        column /= level.columns;
+        row /= level.rows;
     }
-    return column;
+    return true;
 }
 
-int GridLayout::rowOfPlace(int place) const
+void GridLayout::lookUp()
 {
-    int row = 0, scale = 1;
-    for (const GridLevel& level : m_levels) {
-        row += place / level.stride % level.size / level.columns * scale;
-        scale *= level.rows;
-    }
-    return row;
-}
-
-int GridLayout::rankAt(int column, int row) const
-{
-    const int place = m_placeOfColumn[asIndex(column)] + m_placeOfRow[asIndex(row)];
-    int columnsInside = 1, rowsInside = 1;
-    for (const GridLevel& level : m_levels) { // the end of a last row may be empty
-        const int c = column / columnsInside % level.columns, r = row / rowsInside % level.rows;
-        if (r * level.columns + c >= level.size)
-            return -1;
-        columnsInside *= level.columns;
-        rowsInside *= level.rows;
-    }
-    return rankOf(place);
+    m_columnOfPlace.resize(asIndex(m_places));
+    m_rowOfPlace.resize(asIndex(m_places));
+    m_rankAt.reserve(m_x.size() * m_y.size());
+    for (int row = 0; row < rows(); ++row)
+        for (int column = 0; column < columns(); ++column) {
+            if (!isInside(column, row)) {
+                m_rankAt.push_back(-1);
+                continue;
+            }
+            const int place = m_placeOfColumn[asIndex(column)] + m_placeOfRow[asIndex(row)];
+            m_columnOfPlace[asIndex(place)] = column;
+            m_rowOfPlace[asIndex(place)] = row;
+            m_rankAt.push_back(rankOf(place));
+        }
 }
 
 int GridLayout::rankOf(int place) const

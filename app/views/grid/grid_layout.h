@@ -50,7 +50,10 @@ public:
 
     int column(int rank) const { return columnOfPlace(placeOf(rank)); }
     int row(int rank) const { return rowOfPlace(placeOf(rank)); }
-    int rankAt(int column, int row) const; ///< -1 if the place is empty
+    int rankAt(int column, int row) const ///< -1 if the place is empty
+    {
+        return m_rankAt[static_cast<std::size_t>(row) * m_x.size() + static_cast<std::size_t>(column)];
+    }
     float columnLeft(int column) const { return m_x[static_cast<std::size_t>(column)]; }
     float rowTop(int row) const { return m_y[static_cast<std::size_t>(row)]; }
     Rect cell(int rank) const { return cellOfPlace(placeOf(rank)); }
@@ -80,8 +83,10 @@ private:
     void place();
     void makeRulers();
     void addRowsRuler(const GridLevel&);
-    int columnOfPlace(int place) const;
-    int rowOfPlace(int place) const;
+    void lookUp();
+    int columnOfPlace(int place) const { return m_columnOfPlace[static_cast<std::size_t>(place)]; }
+    int rowOfPlace(int place) const { return m_rowOfPlace[static_cast<std::size_t>(place)]; }
+    bool isInside(int column, int row) const;
     Rect cellOfPlace(int place) const;
     int firstPlaceOfBox(int level, int place) const;
 
@@ -91,6 +96,7 @@ private:
     std::vector<float> m_boxWidth, m_boxHeight;    ///< [level]
     std::vector<float> m_x, m_y;                   ///< [column], [row]: left and top edges of cells
     std::vector<int> m_placeOfColumn, m_placeOfRow;
+    std::vector<int> m_columnOfPlace, m_rowOfPlace, m_rankAt; ///< [place], [place], [row][column]: a frame asks for each cell
     std::vector<Ruler> m_across, m_down;
     int m_ranks = 0, m_places = 0;
     bool m_physical = false, m_fixed = false;

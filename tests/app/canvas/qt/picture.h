@@ -12,11 +12,12 @@ namespace test {
 inline constexpr std::uint32_t kWhitePixel = 0xFFFFFFFFU;
 
 struct Picture {
-    Picture(int w, int h, std::uint32_t ground = kWhitePixel)
-        : width(w), height(h), pixels(static_cast<std::size_t>(w) * static_cast<std::size_t>(h), ground)
+    Picture(int w, int h, std::uint32_t on = kWhitePixel)
+        : width(w), height(h), ground(on), pixels(static_cast<std::size_t>(w) * static_cast<std::size_t>(h), on)
     {
     }
     int width, height;
+    std::uint32_t ground;
     std::vector<std::uint32_t> pixels; ///< 0xAARRGGBB
     std::uint32_t at(int x, int y) const
     {
@@ -24,7 +25,8 @@ struct Picture {
     }
     void draw(const app::DrawList& list)
     {
-        app::rasterise(list.list(), list.atlas().texture(), {pixels.data(), width, height, width}, list.stacks());
+        app::rasterise(ground, list.list(), list.atlas().texture(), {pixels.data(), width, height, width}, list.stacks(),
+                       {0, 0, width, height});
     }
     long inked() const
     {

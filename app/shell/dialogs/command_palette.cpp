@@ -54,6 +54,13 @@ int matchScore(const QString& text, const QString& typed)
     const qsizetype at = text.indexOf(typed, 0, Qt::CaseInsensitive);
     if (at >= 0)
         return (at == 0 || text[at - 1] == QLatin1Char(' ')) ? 300 - static_cast<int>(at) : 200 - static_cast<int>(at);
+    // Several words may come in another order, each at the beginning of one.
+    const QStringList words = typed.split(QLatin1Char(' '), Qt::SkipEmptyParts);
+    const auto beginsWord = [&](const QString& word) {
+        return text.startsWith(word, Qt::CaseInsensitive) || text.contains(QLatin1Char(' ') + word, Qt::CaseInsensitive);
+    };
+    if (words.size() > 1 && std::all_of(words.begin(), words.end(), beginsWord))
+        return 150;
     int score = 100;
     qsizetype from = 0;
     for (const QChar c : typed) {

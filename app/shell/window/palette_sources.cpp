@@ -150,9 +150,11 @@ std::vector<PaletteEntry> findPrice(const QString& typed, const Help& help, cons
     const bool isMeant = std::any_of(found.begin(), found.end(), [](const HelpEntry* entry) {
         return entry->kind == HelpEntry::Kind::term && entry->title == QLatin1String("GPU-hours");
     });
-    if (!isMeant)
+    const QString name = QObject::tr("Price of a GPU hour…");
+    constexpr int kWords = 150; // all of them, in any order
+    if (!isMeant && matchScore(name, typed) < kWords)
         return {};
-    return {{QObject::tr("Price of a GPU hour…"), QObject::tr("Settings"), ask, {}, true}};
+    return {{name, QObject::tr("Settings"), ask, {}, true}};
 }
 
 std::vector<PaletteEntry> findWhatIfs(const QString& typed, const std::vector<Preset>& whatIfs,

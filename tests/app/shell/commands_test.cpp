@@ -102,6 +102,9 @@ TEST(Palette, FindsByPartsOfTheName)
               matchScore(QStringLiteral("Sometimes"), QStringLiteral("time")));
     EXPECT_GT(matchScore(QStringLiteral("Zoom In"), QStringLiteral("zin")), 0);
     EXPECT_LT(matchScore(QStringLiteral("Zoom In"), QStringLiteral("xq")), 0);
+    EXPECT_GT(
+        matchScore(QStringLiteral("Price of a GPU hour"), QStringLiteral("gpu price")),
+        matchScore(QStringLiteral("Group prices"), QStringLiteral("gpu price"))); // words in any order before letters in order
 }
 
 TEST(Palette, OffersTheCommandsThatAnswerWhatIsTyped)

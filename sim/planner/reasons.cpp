@@ -68,14 +68,19 @@ const char* planReasonName(PlanReason reason)
 
 namespace {
 
-/// As the reader has it: where all stages are filled, nobody has said what each has.
-class FilledStages : public Provenance {
+/// As the reader has it: where all stages are filled, nobody has said what each has; groups are the usual ones until somebody
+/// says how large.
+class AsRead : public Provenance {
 public:
-    explicit FilledStages(bool fillsAll) : m_fillsAll(fillsAll) {}
+    AsRead(bool fillsAll, bool saysGroup) : m_fillsAll(fillsAll), m_saysGroup(saysGroup) {}
     bool isGiven(std::string_view key) const override { return !m_fillsAll || key != "/schedule/layers_per_stage"; }
+    std::string originOf(std::string_view key) const override
+    {
+        return !m_saysGroup && key == "/schedule/microbatch_group" ? " (default)" : "";
+    }
 
 private:
-    bool m_fillsAll;
+    bool m_fillsAll, m_saysGroup;
 };
 
 } // namespace
@@ -116,7 +121,7 @@ std::string whyIllegal(const PlanSpace& space, const PlanGrid& grid)
         Scenario scenario = space.scenarioOf(choice);
         for (const int batch : batches) {
             scenario.training.globalBatchSize = batch;
-            const std::vector<Reason> reasons = judge(scenario, FilledStages(space.fillsAllStages(choice)));
+            const std::vector<Reason> reasons = judge(scenario, AsRead(space.fillsAllStages(choice), space.saysGroup()));
             const auto reason = std::find_if(reasons.begin(), reasons.end(), [](const Reason& each) { return !each.isWarning; });
             if (reason == reasons.end())
                 continue;

@@ -186,6 +186,14 @@ PlanSpace::PlanSpace(const PlanRequest& request, const Catalogue& catalogue) : m
         throw ScenarioError(std::move(resolved.problems));
     }
     base = *std::move(resolved.scenario);
+    // Sizes of the layout are the search's, but for one that no layout of this model has.
+    if (const auto ep = m_document.get("layout.ep"); ep && !free.ep && base.model.numExperts == 0) {
+        neutral.set("layout.ep", *ep);
+        if (ScenarioDocument::Resolved with = neutral.resolve(catalogue); !with.scenario) {
+            std::erase_if(with.problems, [](const Problem& problem) { return problem.severity != Severity::error; });
+            throw ScenarioError(std::move(with.problems));
+        }
+    }
     if (!(request.marginGib >= 0) || request.marginGib >= base.cluster.gpu.memoryGib)
         throw Error("a margin of " + digitsOf(request.marginGib) + " GiB leaves nothing of the " +
                     digitsOf(base.cluster.gpu.memoryGib) + " GiB of a GPU");

@@ -118,6 +118,7 @@ public:
     std::map<std::string, std::string> heldFixed() const;
 
     const PlanRequest& request() const { return m_request; }
+    bool saysGroup() const { return m_group > 0; } ///< of how many micro-batches an interleaving group is
 
 private:
     void readHeld();

@@ -29,6 +29,7 @@ std::vector<PlanGrid> PlanSpace::grids() const
     const bool moe = model.numExperts > 0;
     std::vector<PlanGrid> all;
     const auto takes = [](bool isFree, int value, int wanted) { return isFree || value == wanted; };
+    const auto etpOf = [&](int tp) { return m_etpGiven && !free.etp ? held.grid.etp : tp; };
     for (const int tp : divisorsOf(gpus))
         for (const int cp : divisorsOf(gpus / tp))
             for (const int pp : divisorsOf(gpus / tp / cp)) {
@@ -37,14 +38,14 @@ std::vector<PlanGrid> PlanSpace::grids() const
                     !takes(free.dp, dp, held.grid.dp))
                     continue;
                 if (!moe) {
-                    all.push_back({.tp = tp, .cp = cp, .pp = pp, .dp = dp, .ep = 1, .etp = tp});
+                    all.push_back({.tp = tp, .cp = cp, .pp = pp, .dp = dp, .ep = 1, .etp = etpOf(tp)});
                     continue;
                 }
                 for (const int ep : divisorsOf(gpus / pp)) {
                     if (model.numExperts % ep != 0 || !takes(free.ep, ep, held.grid.ep))
                         continue;
                     for (const int etp : divisorsOf(gpus / pp / ep))
-                        if (takes(free.etp, etp, m_etpGiven ? held.grid.etp : tp))
+                        if (takes(free.etp, etp, etpOf(tp)))
                             all.push_back({.tp = tp, .cp = cp, .pp = pp, .dp = dp, .ep = ep, .etp = etp});
                 }
             }

@@ -579,6 +579,24 @@ TEST(Planner, RefusesWhatCannotBeSearched)
     EXPECT_TRUE(plan(tinyJob({{"layout.tp", "3"}}), test::catalogue()).best.empty());
 }
 
+/// A size that is held is not quietly another.
+TEST(Planner, HoldsWhatIsSaidOfExpertsThatADenseModelDoesNotHave)
+{
+    PlanRequest request = tinyJob({{"layout.ep", "2"}});
+    try {
+        plan(request, test::catalogue());
+        ADD_FAILURE() << "experts of a model that has none";
+    } catch (const ScenarioError& error) {
+        EXPECT_NE(std::string(error.what()).find("/layout/ep: 2 needs experts"), std::string::npos) << error.what();
+    }
+    request = tinyJob({{"layout.etp", "2"}, {"layout.pp", "4"}});
+    request.gpus = 4;
+    const PlanAnswer answer = plan(request, test::catalogue());
+    EXPECT_TRUE(answer.best.empty());
+    ASSERT_FALSE(answer.rejected.empty());
+    EXPECT_EQ(answer.rejected.front().text.find("/layout/etp: experts are laid out as"), 0U) << answer.rejected.front().text;
+}
+
 TEST(Planner, KeepsToWhatAFrameworkCanDo)
 {
     PlanRequest request = tinyJob();

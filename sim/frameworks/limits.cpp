@@ -266,6 +266,17 @@ const std::array kLayoutLimits{
                     return "/layout/zero_stage: torchtitan shards over context-parallel ranks, too; with cp " +
                            digits(s.layout.cp) + " it has ZeRO 2 and 3, not 0";
                 }},
+    // models/llama4/infra/parallelize.py: with expert parallelism all goes through FSDP, experts over the ranks that have the same
+    LayoutLimit{"torchtitan", Breach::otherwise,
+                [](const Scenario& s) {
+                    return s.layout.zeroStage == 0 && s.layout.ep > 1 && s.layout.tp * s.layout.cp > s.layout.ep * s.layout.etp;
+                },
+                [](const Scenario& s) {
+                    return "/layout/zero_stage: torchtitan shards experts over the " +
+                           digits(s.layout.tp * s.layout.cp / (s.layout.ep * s.layout.etp)) +
+                           " ranks of a replica that hold the same ones (tp x cp = " + digits(s.layout.tp * s.layout.cp) +
+                           ", ep x etp = " + digits(s.layout.ep * s.layout.etp) + "); nearest: 2";
+                }},
     LayoutLimit{
         "torchtitan", Breach::otherwise,
         [](const Scenario& s) { return s.layout.zeroStage == 3 && isSplitInReplicas(s) && !s.layout.reshardAfterForward; },

@@ -6,6 +6,7 @@
 #include <QRegion>
 #include <QWidget>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 
@@ -50,8 +51,10 @@ PixelBuffer pixelsOf(QImage& image)
 
 void paintPixels(QWidget& widget, const QRegion& region, const FillPixels& fill)
 {
-    QPainter painter(&widget);
     const QSize pixels = widget.size() * widget.devicePixelRatioF();
+    if (pixels.isEmpty())
+        return;
+    QPainter painter(&widget);
     const QTransform toDevice = painter.deviceTransform();
     QImage* const image = imageBehind(painter);
     const bool asItIs = toDevice.type() <= QTransform::TxScale && toDevice.m11() == widget.devicePixelRatioF() &&
@@ -66,10 +69,17 @@ void paintPixels(QWidget& widget, const QRegion& region, const FillPixels& fill)
     }
     const PixelBuffer all = pixelsOf(*image);
     const PixelBuffer out{all.row(origin.y()) + origin.x(), pixels.width(), pixels.height(), all.stride};
-    const QRect there = QRect(QPoint(0, 0), pixels) & image->rect().translated(-origin);
-    for (const QRect& rect : region)
-        if (const QRect part = roundedRect(toDevice.mapRect(QRectF(rect))).translated(-origin) & there; !part.isEmpty())
-            fill(out, toPixelRect(part));
+    // Where a point is one and a half pixels, the widget may take one more than the picture has.
+    const QRect picture(QPoint(0, 0), pixels), window = image->rect().translated(-origin);
+    const QRect there = roundedRect(toDevice.mapRect(QRectF(widget.rect()))).translated(-origin) & window;
+    for (const QRect& rect : region) {
+        const QRect part = roundedRect(toDevice.mapRect(QRectF(rect))).translated(-origin) & there;
+        if (const QRect drawn = part & picture; !drawn.isEmpty())
+            fill(out, toPixelRect(drawn));
+        for (int y = part.top(); y <= part.bottom(); ++y)
+            for (int x = y < pixels.height() ? std::max(part.left(), pixels.width()) : part.left(); x <= part.right(); ++x)
+                out.row(y)[x] = out.row(std::min(y, pixels.height() - 1))[std::min(x, pixels.width() - 1)];
+    }
 }
 
 } // namespace app

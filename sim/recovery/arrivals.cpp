@@ -277,7 +277,11 @@ void ArrivalFinder::explain()
     m_result.text += " causes " + percentText(share) + " of the waiting, " +
                      numberText(static_cast<double>(worst->causedNs) * 1e-9, Unit::seconds) + " of all ranks' time";
     if (worst->why != Lateness::none) {
-        m_result.text += ": " + std::string(latenessText(worst->why));
+        const bool hasKernels = std::any_of(m_evidence.ranks.begin(), m_evidence.ranks.end(),
+                                            [](const RankEvidence& each) { return !each.work.empty(); });
+        m_result.text += ": " + (worst->why == Lateness::idles && !hasKernels
+                                     ? std::string("it comes to them late, and what it computed before was not recorded")
+                                     : std::string(latenessText(worst->why)));
         if (worst->longerBy > 0.01 && worst->longerBy < 100)
             m_result.text += ", by " + percentText(worst->longerBy);
         if (const std::string doing = worst->why == Lateness::idles ? doneMeanwhile(index) : std::string(); !doing.empty())

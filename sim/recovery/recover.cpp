@@ -5,6 +5,7 @@
 #include "sim/error.h"
 #include "sim/recovery/from_recording.h"
 #include "sim/recovery/kernel_words.h"
+#include "sim/recovery/listed_groups.h"
 
 #include <algorithm>
 #include <cctype>
@@ -191,6 +192,7 @@ Recovered recover(RunEvidence evidence, const RecoverOptions& options)
         result.evidence.axes = options.grid;
         result.evidence.axesEvidence = "as somebody said";
     }
+    groupByLists(result.evidence);
     groupByMeetings(result.evidence);
     checkCancelled();
     result.meetings = matchCollectives(result.evidence);

@@ -22,14 +22,6 @@ std::int64_t capacityOf(const Simulation& simulation)
     return std::llround(simulation.scenario().cluster.gpu.memoryGib * kBytesPerGib);
 }
 
-/// 0: not said.
-double tokensOfBoth(double a, double b)
-{
-    if (a > 0 && b > 0 && a != b)
-        return kTokensUnlessSaid;
-    return a > 0 ? a : b > 0 ? b : kTokensUnlessSaid;
-}
-
 } // namespace
 
 Comparison compare(const Simulation& a, const Simulation& b)
@@ -46,13 +38,29 @@ Comparison compare(const Simulation& a, const Simulation& b)
     out.mfu = {x.mfu, y.mfu};
     out.parameters = {x.parameters, y.parameters};
     out.worldSize = {x.worldSize, y.worldSize};
-    const double tokens = tokensOfBoth(a.scenario().training.tokens, b.scenario().training.tokens);
-    out.run = {lastingRun(a, tokens), lastingRun(b, tokens)};
+    out.run = comparedRuns(a, b, comparedTokens({&a, &b}));
     if (x.perPipelineRank.size() == y.perPipelineRank.size())
         for (std::size_t pp = 0; pp < x.perPipelineRank.size(); ++pp)
             out.stages.push_back({{x.perPipelineRank[pp].use, y.perPipelineRank[pp].use},
                                   {x.perPipelineRank[pp].memory, y.perPipelineRank[pp].memory}});
     return out;
+}
+
+double comparedTokens(const std::vector<const Simulation*>& all)
+{
+    double said = 0;
+    for (const Simulation* of : all) {
+        const double tokens = of->scenario().training.tokens; // 0: not said
+        if (tokens > 0 && said > 0 && tokens != said)
+            return kTokensUnlessSaid;
+        said = std::max(said, tokens);
+    }
+    return said > 0 ? said : kTokensUnlessSaid;
+}
+
+Both<WholeRun> comparedRuns(const Simulation& a, const Simulation& b, double tokens)
+{
+    return {lastingRun(a, tokens), lastingRun(b, tokens)};
 }
 
 } // namespace sim

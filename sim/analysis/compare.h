@@ -45,4 +45,8 @@ struct Comparison {
 /// O(pipeline ranks), and what lastingRun takes.
 Comparison compare(const Simulation& a, const Simulation& b);
 
+/// As Comparison::run, of however many are compared: whole runs of one number of tokens stand beside each other.
+double comparedTokens(const std::vector<const Simulation*>&);
+Both<WholeRun> comparedRuns(const Simulation& a, const Simulation& b, double tokens);
+
 } // namespace sim

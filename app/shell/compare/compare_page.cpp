@@ -390,7 +390,8 @@ void ComparePage::showProblem()
 
 std::vector<ComparisonRow> ComparePage::rows() const
 {
-    return rowsOf(*m_view.comparison(), *m_baseline.simulation(), *m_desk.simulation());
+    const ComparedSteps two = steps();
+    return rowsOf(*m_view.comparison(), *two.a, *two.b);
 }
 
 std::vector<ComparisonRow> ComparePage::rowsOf(const sim::Comparison& of, const sim::Simulation& a,
@@ -402,7 +403,9 @@ std::vector<ComparisonRow> ComparePage::rowsOf(const sim::Comparison& of, const 
             all.push_back(further.side.simulation.get());
     if (const ComparedSteps two = steps(); m_view.showsSeveral() && two.b)
         all.push_back(two.b.get());
-    return comparisonRows(of, sim::dataTransfersOf(all), m_gpuHourPrice);
+    sim::Comparison shown = of;
+    shown.run = sim::comparedRuns(a, b, sim::comparedTokens(all)); // of as many tokens in every column
+    return comparisonRows(shown, sim::dataTransfersOf(all), m_gpuHourPrice);
 }
 
 /// A column each: numbers beside each other, and the keys that any of them has otherwise than A.

@@ -521,11 +521,17 @@ void DetailsPanel::showGroups(int rank)
     const sim::Mesh& mesh = m_simulation->mesh();
     using enum sim::ProcessGroup;
     int line = 0;
+    // Who holds the same experts, where that is not who holds the same of everything.
+    const auto membersOf = [&](sim::ProcessGroup kind) {
+        const int group = mesh.groupOf(kind, rank);
+        return group < 0 ? std::vector{rank} : mesh.members(kind, group);
+    };
+    const bool hasExpertsElsewhere = m_simulation->scenario().model.numExperts > 0 && membersOf(expt_dp) != membersOf(dp_cp);
     for (const sim::ProcessGroup kind : {tp, cp, pp, dp, dp_cp, ep, expt_dp}) {
         const int group = mesh.groupOf(kind, rank);
         const int size = group < 0 ? 1 : mesh.groupSize(kind);
         if (size < 2 || (kind == dp_cp && (mesh.groupSize(cp) < 2 || mesh.groupSize(dp) < 2)) ||
-            (kind == expt_dp && mesh.groupSize(ep) < 2))
+            (kind == expt_dp && !hasExpertsElsewhere))
             continue;
         const std::string name = sim::spokenGroup(sim::processGroupName(kind), m_simulation->scenario().layout);
         const auto purpose = sim::processGroupPurpose(kind);

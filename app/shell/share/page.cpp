@@ -9,6 +9,7 @@
 #include "app/views/common/timeline_geometry.h"
 #include "app/views/pictures.h"
 #include "app/views/tables.h"
+#include "sim/analysis/goodput.h"
 #include "sim/analysis/whole_run.h"
 #include "sim/error.h"
 #include "sim/simulate/simulation.h"
@@ -70,16 +71,27 @@ QString cardHtml(const QString& title, const QString& value, const QString& note
         .arg(title.toHtmlEscaped(), value.toHtmlEscaped(), note.toHtmlEscaped());
 }
 
-/// Of the tokens that the scenario says; nothing where it says none.
+/// Of the tokens that the scenario says, with what its failures cost; nothing where it says none.
 QString wholeRunHtml(const sim::Simulation& simulation)
 {
-    const auto run = sim::wholeRun(simulation);
-    if (!run)
+    const auto ideal = sim::wholeRun(simulation);
+    if (!ideal)
         return {};
-    QString note = QObject::tr("%1; %2 GPU hours")
-                       .arg(QString::fromStdString(sim::tokensText(run->tokens)), countQuantity(run->gpuHours).text());
-    note += QStringLiteral("; ") + QString::fromStdString(run->energyText());
-    return cardHtml(QObject::tr("Whole run"), QObject::tr("%1 days").arg(shortNumber(run->days)), note);
+    const sim::WholeRun run = sim::lastingRun(simulation, ideal->tokens);
+    const auto days = [](const sim::WholeRun& of) {
+        return std::isfinite(of.days) ? QObject::tr("%1 days").arg(shortNumber(of.days)) : QObject::tr("never ends");
+    };
+    QString note = QString::fromStdString(sim::tokensText(run.tokens));
+    if (std::isfinite(run.days))
+        note +=
+            QObject::tr("; %1 GPU hours; %2").arg(countQuantity(run.gpuHours).text(), QString::fromStdString(run.energyText()));
+    QString cards;
+    if (const auto failing = sim::goodput(simulation)) {
+        note += QObject::tr("; with failures; without %1").arg(days(*ideal));
+        cards = cardHtml(QObject::tr("Goodput"), percentQuantity(failing->shares.useful).text(),
+                         QObject::tr("failures: %1").arg(QString::fromStdString(failing->failuresText())));
+    }
+    return cardHtml(QObject::tr("Whole run"), days(run), note) + cards;
 }
 
 QString cardsHtml(const sim::Simulation& simulation)

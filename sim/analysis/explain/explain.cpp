@@ -4,6 +4,7 @@
 
 #include "sim/analysis/explain/closed_forms.h"
 #include "sim/analysis/explain/explain_traffic.h"
+#include "sim/analysis/goodput.h"
 #include "sim/analysis/straggler_wait.h"
 #include "sim/analysis/whole_run.h"
 #include "sim/engine/documents.h"
@@ -202,10 +203,14 @@ Explanation Explainer::tokens(bool perGpu) const
                     perGpu ? m.tokensPerSecondPerGpu : m.tokensPerSecond, Unit::rate);
     const Formula tokens = account.term(tokensPerStep());
     const Formula time = account.term(stepTime());
-    const auto run = wholeRun(m_simulation);
+    std::string whole;
+    if (const auto ideal = wholeRun(m_simulation)) {
+        const WholeRun run = lastingRun(m_simulation, ideal->tokens);
+        whole = " The whole run: " + (std::isfinite(run.days) ? run.text() : "it never ends") +
+                (failuresOf(m_scenario) != nullptr ? ", with its failures." : ".");
+    }
     return account.close(perGpu ? tokens / (time * worldTerm(account)) : tokens / time,
-                         "Tokens of the batch, each counted once." + (run ? " The whole run: " + run->text() + "." : ""), "",
-                         {.pictures = {"timeline"}});
+                         "Tokens of the batch, each counted once." + whole, "", {.pictures = {"timeline"}});
 }
 
 Explanation Explainer::flopRate(bool hardware) const

@@ -270,8 +270,12 @@ void data(const RuleContext& context, FindingList& out)
         out.push_back(std::move(finding));
         return;
     }
-    const std::string who =
-        ranksText(finding, l.dp * l.cp) + " over " + tierText(context, finding, context.widestTier(ProcessGroup::dp_cp));
+    // Without copies of the other layers there are still those of experts, which are cut in fewer pieces.
+    const Mesh& mesh = context.simulation.mesh();
+    const bool isOfExperts = mesh.groupSize(ProcessGroup::dp_cp) == 1;
+    const ProcessGroup group = isOfExperts ? ProcessGroup::expt_dp : ProcessGroup::dp_cp;
+    const std::string who = ranksText(finding, mesh.groupSize(group)) + (isOfExperts ? " with copies of the experts" : "") + " over " +
+                            tierText(context, finding, context.widestTier(group));
     if (!overlap.gradReduce) {
         finding.reason = "Gradients of " + who + " are reduced after the last backward pass, not beside it.";
         offer(finding, context.edits.turnOn("/training/overlap/grad_reduce", "overlap of gradient reduction"));
@@ -288,6 +292,9 @@ void data(const RuleContext& context, FindingList& out)
         finding.reason = "Gradients are reduced among " + who + " beside the last backward pass; what is left of it leaves " +
                          secondsText(context, finding) + " a step to be waited for.";
     }
+    if (isOfExperts && l.etp < l.tp)
+        offer(finding,
+              Edits::set("/layout/etp", std::to_string(l.tp), "etp " + std::to_string(l.etp) + " → " + std::to_string(l.tp)));
     if (!overlap.paramGather && l.zeroStage >= 1)
         offer(finding, context.edits.turnOn("/training/overlap/param_gather", "overlap of parameter gathering"));
     offer(finding, context.edits.globalBatch(context.training.globalBatchSize * 2));

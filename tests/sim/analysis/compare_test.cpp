@@ -142,3 +142,19 @@ TEST(Comparison, MemoryIsOfTheFullestRank)
         EXPECT_NEAR(static_cast<double>(comparison.memory.b.total()), step->metrics().peakMemoryGib * 1024 * 1024 * 1024, 1);
     }
 }
+
+TEST(Comparison, WholeRunsOfSeveralAreOfOneNumberOfTokens)
+{
+    Scenario scenario = test::smallScenario(2, 1, 1, 4);
+    const auto open = simulate(scenario);
+    scenario.training.tokens = 15.6e12;
+    const auto said = simulate(scenario);
+    scenario.training.tokens = 3e12;
+    const auto other = simulate(scenario);
+    EXPECT_EQ(comparedTokens({open.get(), open.get()}), kTokensUnlessSaid);
+    EXPECT_EQ(comparedTokens({open.get(), said.get(), open.get()}), 15.6e12);
+    EXPECT_EQ(comparedTokens({said.get(), open.get(), other.get()}), kTokensUnlessSaid);
+    const Both<WholeRun> runs = comparedRuns(*open, *said, 15.6e12);
+    EXPECT_EQ(runs.a.tokens, runs.b.tokens);
+    EXPECT_DOUBLE_EQ(runs.a.days, runs.b.days);
+}

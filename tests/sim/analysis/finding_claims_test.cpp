@@ -224,7 +224,9 @@ double Prover::again(const Claim& claim) const
     const Cluster& c = m_scenario.cluster;
     const Schedule& schedule = m_simulation.schedule();
     const Dimension dimension = dimensionOf(m_finding.kind);
-    const ProcessGroup groups = kDimensionFacts[dimension].group;
+    ProcessGroup groups = kDimensionFacts[dimension].group;
+    if (groups == ProcessGroup::dp_cp && l.dp * l.cp == 1) // copies of experts alone
+        groups = ProcessGroup::expt_dp;
     const MemoryBreakdown memory = m_simulation.memoryOfClass(m_simulation.classOf(fullest()));
     const std::vector<std::int64_t> parts{memory.parameters, memory.gradients, memory.optimizer, memory.activations,
                                           memory.buffers};

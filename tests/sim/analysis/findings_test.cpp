@@ -275,6 +275,21 @@ TEST(FindingRules, WithoutDataParallelismItIsSaidWhoseGradientsAreAddedUp)
     }
 }
 
+/// Experts that are cut in fewer pieces than the rest have copies where nothing else has.
+TEST(FindingRules, WithoutDataParallelismCopiesOfExpertsAreNamed)
+{
+    const Opened opened = test::openNumber(
+        "01", {R"(model={"base":"mixtral-8x7b"})", R"(cluster={"base":"h100-sxm-ib400","nodes":2})",
+               R"(layout={"tp":8,"pp":2,"dp":1,"ep":1,"etp":1})", R"(schedule={"kind":"1f1b"})",
+               R"(training={"sequence_length":512,"micro_batch_size":1,"global_batch_size":4,"overlap":{"grad_reduce":true}})"});
+    const auto all = findingsOf(opened);
+    const Finding* finding = find(all, FindingKind::exposedData);
+    ASSERT_TRUE(finding);
+    EXPECT_NE(finding->reason.find("among 8 ranks with copies of the experts over NVLink"), std::string::npos) << finding->reason;
+    EXPECT_TRUE(std::any_of(finding->suggestions.begin(), finding->suggestions.end(),
+                            [](const SuggestedEdit& edit) { return edit.text == "etp 1 → 8"; }));
+}
+
 TEST(FindingRules, UnevenStagesAreBalanced)
 {
     const Opened opened = test::openNumber("04");

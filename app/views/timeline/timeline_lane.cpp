@@ -30,8 +30,8 @@ public:
     {
         if (const ExposedWaits* waits = m_scene.steps ? nullptr : m_scene.model().exposed(m_scene.model().rowOf(m_trackIndex)))
             drawBetween(*waits);
-        for (const WideSpan& span : m_reading.wide)
-            drawSpan(span);
+        for (std::size_t i = 0; i < m_reading.wide.size(); ++i)
+            drawSpan(m_reading.wide[i], i + 1 < m_reading.wide.size() ? &m_reading.wide[i + 1] : nullptr);
         drawStacks(m_reading.inside);
         drawStacks(m_reading.dense);
     }
@@ -45,16 +45,19 @@ private:
             m_canvas.stacks(stacks);
     }
 
-    /// To whole pixels; columns shared with narrow spans are left to these.
-    void drawSpan(const WideSpan& wide)
+    /// To whole pixels; columns shared with narrow spans are left to these, and a pause of less than half a pixel is none:
+    /// rounded by itself it would be a pixel here and nothing there.
+    void drawSpan(const WideSpan& wide, const WideSpan* next)
     {
+        const bool meetsNext = next != nullptr && next->left >= wide.right && next->left - wide.right < 0.5;
+        const double end = meetsNext ? next->left : wide.right;
         const double firstColumn = std::floor(wide.left), lastColumn = std::ceil(wide.right) - 1;
         const double from = m_reading.isShared(firstColumn) ? firstColumn + 1 : std::floor(wide.left + 0.5);
-        const double to = m_reading.isShared(lastColumn) ? lastColumn : std::floor(wide.right + 0.5);
+        const double to = m_reading.isShared(lastColumn) ? lastColumn : std::floor(end + 0.5);
         const float left = std::max(m_lane.left + static_cast<float>(std::max(from, 0.0)), m_lane.left);
         float right =
             std::min(m_lane.left + static_cast<float>(std::min(to, static_cast<double>(m_reading.columns.size()))), m_lane.right);
-        if (right - left >= kGappedSpan)
+        if (wide.right - wide.left >= kGappedSpan) // as wide as it is, so that equal spans look alike
             right -= 1;
         if (right <= left)
             return;

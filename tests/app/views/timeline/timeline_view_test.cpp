@@ -243,6 +243,38 @@ TEST(TimelineView, EvenWorkLooksEvenAtEveryZoom)
     }
 }
 
+/// Spans that are drawn one by one, too: all of them have a gap behind them or none has, and what is no pause worth a pixel is
+/// none.
+TEST(TimelineView, EqualSpansAreEquallyFarApart)
+{
+    sim::Trace trace;
+    trace.kinds = {{.name = "0F", .opClass = sim::OpClass::forward}};
+    trace.processes = {{.rank = 0}};
+    sim::Track track{.process = 0, .name = "actions", .role = sim::TrackRole::actions};
+    for (int i = 0; i < 400; ++i) {
+        track.startNs.push_back(trace.endNs);
+        track.durationNs.push_back(10'000);
+        track.kind.push_back(0);
+        track.microbatch.push_back(0);
+        trace.endNs += track.durationNs.back() + 60;
+    }
+    trace.tracks = {track};
+    Timeline timeline(trace);
+    int looked = 0;
+    for (const double pixels : {6.4, 6.9, 7.3, 7.5, 7.8, 8.2, 8.5, 9.6, 13.5}) { // of a span
+        const Rect rows = timeline.rows();
+        timeline.view.setVisibleRange({0, std::llround(static_cast<double>(rows.width()) / pixels * 10'000)});
+        std::vector<Rect> drawn;
+        for (const Primitive& p : timeline.draw(false).rectsOf(lightTheme().fill(sim::OpClass::forward)))
+            if (p.rect.top >= rows.top && p.rect.bottom <= rows.bottom && p.rect.right < rows.right - 20)
+                drawn.push_back(p.rect);
+        std::sort(drawn.begin(), drawn.end(), [](const Rect& a, const Rect& b) { return a.left < b.left; });
+        for (std::size_t i = 1; i < drawn.size(); ++i, ++looked)
+            ASSERT_EQ(drawn[i].left - drawn[i - 1].right, pixels >= 8 ? 1 : 0) << pixels << " pixels, span " << i;
+    }
+    EXPECT_GT(looked, 200);
+}
+
 TEST(TimelineView, IdlePixelsStayEmpty)
 {
     sim::Trace trace;

@@ -300,11 +300,14 @@ void PlanPanel::showMine()
         return;
     auto picture = std::make_shared<PlanPicture>(*m_picture);
     const SimulationPtr& now = m_desk.simulation();
+    const sim::PlanAnswer& answer = *m_state->answer;
     std::optional<PlanMine> mine;
-    if (now && now->scenario().layout.worldSize() == m_state->answer->gpus)
+    if (now && now->scenario().layout.worldSize() == answer.gpus)
         mine = PlanMine{.tp = now->scenario().layout.tp,
                         .pp = now->scenario().layout.pp,
-                        .stepSeconds = now->metrics().stepTimeSeconds,
+                        .paceSeconds =
+                            now->metrics().stepTimeSeconds *
+                            (answer.paceBatch > 0 ? 1.0 * answer.paceBatch / now->scenario().training.globalBatchSize : 1.0),
                         .peakGib = now->metrics().peakMemoryGib};
     picture->setMine(mine);
     picture->setPrice(m_price, m_state->request.document.get("training.tokens").has_value());

@@ -108,7 +108,10 @@ float PlanGuideView::drawCards(Canvas& canvas, Rect area)
     const auto card = [&](const std::string& head, const sim::PlannedLayout& layout, const std::string& more, bool isPath) {
         const Rect inner{area.left + 8, y + 5, area.right - 8, area.bottom};
         float end = inner.top + bold;
-        const std::string numbers = durationText(layout.stepSeconds * 1e9) + " a step, " +
+        const std::string time = durationText(layout.paceSeconds() * 1e9);
+        const std::string numbers = (layout.batches == 1 ? time + " a step, " // a smaller batch: as many of its steps
+                                                         : time + " for the whole batch, " +
+                                                               durationText(layout.stepSeconds * 1e9) + " a step of its own, ") +
                                     guideDigits("%.1f GiB", layout.peakMemoryGib) + (more.empty() ? "" : "; " + more);
         textInside(canvas, {inner.left, inner.top, inner.right, end}, fitting(canvas, {head}, inner.width(), FontFace::bold),
                    m_theme.text, FontFace::bold);
@@ -130,13 +133,15 @@ float PlanGuideView::drawCards(Canvas& canvas, Rect area)
     if (m_planned) {
         std::string more;
         if (m_guide->layout) {
-            const double change = m_planned->stepSeconds / m_guide->layout->stepSeconds - 1;
+            const double change = m_planned->paceSeconds() / m_guide->layout->paceSeconds() - 1;
             more = std::abs(change) < 0.0005
                        ? "as long"
                        : guideDigits(change < 0 ? "%.1f %% shorter" : "%.1f %% longer", 100 * std::abs(change));
             std::vector<std::pair<std::int64_t, sim::StepPart>> deltas;
             for (const sim::StepPart part : sim::kStepParts)
-                if (const std::int64_t delta = m_planned->use[part] - m_guide->layout->use[part]; delta != 0)
+                if (const std::int64_t delta =
+                        PlanPicture::paceNs(*m_planned, part) - PlanPicture::paceNs(*m_guide->layout, part);
+                    delta != 0)
                     deltas.emplace_back(delta, part);
             std::sort(deltas.begin(), deltas.end(),
                       [](const auto& a, const auto& b) { return std::abs(a.first) > std::abs(b.first); });

@@ -195,6 +195,14 @@ std::string PlanPicture::paceText(const sim::PlannedLayout& layout) const
     return layout.batches == 1 ? whole : whole + " (" + stepText(layout.stepSeconds) + " a step)";
 }
 
+std::string PlanPicture::mineText() const
+{
+    if (!m_mine)
+        return {};
+    const bool isOfMore = m_answer && m_answer->paceBatch > 0;
+    return stepText(m_mine->paceSeconds) + (isOfMore ? " for " + sim::countedText(m_answer->paceBatch, "sequence") : "");
+}
+
 std::int64_t PlanPicture::paceNs(const sim::PlannedLayout& layout, sim::StepPart part)
 {
     return std::llround(static_cast<double>(layout.use[part]) * layout.batches);
@@ -362,7 +370,7 @@ std::string cellText(const PlanPicture& picture, const PlanCell& cell)
         for (const std::string& more : {picture.costText(*cell.best), picture.tightText(*cell.best)})
             text += more.empty() ? "" : ", " + more;
     if (picture.isMine(cell))
-        text += ", yours has this tp and pp, and is as it is: " + stepText(picture.mine()->stepSeconds);
+        text += ", yours has this tp and pp, and is as it is: " + picture.mineText();
     return text + ". " + cell.reason;
 }
 

@@ -38,7 +38,8 @@ struct PlanCell {
 /// The scenario as it is, beside what was found.
 struct PlanMine {
     int tp = 1, pp = 1;
-    double stepSeconds = 0, peakGib = 0;
+    double paceSeconds = 0; ///< of its own step, or where the batch is free of PlanAnswer::paceBatch sequences
+    double peakGib = 0;
 };
 
 class PlanPicture {
@@ -64,6 +65,7 @@ public:
     /// The scenario, where it has as many GPUs: marked in map and scatter.
     void setMine(std::optional<PlanMine> mine) { m_mine = mine; }
     const std::optional<PlanMine>& mine() const { return m_mine; }
+    std::string mineText() const; ///< "3.37 s", "3.37 s for 64 sequences"
     bool isMine(const PlanCell& cell) const { return m_mine && m_mine->tp == cell.tp && m_mine->pp == cell.pp; }
     /// Of a GPU for an hour, in the user's money; 0: not told. `ofRun`: GPU hours are those of all tokens, else of a step.
     void setPrice(double ofAGpuHour, bool ofRun)

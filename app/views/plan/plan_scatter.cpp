@@ -51,8 +51,8 @@ PlanScatter::Frame PlanScatter::frame(Rect area) const
     if (picture().layouts().empty())
         return f;
     if (const auto& mine = picture().mine()) {
-        least = std::min(least, mine->stepSeconds);
-        most = std::max(most, mine->stepSeconds);
+        least = std::min(least, mine->paceSeconds);
+        most = std::max(most, mine->paceSeconds);
     }
     most = std::min(most, least * kBeyond);
     const double air = std::max(0.08 * (most - least), 0.01 * least);
@@ -143,7 +143,7 @@ void PlanScatter::paint(Canvas& canvas) const
     canvas.popClip();
     if (const auto& mine = picture().mine()) { // a diamond: nothing else is one
         const float x = std::clamp(f.x(mine->peakGib), f.plot.left, f.plot.right);
-        const float y = std::clamp(f.y(mine->stepSeconds), f.plot.top, f.plot.bottom);
+        const float y = std::clamp(f.y(mine->paceSeconds), f.plot.top, f.plot.bottom);
         constexpr float kDiamond = 7;
         canvas.fillConvex({{x, y - kDiamond}, {x + kDiamond, y}, {x, y + kDiamond}, {x - kDiamond, y}}, t.text);
         canvas.fillConvex({{x, y - 3}, {x + 3, y}, {x, y + 3}, {x - 3, y}}, t.canvas);
@@ -157,7 +157,7 @@ void PlanScatter::paint(Canvas& canvas) const
             std::snprintf(gib.data(), gib.size(), "%.1f GiB", mine->peakGib);
             canvas.node({.id = std::uint64_t{1} << 40,
                          .role = "text",
-                         .name = "Yours: step " + durationText(mine->stepSeconds * 1e9) + ", " + gib.data(),
+                         .name = "Yours: " + picture().mineText() + ", " + gib.data(),
                          .rect = {x - kDiamond, y - kDiamond, x + kDiamond, y + kDiamond}});
         }
     }

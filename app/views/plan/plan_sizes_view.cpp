@@ -38,8 +38,10 @@ std::string planSizeText(const PlanSize& size)
         return gpus + "not searched yet; press to search";
     if (!size.best)
         return gpus + (size.isProved ? "nothing fits" : "nothing that fits was found");
-    return gpus + "step " + sim::numberText(size.best->stepSeconds, sim::Unit::seconds) + ", " +
-           tokensText(tokensADay(*size.best)) + " tokens a day, " + layoutText(*size.best) +
+    // Steps of unlike batches are not to be compared: tokens are.
+    const std::string step =
+        size.best->batches == 1 ? "step " + sim::numberText(size.best->stepSeconds, sim::Unit::seconds) + ", " : "";
+    return gpus + step + tokensText(tokensADay(*size.best)) + " tokens a day, " + layoutText(*size.best) +
            (size.isProved ? ", proved best" : ", not proved");
 }
 
@@ -85,10 +87,12 @@ void PlanSizesView::draw(Canvas& canvas)
             const Color on = isAbove ? ink : readableOn(m_theme.heatAt(size.isShown ? 0.55 : 0.22));
             const std::string tokens = tokensText(tokensADay(*size.best));
             const std::string step = sim::numberText(size.best->stepSeconds, sim::Unit::seconds);
+            const std::vector<std::string> texts =
+                size.best->batches == 1
+                    ? std::vector{step + " · " + tokens + " tokens a day", step + " · " + tokens + "/day", step}
+                    : std::vector{tokens + " tokens a day", tokens + "/day"};
             textInside(canvas, {rect.left, top, rect.right, top + line},
-                       fitting(canvas, {step + " · " + tokens + " tokens a day", step + " · " + tokens + "/day", step},
-                               rect.width() - 4, FontFace::small),
-                       on, FontFace::small, Align::center);
+                       fitting(canvas, texts, rect.width() - 4, FontFace::small), on, FontFace::small, Align::center);
             const sim::PlanGrid& grid = size.best->grid;
             const std::string brief = std::to_string(grid.tp) + (grid.cp > 1 ? "×" + std::to_string(grid.cp) : "") + "×" +
                                       std::to_string(grid.pp) + "×" + std::to_string(grid.dp); // whose product are the GPUs

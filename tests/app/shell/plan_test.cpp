@@ -547,14 +547,14 @@ TEST_F(PlanWindow, MarksTheScenarioAsItIsAndTellsWhatItCosts)
     const auto& mine = panel().picture().mine();
     ASSERT_TRUE(mine.has_value());
     EXPECT_EQ(mine->tp, shownLayout().tp);
-    EXPECT_EQ(mine->stepSeconds, window.desk().simulation()->metrics().stepTimeSeconds);
+    EXPECT_EQ(mine->paceSeconds, window.desk().simulation()->metrics().stepTimeSeconds);
     EXPECT_FALSE(panel().detailText().contains(QStringLiteral("costs ")));
     panel().setPrice(3);
     EXPECT_TRUE(panel().detailText().contains(QStringLiteral("costs "))) << panel().detailText().toStdString();
     panel().openChosen();
     settle();
     ASSERT_TRUE(panel().picture().mine().has_value());
-    EXPECT_EQ(panel().picture().mine()->stepSeconds, first().stepSeconds) << "it is the scenario now";
+    EXPECT_EQ(panel().picture().mine()->paceSeconds, first().stepSeconds) << "it is the scenario now";
 }
 
 TEST_F(PlanWindow, ASmallPanelFoldsAndScrollsAndCutsNothing)

@@ -20,7 +20,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -36,16 +35,34 @@ protected:
         beat.setInterval(1);
         QObject::connect(&beat, &QTimer::timeout, [this] {
             const double now = threadMs();
-            if (since)
-                longestMs = std::max(longestMs, now - *since);
+            longestMs = std::max(longestMs, now - since);
             since = now;
+            ++beats;
         });
         beat.start();
     }
+    /// From here on, what comes before the next beat included.
     void forget()
     {
         longestMs = 0;
-        since.reset();
+        beats = 0;
+        since = threadMs();
+    }
+    /// A click is a turn of its own: measured until all that it brings is done.
+    template <typename Click>
+    void measure(const Click& click)
+    {
+        bool hasCome = false;
+        forget();
+        QMetaObject::invokeMethod(
+            &window,
+            [&] {
+                click();
+                hasCome = true;
+            },
+            Qt::QueuedConnection);
+        ASSERT_TRUE(waitFor([&] { return hasCome; }));
+        rest();
     }
     /// As settle(), on a machine that has other things to do, too: what is tried of a trillion parameters takes its time there.
     void rest()
@@ -63,8 +80,9 @@ protected:
     }
     static constexpr double kNoticedMs = 50;
     QTimer beat;
-    std::optional<double> since; ///< processor time at the last beat
+    double since = 0; ///< processor time at the last beat
     double longestMs = 0;
+    int beats = 0;
 };
 
 /// The label that names the scenario which is open.
@@ -124,18 +142,12 @@ TEST_F(AnsweringWindow, IsNotHeldWhileTheGalleryIsClickedThroughFromEndToEnd)
         constexpr int kMostTries = 3;
         double opening = kNoticedMs * kMostTries, back = opening;
         for (int tries = 0; tries < kMostTries && std::max(opening, back) >= kNoticedMs; ++tries) {
-            forget();
-            // A click is a turn of its own, as is the key that goes back.
-            QMetaObject::invokeMethod(
-                &window, [&] { Q_EMIT window.gallery().openRequested(path); }, Qt::QueuedConnection);
-            rest();
+            measure([&] { Q_EMIT window.gallery().openRequested(path); });
             ASSERT_FALSE(window.isGalleryShown()) << name;
-            EXPECT_TRUE(since) << "the beat was heard while " << name << " was opened";
+            EXPECT_GT(beats, 0) << "the beat was heard while " << name << " was opened";
             opening = std::min(opening, longestMs);
-            forget();
-            QMetaObject::invokeMethod(
-                &window, [&] { window.run(CommandId::gallery); }, Qt::QueuedConnection);
-            rest();
+            measure([&] { window.run(CommandId::gallery); });
+            ASSERT_TRUE(window.isGalleryShown()) << name;
             back = std::min(back, longestMs);
         }
         worst = std::max({worst, std::pair(opening, name + " is opened"), std::pair(back, "back from " + name)});
@@ -187,7 +199,7 @@ TEST_F(AnsweringWindow, FindsOutBesideItWhatALargeFileIs)
     file.close();
     forget();
     (void)window.openFile(file.fileName());
-    EXPECT_TRUE(since) << "the beat was heard while it was read";
+    EXPECT_GT(beats, 0) << "the beat was heard while it was read";
 }
 
 TEST_F(AnsweringWindow, IsNeverHeldForLongByReadingARecordedRun)
@@ -198,7 +210,7 @@ TEST_F(AnsweringWindow, IsNeverHeldForLongByReadingARecordedRun)
     settle();
     EXPECT_TRUE(window.isRecordedShown());
     EXPECT_LT(longestMs, kPageIsBuiltMs * ::test::patience());
-    EXPECT_TRUE(since) << "the beat was heard while it was read";
+    EXPECT_GT(beats, 0) << "the beat was heard while it was read";
 }
 
 } // namespace

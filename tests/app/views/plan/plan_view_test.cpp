@@ -3,9 +3,11 @@
 #include "app/views/plan/plan_cost_view.h"
 #include "app/views/plan/plan_guide_view.h"
 #include "app/views/plan/plan_robust_view.h"
+#include "app/views/plan/plan_sizes_view.h"
 #include "app/views/plan/plan_view.h"
 
 #include "app/canvas/recorder_canvas.h"
+#include "app/views/common/labels.h"
 #include "app/views/common/theme.h"
 #include "sim/planner/guide.h"
 #include "tests/support/catalogue.h"
@@ -330,6 +332,42 @@ TEST(PlanGuideView, ShowsGatesTrafficAndBothLayouts)
     EXPECT_FALSE(view.command(ViewCommand::stepUp, false, kLow));
 }
 
+TEST(PlanGuideView, ComparesASmallerBatchByAsManyTokens)
+{
+    const sim::PlanRequest request{.document = sim::ScenarioDocument::parse(kPlannedJob)};
+    const auto guide = std::make_shared<const sim::PlanGuide>(sim::planGuide(request, ::test::catalogue()));
+    ASSERT_TRUE(guide->layout);
+    sim::PlannedLayout half = *guide->layout; // the path's own, at half its batch and six tenths of its step
+    half.stepSeconds *= 0.6;
+    half.batches = 2;
+    PlanGuideView view(lightTheme());
+    view.set(guide, half);
+    RecorderCanvas canvas({0, 0, 900, 700});
+    view.draw(canvas);
+    const Node card = canvas.nodesOf("button").at(1);
+    EXPECT_THAT(card.name, HasSubstr("20.0 % longer"));
+    EXPECT_THAT(card.name, HasSubstr(durationText(guide->layout->stepSeconds * 1.2e9) + " for the whole batch"));
+
+    PlanSize size{.gpus = 8, .isSearched = true, .isProved = true, .isShown = true, .best = half};
+    EXPECT_THAT(planSizeText(size), testing::Not(HasSubstr("step ")));
+    size.best = *guide->layout;
+    EXPECT_THAT(planSizeText(size), HasSubstr("step "));
+}
+
+TEST(PlanViews, MineIsOfAsManySequencesAsTheOthers)
+{
+    sim::PlanAnswer answer = *found();
+    PlanPicture picture = pictureOf(std::make_shared<const sim::PlanAnswer>(answer));
+    picture.setMine(PlanMine{.tp = 4, .pp = 2, .paceSeconds = 3.37, .peakGib = 30});
+    EXPECT_EQ(picture.mineText(), "3.37 s");
+    answer.paceBatch = 64;
+    picture = pictureOf(std::make_shared<const sim::PlanAnswer>(answer));
+    picture.setMine(PlanMine{.tp = 4, .pp = 2, .paceSeconds = 3.37, .peakGib = 30});
+    EXPECT_EQ(picture.mineText(), "3.37 s for 64 sequences");
+    Shown shown(picture);
+    EXPECT_THAT(drawn(shown.scatter).nodesOf("text").front().name, HasSubstr("3.37 s for 64 sequences"));
+}
+
 TEST(PlanViews, SayWhatToDoWhereThereIsNoPlan)
 {
     Shown shown{PlanPicture()};
@@ -456,7 +494,7 @@ TEST(PlanPicture, SaysCostsAndWhatIsTight)
 TEST(PlanViews, MarkTheScenarioAsItIs)
 {
     PlanPicture picture = pictureOf(found());
-    picture.setMine(PlanMine{.tp = 4, .pp = 2, .stepSeconds = found()->best.front().stepSeconds * 1.1, .peakGib = 30});
+    picture.setMine(PlanMine{.tp = 4, .pp = 2, .paceSeconds = found()->best.front().stepSeconds * 1.1, .peakGib = 30});
     Shown shown(picture);
     const RecorderCanvas map = drawn(shown.map), scatter = drawn(shown.scatter);
     EXPECT_THAT(map.texts(), testing::Contains(HasSubstr("yours")));

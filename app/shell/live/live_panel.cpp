@@ -66,7 +66,8 @@ QString coresText(double cores)
 
 } // namespace
 
-QString partingText(double measured, double predicted, bool isCalibrated, bool canCalibrate, double othersCores, bool isOver)
+QString partingText(double measured, double predicted, bool isCalibrated, bool canCalibrate, double othersCores, bool isOver,
+                    bool isDouble)
 {
     constexpr double kAgree = 1.25; // as near as predictions are meant to come
     if (predicted <= 0 || measured <= 0)
@@ -82,6 +83,9 @@ QString partingText(double measured, double predicted, bool isCalibrated, bool c
         QObject::tr("Measured %1, predicted %2.").arg(durationQuantity(measured).text(), durationQuantity(predicted).text());
     if (isBusy)
         text += QLatin1Char(' ') + busy;
+    if (isDouble) // measuring the machine in single precision brings it no nearer
+        return text + QLatin1Char(' ') +
+               QObject::tr("It trains in double precision (fp64), and predictions are of single: train it in fp32 to compare.");
     if (isCalibrated)
         return text + QLatin1Char(' ') +
                (canCalibrate ? QObject::tr("Calibrating anew may help if it was busy then, too.")
@@ -244,7 +248,8 @@ void LivePanel::showParting()
         text =
             partingText(static_cast<double>(m_wholePicture->parallel.stepNs) * kSecondsPerNs, predicted.metrics().stepTimeSeconds,
                         m_prediction->calibrated || !predicted.scenario().cluster.efficiency.profile.empty(),
-                        m_calibrate->isEnabled(), m_othersCores, m_status.phase == LivePhase::lost || hasEnded(m_status.phase));
+                        m_calibrate->isEnabled(), m_othersCores, m_status.phase == LivePhase::lost || hasEnded(m_status.phase),
+                        predicted.scenario().live.dtype == "fp64");
     }
     m_parting->setText(text);
     m_partingFrame->setVisible(!text.isEmpty());

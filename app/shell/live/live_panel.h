@@ -30,9 +30,9 @@ enum class LivePicture { grid, curves, timelines };
 
 /// What to say of a measured step, as if parallel, that is not as predicted, in seconds; empty where they agree. A prediction is
 /// calibrated if it knows this machine, and can be as long as nothing trains here. `othersCores`: that other programs use of it,
-/// or used while something was heard of the run.
+/// or used while something was heard of the run. `isDouble`: it trains in fp64, which predictions do not know.
 QString partingText(double measured, double predicted, bool isCalibrated, bool canCalibrate, double othersCores,
-                    bool isOver = false);
+                    bool isOver = false, bool isDouble = false);
 
 class LivePanel : public QWidget {
     Q_OBJECT

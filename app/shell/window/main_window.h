@@ -222,6 +222,7 @@ private:
     void calibrate();
     struct Predicted;
     Predicted predictedNow() const;
+    bool calibratesScenario() const;
     void useProfile(const QString& path, const Predicted& before, WorkerDialog&);
     void startDemo(const QString& path);
     RecordedRun* recordedRun() const; ///< nullptr: none was opened; these are in main_window_recorded.cpp
@@ -394,7 +395,8 @@ private:
     QTimer m_textSizeTimer; ///< until then another one may be chosen
     std::vector<Recovery> m_recoveries;
     std::unique_ptr<LiveRun> m_run;         ///< that is watched, or was last
-    std::optional<sim::Scenario> m_trained; ///< here, last
+    std::optional<sim::Scenario> m_trained;        ///< here, last
+    std::optional<sim::Efficiency> m_trainedKnows; ///< what was measured for its prediction
     MachineLoad m_load;                     ///< while it runs here
     Worker m_lessonWorker;                  ///< last: ends before what it uses
 };

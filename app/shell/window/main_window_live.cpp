@@ -25,6 +25,7 @@
 #include <QSysInfo>
 
 #include <array>
+#include <cmath>
 
 namespace app {
 
@@ -77,6 +78,7 @@ void MainWindow::train(const sim::Scenario& scenario)
 {
     m_run.reset(); // the worker before it ends first
     m_trained = scenario;
+    m_trainedKnows.reset();
     watch(std::make_unique<LiveRun>(LaunchOptions{.scenario = scenario, .program = {}}, m_session.catalogue()), nameOf(scenario));
 }
 
@@ -111,8 +113,13 @@ void MainWindow::chooseTraining()
 
 void MainWindow::trainAgain()
 {
-    if (m_trained)
-        train(sim::Scenario(*m_trained)); // of its own: it is remembered anew
+    if (!m_trained)
+        return;
+    const auto measured = m_trainedKnows;
+    train(sim::Scenario(*m_trained)); // of its own: it is remembered anew
+    m_trainedKnows = measured;
+    if (measured)
+        m_run->predictWith(*measured);
 }
 
 void MainWindow::startDemo(const QString& path)
@@ -187,6 +194,21 @@ MainWindow::Predicted MainWindow::predictedNow() const
                 fromRun && picture && picture->complete ? static_cast<double>(picture->parallel.stepNs) * 1e-9 : 0};
 }
 
+/// Whether what is measured of this machine is of the scenario that is open: no run is watched, or that scenario is what it
+/// trains.
+bool MainWindow::calibratesScenario() const
+{
+    if (!m_session.isOpen() || !m_session.scenario())
+        return false;
+    if (!m_run)
+        return true;
+    if (!m_run->isOwn() || !m_trained)
+        return false;
+    sim::Scenario trained = *m_trained;
+    trained.live = m_session.scenario()->live; // steps and device are asked for each time
+    return sim::resolvedText(trained) == sim::resolvedText(*m_session.scenario());
+}
+
 /// Predicts with what was measured, and says in the dialog: "12.1 ms instead of 10.5 ms; measured 12.8 ms".
 void MainWindow::useProfile(const QString& path, const Predicted& before, WorkerDialog& dialog)
 {
@@ -194,7 +216,7 @@ void MainWindow::useProfile(const QString& path, const Predicted& before, Worker
     const std::string file = path.toStdString();
     const sim::HardwareProfile profile =
         sim::readHardwareProfile(sim::readFile(file, kMostBytes), file, m_session.catalogue().schema());
-    if (m_session.isOpen())
+    if (calibratesScenario())
         m_session.edit(makeKeyEdit("/cluster/efficiency", app::quoted(file), "efficiency", "catalogue", "measured"));
     if (before.seconds <= 0)
         return;
@@ -202,16 +224,25 @@ void MainWindow::useProfile(const QString& path, const Predicted& before, Worker
     sim::Efficiency& efficiency = scenario.cluster.efficiency;
     efficiency.id = QFileInfo(path).completeBaseName().toStdString();
     efficiency.profile = profile;
-    if (m_run)
+    if (m_run) {
         m_run->predictWith(efficiency);
+        if (m_run->isOwn())
+            m_trainedKnows = efficiency;
+    }
     auto* worker = new Worker(&dialog); // who closes the dialog does not want to know
     worker->ask(
         0, [scenario = std::move(scenario)] { return simulateBeside(sim::simulate, scenario)->metrics().stepTimeSeconds; },
         [&dialog, before](double seconds) {
             QString text = tr("Predicted step: %1, before %2.")
                                .arg(durationQuantity(seconds).text(), durationQuantity(before.seconds).text());
-            if (before.measuredSeconds > 0)
+            if (before.measuredSeconds > 0) {
                 text += tr(" Measured, as if parallel: %1.").arg(durationQuantity(before.measuredSeconds).text());
+                const auto apart = [&](double predicted) { return std::abs(std::log(predicted / before.measuredSeconds)); };
+                if (before.scenario.live.dtype == "fp64")
+                    text += tr(" It trains in double precision (fp64), and predictions are of single.");
+                else if (apart(seconds) > apart(before.seconds))
+                    text += tr(" That is further from it than before: this machine, or the run, may have been busy.");
+            }
             dialog.addResult(text);
         },
         [&dialog](const QString& why) { dialog.addResult(tr("What was measured cannot be used: %1").arg(why)); });
@@ -224,18 +255,24 @@ void MainWindow::calibrate()
     const QString path = folder + QStringLiteral("/%1.json").arg(QSysInfo::machineHostName());
     const Predicted before = predictedNow();
     const QString device = QString::fromStdString(before.seconds > 0 ? before.scenario.live.device : sim::LiveSettings().device);
-    auto* dialog = new WorkerDialog(
-        {.title = tr("Calibrate"),
-         .what =
-             tr("Measures matrix products, attention, memory and collectives of this machine, for about five seconds; best while "
-                "nothing else runs. The scenario on screen is then predicted with them; undo takes that back."),
-         .arguments = {QStringLiteral("profile"), QStringLiteral("--device"), device, QStringLiteral("--quick"),
-                       QStringLiteral("--out"), path},
-         .program = {},
-         .scenario = {},
-         .good = tr("Measured."),
-         .bad = tr("This machine could not be measured.")},
-        this);
+    QString what = tr("Measures matrix products, attention, memory and collectives of this machine, for about five seconds; best "
+                      "while nothing else runs. ");
+    if (!m_run)
+        what += tr("The scenario on screen is then predicted with them; undo takes that back.");
+    else if (calibratesScenario())
+        what += tr("The run's steps and %1 are then predicted with them; undo, beside the scenario, takes its part back.")
+                    .arg(nameOf(*m_session.scenario()));
+    else
+        what += tr("The run's steps are then predicted with them.");
+    auto* dialog = new WorkerDialog({.title = tr("Calibrate"),
+                                     .what = what,
+                                     .arguments = {QStringLiteral("profile"), QStringLiteral("--device"), device,
+                                                   QStringLiteral("--quick"), QStringLiteral("--out"), path},
+                                     .program = {},
+                                     .scenario = {},
+                                     .good = tr("Measured."),
+                                     .bad = tr("This machine could not be measured.")},
+                                    this);
     connect(dialog, &WorkerDialog::succeeded, this, [this, dialog, path, before] {
         const Problems problems = problemsOf({}, [&]() -> Problems {
             useProfile(path, before, *dialog);

@@ -165,6 +165,9 @@ TEST(Parting, IsSaidWithWhatHelps)
     EXPECT_TRUE(partingText(0.010, 0.010, true, true, 1.5, true).startsWith(QStringLiteral("This machine was busy")))
         << "nothing was heard of it since";
     EXPECT_FALSE(partingText(0.020, 0.010, true, true, 0).contains(QStringLiteral("does not know")));
+    const QString twice = partingText(0.020, 0.010, false, true, 0, true, true);
+    EXPECT_TRUE(twice.contains(QStringLiteral("double precision"))) << twice.toStdString();
+    EXPECT_FALSE(twice.contains(QStringLiteral("alibrat"))) << "it would measure single precision: " << twice.toStdString();
 }
 
 TEST_F(LiveTest, AKilledWorkerIsAMessageAndLosesNothing)
@@ -311,6 +314,24 @@ TEST_F(LiveJobTest, CalibratingPredictsWithWhatWasMeasured)
     dialog->reject();
     window.session().undoStack().undo();
     EXPECT_TRUE(window.session().scenario()->cluster.efficiency.profile.empty());
+    window.run(CommandId::trainAgain);
+    EXPECT_TRUE(waitFor([&] { return live.prediction() && live.prediction()->calibrated; }))
+        << "what was measured is known still";
+}
+
+TEST_F(LiveJobTest, CalibratingARunLeavesAnotherScenarioAlone)
+{
+    startTraining(4);
+    ASSERT_TRUE(waitForPhase(LivePhase::finished));
+    open(kSixteen); // another than what was trained
+    window.run(CommandId::showLive);
+    WorkerDialog* dialog = start(CommandId::calibrate);
+    ASSERT_TRUE(dialog);
+    ASSERT_TRUE(waitFor([&] { return dialog->isDone(); }));
+    ASSERT_TRUE(waitFor([&] { return window.live().prediction() && window.live().prediction()->calibrated; }));
+    EXPECT_TRUE(window.session().scenario()->cluster.efficiency.profile.empty());
+    EXPECT_FALSE(window.session().isModified());
+    dialog->reject();
 }
 
 TEST_F(LiveTest, OneClickInTheGalleryTrainsSixteenRanks)

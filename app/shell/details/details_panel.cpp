@@ -6,6 +6,7 @@
 #include "app/shell/widgets/mask_note.h"
 #include "app/shell/widgets/style.h"
 #include "sim/analysis/explain/explain_goodput.h"
+#include "sim/analysis/explain/explain_whole_run.h"
 #include "sim/mesh/spoken_group.h"
 #include "sim/simulate/action_class.h"
 #include "sim/simulate/purpose_name.h"
@@ -138,7 +139,13 @@ DetailsPanel::DetailsPanel(QWidget* parent) : QScrollArea(parent), m_theme(&ligh
                                                 return sim::explainGoodput(*simulation, failing);
                                             }}};
     });
-    explain(m_run, {tokensPerSecond});
+    openBecause(m_run, [this] {
+        const double said = m_simulation->scenario().training.tokens, tokens = said > 0 ? said : sim::kTokensUnlessSaid;
+        const auto of = [&](const QString& name, auto why) {
+            return BecauseSubject{name, [simulation = m_simulation, tokens, why] { return why(*simulation, tokens); }};
+        };
+        return std::vector{of(tr("Time"), sim::explainRunTime), of(tr("GPU hours"), sim::explainRunGpuHours)};
+    });
     explain(m_parameters, {parameters});
     explain(m_exposed, {exposed});
     explain(m_memory, {peakMemory});
@@ -409,6 +416,8 @@ void DetailsPanel::showRun()
     }
     if (m_failing)
         lines << tr("with failures; without %1").arg(lasts(ideal));
+    if (said <= 0)
+        lines << tr("so many tokens to compare by: the scenario says no number");
     if (!m_simulation->metrics().fits)
         lines.prepend(tr("if it fitted"));
     m_run->setNote(lines.join(QLatin1Char('\n')));

@@ -1,5 +1,8 @@
 #include "sim/analysis/whole_run.h"
 
+#include "sim/analysis/explain/explain_whole_run.h"
+#include "sim/analysis/goodput.h"
+#include "tests/sim/analysis/explained.h"
 #include "tests/support/scenarios.h"
 
 #include <gtest/gtest.h>
@@ -56,4 +59,24 @@ TEST(WholeRun, EnergyHasAUnitThatKeepsItShort)
     EXPECT_EQ(energyText(999.6), "1.00 MWh");
     EXPECT_EQ(energyText(14'900), "14.9 MWh");
     EXPECT_EQ(energyText(3.21e6), "3.21 GWh");
+}
+
+TEST(WholeRun, ExplainsItsTimeAndItsGpuHours)
+{
+    Scenario scenario = test::smallScenario(2, 1, 1, 4);
+    for (const bool fails : {false, true}) {
+        if (fails)
+            scenario.perturbations = {
+                {.kind = PerturbationKind::failure, .failures = {.mtbfHours = 50'000, .replaceSeconds = 3600, .spares = 1}}};
+        const auto simulation = simulate(scenario);
+        for (const double tokens : {1e9, 1.3e12}) {
+            const WholeRun run = lastingRun(*simulation, tokens);
+            const Explanation time = explainRunTime(*simulation, tokens), hours = explainRunGpuHours(*simulation, tokens);
+            test::expectSound(time);
+            test::expectSound(hours);
+            EXPECT_NEAR(time.result.value / 86400, run.days, 1e-9 * run.days);
+            EXPECT_NEAR(hours.result.value, run.gpuHours, 1e-9 * run.gpuHours);
+            EXPECT_EQ(time.inSymbols(), fails ? "T_run = N × T / G" : "T_run = N × T");
+        }
+    }
 }

@@ -1,5 +1,7 @@
 #include "app/session/comparison_rows.h"
 
+#include "sim/text/csv_cell.h"
+
 #include <QObject>
 #include <QStringList>
 
@@ -48,20 +50,11 @@ const char* unitName(RowUnit unit)
     return "";
 }
 
-QString field(const QString& text)
-{
-    static const QString special = QStringLiteral(",\"\n\r");
-    for (const QChar c : text)
-        if (special.contains(c))
-            return QLatin1Char('"') + QString(text).replace(QLatin1Char('"'), QStringLiteral("\"\"")) + QLatin1Char('"');
-    return text;
-}
-
 QString line(const QStringList& fields)
 {
     QStringList out;
     for (const QString& text : fields)
-        out << field(text);
+        out << QString::fromStdString(sim::guardedCsvCell(text.toStdString()));
     return out.join(QLatin1Char(',')) + QLatin1Char('\n');
 }
 

@@ -142,11 +142,15 @@ void addLessons(std::vector<GalleryEntry>& entries, std::vector<GallerySection>&
 
 QString firstSentence(const QString& markdown)
 {
-    static const QRegularExpression link(QStringLiteral("\\[([^\\]]*)\\]\\([^)]*\\)"));
-    static const QRegularExpression marks(QStringLiteral("[*_`#>]+"));
+    static const QRegularExpression link(QStringLiteral("!?\\[([^\\]]*)\\]\\([^)]*\\)"));
+    static const QRegularExpression lineMark(QStringLiteral("^\\s*(#+|>)\\s+"), QRegularExpression::MultilineOption);
+    // In pairs around words: "2 * 3" and global_batch_size are what they are.
+    static const QRegularExpression stars(QStringLiteral("(\\*{1,3})(?=\\S)([^*]*[^*\\s])\\1"));
+    static const QRegularExpression lines(QStringLiteral("(?<!\\w)(_{1,3})(?=\\S)([^_]*[^_\\s])\\1(?!\\w)"));
     static const QRegularExpression end(QStringLiteral("(?<=[.!?])\\s"));
     QString plain = markdown;
-    plain.replace(link, QStringLiteral("\\1")).remove(marks);
+    plain.replace(link, QStringLiteral("\\1")).remove(lineMark).remove(QLatin1Char('`'));
+    plain.replace(stars, QStringLiteral("\\2")).replace(lines, QStringLiteral("\\2"));
     plain = plain.simplified();
     const auto match = end.match(plain);
     return match.hasMatch() ? plain.left(match.capturedStart()) : plain;

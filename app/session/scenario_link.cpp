@@ -19,6 +19,17 @@ QString withoutSpace(QString text)
     return text;
 }
 
+/// Without what mail programs and browsers put around it: <rankscope:…>, rankscope://….
+QString bare(const QString& link)
+{
+    QString text = link.trimmed();
+    if (text.startsWith(QLatin1Char('<')) && text.endsWith(QLatin1Char('>')))
+        text = text.mid(1, text.size() - 2);
+    if (text.mid(kSchemeLength).startsWith(QLatin1String("//")))
+        text.remove(kSchemeLength, 2);
+    return text;
+}
+
 [[noreturn]] void refuse(const QString& why)
 {
     throw sim::Error(why.toStdString());
@@ -60,7 +71,7 @@ std::string unzipped(const QByteArray& bytes)
 
 bool isScenarioLink(const QString& text)
 {
-    return text.trimmed().startsWith(QLatin1String(kLinkScheme), Qt::CaseInsensitive);
+    return bare(text).startsWith(QLatin1String(kLinkScheme), Qt::CaseInsensitive);
 }
 
 QString shortLink(const QString& link)
@@ -82,7 +93,7 @@ std::string scenarioOfLink(const QString& link)
         refuse(QStringLiteral("the link has %1 characters; at most %2 are read. Share such a scenario as a file")
                    .arg(link.size())
                    .arg(kMostCharacters));
-    const QString text = withoutSpace(link).mid(kSchemeLength);
+    const QString text = withoutSpace(bare(link)).mid(kSchemeLength);
     if (text.isEmpty())
         refuse(QStringLiteral("the link holds nothing: behind rankscope: a compressed scenario is expected"));
     const auto decoded =

@@ -11,7 +11,7 @@ namespace app {
 
 inline constexpr const char* kLinkScheme = "rankscope:";
 
-/// Whatever its case, and with whatever white space a mail program put around and into it.
+/// Whatever its case, and with whatever white space, <> or // a mail program put around and into it.
 bool isScenarioLink(const QString&);
 /// A name for messages, where the whole would fill the screen: "rankscope:eJxtkE1…".
 QString shortLink(const QString& link);

@@ -388,7 +388,8 @@ bool Session::setText(const std::function<std::string()>& makeText)
         refuse({});
         return false;
     }
-    m_autosaveTimer.start();
+    if (!m_autosaveTimer.isActive()) // else work without a pause would never be kept safe
+        m_autosaveTimer.start();
     Q_EMIT changed();
     return true;
 }

@@ -71,6 +71,7 @@ public:
     [[nodiscard]] Problems saveAs(const QString& path);
     /// Unsaved work is kept safe so long after a change.
     void setAutosaveDelay(int seconds);
+    void keepSafe(); ///< at once
     void close();
 
     void edit(const Edit&);
@@ -94,7 +95,6 @@ private:
     void refuse(const std::string& pointer);
     void setSaved(std::optional<sim::ScenarioDocument>);
     void take(sim::ScenarioDocument::Resolved);
-    void keepSafe();
     void discardRecovered();
 
     sim::Catalogue m_catalogue;

@@ -1,5 +1,6 @@
 #include "app/session/settings.h"
 
+#include <QCryptographicHash>
 #include <QFileInfo>
 #include <QStandardPaths>
 
@@ -92,6 +93,27 @@ void writeSettings(const Settings& settings)
     file.setValue(kAutosaveKey, settings.autosaveSeconds);
     file.setValue(kPriceKey, settings.gpuHourPrice);
     file.setValue(kLanguageKey, settings.language);
+}
+
+namespace {
+
+QByteArray sumOf(const QByteArray& layout)
+{
+    return QCryptographicHash::hash(layout, QCryptographicHash::Sha256);
+}
+
+} // namespace
+
+QByteArray sealed(const QByteArray& layout)
+{
+    return layout.isEmpty() ? layout : sumOf(layout) + layout;
+}
+
+QByteArray unsealed(const QByteArray& all)
+{
+    const qsizetype sum = QCryptographicHash::hashLength(QCryptographicHash::Sha256);
+    const QByteArray layout = all.mid(sum);
+    return !layout.isEmpty() && all.first(sum) == sumOf(layout) ? layout : QByteArray();
 }
 
 QSettings userSettings()

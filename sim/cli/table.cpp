@@ -1,5 +1,7 @@
 #include "sim/cli/table.h"
 
+#include "sim/text/csv_cell.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -24,19 +26,6 @@ std::size_t widthOf(const std::string& utf8)
 {
     return static_cast<std::size_t>(
         std::count_if(utf8.begin(), utf8.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
-}
-
-std::string csvCell(const std::string& cell)
-{
-    if (cell.find_first_of(",\"\n") == std::string::npos)
-        return cell;
-    std::string quoted = "\"";
-    for (const char c : cell) {
-        if (c == '"')
-            quoted += '"';
-        quoted += c;
-    }
-    return quoted + "\"";
 }
 
 } // namespace

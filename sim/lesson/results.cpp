@@ -1,6 +1,7 @@
 #include "sim/lesson/results.h"
 
 #include "sim/scenario/json_text.h"
+#include "sim/text/csv_cell.h"
 #include "sim/text/quoted.h"
 
 #include <algorithm>
@@ -33,34 +34,6 @@ enum ResultColumn : std::size_t {
     kProgram
 };
 constexpr std::size_t kMostRows = 1'000'000;
-
-/// Negative numbers are none.
-bool beginsLikeFormula(std::string_view text)
-{
-    if (text.empty() || std::string_view("=+-@\t\r\n").find(text.front()) == std::string_view::npos)
-        return false;
-    double number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    return text.front() != '-' || error != std::errc() || end != text.data() + text.size();
-}
-
-/// A cell that begins like a formula is one to spreadsheets: an apostrophe before it makes it text, and another before what would
-/// be taken for that.
-bool wantsApostrophe(std::string_view text)
-{
-    return beginsLikeFormula(text.substr(std::min(text.find_first_not_of('\''), text.size())));
-}
-
-std::string csvCell(const std::string& text)
-{
-    const bool isFormula = wantsApostrophe(text);
-    if (!isFormula && text.find_first_of(",\"\r\n") == std::string::npos)
-        return text;
-    std::string quoted = isFormula ? "\"'" : "\"";
-    for (const char c : text)
-        quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-    return quoted + "\"";
-}
 
 /// Rows of cells as RFC 4180 has them, or with another separator.
 std::vector<std::vector<std::string>> csvRows(std::string_view text, char separator, const std::string& fileName)
@@ -296,7 +269,7 @@ std::string resultsCsv(const std::vector<LessonValue>& papers)
                 cells[kHash] = results.at("scenario_hash").get<std::string>();
                 cells[kProgram] = results.at("program").get<std::string>();
                 for (std::size_t i = 0; i < cells.size(); ++i)
-                    text += (i == 0 ? "" : ",") + csvCell(cells[i]);
+                    text += (i == 0 ? "" : ",") + guardedCsvCell(cells[i]);
                 text += "\n";
             }
         }

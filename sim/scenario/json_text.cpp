@@ -63,6 +63,7 @@ std::string complaint(std::string_view text, std::size_t position, std::string o
            "a string holds a line break or another control character; write it as \\n or \\u000a, or close the "
            "string with \""},
           {"ill-formed UTF-8", "a string is not UTF-8; save the file in that encoding"},
+          {"surrogate", "a string has half of a character: \\ud800 to \\udbff and \\udc00 to \\udfff stand in pairs"},
           {"invalid string: missing closing quote", "a string has no closing \""}})
         if (says(words))
             return meaning;

@@ -5,6 +5,7 @@
 #include "app/shell/widgets/style.h"
 
 #include <QHeaderView>
+#include <QRegularExpression>
 
 #include <algorithm>
 #include <cmath>
@@ -91,6 +92,9 @@ void RecordedTable::show(const QStringList& headers, const std::vector<Line>& li
 
 QString RecordedTable::text() const
 {
+    // Names are a recorder's, which may hold anything; tabs and lines are ours here.
+    static const QRegularExpression controls(QStringLiteral("[\\x{0000}-\\x{001F}\\x{007F}]+"));
+    const auto inOneLine = [](QString text) { return text.replace(controls, QStringLiteral(" ")); };
     QStringList lines, cells;
     for (int c = 0; c < columnCount(); ++c)
         cells << horizontalHeaderItem(c)->text();
@@ -98,7 +102,7 @@ QString RecordedTable::text() const
     for (int row = 0; row < rowCount(); ++row) {
         cells.clear();
         for (int c = 0; c < columnCount(); ++c)
-            cells << item(row, c)->text();
+            cells << inOneLine(item(row, c)->text());
         lines << cells.join(QLatin1Char('\t'));
     }
     return lines.join(QLatin1Char('\n'));

@@ -6,6 +6,7 @@
 #include "app/session/scenario_link.h"
 #include "app/session/scenario_name.h"
 #include "app/shell/widgets/format.h"
+#include "app/shell/widgets/text_habit.h"
 #include "app/views/common/timeline_geometry.h"
 #include "app/views/pictures.h"
 #include "app/views/tables.h"
@@ -180,19 +181,29 @@ QString templateOf(const sim::Catalogue& catalogue)
     return QString::fromUtf8(file.readAll());
 }
 
+/// A name in one line as it is read: no control characters, none that turn the direction of what follows.
+QString printable(const QString& name)
+{
+    static const QRegularExpression controls(
+        QStringLiteral("[\\x{0000}-\\x{001F}\\x{007F}\\x{202A}-\\x{202E}\\x{2066}-\\x{2069}]+"));
+    return QString(name).replace(controls, QStringLiteral(" ")).trimmed();
+}
+
 } // namespace
 
 QString htmlOfMarkdown(const QString& markdown)
 {
     QTextDocument document;
-    document.setMarkdown(markdown, QTextDocument::MarkdownFeatures(QTextDocument::MarkdownDialectCommonMark) |
-                                       QTextDocument::MarkdownNoHTML);
+    document.setMarkdown(readableMarkdown(markdown), QTextDocument::MarkdownFeatures(QTextDocument::MarkdownDialectCommonMark) |
+                                                         QTextDocument::MarkdownNoHTML);
     QString html = document.toHtml();
     html = html.mid(html.indexOf(QLatin1Char('>'), html.indexOf(QLatin1String("<body"))) + 1);
     html.truncate(html.indexOf(QLatin1String("</body>")));
     // Of Qt's styles those that mean something; the page has its own.
     static const QRegularExpression styled(QStringLiteral(" style=\"([^\"]*)\""));
-    static const QRegularExpression loaded(QStringLiteral("<img[^>]*>|<a href=\"(?!https?:)[^\"]*\">"));
+    static const QRegularExpression loaded(QStringLiteral("<img[^>]*>"));
+    static const QRegularExpression leading(QStringLiteral("<a href=\"(?!https?:)[^\"]*\">(.*?)</a>"),
+                                            QRegularExpression::DotMatchesEverythingOption);
     QString out;
     qsizetype done = 0;
     for (auto match = styled.globalMatch(html); match.hasNext();) {
@@ -206,7 +217,7 @@ QString htmlOfMarkdown(const QString& markdown)
         done = found.capturedEnd();
     }
     out += QStringView(html).mid(done);
-    return out.remove(loaded).trimmed();
+    return out.remove(loaded).replace(leading, QStringLiteral("\\1")).trimmed();
 }
 
 QByteArray pageOf(const sim::ScenarioDocument& document, const QString& name, const sim::Catalogue& catalogue, const Theme& theme,
@@ -227,7 +238,7 @@ QByteArray pageOf(const sim::ScenarioDocument& document, const QString& name, co
     const QByteArray page = filled(
         templateOf(catalogue),
         {
-            {QStringLiteral("title"), name.toHtmlEscaped()},
+            {QStringLiteral("title"), printable(name).toHtmlEscaped()},
             {QStringLiteral("theme"), theme.dark ? QStringLiteral("dark") : QStringLiteral("light")},
             {QStringLiteral("layout"), layoutLine(scenario.layout).simplified().toHtmlEscaped()},
             {QStringLiteral("description"), htmlOfMarkdown(plainDescription(QString::fromStdString(scenario.description)))},

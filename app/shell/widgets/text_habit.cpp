@@ -5,7 +5,9 @@
 #include <QHeaderView>
 #include <QHelpEvent>
 #include <QLabel>
+#include <QRegularExpression>
 #include <QToolTip>
+#include <utility>
 
 namespace app {
 namespace {
@@ -65,8 +67,23 @@ bool TextHabit::eventFilter(QObject* watched, QEvent* event)
     return true;
 }
 
+QString readableMarkdown(QString markdown)
+{
+    constexpr int kMostMarks = 1000;
+    static const QRegularExpression marks(QStringLiteral("[*_\\[`<>]|[-+] |\\d[.)] "));
+    int count = 0;
+    for (auto match = marks.globalMatch(markdown); match.hasNext() && count <= kMostMarks; match.next())
+        ++count;
+    if (count <= kMostMarks)
+        return markdown;
+    // Escaped they would be as slow: each is a piece of text of its own then.
+    static const QRegularExpression signs(QStringLiteral("[\\\\*_\\[\\]`<>#&]|(?<=[-+]) |(?<=\\d)[.)](?= )"));
+    return markdown.remove(signs);
+}
+
 QString withoutHtml(QString markdown)
 {
+    markdown = readableMarkdown(std::move(markdown));
     return markdown.replace(QLatin1Char('<'), QStringLiteral("&lt;")).replace(QStringLiteral("!["), QStringLiteral("! ["));
 }
 

@@ -16,7 +16,10 @@ protected:
     bool eventFilter(QObject*, QEvent*) override;
 };
 
-/// Markdown of a file for a label: HTML and pictures are words.
+/// Markdown of a file for a label: HTML and pictures are words; readableMarkdown.
 QString withoutHtml(QString markdown);
+/// As it is; what has more marks than anybody writes is its words without them: Qt's reader takes time as their square, and lists
+/// within lists without end.
+QString readableMarkdown(QString markdown);
 
 } // namespace app

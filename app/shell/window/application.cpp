@@ -1,4 +1,5 @@
 #include "app/shell/window/application.h"
+#include "app/shell/window/end_signals.h"
 
 #include "app/lessons/handout.h"
 #include "app/lessons/lesson_panel.h"
@@ -42,6 +43,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <stdexcept>
 
 namespace app {
@@ -360,6 +362,13 @@ int runWindow(const GuardedApplication& application, sim::Catalogue catalogue, c
         window.banner().tell(MainWindow::tr("Something went wrong and was left undone; what was open still is"),
                              {{{}, {}, why.toStdString(), sim::Severity::error}});
     });
+    std::optional<EndSignals> ends; // a picture that is written ends as any program does
+    if (!options.isPicture())
+        ends.emplace([&](int signal) {
+            window.session().keepSafe();
+            constexpr int kBySignal = 128; // as shells tell it
+            QCoreApplication::exit(kBySignal + signal);
+        });
     if (const PictureInfo* only = findPicture(options.view.toStdString()))
         options.isPicture() ? window.showOnly(only->picture) : window.showInFront(only->picture);
     if (options.isPicture() && !options.file.isEmpty())

@@ -2,6 +2,7 @@
 
 #include "app/session/trace_file.h"
 #include "app/shell/plan/plan_part.h"
+#include "app/shell/widgets/format.h"
 #include "app/views/pictures.h"
 
 #include <QCommandLineParser>
@@ -19,6 +20,7 @@ constexpr int kMostFramesPerSecond = 120;
 constexpr quint64 kLargestSeed = 9'007'199'254'740'992; ///< what any JSON reader keeps
 constexpr qsizetype kMostCompared = 5;                  ///< with FILE six
 constexpr int kSmallestSide = 320, kLargestSide = 16384;
+constexpr QSize kMostOfPicture{8192, 8192}, kMostOfFilm{7680, 4320}; ///< pixels in all: beyond, memory and encoders give up
 const QChar kBetween = QChar(0x1F); ///< joins the two values of --figure for the parser, which knows only options with one
 
 CommandLine wrong(const QString& message)
@@ -247,6 +249,13 @@ CommandLine parseCommandLine(const QStringList& arguments, const QString& versio
                              .arg(kSmallestSide)
                              .arg(kLargestSide));
     }
+    const auto pixels = [](QSize of) { return qint64{of.width()} * of.height(); };
+    if (const QSize most = parser.isSet(film) ? kMostOfFilm : kMostOfPicture; pixels(options.size) > pixels(most))
+        return wrong(QStringLiteral("--size %1: %2 pixels, where %3 has at most those of %4x%5")
+                         .arg(parser.value(size), separated(pixels(options.size)),
+                              parser.isSet(film) ? QStringLiteral("a film") : QStringLiteral("a picture"))
+                         .arg(most.width())
+                         .arg(most.height()));
     if (parser.isSet(figure)) {
         const QStringList parts = parser.value(figure).split(kBetween);
         options.figureView = parts.value(0);

@@ -412,10 +412,10 @@ void MainWindow::readSettings()
     Settings settings;
     if (!m_options.reproducible) {
         const QSettings file = userSettings();
-        restoreGeometry(file.value(kGeometryKey).toByteArray());
-        m_dockState = file.value(kDocksKey).toByteArray();
+        restoreGeometry(unsealed(file.value(kGeometryKey).toByteArray()));
+        m_dockState = unsealed(file.value(kDocksKey).toByteArray());
         m_placesFindings = file.value(kPlacesFindingsKey, m_dockState.isEmpty()).toBool();
-        m_workspace->restoreLayout(file.value(kPicturesKey).toByteArray());
+        m_workspace->restoreLayout(unsealed(file.value(kPicturesKey).toByteArray()));
         m_form->setFolds(file.value(kFoldsKey).toStringList());
         settings = app::readSettings();
     }
@@ -428,10 +428,10 @@ void MainWindow::writeSettings()
     if (m_options.reproducible)
         return;
     QSettings file = userSettings();
-    file.setValue(kGeometryKey, saveGeometry());
-    file.setValue(kDocksKey, isWorkspaceShown() ? dockState() : m_dockState);
+    file.setValue(kGeometryKey, sealed(saveGeometry()));
+    file.setValue(kDocksKey, sealed(isWorkspaceShown() ? dockState() : m_dockState));
     file.setValue(kPlacesFindingsKey, m_placesFindings && !findingsAreMoved());
-    file.setValue(kPicturesKey, m_workspace->saveLayout());
+    file.setValue(kPicturesKey, sealed(m_workspace->saveLayout()));
     file.setValue(kFoldsKey, m_form->folds());
     Settings settings = m_settings;
     if (m_options.theme) // for this run only

@@ -89,6 +89,7 @@ void MainWindow::tellUnopened(const QString& path, const Problems& problems, con
     }
     const QString settings = Session::overridesText(overrides);
     const bool areToBlame = !settings.isEmpty() && QString::fromStdString(problems.front().file).endsWith(settings);
+    m_banner->dismiss(); // of an earlier attempt
     m_problemPage->setProblems(path, problems, areToBlame ? settings : QString());
     showPage(*m_problemPage.area());
     m_problemPage->setFocus();

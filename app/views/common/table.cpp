@@ -1,5 +1,7 @@
 #include "app/views/common/table.h"
 
+#include "sim/text/csv_cell.h"
+
 #include <algorithm>
 
 namespace app {
@@ -7,21 +9,11 @@ namespace {
 
 using Row = std::vector<std::string>;
 
-std::string quotedCell(const std::string& cell)
-{
-    if (cell.find_first_of(",\"\r\n") == std::string::npos)
-        return cell;
-    std::string out = "\"";
-    for (const char c : cell)
-        out += c == '"' ? std::string("\"\"") : std::string(1, c);
-    return out + '"';
-}
-
 std::string tabbedCell(std::string cell)
 {
     std::replace_if(
         cell.begin(), cell.end(), [](char c) { return c == '\t' || c == '\n' || c == '\r'; }, ' ');
-    return cell;
+    return sim::wantsApostrophe(cell) ? "'" + cell : cell;
 }
 
 template <typename WriteCell>
@@ -46,7 +38,7 @@ std::string joined(const Table& table, char between, const char* lineEnd, WriteC
 
 std::string csvText(const Table& table)
 {
-    return joined(table, ',', "\r\n", quotedCell);
+    return joined(table, ',', "\r\n", sim::guardedCsvCell);
 }
 
 std::string tabbedText(const Table& table)

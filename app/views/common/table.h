@@ -11,7 +11,8 @@ struct Table {
     std::vector<std::vector<std::string>> rows; ///< as many cells each as the header
 };
 
-/// RFC 4180: lines end in CR LF; a cell with a comma, a quote or a line break is quoted.
+/// RFC 4180: lines end in CR LF; a cell with a comma, a quote or a line break is quoted. In both, what a spreadsheet would take
+/// for a formula has an apostrophe before it.
 std::string csvText(const Table&);
 /// Cells apart by tabs: what spreadsheets take from the clipboard.
 std::string tabbedText(const Table&);

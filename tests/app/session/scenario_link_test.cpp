@@ -59,6 +59,12 @@ TEST(ScenarioLink, IsReadAsAMailProgramBreaksIt)
     link = QStringLiteral(" ") + link.replace(QLatin1String("rankscope:"), QLatin1String("RankScope:")) + QStringLiteral("\n");
     EXPECT_TRUE(isScenarioLink(link));
     EXPECT_EQ(scenarioOfLink(link), "{\"format\": \"rankscope-scenario\"}");
+    for (const QString& around : {QStringLiteral("<%1>"), QStringLiteral(" <%1>\n")}) {
+        ASSERT_TRUE(isScenarioLink(around.arg(link)));
+        EXPECT_EQ(scenarioOfLink(around.arg(link)), scenarioOfLink(link));
+    }
+    const QString slashed = link.trimmed().insert(QLatin1String(kLinkScheme).size(), QStringLiteral("//"));
+    EXPECT_EQ(scenarioOfLink(slashed), scenarioOfLink(link));
     EXPECT_FALSE(isScenarioLink(QStringLiteral("/home/me/rankscope:a.json")));
     EXPECT_FALSE(isScenarioLink(QStringLiteral("https://rankscope:80")));
 }

@@ -595,6 +595,10 @@ TEST(Gallery, FirstSentenceIsPlain)
 {
     EXPECT_EQ(firstSentence(QStringLiteral("**Look** at the [bubble](x.md). Then more.")), QStringLiteral("Look at the bubble."));
     EXPECT_EQ(firstSentence(QStringLiteral("MFU 51.7 % of the\npeak")), QStringLiteral("MFU 51.7 % of the peak"));
+    for (const char* plain : {"a > b and c < d, 5 > 3", "global_batch_size and 2 * 3 * 4 in C#", "a*b, _x and y"})
+        EXPECT_EQ(firstSentence(QString::fromUtf8(plain)), QString::fromUtf8(plain)) << "no mark of Markdown";
+    EXPECT_EQ(firstSentence(QStringLiteral("# Of _all_ ***three***: `global_batch_size` ![p](p.png)")),
+              QStringLiteral("Of all three: global_batch_size p"));
 }
 
 } // namespace

@@ -85,4 +85,20 @@ TEST(FileExport, WritesWhileTheWindowGoesOn)
 }
 
 } // namespace
+TEST(Settings, ALayoutWithAByteAmissIsNone)
+{
+    const QByteArray layout("\0\0\0\xff docks and where they are", 30);
+    const QByteArray kept = sealed(layout);
+    EXPECT_EQ(unsealed(kept), layout);
+    EXPECT_TRUE(unsealed(layout).isEmpty()) << "of a version before";
+    EXPECT_TRUE(unsealed({}).isEmpty());
+    EXPECT_TRUE(unsealed(sealed({})).isEmpty());
+    for (qsizetype at = 0; at < kept.size(); ++at) {
+        QByteArray damaged = kept;
+        damaged[at] = static_cast<char>(damaged[at] ^ 1);
+        EXPECT_TRUE(unsealed(damaged).isEmpty()) << at;
+    }
+    EXPECT_TRUE(unsealed(kept.chopped(1)).isEmpty());
+}
+
 } // namespace app

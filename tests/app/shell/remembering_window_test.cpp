@@ -198,7 +198,7 @@ TEST_F(RememberingWindowTest, ComesUpMaximisedWithTheDocksOfALesson)
     QWidget maximised;
     maximised.setGeometry(10, 10, 640, 480);
     maximised.setWindowState(Qt::WindowMaximized);
-    userSettings().setValue(QStringLiteral("window/geometry"), maximised.saveGeometry());
+    userSettings().setValue(QStringLiteral("window/geometry"), sealed(maximised.saveGeometry()));
     MainWindow next(catalogue(), {.reproducible = false, .theme = {}, .renderer = Renderer::software});
     ASSERT_TRUE(next.openFile(galleryFile(kTiny)).empty());
     next.show();

@@ -5,9 +5,11 @@
 #include "app/shell/form/scenario_form.h"
 #include "app/shell/presentation/presentation.h"
 #include "tests/app/shell/window_fixture.h"
+#include "tests/support/patience.h"
 
 #include <QApplication>
 #include <QDialog>
+#include <QElapsedTimer>
 #include <QFile>
 #include <QHelpEvent>
 #include <QImage>
@@ -16,6 +18,7 @@
 #include <QLabel>
 #include <QMessageBox>
 #include <QTemporaryDir>
+#include <QTextDocument>
 #include <QToolButton>
 #include <QToolTip>
 
@@ -172,4 +175,22 @@ TEST_F(TextHabitTest, ATooltipIsPlainUnlessItIsAParagraphOfTheProgram)
 }
 
 } // namespace
+TEST(TextHabit, MoreMarksThanAnybodyWritesAreWords)
+{
+    const QString usual = QStringLiteral("**Look** at `tp` 8: 1. first, 2. second - and a_b * c");
+    EXPECT_EQ(readableMarkdown(usual), usual);
+    for (const QString& many :
+         {QStringLiteral("**a").repeated(20'000), QStringLiteral("- ").repeated(20'000), QStringLiteral("1. ").repeated(20'000),
+          QStringLiteral("> ").repeated(20'000), QStringLiteral("[").repeated(20'000)}) {
+        QTextDocument document;
+        QElapsedTimer timer;
+        timer.start();
+        document.setMarkdown(readableMarkdown(many));
+        for (const QChar letter : {QLatin1Char('a'), QLatin1Char('1')})
+            EXPECT_EQ(document.toPlainText().count(letter), many.count(letter)) << many.left(6).toStdString();
+        EXPECT_LT(timer.elapsed(), 5000 * ::test::patience())
+            << "as its square it would take a minute: " << many.left(6).toStdString();
+    }
+}
+
 } // namespace app

@@ -339,6 +339,19 @@ TEST(ReceivedRun, AViewerThatCannotTakeMoreSaysNoHello)
     EXPECT_TRUE(run.hello());
 }
 
+/// Of another Rankscope: that is said, and not that nobody answers.
+TEST(HostileRun, AnotherVersionOfTheProtocolIsTold)
+{
+    ReceivedRun run({});
+    Json message = describe();
+    message["v"] = 99;
+    const std::string text = message.dump();
+    const std::string_view frame = text;
+    const ReceivedRun::Heard heard = run.take({&frame, 1}, std::chrono::steady_clock::now());
+    EXPECT_EQ(heard.meaning, ReceivedRun::Meaning::refused);
+    EXPECT_THAT(heard.text, HasSubstr("version 99"));
+}
+
 TEST(ReceivedRun, HistoryIsBoundedByWhatItUnpacksTo)
 {
     live::HistoryLimits limits;

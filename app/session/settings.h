@@ -43,8 +43,8 @@ std::optional<ThemeChoice> themeNamed(const QString&);
 
 /// The user's settings file (ini, so that tests can move it with QSettings::setPath).
 QSettings userSettings();
-/// A layout of the window, with a sum that tells whether it is as it was written: Qt takes what it is given, and damaged bytes end
-/// the program or lay docks over each other.
+/// A layout of the window, with a sum that tells whether it is as it was written: Qt takes what it is given, and damaged bytes
+/// end the program or lay docks over each other.
 QByteArray sealed(const QByteArray& layout);
 /// Empty where the sum does not fit.
 QByteArray unsealed(const QByteArray&);

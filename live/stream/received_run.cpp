@@ -71,8 +71,9 @@ ReceivedRun::Heard ReceivedRun::take(std::span<const std::string_view> frames, C
     int version = 0;
     const std::optional<Json> json = frames.empty() ? std::nullopt : readHeader(frames[0], kMostOfRun.header, "it", &version);
     if (!json && version != 0 && version != kProtocolVersion)
-        return {Meaning::refused, "the run speaks version " + std::to_string(version) + " of the protocol, this program version " +
-                                      std::to_string(kProtocolVersion) + ": use the same Rankscope for both"};
+        return {Meaning::refused, "the run speaks version " + std::to_string(version) +
+                                      " of the protocol, this program version " + std::to_string(kProtocolVersion) +
+                                      ": use the same Rankscope for both"};
     const std::string type = json ? typeOf(*json) : std::string();
     if (type == "data" && m_greeted) { // else: of before the connection broke
         takeData(*json, frames.subspan(1));

@@ -1,5 +1,6 @@
 // Two scenarios laid on each other: the way from A's time to B's, ribbons, blend, memory, and what pointer and keys do.
 #include "app/canvas/recorder_canvas.h"
+#include "app/views/common/labels.h"
 #include "app/views/common/step_part_color.h"
 #include "app/views/compare/blended_trace.h"
 #include "app/views/compare/caption_text.h"
@@ -223,7 +224,11 @@ TEST(Waterfall, WordsOfChanges)
     EXPECT_EQ(signedDurationText(12.3e6), "+12.3 ms");
     EXPECT_EQ(signedDurationText(-12.3e6), "−12.3 ms");
     EXPECT_EQ(signedDurationText(0), "0");
-    EXPECT_EQ(signedBytesText(-1024.0 * 1024 * 1024), "−1.00 GiB");
+    constexpr double kGib = 1024.0 * 1024 * 1024;
+    EXPECT_EQ(bytesChangeText(2 * kGib, kGib), "−1.00 GiB");
+    EXPECT_EQ(bytesChangeText(kGib, kGib), "0");
+    EXPECT_EQ(bytesText(30.34 * kGib), "30.3 GiB");
+    EXPECT_EQ(bytesChangeText(30.34 * kGib, 24.47 * kGib), "−5.8 GiB") << "beside 30.3 and 24.5, as in the table";
     EXPECT_EQ(ratioText(100, 114.3), "+14.3 %");
     EXPECT_EQ(ratioText(100, 50), "−50.0 %");
     EXPECT_EQ(ratioText(100, 320), "3.20 times as much");

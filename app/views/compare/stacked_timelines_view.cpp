@@ -358,8 +358,10 @@ bool StackedTimelinesView::pointer(const PointerEvent& event, Rect area)
     Data& d = *m_data;
     Data::Part* under = d.held ? d.held : d.at(event.at, area);
     bool changed = false;
-    if (d.pointed && d.pointed != under)
+    if (d.pointed && d.pointed != under) {
         changed = d.pointed->view.pointer({.kind = PointerEvent::Kind::leave, .at = event.at}, d.areaOf(*d.pointed, area));
+        d.follow(*d.pointed); // the others light up what it did
+    }
     d.pointed = event.kind == PointerEvent::Kind::leave ? nullptr : under;
     if (event.kind == PointerEvent::Kind::press)
         d.held = under;

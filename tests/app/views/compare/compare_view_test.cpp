@@ -571,6 +571,29 @@ TEST(SeveralCompared, RowsKeepTheirNamesWhereSixDoNotFit)
     EXPECT_EQ(compare.draw({0, 0, 900, 1000}).nodesOf("caption").size(), 6U) << "with room all are there";
 }
 
+/// Lit rows are alike in all; where the pointer is gone, and on paper, none is.
+TEST(SeveralCompared, NothingStaysLitWhereThePointerIsGone)
+{
+    Compare compare;
+    compare.view.setFurther(furtherOf(compare.a, {"zb-h1", "zb-h2"}));
+    const auto lit = [](const RecorderCanvas& canvas) {
+        const auto rows = canvas.nodesOf("row");
+        return std::count_if(rows.begin(), rows.end(), [](const Node& row) { return row.selected; });
+    };
+    const auto rows = compare.draw().nodesOf("row");
+    ASSERT_FALSE(rows.empty());
+    const Point at{rows[1].rect.left + 20, (rows[1].rect.top + rows[1].rect.bottom) / 2};
+    compare.view.pointer({.kind = PointerEvent::Kind::move, .at = at}, kCompareArea);
+    ASSERT_EQ(lit(compare.draw()), 4) << "the same row of each";
+    EXPECT_TRUE(compare.view.pointer({.kind = PointerEvent::Kind::leave, .at = {-1, -1}}, kCompareArea));
+    EXPECT_EQ(lit(compare.draw()), 0);
+    compare.view.pointer({.kind = PointerEvent::Kind::move, .at = at}, kCompareArea);
+    RecorderCanvas paper(kCompareArea);
+    drawOnPaper(compare.view, paper);
+    EXPECT_EQ(lit(paper), 0);
+    EXPECT_FALSE(compare.view.isOnPaper());
+}
+
 TEST(SeveralCompared, AStepThatDoesNotFitSaysSo)
 {
     Compare compare;

@@ -478,6 +478,11 @@ std::vector<CompareView::Further> furtherOf(const CompareView::Side& a, std::ini
     return out;
 }
 
+sim::Scenario deep(int stages)
+{
+    return test::smallScenario(1, stages, 1, 16);
+}
+
 TEST(SeveralCompared, LieOnOneAxisWithWhatEachIsMadeOf)
 {
     Compare compare;
@@ -569,6 +574,36 @@ TEST(SeveralCompared, RowsKeepTheirNamesWhereSixDoNotFit)
         compare.view.pointer({.kind = PointerEvent::Kind::wheel, .at = {400, 400}, .wheelY = -1}, low);
     EXPECT_EQ(captions().back().name.front(), 'F');
     EXPECT_EQ(compare.draw({0, 0, 900, 1000}).nodesOf("caption").size(), 6U) << "with room all are there";
+}
+
+/// One row beside eight gets what a row takes, not a share of them, and none is squeezed to be there.
+TEST(SeveralCompared, EveryRowIsHighEnoughForItsText)
+{
+    Compare compare(deep(1), deep(8));
+    compare.view.setFurther(furtherOf(compare.a, {"zb-h1", "zb-h2"}));
+    for (const float height : {420.0F, 500.0F, 640.0F, 760.0F}) {
+        SCOPED_TRACE(height);
+        const Rect area{0, 0, 900, height};
+        const RecorderCanvas canvas = compare.draw(area);
+        const auto captions = canvas.nodesOf("caption");
+        const auto rows = canvas.nodesOf("row");
+        ASSERT_FALSE(captions.empty());
+        for (std::size_t i = 0; i < captions.size(); ++i) {
+            const float top = captions[i].rect.bottom, bottom = i + 1 < captions.size() ? captions[i + 1].rect.top : height;
+            const auto first = std::find_if(rows.begin(), rows.end(),
+                                            [&](const Node& row) { return row.rect.top >= top && row.rect.top < bottom; });
+            ASSERT_NE(first, rows.end()) << captions[i].name;
+            EXPECT_GE(first->rect.height(), 10) << captions[i].name;
+            EXPECT_LE(first->rect.bottom, bottom - 4) << captions[i].name << ": its row is cut";
+        }
+    }
+    const float suitable = compare.view.suitableHeight(300);
+    const RecorderCanvas figure = compare.draw({0, 0, 900, suitable});
+    EXPECT_EQ(figure.nodesOf("caption").size(), 4U);
+    EXPECT_EQ(figure.nodesOf("row").size(), 1U + 8 + 4 + 4) << "nobody scrolls on paper";
+    for (const Node& row : figure.nodesOf("row"))
+        EXPECT_GE(row.rect.height(), 12) << row.name;
+    EXPECT_EQ(Compare().view.suitableHeight(300), 300) << "two are laid out in what there is";
 }
 
 /// Lit rows are alike in all; where the pointer is gone, and on paper, none is.

@@ -20,16 +20,24 @@ private:
 
 void drawOnPaper(View& view, Canvas& canvas)
 {
-    const ForAudience onPaper(view);
+    constexpr Point kNowhere{-1, -1};
+    const ForAudience forAudience(view);
+    view.pointer({.kind = PointerEvent::Kind::leave, .at = kNowhere}, canvas.area());
+    view.m_isOnPaper = true;
     view.draw(canvas);
+    view.m_isOnPaper = false;
 }
 
 void drawPart(const View& whole, View& part, Canvas& canvas)
 {
-    if (whole.isForAudience())
+    if (whole.isOnPaper()) {
         drawOnPaper(part, canvas);
-    else
+    } else if (whole.isForAudience()) {
+        const ForAudience forAudience(part);
         part.draw(canvas);
+    } else {
+        part.draw(canvas);
+    }
 }
 
 } // namespace app

@@ -91,6 +91,8 @@ public:
     /// Before an audience, or on paper: nobody can point or click there, so nothing invites to; the colours' names come first.
     void setForAudience(bool on) { m_isForAudience = on; }
     bool isForAudience() const { return m_isForAudience; }
+    /// A figure or a frame of a film is drawn: no pointer is over it.
+    bool isOnPaper() const { return m_isOnPaper; }
     /// Both return true if something changed that must be drawn.
     virtual bool pointer(const PointerEvent&, Rect area)
     {
@@ -118,12 +120,13 @@ public:
     virtual bool animating() const { return false; }
 
 private:
-    bool m_isForAudience = false;
+    friend void drawOnPaper(View&, Canvas&);
+    bool m_isForAudience = false, m_isOnPaper = false;
 };
 
-/// A view as a figure or a frame of a film.
+/// A view as a figure or a frame of a film: what the pointer was over is as it was before.
 void drawOnPaper(View&, Canvas&);
-/// A view that is a part of another: on paper where that is.
+/// A view that is a part of another: on paper, or before an audience, where that is.
 void drawPart(const View& whole, View& part, Canvas&);
 
 } // namespace app

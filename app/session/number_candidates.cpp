@@ -82,6 +82,17 @@ void addDecades(Numbers& out, double value)
     out.insert(decade + 2 < 0 ? 1 / std::pow(10.0, -(decade + 2)) : std::pow(10.0, decade + 2));
 }
 
+/// As runs are told of: from one billion tokens to twenty trillion, eight of a decade.
+void addTokens(Numbers& out)
+{
+    constexpr std::array kRound{1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0};
+    constexpr double kMost = 20e12;
+    for (double decade = 1e9; decade <= kMost; decade *= 10)
+        for (const double digit : kRound)
+            if (digit * decade <= kMost)
+                out.insert(digit * decade);
+}
+
 /// A tier joins whole domains of the tier below it.
 Numbers spans(const ScenarioState& state, std::string_view pointer)
 {
@@ -173,6 +184,7 @@ constexpr std::array kRules{
     Rule{"/model/num_shared_experts", [](Numbers& n, const Scenario&) { addRange(n, 0, 8); }},
     Rule{"/model/first_k_dense_replace", [](Numbers& n, const Scenario& s) { addRange(n, 0, s.model.numHiddenLayers); }},
     Rule{"/model/moe_layer_freq", [](Numbers& n, const Scenario&) { addRange(n, 1, 8); }},
+    Rule{"/training/tokens", [](Numbers& n, const Scenario&) { addTokens(n); }},
     Rule{"/live/steps", [](Numbers& n, const Scenario&) { addOctaves(n, 1, 1 << 14); }},
 };
 

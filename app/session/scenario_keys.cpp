@@ -1,6 +1,7 @@
 #include "app/session/scenario_keys.h"
 
 #include "app/session/edit.h"
+#include "sim/analysis/whole_run.h"
 #include "sim/schedule/families/families.h"
 
 #include <algorithm>
@@ -202,7 +203,7 @@ constexpr std::array kKeys{
     ScenarioKey{"/training/recompute/modules", S::training, "Run again in the backward pass", "", "core_attn", recomputesModules},
     ScenarioKey{"/training/lora/rank", S::training, "Adapter rank", "", "no LoRA"},
     ScenarioKey{"/training/lora/targets", S::training, "Layers with adapters", "", "", hasAdapters},
-    ScenarioKey{"/training/tokens", S::training, "Whole run", "tokens", "not said"},
+    ScenarioKey{"/training/tokens", S::training, "Whole run", "tokens", "not said", nullptr, sim::kTokensUnlessSaid},
     ScenarioKey{"/training/precision", S::training, "Precision"},
     ScenarioKey{"/training/optimizer", S::training, "Optimizer"},
     ScenarioKey{"/training/causal", S::training, "Causal attention"},

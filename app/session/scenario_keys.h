@@ -40,6 +40,7 @@ struct ScenarioKey {
     const char* unit = "";
     const char* ifAbsent = "";                          ///< what it means that nothing is given: "all"
     bool (*isRelevant)(const sim::Scenario&) = nullptr; ///< where it has no effect its row is left out; null: always shown
+    double assumed = 0; ///< what is reckoned with where no number is given, and the first step leads to; 0: its first or last
 };
 std::span<const ScenarioKey> scenarioKeys();
 /// Of "/cluster/tiers/1/span", too; nullptr if the form does not have it.

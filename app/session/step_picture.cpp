@@ -124,6 +124,12 @@ StepPicturePtr makeStepPicture(const StepRecords& records, const Prediction* pre
         const live::AsIfParallel replay =
             live::asIfParallel(records.spans, records.run.worldSize, records.run.groupSizes, records.kinds);
         fill(out->parallel, records, replay.spans, {}, prediction);
+    } catch (const live::StepInPart& part) {
+        out->parallel.problem = QObject::tr("only a part of step %1 came: %2 of %3 ranks told of a communication that all of "
+                                            "them take part in, so it is not known how long it would take in parallel")
+                                    .arg(records.step)
+                                    .arg(part.members)
+                                    .arg(part.expected);
     } catch (const sim::Error& error) {
         out->parallel.problem = QString::fromUtf8(error.what());
     }

@@ -148,9 +148,10 @@ void Replay::checkMembers(const CollectiveMeeting& meeting) const
     for (const std::size_t member : meeting.members)
         ranks += (ranks.empty() ? "" : ", ") + std::to_string(m_spans[member].rank);
     if (meeting.members.size() != expected)
-        throw sim::Error("the step cannot be replayed: " + nameOf(first) + " has " + std::to_string(meeting.members.size()) +
-                         " of " + std::to_string(expected) + " members (rank " + ranks +
-                         "); the spans of the others were dropped or lie beyond what is kept");
+        throw StepInPart("the step cannot be replayed: " + nameOf(first) + " has " + std::to_string(meeting.members.size()) +
+                             " of " + std::to_string(expected) + " members (rank " + ranks +
+                             "); the spans of the others were dropped or lie beyond what is kept",
+                         meeting.members.size(), expected);
     const auto receives = std::count_if(meeting.members.begin(), meeting.members.end(),
                                         [&](std::size_t member) { return at(member).track == SpanTrack::receive; });
     if (isTransfer && receives != 1)

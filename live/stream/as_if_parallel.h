@@ -8,6 +8,7 @@
 #pragma once
 
 #include "live/stream/history.h"
+#include "sim/error.h"
 #include "sim/trace/trace.h"
 
 #include <cstdint>
@@ -21,6 +22,15 @@ namespace live {
 /// What a kernel or a transfer took, waiting apart: processor time where one did it, as it may have lost its core meanwhile.
 std::int64_t lengthNs(const SpanRecord&);
 
+/// Of a communication not every member told: its span was dropped, or was still on the way when the connection broke.
+struct StepInPart : sim::Error {
+    StepInPart(const std::string& message, std::size_t there, std::size_t all)
+        : sim::Error(message), members(there), expected(all)
+    {
+    }
+    std::size_t members, expected;
+};
+
 struct AsIfParallel {
     std::vector<RankSpan> spans; ///< those given, in the same order, with new times; the step begins at 0
     std::int64_t stepNs = 0;     ///< until the last rank is done
@@ -30,7 +40,7 @@ struct AsIfParallel {
 /// `spans`: of one step, all ranks, each rank's in its own order. groupSizes as in RunDescription: a communication of a group it
 /// names must have so many members.
 /// O(spans), where ranks arrive at communications nearly in the order in which these end.
-/// Throws sim::Error that says who waits for whom when a member is missing (its span was dropped) or ranks wait in a circle.
+/// Throws StepInPart when a member is missing, and sim::Error that says who waits for whom when ranks wait in a circle.
 AsIfParallel asIfParallel(std::span<const RankSpan> spans, int worldSize, const std::map<std::string, int>& groupSizes,
                           const std::vector<sim::SpanKind>& kinds);
 /// The same with the run's trace: title, names, kinds.

@@ -12,7 +12,8 @@
 namespace sim {
 namespace {
 
-/// Axes fastest first, as layouts write them; ep goes before dp, where Megatron has it.
+/// Axes fastest first, as layouts write them; ep goes before dp, where Megatron has it. Of a run without experts whose pipeline
+/// is not last an order says nothing of ep: one that names it asks of the experts' grid what no rank of such a run does.
 std::string orderOf(const RecoveredAxes& axes)
 {
     std::vector<std::string> order{"tp", "cp", "dp", "pp"};
@@ -32,11 +33,11 @@ std::string orderOf(const RecoveredAxes& axes)
         if (stride(name) > 0)
             name = *next++;
     std::string text;
-    bool hasExperts = false;
+    bool namesExperts = axes.sizeOf("ep") == 1 && order.back() != "pp";
     for (const std::string& name : order) {
-        if (!hasExperts && (name == "dp" || name == "pp")) {
+        if (!namesExperts && (name == "dp" || name == "pp")) {
             text += text.empty() ? "ep" : "-ep";
-            hasExperts = true;
+            namesExperts = true;
         }
         text += (text.empty() ? "" : "-") + name;
     }

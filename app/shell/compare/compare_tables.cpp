@@ -352,7 +352,7 @@ void CompareTables::showStages(const std::vector<sim::StageComparison>& stages)
                           seconds(stage.use.b.busy() - stage.use.a.busy()),
                           seconds(stage.use.b.exposed() - stage.use.a.exposed()),
                           seconds(stage.deltaNs(sim::StepPart::bubble)),
-                          {deltaText(RowUnit::gib, gib(stage.memory.b.total() - stage.memory.a.total())), askHint()}});
+                          {deltaText(RowUnit::gib, gib(stage.memory.a.total()), gib(stage.memory.b.total())), askHint()}});
     }
     const bool worthIt = stages.size() > 1;
     m_stagesTitle->setVisible(worthIt);

@@ -24,7 +24,8 @@ namespace {
 constexpr int kLabelGap = 6;
 
 /// "1, 2, 4, 8", the middle left out where there are many.
-QString listText(const std::vector<double>& values)
+template <class TextOf>
+QString listText(const std::vector<double>& values, const TextOf& textOf)
 {
     constexpr std::size_t kMost = 9;
     QStringList out;
@@ -33,7 +34,7 @@ QString listText(const std::vector<double>& values)
             out << QStringLiteral("…");
             i = values.size() - 1;
         }
-        out << plainNumber(values[i]);
+        out << textOf(values[i]);
     }
     return out.join(QStringLiteral(", "));
 }
@@ -308,7 +309,7 @@ void FormRow::showProblem()
     QStringList links;
     for (const double value : nearest)
         links << QStringLiteral("<a href=\"%1\">%2</a>")
-                     .arg(QString::fromStdString(jsonNumber(value)), tr("use %1").arg(plainNumber(value)));
+                     .arg(QString::fromStdString(jsonNumber(value)), tr("use %1").arg(textOf(jsonNumber(value))));
     if (!links.isEmpty() && !m_problemText.isEmpty())
         text += QStringLiteral("<br>") + links.join(QStringLiteral(" &nbsp; "));
     m_problem->setText(text);
@@ -366,9 +367,9 @@ QString FormRow::whyText() const
         return m_whyFixed + QLatin1Char('\n') + m_what;
     QStringList lines{m_what};
     if (m_legal.values.size() > 1)
-        lines << tr("Possible: %1").arg(listText(m_legal.values));
+        lines << tr("Possible: %1").arg(listText(m_legal.values, [this](double value) { return textOf(jsonNumber(value)); }));
     else if (m_legal.values.size() == 1)
-        lines << tr("Nothing but %1 is possible").arg(plainNumber(m_legal.values.front()));
+        lines << tr("Nothing but %1 is possible").arg(textOf(jsonNumber(m_legal.values.front())));
     constexpr std::size_t kMostReasons = 4;
     for (std::size_t i = 0; i < std::min(m_legal.refused.size(), kMostReasons); ++i) {
         const Refusal& refusal = m_legal.refused[i];

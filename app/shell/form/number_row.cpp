@@ -2,6 +2,7 @@
 
 #include "app/session/plain_words.h"
 #include "app/shell/form/groove_slider.h"
+#include "app/shell/form/token_count.h"
 #include "app/shell/widgets/style.h"
 
 #include <QContextMenuEvent>
@@ -20,6 +21,7 @@ namespace app {
 namespace {
 
 constexpr int kStepWidth = 16, kFieldWidth = 64, kStepperHeight = 24;
+constexpr int kWidestField = 144, kAroundDigits = 12; ///< fifteen digits are seen whole
 
 QToolButton* stepButton(const QString& text, const QString& name, QWidget* parent)
 {
@@ -61,15 +63,21 @@ QString LegalSpinBox::text() const
     return lineEdit()->text();
 }
 
-void LegalSpinBox::setIfAbsent(const QString& text)
+void LegalSpinBox::setIfAbsent(const QString& text, double assumed)
 {
     lineEdit()->setPlaceholderText(text);
+    m_assumed = assumed;
+}
+
+QString LegalSpinBox::textOf(double value) const
+{
+    return m_countsTokens ? tokenCountText(value) : plainNumber(value);
 }
 
 void LegalSpinBox::present(std::optional<double> value)
 {
     m_value = value;
-    const QString shown = value ? plainNumber(*value) : QString();
+    const QString shown = value ? textOf(*value) : QString();
     if (shown == m_shown && shown == text())
         return;
     m_shown = shown;
@@ -78,7 +86,7 @@ void LegalSpinBox::present(std::optional<double> value)
 
 void LegalSpinBox::setValue(double value)
 {
-    lineEdit()->setText(plainNumber(value));
+    lineEdit()->setText(textOf(value));
     takeText();
 }
 
@@ -97,8 +105,11 @@ void LegalSpinBox::stepBy(int steps)
     takeText();
     if (!m_values || m_values->values.empty())
         return;
-    const double next =
-        m_value ? m_values->stepped(*m_value, steps) : (steps > 0 ? m_values->values.front() : m_values->values.back());
+    const auto& values = m_values->values;
+    const double next = m_value          ? m_values->stepped(*m_value, steps)
+                        : m_assumed != 0 ? values[static_cast<std::size_t>(m_values->indexOfNearest(m_assumed))]
+                        : steps > 0      ? values.front()
+                                         : values.back();
     if (next != m_value)
         Q_EMIT stepped(next);
 }
@@ -136,7 +147,8 @@ QAbstractSpinBox::StepEnabled LegalSpinBox::stepEnabled() const
 
 NumberRow::NumberRow(const ScenarioKey& key, std::string pointer, const QString& what, const sim::KeyFacts& facts,
                      QWidget* parent)
-    : FormRow(key, std::move(pointer), what, parent), m_isShare(facts.type == sim::KeyType::number && facts.high <= 1)
+    : FormRow(key, std::move(pointer), what, parent), m_isShare(facts.type == sim::KeyType::number && facts.high <= 1),
+      m_countsTokens(key.pointer == "/training/tokens")
 {
 }
 
@@ -163,7 +175,8 @@ void NumberRow::buildControls()
     m_slider->setPageStep(1);
     m_slider->setMinimumWidth(24);
     m_spin->setFixedSize(kFieldWidth, kStepperHeight);
-    m_spin->setIfAbsent(QString::fromUtf8(key().ifAbsent));
+    m_spin->setIfAbsent(QString::fromUtf8(key().ifAbsent), key().assumed);
+    m_spin->setCountsTokens(m_countsTokens);
     m_spin->setLegalValues(&m_values);
     setRole(m_stepper, "stepper");
     auto* stepperLine = new QHBoxLayout(m_stepper);
@@ -236,7 +249,7 @@ bool NumberRow::eventFilter(QObject* watched, QEvent* event)
 
 void NumberRow::take(const QString& text)
 {
-    const auto value = typedNumber(text, m_isShare);
+    const auto value = m_countsTokens ? typedTokenCount(text) : typedNumber(text, m_isShare);
     m_isUnreadable = !value && !text.trimmed().isEmpty();
     if (m_isUnreadable)
         FormRow::setProblem(tr("“%1” is not a number").arg(text.trimmed()), true);
@@ -260,6 +273,9 @@ void NumberRow::present(const std::optional<std::string>& json)
     m_isUnreadable = false;
     m_presented = value;
     m_spin->present(value);
+    if (const QString text = m_spin->text(); m_countsTokens)
+        m_spin->setFixedWidth(
+            std::clamp(m_spin->fontMetrics().horizontalAdvance(text) + kAroundDigits, kFieldWidth, kWidestField));
     showLegalValues();
 }
 
@@ -273,7 +289,7 @@ void NumberRow::showLegalValues()
     if (m_slider->isSliderDown())
         return;
     m_values = legalValues();
-    const double value = m_spin->value();
+    const double value = m_spin->valueOrAssumed();
     const bool canLess = !m_values.values.empty() && value > m_values.values.front();
     const bool canMore = !m_values.values.empty() && value < m_values.values.back();
     m_less->setEnabled(canLess);
@@ -305,6 +321,12 @@ void NumberRow::mark(const char* property, bool on)
     m_stepper->setProperty(property, on);
     m_stepper->style()->unpolish(m_stepper);
     m_stepper->style()->polish(m_stepper);
+}
+
+QString NumberRow::textOf(const std::string& json) const
+{
+    const auto tokens = m_countsTokens ? numberOf(json) : std::nullopt;
+    return tokens ? tokenCountText(*tokens) : FormRow::textOf(json);
 }
 
 void NumberRow::choose(double value, int gesture)

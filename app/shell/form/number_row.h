@@ -21,11 +21,14 @@ public:
     explicit LegalSpinBox(QWidget* parent = nullptr);
     void setLegalValues(const LegalValues* values) { m_values = values; }
     double value() const { return m_value.value_or(0); }
+    double valueOrAssumed() const { return m_value.value_or(m_assumed); }
     /// As if it had been typed.
     void setValue(double);
     /// Nothing is said about it.
     void present(std::optional<double>);
-    void setIfAbsent(const QString&);
+    void setIfAbsent(const QString&, double assumed = 0);
+    /// They are shown and read as such: "15 T".
+    void setCountsTokens(bool on) { m_countsTokens = on; }
     QString text() const;
     void stepBy(int steps) override;
     QValidator::State validate(QString&, int&) const override { return QValidator::Acceptable; }
@@ -42,9 +45,12 @@ protected:
 
 private:
     void takeText();
+    QString textOf(double) const;
 
     const LegalValues* m_values = nullptr;
     std::optional<double> m_value;
+    double m_assumed = 0; ///< of the key
+    bool m_countsTokens = false;
     QString m_shown;
 };
 
@@ -71,8 +77,10 @@ private:
     void take(const QString& text);
     void choose(double value, int gesture);
     void mark(const char* property, bool);
+    QString textOf(const std::string& json) const override;
 
-    const bool m_isShare; ///< a fraction of 1: may be typed as "75 %"
+    const bool m_isShare;      ///< a fraction of 1: may be typed as "75 %"
+    const bool m_countsTokens; ///< of a whole run: may be typed as "15T"
     QSlider* m_slider = nullptr;
     QFrame* m_stepper = nullptr;
     LegalSpinBox* m_spin = nullptr;

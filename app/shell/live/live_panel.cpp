@@ -331,10 +331,9 @@ void LivePanel::show(const LiveUpdate& update)
     }
     if (update.picture) {
         m_picture = update.picture;
-        if (m_picture->complete) {
+        if (m_picture->complete && m_picture->parallel.timeUse) {
             m_wholePicture = m_picture;
-            if (m_picture->parallel.timeUse)
-                m_curves.setParallelSeconds(m_picture->step, static_cast<double>(m_picture->parallel.stepNs) * kSecondsPerNs);
+            m_curves.setParallelSeconds(m_picture->step, static_cast<double>(m_picture->parallel.stepNs) * kSecondsPerNs);
         }
     }
     showStatus(update);
@@ -458,11 +457,12 @@ void LivePanel::showPrediction()
     m_curves.setPredictedSeconds(seconds);
 }
 
-/// What cannot be replayed before it is done: the last step that is.
+/// What cannot be replayed, as it is not done or its records broke off with the connection: the last step that can.
 const StepPicturePtr& LivePanel::shownPicture() const
 {
-    const bool isWaitedFor = m_picture && !m_picture->complete && !m_pinned && m_clock == LiveClock::parallel && m_wholePicture;
-    return isWaitedFor ? m_wholePicture : m_picture;
+    const bool isReplayed = m_picture && m_picture->complete && m_picture->parallel.timeUse;
+    const bool fallsBack = m_picture && !isReplayed && !m_pinned && m_clock == LiveClock::parallel && m_wholePicture;
+    return fallsBack ? m_wholePicture : m_picture;
 }
 
 void LivePanel::showTimelines()
@@ -492,6 +492,8 @@ void LivePanel::showTimelines()
                                                                  m_prediction->simulation->metrics().stepTimeSeconds));
             note += QStringLiteral("  ·  ") + tr("step %1").arg(picture->step) +
                     (picture->complete ? QString() : tr(", still running")) + (m_pinned ? tr(", kept") : QString());
+            if (picture != m_picture && m_picture->complete)
+                note += tr(", the last whole one: of step %1 only a part came").arg(m_picture->step);
             side.note = note.toStdString();
         }
         side.message = asSentence(shown.problem).toStdString();

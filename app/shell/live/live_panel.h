@@ -96,7 +96,7 @@ private:
     PredictionPtr m_prediction;
     std::optional<double> m_uncalibratedSeconds; ///< predicted before this machine was measured
     StepPicturePtr m_picture;                    ///< newest, or pinned
-    StepPicturePtr m_wholePicture;               ///< newest of a step that is done
+    StepPicturePtr m_wholePicture;               ///< newest of a step that is done and came whole
     std::optional<int> m_pinned;
     LiveClock m_clock = LiveClock::parallel;
     bool m_kernels = false;

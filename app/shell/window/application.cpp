@@ -215,7 +215,10 @@ int saveComparison(const sim::Catalogue& catalogue, const StartOptions& options,
     for (std::size_t i = 1; i < others.size(); ++i)
         further.push_back(CompareView::prepareFurther(first, others[i]));
     view.setFurther(std::move(further));
-    saveFigure(view, options.figureFile, options.size);
+    QSize size = options.size;
+    if (!options.sizeGiven)
+        size.setHeight(static_cast<int>(view.suitableHeight(static_cast<float>(size.height()))));
+    saveFigure(view, options.figureFile, size);
     return 0;
 }
 

@@ -71,9 +71,6 @@ struct WindowOptions {
     Renderer renderer = Renderer::automatic;
 };
 
-/// Of several steps in one figure, whatever room the page has.
-inline constexpr QSize kComparisonSize(1600, 900);
-
 /// Of docks, where there is room.
 inline constexpr int kFormWidth = 324, kDetailsWidth = 308, kLessonWidth = 380, kNarrowestDock = 292;
 
@@ -209,6 +206,7 @@ private:
     void keepInComparison();
     QString comparedAs(const std::string& text) const;
     void exportComparison(bool asFigure = false);
+    QSize comparisonSize(); ///< of its figure, whatever room the page has: none of several is out of sight
     bool runIsActive() const;
     bool mayEndRun();
     void watch(std::unique_ptr<LiveRun>, const QString& name);

@@ -267,11 +267,17 @@ void MainWindow::exportComparison(bool asFigure)
         saveComparison(path);
 }
 
+QSize MainWindow::comparisonSize()
+{
+    constexpr QSize kLeast(1600, 900);
+    return {kLeast.width(), static_cast<int>(m_compare->view().suitableHeight(static_cast<float>(kLeast.height())))};
+}
+
 void MainWindow::saveComparison(const QString& path)
 {
     try {
         if (figureFormatOf(path))
-            saveFigure(m_compare->view(), path, kComparisonSize);
+            saveFigure(m_compare->view(), path, comparisonSize());
         else
             saveWhole(path, m_compare->csv().toUtf8());
         statusBar()->showMessage(tr("Saved %1").arg(QFileInfo(path).fileName()), kTellMs);

@@ -282,7 +282,7 @@ void MainWindow::copyFigure()
         else if (isLiveShown())
             copy(m_live->usedView(), m_live->usedCanvas().size(), tr("Figure"));
         else if (isCompareShown())
-            copy(m_compare->view(), kComparisonSize, tr("Comparison"));
+            copy(m_compare->view(), comparisonSize(), tr("Comparison"));
         else
             copy(m_workspace->upToDateView(picture), m_workspace->canvas(picture).size(), tr(pictureInfo(picture).title));
     } catch (const sim::Error& error) {

@@ -474,7 +474,13 @@ void Workspace::runCommand(ViewCommand command, bool fast)
         Q_EMIT steppingLeft();
         return;
     }
-    CanvasWidget& target = moves ? m_editor->canvas() : isOfGrid(command) ? canvas(Picture::grid) : commandTarget();
+    // The story names these two keys, and whoever follows it looks at other pictures meanwhile.
+    const bool walks =
+        isStepping() && isPictureVisible(Picture::timeline) && (command == ViewCommand::next || command == ViewCommand::previous);
+    CanvasWidget& target = moves               ? m_editor->canvas()
+                           : isOfGrid(command) ? canvas(Picture::grid)
+                           : walks             ? canvas(Picture::timeline)
+                                               : commandTarget();
     target.runCommand(command, fast);
     if (&target != &m_editor->canvas())
         selectionMayHaveChanged(target);

@@ -161,13 +161,13 @@ struct CompareView::Data {
     struct SeveralFrame {
         Rect bars, timelines;
     };
+    static constexpr float kAroundBars = 8; ///< above and below the bars of several
     SeveralFrame severalFrame(Rect area) const
     {
-        constexpr float kAround = 8;
-        const float wanted = bars.suitableHeight(area.height()) + kAround;
-        const bool withTimelines = area.height() - wanted - kAround >= kLeastStacked;
-        const float bottom = withTimelines ? area.top + kAround + wanted : area.bottom;
-        return {{area.left + kMargin, area.top + kAround, area.right - kMargin, bottom},
+        const float wanted = bars.suitableHeight(area.height()) + kAroundBars;
+        const bool withTimelines = area.height() - wanted - kAroundBars >= kLeastStacked;
+        const float bottom = withTimelines ? area.top + kAroundBars + wanted : area.bottom;
+        return {{area.left + kMargin, area.top + kAroundBars, area.right - kMargin, bottom},
                 {area.left, bottom, area.right, area.bottom}};
     }
 
@@ -362,6 +362,14 @@ bool CompareView::canBlend() const
 const std::optional<sim::Comparison>& CompareView::comparison() const
 {
     return m_data->comparison;
+}
+
+float CompareView::suitableHeight(float least) const
+{
+    const Data& d = *m_data;
+    return d.isSeveral()
+               ? std::max(least, std::ceil(2 * Data::kAroundBars + d.bars.suitableHeight() + d.several.suitableHeight()))
+               : least;
 }
 
 TimeRange CompareView::visibleRange() const

@@ -58,6 +58,8 @@ public:
     bool canBlend() const;
     const std::optional<sim::Comparison>& comparison() const; ///< nothing as long as a side is missing
     TimeRange visibleRange() const;
+    /// Of a figure, where nobody scrolls to what has no room; no less than `least`.
+    float suitableHeight(float least) const;
 
     std::string title() const override;
     void draw(Canvas&) override;

@@ -77,24 +77,26 @@ Becauses becauseOfChange(const ComparedSteps& steps)
 
 std::vector<std::string> memoryChangeTexts(const sim::Comparison& c)
 {
-    const std::int64_t change = c.memory.b.total() - c.memory.a.total();
     struct Change {
         const char* name;
         std::int64_t bytes;
+        std::string text;
+    };
+    const auto told = [](std::int64_t from, std::int64_t to) {
+        return bytesChangeText(static_cast<double>(from), static_cast<double>(to));
     };
     std::vector<Change> changes;
     for (const Part& part : kParts)
-        if (const std::int64_t bytes = c.memory.b.*part.bytes - c.memory.a.*part.bytes; bytes != 0)
-            changes.push_back({part.name, bytes});
+        if (const std::int64_t from = c.memory.a.*part.bytes, to = c.memory.b.*part.bytes; from != to)
+            changes.push_back({part.name, to - from, told(from, to)});
     if (changes.empty())
         return {"Both hold the same", "the same"};
     std::stable_sort(changes.begin(), changes.end(),
                      [](const Change& x, const Change& y) { return std::abs(x.bytes) > std::abs(y.bytes); });
-    std::string text = signedBytesText(static_cast<double>(change));
+    std::string text = told(c.memory.a.total(), c.memory.b.total());
     std::vector<std::string> out{text};
     for (std::size_t i = 0; i < changes.size(); ++i) {
-        text +=
-            (i == 0 ? ": " : ", ") + std::string(changes[i].name) + " " + signedBytesText(static_cast<double>(changes[i].bytes));
+        text += (i == 0 ? ": " : ", ") + std::string(changes[i].name) + " " + changes[i].text;
         out.insert(out.begin(), i + 1 < changes.size() ? text + ", …" : text);
     }
     return out;

@@ -15,8 +15,8 @@
 namespace app {
 namespace {
 
-constexpr float kStackCaption = 22, kRulerShare = 20;
-constexpr float kLabelledRow = 14; ///< lower, a row has no name
+constexpr float kStackCaption = 22, kRuler = 22, kAroundRows = 10; ///< the last two as of a TimelineFrame
+constexpr float kLabelledRow = 13;                                 ///< lower, a row has no name, and its spans have cut ones
 constexpr float kStackScroll = 7;
 constexpr std::uint64_t kNodesOfStacked = std::uint64_t{1} << 52; ///< between the ids of two timelines' nodes
 
@@ -57,12 +57,13 @@ struct StackedTimelinesView::Data {
     static float heightNeeded(const Part& part, Rect area)
     {
         constexpr float kMostOfPlace = 0.5F;
-        return kStackCaption + std::min(rowsOf(part) * kLabelledRow, area.height() * kMostOfPlace);
+        return kStackCaption + kAroundRows +
+               std::min(rowsOf(part) * kLabelledRow, std::max(kLabelledRow, area.height() * kMostOfPlace));
     }
     /// So many from there on are shown whole; at least one.
     std::size_t countFitting(std::size_t from, Rect area) const
     {
-        float sum = kRulerShare;
+        float sum = kRuler;
         std::size_t count = 0;
         while (from + count < parts.size() && sum + heightNeeded(*parts[from + count], area) <= area.height())
             sum += heightNeeded(*parts[from + count++], area);
@@ -84,8 +85,7 @@ struct StackedTimelinesView::Data {
         surround();
         return before != firstShown;
     }
-    /// Of those in sight, nothing of the others. As high as their rows, the first with the ruler; none lower than a third of an
-    /// even share.
+    /// Of those in sight, nothing of the others. What they need first, then as their rows are many, the first with the ruler.
     std::vector<Place> places(Rect area) const
     {
         const std::size_t first = std::min(firstShown, lastFirst(area)), shown = countFitting(first, area);
@@ -99,21 +99,17 @@ struct StackedTimelinesView::Data {
     }
     std::vector<Place> placesOf(std::size_t first, std::size_t shown, Rect area) const
     {
-        constexpr float kLeastOfEven = 1.0F / 3;
-        const auto count = static_cast<float>(shown);
-        const float forRows = std::max(0.0F, area.height() - kStackCaption * count - kRulerShare);
-        std::vector<float> shares;
-        float most = 0, sum = 0;
-        for (std::size_t i = first; i < first + shown; ++i)
-            most += rowsOf(*parts[i]);
+        float spare = area.height() - kRuler, rows = 0;
         for (std::size_t i = first; i < first + shown; ++i) {
-            shares.push_back(std::max(rowsOf(*parts[i]) / most, kLeastOfEven / count));
-            sum += shares.back();
+            spare -= heightNeeded(*parts[i], area);
+            rows += rowsOf(*parts[i]);
         }
         std::vector<Place> out;
         float top = area.top;
         for (std::size_t i = 0; i < shown; ++i) {
-            const float height = forRows * shares[i] / sum + (i == 0 ? kRulerShare : 0);
+            const Part& part = *parts[first + i];
+            const float height =
+                heightNeeded(part, area) - kStackCaption + (i == 0 ? kRuler : 0) + std::max(0.0F, spare) * rowsOf(part) / rows;
             const float middle = std::round(top + kStackCaption);
             const float bottom = i + 1 == shown ? area.bottom : std::round(middle + height);
             out.push_back({{area.left, top, area.right, middle}, {area.left, middle, area.right, bottom}});
@@ -302,6 +298,14 @@ std::string StackedTimelinesView::atCursor(std::size_t step) const
            (count == 1 ? " computes" : " compute");
 }
 
+float StackedTimelinesView::suitableHeight() const
+{
+    float sum = kRuler;
+    for (const auto& part : m_data->parts)
+        sum += kStackCaption + kAroundRows + Data::rowsOf(*part) * kLabelledRow;
+    return sum;
+}
+
 TimeRange StackedTimelinesView::visibleRange() const
 {
     return m_data->parts.empty() ? TimeRange{} : m_data->parts.front()->view.visibleRange();
@@ -358,8 +362,10 @@ bool StackedTimelinesView::pointer(const PointerEvent& event, Rect area)
     Data& d = *m_data;
     Data::Part* under = d.held ? d.held : d.at(event.at, area);
     bool changed = false;
-    if (d.pointed && d.pointed != under)
+    if (d.pointed && d.pointed != under) {
         changed = d.pointed->view.pointer({.kind = PointerEvent::Kind::leave, .at = event.at}, d.areaOf(*d.pointed, area));
+        d.follow(*d.pointed); // the others light up what it did
+    }
     d.pointed = event.kind == PointerEvent::Kind::leave ? nullptr : under;
     if (event.kind == PointerEvent::Kind::press)
         d.held = under;

@@ -34,6 +34,7 @@ public:
     /// "3 of 4 ranks compute" at the cursor; empty at rest.
     std::string atCursor(std::size_t step) const;
     TimeRange visibleRange() const;
+    float suitableHeight() const; ///< all of them with all their rows
 
     std::string title() const override { return "Comparison"; }
     void draw(Canvas&) override;

@@ -55,9 +55,9 @@ std::string signedDurationText(double ns)
     return signedText(ns, durationText(std::abs(ns)));
 }
 
-std::string signedBytesText(double bytes)
+std::string bytesChangeText(double from, double to)
 {
-    return signedText(bytes, bytesText(std::abs(bytes)));
+    return signedText(to - from, sizeThatAddsUp(bytesText(from), bytesText(to), bytesText(std::abs(to - from))));
 }
 
 std::string ratioText(double before, double after)

@@ -51,8 +51,8 @@ private:
 std::string signedDurationText(double ns);
 /// Of what stands beside both: it adds up as it is told.
 std::string durationChangeText(double fromNs, double toNs);
-/// "+3.10 GiB", "−3.10 GiB", "0".
-std::string signedBytesText(double bytes);
+/// "+3.10 GiB", "−3.10 GiB", "0": as durationChangeText() does.
+std::string bytesChangeText(double from, double to);
 /// "+14.3 %", "−14.3 %", "3.2 times as much".
 std::string ratioText(double before, double after);
 

@@ -33,6 +33,31 @@ std::string lossText(double loss)
     return text.data();
 }
 
+/// Pieces of a curve of ascending x, as far apart sideways whatever it does: dashes along its way would close up where many
+/// points that go up and down lie on one pixel.
+std::vector<std::vector<Point>> dashesOf(const std::vector<Point>& curve, float left)
+{
+    constexpr float kDash = 9, kPeriod = 16;
+    std::vector<std::vector<Point>> out;
+    const auto at = [](Point a, Point b, float x) {
+        return b.x <= a.x ? a : Point{x, a.y + (b.y - a.y) * (x - a.x) / (b.x - a.x)};
+    };
+    float dashed = -1; // the dash that is drawn, by where it begins
+    for (std::size_t i = 1; i < curve.size(); ++i) {
+        const Point a = curve[i - 1], b = curve[i];
+        for (float begin = left + std::floor((a.x - left) / kPeriod) * kPeriod; begin <= b.x; begin += kPeriod) {
+            const float from = std::max(a.x, begin), to = std::min(b.x, begin + kDash);
+            if (from > to)
+                continue;
+            if (out.empty() || dashed != begin)
+                out.push_back({at(a, b, from)});
+            dashed = begin;
+            out.back().push_back(to == b.x ? b : at(a, b, to));
+        }
+    }
+    return out;
+}
+
 std::string secondsText(double seconds)
 {
     return durationText(seconds * kNsPerSecond);
@@ -241,8 +266,8 @@ void CurvesView::plot(Canvas& canvas, const Plot& plot) const
         dashed.push_back({x(point.step, area), y(point.*plot.value)});
     // Wider and pale beneath: where both are the same, both are still seen.
     constexpr float kWiderBeneath = 6;
-    for (std::size_t i = 1; i < dashed.size(); ++i)
-        canvas.line(dashed[i - 1], dashed[i], mix(m_theme.canvas, m_theme.optimizer, 0.75F), kWiderBeneath, LineStyle::dashed);
+    for (const std::vector<Point>& dash : dashesOf(dashed, area.left))
+        canvas.polyline(dash, mix(m_theme.canvas, m_theme.optimizer, 0.75F), kWiderBeneath);
     // Where several steps share a pixel, their extremes are drawn.
     std::vector<Point> line;
     const auto flush = [&] {

@@ -87,6 +87,7 @@ TrafficMotion::TrafficMotion(const sim::Simulation& simulation, const sim::Traff
 
 const TrafficMoment& TrafficMotion::at(std::int64_t ns, std::int64_t exposureNs)
 {
+    exposureNs = std::max<std::int64_t>(1, std::min(exposureNs, ns)); // before the step there was no time to send in
     if (m_moment.atNs == ns && m_moment.exposureNs == exposureNs)
         return m_moment;
     m_moment = {.atNs = ns, .exposureNs = exposureNs, .packets = {}, .flows = {}, .bytes = 0, .tiers = {}};

@@ -326,6 +326,24 @@ TEST(LiveRun, NoProcessStaysBehindEvenIfItDoesNotListen)
     EXPECT_NE(::kill(static_cast<pid_t>(process), 0), 0);
 }
 
+TEST(StepPicture, OfAStepInPartSaysHowMuchCameInWords)
+{
+    const ::test::SmallKinds kinds;
+    const std::vector<sim::SpanKind> known = kinds.all.from();
+    const live::RunDescription run = ::test::smallRun(2);
+    const std::vector<live::RankSpan> spans = {
+        {0, ::test::computeSpan(kinds, 0, 100, 7)},
+        {0, ::test::commSpan(live::SpanTrack::tp, kinds.allReduce, 100, 110, 150, 485'331'305'493, 7)},
+        {1, ::test::computeSpan(kinds, 0, 100, 7)}};
+    const StepPicturePtr picture =
+        makeStepPicture({.run = run, .kinds = known, .spans = spans, .memory = {}, .step = 7, .complete = true}, nullptr);
+    EXPECT_TRUE(picture->wall.timeUse);
+    EXPECT_FALSE(picture->parallel.timeUse);
+    const QString why = picture->parallel.problem;
+    EXPECT_TRUE(why.startsWith(QStringLiteral("only a part of step 7 came: 1 of 2 ranks"))) << why.toStdString();
+    EXPECT_FALSE(why.contains(QStringLiteral("485331305493"))) << why.toStdString();
+}
+
 TEST(StepPicture, EveryInstantCountsOnce)
 {
     sim::Trace trace;

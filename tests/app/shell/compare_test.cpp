@@ -10,6 +10,7 @@
 #include "app/shell/widgets/problem_banner.h"
 #include "app/shell/widgets/scenario_header.h"
 #include "app/shell/window/main_window.h"
+#include "app/views/compare/memory_pair.h"
 #include "tests/app/session/session_fixtures.h"
 
 #include <QAccessible>
@@ -498,6 +499,22 @@ TEST_F(CompareTest, WhatIsOnItsWayIsDroppedWithTheSidesItIsOf)
     window.showCompare();
     settle();
     EXPECT_FALSE(page().view().comparison());
+}
+
+TEST_F(CompareTest, TheChartTellsTheMemoryThatTheTablesTell)
+{
+    open(k1F1B);
+    for (const char* other : {"16-schedule-gpipe.json", "18-schedule-interleaved-1f1b.json", "84-eighty-layers-eight-stages.json",
+                              "15-tp4-fsdp-70b.json"}) {
+        ASSERT_TRUE(window.compareWith(galleryFile(other)).empty()) << other;
+        settle();
+        const QTableWidget& rows = page().tables().rows();
+        QString told;
+        for (int row = 0; row < rows.rowCount(); ++row)
+            if (rows.item(row, 0)->text() == QStringLiteral("Peak memory"))
+                told = rows.item(row, 3)->text();
+        EXPECT_EQ(told.toStdString(), memoryChangeTexts(*page().view().comparison()).back()) << other;
+    }
 }
 
 TEST_F(CompareTest, IsExportedAsAFigureFromTheWindow)

@@ -9,6 +9,7 @@
 #include "app/shell/window/main_window.h"
 #include "tests/app/session/session_fixtures.h"
 #include "tests/app/shell/cut_labels.h"
+#include "tests/live/stream/run_for_tests.h"
 #include "tests/support/patience.h"
 
 #include <QAction>
@@ -111,6 +112,47 @@ TEST_F(LiveTest, ANarrowPageFoldsAndIsNotScrolledSideways)
     EXPECT_EQ(panel.height(), 600);
     EXPECT_GE(panel.differences().width(), 360) << "its first column can be read";
     EXPECT_EQ(cutLabels(panel).join(QStringLiteral("; ")).toStdString(), "");
+}
+
+/// Of a step that broke off with the connection there is no parallel clock; the last whole one is kept on screen, and named.
+TEST_F(LiveTest, AfterALostConnectionTheLastWholeStepStays)
+{
+    const ::test::SmallKinds kinds;
+    const std::vector<sim::SpanKind> known = kinds.all.from();
+    const auto run = std::make_shared<const live::RunDescription>(::test::smallRun(2));
+    const auto sum = [&](std::int64_t step) {
+        return ::test::commSpan(live::SpanTrack::tp, kinds.allReduce, 100, 110, 150, 99, static_cast<int>(step));
+    };
+    const auto pictureOf = [&](int step, bool isWhole) {
+        std::vector<live::RankSpan> spans = {{0, ::test::computeSpan(kinds, 0, 100, step)}, {0, sum(step)}};
+        if (isWhole)
+            spans.insert(spans.end(), {{1, ::test::computeSpan(kinds, 0, 90, step)}, {1, sum(step)}});
+        return makeStepPicture({.run = *run, .kinds = known, .spans = spans, .memory = {}, .step = step, .complete = true},
+                               nullptr);
+    };
+    LivePanel panel(Renderer::software);
+    panel.startAnew(QStringLiteral("Tiny"));
+    panel.resize(1200, 800);
+    panel.setVisible(true);
+    LiveUpdate update;
+    update.status = {LivePhase::training, QStringLiteral("Training"), {}};
+    update.run = run;
+    update.picture = pictureOf(6, true);
+    panel.show(update);
+    const auto caption = [&] {
+        for (const Node& node : panel.canvas(LivePicture::timelines).nodes())
+            if (node.role == "caption" && node.name.starts_with("Measured"))
+                return node.name;
+        return std::string();
+    };
+    EXPECT_NE(caption().find("step 6"), std::string::npos) << caption();
+    EXPECT_EQ(caption().find("a part"), std::string::npos) << caption();
+    update.status = {LivePhase::lost, QStringLiteral("Connection lost"), {}};
+    update.picture = pictureOf(7, false);
+    panel.show(update);
+    EXPECT_NE(caption().find("step 6, the last whole one: of step 7 only a part came"), std::string::npos) << caption();
+    panel.setClock(LiveClock::wall);
+    EXPECT_NE(caption().find("step 7"), std::string::npos) << "what came is there on the wall clock: " << caption();
 }
 
 TEST_F(LiveTest, StepsArriveThenStopLeavesNoProcess)

@@ -2,6 +2,7 @@
 #include "app/shell/widgets/fold_section.h"
 
 #include "app/session/reset.h"
+#include "app/shell/form/token_count.h"
 #include "app/shell/form/value_rows.h"
 #include "app/shell/form/words_row.h"
 #include "app/shell/widgets/fold_section.h"
@@ -223,6 +224,58 @@ TEST_F(FormTest, SharesMayBeTypedAsPercent)
     EXPECT_EQ(typedNumber(QStringLiteral("75 %"), false), std::nullopt);
     EXPECT_EQ(typedNumber(QStringLiteral(" 16,384 "), false), 16384);
     EXPECT_EQ(typedNumber(QStringLiteral("1e400"), false), std::nullopt);
+}
+
+TEST(TokenCount, IsToldAndReadAsPeopleSayIt)
+{
+    for (const auto& [typed, tokens] : {std::pair{"15T", 15e12},
+                                        {"15 t", 15e12},
+                                        {"1.5e13", 15e12},
+                                        {"400B", 400e9},
+                                        {"1.1 T", 1.1e12},
+                                        {"15,000,000,000,000", 15e12},
+                                        {"250M", 250e6},
+                                        {"7", 7.0}})
+        EXPECT_EQ(typedTokenCount(QString::fromLatin1(typed)), tokens) << typed;
+    for (const char* none : {"T", "15 tokens", "many", ""})
+        EXPECT_EQ(typedTokenCount(QString::fromLatin1(none)), std::nullopt) << none;
+    EXPECT_EQ(tokenCountText(15e12), QStringLiteral("15 T"));
+    EXPECT_EQ(tokenCountText(1.1e12), QStringLiteral("1.1 T"));
+    EXPECT_EQ(tokenCountText(400e9), QStringLiteral("400 B"));
+    EXPECT_EQ(tokenCountText(1234567890123), QStringLiteral("1,234,567,890,123")) << "few digits would not say it";
+    EXPECT_EQ(tokenCountText(250'000), QStringLiteral("250,000"));
+    for (const double tokens : {1e18, 9.5e17, 123'456'000.0, 999'999'999.0})
+        EXPECT_EQ(typedTokenCount(tokenCountText(tokens)), tokens) << tokenCountText(tokens).toStdString();
+}
+
+TEST_F(FormTest, TokensOfTheWholeRunBeginAtWhatIsReckonedWith)
+{
+    open(kSixteen);
+    unfoldAll();
+    constexpr std::string_view kTokens = "/training/tokens";
+    auto* row = qobject_cast<NumberRow*>(form.row(kTokens));
+    ASSERT_TRUE(row);
+    LegalSpinBox* spin = row->spinBox();
+    EXPECT_EQ(spin->text(), QString());
+    spin->stepBy(1);
+    EXPECT_EQ(session.scenario()->training.tokens, 1e12);
+    EXPECT_EQ(spin->text(), QStringLiteral("1 T"));
+    spin->stepBy(1);
+    EXPECT_EQ(spin->text(), QStringLiteral("1.5 T"));
+    row->slider()->setValue(row->slider()->maximum());
+    EXPECT_EQ(spin->text(), QStringLiteral("20 T"));
+    row->slider()->setValue(0);
+    EXPECT_EQ(spin->text(), QStringLiteral("1 B"));
+    type(kTokens, "15T");
+    EXPECT_FALSE(row->hasProblem());
+    EXPECT_EQ(json(kTokens), "15000000000000");
+    EXPECT_EQ(spin->text(), QStringLiteral("15 T"));
+    type(kTokens, "1234567890123");
+    EXPECT_EQ(spin->text(), QStringLiteral("1,234,567,890,123"));
+    EXPECT_GE(spin->width(), spin->fontMetrics().horizontalAdvance(spin->text())) << "all digits are seen";
+    type(kTokens, "\b");
+    EXPECT_EQ(json(kTokens), "nothing");
+    EXPECT_EQ(spin->width(), 64);
 }
 
 TEST_F(FormTest, AChangeIsMarkedAndTakenBack)

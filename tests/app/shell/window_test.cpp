@@ -388,6 +388,14 @@ TEST_F(WindowTest, SteppingThroughIsAMode)
     EXPECT_EQ(spans(), 1);
     QTest::keyClick(&window.workspace().canvas(Picture::timeline), Qt::Key_Period);
     EXPECT_EQ(spans(), 2);
+    window.showInFront(Picture::traffic); // which has a use of its own for these keys
+    window.workspace().setPictureVisible(Picture::traffic, true);
+    CanvasWidget& traffic = window.workspace().canvas(Picture::traffic);
+    traffic.setFocus();
+    QTest::keyClick(&traffic, Qt::Key_Period);
+    EXPECT_EQ(spans(), 3) << "the story says that they walk through it";
+    QTest::keyClick(&traffic, Qt::Key_Comma);
+    EXPECT_EQ(spans(), 2);
     window.run(CommandId::stepThrough);
     EXPECT_EQ(spans(), all);
 }

@@ -74,6 +74,26 @@ TEST(OnPaper, PicturesHoldNoControls)
     }
 }
 
+/// Copied with a key, a picture has the pointer over it.
+TEST(OnPaper, NothingIsPointedAt)
+{
+    const ShownStep step = stepOf(test::smallScenario(2, 2, 2));
+    for (const Picture picture : {Picture::grid, Picture::timeline, Picture::memory, Picture::traffic, Picture::storage}) {
+        const PictureInfo& info = pictureInfo(picture);
+        SCOPED_TRACE(info.name);
+        Selection selection;
+        const auto view = info.make(selection, lightTheme(), nullptr);
+        view->setStep(step);
+        const std::vector<std::string> before = Drawn(onPaper(*view)).texts;
+        for (float x = 60; x < 1000; x += 90)
+            for (float y = 60; y < 600; y += 60) {
+                view->pointer({.kind = PointerEvent::Kind::move, .at = {x, y}}, {0, 0, 1100, 620});
+                EXPECT_EQ(Drawn(onPaper(*view)).texts, before) << x << " " << y;
+                EXPECT_FALSE(selection.hoveredRank || selection.hoveredSpan);
+            }
+    }
+}
+
 TEST(OnPaper, ComparisonsHoldNoControls)
 {
     const ShownStep a = stepOf(test::smallScenario(1, 2, 1)), b = stepOf(test::smallScenario(1, 4, 1));

@@ -1,6 +1,7 @@
 // What recorded runs have to say: a real one of eight GPUs, and simulated ones with a cause that was planted.
 #include "sim/recovery/recovered_json.h"
 #include "sim/recovery/run_answers.h"
+#include "sim/recovery/stand_in.h"
 #include "sim/recovery/to_scenario.h"
 
 #include "sim/scenario/document.h"
@@ -391,6 +392,29 @@ TEST(RecoveredScenario, SimulatesToTheStepThatItWasRecoveredFrom)
     EXPECT_TRUE(std::any_of(unknown.begin(), unknown.end(), [](const sim::UnknownKey& key) { return key.pointer == "/model"; }));
     const sim::Scenario again = sim::resolvedScenario(sim::ScenarioDocument::parse(scenario.dump()), test::catalogue());
     EXPECT_EQ(sim::simulate(again)->times().endNs, simulation->times().endNs);
+}
+
+/// An order that names ep, with pp not last, asks of experts that there are none of.
+TEST(RecoveredScenario, NamesNoExpertsInTheOrderOfARunThatHasNone)
+{
+    sim::Scenario truth = test::smallScenario(2, 2, 2, 4);
+    truth.layout.order = "tp-cp-pp-dp";
+    const sim::Recovered recovered = sim::recover(test::recordingOf(*simulated(truth)));
+    sim::Recovered withContext;
+    withContext.axes.worldSize = 16;
+    withContext.axes.axes = {{.name = "tp", .size = 2, .stride = 1},
+                             {.name = "cp", .size = 2, .stride = 2},
+                             {.name = "pp", .size = 2, .stride = 4},
+                             {.name = "dp", .size = 2, .stride = 8}};
+    for (const sim::Recovered* run : {&recovered, &std::as_const(withContext)}) {
+        const nlohmann::ordered_json grid = sim::standInScenario(*run);
+        EXPECT_EQ(grid["layout"]["order"], "tp-cp-pp-dp");
+        const auto resolved = sim::ScenarioDocument::parse(grid.dump()).resolve(test::catalogue());
+        ASSERT_TRUE(resolved.scenario) << resolved.problems.front().text();
+        EXPECT_EQ(resolved.scenario->layout.worldSize(), run->axes.worldSize);
+    }
+    withContext.axes.axes.push_back({.name = "ep", .size = 2, .stride = 2});
+    EXPECT_EQ(sim::standInScenario(withContext)["layout"]["order"], "tp-cp-ep-pp-dp");
 }
 
 TEST(RecoveredScenario, HasNodesOfAsManyGpusAsWereAtWorkInEach)

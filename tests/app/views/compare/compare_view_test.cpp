@@ -1,5 +1,6 @@
 // Two scenarios laid on each other: the way from A's time to B's, ribbons, blend, memory, and what pointer and keys do.
 #include "app/canvas/recorder_canvas.h"
+#include "app/views/common/labels.h"
 #include "app/views/common/step_part_color.h"
 #include "app/views/compare/blended_trace.h"
 #include "app/views/compare/caption_text.h"
@@ -223,7 +224,11 @@ TEST(Waterfall, WordsOfChanges)
     EXPECT_EQ(signedDurationText(12.3e6), "+12.3 ms");
     EXPECT_EQ(signedDurationText(-12.3e6), "−12.3 ms");
     EXPECT_EQ(signedDurationText(0), "0");
-    EXPECT_EQ(signedBytesText(-1024.0 * 1024 * 1024), "−1.00 GiB");
+    constexpr double kGib = 1024.0 * 1024 * 1024;
+    EXPECT_EQ(bytesChangeText(2 * kGib, kGib), "−1.00 GiB");
+    EXPECT_EQ(bytesChangeText(kGib, kGib), "0");
+    EXPECT_EQ(bytesText(30.34 * kGib), "30.3 GiB");
+    EXPECT_EQ(bytesChangeText(30.34 * kGib, 24.47 * kGib), "−5.8 GiB") << "beside 30.3 and 24.5, as in the table";
     EXPECT_EQ(ratioText(100, 114.3), "+14.3 %");
     EXPECT_EQ(ratioText(100, 50), "−50.0 %");
     EXPECT_EQ(ratioText(100, 320), "3.20 times as much");
@@ -473,6 +478,11 @@ std::vector<CompareView::Further> furtherOf(const CompareView::Side& a, std::ini
     return out;
 }
 
+sim::Scenario deep(int stages)
+{
+    return test::smallScenario(1, stages, 1, 16);
+}
+
 TEST(SeveralCompared, LieOnOneAxisWithWhatEachIsMadeOf)
 {
     Compare compare;
@@ -564,6 +574,59 @@ TEST(SeveralCompared, RowsKeepTheirNamesWhereSixDoNotFit)
         compare.view.pointer({.kind = PointerEvent::Kind::wheel, .at = {400, 400}, .wheelY = -1}, low);
     EXPECT_EQ(captions().back().name.front(), 'F');
     EXPECT_EQ(compare.draw({0, 0, 900, 1000}).nodesOf("caption").size(), 6U) << "with room all are there";
+}
+
+/// One row beside eight gets what a row takes, not a share of them, and none is squeezed to be there.
+TEST(SeveralCompared, EveryRowIsHighEnoughForItsText)
+{
+    Compare compare(deep(1), deep(8));
+    compare.view.setFurther(furtherOf(compare.a, {"zb-h1", "zb-h2"}));
+    for (const float height : {420.0F, 500.0F, 640.0F, 760.0F}) {
+        SCOPED_TRACE(height);
+        const Rect area{0, 0, 900, height};
+        const RecorderCanvas canvas = compare.draw(area);
+        const auto captions = canvas.nodesOf("caption");
+        const auto rows = canvas.nodesOf("row");
+        ASSERT_FALSE(captions.empty());
+        for (std::size_t i = 0; i < captions.size(); ++i) {
+            const float top = captions[i].rect.bottom, bottom = i + 1 < captions.size() ? captions[i + 1].rect.top : height;
+            const auto first = std::find_if(rows.begin(), rows.end(),
+                                            [&](const Node& row) { return row.rect.top >= top && row.rect.top < bottom; });
+            ASSERT_NE(first, rows.end()) << captions[i].name;
+            EXPECT_GE(first->rect.height(), 10) << captions[i].name;
+            EXPECT_LE(first->rect.bottom, bottom - 4) << captions[i].name << ": its row is cut";
+        }
+    }
+    const float suitable = compare.view.suitableHeight(300);
+    const RecorderCanvas figure = compare.draw({0, 0, 900, suitable});
+    EXPECT_EQ(figure.nodesOf("caption").size(), 4U);
+    EXPECT_EQ(figure.nodesOf("row").size(), 1U + 8 + 4 + 4) << "nobody scrolls on paper";
+    for (const Node& row : figure.nodesOf("row"))
+        EXPECT_GE(row.rect.height(), 12) << row.name;
+    EXPECT_EQ(Compare().view.suitableHeight(300), 300) << "two are laid out in what there is";
+}
+
+/// Lit rows are alike in all; where the pointer is gone, and on paper, none is.
+TEST(SeveralCompared, NothingStaysLitWhereThePointerIsGone)
+{
+    Compare compare;
+    compare.view.setFurther(furtherOf(compare.a, {"zb-h1", "zb-h2"}));
+    const auto lit = [](const RecorderCanvas& canvas) {
+        const auto rows = canvas.nodesOf("row");
+        return std::count_if(rows.begin(), rows.end(), [](const Node& row) { return row.selected; });
+    };
+    const auto rows = compare.draw().nodesOf("row");
+    ASSERT_FALSE(rows.empty());
+    const Point at{rows[1].rect.left + 20, (rows[1].rect.top + rows[1].rect.bottom) / 2};
+    compare.view.pointer({.kind = PointerEvent::Kind::move, .at = at}, kCompareArea);
+    ASSERT_EQ(lit(compare.draw()), 4) << "the same row of each";
+    EXPECT_TRUE(compare.view.pointer({.kind = PointerEvent::Kind::leave, .at = {-1, -1}}, kCompareArea));
+    EXPECT_EQ(lit(compare.draw()), 0);
+    compare.view.pointer({.kind = PointerEvent::Kind::move, .at = at}, kCompareArea);
+    RecorderCanvas paper(kCompareArea);
+    drawOnPaper(compare.view, paper);
+    EXPECT_EQ(lit(paper), 0);
+    EXPECT_FALSE(compare.view.isOnPaper());
 }
 
 TEST(SeveralCompared, AStepThatDoesNotFitSaysSo)

@@ -1,5 +1,6 @@
 // What the Live view is made of: compared timelines, curves, the grid of what ranks hold now.
 #include "app/canvas/recorder_canvas.h"
+#include "app/views/common/color.h"
 #include "app/views/common/timeline_geometry.h"
 #include "app/views/compare/compared_timelines_view.h"
 #include "app/views/grid/grid_view.h"
@@ -273,6 +274,33 @@ TEST(LiveCurves, LossOfTheRunBeforeLiesBeneath)
     EXPECT_EQ(view.earlier().size(), 2U) << "it is kept over a new beginning";
     view.add({{.step = 1, .loss = 5.5, .seconds = 0.1}});
     EXPECT_NE(textsOf(view).find("dashed: one rank 5.5"), std::string::npos) << textsOf(view);
+}
+
+/// However many steps lie on a pixel, and whatever they do.
+TEST(LiveCurves, TheRunBeforeIsDashedWithGapsThatAreSeen)
+{
+    for (const int count : {2, 40, 4000}) {
+        SCOPED_TRACE(count);
+        std::vector<CurvePoint> points;
+        for (int step = 1; step <= count; ++step)
+            points.push_back({.step = step, .loss = step % 2 == 0 ? 2.0 : 5.0, .seconds = 0.1});
+        CurvesView view(lightTheme());
+        view.setEarlier("before", points);
+        view.add(points);
+        RecorderCanvas canvas(kLiveArea);
+        view.draw(canvas);
+        std::vector<std::pair<float, float>> dashes; // of the loss: from and to
+        for (const Primitive& p : canvas.primitives())
+            if (p.kind == Primitive::Kind::polyline && p.color == mix(lightTheme().canvas, lightTheme().optimizer, 0.75F))
+                dashes.emplace_back(p.points.front().x, p.points.back().x);
+        ASSERT_GT(dashes.size(), 10U);
+        for (std::size_t i = 0; i < dashes.size(); ++i) {
+            EXPECT_LE(dashes[i].second - dashes[i].first, 10);
+            if (i > 0 && dashes[i].first > dashes[i - 1].first) {
+                EXPECT_GE(dashes[i].first - dashes[i - 1].second, 5);
+            }
+        }
+    }
 }
 
 TEST(LiveCurves, StepTimesAreOnTheClockThatIsChosenAsThePredictionIs)

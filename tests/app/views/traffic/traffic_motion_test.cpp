@@ -103,6 +103,22 @@ TEST(TrafficMotion, HoldsEveryByteThatTheStepHasUnderWay)
     }
 }
 
+/// Before the step there was no time to send in: shares are of what has passed of it.
+TEST(TrafficMotion, TheFirstMomentsAreNoLongerThanTheStepHasRun)
+{
+    const MovingStep step(twoNodesOfMotion());
+    TrafficMotion motion = step.byRank();
+    const std::int64_t exposureNs = step.endNs() / 10;
+    for (const std::int64_t ns : {exposureNs / 10, exposureNs / 2, exposureNs, 2 * exposureNs}) {
+        const TrafficMoment& now = motion.at(ns, exposureNs);
+        EXPECT_EQ(now.exposureNs, std::min(ns, exposureNs));
+        const sim::LinkLoad load = sim::linkLoad(*step.simulation, step.traffic.senders(),
+                                                 {.beginNs = ns - std::min(ns, exposureNs), .endNs = ns, .bins = 1});
+        for (std::size_t tier = 0; tier < now.tiers.size(); ++tier)
+            EXPECT_NEAR(now.tiers[tier].share(), load.share(static_cast<int>(tier), 0), 1e-4);
+    }
+}
+
 TEST(TrafficMotion, LoadsItsTiersAsTheLoadOverTimeSays)
 {
     const MovingStep step(twoNodesOfMotion());

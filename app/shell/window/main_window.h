@@ -394,11 +394,11 @@ private:
     QTimer m_pointedTimer;
     QTimer m_textSizeTimer; ///< until then another one may be chosen
     std::vector<Recovery> m_recoveries;
-    std::unique_ptr<LiveRun> m_run;         ///< that is watched, or was last
+    std::unique_ptr<LiveRun> m_run;                ///< that is watched, or was last
     std::optional<sim::Scenario> m_trained;        ///< here, last
     std::optional<sim::Efficiency> m_trainedKnows; ///< what was measured for its prediction
-    MachineLoad m_load;                     ///< while it runs here
-    Worker m_lessonWorker;                  ///< last: ends before what it uses
+    MachineLoad m_load;                            ///< while it runs here
+    Worker m_lessonWorker;                         ///< last: ends before what it uses
 };
 
 } // namespace app

@@ -51,6 +51,7 @@ RecordedPanel* MainWindow::buildRecorded(QWidget* parent)
         if (isRecordedShown() || statusBar()->currentMessage() == m_recordedBusy)
             statusBar()->clearMessage();
     });
+    showTermsOnCards();
     return out;
 }
 

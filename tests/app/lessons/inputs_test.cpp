@@ -332,6 +332,28 @@ TEST(NumberInput, EmptiedIsNoAnswerAlsoWhenItIsLeft)
     EXPECT_TRUE(player.panel.canCommit());
 }
 
+TEST(ActionsInput, HasOneEditorAndNoListIsChangedBesideIt)
+{
+    ActionsInput input({QStringLiteral("0F0 0F1 0B0 0B1"), QStringLiteral("1F0 1F1 1B0 1B1")}, {1, 1, 1, 0}, nullptr);
+    auto* open = input.findChild<QPushButton*>();
+    ASSERT_TRUE(open);
+    open->click();
+    open->click();
+    const auto editors = input.findChildren<OrderEditorDialog*>();
+    ASSERT_EQ(editors.size(), 1);
+    EXPECT_EQ(editors.front()->windowModality(), Qt::WindowModal) << "it would take back what is done in the lists";
+    editors.front()->close();
+    input.setEnabled(false); // answered: an order is but looked at
+    input.openEditor({QStringLiteral("0F0 0B0 0F1 0B1"), QStringLiteral("1F0 1B0 1F1 1B1")});
+    OrderEditorDialog* looked = nullptr;
+    for (OrderEditorDialog* each : input.findChildren<OrderEditorDialog*>())
+        if (each->isVisible())
+            looked = each;
+    ASSERT_TRUE(looked);
+    EXPECT_EQ(looked->rows().front(), QStringLiteral("0F0 0B0 0F1 0B1"));
+    EXPECT_EQ(looked->windowModality(), Qt::NonModal);
+}
+
 TEST(ActionsInput, TakesWhatIsDoneInTheOrderEditor)
 {
     ActionsInput input({QStringLiteral("0F0 0F1 0B0 0B1"), QStringLiteral("1F0 1F1 1B0 1B1")}, {1, 1, 1, 0}, nullptr);

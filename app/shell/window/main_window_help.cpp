@@ -97,12 +97,13 @@ void MainWindow::showHelp(const QString& wanted)
     dialog->activateWindow();
 }
 
-/// In the form, where there is one.
+/// In the form, which other pages have not: it goes there, where a scenario is open.
 void MainWindow::showSetting(const QString& pointer)
 {
     const ScenarioKey* key = findScenarioKey(pointer.toStdString());
-    if (!key || !isWorkspaceShown())
+    if (!key || !m_session.isOpen())
         return;
+    showWorkspace();
     m_formDock->show();
     m_formDock->raise();
     m_form->search(tr(key->label));

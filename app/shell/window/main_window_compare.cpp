@@ -269,6 +269,8 @@ void MainWindow::exportComparison(bool asFigure)
 
 void MainWindow::saveComparison(const QString& path)
 {
+    if (!m_compare->isSettled())
+        return statusBar()->showMessage(tr("The comparison is still being computed: nothing is saved"), kTellMs);
     try {
         if (figureFormatOf(path))
             saveFigure(m_compare->view(), path, kComparisonSize);

@@ -266,7 +266,8 @@ const std::array kLayoutLimits{
                     return "/layout/zero_stage: torchtitan shards over context-parallel ranks, too; with cp " +
                            digits(s.layout.cp) + " it has ZeRO 2 and 3, not 0";
                 }},
-    // models/llama4/infra/parallelize.py: with expert parallelism all goes through FSDP, experts over the ranks that have the same
+    // models/llama4/infra/parallelize.py: with expert parallelism all goes through FSDP,
+    // experts over the ranks that have the same
     LayoutLimit{"torchtitan", Breach::otherwise,
                 [](const Scenario& s) {
                     return s.layout.zeroStage == 0 && s.layout.ep > 1 && s.layout.tp * s.layout.cp > s.layout.ep * s.layout.etp;

@@ -51,7 +51,7 @@ double meetingShare(const std::vector<std::vector<CommSpan*>>& members)
     return static_cast<double>(met) / static_cast<double>(members.front().size());
 }
 
-struct Candidate {
+struct ListedCandidate {
     std::size_t group = 0;            ///< index into RunEvidence::groups
     std::vector<std::size_t> members; ///< indices into RunEvidence::ranks
     double share = 0;                 ///< of calls that may be one for all
@@ -72,7 +72,7 @@ public:
 
     void collectives()
     {
-        std::vector<Candidate> candidates;
+        std::vector<ListedCandidate> candidates;
         std::vector<std::size_t> count(m_calls.size(), 0); // of each rank
         for (std::size_t g = 0; g < m_evidence.groups.size(); ++g)
             if (auto candidate = candidateOf(g)) {
@@ -81,9 +81,9 @@ public:
                 candidates.push_back(*std::move(candidate));
             }
         std::stable_sort(candidates.begin(), candidates.end(),
-                         [](const Candidate& a, const Candidate& b) { return a.share > b.share; });
+                         [](const ListedCandidate& a, const ListedCandidate& b) { return a.share > b.share; });
         std::vector<bool> isTaken(m_calls.size(), false);
-        for (const Candidate& candidate : candidates) {
+        for (const ListedCandidate& candidate : candidates) {
             const bool isOnly =
                 std::all_of(candidate.members.begin(), candidate.members.end(), [&](std::size_t r) { return count[r] == 1; });
             const bool isFree =
@@ -121,9 +121,9 @@ public:
     }
 
 private:
-    std::optional<Candidate> candidateOf(std::size_t g) const
+    std::optional<ListedCandidate> candidateOf(std::size_t g) const
     {
-        Candidate out{.group = g, .members = {}, .share = 0};
+        ListedCandidate out{.group = g, .members = {}, .share = 0};
         std::vector<std::vector<CommSpan*>> calls;
         for (const int rank : m_evidence.groups[g].ranks) {
             const auto at = std::find_if(m_evidence.ranks.begin(), m_evidence.ranks.end(),
@@ -143,11 +143,11 @@ private:
     }
 
     /// Its members meet in it, and none of them does in another.
-    bool isBest(const Candidate& candidate, const std::vector<Candidate>& all) const
+    bool isBest(const ListedCandidate& candidate, const std::vector<ListedCandidate>& all) const
     {
         if (!m_isOneHost || candidate.share < kNearlyAll)
             return false;
-        return std::none_of(all.begin(), all.end(), [&](const Candidate& other) {
+        return std::none_of(all.begin(), all.end(), [&](const ListedCandidate& other) {
             const bool isRival =
                 other.group != candidate.group && other.share >= kNearlyAll && other.members != candidate.members;
             return isRival && std::any_of(other.members.begin(), other.members.end(), [&](std::size_t r) {

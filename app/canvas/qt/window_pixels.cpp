@@ -14,7 +14,7 @@ namespace app {
 namespace {
 
 /// Each of them is a walk through all that is drawn.
-constexpr int kMostRectangles = 12;
+constexpr int kMostClipRectangles = 12;
 
 /// What a painter on a widget writes into, if that is an image as the rasteriser knows it.
 QImage* imageBehind(const QPainter& painter)
@@ -58,7 +58,7 @@ void paintPixels(QWidget& widget, const QRegion& region, const FillPixels& fill)
     const QTransform toDevice = painter.deviceTransform();
     QImage* const image = imageBehind(painter);
     const bool asItIs = toDevice.type() <= QTransform::TxScale && toDevice.m11() == widget.devicePixelRatioF() &&
-                        toDevice.m22() == widget.devicePixelRatioF() && region.rectCount() <= kMostRectangles;
+                        toDevice.m22() == widget.devicePixelRatioF() && region.rectCount() <= kMostClipRectangles;
     const QPoint origin(static_cast<int>(std::round(toDevice.dx())), static_cast<int>(std::round(toDevice.dy())));
     if (image == nullptr || !asItIs || origin.x() < 0 || origin.y() < 0) {
         QImage between(pixels, QImage::Format_RGB32);

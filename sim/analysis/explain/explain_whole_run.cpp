@@ -11,7 +11,7 @@
 namespace sim {
 namespace {
 
-constexpr double kSecondsADay = 86400, kSecondsAnHour = 3600;
+constexpr double kDaySeconds = 86400, kHourSeconds = 3600;
 
 Explanation steps(const Simulation& simulation, const WholeRun& run)
 {
@@ -29,7 +29,7 @@ Explanation steps(const Simulation& simulation, const WholeRun& run)
 Explanation explainRunTime(const Simulation& simulation, double tokens)
 {
     const WholeRun run = lastingRun(simulation, tokens);
-    Account account("Time of the whole run", "T_run", run.days * kSecondsADay, Unit::seconds);
+    Account account("Time of the whole run", "T_run", run.days * kDaySeconds, Unit::seconds);
     Formula time = account.term(steps(simulation, run));
     time *= account.term(explain(simulation, MetricId::stepTime));
     const auto failing = goodput(simulation);
@@ -54,7 +54,7 @@ Explanation explainRunGpuHours(const Simulation& simulation, double tokens)
     const int spares = failing ? failing->job.spares * std::max(1, simulation.scenario().cluster.gpusPerNode) : 0;
     const Formula gpus =
         spares > 0 ? Formula::sum({ranks, account.term("S", spares, Unit::count, "GPUs of nodes that stand by")}) : ranks;
-    return account.close(time * gpus / Formula::number(kSecondsAnHour), "", "");
+    return account.close(time * gpus / Formula::number(kHourSeconds), "", "");
 }
 
 } // namespace sim

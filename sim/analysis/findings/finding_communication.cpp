@@ -274,8 +274,8 @@ void data(const RuleContext& context, FindingList& out)
     const Mesh& mesh = context.simulation.mesh();
     const bool isOfExperts = mesh.groupSize(ProcessGroup::dp_cp) == 1;
     const ProcessGroup group = isOfExperts ? ProcessGroup::expt_dp : ProcessGroup::dp_cp;
-    const std::string who = ranksText(finding, mesh.groupSize(group)) + (isOfExperts ? " with copies of the experts" : "") + " over " +
-                            tierText(context, finding, context.widestTier(group));
+    const std::string who = ranksText(finding, mesh.groupSize(group)) + (isOfExperts ? " with copies of the experts" : "") +
+                            " over " + tierText(context, finding, context.widestTier(group));
     if (!overlap.gradReduce) {
         finding.reason = "Gradients of " + who + " are reduced after the last backward pass, not beside it.";
         offer(finding, context.edits.turnOn("/training/overlap/grad_reduce", "overlap of gradient reduction"));

@@ -59,6 +59,8 @@ public:
         if (std::exchange(m_isBlank, false) && lineEdit()->text().isEmpty()) // else somebody is typing it
             setValue(value());                                               // which writes it
     }
+    /// Emptied, it stays so: left, it would write again the last number that was legible on the way.
+    void setUnanswered() { m_isBlank = true; }
     void stepBy(int steps) override
     {
         m_isBlank = false;
@@ -202,7 +204,9 @@ public:
             touch();
         });
         // What is typed is an answer also where the hidden box holds that number already, and no value changes.
-        connect(m_box->lineEdit(), &QLineEdit::textEdited, this, [this] {
+        connect(m_box->lineEdit(), &QLineEdit::textEdited, this, [this](const QString& text) {
+            if (text.isEmpty())
+                m_box->setUnanswered();
             if (!m_box->cleanText().isEmpty() && m_box->hasAcceptableInput())
                 touch();
             else
@@ -215,7 +219,8 @@ public:
     }
     LessonValue value() const override
     {
-        return m_isTouched && m_box->problem().isEmpty() ? LessonValue(m_box->value() / m_scale) : LessonValue();
+        const bool isAnswer = m_isTouched && !m_box->cleanText().trimmed().isEmpty() && m_box->problem().isEmpty();
+        return isAnswer ? LessonValue(m_box->value() / m_scale) : LessonValue();
     }
     QString problem() const override { return m_box->problem(); }
     void setValue(const LessonValue& value) override

@@ -311,6 +311,7 @@ void LessonPanel::next()
     beginBody();
     buildEnd();
     showBody();
+    takeFocus(); // before its button goes, which would give the keyboard to whatever comes next in the window
     updateButtons();
     Q_EMIT limitChanged();
     Q_EMIT finished();
@@ -418,10 +419,14 @@ void LessonPanel::pause()
 
 void LessonPanel::takeFocus()
 {
-    if (m_input != nullptr && masks())
+    if (m_isAtEnd) {
+        auto* following = m_body->findChild<QPushButton*>(QStringLiteral("following"));
+        (following != nullptr ? static_cast<QWidget*>(following) : m_scroll)->setFocus();
+    } else if (m_input != nullptr && masks()) {
         m_input->setFocus();
-    else if (m_next->isEnabled())
+    } else if (m_next->isEnabled()) {
         m_next->setFocus();
+    }
 }
 
 /// Of a question from another lesson, when it has been answered; where it is of no case, the pictures that were there.

@@ -46,12 +46,12 @@ void LessonPanel::buildEnd()
         addText(tr("What is not so: *%1*.").arg(QString::fromStdString(lesson.breaks)));
     if (const QString title = m_following && !m_onlyRemember ? m_following(lesson) : QString(); !title.isEmpty()) {
         auto* following = new QPushButton(tr("Next Lesson"));
+        following->setObjectName(QStringLiteral("following"));
         setRole(following, "primary");
         following->setAccessibleDescription(title);
         connect(following, &QPushButton::clicked, this, &LessonPanel::followingRequested);
         addText(tr("The next lesson: **%1**").arg(title));
         m_column->insertWidget(m_column->count() - 1, following, 0, Qt::AlignLeft);
-        following->setFocus();
     }
     buildRecap();
     if (!m_onlyRemember) {

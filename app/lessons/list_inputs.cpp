@@ -288,6 +288,10 @@ void ActionsInput::setAnswered()
 
 void ActionsInput::openEditor(const QStringList& rows)
 {
+    if (auto* open = findChild<OrderEditorDialog*>(); open != nullptr && open->isVisible()) {
+        open->raise();
+        return open->activateWindow();
+    }
     auto draft = draftOfRows(rows, m_times[0], m_times[1], m_times[2], m_times[3]);
     if (!draft)
         return; // an order that hangs is mended in the lists
@@ -303,6 +307,8 @@ void ActionsInput::openEditor(const QStringList& rows)
             mine.push_back(row.toStdString());
         setValue(mine);
     });
+    if (isEnabled()) // an answer is moved here or in the lists, not in both: what one has not seen it would take back
+        dialog->setWindowModality(Qt::WindowModal);
     dialog->show();
 }
 

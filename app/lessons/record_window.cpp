@@ -295,6 +295,7 @@ void RecordWindow::saveTo(const QString& path)
 {
     m_recording.title = m_title->text().trimmed().toStdString();
     m_recording.breaks = m_breaks->text().trimmed().toStdString();
+    m_isUnsaved = true; // until it is written
     setChecking(true);
     m_worker.ask(
         0, [recording = m_recording, path, catalogue = m_catalogue] { return write(recording, path, catalogue); },
@@ -335,11 +336,29 @@ RecordWindow::Written RecordWindow::write(const sim::LessonRecording& recording,
     return out;
 }
 
+/// Words that no step and no file has.
+bool RecordWindow::hasTyped() const
+{
+    const auto differ = [](const QString& typed, const std::string& kept) {
+        return typed.trimmed() != QString::fromStdString(kept).trimmed();
+    };
+    if (differ(m_title->text(), m_recording.title) || differ(m_breaks->text(), m_recording.breaks))
+        return true;
+    const sim::RecordedLessonStep* step = m_edited ? &m_recording.steps[*m_edited] : nullptr;
+    if (step != nullptr && (differ(m_draft.say, {}) || differ(m_draft.notes, {}) || differ(m_draft.ask, {})))
+        return true;
+    return differ(m_say->toPlainText(), step != nullptr ? step->say : std::string()) ||
+           differ(m_notes->toPlainText(), step != nullptr ? step->notes : std::string()) ||
+           differ(m_ask->text(), step != nullptr && step->question ? step->question->ask : std::string());
+}
+
 bool RecordWindow::mayLose()
 {
-    return !m_isUnsaved ||
-           QMessageBox::question(this, tr("Record a Lesson"), tr("Give up the steps that were recorded?"),
-                                 QMessageBox::Discard | QMessageBox::Cancel, QMessageBox::Cancel) == QMessageBox::Discard;
+    if (!hasUnsaved())
+        return true;
+    const QString asked = m_isUnsaved ? tr("Give up the steps that were recorded?") : tr("Give up the words that were typed?");
+    return QMessageBox::question(this, tr("Record a Lesson"), asked, QMessageBox::Discard | QMessageBox::Cancel,
+                                 QMessageBox::Cancel) == QMessageBox::Discard;
 }
 
 void RecordWindow::closeEvent(QCloseEvent* event)
@@ -347,7 +366,7 @@ void RecordWindow::closeEvent(QCloseEvent* event)
     if (!mayLose())
         return event->ignore();
     m_isUnsaved = false;
-    QDialog::closeEvent(event);
+    event->accept(); // a dialog's own would reject(), which closes: it would come here and stay open
 }
 
 void RecordWindow::reject()

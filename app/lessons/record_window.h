@@ -33,9 +33,9 @@ public:
     RecordWindow(const sim::Catalogue&, std::function<std::optional<Now>()> now, QWidget* parent = nullptr);
 
     const sim::LessonRecording& recording() const { return m_recording; }
-    bool hasUnsaved() const { return m_isUnsaved; }
-    bool isChecking() const { return m_isChecking; } ///< on a thread of its own; nothing can be changed meanwhile
-    QString told() const;                            ///< what is wrong, or that all is right
+    bool hasUnsaved() const { return m_isUnsaved || hasTyped(); } ///< steps, or words that are of none yet
+    bool isChecking() const { return m_isChecking; }              ///< on a thread of its own; nothing can be changed meanwhile
+    QString told() const;                                         ///< what is wrong, or that all is right
 
 public Q_SLOTS:
     void addStep();
@@ -55,6 +55,7 @@ protected:
 
 private:
     bool mayLose();
+    bool hasTyped() const;
     void chooseFile();
     void listSteps();
     void tell(const QString&);

@@ -220,8 +220,10 @@ void NumberRow::beginGesture()
 bool NumberRow::eventFilter(QObject* watched, QEvent* event)
 {
     if (watched == m_slider && (event->type() == QEvent::ShortcutOverride || event->type() == QEvent::KeyPress)) {
-        const QString text = static_cast<QKeyEvent*>(event)->text();
-        if (text.size() == 1 && text.front().isDigit()) { // a number for the field, not the key of a lens
+        const auto& key = static_cast<const QKeyEvent&>(*event);
+        const bool isShortcut = (key.modifiers() & (Qt::ControlModifier | Qt::AltModifier | Qt::MetaModifier)) != 0;
+        const QString text = key.text();
+        if (!isShortcut && text.size() == 1 && text.front().isDigit()) { // a number for the field, not the key of a lens
             event->accept();
             if (event->type() == QEvent::KeyPress) {
                 m_spin->setFocus(Qt::ShortcutFocusReason);

@@ -30,6 +30,18 @@ void addChoice(QMenu* menu, QActionGroup* group, const QString& text, bool isCho
     QObject::connect(action, &QAction::triggered, group, choose);
 }
 
+/// Above what it is the title of. A section of Qt's is a bare line in this style.
+void addTitle(QMenu* menu, const QString& text)
+{
+    if (!menu->isEmpty())
+        menu->addSeparator();
+    QAction* title = menu->addAction(text);
+    title->setEnabled(false);
+    QFont font = menu->font();
+    font.setWeight(QFont::DemiBold);
+    title->setFont(font);
+}
+
 } // namespace
 
 /// What is held and which limits there are, as far as there is room.
@@ -71,7 +83,7 @@ void PlanPanel::fillOptions()
     if (!session.isOpen())
         return;
     const ScenarioState state(session.document(), session.scenario(), session.catalogue());
-    m_optionsMenu->addSection(tr("Held as it is"));
+    addTitle(m_optionsMenu, tr("Held as it is"));
     for (const char* key : kSearchedKeys) {
         const std::string pointer = key;
         const auto value = state.at(sim::slashed(pointer));
@@ -82,7 +94,7 @@ void PlanPanel::fillOptions()
         action->setChecked(m_held.contains(pointer));
         connect(action, &QAction::toggled, this, [this, pointer](bool on) { setHeld(pointer, on); });
     }
-    m_optionsMenu->addSection(tr("Searched besides"));
+    addTitle(m_optionsMenu, tr("Searched besides"));
     for (const BesidesFree& key : kBesidesFree) {
         QAction* action = m_optionsMenu->addAction(tr(key.text));
         action->setCheckable(true);
@@ -95,6 +107,7 @@ void PlanPanel::fillOptions()
             askedForOther();
         });
     }
+    m_optionsMenu->addSeparator(); // limits
     QMenu* framework = m_optionsMenu->addMenu(tr("Only What a Framework Can Do"));
     auto* frameworks = new QActionGroup(framework);
     const auto addFramework = [&](const QString& text, const std::string& name) {

@@ -76,7 +76,6 @@ RecordedFacts::RecordedFacts(QWidget* parent)
         m_sizes[i]->setAccessibleName(tr("Size of axis %1").arg(QLatin1String(kAxisNames[i])));
         m_sizes[i]->setMaximumWidth(64);
         name->setBuddy(m_sizes[i]);
-        leaveWheelToPage(m_sizes[i]);
         row->addWidget(name);
         row->addWidget(m_sizes[i]);
         connect(m_sizes[i], &QSpinBox::valueChanged, this, &RecordedFacts::showProduct);
@@ -85,7 +84,6 @@ RecordedFacts::RecordedFacts(QWidget* parent)
     column->addLayout(row);
     auto* second = new QHBoxLayout;
     second->setSpacing(6);
-    leaveWheelToPage(m_order);
     m_order->setAccessibleName(tr("Order of the axes, fastest first"));
     for (const char* order : {"tp-cp-dp-pp", "tp-cp-pp-dp", "tp-dp-pp-cp", "tp-pp-dp-cp", "dp-tp-cp-pp", "cp-tp-dp-pp"})
         m_order->addItem(QLatin1String(order));

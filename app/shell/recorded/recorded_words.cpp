@@ -4,29 +4,12 @@
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/style.h"
 
-#include <QEvent>
 #include <QLabel>
 #include <QLayout>
 
 #include <cmath>
 
 namespace app {
-namespace {
-
-class PageWheelFilter : public QObject {
-public:
-    using QObject::QObject;
-    bool eventFilter(QObject* watched, QEvent* event) override
-    {
-        const auto* widget = qobject_cast<QWidget*>(watched);
-        if (event->type() != QEvent::Wheel || widget == nullptr || widget->hasFocus())
-            return false;
-        event->ignore();
-        return true;
-    }
-};
-
-} // namespace
 
 QLabel* wordsLabel(const char* role, const QString& text)
 {
@@ -36,12 +19,6 @@ QLabel* wordsLabel(const char* role, const QString& text)
     label->setWordWrap(true);
     label->setTextInteractionFlags(Qt::TextSelectableByMouse);
     return label;
-}
-
-void leaveWheelToPage(QWidget* widget)
-{
-    widget->setFocusPolicy(Qt::StrongFocus);
-    widget->installEventFilter(new PageWheelFilter(widget));
 }
 
 void emptyLayout(QLayout& layout)

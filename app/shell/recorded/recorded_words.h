@@ -16,8 +16,6 @@ QString recordedHeadline(const RecoveredRun&);
 /// Plain text that wraps and can be selected.
 QLabel* wordsLabel(const char* role, const QString& text = QString());
 /// With its widgets.
-/// The wheel over it scrolls the page, unless it has the focus.
-void leaveWheelToPage(QWidget*);
 void emptyLayout(QLayout&);
 /// "+12.3 %", with a true minus.
 QString signedPercentText(double fraction);

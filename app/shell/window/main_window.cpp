@@ -423,11 +423,13 @@ void MainWindow::refreshGallery()
     m_gallery->setRecoveries(m_recoveries);
 }
 
-/// They are read anew when it is shown, with how far one has come in the lessons.
+/// They are read anew when it is shown, with how far one has come in the lessons; at once where it is in front.
 void MainWindow::forgetGalleryEntries()
 {
     if (GalleryPage* page = m_gallery.ifPlaced())
         page->setEntries({}, {});
+    if (isGalleryShown())
+        refreshGallery();
 }
 
 void MainWindow::recover(int index)

@@ -275,6 +275,8 @@ QSize MainWindow::comparisonSize()
 
 void MainWindow::saveComparison(const QString& path)
 {
+    if (!m_compare->isSettled())
+        return statusBar()->showMessage(tr("The comparison is still being computed: nothing is saved"), kTellMs);
     try {
         if (figureFormatOf(path))
             saveFigure(m_compare->view(), path, comparisonSize());

@@ -25,12 +25,6 @@ void MainWindow::readHelp()
     });
     if (!problems.empty())
         m_banner->tell(tr("The glossary cannot be read"), problems);
-    for (MetricCard* card : findChildren<MetricCard*>())
-        if (m_help.about(card->title()))
-            connect(card, &MetricCard::termRequested, this, [this, card] {
-                if (const HelpEntry* entry = m_help.about(card->title())) // its title says more with a step
-                    showHelp(entry->title);
-            });
     std::vector<LessonTerm> words;
     for (const HelpEntry& entry : m_help.entries())
         for (const QString& word : entry.prose)
@@ -42,11 +36,16 @@ void MainWindow::readHelp()
     showTermsOnCards();
 }
 
-/// Two sentences and a drawing each, in the theme's colours.
+/// Two sentences and a drawing each, in the theme's colours. Pages that are built later ask for theirs then.
 void MainWindow::showTermsOnCards()
 {
     for (MetricCard* card : findChildren<MetricCard*>())
         if (const HelpEntry* entry = m_help.about(card->title())) {
+            if (card->term().isEmpty()) // the first time
+                connect(card, &MetricCard::termRequested, this, [this, card] {
+                    if (const HelpEntry* asked = m_help.about(card->title())) // its title says more with a step
+                        showHelp(asked->title);
+                });
             card->setTerm(entry->title, [entry = *entry, theme = m_settings.theme] {
                 return QStringLiteral("<p>%1</p>").arg(entry.text.toHtmlEscaped()) + // as HTML it is wrapped
                        termImageHtml(entry, themeFor(theme));
@@ -98,12 +97,13 @@ void MainWindow::showHelp(const QString& wanted)
     dialog->activateWindow();
 }
 
-/// In the form, where there is one.
+/// In the form, which other pages have not: it goes there, where a scenario is open.
 void MainWindow::showSetting(const QString& pointer)
 {
     const ScenarioKey* key = findScenarioKey(pointer.toStdString());
-    if (!key || !isWorkspaceShown())
+    if (!key || !m_session.isOpen())
         return;
+    showWorkspace();
     m_formDock->show();
     m_formDock->raise();
     m_form->search(tr(key->label));

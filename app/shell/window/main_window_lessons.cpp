@@ -216,9 +216,13 @@ Problems MainWindow::startLesson(const QString& idOrPath, bool asks)
             m_lesson->start(play, onlyRemember);
             if (!m_session.isOpen()) // nothing to show yet: the words alone
                 showLessonDock();
+            if (isGalleryShown()) // at the start of the program nobody has filled it
+                refreshGallery();
         },
         [this, path](const QString& why) {
             leaveLesson();
+            if (isGalleryShown())
+                refreshGallery();
             m_banner->tell(tr("%1 cannot be played").arg(QFileInfo(path).fileName()),
                            {{path.toStdString(), {}, why.toStdString(), sim::Severity::error}});
             Q_EMIT m_lesson->started(); // whoever waits for it need not any more

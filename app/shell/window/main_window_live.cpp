@@ -43,6 +43,7 @@ LivePanel* MainWindow::buildLive(QWidget* parent)
         m_live->setPinned(step);
         updateActions();
     });
+    showTermsOnCards();
     return out;
 }
 

@@ -51,6 +51,7 @@ RecordedPanel* MainWindow::buildRecorded(QWidget* parent)
         if (isRecordedShown() || statusBar()->currentMessage() == m_recordedBusy)
             statusBar()->clearMessage();
     });
+    showTermsOnCards();
     return out;
 }
 
@@ -104,18 +105,17 @@ void MainWindow::predictRecorded()
     auto* dialog = new PredictDialog(m_session.catalogue(), run.run()->recovered.axes.worldSize,
                                      isOpen ? m_session.displayName() : QString(),
                                      isOpen ? sim::resolvedText(*m_session.scenario()) : std::string(), this);
-    const auto predict = [this](const QString& name, const std::string& text) {
+    connect(dialog, &PredictDialog::chosen, this, [this](const QString& name, const std::string& text) {
         if (!recordedRun())
             return;
         m_recordedBusy = tr("Predicting…");
         statusBar()->showMessage(m_recordedBusy);
         recordedRun()->predict(name, text);
-    };
-    connect(dialog, &PredictDialog::chosen, this, predict);
-    connect(dialog, &PredictDialog::fileRequested, this, [this, predict] {
+    });
+    connect(dialog, &PredictDialog::fileRequested, this, [this] {
         const QString path = QFileDialog::getOpenFileName(this, tr("A Scenario With the Run's Model and Cluster"), {},
                                                           tr("Scenarios (*.json);;All files (*)"));
-        if (!path.isEmpty())
+        if (!path.isEmpty() && recordedRun())
             predictRecordedAs(path);
     });
     dialog->open();
@@ -125,9 +125,12 @@ Problems MainWindow::predictRecordedAs(const QString& path)
 {
     Problems problems = problemsOf(path, [&]() -> Problems {
         auto resolved = readDocument(path).resolve(m_session.catalogue());
-        if (resolved.scenario)
-            recordedRun()->predict(QFileInfo(path).completeBaseName(), sim::resolvedText(*resolved.scenario));
-        return resolved.scenario ? Problems() : resolved.problems;
+        if (!resolved.scenario)
+            return resolved.problems;
+        m_recordedBusy = tr("Predicting…");
+        statusBar()->showMessage(m_recordedBusy);
+        recordedRun()->predict(QFileInfo(path).completeBaseName(), sim::resolvedText(*resolved.scenario));
+        return {};
     });
     if (!problems.empty())
         m_banner->tell(tr("%1 cannot be predicted from").arg(QFileInfo(path).fileName()), problems);

@@ -1,5 +1,6 @@
 // What the window says of itself: the line at its foot and its title.
 #include "app/session/plain_words.h"
+#include "app/session/scenario_keys.h"
 #include "app/shell/compare/compare_page.h"
 #include "app/shell/recorded/recorded_panel.h"
 #include "app/shell/widgets/format.h"
@@ -81,8 +82,9 @@ void MainWindow::showStatus()
         problem.file.clear(); // there is only one
         tip << plainWords(beginningOf(problem.text()));
         const QString pointer = QString::fromStdString(problem.pointer);
-        connect(m_problems->menu()->addAction(QString(tip.back()).replace(QLatin1Char('&'), QLatin1String("&&"))),
-                &QAction::triggered, this, [this, pointer] { showSetting(pointer); });
+        QAction* action = m_problems->menu()->addAction(QString(tip.back()).replace(QLatin1Char('&'), QLatin1String("&&")));
+        action->setEnabled(findScenarioKey(problem.pointer) != nullptr); // the form has no row of it
+        connect(action, &QAction::triggered, this, [this, pointer] { showSetting(pointer); });
     }
     if (const QString more = problemsLeftOut(problems.size(), kMostInTip); !more.isEmpty()) {
         tip << more;

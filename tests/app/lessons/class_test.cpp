@@ -542,6 +542,39 @@ TEST(LessonHandout, EveryLessonFitsOnPaper)
     }
 }
 
+TEST(LessonRecorder, WordsThatAreTypedAreNotLostUnasked)
+{
+    const auto now = [] { return std::optional<RecordWindow::Now>(); };
+    RecordWindow recorder(catalogue(), now);
+    recorder.show();
+    EXPECT_FALSE(recorder.hasUnsaved());
+    QStringList asked;
+    const auto closes = [&] {
+        QTimer::singleShot(0, [&asked] {
+            if (auto* question = qobject_cast<QMessageBox*>(QApplication::activeModalWidget())) {
+                asked << question->text();
+                question->close(); // which is no
+            }
+        });
+        const bool closed = recorder.close();
+        QCoreApplication::processEvents();
+        return closed;
+    };
+    auto* say = recorder.findChildren<QPlainTextEdit*>().front();
+    say->setPlainText(QStringLiteral("Half a step."));
+    EXPECT_TRUE(recorder.hasUnsaved());
+    EXPECT_FALSE(closes());
+    EXPECT_EQ(asked, QStringList{QStringLiteral("Give up the words that were typed?")});
+    say->clear();
+    auto* title = recorder.findChildren<QLineEdit*>().front();
+    title->setText(QStringLiteral("My lesson"));
+    EXPECT_FALSE(closes()) << "a title is words, too";
+    EXPECT_EQ(asked.size(), 2);
+    title->clear();
+    EXPECT_TRUE(closes());
+    EXPECT_EQ(asked.size(), 2);
+}
+
 TEST(LessonRecorder, MakesALessonOfWhatTheWindowShows)
 {
     MainWindow window(catalogue(), {.reproducible = true, .theme = {}, .renderer = Renderer::software});

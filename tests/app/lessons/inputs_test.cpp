@@ -296,6 +296,64 @@ TEST(NumberInput, ACommaIsTypedAndReturnCommits)
     EXPECT_TRUE(player.panel.text().contains(QStringLiteral("**Right.**")));
 }
 
+/// Of what was legible on the way to nothing, no number is meant.
+TEST(NumberInput, EmptiedIsNoAnswerAlsoWhenItIsLeft)
+{
+    Player player(RANKSCOPE_SOURCE_DIR "/assets/lessons/two-copies.json");
+    player.panel.show();
+    player.panel.next();
+    player.answer(player.play->asked(1)->rightAnswer());
+    player.panel.next();
+    auto* box = player.panel.input()->findChild<QDoubleSpinBox*>();
+    ASSERT_TRUE(box);
+    sayHowSure(player.panel, QStringLiteral("certain"));
+    const auto type = [&](int key, const QString& text = {}) {
+        QKeyEvent press(QEvent::KeyPress, key, Qt::NoModifier, text);
+        QCoreApplication::sendEvent(box, &press);
+    };
+    type(Qt::Key_4, QStringLiteral("4"));
+    type(Qt::Key_0, QStringLiteral("0"));
+    EXPECT_EQ(player.panel.input()->value(), 40);
+    EXPECT_TRUE(player.panel.canCommit());
+    type(Qt::Key_Backspace);
+    EXPECT_EQ(player.panel.input()->value(), 4);
+    type(Qt::Key_Backspace);
+    EXPECT_TRUE(box->text().isEmpty()) << qPrintable(box->text());
+    EXPECT_TRUE(player.panel.input()->value().is_null());
+    EXPECT_FALSE(player.panel.canCommit());
+    EXPECT_FALSE(player.button(QStringLiteral("Commit"))->isEnabled());
+    QFocusEvent left(QEvent::FocusOut, Qt::TabFocusReason);
+    QCoreApplication::sendEvent(box, &left);
+    EXPECT_TRUE(box->text().isEmpty()) << qPrintable(box->text());
+    EXPECT_FALSE(player.panel.canCommit());
+    type(Qt::Key_4, QStringLiteral("4"));
+    EXPECT_EQ(player.panel.input()->value(), 4) << "typed again, it is meant";
+    EXPECT_EQ(box->text(), QStringLiteral("4"));
+    EXPECT_TRUE(player.panel.canCommit());
+}
+
+TEST(ActionsInput, HasOneEditorAndNoListIsChangedBesideIt)
+{
+    ActionsInput input({QStringLiteral("0F0 0F1 0B0 0B1"), QStringLiteral("1F0 1F1 1B0 1B1")}, {1, 1, 1, 0}, nullptr);
+    auto* open = input.findChild<QPushButton*>();
+    ASSERT_TRUE(open);
+    open->click();
+    open->click();
+    const auto editors = input.findChildren<OrderEditorDialog*>();
+    ASSERT_EQ(editors.size(), 1);
+    EXPECT_EQ(editors.front()->windowModality(), Qt::WindowModal) << "it would take back what is done in the lists";
+    editors.front()->close();
+    input.setEnabled(false); // answered: an order is but looked at
+    input.openEditor({QStringLiteral("0F0 0B0 0F1 0B1"), QStringLiteral("1F0 1B0 1F1 1B1")});
+    OrderEditorDialog* looked = nullptr;
+    for (OrderEditorDialog* each : input.findChildren<OrderEditorDialog*>())
+        if (each->isVisible())
+            looked = each;
+    ASSERT_TRUE(looked);
+    EXPECT_EQ(looked->rows().front(), QStringLiteral("0F0 0B0 0F1 0B1"));
+    EXPECT_EQ(looked->windowModality(), Qt::NonModal);
+}
+
 TEST(ActionsInput, TakesWhatIsDoneInTheOrderEditor)
 {
     ActionsInput input({QStringLiteral("0F0 0F1 0B0 0B1"), QStringLiteral("1F0 1F1 1B0 1B1")}, {1, 1, 1, 0}, nullptr);

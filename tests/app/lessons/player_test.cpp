@@ -4,8 +4,10 @@
 #include "app/lessons/lesson_panel.h"
 #include "app/lessons/lesson_text.h"
 #include "app/shell/details/details_panel.h"
+#include "app/shell/gallery/gallery_page.h"
 #include "app/shell/live/live_panel.h"
 #include "app/shell/widgets/mask_note.h"
+#include "app/shell/widgets/problem_banner.h"
 #include "app/shell/widgets/style.h"
 #include "app/views/grid/grid_view.h"
 #include "tests/app/lessons/lesson_fixture.h"
@@ -24,6 +26,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 #include <set>
 
 namespace app {
@@ -251,10 +254,47 @@ TEST(LessonWindow, TheEndOffersTheNextLesson)
     EXPECT_TRUE(waitFor([&] { return panel.text().contains(QStringLiteral("The next lesson:")); })) << qPrintable(panel.text());
     for (QPushButton* button : panel.findChildren<QPushButton*>())
         if (button->text() == QStringLiteral("Next Lesson")) {
+            EXPECT_EQ(in.window.focusWidget(), button);
             button->click();
             break;
         }
     EXPECT_TRUE(waitFor([&] { return in.window.isSettled() && panel.isPlaying() && panel.play()->lesson().number == 2; }));
+}
+
+/// Opened with the program, where nobody has been in the gallery yet.
+TEST(LessonWindow, BesideALessonOfWordsTheGalleryIsNotBlankAndTheEndHasTheKeyboard)
+{
+    const QTemporaryDir folder;
+    const QString path = folder.filePath(QStringLiteral("words.json"));
+    std::ofstream(path.toStdString()) << R"({"format": "rankscope-lesson", "version": 1, "id": "words", "title": "Words",
+        "steps": [{"say": "One."}, {"say": "Two."}]})";
+    LessonInWindow in(path, {1280, 720});
+    LessonPanel& panel = in.window.lesson();
+    ASSERT_TRUE(in.window.isGalleryShown());
+    EXPECT_FALSE(in.window.gallery().isEmpty());
+    panel.next();
+    panel.next();
+    ASSERT_TRUE(panel.text().contains(QStringLiteral("**Done.**"))) << qPrintable(panel.text());
+    EXPECT_TRUE(in.window.isGalleryShown());
+    EXPECT_FALSE(in.window.gallery().isEmpty());
+    const QWidget* focused = in.window.focusWidget();
+    ASSERT_TRUE(focused);
+    EXPECT_TRUE(panel.isAncestorOf(focused)) << focused->metaObject()->className() << " has it";
+}
+
+TEST(LessonWindow, OneThatCannotBePlayedLeavesTheGallery)
+{
+    MainWindow window(catalogue(), {.reproducible = true, .theme = {}, .renderer = Renderer::software});
+    window.show();
+    const QTemporaryDir folder;
+    const QString path = folder.filePath(QStringLiteral("bad.json"));
+    std::ofstream(path.toStdString()) << R"({"format": "rankscope-lesson", "version": 1, "id": "bad", "title": "Bad",
+        "steps": [{"say": "It takes {no_case.mfu|percent}."}]})";
+    ASSERT_TRUE(window.openLesson(path).empty());
+    ASSERT_TRUE(waitFor([&] { return !window.isInLesson(); }));
+    ASSERT_TRUE(window.isGalleryShown());
+    EXPECT_TRUE(window.banner().isVisible());
+    EXPECT_FALSE(window.gallery().isEmpty());
 }
 
 TEST(LessonWindow, ABadLessonIsToldWithItsPlace)

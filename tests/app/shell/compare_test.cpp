@@ -534,6 +534,33 @@ TEST_F(CompareTest, IsExportedAsAFigureFromTheWindow)
     EXPECT_TRUE(QFile::exists(folder.filePath(QStringLiteral("c.csv"))));
 }
 
+TEST_F(CompareTest, IsNotSavedBeforeItIsThere)
+{
+    open(kTiny);
+    window.run(CommandId::pinBaseline);
+    window.showCompare();
+    settle();
+    const QTemporaryDir folder;
+    const QString path = folder.filePath(QStringLiteral("c.csv"));
+    int tried = 0;
+    const auto newStep = QObject::connect(&window.desk(), &Desk::stepChanged, &window, [&] {
+        if (page().isSettled())
+            return;
+        ++tried;
+        window.saveComparison(path);
+        EXPECT_FALSE(QFile::exists(path)) << "an empty table";
+        EXPECT_TRUE(window.statusBar()->currentMessage().contains(QStringLiteral("still being computed")))
+            << qPrintable(window.statusBar()->currentMessage());
+    });
+    setTp(1);
+    QObject::disconnect(newStep);
+    EXPECT_GT(tried, 0);
+    window.saveComparison(path);
+    QFile table(path);
+    ASSERT_TRUE(table.open(QIODevice::ReadOnly));
+    EXPECT_FALSE(table.readAll().isEmpty());
+}
+
 TEST_F(CompareTest, APartOfASideHasOneRowWhateverItIsComparedWith)
 {
     open(k1F1B);

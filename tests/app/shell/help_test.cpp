@@ -161,12 +161,20 @@ protected:
 
 TEST_F(HelpTest, EveryCardHasItsTermAndSaysWhatItMeans)
 {
+    window.live(); // pages that are built when they are first wanted
+    window.recorded();
     const auto cards = window.findChildren<MetricCard*>();
-    ASSERT_GT(cards.size(), 8);
+    ASSERT_GT(cards.size(), 18);
     for (MetricCard* card : cards) {
         const HelpEntry* entry = help().about(card->title());
         ASSERT_TRUE(entry) << card->title().toStdString() << " is explained nowhere";
+        EXPECT_EQ(card->term(), entry->title);
         EXPECT_TRUE(restedOn(*card).contains(entry->text.toHtmlEscaped())) << card->title().toStdString();
+        Q_EMIT card->termRequested(); // a click on its title
+        auto* dialog = window.findChild<HelpDialog*>();
+        ASSERT_TRUE(dialog) << card->title().toStdString();
+        EXPECT_TRUE(dialog->told().startsWith(entry->title)) << card->title().toStdString();
+        dialog->close();
     }
     open(kTiny); // titles that say more
     for (const MetricCard* card : cards)

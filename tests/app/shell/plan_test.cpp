@@ -510,6 +510,14 @@ TEST_F(PlanWindow, TheButtonOfLimitsSaysThemAndThatItHasAMenu)
     ASSERT_TRUE(menu && menu->isVisible());
     EXPECT_TRUE(panel().options().screen()->availableGeometry().contains(menu->geometry()));
     EXPECT_FALSE(menu->isEmpty());
+    for (const char* title : {"Held as it is", "Searched besides"}) { // of a separator the style draws no words
+        const auto actions = menu->actions();
+        const auto found =
+            std::ranges::find_if(actions, [&](const QAction* action) { return action->text() == QLatin1String(title); });
+        ASSERT_NE(found, actions.end()) << title;
+        EXPECT_FALSE((*found)->isSeparator()) << title;
+        EXPECT_FALSE((*found)->isEnabled()) << title;
+    }
     menu->close();
     EXPECT_FALSE(panel().options().isDown());
 }

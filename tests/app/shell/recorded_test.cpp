@@ -162,7 +162,9 @@ TEST_F(RecordedTest, PredictionLiesAboveItAndWhatIfIsAScenarioWithWhatWasMeasure
     openRun(path);
     EXPECT_FALSE(window.isEnabled(CommandId::whatIfRecorded));
     ASSERT_TRUE(window.predictRecordedAs(galleryFile(kTiny)).empty());
+    EXPECT_EQ(window.statusBar()->currentMessage(), QStringLiteral("Predicting…"));
     settle();
+    EXPECT_EQ(window.statusBar()->currentMessage(), QString());
     ASSERT_TRUE(panel().run()->prediction()) << panel().problem().toStdString();
     ASSERT_TRUE(panel().run()->prediction()->calibration);
     EXPECT_GT(panel().table(RecordedTab::prediction).rowCount(), 5);

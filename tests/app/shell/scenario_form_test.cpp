@@ -164,6 +164,14 @@ TEST_F(FormTest, DigitsOnASliderAreWrittenIntoItsField)
     EXPECT_EQ(row.spinBox()->text(), QStringLiteral("64"));
     QTest::keyClick(row.spinBox(), Qt::Key_Return);
     EXPECT_EQ(session.scenario()->training.globalBatchSize, 64);
+    row.slider()->setFocus();
+    for (const auto type : {QEvent::ShortcutOverride, QEvent::KeyPress}) {
+        QKeyEvent usualSize(type, Qt::Key_0, Qt::ControlModifier, QStringLiteral("0"));
+        usualSize.ignore();
+        QCoreApplication::sendEvent(row.slider(), &usualSize);
+        EXPECT_FALSE(usualSize.isAccepted()) << "a shortcut is no number";
+        EXPECT_EQ(row.slider()->window()->focusWidget(), row.slider());
+    }
 }
 
 TEST_F(FormTest, AnIllegalNumberStaysAndTheNearestLegalOnesAreOneClickAway)

@@ -543,6 +543,28 @@ TEST_F(WindowTest, WarningsAreListedWhereTheyAreCountedAndLeadToTheirSetting)
     warning->trigger();
     EXPECT_TRUE(window.form().rowAt(Control::ep)->isVisible());
     EXPECT_FALSE(window.form().rowAt(Control::tp)->isVisible()) << "only what it is about";
+    window.form().search({});
+    window.run(CommandId::pinBaseline);
+    window.showCompare();
+    settle();
+    ASSERT_TRUE(window.isCompareShown());
+    ASSERT_TRUE(problems->isVisible());
+    problems->menu()->actions().front()->trigger();
+    EXPECT_FALSE(window.isCompareShown()) << "which has no form";
+    EXPECT_TRUE(window.form().rowAt(Control::ep)->isVisible());
+}
+
+TEST_F(WindowTest, AWarningOfNoSettingIsReadAndNotClicked)
+{
+    open(kTiny);
+    Edit edit;
+    edit.assignments.push_back({"/nonsense", "1"});
+    window.session().edit(edit);
+    settle();
+    auto* problems = window.statusBar()->findChild<QToolButton*>(QStringLiteral("problems"));
+    ASSERT_FALSE(problems->menu()->actions().isEmpty());
+    ASSERT_TRUE(problems->menu()->actions().front()->text().contains(QStringLiteral("nonsense")));
+    EXPECT_FALSE(problems->menu()->actions().front()->isEnabled());
 }
 
 TEST_F(WindowTest, DarkIsDark)

@@ -24,7 +24,7 @@ QString bare(const QString& link)
 {
     QString text = link.trimmed();
     if (text.startsWith(QLatin1Char('<')) && text.endsWith(QLatin1Char('>')))
-        text = text.mid(1, text.size() - 2);
+        text = text.mid(1, text.size() - 2).trimmed();
     if (text.mid(kSchemeLength).startsWith(QLatin1String("//")))
         text.remove(kSchemeLength, 2);
     return text;

@@ -11,8 +11,9 @@ namespace {
 
 /// Ends are written down a little after they come.
 constexpr std::int64_t kLateNs = 50'000;
-/// A machine that does too much at once writes some down late.
-constexpr double kNearlyAll = 0.95;
+/// A machine that does too much at once writes some down late. Ranks in step with each other seem to meet in several groups: then
+/// none is told apart.
+constexpr double kNearlyAll = 0.95, kTooMany = 0.8;
 
 bool isUnnamed(const CommSpan& span)
 {
@@ -148,8 +149,7 @@ private:
         if (!m_isOneHost || candidate.share < kNearlyAll)
             return false;
         return std::none_of(all.begin(), all.end(), [&](const ListedGroup& other) {
-            const bool isRival =
-                other.group != candidate.group && other.share >= kNearlyAll && other.members != candidate.members;
+            const bool isRival = other.group != candidate.group && other.share >= kTooMany && other.members != candidate.members;
             return isRival && std::any_of(other.members.begin(), other.members.end(), [&](std::size_t r) {
                        return std::find(candidate.members.begin(), candidate.members.end(), r) != candidate.members.end();
                    });

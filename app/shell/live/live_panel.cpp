@@ -19,6 +19,7 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -371,11 +372,20 @@ void LivePanel::showStatus(const LiveUpdate& update)
     m_detailFrame->setVisible(!lines.isEmpty());
 }
 
+/// The step that was chosen, else the newest; nullptr before the first.
+const CurvePoint* LivePanel::shownPoint() const
+{
+    const std::vector<CurvePoint>& points = m_curves.points();
+    const auto chosen =
+        std::find_if(points.begin(), points.end(), [&](const CurvePoint& point) { return m_pinned && point.step == *m_pinned; });
+    return chosen != points.end() ? &*chosen : points.empty() ? nullptr : &points.back();
+}
+
 /// Beside a run that learns the same, how far the two are apart: rounding alone, where both are right.
 QString LivePanel::lossNote() const
 {
     const std::vector<CurvePoint>& points = m_curves.points();
-    const CurvePoint& last = points.back();
+    const CurvePoint& last = *shownPoint();
     for (const CurvePoint& other : m_curves.earlier())
         if (other.step == last.step && std::isfinite(other.loss)) {
             const double apart = std::abs(last.loss - other.loss);
@@ -384,11 +394,12 @@ QString LivePanel::lossNote() const
     return points.size() < 2 ? QString() : tr("%1 at step %2").arg(points.front().loss, 0, 'g', 4).arg(points.front().step);
 }
 
-void LivePanel::showNumbers(const LiveUpdate& update)
+/// All of one step.
+void LivePanel::showStep()
 {
-    const std::vector<CurvePoint>& points = m_curves.points();
-    if (!points.empty()) {
-        const CurvePoint& last = points.back();
+    const CurvePoint* const point = shownPoint();
+    if (point != nullptr) {
+        const CurvePoint& last = *point;
         if (std::isfinite(last.loss)) {
             m_loss->setValue({QString::asprintf("%#.4g", last.loss), {}}); // as many digits each time
             m_loss->setNote(lossNote());
@@ -406,9 +417,17 @@ void LivePanel::showNumbers(const LiveUpdate& update)
             m_prediction && m_prediction->simulation ? m_prediction->simulation->metrics().stepTimeSeconds : 0;
         const QString before =
             m_uncalibratedSeconds ? tr(", was %1").arg(durationQuantity(*m_uncalibratedSeconds).text()) : QString();
-        m_parallel->setNote(predicted > 0 ? tr("predicted %1").arg(durationQuantity(predicted).text()) + before
-                                          : tr("step %1").arg(m_wholePicture->step));
+        const QString which = tr("step %1").arg(m_wholePicture->step);
+        const QString told = predicted > 0 ? tr("predicted %1").arg(durationQuantity(predicted).text()) + before : which;
+        const bool isStill = m_pinned || hasEnded(m_status.phase); // else each is the newest there is
+        const bool isOther = isStill && point != nullptr && point->step != m_wholePicture->step;
+        m_parallel->setNote(predicted > 0 && isOther ? which + tr("; ") + told : told);
     }
+}
+
+void LivePanel::showNumbers(const LiveUpdate& update)
+{
+    showStep();
     std::int64_t most = 0, peak = 0;
     for (const RankReading& rank : update.ranks) {
         most = std::max(most, rank.bytes);
@@ -518,6 +537,7 @@ void LivePanel::showTimelines()
 void LivePanel::setPinned(std::optional<int> step)
 {
     m_pinned = step;
+    showStep();
     showTimelines();
 }
 

@@ -76,6 +76,8 @@ protected:
 
 private:
     void showStatus(const LiveUpdate&);
+    const CurvePoint* shownPoint() const;
+    void showStep();
     void showNumbers(const LiveUpdate&);
     QString lossNote() const;
     void showTimelines();

@@ -6,6 +6,7 @@
 #include "app/shell/dialogs/worker_dialog.h"
 #include "app/shell/live/difference_table.h"
 #include "app/shell/live/live_panel.h"
+#include "app/shell/widgets/metric_card.h"
 #include "app/shell/window/main_window.h"
 #include "tests/app/session/session_fixtures.h"
 #include "tests/app/shell/cut_labels.h"
@@ -19,6 +20,7 @@
 #include <QComboBox>
 #include <QFileInfo>
 #include <QImage>
+#include <QLabel>
 #include <QLineEdit>
 #include <QListView>
 #include <QMimeData>
@@ -190,6 +192,26 @@ TEST_F(LiveTest, StepsArriveThenStopLeavesNoProcess)
         }
     EXPECT_FALSE(window.isEnabled(CommandId::stopRun));
     EXPECT_TRUE(window.isEnabled(CommandId::calibrate));
+}
+
+TEST_F(LiveTest, CardsAreOfTheStepThatWasChosen)
+{
+    startTraining(5);
+    ASSERT_TRUE(waitForPhase(LivePhase::finished));
+    const auto noteOf = [&](const QString& title) {
+        QString notes;
+        for (const MetricCard* card : window.live().findChildren<MetricCard*>())
+            if (card->title() == title)
+                for (const QLabel* label : card->findChildren<QLabel*>())
+                    notes += label->text() + QLatin1Char('|');
+        return notes;
+    };
+    const QString wall = QStringLiteral("Step, wall clock"), loss = QStringLiteral("Loss");
+    EXPECT_TRUE(noteOf(wall).contains(QStringLiteral("step 5"))) << noteOf(wall).toStdString();
+    const QString last = noteOf(loss);
+    Q_EMIT window.live().stepChosen(2);
+    EXPECT_TRUE(noteOf(wall).contains(QStringLiteral("step 2"))) << noteOf(wall).toStdString();
+    EXPECT_NE(noteOf(loss), last) << "of the same step";
 }
 
 TEST(Parting, IsSaidWithWhatHelps)

@@ -97,6 +97,20 @@ TEST(ListedGroups, StayOpenWhereNothingTellsThemApart)
     for (const RankEvidence& rank : evidence.ranks)
         for (const CommSpan& span : rank.comms)
             ASSERT_EQ(span.group, -1) << rank.rank;
+    RunEvidence inStep = twoByTwo(1); // all ranks call at the same moments: whoever they meet, they seem to meet all
+    for (RankEvidence& rank : inStep.ranks)
+        for (CommSpan& span : rank.comms)
+            if (span.exchange == Exchange::allReduce && rank.rank >= 2) {
+                span.startNs -= 10 * kMillisecondNs;
+                span.endNs -= 10 * kMillisecondNs;
+            }
+    for (RankEvidence& rank : inStep.ranks)
+        for (CommSpan& span : rank.comms)
+            span.endNs += 4 * kMillisecondNs;
+    groupByLists(inStep);
+    for (const RankEvidence& rank : inStep.ranks)
+        for (const CommSpan& span : rank.comms)
+            ASSERT_TRUE(span.group == -1 || isTransfer(span.exchange)) << rank.rank;
     for (RankEvidence& rank : evidence.ranks)
         rank.host = "localhost"; // every machine is called so
     EXPECT_FALSE(isOfOneHost(evidence));

@@ -209,6 +209,9 @@ OpQuery OpQuery::parse(std::string_view text)
         const std::size_t begin = text.find_first_not_of(" \t\n");
         if (begin != std::string_view::npos)
             query.m_part = lowered(text.substr(begin, text.find_last_not_of(" \t\n") - begin + 1));
+        // No op is called by a time; other names ("layer", "rank") may be parts of theirs.
+        if (query.m_part.ends_with("_us") && findName(query.m_part) != nullptr)
+            throw ExpressionError(begin, "\"" + query.m_part + "\" alone asks nothing; compare it: " + query.m_part + " > 50");
         return query;
     }
     query.m_expression = std::make_shared<const Expression>(Expression::parse(text));

@@ -117,6 +117,18 @@ TEST(OpQuery, NamesAreSaidWithTheirMeaning)
     }
 }
 
+TEST(OpQuery, ATimeAloneAsksNothing)
+{
+    for (const char* time : {"duration_us", " start_us "})
+        try {
+            (void)OpQuery::parse(time);
+            ADD_FAILURE() << time;
+        } catch (const ExpressionError& error) {
+            EXPECT_NE(std::string(error.what()).find("_us > 50"), std::string::npos) << error.what();
+        }
+    EXPECT_NO_THROW((void)OpQuery::parse("layer")) << "a part of names";
+}
+
 TEST(OpQuery, ExamplesFindSomethingInWhatIsShown)
 {
     const Trace trace = handWritten();

@@ -52,6 +52,11 @@ const char* wordOf(const Words<T, N>& words, T value)
     return std::find_if(words.begin(), words.end(), [&](const auto& word) { return word.first == value; })->second;
 }
 
+QByteArray sumOf(const QByteArray& layout)
+{
+    return QCryptographicHash::hash(layout, QCryptographicHash::Sha256);
+}
+
 } // namespace
 
 const char* themeName(ThemeChoice theme)
@@ -94,15 +99,6 @@ void writeSettings(const Settings& settings)
     file.setValue(kPriceKey, settings.gpuHourPrice);
     file.setValue(kLanguageKey, settings.language);
 }
-
-namespace {
-
-QByteArray sumOf(const QByteArray& layout)
-{
-    return QCryptographicHash::hash(layout, QCryptographicHash::Sha256);
-}
-
-} // namespace
 
 QByteArray sealed(const QByteArray& layout)
 {

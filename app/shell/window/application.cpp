@@ -1,5 +1,4 @@
 #include "app/shell/window/application.h"
-#include "app/shell/window/end_signals.h"
 
 #include "app/lessons/handout.h"
 #include "app/lessons/lesson_panel.h"
@@ -25,6 +24,7 @@
 #include "app/shell/widgets/translations.h"
 #include "app/shell/window/command_line.h"
 #include "app/shell/window/display.h"
+#include "app/shell/window/end_signals.h"
 #include "app/shell/window/guarded_application.h"
 #include "app/shell/window/main_window.h"
 #include "app/views/common/timeline_geometry.h"
@@ -367,11 +367,7 @@ int runWindow(const GuardedApplication& application, sim::Catalogue catalogue, c
     });
     std::optional<EndSignals> ends; // a picture that is written ends as any program does
     if (!options.isPicture())
-        ends.emplace([&](int signal) {
-            window.session().keepSafe();
-            constexpr int kBySignal = 128; // as shells tell it
-            QCoreApplication::exit(kBySignal + signal);
-        });
+        ends.emplace([&] { window.session().keepSafe(); });
     if (const PictureInfo* only = findPicture(options.view.toStdString()))
         options.isPicture() ? window.showOnly(only->picture) : window.showInFront(only->picture);
     if (options.isPicture() && !options.file.isEmpty())

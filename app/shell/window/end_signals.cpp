@@ -33,15 +33,17 @@ void listen(bool on)
 
 } // namespace
 
-EndSignals::EndSignals(std::function<void(int)> end, QObject* parent) : QObject(parent), m_end(std::move(end))
+EndSignals::EndSignals(std::function<void()> before, QObject* parent) : QObject(parent)
 {
     if (::pipe2(g_pipe.data(), O_CLOEXEC | O_NONBLOCK) != 0)
         return; // they end the program as ever
     auto* notifier = new QSocketNotifier(g_pipe[0], QSocketNotifier::Read, this);
-    connect(notifier, &QSocketNotifier::activated, this, [this] {
+    connect(notifier, &QSocketNotifier::activated, this, [before = std::move(before)] {
         char came = 0;
-        if (::read(g_pipe[0], &came, 1) == 1 && m_end)
-            std::exchange(m_end, nullptr)(came);
+        if (::read(g_pipe[0], &came, 1) != 1)
+            return;
+        before();
+        ::raise(came); // nobody listens to it any more: it ends the program, as whoever sent it will see
     });
     listen(true);
 }

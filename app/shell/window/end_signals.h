@@ -9,13 +9,10 @@ namespace app {
 
 class EndSignals final : public QObject {
 public:
-    /// `end`: called in the event loop with SIGTERM, SIGINT or SIGHUP, once; the next of them ends the program at once. One such
-    /// object at a time.
-    explicit EndSignals(std::function<void(int)> end, QObject* parent = nullptr);
+    /// Before SIGTERM, SIGINT or SIGHUP ends the program, `before` is called in whichever event loop runs; a second one does not
+    /// wait for that. One such object at a time.
+    explicit EndSignals(std::function<void()> before, QObject* parent = nullptr);
     ~EndSignals() override;
-
-private:
-    std::function<void(int)> m_end;
 };
 
 } // namespace app

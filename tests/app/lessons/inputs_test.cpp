@@ -259,14 +259,20 @@ TEST(AnswerInput, NothingIsWiderThanTheNarrowestPanel)
     }
 }
 
-TEST(NumberInput, ACommaIsTypedAndReturnCommits)
+/// Of the second question, which it comes to.
+QDoubleSpinBox* firstNumberOf(Player& player)
 {
-    Player player(RANKSCOPE_SOURCE_DIR "/assets/lessons/two-copies.json");
     player.panel.show();
     player.panel.next();
     player.answer(player.play->asked(1)->rightAnswer());
     player.panel.next();
-    auto* box = player.panel.input()->findChild<QDoubleSpinBox*>();
+    return player.panel.input()->findChild<QDoubleSpinBox*>();
+}
+
+TEST(NumberInput, ACommaIsTypedAndReturnCommits)
+{
+    Player player(RANKSCOPE_SOURCE_DIR "/assets/lessons/two-copies.json");
+    auto* box = firstNumberOf(player);
     ASSERT_TRUE(box);
     box->setFocus();
     const auto type = [&](const QString& text) {
@@ -300,11 +306,7 @@ TEST(NumberInput, ACommaIsTypedAndReturnCommits)
 TEST(NumberInput, EmptiedIsNoAnswerAlsoWhenItIsLeft)
 {
     Player player(RANKSCOPE_SOURCE_DIR "/assets/lessons/two-copies.json");
-    player.panel.show();
-    player.panel.next();
-    player.answer(player.play->asked(1)->rightAnswer());
-    player.panel.next();
-    auto* box = player.panel.input()->findChild<QDoubleSpinBox*>();
+    auto* box = firstNumberOf(player);
     ASSERT_TRUE(box);
     sayHowSure(player.panel, QStringLiteral("certain"));
     const auto type = [&](int key, const QString& text = {}) {

@@ -51,7 +51,9 @@ ShownStep stepOf(const sim::Scenario& scenario)
     return {simulation, std::make_shared<const sim::Trace>(simulation->trace(sim::TraceDetail::actions))};
 }
 
-TEST(OnPaper, PicturesHoldNoControls)
+/// Every picture of one step: look(picture, its view, its selection).
+template <typename Look>
+void forEachPicture(const Look& look)
 {
     const ShownStep step = stepOf(test::smallScenario(2, 2, 2));
     for (const Picture picture : {Picture::grid, Picture::timeline, Picture::memory, Picture::traffic, Picture::storage}) {
@@ -60,38 +62,39 @@ TEST(OnPaper, PicturesHoldNoControls)
         Selection selection;
         const auto view = info.make(selection, lightTheme(), nullptr);
         view->setStep(step);
-        const Drawn before = onScreen(*view);
-        SideBySideView beside({view.get()}, lightTheme());
+        look(picture, *view, selection);
+    }
+}
+
+TEST(OnPaper, PicturesHoldNoControls)
+{
+    forEachPicture([](Picture picture, View& view, const Selection&) {
+        const Drawn before = onScreen(view);
+        SideBySideView beside({&view}, lightTheme());
         CaptionedView figure(beside, lightTheme(), {.title = "A title", .caption = {}});
         const Drawn paper(onPaper(figure));
         EXPECT_THAT(paper.roles, Each(Not(kIsControl)));
         EXPECT_THAT(paper.texts, Each(Not(kInvites)));
-        const Drawn after = onScreen(*view);
+        const Drawn after = onScreen(view);
         EXPECT_EQ(before.roles, after.roles) << "on the screen they stay";
         if (picture == Picture::grid || picture == Picture::traffic) {
             EXPECT_THAT(after.roles, Contains(kIsControl));
         }
-    }
+    });
 }
 
 /// Copied with a key, a picture has the pointer over it.
 TEST(OnPaper, NothingIsPointedAt)
 {
-    const ShownStep step = stepOf(test::smallScenario(2, 2, 2));
-    for (const Picture picture : {Picture::grid, Picture::timeline, Picture::memory, Picture::traffic, Picture::storage}) {
-        const PictureInfo& info = pictureInfo(picture);
-        SCOPED_TRACE(info.name);
-        Selection selection;
-        const auto view = info.make(selection, lightTheme(), nullptr);
-        view->setStep(step);
-        const std::vector<std::string> before = Drawn(onPaper(*view)).texts;
+    forEachPicture([](Picture, View& view, const Selection& selection) {
+        const std::vector<std::string> before = Drawn(onPaper(view)).texts;
         for (float x = 60; x < 1000; x += 90)
             for (float y = 60; y < 600; y += 60) {
-                view->pointer({.kind = PointerEvent::Kind::move, .at = {x, y}}, {0, 0, 1100, 620});
-                EXPECT_EQ(Drawn(onPaper(*view)).texts, before) << x << " " << y;
+                view.pointer({.kind = PointerEvent::Kind::move, .at = {x, y}}, {0, 0, 1100, 620});
+                EXPECT_EQ(Drawn(onPaper(view)).texts, before) << x << " " << y;
                 EXPECT_FALSE(selection.hoveredRank || selection.hoveredSpan);
             }
-    }
+    });
 }
 
 TEST(OnPaper, ComparisonsHoldNoControls)

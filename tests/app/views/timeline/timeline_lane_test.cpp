@@ -1,0 +1,113 @@
+// Spans of a lane on whole pixels: what is even looks even.
+#include "app/canvas/recorder_canvas.h"
+#include "app/views/common/timeline_geometry.h"
+#include "app/views/timeline/timeline_view.h"
+#include "tests/app/views/timeline/timeline_fixture.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace app {
+namespace {
+
+using test::Timeline;
+
+TEST(TimelineView, EvenWorkLooksEvenAtEveryZoom)
+{
+    sim::Trace trace;
+    trace.kinds = {{.name = "0F", .opClass = sim::OpClass::forward}, {.name = "0B", .opClass = sim::OpClass::backward}};
+    trace.processes = {{.rank = 0}};
+    sim::Track track{.process = 0, .name = "actions", .role = sim::TrackRole::actions};
+    for (int i = 0; i < 20000; ++i) { // forwards of 1 µs, backwards of 2, hardly a pause
+        track.startNs.push_back(trace.endNs);
+        track.durationNs.push_back(i % 2 == 0 ? 1000 : 2000);
+        track.kind.push_back(static_cast<std::uint32_t>(i % 2));
+        track.microbatch.push_back(i / 2);
+        trace.endNs += track.durationNs.back() + 100;
+    }
+    trace.tracks = {track};
+    Timeline timeline(trace);
+    for (int zoom = 0; zoom < 60; ++zoom) {
+        const TimeRange seen = timeline.view.visibleRange();
+        const Rect rows = timeline.rows();
+        const double pixelsOfPair = 3200 * static_cast<double>(rows.width()) / static_cast<double>(seen.endNs - seen.beginNs);
+        if (pixelsOfPair > 7)
+            break; // they are drawn one by one
+        const TimeAxis axis{static_cast<double>(seen.beginNs), static_cast<double>(seen.endNs), rows.left, rows.right};
+        const float end = axis.x(static_cast<double>(trace.endNs));
+        float lowest = rows.bottom, highest = rows.top; // of the forwards' tops
+        for (const Primitive& p : timeline.draw(false).rectsOf(lightTheme().fill(sim::OpClass::forward))) {
+            constexpr float kEdge = 8; // where the first and the last pairs are cut
+            if (p.rect.top < rows.top || p.rect.bottom > rows.bottom || p.rect.right < rows.left + kEdge ||
+                p.rect.left > std::min(rows.right, end) - kEdge)
+                continue;
+            lowest = std::min(lowest, p.rect.top);
+            highest = std::max(highest, p.rect.top);
+        }
+        EXPECT_LT(lowest, rows.bottom) << "zoom " << zoom;
+        EXPECT_LE(highest - lowest, 2) << "waves that are not there, a pair " << pixelsOfPair << " pixels wide";
+        timeline.command(ViewCommand::zoomIn);
+    }
+}
+
+/// Spans that are drawn one by one, too: all of them have a gap behind them or none has, and what is no pause worth a pixel is
+/// none.
+TEST(TimelineView, EqualSpansAreEquallyFarApart)
+{
+    sim::Trace trace;
+    trace.kinds = {{.name = "0F", .opClass = sim::OpClass::forward}};
+    trace.processes = {{.rank = 0}};
+    sim::Track track{.process = 0, .name = "actions", .role = sim::TrackRole::actions};
+    for (int i = 0; i < 400; ++i) {
+        track.startNs.push_back(trace.endNs);
+        track.durationNs.push_back(10'000);
+        track.kind.push_back(0);
+        track.microbatch.push_back(0);
+        trace.endNs += track.durationNs.back() + 60;
+    }
+    trace.tracks = {track};
+    Timeline timeline(trace);
+    int looked = 0;
+    for (const double pixels : {6.4, 6.9, 7.3, 7.5, 7.8, 8.2, 8.5, 9.6, 13.5}) { // of a span
+        const Rect rows = timeline.rows();
+        timeline.view.setVisibleRange({0, std::llround(static_cast<double>(rows.width()) / pixels * 10'000)});
+        std::vector<Rect> drawn;
+        for (const Primitive& p : timeline.draw(false).rectsOf(lightTheme().fill(sim::OpClass::forward)))
+            if (p.rect.top >= rows.top && p.rect.bottom <= rows.bottom && p.rect.right < rows.right - 20)
+                drawn.push_back(p.rect);
+        std::sort(drawn.begin(), drawn.end(), [](const Rect& a, const Rect& b) { return a.left < b.left; });
+        for (std::size_t i = 1; i < drawn.size(); ++i, ++looked)
+            ASSERT_EQ(drawn[i].left - drawn[i - 1].right, pixels >= 8 ? 1 : 0) << pixels << " pixels, span " << i;
+    }
+    EXPECT_GT(looked, 200);
+}
+
+TEST(TimelineView, IdlePixelsStayEmpty)
+{
+    sim::Trace trace;
+    trace.kinds = {{.name = "0F", .opClass = sim::OpClass::forward}};
+    trace.processes = {{.rank = 0}};
+    sim::Track track{.process = 0, .name = "actions", .role = sim::TrackRole::actions};
+    for (int i = 0; i < 3000; ++i) { // busy in the first and the last third
+        const bool late = i >= 1500;
+        track.startNs.push_back(i % 1500 * 200 + (late ? 600000 : 0));
+        track.durationNs.push_back(200);
+        track.kind.push_back(0);
+        track.microbatch.push_back(0);
+    }
+    trace.tracks = {track};
+    trace.endNs = 900000;
+    Timeline timeline(trace);
+    const TimeAxis axis{0, 900000 * (1 + TimeWindow::kAir), timeline.rows().left, timeline.rows().right};
+    for (const Primitive& p : timeline.draw(false).rectsOf(lightTheme().fill(sim::OpClass::forward))) {
+        if (p.rect.top < timeline.rows().top || p.rect.bottom > timeline.rows().bottom)
+            continue;
+        EXPECT_FALSE(p.rect.left > axis.x(301000) && p.rect.right < axis.x(599000)) << "drawn where nothing ran";
+        EXPECT_FALSE(p.rect.left < axis.x(301000) && p.rect.right > axis.x(599000)) << "drawn across a pause";
+    }
+}
+
+} // namespace
+} // namespace app

@@ -37,6 +37,8 @@ enum class ViewCommand : std::uint8_t {
     previous,
     followForward,
     followBack,
+    nextWait, ///< idle time of the row, and why
+    previousWait,
     nextMatch,
     previousMatch,
     mark,

@@ -63,6 +63,14 @@ QString number(double value)
     return QString::number(value, 'g', 15);
 }
 
+/// Low and high of the interval, both empty where it is not known.
+QStringList likelyDifference(double a, const std::optional<sim::LikelyRatio>& likely)
+{
+    if (!likely || !likely->isKnown())
+        return {QString(), QString()};
+    return {number(a * (likely->low - 1)), number(a * (likely->high - 1))};
+}
+
 } // namespace
 
 std::vector<ComparisonRow> comparisonRows(const sim::Comparison& c, const std::string& dataTransfers, double gpuHourPrice)
@@ -146,6 +154,7 @@ std::vector<ComparisonRow> comparisonRows(const sim::Comparison& c, const std::s
         add(QObject::tr(part.name), RowUnit::gib, gibOf(c.memory.a.*part.bytes), gibOf(c.memory.b.*part.bytes), true);
         of(part.id);
     }
+    add(QObject::tr("Memory of a GPU"), RowUnit::gib, gibOf(c.capacityBytes.a), gibOf(c.capacityBytes.b), std::nullopt, true);
     add(QObject::tr("GPUs"), RowUnit::count, c.worldSize.a, c.worldSize.b, std::nullopt, true);
     add(QObject::tr("Model parameters"), RowUnit::count, static_cast<double>(c.parameters.a), static_cast<double>(c.parameters.b),
         std::nullopt, true);
@@ -157,10 +166,9 @@ QString comparisonCsv(const std::vector<ComparisonRow>& rows, const std::vector<
 {
     QString out = QStringLiteral("kind,name,unit,A,B,difference,likely low,likely high\n");
     for (const ComparisonRow& row : rows) {
-        const bool isKnown = row.likely && row.likely->isKnown();
-        out += line({QStringLiteral("result"), row.name, QString::fromLatin1(unitName(row.unit)), number(row.a), number(row.b),
-                     number(row.delta()), isKnown ? number(row.a * (row.likely->low - 1)) : QString(),
-                     isKnown ? number(row.a * (row.likely->high - 1)) : QString()});
+        out += line(QStringList{QStringLiteral("result"), row.name, QString::fromLatin1(unitName(row.unit)), number(row.a),
+                                number(row.b), number(row.delta())} +
+                    likelyDifference(row.a, row.likely));
     }
     for (const ScenarioChange& change : changes)
         out += line({QStringLiteral("key"),
@@ -184,13 +192,13 @@ std::vector<SeveralRow> severalRows(const std::vector<std::vector<ComparisonRow>
             if (found == out.end()) {
                 out.insert(out.begin() + static_cast<std::ptrdiff_t>(place),
                            {row.name, row.unit, row.isTotal, row.lowerIsBetter, std::vector<double>(toA.size() + 1, 0.0),
-                            std::vector<bool>(toA.size() + 1, true)});
+                            std::vector<std::optional<sim::LikelyRatio>>(toA.size() + 1)});
             } else {
                 place = static_cast<std::size_t>(found - out.begin());
             }
             out[place].values[0] = row.a;
             out[place].values[other + 1] = row.b;
-            out[place].canTell[other + 1] = row.canTell();
+            out[place].likely[other + 1] = row.likely;
             ++place;
         }
     }
@@ -202,11 +210,16 @@ QString severalCsv(const QStringList& names, const std::vector<std::vector<Compa
     QStringList head{QStringLiteral("name"), QStringLiteral("unit")};
     for (qsizetype i = 0; i < names.size(); ++i)
         head << QStringLiteral("%1: %2").arg(QChar(u'A' + static_cast<char16_t>(i))).arg(names[i]);
+    for (qsizetype i = 1; i < names.size(); ++i)
+        for (const char* const end : {"low", "high"})
+            head << QStringLiteral("%1 - A likely %2").arg(QChar(u'A' + static_cast<char16_t>(i))).arg(QLatin1String(end));
     QString out = line(head);
     for (const SeveralRow& row : severalRows(toA)) {
         QStringList cells{row.name, QString::fromLatin1(unitName(row.unit))};
         for (const double value : row.values)
             cells << number(value);
+        for (std::size_t i = 1; i < row.likely.size(); ++i)
+            cells << likelyDifference(row.values.front(), row.likely[i]);
         out += line(cells);
     }
     return out;

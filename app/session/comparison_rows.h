@@ -16,6 +16,12 @@ namespace app {
 
 enum class RowUnit { seconds, gib, fraction, perSecond, count, days, gpuHours, kilowattHours, money };
 
+/// False: the difference is within what the model can tell apart.
+inline bool canTellApart(const std::optional<sim::LikelyRatio>& likely)
+{
+    return !likely || !likely->isKnown() || likely->canTell();
+}
+
 struct ComparisonRow {
     QString name;
     RowUnit unit = RowUnit::seconds;
@@ -25,8 +31,7 @@ struct ComparisonRow {
     std::optional<sim::LikelyRatio> likely{};                          ///< of b over a, where that is known
     std::function<sim::Explanation(const sim::Simulation&)> because{}; ///< of a side's number; nullptr: it was given
     double delta() const { return b - a; }
-    /// False: the difference is within what the model can tell apart.
-    bool canTell() const { return !likely || !likely->isKnown() || likely->canTell(); }
+    bool canTell() const { return canTellApart(likely); }
 };
 
 /// The step and its parts, throughput, the whole run, memory and its parts, sizes; what neither has is left out.
@@ -44,11 +49,12 @@ struct SeveralRow {
     RowUnit unit = RowUnit::seconds;
     bool isTotal = false;
     std::optional<bool> lowerIsBetter = true;
-    std::vector<double> values; ///< [scenario], A first
-    std::vector<bool> canTell;  ///< [scenario]: false where its difference from A is within what the model can tell apart
+    std::vector<double> values;                          ///< [scenario], A first
+    std::vector<std::optional<sim::LikelyRatio>> likely; ///< [scenario] of it over A, where that is known
+    bool canTell(std::size_t scenario) const { return canTellApart(likely[scenario]); }
 };
 std::vector<SeveralRow> severalRows(const std::vector<std::vector<ComparisonRow>>& toA);
-/// "name,unit,A: …,B: …": those rows in full precision. RFC 4180, newline at the end.
+/// "name,unit,A: …,B: …,B - A likely low,B - A likely high,…": those rows in full precision. RFC 4180, newline at the end.
 QString severalCsv(const QStringList& names, const std::vector<std::vector<ComparisonRow>>& toA);
 
 } // namespace app

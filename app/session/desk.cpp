@@ -37,8 +37,11 @@ Desk::Desk(sim::Catalogue catalogue, const QString& autosaveFolder, std::vector<
     connect(&m_session, &Session::opened, this, &Desk::forget);
     connect(&m_session, &Session::changed, this, &Desk::sessionChanged);
     connect(&m_session.undoStack(), &QUndoStack::indexChanged, this, [this](int index) {
-        if (index != m_historyIndex) // moves of one drag merge into one step and keep what they are compared to
-            m_beforeLastChange = simulation() ? std::optional(simulation()->metrics()) : std::nullopt;
+        if (index == m_historyIndex) // moves of one drag merge into one step and keep what they are compared to
+            return;
+        const auto left = m_simulatedAt.find(m_historyIndex);
+        const bool isKnown = left != m_simulatedAt.end() && m_requestedBefore == left->second.first;
+        m_beforeLastChange = isKnown ? std::optional(left->second.second) : std::nullopt;
         m_historyIndex = index;
     });
     connect(&m_baseline, &Baseline::changed, this, [this] {
@@ -68,7 +71,9 @@ void Desk::forget()
     m_awaits = {};
     m_requested.reset();
     m_findingsOf.reset();
+    m_requestedBefore.reset();
     m_beforeLastChange.reset();
+    m_simulatedAt.clear();
     m_playback.pause();
     m_selection = {.asksForSlice = m_selection.asksForSlice, .marked = {}, .asksForRanks = m_selection.asksForRanks};
     m_toldSelection = m_selection;
@@ -82,6 +87,7 @@ void Desk::forget()
 
 void Desk::sessionChanged()
 {
+    m_requestedBefore = m_requested;
     if (m_session.isLegal() && m_requested != *m_session.scenario()) {
         m_requested = *m_session.scenario();
         this->simulate();
@@ -130,6 +136,7 @@ void Desk::simulate()
             m_actions = made.step;
             m_goodput = made.goodput;
             show(m_actions, made.models);
+            m_simulatedAt.insert_or_assign(m_historyIndex, std::pair(simulation()->scenario(), simulation()->metrics()));
             Q_EMIT stepChanged();
             requestFindings();
             if (m_wantsKernels)
@@ -278,7 +285,7 @@ void Desk::show(const ShownStep& step, std::vector<Model> models)
 {
     m_step = step;
     m_selection.hoveredSpan.reset(); // of another trace
-    m_selection.selectedSpan.reset();
+    m_selection.selectSpan(std::nullopt);
     m_selection.keepWithin(step.trace.get(), simulation() ? simulation()->mesh().worldSize() : 0);
     m_models = std::move(models);
     for (std::size_t picture = 0; picture < m_models.size(); ++picture)
@@ -503,7 +510,7 @@ bool Desk::selectSpan(SpanRef span)
 {
     if (!m_step.trace || !exists(*m_step.trace, span))
         return false;
-    m_selection.selectedSpan = span;
+    m_selection.selectSpan(span);
     m_selection.cursorNs = m_step.trace->tracks[span.track].startNs[span.span];
     selectionMayHaveChanged();
     return true;

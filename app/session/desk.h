@@ -19,6 +19,7 @@
 #include <QString>
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -169,9 +170,12 @@ private:
     Playback m_playback;
     std::vector<Expected> m_expected;
     std::optional<sim::Scenario> m_requested;       ///< newest scenario that was asked for
-    std::optional<sim::Metrics> m_beforeLastChange; ///< numbers before the last step of the history
+    std::optional<sim::Scenario> m_requestedBefore; ///< the one before it
+    std::optional<sim::Metrics> m_beforeLastChange; ///< numbers before the last step of the history, where they are known
     SimulationPtr m_findingsOf;                     ///< whose findings were asked for
     int m_historyIndex = 0;                         ///< of the undo stack when they were taken
+    /// What was simulated last at each place of the history: while one drags, what is on screen is of a place passed through.
+    std::map<int, std::pair<sim::Scenario, sim::Metrics>> m_simulatedAt;
     bool m_wantsKernels = false, m_wantsEveryRank = false;
     LayoutRule m_layoutRule = LayoutRule::keepGpus;
     struct {

@@ -43,12 +43,21 @@ struct MarkedSlice {
     bool operator==(const MarkedSlice&) const = default;
 };
 
+/// A stretch of time in which a rank computes nothing, and why, in lines.
+struct IdleTime {
+    int rank = 0;
+    TimeRange time;
+    std::string why;
+    bool operator==(const IdleTime&) const = default;
+};
+
 struct Selection {
     std::optional<int> hoveredRank;
     std::optional<int> selectedRank; ///< clicked last; its details are shown
     std::vector<int> ranks;          ///< all that are selected, ascending, the clicked one among them; empty: none
     std::optional<SpanRef> hoveredSpan;
     std::optional<SpanRef> selectedSpan;
+    std::optional<IdleTime> idle;    ///< that was clicked or walked to, also through a transfer that is waited for
     std::optional<TimeRange> range;  ///< dragged on the timeline
     ClassMask classes = kAllClasses; ///< what counts; spans of other classes step back
     std::int64_t cursorNs = 0;       ///< the one time cursor
@@ -80,6 +89,8 @@ struct Selection {
             if (*span && !(trace && exists(*trace, **span)))
                 span->reset();
         const std::int64_t endNs = trace ? trace->endNs : 0;
+        if (idle && idle->time.endNs > endNs)
+            idle.reset();
         if (range && range->endNs > endNs)
             range.reset();
         cursorNs = std::clamp<std::int64_t>(cursorNs, 0, endNs);
@@ -97,6 +108,12 @@ struct Selection {
         std::sort(all.begin(), all.end());
         ranks = std::move(all);
         selectedRank = lead;
+    }
+    /// What was idle beside another one is forgotten.
+    void selectSpan(std::optional<SpanRef> span)
+    {
+        selectedSpan = span;
+        idle.reset();
     }
     /// Adds a rank to the selected ones or takes it out (Ctrl+click).
     void toggleRank(int rank)

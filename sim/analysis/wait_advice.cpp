@@ -200,18 +200,22 @@ bool isSlowed(const Simulation& simulation, int classIndex)
 /// Of the time a token; 0 where it cannot be, does not fit, or changes nothing.
 double WaitAdviser::changeOf(const std::string& text, const Scenario& scenario)
 {
-    const auto [known, isNew] = m_changes.try_emplace(text, 0);
-    if (!isNew || scenario == m_simulation.scenario())
+    if (const auto known = m_changes.find(text); known != m_changes.end())
         return known->second;
-    try {
-        if (!isLegal(scenario))
-            return 0;
-        const auto tried = simulate(scenario);
-        if (tried->metrics().fits || !m_simulation.metrics().fits)
-            known->second = secondsOfToken(*tried) / secondsOfToken(m_simulation) - 1;
-    } catch (const Error&) { // a schedule that cannot be made
-    }
-    return known->second;
+    const auto change = [&] {
+        if (scenario == m_simulation.scenario())
+            return 0.0;
+        try {
+            if (!isLegal(scenario))
+                return 0.0;
+            const auto tried = simulate(scenario);
+            const bool counts = tried->metrics().fits || !m_simulation.metrics().fits;
+            return counts ? secondsOfToken(*tried) / secondsOfToken(m_simulation) - 1 : 0.0;
+        } catch (const Error&) { // a schedule that cannot be made
+            return 0.0;
+        }
+    }; // cancelled: it is asked again
+    return m_changes.emplace(text, change()).first->second;
 }
 
 std::string WaitAdviser::advice(const WaitChain& chain)

@@ -96,6 +96,28 @@ struct WaitChains::Data {
         return out;
     }
 
+    /// Before a kernel of the class, by its number; with as many as there are: after the last one.
+    Gap gapBefore(int c, std::size_t kernel)
+    {
+        const std::vector<std::size_t>& kernels = of(c).kernels;
+        Gap gap{.classIndex = c, .beginNs = 0, .endNs = times.endNs, .next = std::nullopt};
+        if (kernel > 0)
+            gap.beginNs = times.opEndNs[kernels[kernel - 1]];
+        if (kernel < kernels.size()) {
+            gap.next = kernels[kernel];
+            gap.endNs = times.opStartNs[kernels[kernel]];
+        }
+        return gap;
+    }
+    /// The first kernel of the class that begins after a time, by its number.
+    std::size_t kernelAfter(int c, std::int64_t ns)
+    {
+        const std::vector<std::size_t>& kernels = of(c).kernels;
+        const auto after = std::upper_bound(kernels.begin(), kernels.end(), ns,
+                                            [&](std::int64_t at, std::size_t place) { return at < times.opStartNs[place]; });
+        return asIndex(after - kernels.begin());
+    }
+
     std::size_t stepOf(OpPlace at)
     {
         const auto& first = of(at.classIndex).firstOfStep;
@@ -144,19 +166,33 @@ std::optional<Gap> WaitChains::gapAt(int c, std::int64_t atNs)
     Data& d = *m_data;
     if (atNs < 0 || atNs >= d.times.endNs)
         return std::nullopt;
-    const std::vector<std::size_t>& kernels = d.of(c).kernels;
-    const auto after = std::upper_bound(kernels.begin(), kernels.end(), atNs,
-                                        [&](std::int64_t ns, std::size_t place) { return ns < d.times.opStartNs[place]; });
-    Gap gap{.classIndex = c, .beginNs = 0, .endNs = d.times.endNs, .next = std::nullopt};
-    if (after != kernels.begin())
-        gap.beginNs = d.times.opEndNs[*(after - 1)];
-    if (gap.beginNs > atNs)
-        return std::nullopt;
-    if (after != kernels.end()) {
-        gap.next = *after;
-        gap.endNs = d.times.opStartNs[*after];
+    const Gap gap = d.gapBefore(c, d.kernelAfter(c, atNs));
+    return gap.beginNs > atNs ? std::nullopt : std::optional(gap);
+}
+
+std::optional<Gap> WaitChains::firstGapFrom(int c, std::int64_t fromNs, std::int64_t leastNs)
+{
+    Data& d = *m_data;
+    const std::size_t count = d.of(c).kernels.size();
+    CancelPoll poll;
+    for (std::size_t kernel = d.kernelAfter(c, fromNs); kernel <= count; ++kernel) {
+        poll(1);
+        if (const Gap gap = d.gapBefore(c, kernel); gap.beginNs >= fromNs && gap.lengthNs() >= leastNs)
+            return gap;
     }
-    return gap;
+    return std::nullopt;
+}
+
+std::optional<Gap> WaitChains::lastGapUntil(int c, std::int64_t untilNs, std::int64_t leastNs)
+{
+    Data& d = *m_data;
+    CancelPoll poll;
+    for (std::size_t kernel = d.kernelAfter(c, untilNs) + 1; kernel-- > 0;) {
+        poll(1);
+        if (const Gap gap = d.gapBefore(c, kernel); gap.endNs <= untilNs && gap.lengthNs() >= leastNs)
+            return gap;
+    }
+    return std::nullopt;
 }
 
 std::optional<Gap> WaitChains::longestGapIn(int c, std::int64_t fromNs, std::int64_t toNs)
@@ -174,11 +210,7 @@ std::optional<Gap> WaitChains::longestGapIn(int c, std::int64_t fromNs, std::int
     CancelPoll poll;
     for (; next != kernels.end() && d.times.opEndNs[*next] < toNs; ++next) {
         poll(1);
-        const bool isLast = next + 1 == kernels.end();
-        take(Gap{.classIndex = c,
-                 .beginNs = d.times.opEndNs[*next],
-                 .endNs = isLast ? d.times.endNs : d.times.opStartNs[*(next + 1)],
-                 .next = isLast ? std::nullopt : std::optional(*(next + 1))});
+        take(d.gapBefore(c, asIndex(next - kernels.begin()) + 1));
     }
     return longest;
 }

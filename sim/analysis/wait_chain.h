@@ -58,6 +58,10 @@ public:
     std::optional<Gap> gapAt(int classIndex, std::int64_t atNs);
     /// The longest of those that go on at fromNs or begin before toNs. O(log ops + kernels within).
     std::optional<Gap> longestGapIn(int classIndex, std::int64_t fromNs, std::int64_t toNs);
+    /// The first of at least leastNs that begins at fromNs or later; the last of them that ends at untilNs or earlier.
+    /// O(log ops + kernels on the way).
+    std::optional<Gap> firstGapFrom(int classIndex, std::int64_t fromNs, std::int64_t leastNs);
+    std::optional<Gap> lastGapUntil(int classIndex, std::int64_t untilNs, std::int64_t leastNs);
     WaitChain chain(const Gap&);
 
     /// "B0 of pp 1", "all-reduce of gradients in dp", "message of F3 from pp 0".

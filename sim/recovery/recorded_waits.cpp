@@ -221,6 +221,24 @@ std::optional<RecordedWait> RecordedWaits::longestIn(std::uint32_t rank, std::in
     return longest == nullptr ? std::nullopt : std::optional(waitOf(*longest));
 }
 
+std::optional<RecordedWait> RecordedWaits::firstFrom(std::uint32_t rank, std::int64_t fromNs, std::int64_t leastNs)
+{
+    const std::vector<RecordedGap>& gaps = of(rank).gaps;
+    const auto gap = std::find_if(gaps.begin(), gaps.end(), [&](const RecordedGap& one) {
+        return one.beginNs >= fromNs && one.lengthNs() >= leastNs;
+    });
+    return gap == gaps.end() ? std::nullopt : std::optional(waitOf(*gap));
+}
+
+std::optional<RecordedWait> RecordedWaits::lastUntil(std::uint32_t rank, std::int64_t untilNs, std::int64_t leastNs)
+{
+    const std::vector<RecordedGap>& gaps = of(rank).gaps;
+    const auto gap = std::find_if(gaps.rbegin(), gaps.rend(), [&](const RecordedGap& one) {
+        return one.endNs <= untilNs && one.lengthNs() >= leastNs;
+    });
+    return gap == gaps.rend() ? std::nullopt : std::optional(waitOf(*gap));
+}
+
 std::string RecordedWaits::whyNone(std::uint32_t rank) const
 {
     const std::vector<WorkSpan>& work = m_evidence.ranks[rank].work;

@@ -60,6 +60,9 @@ public:
     /// The longest wait of a rank (index into RunEvidence::ranks) that goes on at fromNs or begins before toNs, times from the
     /// step's begin on. Nothing while kernels run, and where none was recorded: whyNone().
     std::optional<RecordedWait> longestIn(std::uint32_t rank, std::int64_t fromNs, std::int64_t toNs);
+    /// The first of at least leastNs that begins at fromNs or later; the last of them that ends at untilNs or earlier.
+    std::optional<RecordedWait> firstFrom(std::uint32_t rank, std::int64_t fromNs, std::int64_t leastNs);
+    std::optional<RecordedWait> lastUntil(std::uint32_t rank, std::int64_t untilNs, std::int64_t leastNs);
     /// Why nothing can be said of a rank's waits; empty where it can.
     std::string whyNone(std::uint32_t rank) const;
     /// How long, for what, what that waits for, of a collective its last member, what it costs in the step, and what is missing

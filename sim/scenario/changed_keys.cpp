@@ -2,6 +2,7 @@
 
 #include "sim/scenario/document.h"
 #include "sim/scenario/json_text.h"
+#include "sim/schedule/families/families.h"
 
 #include <algorithm>
 #include <array>
@@ -47,6 +48,12 @@ std::vector<ChangedKey> changedKeys(const Scenario& a, const Scenario& b)
         x.erase(key);
         y.erase(key);
     }
+    if (a.model.numExperts == 0 && b.model.numExperts == 0) // how experts would be cut
+        for (Json* of : {&x, &y})
+            (*of)["layout"].erase("etp");
+    if (!scheduleFamily(a.schedule.kind).dealsInGroups() && !scheduleFamily(b.schedule.kind).dealsInGroups())
+        for (Json* of : {&x, &y})
+            (*of)["schedule"].erase("microbatch_group");
     std::vector<ChangedKey> out;
     addChanges(&x, &y, {}, out);
     return out;

@@ -42,7 +42,7 @@ qsizetype sharedBegin(const QString& a, const QString& b)
     return shared;
 }
 
-constexpr int kNarrowestTables = 300;
+constexpr int kNarrowestTables = 300, kUsualTables = 380;
 constexpr QSize kLeastCanvas{300, 440}; ///< causes above, a timeline of each below: in lower windows the page scrolls
 
 } // namespace
@@ -93,7 +93,7 @@ ComparePage::ComparePage(Desk& desk, Renderer renderer, QWidget* parent)
     m_problem->setContentsMargins(16, 0, 12, 6);
     m_problem->setObjectName(QStringLiteral("compareProblem"));
 
-    constexpr int kUsualTables = 380, kUsualCanvas = 1220;
+    constexpr int kUsualCanvas = 1220;
     m_tables->setMinimumWidth(kNarrowestTables);
     m_canvas->setMinimumSize(kLeastCanvas);
     m_canvas->setFocusPolicy(Qt::StrongFocus);
@@ -107,6 +107,7 @@ ComparePage::ComparePage(Desk& desk, Renderer renderer, QWidget* parent)
     m_splitter->setStretchFactor(0, 0);
     m_splitter->setStretchFactor(1, 1);
     m_splitter->setSizes({kUsualTables, kUsualCanvas});
+    connect(m_splitter, &QSplitter::splitterMoved, this, [this] { m_isSplitByHand = true; });
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(0);
@@ -209,7 +210,7 @@ void ComparePage::placeButtons()
 /// Where both are too narrow beside each other, the tables lie above the picture.
 void ComparePage::placeTables()
 {
-    constexpr int kLowestTables = 180, kUsualTables = 240;
+    constexpr int kLowestTables = 180, kUsuallyHigh = 240;
     const bool above = width() < kNarrowestTables + kLeastCanvas.width() + m_splitter->handleWidth();
     const Qt::Orientation wanted = above ? Qt::Vertical : Qt::Horizontal;
     if (wanted == m_splitter->orientation())
@@ -219,7 +220,7 @@ void ComparePage::placeTables()
     m_splitter->setOrientation(wanted);
     m_tables->setMinimumHeight(above ? kLowestTables : 0);
     if (above)
-        m_splitter->setSizes({kUsualTables, kLeastCanvas.height()});
+        m_splitter->setSizes({kUsuallyHigh, kLeastCanvas.height()});
     else
         m_splitter->restoreState(m_beside); // as wide as somebody made them
 }
@@ -428,6 +429,13 @@ void ComparePage::showSeveral()
             }
     }
     m_tables->showSeveral(names, rowsToA, changes);
+    if (m_splitter->orientation() == Qt::Horizontal && !m_isSplitByHand) {
+        constexpr double kMostOfPage = 0.5;
+        const int all = m_splitter->width() - m_splitter->handleWidth();
+        const int tables = std::clamp(m_tables->widthOfSeveral(), kUsualTables,
+                                      std::max(kUsualTables, static_cast<int>(kMostOfPage * all)));
+        m_splitter->setSizes({tables, all - tables});
+    }
 }
 
 QString ComparePage::headline() const

@@ -83,6 +83,7 @@ private:
     CompareView m_view; ///< before the canvas that shows it
     bool m_swapped = false;
     double m_gpuHourPrice = 0;
+    bool m_isSplitByHand = false;
     bool m_isStale = true; ///< nobody saw what changed
     bool m_awaitsComparison = false;
     std::vector<ScenarioChange> m_changes;

@@ -418,7 +418,7 @@ void CompareTables::showSeveral(const QStringList& names, const std::vector<std:
             const double delta = row.values[i] - row.values[0];
             const bool readsSame = valueText(row.unit, row.values[i]) == valueText(row.unit, row.values[0]);
             const Tint tint = i == 0 || readsSame || !row.lowerIsBetter ? Tint::none
-                              : !row.canTell[i]                         ? Tint::muted
+                              : !row.canTell(i)                         ? Tint::muted
                               : (delta < 0) == *row.lowerIsBetter       ? Tint::better
                                                                         : Tint::worse;
             cells.push_back({valueText(row.unit, row.values[i]),
@@ -433,6 +433,12 @@ void CompareTables::showSeveral(const QStringList& names, const std::vector<std:
         fit(of);
         of->setFixedHeight(of->height() + kScrollBar);
     }
+}
+
+int CompareTables::widthOfSeveral() const
+{
+    constexpr int kAround = 32; // margins, and the scroll bar of all tables
+    return std::max(m_severalKeys->horizontalHeader()->length(), m_severalRows->horizontalHeader()->length()) + kAround;
 }
 
 } // namespace app

@@ -26,6 +26,7 @@ public:
     /// Instead of the three above: a column each. `toA`, `changes`: of A with each of the others; none: the table is not there.
     void showSeveral(const QStringList& names, const std::vector<std::vector<ComparisonRow>>& toA,
                      const std::vector<std::vector<ScenarioChange>>& changes);
+    int widthOfSeveral() const; ///< with which they need no scrolling
     void clear();
     void setTheme(const Theme&); ///< of what is shown next
 

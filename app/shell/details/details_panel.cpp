@@ -154,6 +154,10 @@ DetailsPanel::DetailsPanel(QWidget* parent) : QScrollArea(parent), m_theme(&ligh
     m_spanSection->setText(tr("SPAN"));
     m_spanTitle = label("heading");
     m_spanText = label("muted");
+    m_idleSection = label("section");
+    m_idleSection->setText(tr("IDLE"));
+    m_idleTitle = label("heading");
+    m_idleText = label("muted");
     m_rankSection = label("section");
     m_rankSection->setText(tr("RANK"));
     m_rankSection->setContentsMargins(0, 8, 0, 0);
@@ -192,7 +196,7 @@ DetailsPanel::DetailsPanel(QWidget* parent) : QScrollArea(parent), m_theme(&ligh
     column->addWidget(m_against);
     column->addLayout(cards);
     column->addSpacing(8);
-    for (QWidget* line : {m_spanSection, m_spanTitle, m_spanText, m_rankSection, m_rankTitle, m_coordinates, m_place, m_alike})
+    for (QWidget* line : {m_spanSection, m_spanTitle, m_spanText, m_idleSection, m_idleTitle, m_idleText, m_rankSection, m_rankTitle, m_coordinates, m_place, m_alike})
         column->addWidget(line);
     column->addLayout(m_groups);
     column->addSpacing(8);
@@ -201,6 +205,7 @@ DetailsPanel::DetailsPanel(QWidget* parent) : QScrollArea(parent), m_theme(&ligh
     setWidget(page);
     m_maskNote = new MaskNote(viewport());
     setSpan(nullptr, std::nullopt);
+    setIdle(std::nullopt);
 }
 
 void DetailsPanel::explain(MetricCard* card, std::vector<sim::MetricId> ids)
@@ -250,6 +255,7 @@ void DetailsPanel::follow(Desk& desk)
         }
         m_selectedRank = selection.selectedRank;
         setSpan(desk.step().trace, selection.hoveredSpan ? selection.hoveredSpan : selection.selectedSpan);
+        setIdle(selection.idle);
     };
     auto* later = new QTimer(this); // many pointer moves, one update of labels
     later->setSingleShot(true);
@@ -307,6 +313,21 @@ void DetailsPanel::setSpan(const std::shared_ptr<const sim::Trace>& trace, std::
     }
     m_spanTitle->setText(spanName(*trace, *span));
     m_spanText->setText(spanLines(*trace, *span).join(QLatin1Char('\n')));
+}
+
+void DetailsPanel::setIdle(const std::optional<IdleTime>& idle)
+{
+    for (QLabel* line : {m_idleSection, m_idleTitle, m_idleText})
+        line->setVisible(idle.has_value());
+    if (!idle) {
+        m_idleTitle->clear();
+        m_idleText->clear();
+        return;
+    }
+    const auto seconds = [](std::int64_t ns) { return durationQuantity(static_cast<double>(ns) * 1e-9).text(); };
+    m_idleTitle->setText(tr("Rank %1, from %2 to %3")
+                             .arg(separated(idle->rank), seconds(idle->time.beginNs), seconds(idle->time.endNs)));
+    m_idleText->setText(QString::fromStdString(idle->why));
 }
 
 void DetailsPanel::setMasked(bool masked, const QString& why)
@@ -564,6 +585,11 @@ void DetailsPanel::showGroups(int rank)
 QString DetailsPanel::spanText() const
 {
     return m_spanTitle->text() + QLatin1Char('\n') + m_spanText->text();
+}
+
+QString DetailsPanel::idleText() const
+{
+    return m_idleTitle->text() + QLatin1Char('\n') + m_idleText->text();
 }
 
 QString DetailsPanel::rankText() const

@@ -39,6 +39,7 @@ public:
     void setRank(std::optional<int>);
     /// What the pointer is over in the timeline, else what was clicked there.
     void setSpan(const std::shared_ptr<const sim::Trace>&, std::optional<SpanRef>);
+    void setIdle(const std::optional<IdleTime>&); ///< that was clicked there
     void setTheme(const Theme&);
     /// Says nothing but `why`, as one of its numbers is being asked for.
     void setMasked(bool, const QString& why);
@@ -47,6 +48,7 @@ public:
     /// As shown, for tests.
     QString rankText() const;
     QString spanText() const;
+    QString idleText() const;
     const RealityCard& reality() const { return *m_reality; }
 
 Q_SIGNALS:
@@ -85,6 +87,7 @@ private:
     std::optional<QString> m_baselineName; ///< that changes are told against; nothing: the step before
     QLabel* m_against = nullptr;
     QLabel *m_spanSection, *m_spanTitle, *m_spanText;
+    QLabel *m_idleSection, *m_idleTitle, *m_idleText;
     QLabel *m_rankSection, *m_rankTitle, *m_coordinates, *m_place, *m_alike;
     QGridLayout* m_groups;
 };

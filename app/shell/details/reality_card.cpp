@@ -206,7 +206,7 @@ void RealityCard::setSimulation(const std::shared_ptr<const sim::Simulation>& si
                     .arg(intervalText(one->quantity, beside)),
                 "small");
         const QString source = QStringLiteral("%1, %2 (%3)").arg(one->title, one->table, one->reference);
-        addLine(*rows, tr("%1").arg(one->how), "small");
+        addLine(*rows, one->how, "small");
         if (!sources.contains(source))
             sources << source;
         for (const QString& reason : one->differs)

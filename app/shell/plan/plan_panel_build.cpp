@@ -9,6 +9,7 @@
 #include <QComboBox>
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QLocale>
 #include <QMenu>
 #include <QProgressBar>
 #include <QPushButton>
@@ -76,6 +77,8 @@ PlanPanel::PlanPanel(Desk& desk, Renderer renderer, QWidget* parent)
     m_gpus->setAccessibleName(tr("GPUs to plan for"));
     m_gpus->setToolTip(tr("So many ranks; nodes follow"));
     m_gpus->setKeyboardTracking(false);
+    m_gpus->setLocale(QLocale(QLocale::English, QLocale::UnitedStates)); // as all other numbers are written
+    m_gpus->setGroupSeparatorShown(true);
     m_gpus->setButtonSymbols(QAbstractSpinBox::NoButtons);
     m_gpuSlider->setAccessibleName(tr("GPUs to plan for, in steps"));
     m_gpuSlider->setMinimumWidth(90);

@@ -283,7 +283,7 @@ void RecordedPanel::pictureReady()
     m_playback.pause();
     m_selection.range.reset();
     m_selection.hoveredSpan.reset();
-    m_selection.selectedSpan.reset();
+    m_selection.selectSpan(std::nullopt);
     m_selection.cursorNs = 0;
     const SimulationPtr& grid = m_run->prediction() ? m_run->prediction()->prediction->simulation : m_run->run()->grid;
     std::vector<MeasuredRank> measured = picture.ranks;

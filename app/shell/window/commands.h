@@ -78,6 +78,8 @@ enum class CommandId {
     next,
     followBack,
     followForward,
+    nextWait,
+    previousWait,
     nextMatch,
     previousMatch,
     mark,

@@ -180,7 +180,7 @@ struct ComparedTimelinesView::Data {
             return span ? partner(*span, fromUpper) : std::nullopt;
         };
         to.hoveredSpan = partnerOf(from.hoveredSpan);
-        to.selectedSpan = partnerOf(from.selectedSpan);
+        to.selectSpan(partnerOf(from.selectedSpan));
     }
     /// The other half goes where this one went.
     void follow(const Half& leader)

@@ -164,7 +164,7 @@ struct StackedTimelinesView::Data {
             to.selectedRank = from.selectedRank;
             to.ranks = from.ranks;
             to.hoveredSpan.reset();
-            to.selectedSpan.reset();
+            to.selectSpan(std::nullopt); // nor is idle time of one that of another
             if (part->step.step.simulation)
                 to.keepBelow(part->step.step.simulation->mesh().worldSize());
         }

@@ -51,7 +51,7 @@ bool clear(TimelineScene& scene)
     const Selection before = selection;
     const bool searched = !std::exchange(scene.searchText, {}).empty();
     selection.range.reset();
-    selection.selectedSpan.reset();
+    selection.selectSpan(std::nullopt);
     selection.selectRank(std::nullopt);
     selection.cursorNs = 0;
     return searched || !(before == selection);
@@ -94,6 +94,10 @@ bool runCommand(TimelineScene& scene, ViewCommand command, bool fast, std::optio
         return walkToDependency(scene, true);
     case ViewCommand::followBack:
         return walkToDependency(scene, false);
+    case ViewCommand::nextWait:
+        return walkToWait(scene, false);
+    case ViewCommand::previousWait:
+        return walkToWait(scene, true);
     case ViewCommand::nextMatch:
         return walkToMatch(scene, false);
     case ViewCommand::previousMatch:

@@ -20,8 +20,8 @@ public:
     {
         if (const auto* path = m_scene.criticalPath())
             criticalPath(path->path.steps);
-        if (m_scene.wait)
-            wait(*m_scene.wait);
+        if (const auto& chain = m_scene.waitInFocus())
+            wait(*chain);
         dependencies();
         if (const auto& span = m_scene.selection.hoveredSpan)
             outline(*span, 1);

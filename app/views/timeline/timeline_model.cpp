@@ -30,6 +30,29 @@ FlowEnd endOf(const sim::Trace& trace, std::uint32_t code)
     return code % 2 == 0 ? FlowEnd{flow.fromTrack, flow.fromSpan} : FlowEnd{flow.toTrack, flow.toSpan};
 }
 
+/// `rowOfLink`: whose lane a link lies on.
+template <typename Found, typename RowOfLink>
+TimelineWait timelineWait(Found found, int row, RowOfLink rowOfLink)
+{
+    TimelineWait out{.gap = {row, {found.gap.beginNs, found.gap.endNs}}, .links = {}, .found = {}};
+    for (const auto& link : found.links)
+        out.links.push_back({rowOfLink(link), {link.beginNs, link.endNs}});
+    out.found = std::move(found);
+    return out;
+}
+
+TimelineWait timelineWait(sim::WaitChain found)
+{
+    const int row = found.gap.classIndex;
+    return timelineWait(std::move(found), row, [](const sim::WaitLink& link) { return link.classIndex; });
+}
+
+TimelineWait timelineWait(sim::RecordedWait found)
+{
+    const auto row = static_cast<int>(found.gap.rank);
+    return timelineWait(std::move(found), row, [](const sim::RecordedWaitLink& link) { return static_cast<int>(link.rank); });
+}
+
 } // namespace
 
 TimelineModel::TimelineModel(const ShownStep& step)
@@ -215,9 +238,7 @@ std::optional<TimelineWait> TimelineModel::longestWaitIn(const std::vector<int>&
     std::optional<sim::RecordedWait> recorded;
     for (const int row : rows) {
         if (isSimulated(row)) {
-            if (!m_waits)
-                m_waits = std::make_unique<sim::WaitChains>(*m_simulation);
-            if (const auto gap = m_waits->longestGapIn(row, fromNs, toNs);
+            if (const auto gap = simulatedWaits().longestGapIn(row, fromNs, toNs);
                 gap && (!simulated || gap->lengthNs() > simulated->lengthNs()))
                 simulated = gap;
         } else if (m_recordedWaits) {
@@ -226,22 +247,30 @@ std::optional<TimelineWait> TimelineModel::longestWaitIn(const std::vector<int>&
                 recorded = std::move(wait);
         }
     }
-    TimelineWait out;
-    const auto take = [&out](int row, const auto& gap, auto found, auto rowOfLink) {
-        out.gap = {row, {gap.beginNs, gap.endNs}};
-        for (const auto& link : found.links)
-            out.links.push_back({rowOfLink(link), {link.beginNs, link.endNs}});
-        out.found = std::move(found);
-    };
     if (simulated)
-        take(simulated->classIndex, *simulated, m_waits->chain(*simulated),
-             [](const sim::WaitLink& link) { return link.classIndex; });
-    else if (recorded)
-        take(static_cast<int>(recorded->gap.rank), recorded->gap, *recorded,
-             [](const sim::RecordedWaitLink& link) { return static_cast<int>(link.rank); });
-    else
+        return timelineWait(m_waits->chain(*simulated));
+    return recorded ? std::optional(timelineWait(std::move(*recorded))) : std::nullopt;
+}
+
+std::optional<TimelineWait> TimelineModel::waitBeside(int row, std::int64_t ns, bool backwards, std::int64_t leastNs) const
+{
+    if (isSimulated(row)) {
+        sim::WaitChains& waits = simulatedWaits();
+        const auto gap = backwards ? waits.lastGapUntil(row, ns, leastNs) : waits.firstGapFrom(row, ns, leastNs);
+        return gap ? std::optional(timelineWait(waits.chain(*gap))) : std::nullopt;
+    }
+    if (!m_recordedWaits)
         return std::nullopt;
-    return out;
+    const auto rank = static_cast<std::uint32_t>(row);
+    auto wait = backwards ? m_recordedWaits->lastUntil(rank, ns, leastNs) : m_recordedWaits->firstFrom(rank, ns, leastNs);
+    return wait ? std::optional(timelineWait(std::move(*wait))) : std::nullopt;
+}
+
+sim::WaitChains& TimelineModel::simulatedWaits() const
+{
+    if (!m_waits)
+        m_waits = std::make_unique<sim::WaitChains>(*m_simulation);
+    return *m_waits;
 }
 
 std::string TimelineModel::waitText(const TimelineWait& wait) const

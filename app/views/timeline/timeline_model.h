@@ -89,6 +89,9 @@ public:
     /// Why a rank computes nothing for a while: the longest wait of any of the rows that lies in a stretch of time or goes on
     /// when it begins. Nothing where they compute all along, and where nobody knows: whyNoWait().
     std::optional<TimelineWait> longestWaitIn(const std::vector<int>& rows, std::int64_t fromNs, std::int64_t toNs) const;
+    /// The next wait of a row that begins at a time or later, or, going back, the last one that ends there or earlier; of those
+    /// of at least leastNs.
+    std::optional<TimelineWait> waitBeside(int row, std::int64_t ns, bool backwards, std::int64_t leastNs) const;
     /// For how long, for what, and what it costs, line by line.
     std::string waitText(const TimelineWait&) const;
     /// What a recorded row lacks to say why it waits; empty where nothing is to be said.
@@ -157,6 +160,8 @@ private:
     std::vector<TrackLevels> m_levels;                    ///< [track]
     std::vector<CounterLevels> m_counters;
     mutable std::vector<std::unique_ptr<HeldByKernel>> m_heldByKernel; ///< [counter]
+    sim::WaitChains& simulatedWaits() const;
+
     mutable std::unique_ptr<sim::WaitChains> m_waits;                  ///< made when first asked for
     RecordedWaitsPtr m_recordedWaits;
     std::string m_whyNoWaits;

@@ -110,7 +110,9 @@ void TimelinePointer::click(const PointerEvent& event)
         selection.toggleRank(m_scene.model().rankOf(row, selection));
     else if (row >= 0)
         selection.selectRank(m_scene.model().rankOf(row, selection));
-    selection.selectedSpan = m_scene.spanUnder(event.at);
+    selection.selectSpan(m_scene.spanUnder(event.at));
+    if (const auto wait = m_scene.waitUnder(event.at))
+        m_scene.selectWait(*wait);
     selection.range.reset();
 }
 
@@ -208,7 +210,7 @@ bool TimelinePointer::release(const PointerEvent& event)
     } else if (was == Drag::zoom && box && std::abs(event.at.x - m_pressedAt.x) >= kDragPixels) {
         m_scene.window.show(*box);
     } else if (const auto span = m_scene.spanUnder(event.at); was == Drag::zoom && span) { // a click: what is under it
-        m_scene.selection.selectedSpan = span;
+        m_scene.selection.selectSpan(span);
         m_scene.selection.range.reset();
         changed = m_scene.window.frame(m_scene.timesInFocus()) || changed;
     }

@@ -23,11 +23,12 @@ void TimelineScene::setTrace(std::shared_ptr<PreparedTrace> next)
     targets.clear();
     zoomBox.reset();
     wait.reset();
+    selectedWait.reset();
     trace = std::move(next);
     const sim::Trace* shown = trace ? &model().trace() : nullptr;
     if (&window == &ownWindow) {       // else who owns it looks after the selection too
         selection.hoveredSpan.reset(); // of the trace that is gone
-        selection.selectedSpan.reset();
+        selection.selectSpan(std::nullopt);
         selection.keepWithin(shown, std::numeric_limits<int>::max());
         window.setTrace(shown ? std::optional(shown->endNs) : std::nullopt);
     }
@@ -160,6 +161,12 @@ std::optional<TimelineWait> TimelineScene::waitUnder(Point at) const
     return model().longestWaitIn({row}, begin, end);
 }
 
+void TimelineScene::selectWait(const TimelineWait& of)
+{
+    selection.idle = {model().rankOf(of.gap.row, selection), of.gap.time, model().waitText(of)};
+    selectedWait = of;
+}
+
 std::optional<Rect> TimelineScene::placeOfWait() const
 {
     if (!wait)
@@ -197,10 +204,10 @@ std::optional<TimeRange> TimelineScene::timesOf(const std::optional<SpanRef>& sp
     return TimeRange{model().trace().tracks[span->track].startNs[span->span], model().endNs(*span)};
 }
 
-void TimelineScene::keepInSight(SpanRef span)
+void TimelineScene::keepInSight(TimeRange time, int row)
 {
-    window.keepInSight(*timesOf(span));
-    rows.keepInSight(model().rowOf(span.track));
+    window.keepInSight(time);
+    rows.keepInSight(row);
 }
 
 bool TimelineScene::zoomAt(float x, double factor)

@@ -39,6 +39,7 @@ struct TimelineScene {
     std::string searchText;
     std::optional<TimeRange> zoomBox;            ///< dragged, to be zoomed to
     std::optional<TimelineWait> wait;            ///< of the idle time that is pointed at
+    std::optional<TimelineWait> selectedWait;    ///< of the idle time that is selected, as long as it is
     Rect area{};                                 ///< drawn in last
     TimelineFrame frame{Rect{}};                 ///< of the area
     mutable std::vector<TimelineTarget> targets; ///< of the picture drawn last: told by painters
@@ -77,6 +78,9 @@ struct TimelineScene {
     std::optional<SpanRef> spanUnder(Point) const;
     /// Why nothing is computed there: over idle time of a lane of work, and over a transfer for which a rank waits.
     std::optional<TimelineWait> waitUnder(Point) const;
+    /// What is pointed at before what was selected.
+    const std::optional<TimelineWait>& waitInFocus() const { return wait || !selection.idle ? wait : selectedWait; }
+    void selectWait(const TimelineWait&);
     std::optional<Rect> placeOfWait() const;        ///< the rows that the way to what is waited for goes through
     const TimelineTarget* targetUnder(Point) const; ///< nullptr: none
 
@@ -87,7 +91,8 @@ struct TimelineScene {
     }
     std::optional<TimeRange> timesOf(const std::optional<SpanRef>&) const;
     std::optional<TimeRange> timesInFocus() const { return selection.range ? selection.range : timesOf(spanInFocus()); }
-    void keepInSight(SpanRef);
+    void keepInSight(TimeRange, int row);
+    void keepInSight(SpanRef span) { keepInSight(*timesOf(span), model().rowOf(span.track)); }
     bool zoomAt(float x, double factor);
 
     // Why; empty where the trace is of no simulation.

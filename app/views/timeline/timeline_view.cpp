@@ -47,7 +47,7 @@ void TimelineView::setStepping(bool on)
     if (on == scene.steps.has_value() || !scene.trace)
         return;
     scene.steps.reset();
-    scene.selection.selectedSpan.reset();
+    scene.selection.selectSpan(std::nullopt);
     scene.selection.hoveredSpan.reset();
     if (on) {
         scene.steps.emplace(scene.model());

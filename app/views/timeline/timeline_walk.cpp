@@ -2,20 +2,30 @@
 
 #include "app/views/timeline/timeline_dependencies.h"
 
+#include <cmath>
+
 namespace app {
 namespace {
+
+constexpr double kLeastWait = 2; ///< pixels of one that is walked to: what is in sight
+
+/// Several selected ranks stay selected while one looks at what is theirs.
+void selectRankOf(TimelineScene& scene, int row)
+{
+    Selection& selection = scene.selection;
+    const int rank = scene.model().rankOf(row, selection);
+    if (selection.contains(rank))
+        selection.selectedRank = rank;
+    else
+        selection.selectRank(rank);
+}
 
 bool select(TimelineScene& scene, SpanRef next)
 {
     Selection& selection = scene.selection;
     const bool changed = selection.selectedSpan != next;
-    selection.selectedSpan = next;
-    // Several selected ranks stay selected while one looks at their spans.
-    const int rank = scene.model().rankOf(scene.model().rowOf(next.track), selection);
-    if (selection.contains(rank))
-        selection.selectedRank = rank;
-    else
-        selection.selectRank(rank);
+    selection.selectSpan(next);
+    selectRankOf(scene, scene.model().rowOf(next.track));
     scene.keepInSight(next);
     return changed;
 }
@@ -49,7 +59,7 @@ std::optional<SpanRef> firstSpan(const TimelineScene& scene)
 void walkToStep(TimelineScene& scene)
 {
     if (const auto now = scene.steps->now()) {
-        scene.selection.selectedSpan = now;
+        scene.selection.selectSpan(now);
         scene.selection.cursorNs = scene.model().trace().tracks[now->track].startNs[now->span];
         scene.keepInSight(*now);
     }
@@ -74,6 +84,37 @@ bool walk(TimelineScene& scene, std::ptrdiff_t by)
             --left;
         }
     return select(scene, next);
+}
+
+bool walkToWait(TimelineScene& scene, bool backwards)
+{
+    Selection& selection = scene.selection;
+    const TimelineModel& model = scene.model();
+    if (scene.steps || model.rows().empty())
+        return false;
+    const TimeWindow& window = scene.window.now();
+    TimeRange from{window.beginNs, window.limitNs()};
+    int row = std::max(0, scene.focusRow());
+    if (selection.idle) {
+        row = model.rowOfRank(selection.idle->rank);
+        from = selection.idle->time;
+    } else if (selection.selectedSpan) {
+        row = model.rowOf(selection.selectedSpan->track);
+        from = *scene.timesOf(selection.selectedSpan);
+    } else {
+        from = {from.endNs, from.beginNs}; // the first in sight, or the last
+    }
+    if (row < 0)
+        return false;
+    const auto least = static_cast<std::int64_t>(std::ceil(scene.axis().nsPerPixel() * kLeastWait));
+    const auto wait = model.waitBeside(row, backwards ? from.beginNs : from.endNs, backwards, std::max<std::int64_t>(1, least));
+    if (!wait)
+        return false;
+    selection.selectSpan(std::nullopt);
+    selectRankOf(scene, row);
+    scene.selectWait(*wait);
+    scene.keepInSight(wait->gap.time, row);
+    return true;
 }
 
 bool walkToDependency(TimelineScene& scene, bool forward)

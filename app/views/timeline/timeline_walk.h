@@ -11,6 +11,8 @@ namespace app {
 bool walk(TimelineScene&, std::ptrdiff_t by);
 /// Backwards to the input that came last, forwards to the output that is used first.
 bool walkToDependency(TimelineScene&, bool forward);
+/// To the row's next idle time that is wide enough to be seen, or the one before: what it waits for is shown and told.
+bool walkToWait(TimelineScene&, bool backwards);
 bool walkToMatch(TimelineScene&, bool backwards);
 /// To the action that is revealed now, if any.
 void walkToStep(TimelineScene&);

@@ -478,6 +478,31 @@ TEST(Desk, NumbersAreComparedWithThePinnedElseWithTheStepBefore)
     EXPECT_EQ(desk.comparedTo()->stepTimeSeconds, first);
 }
 
+TEST(Desk, ADragThatPassesItsOriginIsComparedWithIt)
+{
+    Opened opened;
+    Desk& desk = opened.desk;
+    ASSERT_TRUE(waitFor([&] { return desk.isSettled(); }));
+    const double origin = desk.simulation()->metrics().stepTimeSeconds;
+    const auto drag = [&](int batch, int gesture = 7) {
+        desk.session().edit({.assignments = {{"/training/global_batch_size", std::to_string(batch)}},
+                             .text = "batch → " + std::to_string(batch),
+                             .gesture = gesture});
+    };
+    const int batch = desk.session().scenario()->training.globalBatchSize;
+    drag(2 * batch);
+    ASSERT_TRUE(waitFor([&] { return desk.isSettled(); }));
+    EXPECT_EQ(desk.comparedTo()->stepTimeSeconds, origin);
+    drag(batch);     // the step is gone again
+    drag(4 * batch); // before anything was simulated
+    ASSERT_TRUE(waitFor([&] { return desk.isSettled(); }));
+    EXPECT_EQ(desk.comparedTo()->stepTimeSeconds, origin) << "not with a place that was passed";
+    drag(8 * batch);
+    drag(2 * batch, 8);
+    ASSERT_TRUE(waitFor([&] { return desk.isSettled(); }));
+    EXPECT_FALSE(desk.comparedTo()) << "what the drag ended with was never simulated";
+}
+
 /// What is tried for the form and for findings is what decides the step: marks in the view do not.
 TEST(Desk, AViewWithThousandsOfMarksIsNotCarriedThroughEveryTry)
 {

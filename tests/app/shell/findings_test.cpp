@@ -291,7 +291,9 @@ TEST_F(FindingsWindow, FixThisMakesTheSmallestChangeThatFitsAsOneStep)
 TEST_F(FindingsWindow, WhatFitsHasNothingToFix)
 {
     open(kFine);
-    for (const QPushButton* fix : window.findings().findChildren<QPushButton*>(QStringLiteral("fixThis")))
+    const auto fixes = window.findings().findChildren<QPushButton*>(QStringLiteral("fixThis"));
+    ASSERT_FALSE(fixes.empty());
+    for (const QPushButton* fix : fixes)
         EXPECT_TRUE(fix->isHidden());
 }
 

@@ -298,6 +298,28 @@ TEST(WaitChain, OfAStretchOfTimeIsTheLongestInIt)
     }
 }
 
+TEST(WaitChain, GapsAreWalkedThroughInOrderBothWays)
+{
+    const auto simulation = simulate(test::smallScenario(1, 4, 1, 8));
+    WaitChains chains(*simulation);
+    const std::vector<Gap> all = gapsOf(*simulation, chains, 2);
+    std::vector<std::int64_t> lengths;
+    for (const Gap& gap : all)
+        lengths.push_back(gap.lengthNs());
+    std::sort(lengths.begin(), lengths.end());
+    for (const std::int64_t least : {std::int64_t{1}, lengths[lengths.size() / 2], lengths.back()}) {
+        std::vector<Gap> wide, forwards, backwards;
+        std::copy_if(all.begin(), all.end(), std::back_inserter(wide), [&](const Gap& gap) { return gap.lengthNs() >= least; });
+        for (auto gap = chains.firstGapFrom(2, 0, least); gap; gap = chains.firstGapFrom(2, gap->endNs, least))
+            forwards.push_back(*gap);
+        for (auto gap = chains.lastGapUntil(2, simulation->times().endNs, least); gap;
+             gap = chains.lastGapUntil(2, gap->beginNs, least))
+            backwards.insert(backwards.begin(), *gap);
+        EXPECT_EQ(forwards, wide);
+        EXPECT_EQ(backwards, wide);
+    }
+}
+
 TEST(WaitChain, SaysWhatAGapCostsInTheStep)
 {
     const auto simulation = simulate(test::smallScenario(1, 2, 1));

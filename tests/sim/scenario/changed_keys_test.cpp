@@ -52,6 +52,19 @@ TEST(ChangedKeys, WhatOnlyOneHasIsThereOnOneSide)
     EXPECT_EQ(changedKeys(after, before)[0].a, keys[0].b);
 }
 
+TEST(ChangedKeys, WhatNeitherCanUseDoesNotCount)
+{
+    const Scenario before = test::smallScenario(2, 2, 2);
+    Scenario after = before;
+    after.layout.etp = 2;
+    after.schedule.microbatchGroup = 4;
+    EXPECT_TRUE(changedKeys(before, after).empty()) << "no experts, no groups of micro-batches";
+    Scenario grouped = after;
+    grouped.schedule.kind = "interleaved-1f1b";
+    const auto keys = changedKeys(before, grouped);
+    EXPECT_TRUE(std::any_of(keys.begin(), keys.end(), [](const ChangedKey& key) { return key.pointer == "/schedule/microbatch_group"; }));
+}
+
 TEST(ChangedKeys, NamesAndDescriptionsDoNotCount)
 {
     const Scenario before = test::smallScenario();

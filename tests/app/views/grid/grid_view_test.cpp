@@ -64,11 +64,13 @@ TEST(GridView, NarrowCellsSayAsMuchAsTheirNeighbours)
 TEST(GridView, LowCellsHaveTheirNumbersAsLongAsTheseAreWhole)
 {
     Grid grid(teachingGrid());
+    int looked = 0;
     for (float height = 400; height > 60; height -= 5) {
         const RecorderCanvas canvas = grid.draw({kGridArea.left, kGridArea.top, kGridArea.right, kGridArea.top + height});
         const std::vector<Node> cells = canvas.nodesOf("cell");
         if (cells.empty() || cells.front().rect.height() < 10 || cells.front().rect.width() < 30)
             continue;
+        ++looked;
         for (const Node& cell : cells)
             EXPECT_TRUE(std::ranges::any_of(canvas.primitives(),
                                             [&](const Primitive& p) {
@@ -79,6 +81,7 @@ TEST(GridView, LowCellsHaveTheirNumbersAsLongAsTheseAreWhole)
                                             }))
                 << "rank " << cell.id << " at height " << cell.rect.height();
     }
+    EXPECT_GT(looked, 10);
 }
 
 TEST(GridView, PointingAtARankLightsExactlyItsGroups)

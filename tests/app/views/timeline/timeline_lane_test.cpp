@@ -101,12 +101,15 @@ TEST(TimelineView, IdlePixelsStayEmpty)
     trace.endNs = 900000;
     Timeline timeline(trace);
     const TimeAxis axis{0, 900000 * (1 + TimeWindow::kAir), timeline.rows().left, timeline.rows().right};
+    int drawn = 0;
     for (const Primitive& p : timeline.draw(false).rectsOf(lightTheme().fill(sim::OpClass::forward))) {
         if (p.rect.top < timeline.rows().top || p.rect.bottom > timeline.rows().bottom)
             continue;
+        ++drawn;
         EXPECT_FALSE(p.rect.left > axis.x(301000) && p.rect.right < axis.x(599000)) << "drawn where nothing ran";
         EXPECT_FALSE(p.rect.left < axis.x(301000) && p.rect.right > axis.x(599000)) << "drawn across a pause";
     }
+    EXPECT_GE(drawn, 2) << "what runs before the pause and after it";
 }
 
 } // namespace

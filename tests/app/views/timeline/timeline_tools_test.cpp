@@ -336,6 +336,36 @@ TEST(Navigation, BracketsFollowAMicroBatchThroughThePipeline)
     EXPECT_EQ(timeline.selection.selectedSpan, (SpanRef{0, 0}));
 }
 
+TEST(Navigation, WaitsAreWalkedThroughByKeyAndStayUntilSomethingElseIsSelected)
+{
+    Timeline timeline(fourStages());
+    timeline.draw();
+    timeline.selection.selectRank(3);
+    ASSERT_TRUE(timeline.command(ViewCommand::nextWait));
+    ASSERT_TRUE(timeline.selection.idle);
+    const IdleTime first = *timeline.selection.idle;
+    EXPECT_EQ(first.rank, 3);
+    EXPECT_EQ(first.time, (TimeRange{0, timeline.trace->tracks[3].startNs[0]})) << "for the first micro-batch";
+    EXPECT_THAT(first.why, testing::HasSubstr("waits for F0 of pp 2"));
+    int walked = 1;
+    while (timeline.command(ViewCommand::nextWait)) {
+        EXPECT_GT(timeline.selection.idle->time.beginNs, first.time.beginNs);
+        ++walked;
+    }
+    EXPECT_GT(walked, 2) << "and at the end of the step";
+    EXPECT_EQ(timeline.selection.idle->time.endNs, timeline.trace->endNs);
+    while (timeline.command(ViewCommand::previousWait))
+        --walked;
+    EXPECT_EQ(walked, 1) << "the same ones back";
+    EXPECT_EQ(timeline.selection.idle, first);
+    timeline.command(ViewCommand::next);
+    EXPECT_TRUE(timeline.selection.selectedSpan);
+    EXPECT_FALSE(timeline.selection.idle) << "a span is told about now";
+    ASSERT_TRUE(timeline.command(ViewCommand::nextWait)) << "from the span on";
+    timeline.command(ViewCommand::clear);
+    EXPECT_FALSE(timeline.selection.idle);
+}
+
 TEST(TimeCursor, StaysInSightWhilePlaying)
 {
     Timeline timeline(fourStages());

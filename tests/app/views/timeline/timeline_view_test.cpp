@@ -248,6 +248,13 @@ TEST(TimelineView, PointingAtIdleTimeTellsWhatIsWaitedForAndDrawsIt)
     timeline.move(timeline.centreOfSpan(0, 0));
     timeline.send(PointerEvent::Kind::leave, {});
     EXPECT_EQ(lines(), before);
+    timeline.click(inTheBeginning);
+    timeline.send(PointerEvent::Kind::leave, {});
+    EXPECT_EQ(lines(), before + 2) << "what was clicked stays";
+    ASSERT_TRUE(timeline.selection.idle);
+    EXPECT_EQ(timeline.selection.idle->why, told);
+    timeline.view.setStep({timeline.simulation, timeline.trace});
+    EXPECT_FALSE(timeline.selection.idle) << "of another step";
 }
 
 TEST(TimelineView, EmptyPlacesOfAMeasuredTraceSayHowLongAndUntilWhat)

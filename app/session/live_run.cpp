@@ -147,9 +147,14 @@ void LiveRun::pin(std::optional<int> step)
     wake();
 }
 
+bool isOnThisMachine(const live::RunDescription& run)
+{
+    return run.host == QSysInfo::machineHostName().toStdString();
+}
+
 qint64 processHere(const live::RunDescription& run)
 {
-    return run.host == QSysInfo::machineHostName().toStdString() ? run.processId : 0;
+    return isOnThisMachine(run) ? run.processId : 0;
 }
 
 std::optional<int> LiveRun::pinned() const

@@ -72,6 +72,7 @@ struct AttachOptions {
     std::chrono::milliseconds silence{2000};
 };
 
+bool isOnThisMachine(const live::RunDescription&);
 /// The one process that trains, if it does so on this machine, whoever started it; 0: it is elsewhere, or there are several.
 qint64 processHere(const live::RunDescription&);
 

@@ -4,10 +4,13 @@
 #include "sim/scenario/json_text.h"
 #include "sim/scenario/scenario.h"
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
 namespace sim {
+
+inline constexpr std::size_t kMostProfileBytes = 1U << 20U; ///< of a file; beyond, it is none
 
 /// A list of kernel_curve or transfer_curve of the schema, which has checked it.
 std::vector<MeasuredCurve> curvesFromJson(const Json&);

@@ -7,13 +7,25 @@
 namespace sim {
 namespace {
 
+/// "-2.5", "+1.2 ms", "+3 %": with a unit behind it, which reckons nothing.
+bool isSignedNumber(std::string_view text)
+{
+    if (text.front() != '+' && text.front() != '-')
+        return false;
+    text.remove_prefix(text.front() == '+' ? 1 : 0); // from_chars knows minus alone
+    double number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    const auto isOfUnit = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == ' ' || c == '%' || c == '/' || static_cast<signed char>(c) < 0;
+    };
+    return error == std::errc() && !text.starts_with("-+") && std::all_of(end, text.data() + text.size(), isOfUnit);
+}
+
 bool beginsLikeFormula(std::string_view text)
 {
     if (text.empty() || std::string_view("=+-@\t\r\n").find(text.front()) == std::string_view::npos)
         return false;
-    double number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    return text.front() != '-' || error != std::errc() || end != text.data() + text.size();
+    return !isSignedNumber(text);
 }
 
 std::string quoted(std::string_view text, std::string_view before)

@@ -7,6 +7,7 @@
 #include <QLineEdit>
 #include <QPlainTextEdit>
 #include <QPushButton>
+#include <QShortcut>
 #include <QVBoxLayout>
 
 namespace app {
@@ -41,6 +42,8 @@ NameDialog::NameDialog(const QString& name, const QString& description, const QS
         Q_EMIT chosen(m_name->text().trimmed(), m_description->toPlainText().trimmed());
         accept();
     });
+    for (const Qt::Key enter : {Qt::Key_Return, Qt::Key_Enter}) // in the description Enter alone begins a line
+        connect(new QShortcut(QKeySequence(Qt::CTRL | enter), this), &QShortcut::activated, rename, &QPushButton::click);
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(24, 20, 24, 20);
     column->setSpacing(6);

@@ -12,7 +12,11 @@ std::string learnedBy(const std::string& scenarioJson)
     const json scenario = json::parse(scenarioJson, nullptr, false);
     if (!scenario.is_object() || !scenario.contains("model"))
         return {};
-    const json none = json::object(), training = scenario.value("training", none), live = scenario.value("live", none);
+    const auto partOf = [&](const char* key) { // of a run that anybody may have started
+        const auto part = scenario.find(key);
+        return part != scenario.end() && part->is_object() ? *part : json::object();
+    };
+    const json training = partOf("training"), live = partOf("live");
     json learns = {{"model", scenario.at("model")}};
     for (const char* key : {"sequence_length", "global_batch_size", "optimizer"})
         learns[key] = training.value(key, json());

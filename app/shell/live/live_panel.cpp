@@ -21,6 +21,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 namespace app {
@@ -272,8 +273,11 @@ void LivePanel::startAnew(const QString& name)
     m_pinned.reset();
     m_selection = m_shownSelection = {};
     m_curves.clear();
+    m_grid.setHint(tr("They appear once the run has told what it is.").toStdString());
     m_grid.setStep({});
     m_grid.setNow({});
+    if (m_clockBefore)
+        showClock(*std::exchange(m_clockBefore, std::nullopt));
     m_differences->showNothing(tr("The first step tells."));
     for (MetricCard* card : {m_loss, m_step, m_parallel, m_tokens, m_memory, m_spans}) {
         card->setValue({QStringLiteral("–"), {}});
@@ -301,7 +305,8 @@ void LivePanel::show(const LiveUpdate& update)
         if (const EarlierRuns::Run* run = m_earlier.comparableWith(m_learns))
             m_curves.setEarlier(run->name == m_run->name ? std::string() : run->name, run->points);
         if (m_run->scenarioJson.empty()) { // a job that something else started: nothing to compare it with
-            setClock(LiveClock::wall);
+            m_clockBefore = m_clock;
+            showClock(LiveClock::wall);
             m_grid.setHint(tr("This job told no scenario: rankscope-live collect FILE lays its ranks out, and predicts them.")
                                .toStdString());
             m_gridCanvas->requestFrame();
@@ -376,9 +381,10 @@ void LivePanel::showStatus(const LiveUpdate& update)
 const CurvePoint* LivePanel::shownPoint() const
 {
     const std::vector<CurvePoint>& points = m_curves.points();
-    const auto chosen =
-        std::find_if(points.begin(), points.end(), [&](const CurvePoint& point) { return m_pinned && point.step == *m_pinned; });
-    return chosen != points.end() ? &*chosen : points.empty() ? nullptr : &points.back();
+    const auto chosen = std::find_if(points.rbegin(), points.rend(), [&](const CurvePoint& point) {
+        return m_pinned ? point.step == *m_pinned : std::isfinite(point.seconds); // its numbers have come
+    });
+    return chosen != points.rend() ? &*chosen : nullptr;
 }
 
 /// Beside a run that learns the same, how far the two are apart: rounding alone, where both are right.
@@ -398,17 +404,25 @@ QString LivePanel::lossNote() const
 void LivePanel::showStep()
 {
     const CurvePoint* const point = shownPoint();
-    if (point != nullptr) {
-        const CurvePoint& last = *point;
-        if (std::isfinite(last.loss)) {
-            m_loss->setValue({QString::asprintf("%#.4g", last.loss), {}}); // as many digits each time
-            m_loss->setNote(lossNote());
-        }
-        if (std::isfinite(last.seconds))
-            m_step->setValue(durationQuantity(last.seconds));
+    if (point != nullptr || m_pinned) {
+        constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+        const CurvePoint last = point != nullptr ? *point
+                                                 : CurvePoint{.step = *m_pinned,
+                                                              .loss = kUnknown,
+                                                              .gradientNorm = kUnknown,
+                                                              .tokensPerSecond = kUnknown,
+                                                              .seconds = kUnknown};
+        const auto orNone = [](double value, auto quantity) { // what that step does not have is of no other
+            return std::isfinite(value) ? quantity(value) : Quantity{QStringLiteral("–"), {}};
+        };
+        m_loss->setValue(orNone(last.loss, [](double loss) {
+            return Quantity{QString::asprintf("%#.4g", loss), {}}; // as many digits each time
+        }));
+        m_loss->setNote(std::isfinite(last.loss) ? lossNote() : QStringLiteral(" "));
+        m_step->setValue(orNone(last.seconds, durationQuantity));
         m_step->setNote(tr("step %1").arg(last.step));
-        if (std::isfinite(last.tokensPerSecond))
-            m_tokens->setValue({separated(std::llround(last.tokensPerSecond)), {}});
+        m_tokens->setValue(
+            orNone(last.tokensPerSecond, [](double tokens) { return Quantity{separated(std::llround(tokens)), {}}; }));
         m_tokens->setNote(tr("of all ranks, wall clock"));
     }
     if (m_wholePicture && m_wholePicture->parallel.timeUse) {
@@ -512,7 +526,7 @@ void LivePanel::showTimelines()
             note += QStringLiteral("  ·  ") + tr("step %1").arg(picture->step) +
                     (picture->complete ? QString() : tr(", still running")) + (m_pinned ? tr(", kept") : QString());
             if (picture != m_picture && m_picture->complete)
-                note += tr(", the last whole one: of step %1 only a part came").arg(m_picture->step);
+                note += tr(", the last whole one: %1").arg(m_picture->parallel.problem);
             side.note = note.toStdString();
         }
         side.message = asSentence(shown.problem).toStdString();
@@ -549,6 +563,12 @@ void LivePanel::setKernels(bool kernels)
 }
 
 void LivePanel::setClock(LiveClock clock)
+{
+    m_clockBefore.reset(); // somebody's choice
+    showClock(clock);
+}
+
+void LivePanel::showClock(LiveClock clock)
 {
     m_clock = clock;
     m_clocks->button(static_cast<int>(clock))->setChecked(true);

@@ -54,6 +54,7 @@ public:
     void setTheme(const Theme&);
     void setClock(LiveClock);
     LiveClock clock() const { return m_clock; }
+    const live::RunDescription* run() const { return m_run.get(); } ///< nullptr: it has not told yet
 
     void runCommand(ViewCommand, bool fast);
     CanvasWidget& canvas(LivePicture) const;
@@ -76,6 +77,7 @@ protected:
 
 private:
     void showStatus(const LiveUpdate&);
+    void showClock(LiveClock);
     const CurvePoint* shownPoint() const;
     void showStep();
     void showNumbers(const LiveUpdate&);
@@ -101,6 +103,7 @@ private:
     StepPicturePtr m_wholePicture;               ///< newest of a step that is done and came whole
     std::optional<int> m_pinned;
     LiveClock m_clock = LiveClock::parallel;
+    std::optional<LiveClock> m_clockBefore; ///< a run that only the wall clock can show, where nobody chose it
     bool m_kernels = false;
     double m_lastSeconds = 0;
     QString m_runName;

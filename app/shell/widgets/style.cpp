@@ -210,6 +210,7 @@ QListView, QTableView { background: transparent; border: none; }
 QHeaderView { background: transparent; }
 QHeaderView::section { background: transparent; color: @muted; border: none; border-bottom: 1px solid @border; padding: 2px 4px; font-size: 11px; }
 QPlainTextEdit { background: @field; border: 1px solid @border; border-radius: 4px; padding: 4px; }
+QPlainTextEdit:focus { border-color: @accent; }
 QTableView[role="table"]::item { border: none; padding: 0 8px; }
 QTableView[role="table"] QHeaderView::section { padding: 4px 8px; }
 QAbstractScrollArea::corner { background: transparent; border: none; }

@@ -220,6 +220,8 @@ private:
     void calibrate();
     struct Predicted;
     Predicted predictedNow() const;
+    bool isRunOnScreen() const; ///< one that trains, or the last one
+    bool calibratesRun() const;
     bool calibratesScenario() const;
     void useProfile(const QString& path, const Predicted& before, WorkerDialog&);
     void startDemo(const QString& path);

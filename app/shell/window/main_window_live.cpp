@@ -173,35 +173,42 @@ void MainWindow::checkSerial()
     dialog->open();
 }
 
-/// What the step on screen takes: of the run that is watched where there is one, else of the scenario that is open.
+/// What the step on screen takes: of the run on the live page, else of the scenario that is open.
 struct MainWindow::Predicted {
     sim::Scenario scenario;
-    double seconds = 0;
+    double seconds = 0;         ///< 0: it is not predicted
     double measuredSeconds = 0; ///< as if parallel; 0 where nothing was
 };
 
 MainWindow::Predicted MainWindow::predictedNow() const
 {
-    const LivePanel* panel = m_live.ifPlaced();
-    const PredictionPtr ofRun = panel == nullptr ? nullptr : panel->prediction();
-    const bool fromRun = m_run && ofRun && ofRun->simulation;
-    const SimulationPtr& simulation = fromRun ? ofRun->simulation : m_desk.simulation();
+    const PredictionPtr ofRun = isRunOnScreen() ? m_live->prediction() : nullptr;
+    const SimulationPtr simulation = !isRunOnScreen() ? m_desk.simulation() : ofRun ? ofRun->simulation : nullptr;
     if (!simulation)
         return {};
-    const StepPicturePtr picture = panel == nullptr ? nullptr : panel->picture();
+    const StepPicturePtr picture = isRunOnScreen() ? m_live->picture() : nullptr;
     return {.scenario = simulation->scenario(),
             .seconds = simulation->metrics().stepTimeSeconds,
-            .measuredSeconds =
-                fromRun && picture && picture->complete ? static_cast<double>(picture->parallel.stepNs) * 1e-9 : 0};
+            .measuredSeconds = picture && picture->complete ? static_cast<double>(picture->parallel.stepNs) * 1e-9 : 0};
 }
 
-/// Whether what is measured of this machine is of the scenario that is open: no run is watched, or that scenario is what it
-/// trains.
+bool MainWindow::isRunOnScreen() const
+{
+    return m_run && isLiveShown();
+}
+
+/// What is measured here says nothing of a run on another machine.
+bool MainWindow::calibratesRun() const
+{
+    return isRunOnScreen() && (m_run->isOwn() || (m_live->run() != nullptr && isOnThisMachine(*m_live->run())));
+}
+
+/// The scenario that is open: no run is on screen, or that scenario is what it trains.
 bool MainWindow::calibratesScenario() const
 {
     if (!m_session.isOpen() || !m_session.scenario())
         return false;
-    if (!m_run)
+    if (!isRunOnScreen())
         return true;
     if (!m_run->isOwn() || !m_trained)
         return false;
@@ -213,23 +220,22 @@ bool MainWindow::calibratesScenario() const
 /// Predicts with what was measured, and says in the dialog: "12.1 ms instead of 10.5 ms; measured 12.8 ms".
 void MainWindow::useProfile(const QString& path, const Predicted& before, WorkerDialog& dialog)
 {
-    constexpr std::size_t kMostBytes = 4U << 20U;
     const std::string file = path.toStdString();
     const sim::HardwareProfile profile =
-        sim::readHardwareProfile(sim::readFile(file, kMostBytes), file, m_session.catalogue().schema());
+        sim::readHardwareProfile(sim::readFile(file, sim::kMostProfileBytes), file, m_session.catalogue().schema());
     if (calibratesScenario())
         m_session.edit(makeKeyEdit("/cluster/efficiency", app::quoted(file), "efficiency", "catalogue", "measured"));
-    if (before.seconds <= 0)
-        return;
     sim::Scenario scenario = before.scenario;
     sim::Efficiency& efficiency = scenario.cluster.efficiency;
     efficiency.id = QFileInfo(path).completeBaseName().toStdString();
     efficiency.profile = profile;
-    if (m_run) {
+    if (calibratesRun()) {
         m_run->predictWith(efficiency);
         if (m_run->isOwn())
             m_trainedKnows = efficiency;
     }
+    if (before.seconds <= 0 || !(calibratesRun() || calibratesScenario()))
+        return;
     auto* worker = new Worker(&dialog); // who closes the dialog does not want to know
     worker->ask(
         0, [scenario = std::move(scenario)] { return simulateBeside(sim::simulate, scenario)->metrics().stepTimeSeconds; },
@@ -258,8 +264,11 @@ void MainWindow::calibrate()
     const QString device = QString::fromStdString(before.seconds > 0 ? before.scenario.live.device : sim::LiveSettings().device);
     QString what = tr("Measures matrix products, attention, memory and collectives of this machine, for about five seconds; best "
                       "while nothing else runs. ");
-    if (!m_run)
+    if (!isRunOnScreen())
         what += tr("The scenario on screen is then predicted with them; undo takes that back.");
+    else if (!calibratesRun())
+        what += tr("The run on screen is of another machine: its predictions stay as they are. What is measured is kept in %1.")
+                    .arg(path);
     else if (calibratesScenario())
         what += tr("The run's steps and %1 are then predicted with them; undo, beside the scenario, takes its part back.")
                     .arg(nameOf(*m_session.scenario()));

@@ -393,7 +393,18 @@ bool CurvesView::command(ViewCommand command, bool, Rect)
 {
     if ((command != ViewCommand::next && command != ViewCommand::previous) || !m_shown || !m_chosen)
         return false;
-    m_chosen(*m_shown + (command == ViewCommand::next ? 1 : -1));
+    const auto isBefore = [](const CurvePoint& point, int step) { return point.step < step; };
+    const auto here = std::lower_bound(m_points.begin(), m_points.end(), *m_shown, isBefore);
+    if (command == ViewCommand::previous) {
+        if (here == m_points.begin())
+            return false;
+        m_chosen(std::prev(here)->step);
+        return true;
+    }
+    const auto after = here != m_points.end() && here->step == *m_shown ? std::next(here) : here;
+    if (after == m_points.end())
+        return false;
+    m_chosen(after->step);
     return true;
 }
 

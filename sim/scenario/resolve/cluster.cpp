@@ -102,8 +102,7 @@ void Resolver::readNamedEfficiency(const std::string& name, Efficiency& efficien
         return;
     }
     try {
-        constexpr std::size_t kMostBytes = 1U << 20U;
-        const auto profile = m_catalogue.profile(readBeside(name, kMostBytes), name);
+        const auto profile = m_catalogue.profile(readBeside(name, kMostProfileBytes), name);
         if (profile->problems.empty())
             readEfficiency(block(at, profile->json, nullptr, {}), name, efficiency);
         for (const Problem& problem : profile->problems)

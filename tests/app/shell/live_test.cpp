@@ -396,6 +396,14 @@ TEST_F(LiveJobTest, CalibratingARunLeavesAnotherScenarioAlone)
     EXPECT_TRUE(window.session().scenario()->cluster.efficiency.profile.empty());
     EXPECT_FALSE(window.session().isModified());
     dialog->reject();
+    open(kTiny); // what is on screen, though a run was watched before
+    dialog = start(CommandId::calibrate);
+    ASSERT_TRUE(dialog);
+    ASSERT_TRUE(waitFor([&] { return dialog->isDone(); }));
+    EXPECT_TRUE(waitFor([&] { return dialog->message().contains(QStringLiteral("Predicted step")); }))
+        << dialog->message().toStdString();
+    EXPECT_FALSE(window.session().scenario()->cluster.efficiency.profile.empty());
+    dialog->reject();
 }
 
 TEST_F(LiveTest, OneClickInTheGalleryTrainsSixteenRanks)

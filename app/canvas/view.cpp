@@ -16,6 +16,18 @@ private:
     bool m_before;
 };
 
+/// Also where drawing ends by an exception: a figure may be larger than memory.
+class OnPaper {
+public:
+    explicit OnPaper(bool& flag) : m_flag(flag) { m_flag = true; }
+    ~OnPaper() { m_flag = false; }
+    OnPaper(const OnPaper&) = delete;
+    OnPaper& operator=(const OnPaper&) = delete;
+
+private:
+    bool& m_flag;
+};
+
 } // namespace
 
 void drawOnPaper(View& view, Canvas& canvas)
@@ -23,9 +35,8 @@ void drawOnPaper(View& view, Canvas& canvas)
     constexpr Point kNowhere{-1, -1};
     const ForAudience forAudience(view);
     view.pointer({.kind = PointerEvent::Kind::leave, .at = kNowhere}, canvas.area());
-    view.m_isOnPaper = true;
+    const OnPaper onPaper(view.m_isOnPaper);
     view.draw(canvas);
-    view.m_isOnPaper = false;
 }
 
 void drawPart(const View& whole, View& part, Canvas& canvas)

@@ -126,7 +126,7 @@ private:
     bool m_isForAudience = false, m_isOnPaper = false;
 };
 
-/// A view as a figure or a frame of a film: what the pointer was over is as it was before.
+/// A view as a figure or a frame of a film: the pointer is over nothing, on a screen too until it moves again.
 void drawOnPaper(View&, Canvas&);
 /// A view that is a part of another: on paper, or before an audience, where that is.
 void drawPart(const View& whole, View& part, Canvas&);

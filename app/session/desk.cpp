@@ -1,5 +1,7 @@
 #include "app/session/desk.h"
 
+#include "sim/analysis/whole_run.h"
+
 #include <memory>
 #include <utility>
 
@@ -26,6 +28,12 @@ sim::ScenarioDocument withoutView(sim::ScenarioDocument document)
     return document;
 }
 
+sim::WholeRun lastingRunOf(const sim::Simulation& simulation)
+{
+    const double said = simulation.scenario().training.tokens;
+    return sim::lastingRun(simulation, said > 0 ? said : sim::kTokensUnlessSaid);
+}
+
 } // namespace
 
 Desk::Desk(sim::Catalogue catalogue, const QString& autosaveFolder, std::vector<PrepareFunction> prepare,
@@ -40,8 +48,8 @@ Desk::Desk(sim::Catalogue catalogue, const QString& autosaveFolder, std::vector<
         if (index == m_historyIndex) // moves of one drag merge into one step and keep what they are compared to
             return;
         const auto left = m_simulatedAt.find(m_historyIndex);
-        const bool isKnown = left != m_simulatedAt.end() && m_requestedBefore == left->second.first;
-        m_beforeLastChange = isKnown ? std::optional(left->second.second) : std::nullopt;
+        const bool isKnown = left != m_simulatedAt.end() && m_requestedBefore == left->second.scenario;
+        m_beforeLastChange = isKnown ? std::optional(left->second) : std::nullopt;
         m_historyIndex = index;
     });
     connect(&m_baseline, &Baseline::changed, this, [this] {
@@ -71,6 +79,7 @@ void Desk::forget()
     m_awaits = {};
     m_requested.reset();
     m_findingsOf.reset();
+    m_documentOfStep.reset();
     m_requestedBefore.reset();
     m_beforeLastChange.reset();
     m_simulatedAt.clear();
@@ -107,6 +116,8 @@ void Desk::sayWhyNoStep(const QString& why)
 /// Nobody wants them any more when there is another step.
 void Desk::dropOfStep()
 {
+    if (m_awaits.findings || m_awaits.edits > 0)
+        m_findingsOf.reset(); // of a step that may yet stay
     for (const Kind kind : {kStep, kKernels, kFindings, kEdits})
         m_worker.drop(kindOf(kind));
     for (std::size_t picture = 0; picture < m_models.size(); ++picture) {
@@ -122,6 +133,7 @@ void Desk::simulate()
     m_awaits.edits = 0;
     m_awaits.step = true;
     const bool everyRank = m_wantsEveryRank && canShowEveryRank();
+    const auto document = std::make_shared<const sim::ScenarioDocument>(withoutView(m_session.document()));
     m_worker.ask(
         kindOf(kStep),
         [simulate = m_simulate, scenario = *m_requested, everyRank, prepare = prepareSeen(),
@@ -131,12 +143,13 @@ void Desk::simulate()
             const ShownStep step = makeStep(simulate, scenario, everyRank);
             return MadeStep{.step = step, .models = prepare(step), .goodput = sim::goodput(*step.simulation)};
         },
-        [this](const MadeStep& made) {
+        [this, document](const MadeStep& made) {
             m_awaits.step = false;
             m_actions = made.step;
+            m_documentOfStep = document;
             m_goodput = made.goodput;
             show(m_actions, made.models);
-            m_simulatedAt.insert_or_assign(m_historyIndex, std::pair(simulation()->scenario(), simulation()->metrics()));
+            m_simulatedAt.insert_or_assign(m_historyIndex, Numbers(*simulation()));
             Q_EMIT stepChanged();
             requestFindings();
             if (m_wantsKernels)
@@ -371,12 +384,9 @@ void Desk::requestCandidates()
 
 void Desk::requestFindings()
 {
-    // An illegal state of the document keeps the last legal picture; its findings stay with it.
-    if (!m_session.isLegal() || m_requested != *m_session.scenario())
-        return;
     m_awaits.findings = true;
     m_findingsOf = simulation();
-    const auto document = std::make_shared<const sim::ScenarioDocument>(withoutView(m_session.document()));
+    const auto document = m_documentOfStep; // the session's may be illegal by now, or one that cannot be simulated
     const auto catalogue = std::make_shared<const sim::Catalogue>(m_session.catalogue());
     m_worker.ask(
         kindOf(kFindings), [=, of = simulation()] { return sim::findings(*of, *document, *catalogue); },
@@ -422,8 +432,17 @@ void Desk::submitEdits(const FindingList& found, const std::shared_ptr<const sim
 std::optional<sim::Metrics> Desk::comparedTo() const
 {
     const auto pinned = m_baseline.metrics();
-    return pinned ? pinned : m_beforeLastChange;
+    return pinned ? pinned : m_beforeLastChange ? std::optional(m_beforeLastChange->metrics) : std::nullopt;
 }
+
+std::optional<sim::WholeRun> Desk::comparedRun() const
+{
+    if (m_baseline.isReady())
+        return lastingRunOf(*m_baseline.simulation());
+    return m_beforeLastChange ? std::optional(m_beforeLastChange->run) : std::nullopt;
+}
+
+Desk::Numbers::Numbers(const sim::Simulation& of) : scenario(of.scenario()), metrics(of.metrics()), run(lastingRunOf(of)) {}
 
 void Desk::dropCandidates()
 {

@@ -64,6 +64,7 @@ public:
     /// The numbers to compare with: of the pinned baseline, else before the last step of the history; nothing right after
     /// opening.
     std::optional<sim::Metrics> comparedTo() const;
+    std::optional<sim::WholeRun> comparedRun() const; ///< of the same; its tokens may be others
 
     /// What is probably opened next, or compared with: made at leisure, so that nobody waits for it then. The same as it will be
     /// opened, names and all; what was expected before is forgotten, and so is all of it when something else is opened.
@@ -170,12 +171,19 @@ private:
     Playback m_playback;
     std::vector<Expected> m_expected;
     std::optional<sim::Scenario> m_requested;       ///< newest scenario that was asked for
+    std::shared_ptr<const sim::ScenarioDocument> m_documentOfStep; ///< without its view; what findings are of
     std::optional<sim::Scenario> m_requestedBefore; ///< the one before it
-    std::optional<sim::Metrics> m_beforeLastChange; ///< numbers before the last step of the history, where they are known
+    struct Numbers {
+        sim::Scenario scenario;
+        sim::Metrics metrics;
+        sim::WholeRun run;
+        explicit Numbers(const sim::Simulation&);
+    };
+    std::optional<Numbers> m_beforeLastChange; ///< before the last step of the history, where they are known
     SimulationPtr m_findingsOf;                     ///< whose findings were asked for
     int m_historyIndex = 0;                         ///< of the undo stack when they were taken
     /// What was simulated last at each place of the history: while one drags, what is on screen is of a place passed through.
-    std::map<int, std::pair<sim::Scenario, sim::Metrics>> m_simulatedAt;
+    std::map<int, Numbers> m_simulatedAt;
     bool m_wantsKernels = false, m_wantsEveryRank = false;
     LayoutRule m_layoutRule = LayoutRule::keepGpus;
     struct {

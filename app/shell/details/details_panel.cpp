@@ -233,7 +233,7 @@ void DetailsPanel::follow(Desk& desk)
     m_reality->setCatalogue(desk.session().catalogue());
     const auto showStep = [this, &desk] {
         m_baselineName = desk.baseline().isReady() ? std::optional(desk.baseline().name()) : std::nullopt;
-        setSimulation(desk.simulation(), desk.comparedTo(), desk.goodput());
+        setSimulation(desk.simulation(), desk.comparedTo(), desk.goodput(), desk.comparedRun());
     };
     connect(&desk, &Desk::opened, this, showStep);
     connect(&desk, &Desk::opened, this, [this] { // another scenario is read from its first number on
@@ -271,8 +271,9 @@ void DetailsPanel::follow(Desk& desk)
 }
 
 void DetailsPanel::setSimulation(std::shared_ptr<const sim::Simulation> simulation, const std::optional<sim::Metrics>& before,
-                                 const std::optional<sim::Goodput>& goodput)
+                                 const std::optional<sim::Goodput>& goodput, const std::optional<sim::WholeRun>& runBefore)
 {
+    m_runBefore = runBefore;
     m_simulation = std::move(simulation);
     m_before = before;
     m_failing = goodput;
@@ -344,7 +345,7 @@ void DetailsPanel::setTheme(const Theme& theme)
     m_exposedBar->setTheme(theme);
     m_reality->setTheme(theme);
     m_memoryBar->setTheme(theme);
-    setSimulation(m_simulation, m_before, m_failing);
+    setSimulation(m_simulation, m_before, m_failing, m_runBefore);
 }
 
 void DetailsPanel::showMetrics()
@@ -387,8 +388,9 @@ void DetailsPanel::showMetrics()
     m_mfu->showChange(m_before->mfu, m.mfu);
     m_bubble->showChange(m_before->bubbleFraction, m.bubbleFraction);
     m_parameters->showChange(static_cast<double>(m_before->parameters), static_cast<double>(m.parameters));
-    if (!m_failing && m_before->tokensPerSecond > 0) // what failures left of the step before is not known
-        m_run->showChange(m.tokensPerSecond / m_before->tokensPerSecond, 1);
+    if (const auto& before = m_runBefore; before && std::isfinite(before->days))
+        if (const sim::WholeRun run = shownRun(); run.tokens == before->tokens && std::isfinite(run.days))
+            m_run->showChange(before->days, run.days);
     m_exposed->showChange(m_before->exposedComm.total(), m.exposedComm.total());
 }
 
@@ -419,13 +421,18 @@ void DetailsPanel::showGoodput()
 }
 
 /// What the tokens of the scenario take; of one that does not say, so many as one can compare by.
+sim::WholeRun DetailsPanel::shownRun() const
+{
+    const double said = m_simulation->scenario().training.tokens;
+    return sim::lastingRun(*m_simulation, said > 0 ? said : sim::kTokensUnlessSaid);
+}
+
 void DetailsPanel::showRun()
 {
-    const double said = m_simulation->scenario().training.tokens, tokens = said > 0 ? said : sim::kTokensUnlessSaid;
-    const sim::WholeRun run = sim::lastingRun(*m_simulation, tokens), ideal = sim::wholeRun(*m_simulation, tokens);
+    const sim::WholeRun run = shownRun(), ideal = sim::wholeRun(*m_simulation, run.tokens);
     constexpr double kSecondsADay = 86400;
     const auto lasts = [](const sim::WholeRun& of) { return QString::fromStdString(sim::durationText(of.days * kSecondsADay)); };
-    m_run->setTitle(tr("Whole run of %1").arg(QString::fromStdString(sim::tokensText(tokens))));
+    m_run->setTitle(tr("Whole run of %1").arg(QString::fromStdString(sim::tokensText(run.tokens))));
     m_run->setValue({lasts(run).section(QLatin1Char(' '), 0, 0), lasts(run).section(QLatin1Char(' '), 1)});
     QStringList lines{tr("%1 steps").arg(countQuantity(run.steps).text())};
     if (std::isfinite(run.days)) {
@@ -437,7 +444,7 @@ void DetailsPanel::showRun()
     }
     if (m_failing)
         lines << tr("with failures; without %1").arg(lasts(ideal));
-    if (said <= 0)
+    if (m_simulation->scenario().training.tokens <= 0)
         lines << tr("so many tokens to compare by: the scenario says no number");
     if (!m_simulation->metrics().fits)
         lines.prepend(tr("if it fitted"));

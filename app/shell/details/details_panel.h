@@ -33,9 +33,9 @@ public:
     /// From now on the step, the rank and the span of the desk. Ends before it.
     void follow(Desk&);
     /// `before`: the numbers to compare with; nothing right after opening a file.
-    /// `goodput`: what failures leave of it.
+    /// `goodput`: what failures leave of it. `runBefore`: the whole run that `before` is of.
     void setSimulation(std::shared_ptr<const sim::Simulation>, const std::optional<sim::Metrics>& before,
-                       const std::optional<sim::Goodput>& goodput = {});
+                       const std::optional<sim::Goodput>& goodput = {}, const std::optional<sim::WholeRun>& runBefore = {});
     void setRank(std::optional<int>);
     /// What the pointer is over in the timeline, else what was clicked there.
     void setSpan(const std::shared_ptr<const sim::Trace>&, std::optional<SpanRef>);
@@ -65,6 +65,7 @@ private:
     QString misfit() const;
     void showGoodput();
     void showRun();
+    sim::WholeRun shownRun() const; ///< with its failures
     void showExposed();
     void showMemory();
     bool isRankKnown() const;
@@ -73,6 +74,7 @@ private:
 
     std::shared_ptr<const sim::Simulation> m_simulation;
     std::optional<sim::Metrics> m_before;
+    std::optional<sim::WholeRun> m_runBefore;
     bool m_isMasked = false;
     MaskNote* m_maskNote;
     std::optional<sim::Goodput> m_failing; ///< of a scenario with failures

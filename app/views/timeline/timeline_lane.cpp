@@ -57,7 +57,8 @@ private:
         const float left = std::max(m_lane.left + static_cast<float>(std::max(from, 0.0)), m_lane.left);
         float right =
             std::min(m_lane.left + static_cast<float>(std::min(to, static_cast<double>(m_reading.columns.size()))), m_lane.right);
-        if (wide.right - wide.left >= kGappedSpan) // as wide as it is, so that equal spans look alike
+        // As wide as it is, so that equal spans look alike; of one that is seen by a pixel that stays.
+        if (wide.right - wide.left >= kGappedSpan && right - left > 1)
             right -= 1;
         if (right <= left)
             return;

@@ -6,6 +6,8 @@
 
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
+#include <stdexcept>
 
 using namespace app;
 
@@ -30,4 +32,30 @@ TEST(EndSignals, ASecondDoesNotWait)
             std::raise(SIGTERM); // while the window does something else
         },
         testing::KilledBySignal(SIGTERM), "^$");
+}
+
+TEST(EndSignals, WhatWasIgnoredStaysIgnored)
+{
+    EXPECT_EXIT(
+        {
+            std::signal(SIGHUP, SIG_IGN); // as nohup has it
+            {
+                const EndSignals ends([] { std::fputs("heard", stderr); });
+                std::raise(SIGHUP);
+            }
+            std::raise(SIGHUP);
+            std::_Exit(0);
+        },
+        testing::ExitedWithCode(0), "^$");
+}
+
+TEST(EndSignals, EndTheProgramAlsoWhereWorkCannotBeKept)
+{
+    EXPECT_EXIT(
+        {
+            const EndSignals ends([] { throw std::runtime_error("the disk is full"); });
+            std::raise(SIGTERM);
+            QEventLoop().exec();
+        },
+        testing::KilledBySignal(SIGTERM), "");
 }

@@ -56,7 +56,7 @@ public:
     }
     void setAnswered()
     {
-        if (std::exchange(m_isBlank, false) && lineEdit()->text().isEmpty()) // else somebody is typing it
+        if (std::exchange(m_isBlank, false) && lineEdit()->text().trimmed().isEmpty()) // else somebody is typing it
             setValue(value());                                               // which writes it
     }
     /// Emptied, it stays so: left, it would write again the last number that was legible on the way.
@@ -75,7 +75,7 @@ protected:
         static const QRegularExpression kOfNumbers(QStringLiteral("^[-−0-9.,' \\x{00A0}\\x{202F}]*$"));
         if (!kOfNumbers.match(text).hasMatch())
             return QValidator::Invalid;
-        if (text.isEmpty())
+        if (text.trimmed().isEmpty())
             return m_isBlank ? QValidator::Acceptable : QValidator::Intermediate;
         const TypedNumber typed = readTypedNumber(text);
         return typed.value && *typed.value >= minimum() && *typed.value <= maximum() &&
@@ -383,6 +383,7 @@ public:
         column->addWidget(hint);
         setFocusProxy(m_line);
         connect(m_line, &QLineEdit::textChanged, this, &AnswerInput::changed);
+        connect(m_line, &QLineEdit::textEdited, this, [this] { m_isOfSelection = false; });
         connect(&desk, &Desk::selectionChanged, this, [this](bool onlyCursor) {
             if (onlyCursor || !isEnabled())
                 return;
@@ -390,8 +391,9 @@ public:
             std::vector<int> ranks = selection.ranks;
             if (ranks.empty() && selection.selectedRank)
                 ranks.push_back(*selection.selectedRank);
-            if (!ranks.empty())
+            if (!ranks.empty() || m_isOfSelection)
                 setValue(ranks);
+            m_isOfSelection = !ranks.empty();
         });
     }
     LessonValue value() const override

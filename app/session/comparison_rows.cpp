@@ -1,5 +1,6 @@
 #include "app/session/comparison_rows.h"
 
+#include "sim/analysis/explain/explain_whole_run.h"
 #include "sim/text/csv_cell.h"
 
 #include <QObject>
@@ -60,7 +61,7 @@ QString line(const QStringList& fields)
 
 QString number(double value)
 {
-    return QString::number(value, 'g', 15);
+    return std::isfinite(value) ? QString::number(value, 'g', 15) : QString(); // never ends
 }
 
 /// Low and high of the interval, both empty where it is not known.
@@ -127,13 +128,19 @@ std::vector<ComparisonRow> comparisonRows(const sim::Comparison& c, const std::s
     add(QObject::tr("MFU"), RowUnit::fraction, c.mfu.a, c.mfu.b, false);
     sureAsStep(c.mfu);
     of(sim::MetricId::mfu);
+    const auto ofRun = [&, tokens = c.run.a.tokens](auto why) {
+        if (!rows.empty() && !rows.back().because)
+            rows.back().because = [why, tokens](const sim::Simulation& simulation) { return why(simulation, tokens); };
+    };
     add(QString::fromStdString(sim::tokensText(c.run.a.tokens)), RowUnit::days, c.run.a.days, c.run.b.days, true, true);
     sureAsTime(c.run.a.days, c.run.b.days);
+    ofRun(sim::explainRunTime);
     const auto addOfRun = [&](const QString& name, RowUnit unit, double a, double b) {
         add(name, unit, a, b, true);
         sureAsTime(a, b);
     };
     addOfRun(QObject::tr("GPU hours"), RowUnit::gpuHours, c.run.a.gpuHours, c.run.b.gpuHours);
+    ofRun(sim::explainRunGpuHours);
     if (gpuHourPrice > 0)
         addOfRun(QObject::tr("Price"), RowUnit::money, c.run.a.gpuHours * gpuHourPrice, c.run.b.gpuHours * gpuHourPrice);
     if (const auto a = c.run.a.mostEnergyKwh(), b = c.run.b.mostEnergyKwh(); a && b)

@@ -57,6 +57,13 @@ LessonValue& part(LessonValue& of, const std::string& key)
     return member;
 }
 
+/// What cannot be read is not written over either.
+void setUnreadAside(const QString& path)
+{
+    QFile::remove(path + QStringLiteral(".unread"));
+    QFile::rename(path, path + QStringLiteral(".unread"));
+}
+
 } // namespace
 
 LessonProgress::LessonProgress(QString path, std::filesystem::path course) : m_path(std::move(path)), m_course(std::move(course))
@@ -66,8 +73,7 @@ LessonProgress::LessonProgress(QString path, std::filesystem::path course) : m_p
     if (auto all = progressIn(m_path)) {
         m_all = std::move(*all);
     } else {
-        QFile::remove(m_path + QStringLiteral(".unread"));
-        QFile::rename(m_path, m_path + QStringLiteral(".unread"));
+        setUnreadAside(m_path);
     }
 }
 
@@ -119,6 +125,8 @@ bool LessonProgress::update(const Change& change)
         for (const Change& each : m_unwritten)
             each(m_all);
     } else {
+        if (isLocked && QFileInfo::exists(m_path)) // broken since it was read
+            setUnreadAside(m_path);
         change(m_all);
     }
     try {

@@ -1,6 +1,5 @@
 // What a live run's worker does, turn after turn: take what came, prepare the picture, say how it stands.
 #include "app/session/failure.h"
-
 #include "app/session/live_records.h"
 #include "app/session/live_run.h"
 #include "app/session/plain_words.h"

@@ -44,7 +44,9 @@ const ScenarioKey* keyOf(const QString& written)
 
 } // namespace
 
-QString plainWords(QString text)
+namespace {
+
+QString wordsOf(QString text)
 {
     static const QRegularExpression kPointer(QStringLiteral("/[a-z_0-9]+(?:/[a-z_0-9]+)+")),
         kDotted(QStringLiteral("\\b[a-z]+(?:\\.[a-z_0-9]+)+\\b")), kKey(QStringLiteral("\\b[a-z0-9]+(?:_[a-z0-9]+)+\\b"));
@@ -73,6 +75,23 @@ QString plainWords(QString text)
         from = match.capturedStart() + title.size();
     }
     return text;
+}
+
+} // namespace
+
+QString plainWords(const QString& text)
+{
+    // Somebody's own words: what is quoted, and names of files with the folders before them.
+    static const QRegularExpression kOwn(
+        QStringLiteral("\"[^\"\n]*\"|[\\w./~+-]*[\\w+-]\\.(?:json|jsonl|csv|yaml|yml|toml|sqlite|gz|zst|pftrace|txt|sh|py)\\b"));
+    QString out;
+    qsizetype from = 0;
+    for (auto own = kOwn.globalMatch(text); own.hasNext();) {
+        const QRegularExpressionMatch match = own.next();
+        out += wordsOf(text.mid(from, match.capturedStart() - from)) + match.captured();
+        from = match.capturedEnd();
+    }
+    return out + wordsOf(text.mid(from));
 }
 
 std::string plainWords(const std::string& text)

@@ -8,7 +8,7 @@
 namespace app {
 
 /// "global_batch_size 60" as the form says it: "global batch 60"; keys that the form does not have lose their underscores.
-QString plainWords(QString text);
+QString plainWords(const QString& text);
 std::string plainWords(const std::string& text);
 /// Of what stands alone: begins with a capital, but where its first word is a name ("tp", "1f1b", "round-robin").
 QString asSentence(QString text);

@@ -281,6 +281,7 @@ void RecordedRun::readWhole()
                 waiting.ask(whole);
         },
         [this](const QString& why) {
+            m_saving.clear();
             for (const auto& [kind, waiting] : std::exchange(m_waiting, {}))
                 Q_EMIT failed(waiting.failed, why);
         });
@@ -469,6 +470,11 @@ void RecordedRun::save(const QString& path)
     if (!m_run)
         return;
     const QString what = tr("The trace cannot be saved");
+    if (!m_saving.isEmpty()) {
+        Q_EMIT failed(what, tr("%1 is still being written: save the other one when that is done").arg(m_saving));
+        return;
+    }
+    m_saving = path;
     withWhole(kRecordedSave, what, [=, this](const RecoveredRunPtr& whole) {
         m_worker.ask(
             kRecordedSave,
@@ -480,8 +486,14 @@ void RecordedRun::save(const QString& path)
                 sim::saveTrace(sim::traceToWrite(*whole->recording), path.toStdString());
                 return path;
             },
-            [this](const QString& written) { Q_EMIT saved(written); },
-            [this, what](const QString& why) { Q_EMIT failed(what, why); });
+            [this](const QString& written) {
+                m_saving.clear();
+                Q_EMIT saved(written);
+            },
+            [this, what](const QString& why) {
+                m_saving.clear();
+                Q_EMIT failed(what, why);
+            });
     });
 }
 

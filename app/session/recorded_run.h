@@ -136,6 +136,7 @@ private:
     bool m_isFromCache = false, m_isCached = false; ///< read from one; one is there, or being written
     std::optional<sim::CacheOrigin> m_cacheOrigin;  ///< the files as they were read
     RecoveredRunPtr m_run;
+    QString m_saving;        ///< that is being written; empty: none
     RecoveredRunPtr m_whole; ///< of a digest, once somebody needed it
     struct Waiting {
         QString failed;

@@ -67,6 +67,18 @@ std::string unzipped(const QByteArray& bytes)
     return out;
 }
 
+/// Where a character of what stands behind the scheme is in the link as it was given, with spaces and slashes before it.
+qsizetype placeIn(const QString& link, qsizetype ofHeld)
+{
+    qsizetype at = link.indexOf(QLatin1Char(':')) + 1;
+    while (at < link.size() && link[at] == QLatin1Char('/'))
+        ++at;
+    for (qsizetype held = 0; at < link.size(); ++at)
+        if (!link[at].isSpace() && held++ == ofHeld)
+            break;
+    return at;
+}
+
 } // namespace
 
 bool isScenarioLink(const QString& text)
@@ -105,7 +117,7 @@ std::string scenarioOfLink(const QString& link)
         refuse(wrong == text.end()
                    ? QStringLiteral("the link is cut off: its last character is missing. Copy the whole of it")
                    : QStringLiteral("the link is damaged: its character %1, “%2”, is no letter, digit, - or _. Copy it anew")
-                         .arg(kSchemeLength + (wrong - text.begin()) + 1)
+                         .arg(placeIn(link, wrong - text.begin()) + 1)
                          .arg(*wrong));
     }
     return unzipped(*decoded);

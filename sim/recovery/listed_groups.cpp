@@ -1,7 +1,5 @@
 #include "sim/recovery/listed_groups.h"
 
-#include "sim/text/number_text.h"
-
 #include <algorithm>
 #include <optional>
 #include <tuple>

@@ -28,6 +28,8 @@ QString valueText(RowUnit unit, double value)
 {
     if (value == 0)
         return kNone;
+    if (!std::isfinite(value)) // of a run whose failures undo all that it trains
+        return QObject::tr("never ends");
     switch (unit) {
     case RowUnit::seconds:
         return durationQuantity(value).text();
@@ -57,7 +59,7 @@ QString valueText(RowUnit unit, double value)
 
 QString deltaText(RowUnit unit, double delta)
 {
-    if (delta == 0)
+    if (delta == 0 || !std::isfinite(delta))
         return kNone;
     const QString size =
         unit == RowUnit::fraction

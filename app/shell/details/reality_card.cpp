@@ -147,10 +147,10 @@ void RealityCard::setCatalogue(const sim::Catalogue& catalogue)
     m_catalogue = &catalogue;
     try {
         m_reality = Reality::read(catalogue.assets());
-        setToolTip({});
+        m_problem.clear();
     } catch (const sim::Error& error) {
         m_reality = {};
-        setToolTip(QString::fromUtf8(error.what()));
+        m_problem = tr("The published measurements cannot be read: %1").arg(QString::fromUtf8(error.what()));
     }
 }
 
@@ -185,8 +185,10 @@ void RealityCard::setSimulation(const std::shared_ptr<const sim::Simulation>& si
     rows->setSpacing(2);
     const auto measured =
         simulation && m_catalogue ? m_reality.of(simulation->scenario(), *m_catalogue) : std::vector<const Measurement*>();
-    setVisible(!measured.empty());
+    setVisible(!measured.empty() || !m_problem.isEmpty());
     QStringList reasons, sources;
+    if (!m_problem.isEmpty())
+        addLine(*rows, m_problem, "small");
     if (!measured.empty())
         addLine(*rows, tr("◆ measured    ┃ predicted    ▬ likely"), "small");
     for (const Measurement* one : measured) {

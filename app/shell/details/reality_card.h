@@ -48,6 +48,7 @@ private:
 
     const sim::Catalogue* m_catalogue = nullptr;
     Reality m_reality;
+    QString m_problem; ///< why there is none; empty: there is
     std::shared_ptr<const sim::Simulation> m_simulation;
     const Theme* m_theme;
     QWidget* m_rows = nullptr;

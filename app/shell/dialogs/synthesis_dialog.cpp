@@ -127,6 +127,7 @@ SynthesisDialog::SynthesisDialog(const sim::ScenarioDocument& document, const si
     });
     constexpr int kWidestText = 110;
     m_pause->setMinimumWidth(kWidestText);
+    m_pause->setAutoDefault(false); // Enter in a field is of the field
     connect(m_pause, &QPushButton::clicked, this, &SynthesisDialog::pauseOrResume);
 
     auto* top = new QHBoxLayout;

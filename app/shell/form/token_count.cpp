@@ -39,7 +39,8 @@ std::optional<double> typedTokenCount(const QString& text)
         if (digits.endsWith(scale.letter, Qt::CaseInsensitive)) {
             digits.chop(1);
             const auto number = typedNumber(digits, false);
-            return number ? std::optional(std::round(*number * scale.of)) : std::nullopt; // 1.1 T is no broken number
+            const double tokens = number ? std::round(*number * scale.of) : 0; // 1.1 T is no broken number
+            return number && std::isfinite(tokens) ? std::optional(tokens) : std::nullopt;
         }
     return typedNumber(digits, false);
 }

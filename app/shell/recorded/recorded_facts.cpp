@@ -143,7 +143,7 @@ void RecordedFacts::addFact(const QString& what, const QString& sure, const QStr
         grid->addWidget(wordsLabel("muted12", why), 1, 0, 1, 2);
     grid->setColumnStretch(0, 1);
     m_facts->addWidget(row);
-    m_lines << QStringList{what, sure, why}.join(QLatin1Char('\t'));
+    m_lines << QStringList{inOneLine(what), inOneLine(sure), inOneLine(why)}.join(QLatin1Char('\t'));
 }
 
 void RecordedFacts::show(const RecoveredRun& run)

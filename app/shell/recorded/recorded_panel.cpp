@@ -224,7 +224,8 @@ QString RecordedPanel::findingsText() const
     QStringList lines;
     if (m_run && m_run->run())
         for (const sim::RunFinding& finding : m_run->run()->answers.findings)
-            lines << QString::fromStdString(finding.title + '\t' + finding.detail);
+            lines << inOneLine(QString::fromStdString(finding.title)) + QLatin1Char('\t') +
+                         inOneLine(QString::fromStdString(finding.detail));
     return lines.join(QLatin1Char('\n'));
 }
 

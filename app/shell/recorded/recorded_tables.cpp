@@ -92,10 +92,7 @@ void RecordedTable::show(const QStringList& headers, const std::vector<Line>& li
 
 QString RecordedTable::text() const
 {
-    // Names are a recorder's, which may hold anything; tabs and lines are ours here.
-    static const QRegularExpression controls(QStringLiteral("[\\x{0000}-\\x{001F}\\x{007F}]+"));
-    const auto inOneLine = [](QString text) { return text.replace(controls, QStringLiteral(" ")); };
-    QStringList lines, cells;
+    QStringList lines, cells; // tabs and ends of lines are ours here
     for (int c = 0; c < columnCount(); ++c)
         cells << horizontalHeaderItem(c)->text();
     lines << cells.join(QLatin1Char('\t'));

@@ -17,6 +17,8 @@ QString recordedHeadline(const RecoveredRun&);
 QLabel* wordsLabel(const char* role, const QString& text = QString());
 /// With its widgets.
 void emptyLayout(QLayout&);
+/// Of names that a recorder wrote, which may hold anything: no tabs, no ends of lines.
+QString inOneLine(QString text);
 /// "+12.3 %", with a true minus.
 QString signedPercentText(double fraction);
 

@@ -145,13 +145,11 @@ std::vector<BecauseSubject> becauseOfMetrics(const SimulationPtr& simulation, co
                                              std::optional<int> rank)
 {
     std::vector<BecauseSubject> subjects;
-    for (const sim::MetricId id : ids)
-        subjects.push_back({choiceName(id), [simulation, id, rank] {
-                                sim::Explanation why = sim::explain(*simulation, id, rank);
-                                if (id == sim::MetricId::stepTime)
-                                    why.convention += otherDraws(*simulation) + whatItHangsOn(*simulation);
-                                return why;
-                            }});
+    for (const sim::MetricId id : ids) {
+        subjects.push_back({choiceName(id), [simulation, id, rank] { return sim::explain(*simulation, id, rank); }});
+        if (id == sim::MetricId::stepTime)
+            subjects.back().further = [simulation] { return otherDraws(*simulation) + whatItHangsOn(*simulation); };
+    }
     return subjects;
 }
 
@@ -274,7 +272,23 @@ void BecausePopup::choose(std::size_t subject)
     m_terms->setVisible(m_terms->topLevelItemCount() > 0);
     setWindowTitle(m_name->text());
     setAccessibleName(tr("%1: %2. %3 = %4").arg(m_name->text(), value, formula, numbers));
+    askFurther(m_subjects.at(subject).further);
     fit();
+}
+
+void BecausePopup::askFurther(const std::function<std::string()>& further)
+{
+    constexpr int kFurther = 0;
+    m_worker.drop(kFurther);
+    if (further)
+        m_worker.ask(
+            kFurther, further,
+            [this](const std::string& words) {
+                m_shown.convention += words;
+                m_convention->setText(fromUtf8(m_shown.convention));
+                fit();
+            },
+            {}); // what cannot be said is left out
 }
 
 /// A term that is explained itself opens to its own formula and terms.

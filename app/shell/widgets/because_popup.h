@@ -3,6 +3,7 @@
 #pragma once
 
 #include "app/canvas/canvas.h"
+#include "app/session/worker.h"
 #include "app/step/shown_step.h"
 #include "app/views/common/because.h"
 #include "sim/analysis/explain/explain.h"
@@ -24,6 +25,7 @@ namespace app {
 struct BecauseSubject {
     QString choice;
     std::function<sim::Explanation()> explain;
+    std::function<std::string()> further{}; ///< words behind its convention that take longer; on another thread
 };
 /// The numbers of the details. Memory is of the rank, or of the fullest where none is given.
 std::vector<BecauseSubject> becauseOfMetrics(const SimulationPtr&, const std::vector<sim::MetricId>&, std::optional<int> rank);
@@ -50,6 +52,7 @@ Q_SIGNALS:
     void showRequested(const sim::ShowHint&);
 
 private:
+    void askFurther(const std::function<std::string()>&);
     void addTerms(QTreeWidgetItem* parent, const sim::Explanation&);
     int wantedWidth() const;
     void fit();
@@ -62,6 +65,7 @@ private:
     QLabel *m_name, *m_value, *m_formula, *m_numbers, *m_convention, *m_source;
     QTreeWidget* m_terms;
     QPushButton* m_show;
+    Worker m_worker; ///< last: ends before what it uses
 };
 
 /// Beside the number in a picture that was asked about. `show`: who shows where to look; nobody: it is not offered.

@@ -156,7 +156,8 @@ bool MetricCard::eventFilter(QObject* of, QEvent* event)
     case QEvent::MouseButtonPress: // else the card takes it for a question about the number
         return true;
     case QEvent::MouseButtonRelease:
-        Q_EMIT termRequested();
+        if (static_cast<const QMouseEvent*>(event)->button() == Qt::LeftButton)
+            Q_EMIT termRequested();
         return true;
     default:
         break;

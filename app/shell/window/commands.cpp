@@ -117,6 +117,14 @@ struct CommandTable {
     }
 
     static QString whyNot(const Command&, const W&);
+    static QString whyNoTraining(const Command& c, const W& w)
+    {
+        if (c.enabled == canTrain)
+            return w.isStartShown() ? W::tr("open a scenario first") : W::tr("the scenario is not simulated yet");
+        if (c.id == CommandId::trainAgain)
+            return w.m_trained ? W::tr("a training runs") : W::tr("nothing was trained yet");
+        return w.m_run ? QString() : W::tr("no training is watched");
+    }
     static QString ofRecorded(const W& w, const char* text) { return w.isRecordedShown() ? W::tr(text) : QString(); }
     static QString lineupIsFull(const W& w)
     {
@@ -135,7 +143,7 @@ QString CommandTable::whyNot(const Command& c, const W& w)
     if (w.m_masksNumbers)
         return w.whyHidden();
     if (c.menu == CommandMenu::live)
-        return w.m_run ? QString() : W::tr("no training is watched");
+        return whyNoTraining(c, w);
     if (c.menu == CommandMenu::recorded)
         return hasRecording(w) ? QString() : W::tr("no recorded run is open");
     if (w.isStartShown())

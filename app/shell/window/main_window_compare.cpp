@@ -149,11 +149,16 @@ void MainWindow::partFromBaseline()
     tellOfBaseline(tr("The baseline “%1” belonged to another scenario and is forgotten").arg(name));
 }
 
+void MainWindow::tellNotComparable(const QString& name, const Problems& problems)
+{
+    m_banner->tell(tr("It cannot be compared with %1").arg(name), problems);
+}
+
 Problems MainWindow::compareWith(const QString& path)
 {
     Problems problems = m_baseline.open(path, m_session.catalogue());
     if (!problems.empty()) {
-        m_banner->tell(tr("%1 cannot be compared with").arg(QFileInfo(path).fileName()), problems);
+        tellNotComparable(QFileInfo(path).fileName(), problems);
         return problems;
     }
     m_baselineOf = m_session.path();
@@ -166,9 +171,11 @@ Problems MainWindow::compareWith(const QString& path)
 Problems MainWindow::compareWithAll(const QStringList& paths)
 {
     for (const QString& path : paths) {
-        Problems problems = m_baseline.isPinned() ? m_desk.lineup().open(path, m_session.catalogue()) : compareWith(path);
-        if (!problems.empty()) {
-            m_banner->tell(tr("%1 cannot be compared with").arg(QFileInfo(path).fileName()), problems);
+        if (!m_baseline.isPinned()) {
+            if (Problems problems = compareWith(path); !problems.empty())
+                return problems;
+        } else if (Problems problems = m_desk.lineup().open(path, m_session.catalogue()); !problems.empty()) {
+            tellNotComparable(QFileInfo(path).fileName(), problems);
             return problems;
         }
     }

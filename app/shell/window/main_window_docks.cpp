@@ -117,7 +117,7 @@ void MainWindow::compareWithPlan(const QString& name, const sim::ScenarioDocumen
     const Problems problems = isFirst ? m_baseline.compareWith(name, document, m_session.catalogue())
                                       : m_desk.lineup().add(name, document, m_session.catalogue());
     if (!problems.empty()) {
-        m_banner->tell(tr("It cannot be compared with %1").arg(name), problems);
+        tellNotComparable(name, problems);
         return;
     }
     if (isFirst)

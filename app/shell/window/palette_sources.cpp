@@ -151,8 +151,8 @@ std::vector<PaletteEntry> findPrice(const QString& typed, const Help& help, cons
         return entry->kind == HelpEntry::Kind::term && entry->title == QLatin1String("GPU-hours");
     });
     const QString name = QObject::tr("Price of a GPU hour…");
-    constexpr int kWords = 150; // all of them, in any order
-    if (!isMeant && matchScore(name, typed) < kWords)
+    constexpr int kBeginsWord = 250, kWords = 150; // of several, all in any order
+    if (!isMeant && matchScore(name, typed) < (typed.trimmed().contains(QLatin1Char(' ')) ? kWords : kBeginsWord))
         return {};
     return {{name, QObject::tr("Settings"), ask, {}, true}};
 }

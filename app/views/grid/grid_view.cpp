@@ -7,6 +7,7 @@
 #include "app/views/grid/grid_motion.h"
 #include "app/views/grid/grid_painter.h"
 #include "app/views/grid/grid_selecting.h"
+#include "sim/text/number_text.h"
 
 #include <algorithm>
 #include <cmath>
@@ -459,8 +460,9 @@ std::string GridView::tooltip() const
     if (const GridChip* chip = d.chipUnder(d.pointerAt))
         return chip->tip;
     if (const GridTarget* target = d.targetUnder(d.pointerAt))
-        return target->name + "\n" + countText(static_cast<std::int64_t>(ranksOf(*target, d.model.layout()).size())) +
-               " ranks; click: select them";
+        return target->name + "\n" +
+               sim::countedText(static_cast<std::int64_t>(ranksOf(*target, d.model.layout()).size()), "rank") +
+               "; click: select them";
     const int rank = d.rankUnder(d.pointerAt);
     if (rank < 0 || rank >= d.model.ranks())
         return {};

@@ -175,6 +175,7 @@ struct OrderEditorView::Data {
     {
         if (!selected) {
             selected = ActionPlace{0, 0};
+            keepInSight();
             return true;
         }
         const auto& list = draft->schedule().actions[selected->rank];

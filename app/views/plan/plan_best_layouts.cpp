@@ -153,11 +153,9 @@ void PlanBestLayouts::paint(Canvas& canvas) const
             textInside(canvas, {bar.left + 3, bar.top, bar.right, bar.bottom}, shown, readableOn(fill), FontFace::small);
         }
         const float right = std::max(at(layout.paceSeconds()), at(sum)) + 6;
-        const double margin = picture().marginOf(layout);
-        std::array<char, 32> percent{};
-        std::snprintf(percent.data(), percent.size(), "%+.1f %%", 100 * margin);
+        const std::string percent = marginPercent(picture().marginOf(layout), 1);
         const std::string time = durationText(layout.paceSeconds() * 1e9), gib = gibOf(layout.peakMemoryGib);
-        const std::string differs = i == 0 ? "" : layout.tieWithFirst ? " tie" : std::string(" ") + percent.data();
+        const std::string differs = i == 0 ? "" : layout.tieWithFirst ? " tie" : " " + percent;
         const std::string whole = time + differs + " · " + gib;
         const std::vector<std::string> numbers =
             cost.empty() ? std::vector<std::string>{whole, time + differs, time}

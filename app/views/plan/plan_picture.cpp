@@ -337,7 +337,7 @@ std::vector<std::string> tellingTexts(const std::vector<sim::PlannedLayout>& lay
 
 std::string marginText(const PlanPicture& picture, const PlanCell& cell)
 {
-    const auto percent = [&] { return formatted(std::abs(cell.margin) < 0.1 ? "%+.1f %%" : "%+.0f %%", 100 * cell.margin); };
+    const auto percent = [&] { return marginPercent(cell.margin, std::abs(cell.margin) < 0.1 ? 1 : 0); };
     switch (cell.kind) {
     case PlanCellKind::none:
         return {};
@@ -359,11 +359,18 @@ std::string marginText(const PlanPicture& picture, const PlanCell& cell)
     return {};
 }
 
+std::string marginPercent(double share, int decimals)
+{
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), "%.*f %%", decimals, 100 * std::abs(share));
+    return (share < 0 ? "−" : "+") + std::string(text.data());
+}
+
 std::string cellText(const PlanPicture& picture, const PlanCell& cell)
 {
     std::string text = "tp " + countText(cell.tp) + ", pp " + countText(cell.pp);
     if (cell.best)
-        text += ": " + stepText(cell.best->paceSeconds()) + ", " + formatted("%.1f GiB", cell.best->peakMemoryGib);
+        text += ": " + picture.paceText(*cell.best) + ", " + formatted("%.1f GiB", cell.best->peakMemoryGib);
     const std::string margin = marginText(picture, cell);
     text += margin.empty() ? "" : ", " + margin;
     if (cell.best)
@@ -376,7 +383,9 @@ std::string cellText(const PlanPicture& picture, const PlanCell& cell)
 
 Table planTable(const PlanPicture& picture)
 {
-    Table table{.header = {"tp", "pp", "what", "step (s)", "memory (GiB)", "beyond the first (%)", "reason"}, .rows = {}};
+    const std::string time =
+        picture.paceBatch() == 0 ? "step (s)" : "time of " + sim::countedText(picture.paceBatch(), "sequence") + " (s)";
+    Table table{.header = {"tp", "pp", "what", time, "memory (GiB)", "beyond the first (%)", "reason"}, .rows = {}};
     constexpr std::array kNames{"no grid", "best", "tie", "slower", "cut by floor", "open", "too large", "not legal"};
     for (const PlanCell& cell : picture.cells()) {
         const bool hasMargin = cell.best || (cell.kind == PlanCellKind::floor && !picture.byHeadroom());

@@ -79,6 +79,7 @@ public:
     std::string tightText(const sim::PlannedLayout&) const;
     /// "1.30 s" of its step; where the batch is free "1.30 s for 128 sequences (1.22 s a step)".
     std::string paceText(const sim::PlannedLayout&) const;
+    int paceBatch() const { return m_answer ? m_answer->paceBatch : 0; } ///< sequences whose time it is; 0: that of a step
     /// What of its step goes to that, for as many tokens as the other layouts'.
     static std::int64_t paceNs(const sim::PlannedLayout&, sim::StepPart);
     /// "takes 1.30 s, 300 ms more than the first: exposed tp +300 ms": the largest parts first; they add up
@@ -105,6 +106,7 @@ std::string layoutText(const sim::PlannedLayout&);
 std::vector<std::string> tellingTexts(const std::vector<sim::PlannedLayout>&);
 /// "+12.3 %", "tie", "winner", "does not fit".
 std::string marginText(const PlanPicture&, const PlanCell&);
+std::string marginPercent(double share, int decimals); ///< "+12.3 %", "−0.4 %"
 std::string cellText(const PlanPicture&, const PlanCell&); ///< one line for a screen reader
 /// A row for each cell.
 Table planTable(const PlanPicture&);

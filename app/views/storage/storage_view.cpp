@@ -9,9 +9,6 @@
 #include <utility>
 
 namespace app {
-namespace {
-
-} // namespace
 
 struct StorageView::Data {
     Selection& selection;

@@ -7,6 +7,8 @@
 #include "tests/support/catalogue.h"
 
 #include <gmock/gmock.h>
+#include "tests/sim/planner/tiny_job.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,29 +18,12 @@
 
 using namespace sim;
 
-namespace {
-
-PlanRequest batchJob(std::vector<PlanSetting> fixed = {})
-{
-    constexpr const char* kJob = R"({
-      "format": "rankscope-scenario", "version": 1,
-      "model": {"num_hidden_layers": 4, "hidden_size": 512, "intermediate_size": 1408, "num_attention_heads": 8,
-                "num_key_value_heads": 4, "vocab_size": 4096, "max_position_embeddings": 1024},
-      "cluster": {"base": "h100-sxm-ib400"},
-      "layout": {"tp": 2, "pp": 2, "dp": 1},
-      "training": {"sequence_length": 512, "global_batch_size": 8}
-    })";
-    return {.document = ScenarioDocument::parse(kJob), .fixed = std::move(fixed)};
-}
-
-} // namespace
-
 TEST(FreeBatch, TakesOfAllBatchesUpToTheLargestTheOneWhoseTokensTakeLeast)
 {
     // Under the margin no layout of as many sequences fits that holds all of them at once.
     for (const auto& [kind, margin] : {std::pair{"1f1b", 0.0}, {"interleaved-1f1b", 0.0}, {"gpipe", 79.92}}) {
         const auto job = [&, margin = margin, kind = kind](int batch) {
-            PlanRequest request = batchJob({{"schedule.kind", kind}, {"training.recompute", "none"}});
+            PlanRequest request = test::tinyJob({{"schedule.kind", kind}, {"training.recompute", "none"}});
             request.marginGib = margin;
             request.document.set("training.global_batch_size", std::to_string(batch));
             request.gpus = 6;
@@ -85,7 +70,7 @@ TEST(FreeBatch, FewerMicroBatchesHoldNoMore)
         for (const auto& [pp, zero] : {std::pair{2, 0}, {4, 1}, {4, 3}}) {
             double before = 0;
             for (int microbatches = 1; microbatches <= 10; ++microbatches) {
-                ScenarioDocument document = batchJob().document;
+                ScenarioDocument document = test::tinyJob().document;
                 document.set("layout.tp", "1");
                 document.set("layout.pp", std::to_string(pp));
                 document.set("layout.dp", "2");
@@ -107,7 +92,7 @@ TEST(FreeBatch, FewerMicroBatchesHoldNoMore)
 
 TEST(FreeBatch, GivesReplicasThatCannotShareTheBatchAsManyAsTheyCan)
 {
-    PlanRequest request = batchJob({{"layout.tp", "1"}, {"layout.cp", "1"}, {"layout.pp", "1"}});
+    PlanRequest request = test::tinyJob({{"layout.tp", "1"}, {"layout.cp", "1"}, {"layout.pp", "1"}});
     request.gpus = 6; // 8 sequences
     EXPECT_TRUE(plan(request, test::catalogue()).best.empty());
     request.freed = {"training.global_batch_size"};
@@ -118,7 +103,7 @@ TEST(FreeBatch, GivesReplicasThatCannotShareTheBatchAsManyAsTheyCan)
 
 TEST(FreeBatch, SaysTheSameOfAFreeBatchForAnyNumberOfThreads)
 {
-    PlanRequest one = batchJob({{"training.recompute", "none"}});
+    PlanRequest one = test::tinyJob({{"training.recompute", "none"}});
     one.freed = {"training.global_batch_size"};
     PlanRequest three = one;
     one.jobs = 1;
@@ -133,7 +118,7 @@ TEST(FreeBatch, SaysTheSameOfAFreeBatchForAnyNumberOfThreads)
 
 TEST(FreeBatch, FreesNoBatchWhereThatSaysNothing)
 {
-    PlanRequest request = batchJob();
+    PlanRequest request = test::tinyJob();
     request.freed = {"training.global_batch_size"};
     request.objective = PlanObjective::headroom;
     EXPECT_THROW(plan(request, test::catalogue()), Error);

@@ -279,47 +279,46 @@ bool isPlain(const ImDrawVert& topLeft, const ImDrawVert& bottomRight)
     return topLeft.uv.x == bottomRight.uv.x && topLeft.uv.y == bottomRight.uv.y;
 }
 
-/// The first row of [top, bottom) whose centre is less than so many quanta above the area's lower edge, for [quanta]; what is
+/// How high above the area's lower edge the middle of a row of pixels lies.
+std::uint16_t heightOf(const ColumnStacks& stacks, int y)
+{
+    return static_cast<std::uint16_t>((stacks.area.bottom - static_cast<float>(y) - 0.5F) / stacks.quantum);
+}
+
+/// The first row of [top, bottom) whose middle is less than so many quanta above the area's lower edge, for [quanta]; what is
 /// more than all of them has top.
 std::vector<int> firstRows(const ColumnStacks& stacks, int top, int bottom)
 {
-    const auto heightOf = [&](int y) {
-        return static_cast<std::uint16_t>((stacks.area.bottom - static_cast<float>(y) - 0.5F) / stacks.quantum);
-    };
-    std::vector<int> rows(static_cast<std::size_t>(heightOf(top)) + 2);
+    std::vector<int> rows(static_cast<std::size_t>(heightOf(stacks, top)) + 2);
     int y = top;
     for (std::size_t quanta = rows.size(); quanta-- > 0;) {
-        while (y < bottom && heightOf(y) >= quanta)
+        while (y < bottom && heightOf(stacks, y) >= quanta)
             ++y;
         rows[quanta] = y;
     }
     return rows;
 }
 
-/// Columns that look alike at once; a pixel has the colour of the bar that its centre lies in.
-void fillStacks(const ColumnStacks& stacks, const Clip& clip, const PixelBuffer& out)
+const std::uint16_t* topsAt(const ColumnStacks& stacks, int x)
 {
-    const std::size_t bars = stacks.colors.size(), columns = stacks.columns();
-    const int left = std::max(firstPixel(stacks.area.left), clip.left),
-              right = std::min(firstPixel(stacks.area.right), clip.right);
-    const int top = std::max(firstPixel(stacks.area.top), clip.top),
-              bottom = std::min(firstPixel(stacks.area.bottom), clip.bottom);
-    if (columns == 0 || left >= right || top >= bottom)
-        return;
-    const std::vector<int> rows = firstRows(stacks, top, bottom);
+    const auto column = static_cast<std::size_t>((static_cast<float>(x) + 0.5F - stacks.area.left) / stacks.columnWidth);
+    return stacks.tops.data() + std::min(column, stacks.columns() - 1) * stacks.colors.size();
+}
+
+/// Columns that look alike at once.
+void fillRuns(const ColumnStacks& stacks, const Clip& clip, const PixelBuffer& out)
+{
+    const std::size_t bars = stacks.colors.size();
+    const std::vector<int> rows = firstRows(stacks, clip.top, clip.bottom);
     const auto rowOf = [&](std::uint16_t quanta) { return rows[std::min<std::size_t>(quanta, rows.size() - 1)]; };
     std::vector<Brush> brushes;
     for (const Color color : stacks.colors)
         brushes.emplace_back(toArgb(color.value));
-    const auto topsAt = [&](int x) {
-        const auto column = static_cast<std::size_t>((static_cast<float>(x) + 0.5F - stacks.area.left) / stacks.columnWidth);
-        return stacks.tops.data() + std::min(column, columns - 1) * bars;
-    };
-    for (int x = left; x < right;) {
-        const std::uint16_t* const tops = topsAt(x);
+    for (int x = clip.left; x < clip.right;) {
+        const std::uint16_t* const tops = topsAt(stacks, x);
         int end = x + 1;
-        for (; end < right; ++end)
-            if (const std::uint16_t* next = topsAt(end); next != tops && !std::equal(tops, tops + bars, next))
+        for (; end < clip.right; ++end)
+            if (const std::uint16_t* next = topsAt(stacks, end); next != tops && !std::equal(tops, tops + bars, next))
                 break;
         std::uint16_t reached = 0;
         for (std::size_t bar = 0; bar < bars; ++bar) {
@@ -331,6 +330,81 @@ void fillStacks(const ColumnStacks& stacks, const Clip& clip, const PixelBuffer&
         }
         x = end;
     }
+}
+
+/// Of opaque colours, row by row: each pixel takes that of the first bar that ends above it. Four pixels at a time; a block of
+/// columns stays near the core for all its rows.
+void fillRows(const ColumnStacks& stacks, const Clip& clip, const PixelBuffer& out)
+{
+    constexpr int kBlock = 512;
+    using Heights = std::int32_t __attribute__((vector_size(16)));
+    const std::size_t bars = stacks.colors.size();
+    std::vector<std::int32_t> tops(bars * kBlock);
+    std::vector<std::int32_t> highest(bars);
+    for (int left = clip.left; left < clip.right; left += kBlock) {
+        const int width = std::min(kBlock, clip.right - left);
+        std::fill(highest.begin(), highest.end(), 0);
+        for (int x = 0; x < width; ++x) {
+            const std::uint16_t* const column = topsAt(stacks, left + x);
+            std::int32_t reached = 0;
+            for (std::size_t bar = 0; bar < bars; ++bar) {
+                const bool isSeen = column[bar] > reached;
+                reached = isSeen ? column[bar] : reached;
+                tops[bar * kBlock + static_cast<std::size_t>(x)] = isSeen ? reached : 0;
+                highest[bar] = std::max(highest[bar], isSeen ? reached : 0);
+            }
+        }
+        for (int y = clip.top; y < clip.bottom; ++y) {
+            const std::int32_t height = heightOf(stacks, y);
+            std::uint32_t* const pixels = out.row(y) + left;
+            for (std::size_t bar = bars; bar-- > 0;) { // the first comes over those behind it
+                if (highest[bar] <= height)
+                    continue;
+                const std::uint32_t color = toArgb(stacks.colors[bar].value);
+                const std::int32_t* const ofBar = tops.data() + bar * kBlock;
+                int x = 0;
+                for (const Words four{color, color, color, color}; x + 4 <= width; x += 4) {
+                    Heights ends;
+                    Words below;
+                    std::memcpy(&ends, ofBar + x, sizeof ends);
+                    std::memcpy(&below, pixels + x, sizeof below);
+                    const auto inside = reinterpret_cast<Words>(ends > height);
+                    below = (four & inside) | (below & ~inside);
+                    std::memcpy(pixels + x, &below, sizeof below);
+                }
+                for (; x < width; ++x)
+                    pixels[x] = ofBar[x] > height ? color : pixels[x];
+            }
+        }
+    }
+}
+
+/// Of every so many columns: how many look as the next one does decides how all are drawn.
+bool isMostlyRuns(const ColumnStacks& stacks, const Clip& clip)
+{
+    constexpr int kEvery = 16;
+    int looked = 0, alike = 0;
+    for (int x = clip.left; x + 1 < clip.right; x += kEvery) {
+        const std::uint16_t *const one = topsAt(stacks, x), *const next = topsAt(stacks, x + 1);
+        ++looked;
+        alike += one == next || std::equal(one, one + stacks.colors.size(), next) ? 1 : 0;
+    }
+    return 2 * alike >= looked;
+}
+
+/// A pixel has the colour of the bar that its centre lies in.
+void fillStacks(const ColumnStacks& stacks, const Clip& clip, const PixelBuffer& out)
+{
+    const Clip inside{std::max(firstPixel(stacks.area.left), clip.left), std::max(firstPixel(stacks.area.top), clip.top),
+                      std::min(firstPixel(stacks.area.right), clip.right), std::min(firstPixel(stacks.area.bottom), clip.bottom)};
+    if (stacks.columns() == 0 || inside.left >= inside.right || inside.top >= inside.bottom)
+        return;
+    const bool isOpaque = std::all_of(stacks.colors.begin(), stacks.colors.end(),
+                                      [](Color color) { return toArgb(color.value) >> 24U == 255; });
+    if (isOpaque && !isMostlyRuns(stacks, inside))
+        fillRows(stacks, inside, out);
+    else
+        fillRuns(stacks, inside, out);
 }
 
 /// Rows that are drawn as one: the pixels stay near the core while one thing after the other comes over them.

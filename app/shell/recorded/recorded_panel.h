@@ -149,7 +149,7 @@ private:
     TransportBar* m_transport;
     RecordedTabs* m_tabs;
     RecordedFindings* m_findings;
-    QLabel *m_predictionText, *m_comparisonText, *m_pathText, *m_shapesText;
+    QLabel *m_predictionText, *m_comparisonText, *m_pathText, *m_shapesText, *m_idle;
     RecordedFacts* m_facts;
     RecordedSimulated* m_simulated;
     RecordedTable* m_shapes;

@@ -177,7 +177,10 @@ void RecordedPanel::buildContent()
     auto* sideColumn = new QVBoxLayout(side);
     sideColumn->setContentsMargins(0, 0, 0, 0);
     sideColumn->setSpacing(0);
-    sideColumn->addWidget(m_tabs);
+    sideColumn->addWidget(m_tabs, 1);
+    sideColumn->addWidget(m_idle);
+    m_idle->setContentsMargins(12, 6, 12, 8);
+    m_idle->hide();
     side->setMinimumWidth(kNarrowest);
     m_upper->addWidget(m_gridCanvas);
     m_upper->addWidget(side);

@@ -92,8 +92,8 @@ bool walkToWait(TimelineScene& scene, bool backwards)
     const TimelineModel& model = scene.model();
     if (scene.steps || model.rows().empty())
         return false;
-    const TimeWindow& window = scene.window.now();
-    TimeRange from{window.beginNs, window.limitNs()};
+    const TimeRange seen = scene.window.range();
+    TimeRange from{seen.endNs, seen.beginNs}; // the first in sight, or the last
     int row = std::max(0, scene.focusRow());
     if (selection.idle) {
         row = model.rowOfRank(selection.idle->rank);
@@ -101,8 +101,6 @@ bool walkToWait(TimelineScene& scene, bool backwards)
     } else if (selection.selectedSpan) {
         row = model.rowOf(selection.selectedSpan->track);
         from = *scene.timesOf(selection.selectedSpan);
-    } else {
-        from = {from.endNs, from.beginNs}; // the first in sight, or the last
     }
     if (row < 0)
         return false;

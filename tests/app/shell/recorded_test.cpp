@@ -124,6 +124,27 @@ TEST_F(RecordedTest, AFileIsReadItsStepDrawnAndWhatWasFoundIsShownWhereItIs)
     EXPECT_TRUE(panel().run()->picture()->hostThreads);
 }
 
+TEST_F(RecordedTest, AWaitThatIsWalkedToIsToldInWords)
+{
+    openRun(path);
+    panel().table(RecordedTab::ranks).selectRow(3);
+    settle();
+    QTest::keyClick(&panel().timelineCanvas(), Qt::Key_G);
+    settle();
+    ASSERT_TRUE(panel().selection().idle);
+    EXPECT_EQ(panel().selection().idle->rank, 3);
+    const auto told = [&] {
+        for (const QLabel* label : panel().findChildren<QLabel*>())
+            if (label->isVisible() && label->text().startsWith(QStringLiteral("Rank 3: ")))
+                return label->text();
+        return QString();
+    };
+    EXPECT_TRUE(told().contains(QStringLiteral("waits for"))) << told().toStdString();
+    QTest::keyClick(&panel().timelineCanvas(), Qt::Key_Escape);
+    settle();
+    EXPECT_TRUE(told().isEmpty()) << told().toStdString();
+}
+
 TEST_F(RecordedTest, WhatNoTraceSaysIsAskedForAndAGridIsTakenFromSomebodyWhoKnowsIt)
 {
     openRun(path);

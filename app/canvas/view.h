@@ -78,6 +78,13 @@ constexpr bool isOfGrid(ViewCommand command)
     return command >= ViewCommand::lensGroups && command <= ViewCommand::selectEpGroup;
 }
 
+/// Of the timeline alone, wherever the pointer happens to rest.
+constexpr bool isOfTimeline(ViewCommand command)
+{
+    return command == ViewCommand::criticalPath || (command >= ViewCommand::followForward && command <= ViewCommand::previousMatch) ||
+           (command >= ViewCommand::keepRange && command <= ViewCommand::filterRows);
+}
+
 enum class CursorShape : std::uint8_t { arrow, pointingHand, crosshair, resizeHorizontal, grab };
 
 // What a notch of the wheel or a press of a key does, in every view alike.

@@ -158,7 +158,8 @@ std::vector<ComparisonRow> comparisonRows(const sim::Comparison& c, const std::s
                                           {"Activations", &sim::MemoryBreakdown::activations, sim::MetricId::activationMemory},
                                           {"Buffers", &sim::MemoryBreakdown::buffers, sim::MetricId::bufferMemory}}};
     for (const Part& part : kParts) {
-        add(QObject::tr(part.name), RowUnit::gib, gibOf(c.memory.a.*part.bytes), gibOf(c.memory.b.*part.bytes), true);
+        add(QObject::tr(part.name), RowUnit::gib, gibOf(c.memory.a.*part.bytes), gibOf(c.memory.b.*part.bytes),
+            std::nullopt); // another rank may be the fullest: the sum alone is better or worse
         of(part.id);
     }
     add(QObject::tr("Memory of a GPU"), RowUnit::gib, gibOf(c.capacityBytes.a), gibOf(c.capacityBytes.b), std::nullopt, true);

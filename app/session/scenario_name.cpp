@@ -2,6 +2,7 @@
 
 #include "app/session/scenario_changes.h"
 #include "app/session/scenario_keys.h"
+#include "sim/analysis/whole_run.h"
 #include "sim/schedule/families/families.h"
 
 #include <QFileInfo>
@@ -71,7 +72,9 @@ QStringList others(const WrittenScenario& now, const WrittenScenario& file, cons
         const QString name = key ? QString::fromStdString(sentenceName(*key))
                                  : pointer.section(QLatin1Char('/'), -1).replace(QLatin1Char('_'), QLatin1Char(' '));
         QString value = QString::fromStdString(change.textB).replace(QLatin1Char('_'), QLatin1Char(' '));
-        if (key && *key->unit != '\0' && name != QLatin1String(key->unit))
+        if (change.key.pointer == "/training/tokens" && now.scenario.training.tokens > 0)
+            value = QString::fromStdString(sim::tokensText(now.scenario.training.tokens));
+        else if (key && *key->unit != '\0' && name != QLatin1String(key->unit))
             value += QLatin1Char(' ') + QString::fromUtf8(key->unit);
         out << (key && value.size() <= kLongestValue ? name + QLatin1Char(' ') + value : QObject::tr("%1 changed").arg(name));
     }

@@ -3,11 +3,13 @@
 #include "app/step/op_selection.h"
 #include "app/views/common/op_columns.h"
 #include "app/views/timeline/range_statistics.h"
+#include "sim/analysis/goodput.h"
 #include "sim/cancel.h"
 
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -65,6 +67,15 @@ Table metricsTable(const TableSource& source)
                                          {"fits", m.fits ? "true" : "false", "", "peak at most the GPU's memory"},
                                          {"parameters", text(m.parameters), "1", "of the whole model"},
                                          {"ranks", text(m.worldSize), "1", ""}});
+    const double said = source.simulation.scenario().training.tokens;
+    const sim::WholeRun run = sim::lastingRun(source.simulation, said > 0 ? said : sim::kTokensUnlessSaid);
+    if (std::isfinite(run.days)) { // else it never ends
+        const std::string of = said > 0 ? "of all tokens" : "of a trillion tokens: the scenario does not say how many";
+        table.rows.insert(table.rows.end(), {{"whole run", text(run.days), "d", of + ", with what failures cost"},
+                                             {"GPU hours", text(run.gpuHours), "h", "of the whole run"}});
+        if (const auto energy = run.mostEnergyKwh())
+            table.rows.push_back({"energy at most", text(*energy), "kWh", "of the whole run, at the GPUs' full power"});
+    }
     return table;
 }
 

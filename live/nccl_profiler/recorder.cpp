@@ -66,17 +66,6 @@ void copyText(std::array<char, N>& to, const char* from)
 
 } // namespace
 
-void DeviceClock::take(std::int64_t deviceNs, std::int64_t hostNs)
-{
-    constexpr std::int64_t kWindowNs = 10'000'000'000;
-    if (hostNs - m_since > kWindowNs) {
-        m_before = m_since == 0 ? INT64_MAX / 2 : m_now;
-        m_now = INT64_MAX / 2;
-        m_since = hostNs;
-    }
-    m_now = std::min(m_now, hostNs - deviceNs);
-}
-
 Recorder::Recorder(std::size_t operations, std::size_t finished)
     : m_operations(operations), m_finished(finished), m_settling(2 * operations), m_members(kMostCommunicators)
 {

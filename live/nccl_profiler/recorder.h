@@ -57,11 +57,22 @@ struct Execution {
 /// nearest. Of the last ten to twenty seconds, as clocks drift.
 class DeviceClock {
 public:
-    void take(std::int64_t deviceNs, std::int64_t hostNs);
+    void take(std::int64_t deviceNs, std::int64_t hostNs)
+    {
+        if (hostNs - m_since > kWindowNs) {
+            const bool isRecent =
+                m_since != 0 && hostNs - m_since <= 2 * kWindowNs; // of before a silence the clocks drifted since
+            m_before = isRecent ? m_now : kNothing;
+            m_now = kNothing;
+            m_since = hostNs;
+        }
+        m_now = m_now < hostNs - deviceNs ? m_now : hostNs - deviceNs;
+    }
     std::int64_t onHost(std::int64_t deviceNs) const { return deviceNs + (m_now < m_before ? m_now : m_before); }
 
 private:
-    std::int64_t m_now = INT64_MAX / 2, m_before = INT64_MAX / 2, m_since = 0;
+    static constexpr std::int64_t kWindowNs = 10'000'000'000, kNothing = INT64_MAX / 2;
+    std::int64_t m_now = kNothing, m_before = kNothing, m_since = 0;
 };
 
 /// An operation that ended, or (isOver false) that will not be waited for any longer.

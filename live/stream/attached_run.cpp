@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <climits>
 #include <cmath>
+#include <cstdlib>
 #include <fstream>
 #include <set>
 #include <unistd.h>
@@ -119,7 +120,7 @@ AttachedRun::Answer AttachedRun::understand(const std::string& peer, const Json&
         return {.message = header("who")}; // of before the connection broke, or this program was started anew
     }
     rank->heardNs = nowNs;
-    if (rank->presence == Presence::silent || rank->presence == Presence::lost) {
+    if (rank->presence == Presence::silent || rank->presence == Presence::unheard || rank->presence == Presence::lost) {
         rank->presence = Presence::present;
         recount();
     }
@@ -142,26 +143,41 @@ AttachedRun::Answer AttachedRun::understand(const std::string& peer, const Json&
     return {};
 }
 
-std::string AttachedRun::whyNot(const Json& json, const std::string& peer, std::int64_t nowNs) const
+std::optional<AttachedRun::Refusal> AttachedRun::whyNot(const Json& json, const std::string& peer, std::int64_t nowNs) const
 {
     const std::string job = textIn(json, "job", kMostOfRank.textBytes), host = textIn(json, "host", kMostOfRank.textBytes);
     const auto worldSize = static_cast<int>(numberIn(json, "world_size")), rank = static_cast<int>(numberIn(json, "rank"));
     const auto processId = static_cast<std::int64_t>(numberIn(json, "process_id"));
     const int here = present();
     if (job != m_job && here > 0)
-        return "another job is attached here (" + std::to_string(here) + " ranks of " + m_job +
-               "): start rankscope-live collect for this one at another endpoint";
+        return Refusal{.why = "another job is attached here (" + std::to_string(here) + " ranks of " + m_job +
+                              "): start rankscope-live collect for this one at another endpoint",
+                       .mayPass = true};
     if (job == m_job && m_worldSize != 0 && worldSize != m_worldSize)
-        return "the job has " + std::to_string(m_worldSize) + " ranks as others said, this rank says " +
-               std::to_string(worldSize);
+        return Refusal{.why = "the job has " + std::to_string(m_worldSize) + " ranks as others said, this rank says " +
+                              std::to_string(worldSize)};
     const auto place = m_ranks.find(rank);
     constexpr std::int64_t kAliveNs = 2'000'000'000;
     const bool isSame = place != m_ranks.end() && place->second->processId == processId && place->second->host == host;
     if (place != m_ranks.end() && !isSame && place->second->peer != peer && place->second->presence == Presence::present &&
         nowNs - place->second->heardNs < kAliveNs)
-        return "rank " + std::to_string(rank) + " of this job is attached already, by process " +
-               std::to_string(place->second->processId) + " on " + place->second->host;
-    return {};
+        return Refusal{.why = "rank " + std::to_string(rank) + " of this job is attached already, by process " +
+                              std::to_string(place->second->processId) + " on " + place->second->host,
+                       .mayPass = true};
+    if (job != m_job && m_worldSize != 0 && worldSize != m_worldSize) // viewers were told another one
+        return Refusal{.why = "this run was begun with " + std::to_string(m_worldSize) + " ranks, the new job has " +
+                              std::to_string(worldSize) + ": start rankscope-live collect anew for it"};
+    return std::nullopt;
+}
+
+AttachedRun::Answer AttachedRun::refused(Refusal refusal)
+{
+    Answer answer{.message = header("refused")};
+    (*answer.message)["message"] = refusal.why;
+    if (refusal.mayPass)
+        (*answer.message)["again"] = true;
+    answer.why = std::move(refusal.why);
+    return answer;
 }
 
 AttachedRun::Answer AttachedRun::takeHello(const std::string& peer, const Json& json, std::int64_t nowNs)
@@ -171,23 +187,14 @@ AttachedRun::Answer AttachedRun::takeHello(const std::string& peer, const Json& 
     const std::string job = textIn(json, "job", kMostOfRank.textBytes);
     const std::int64_t offset = wholeIn(json, "offset_ns", -kRunBudget.amount, kRunBudget.amount);
     const std::int64_t uncertainty = wholeIn(json, "uncertainty_ns", 0, kRunBudget.amount);
-    if (const std::string why = whyNot(json, peer, nowNs); !why.empty()) {
-        Answer answer{.message = header("refused"), .why = why};
-        (*answer.message)["message"] = why;
-        return answer;
-    }
+    if (std::optional<Refusal> refusal = whyNot(json, peer, nowNs))
+        return refused(std::move(*refusal));
     if (job != m_job || m_worldSize == 0) {
-        if (m_worldSize != 0 && worldSize != m_worldSize) { // viewers were told another one
-            Answer answer{.message = header("refused")};
-            (*answer.message)["message"] = answer.why = "this run was begun with " + std::to_string(m_worldSize) +
-                                                        " ranks, the new job has " + std::to_string(worldSize) +
-                                                        ": start rankscope-live collect anew for it";
-            return answer;
-        }
         if (m_worldSize == 0)
             m_firstHelloNs = m_groupsChangedNs = nowNs;
         else
             forgetJob(); // as one that torchrun has started again: its steps follow
+        m_rankOfPeer.clear(); // who is of the old job and speaks yet is asked who it is
         m_job = job;
         m_worldSize = worldSize;
         m_device = textIn(json, "device", kMostOfRank.textBytes);
@@ -209,6 +216,7 @@ AttachedRun::Answer AttachedRun::takeHello(const std::string& peer, const Json& 
     rank.uncertaintyNs = sharesClock ? 0 : uncertainty;
     rank.heardNs = nowNs;
     rank.presence = Presence::present;
+    rank.step = -1;
     rank.kinds.clear();
     rank.groups.clear();
     rank.waits.clear();
@@ -241,7 +249,39 @@ void AttachedRun::forgetJob()
     for (const auto& [step, open] : m_openSteps)
         stepDone(step, open);
     m_openSteps.clear();
+    if (m_middleStep >= 0) // or one rank's nonsense would be all others' beginning
+        m_newestStep = std::min(m_newestStep, m_middleStep + kMostOfRank.stepJump);
     m_stepBase = m_newestStep + 1;
+    m_middleStep = -1;
+    for (auto& [number, rank] : m_ranks)
+        rank->step = -1;
+}
+
+/// Whether a step is near what the ranks are at: near their median, so that no rank's nonsense keeps the others' spans out.
+bool AttachedRun::isNear(Rank& rank, int step, std::int64_t nowNs)
+{
+    const auto isNearMiddle = [&] { return m_middleStep >= 0 && std::abs(step - m_middleStep) <= kMostOfRank.stepJump; };
+    if (!isNearMiddle()) {
+        constexpr std::size_t kFew = 256; // else once a message
+        if (m_ranks.size() > kFew && m_middleNs == nowNs)
+            return false;
+        std::vector<int> steps;
+        for (const auto& [number, other] : m_ranks) {
+            const int theirs = other.get() == &rank && rank.step < 0 ? step : other->step;
+            if (theirs >= 0 && other->isHere())
+                steps.push_back(theirs);
+        }
+        if (steps.empty())
+            return false;
+        const auto middle = steps.begin() + static_cast<std::ptrdiff_t>((steps.size() - 1) / 2);
+        std::nth_element(steps.begin(), middle, steps.end());
+        m_middleStep = *middle;
+        m_middleNs = nowNs;
+        if (!isNearMiddle())
+            return false;
+    }
+    rank.step = step;
+    return true;
 }
 
 void AttachedRun::recount()
@@ -258,11 +298,12 @@ std::uint32_t AttachedRun::groupNumber(const Json& json)
     if (!json.is_object())
         refuseRank("a group that is none");
     Group group{.name = textIn(json, "name", kMostOfRank.textBytes), .kind = textIn(json, "kind", 16), .ranks = {}};
+    const std::string of = textIn(json, "of", kMostOfRank.textBytes);
     const Json* ranks = listIn(json, "ranks");
     if (!ranks || ranks->empty() || ranks->size() > static_cast<std::size_t>(m_worldSize))
         refuseRank("group " + group.name + " of " + std::to_string(ranks ? ranks->size() : 0) + " ranks, where 1 to " +
                    std::to_string(m_worldSize) + " can be");
-    std::string key = group.kind + '\n' + group.name + '\n';
+    std::string key = group.kind + '\n' + group.name + '\n' + of + '\n';
     std::set<std::int32_t> different;
     for (const Json& rank : *ranks) {
         if (!rank.is_number_integer() || rank < 0 || rank >= m_worldSize)
@@ -359,21 +400,19 @@ void AttachedRun::takeData(Rank& rank, const Json& json, std::span<const std::st
                 rank.recorder->memory.push({time, value.value.value});
         }
     }
-    takeSteps(rank, json);
+    takeSteps(rank, json, nowNs);
     release(rank, nowNs);
 }
 
 /// What no viewer would take is not shown to any: counted as dropped.
-bool AttachedRun::isPossible(const SpanRecord& span, std::int64_t nowNs)
+bool AttachedRun::isPossible(Rank& rank, const SpanRecord& span, std::int64_t nowNs)
 {
     const std::int64_t earliest = std::max<std::int64_t>(0, m_begunNs - kMostOfRank.beforeNs);
     if (span.startNs < earliest || span.endNs > nowNs + kMostOfRank.aheadNs || span.cpuNs < 0 ||
         span.cpuNs > span.endNs - span.startNs + 1'000'000 || span.bytes < 0 || span.bytes > kMostOfRank.spanBytes ||
         span.microbatch > kRunBudget.microbatch)
         return false;
-    if (span.step < m_stepBase || span.step > kRunBudget.step)
-        return false;
-    if (m_newestStep >= 0 && (span.step > m_newestStep + kMostOfRank.stepJump || span.step < m_newestStep - kMostOfRank.stepJump))
+    if (span.step < m_stepBase || span.step > kRunBudget.step || !isNear(rank, span.step, nowNs))
         return false;
     if (m_extents.size() == kRunBudget.stepsWithSpans && !m_extents.contains(span.step)) {
         if (span.step < m_extents.begin()->first)
@@ -430,7 +469,7 @@ void AttachedRun::takeSpan(Rank& rank, SpanRecord span, std::int64_t nowNs)
         span.readyNs = span.startNs;
         span.step += m_stepBase;
     }
-    if (!isTime || !isPossible(span, nowNs)) {
+    if (!isTime || !isPossible(rank, span, nowNs)) {
         rank.recorder->spans.lost(1);
         return;
     }
@@ -464,7 +503,7 @@ void AttachedRun::release(Rank& rank, std::int64_t nowNs)
     }
 }
 
-void AttachedRun::takeSteps(const Rank& rank, const Json& json)
+void AttachedRun::takeSteps(Rank& rank, const Json& json, std::int64_t nowNs)
 {
     const Json* steps = listIn(json, "steps");
     if (!steps)
@@ -482,8 +521,7 @@ void AttachedRun::takeSteps(const Rank& rank, const Json& json)
             continue;
         const std::int64_t step = number + m_stepBase;
         const std::int64_t start = told[1].get<std::int64_t>() + rank.offsetNs, end = told[2].get<std::int64_t>() + rank.offsetNs;
-        if (step > kRunBudget.step || start < 0 || end < start || step < m_newestStep - kMostOfRank.stepJump ||
-            (m_newestStep >= 0 && step > m_newestStep + kMostOfRank.stepJump))
+        if (step > kRunBudget.step || start < 0 || end < start || !isNear(rank, static_cast<int>(step), nowNs))
             continue;
         m_newestStep = std::max(m_newestStep, static_cast<int>(step));
         const auto [place, isNew] = m_openSteps.try_emplace(static_cast<int>(step));
@@ -556,6 +594,11 @@ void AttachedRun::tick(std::int64_t nowNs)
     for (auto& [number, rank] : m_ranks) {
         if (rank->presence == Presence::present && nowNs - rank->heardNs > silence)
             rank->presence = Presence::silent;
+        if (rank->presence == Presence::silent && nowNs - rank->heardNs > m_options.patienceNs) {
+            rank->presence = Presence::unheard;
+            rank->waits.clear();
+            recount();
+        }
         release(*rank, nowNs);
     }
     const int here = present();

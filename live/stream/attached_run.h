@@ -3,14 +3,15 @@
 // recorder a rank, which the collector empties). Private to live/stream.
 //
 //   rank → collector   ping {t}; hello {job, rank, world_size, host, process_id, boot, offset_ns, uncertainty_ns, device};
-//                      groups {from, groups: [{name, kind, ranks}]};
+//                      groups {from, groups: [{name, kind, ranks, of}]};
 //                      data {dropped, kinds_from, kinds, steps, spans, memory} + frames packed as pack.h does, kinds and groups
 //                      numbered as the rank named them; waits {waits: [{name, group, number, since_ns}], file}; alive;
 //                      bye {failed, message}
-//   collector → rank   pong {t, clock_ns, boot}, welcome {profile}, refused {message}, who (say hello again)
+//   collector → rank   pong {t, clock_ns, boot}, welcome {profile}, refused {message, again: it may pass}, who (say hello again)
 //
 // A span's correlation is 0 or (group + 1) << 32 | number of the operation in that group, which its members count alike. A "pair"
-// is a sender and its receiver, in this order.
+// is a sender and its receiver, in this order. `of` is the process group's own name, which its members agree on: there may be several
+// of the same members.
 #pragma once
 
 #include "live/stream/budget.h"
@@ -95,13 +96,21 @@ private:
         std::uint64_t number = 0;
         std::int64_t sinceNs = 0;
     };
-    enum class Presence : std::uint8_t { present, silent, lost /**< its connection ended without a goodbye */, left, failed };
+    enum class Presence : std::uint8_t {
+        present,
+        silent,
+        unheard, ///< silent for longer than anybody waits: as of a host that is gone, whose connections nobody ended
+        lost,    ///< its connection ended without a goodbye
+        left,
+        failed
+    };
     struct Rank {
         explicit Rank(int number) : recorder(std::make_shared<Recorder>(number)) {}
         std::shared_ptr<Recorder> recorder; ///< the collector's too
         std::string peer, host, message, file;
         std::int64_t processId = 0, offsetNs = 0, uncertaintyNs = 0, heardNs = 0;
         Presence presence = Presence::present;
+        int step = -1; ///< of its last span or step that was taken; -1: of none since it said hello
         std::vector<std::uint32_t> kinds, groups; ///< its numbers -> ours
         std::uint64_t dropped = 0;                ///< as it said last
         std::deque<Held> held;
@@ -119,15 +128,21 @@ private:
 
     Answer understand(const std::string& peer, const Json&, std::span<const std::string_view> frames, std::int64_t nowNs);
     Answer takeHello(const std::string& peer, const Json&, std::int64_t nowNs);
-    std::string whyNot(const Json& hello, const std::string& peer, std::int64_t nowNs) const;
+    struct Refusal {
+        std::string why;
+        bool mayPass = false; ///< it is worth asking again
+    };
+    static Answer refused(Refusal);
+    std::optional<Refusal> whyNot(const Json& hello, const std::string& peer, std::int64_t nowNs) const;
     void takeGroups(Rank&, const Json&, std::int64_t nowNs);
     std::uint32_t groupNumber(const Json&);
     void takeData(Rank&, const Json&, std::span<const std::string_view> frames, std::int64_t nowNs);
     void takeKinds(Rank&, const Json&);
-    void takeSteps(const Rank&, const Json&);
+    void takeSteps(Rank&, const Json&, std::int64_t nowNs);
+    bool isNear(Rank&, int step, std::int64_t nowNs);
     void takeWaits(Rank&, const Json&);
     void takeSpan(Rank&, SpanRecord, std::int64_t nowNs);
-    bool isPossible(const SpanRecord&, std::int64_t nowNs);
+    bool isPossible(Rank&, const SpanRecord&, std::int64_t nowNs);
     bool meet(const Rank&, SpanRecord&, Held&);
     void release(Rank&, std::int64_t nowNs);
     void releaseAll(Rank&);
@@ -156,6 +171,8 @@ private:
     std::unordered_map<std::uint64_t, Meeting> m_meetings; ///< by correlation
     std::uint32_t m_otherKind = 0;
     int m_newestStep = -1, m_stepBase = 0;
+    int m_middleStep = -1; ///< the ranks' median when it was last asked for
+    std::int64_t m_middleNs = 0;
     std::map<int, OpenStep> m_openSteps;
     std::map<int, StepExtent> m_extents;
     std::uint64_t m_ignored = 0;

@@ -155,9 +155,9 @@ std::string AttachedRun::text(std::int64_t nowNs) const
     }
     if (by.contains(Presence::failed))
         add(ranksText(by[Presence::failed]) + " failed");
-    if (by.contains(Presence::silent))
-        add(ranksText(by[Presence::silent]) + " said nothing for " +
-            secondsText(nowNs - m_ranks.at(by[Presence::silent].front())->heardNs));
+    for (const Presence quiet : {Presence::unheard, Presence::silent})
+        if (by.contains(quiet))
+            add(ranksText(by[quiet]) + " said nothing for " + secondsText(nowNs - m_ranks.at(by[quiet].front())->heardNs));
     if (by.contains(Presence::left) && by.size() > 1)
         add(ranksText(by[Presence::left]) + " left");
     if (const std::string waits = waitsText(nowNs); !waits.empty())

@@ -90,7 +90,7 @@ struct RankBudget {
     std::int64_t spanBytes = std::int64_t{1} << 36U;            ///< of one transfer
     std::int64_t beforeNs = std::int64_t{3600} * 1'000'000'000; ///< spans may be so much older than the collector…
     std::int64_t aheadNs = std::int64_t{10} * 1'000'000'000;    ///< …and so much ahead of its clock
-    int stepJump = 2000; ///< a step may be so far from the newest: viewers take steps 4,096 late at most
+    int stepJump = 2000; ///< a step may be so far from the ranks' median: viewers take steps 4,096 late at most
     std::size_t stepsOfMessage = 4096;
     std::size_t openSteps = 256;                      ///< of which not all ranks have told the end
     std::size_t openMeetings = std::size_t{1} << 16U; ///< collectives of which not all members' spans came…

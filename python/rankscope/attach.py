@@ -13,6 +13,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import json
+import multiprocessing
 import os
 import socket
 import sys
@@ -67,7 +68,7 @@ class Attachment:
 
         self._torch, self._hang_ns, self._process = torch, int(hang_s * 1e9), os.getpid()
         self._folder = folder or tempfile.gettempdir()
-        self._profile, self._profiler = profile, None
+        self._profile, self._profiler, self._stay = profile, None, None
         self._sender_class, self._sender, self._hooks_class, self._hooks = sender.Sender, None, hooks.Hooks, None
         self._endpoint, self._keys = endpoint, (key, server_key)
         self._rank, self._flight_file, self._waited = int(os.environ.get("RANK", 0)), "", False
@@ -120,19 +121,20 @@ class Attachment:
         unknown = set(facts) - {"loss", "gradient_norm", "tokens"}
         if unknown:
             raise TypeError(f"log() knows loss, gradient_norm and tokens, not {', '.join(sorted(unknown))}")
+        self._find_job()
         self._recorder.facts(**facts)
 
     def watch(self, model: Any) -> None:
         """A model that is first used after the first step: others are found by themselves."""
-        self._hooks.watch_model(model)
+        self._guarded(self._hooks.watch_model, model)
 
     def watch_mesh(self, mesh: Any) -> None:
         """A DeviceMesh that was made before attach()."""
-        self._hooks.watch_mesh(mesh)
+        self._guarded(self._hooks.watch_mesh, mesh)
 
     def step(self) -> None:
         """Ends a step where no optimizer does."""
-        self._hooks.step_done()
+        self._guarded(self._hooks.step_done)
 
     def profile(self, steps: int = 1, first: Optional[int] = None) -> None:
         """Records so many steps with torch.profiler too, from the next one (or `first`) on, into the folder."""
@@ -142,6 +144,23 @@ class Attachment:
     def close(self) -> None:
         """Sends what is left, and leaves the job as it was."""
         self._end()
+
+    def _guarded(self, function, *arguments):
+        """What the job asks for raises no more into it than what it does not know of."""
+        self._find_job()
+        self._hooks.guarded(function)(*arguments)
+
+    def _find_job(self):
+        """One whose process group was made by what this process had taken hold of before."""
+        if self._sender is None and self._restore is not None and self._torch.distributed.is_initialized():
+            self._restore()
+            self._begin_or_say()
+
+    def _begin_or_say(self):
+        try:
+            self._begin()
+        except Exception as error:
+            print(f"rankscope: this process cannot be watched: {error}", file=sys.stderr)
 
     def _begin(self):
         """The job is known."""
@@ -163,21 +182,24 @@ class Attachment:
         self._hooks.watch_stages()
         self._hooks.watch_modules()
         self._hooks.watch_optimizers()
+        self._hooks.watch_captures()
         self._sender = self._sender_class(self._recorder, identity, self._endpoint, *self._keys, on_welcome=self._on_welcome, hung=self._hung)
+        self._on_step(self._recorder.step)
 
     def _wait_for_job(self):
-        """Until torch.distributed is there."""
+        """Until torch.distributed is there. A script may hold init_process_group since before this: then what it calls tells."""
         dist = self._torch.distributed
         c10d = dist.distributed_c10d
-        original = c10d.init_process_group
+        original, update = c10d.init_process_group, getattr(c10d, "_update_default_pg", None)
 
         def init_process_group(*arguments, **named):
             result = original(*arguments, **named)
-            restore()
-            try:
-                self._begin()
-            except Exception as error:
-                print(f"rankscope: this process cannot be watched: {error}", file=sys.stderr)
+            self._find_job()
+            return result
+
+        def update_default_pg(*arguments, **named):
+            result = update(*arguments, **named)
+            self._find_job()
             return result
 
         init_process_group.__doc__ = original.__doc__
@@ -186,9 +208,13 @@ class Attachment:
             for place in (c10d, dist):
                 if getattr(place, "init_process_group", None) is init_process_group:
                     place.init_process_group = original
+            if getattr(c10d, "_update_default_pg", None) is update_default_pg:
+                c10d._update_default_pg = update
             self._restore = None
 
         c10d.init_process_group = dist.init_process_group = init_process_group
+        if update is not None:
+            c10d._update_default_pg = update_default_pg
         self._restore = restore
 
     def _end(self, failed=False, message=""):
@@ -196,6 +222,8 @@ class Attachment:
             return
         if self._restore is not None:
             self._restore()
+            if self._recorder.enabled and multiprocessing.parent_process() is None:  # else a helper of the job's, as one that reads data
+                print("rankscope: no process group was seen: nothing of this process was watched", file=sys.stderr)
         atexit.unregister(self.close)
         self._stop_profiling()
         if self._hooks is not None:
@@ -216,28 +244,71 @@ class Attachment:
     # --- a window of torch.profiler ---------------------------------------------------------------------------------------------
 
     def _on_step(self, step):
+        """This step begins."""
         if self._profile is None and self._profiler is None:
             return
-        if self._profiler is not None:
-            self._profiler.step()
-            if step > self._profile[1]:
+        try:
+            if self._profiler is not None:
+                self._profiler.step()
+                if step > self._profile[1]:
+                    self._stop_profiling()
+            elif step > self._profile[1]:
+                self._no_profile(f"steps {self._profile[0]} to {self._profile[1]} were over before they could be recorded")
+            elif step >= self._profile[0]:
+                self._start_profiling()
+        except Exception as error:
+            self._no_profile(f"{type(error).__name__}: {error}")
+
+    def _no_profile(self, why):
+        print(f"rankscope: no profile: {why}", file=sys.stderr)
+        profiler, _ = self._leave_profiler()
+        if profiler is not None:
+            with contextlib.suppress(Exception):
+                profiler.stop()
+
+    def _leave_profiler(self):
+        """(profiler or None, its steps): there is none any more."""
+        if self._stay is not None:
+            self._stay()
+        left = self._profiler, self._profile
+        self._profiler = self._profile = self._stay = None
+        return left
+
+    def _start_profiling(self):
+        """Makes way when the job starts a profiler of its own: there can be one, and whoever comes second is told so by an exception."""
+        torch = self._torch
+        is_taken = getattr(torch.autograd, "_profiler_enabled", None)
+        if is_taken is not None and is_taken():
+            raise RuntimeError("the job has a profiler of its own")
+        profiler = torch.profiler.profile(record_shapes=True)
+        profiler.start()
+        self._profiler = profiler
+        place = torch.autograd.profiler.profile
+        original = getattr(place, "_prepare_trace", None)
+        if original is None:
+            return
+
+        def prepare_trace(*arguments, **named):
+            if self._profiler is not None:
                 self._stop_profiling()
-                self._profile = None
-        elif self._profile[0] <= step <= self._profile[1]:
-            self._profiler = self._torch.profiler.profile(record_shapes=True)
-            self._profiler.start()
-        elif step > self._profile[1]:
-            self._profile = None
+            return original(*arguments, **named)
+
+        def stay():
+            if place._prepare_trace is prepare_trace:
+                place._prepare_trace = original
+
+        place._prepare_trace = prepare_trace
+        self._stay = stay
 
     def _stop_profiling(self):
-        profiler, self._profiler = self._profiler, None
+        profiler, steps = self._leave_profiler()
         if profiler is None:
             return
         try:
             profiler.stop()
-            path = os.path.join(self._folder, f"rankscope-{socket.gethostname()}-rank{self._rank}-step{self._profile[0]}.json")
+            path = os.path.join(self._folder, f"rankscope-{socket.gethostname()}-rank{self._rank}-step{steps[0]}.json")
             profiler.export_chrome_trace(path)
-            print(f"rankscope: steps {self._profile[0]} to {self._profile[1]} of rank {self._rank} are in {path}", file=sys.stderr)
+            print(f"rankscope: steps {steps[0]} to {steps[1]} of rank {self._rank} are in {path}", file=sys.stderr)
         except Exception as error:
             print(f"rankscope: no profile: {type(error).__name__}: {error}", file=sys.stderr)
 

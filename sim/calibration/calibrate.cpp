@@ -44,6 +44,7 @@ OpSize sizeOf(double flops, std::int64_t bytes)
 struct MeasuredRow {
     Amount all;
     std::map<OpSize, Amount> bySize;
+    std::map<OpSize, Amount> waiting; ///< of transfers whose other members are not all recorded: until settled in neither of both
     std::string note;
 };
 using MeasuredRows = std::map<std::string, MeasuredRow>;
@@ -137,7 +138,8 @@ private:
 
     void measureKernels();
     void measureTransfers();
-    void addTransfer(const CommSpan&, std::size_t rank, double ns, const char* note);
+    void addTransfer(const CommSpan&, std::size_t rank, double ns, bool isWithWaiting);
+    static void settleWaiting(MeasuredRow&);
     void compareKernels();
     void compareTransfers();
 
@@ -184,7 +186,7 @@ void Calibrator::measureKernels()
     }
 }
 
-void Calibrator::addTransfer(const CommSpan& span, std::size_t rank, double ns, const char* note)
+void Calibrator::addTransfer(const CommSpan& span, std::size_t rank, double ns, bool isWithWaiting)
 {
     if (m_recovered.evidence.ranks[rank].rank >= m_simulation.mesh().worldSize() || !isInSteps(rank, span.startNs))
         return;
@@ -193,9 +195,35 @@ void Calibrator::addTransfer(const CommSpan& span, std::size_t rank, double ns, 
     m_areTransfersNamed = m_areTransfersNamed || isNamed;
     const std::string axes = axesOfSpan(span);
     MeasuredRow& row = m_transfers[isNamed ? name : rowOf(span.exchange, axes)];
+    if (isWithWaiting) {
+        row.waiting[sizeOf(0, span.bytes)].add(ns);
+        return;
+    }
     row.all.add(ns);
     row.bySize[sizeOf(0, span.bytes)].add(ns);
-    row.note = note;
+}
+
+/// What a transfer takes of which only some members are recorded, others of its size tell of which all are. Where there are none,
+/// waiting for those that are missing is in it.
+void Calibrator::settleWaiting(MeasuredRow& row)
+{
+    const std::map<OpSize, Amount> whole = row.bySize;
+    double withWaiting = 0;
+    for (const auto& [size, amount] : row.waiting) {
+        const auto told = whole.find(size);
+        withWaiting += told == whole.end() ? amount.count : 0;
+        const double ns = told == whole.end() ? amount.ns : told->second.mean() * amount.count;
+        Amount& sum = row.bySize[size];
+        for (Amount* to : {&sum, &row.all}) {
+            to->ns += ns;
+            to->count += amount.count;
+        }
+    }
+    if (withWaiting > 0)
+        row.note = withWaiting < row.all.count ? "of some sizes not all members are recorded: waiting for the others is in " +
+                                                     percentText(withWaiting / row.all.count) + " of them"
+                                               : "its other members are not recorded: waiting for them is in it";
+    row.waiting.clear();
 }
 
 /// The shortest of the members' times is the transfer: what is longer waited for the last of them.
@@ -213,15 +241,17 @@ void Calibrator::measureTransfers()
                 shortest = std::min(shortest, span.endNs - span.startNs);
                 isMet[part.rank][part.span] = true;
             }
+            const bool isWithWaiting = !isWhole(evidence, meeting);
             for (const Part& part : meeting.parts)
                 if (const CommSpan& span = evidence.ranks[part.rank].comms[part.span]; span.exchange != Exchange::receive)
-                    addTransfer(span, part.rank, static_cast<double>(shortest), "");
+                    addTransfer(span, part.rank, static_cast<double>(shortest), isWithWaiting);
         }
     for (std::size_t r = 0; r < evidence.ranks.size(); ++r)
         for (std::size_t i = 0; i < evidence.ranks[r].comms.size(); ++i)
             if (const CommSpan& span = evidence.ranks[r].comms[i]; !isMet[r][i] && span.exchange != Exchange::receive)
-                addTransfer(span, r, static_cast<double>(span.endNs - span.startNs),
-                            "its other members are not recorded: waiting for them is in it");
+                addTransfer(span, r, static_cast<double>(span.endNs - span.startNs), true);
+    for (auto& [name, row] : m_transfers)
+        settleWaiting(row);
 }
 
 template <typename Op>
@@ -317,18 +347,30 @@ void Calibrator::compareTransfers()
         const MeasuredRow& row = m_transfers[name];
         RowPrice price;
         CalibratedClass of = compared(name, row, transfers, true, price);
+        const std::string measuredNote = of.note;
+        const auto addNote = [&](const std::string& note) { of.note = measuredNote + (measuredNote.empty() ? "" : "; ") + note; };
+        bool hasLarge = false; // of those that cross nodes
         for (const PredictedTransfer* transfer : transfers) {
             if (price.ratio <= 0)
                 break;
             const double oneNs = price.oneNs(row, sizeOf(0, transfer->bytes), transfer->ns);
             if (transfer->tier > 0) {
                 const Tier& tier = cluster.tiers[static_cast<std::size_t>(transfer->tier)];
+                const double bytesNs = transfer->ns - transfer->latencyNs;
                 if (tier.span == 0 || tier.span > cluster.gpusPerNode) {
-                    outerMeasured += oneNs * transfer->count;
-                    outerPredicted += transfer->ns * transfer->count;
-                    of.note = "crosses nodes: in inter_node, not in a curve";
+                    // The links' rate is in large messages alone: of small ones the time is their latency.
+                    constexpr double kMostly = 0.8;
+                    const bool isLarge = bytesNs >= kMostly * transfer->ns && oneNs > transfer->latencyNs;
+                    if (isLarge) {
+                        outerMeasured += (oneNs - transfer->latencyNs) * transfer->count;
+                        outerPredicted += bytesNs * transfer->count;
+                    }
+                    hasLarge = hasLarge || isLarge;
+                    addNote(hasLarge ? "crosses nodes: in inter_node, not in a curve"
+                                     : "crosses nodes in messages too small to tell the links' rate by: in neither inter_node "
+                                       "nor a curve");
                 } else {
-                    of.note = "crosses domains of a node, of which a profile says nothing";
+                    addNote("crosses domains of a node, of which a profile says nothing");
                 }
                 continue;
             }

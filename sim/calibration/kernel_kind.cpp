@@ -1,5 +1,7 @@
 #include "sim/calibration/kernel_kind.h"
 
+#include "sim/recovery/kernel_words.h"
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -22,11 +24,11 @@ KernelGroup kernelGroupOfName(std::string_view name)
         return std::any_of(words.begin(), words.end(),
                            [&](std::string_view word) { return text.find(word) != std::string::npos; });
     };
-    if (has({"flash", "fmha", "fused_attention", "sdpa", "attention_kernel", "mha_"}))
-        return has({"bwd", "backward", "dgrad"}) ? KernelGroup::attentionBackward : KernelGroup::attentionForward;
+    if (namesFusedAttention(text))
+        return namesGradient(text) ? KernelGroup::attentionBackward : KernelGroup::attentionForward;
     if (has({"gemm", "gemv", "cutlass", "cublas", "nvjet", "wgmma", "xmma", "hmma", "cijk_", "matmul", "_mm_", "splitkreduce"}))
         return KernelGroup::products;
-    if (has({"adam", "sgd", "multi_tensor", "multitensor", "lamb", "optimizer"}))
+    if (namesOptimizer(text) || has({"sgd", "multi_tensor", "multitensor", "lamb"}))
         return KernelGroup::optimizer;
     return KernelGroup::other;
 }

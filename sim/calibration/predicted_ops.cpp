@@ -1,5 +1,6 @@
 #include "sim/calibration/predicted_ops.h"
 
+#include "sim/cost/cost.h"
 #include "sim/cost/profile_curves.h"
 #include "sim/engine/classes.h"
 #include "sim/index.h"
@@ -31,7 +32,10 @@ constexpr Exchange exchangeOf(CollectiveKind kind)
 
 class OpCounter {
 public:
-    OpCounter(const Simulation& simulation, const Recovered& recovered) : m_simulation(simulation), m_recovered(recovered) {}
+    OpCounter(const Simulation& simulation, const Recovered& recovered)
+        : m_simulation(simulation), m_recovered(recovered), m_cost(simulation.scenario())
+    {
+    }
 
     PredictedOps count()
     {
@@ -90,6 +94,8 @@ private:
         const GroupShape& group = classes.geometries[asIndex(classes.geometry[asIndex(c)])].shapes[asIndex(op.group)];
         if (group.size < 2)
             return;
+        OpShape empty = shape;
+        empty.bytes = 0;
         addTransfer({.label = m_simulation.program().labels[op.label],
                      .curve = factsOf(shape.collective).curve,
                      .axes = axesOf(op.group, rank),
@@ -98,7 +104,8 @@ private:
                      .bytes = shape.bytes,
                      .members = group.size,
                      .tier = group.spanningTier(),
-                     .ns = ns},
+                     .ns = ns,
+                     .latencyNs = static_cast<double>(m_cost.collectiveNs(empty, group, op.group))},
                     times);
     }
 
@@ -111,7 +118,8 @@ private:
                      .bytes = m_simulation.program().sendBytes,
                      .members = 2,
                      .tier = tier,
-                     .ns = static_cast<double>(m_simulation.prices().sendNs[asIndex(tier)])},
+                     .ns = static_cast<double>(m_simulation.prices().sendNs[asIndex(tier)]),
+                     .latencyNs = static_cast<double>(m_cost.sendNs(0, tier))},
                     times);
     }
 
@@ -141,6 +149,7 @@ private:
 
     const Simulation& m_simulation;
     const Recovered& m_recovered;
+    CostModel m_cost;
     PredictedOps m_ops;
     std::map<int, std::vector<int>> m_ranksOf; ///< class -> recorded ranks
     std::map<CommunicatorRole, std::string> m_axes;

@@ -27,6 +27,7 @@ struct PredictedTransfer {
     int members = 2;
     int tier = 0; ///< innermost that joins the members
     double ns = 0;
+    double latencyNs = 0; ///< of it, what an empty message takes
     double count = 0;
 };
 

@@ -6,23 +6,50 @@
 #include <string>
 
 namespace sim {
+namespace {
+
+bool holdsOneOfWords(std::string_view name, std::initializer_list<std::string_view> words)
+{
+    return std::any_of(words.begin(), words.end(),
+                       [name](std::string_view word) { return name.find(word) != std::string_view::npos; });
+}
+
+} // namespace
+
+bool namesGradient(std::string_view lowered)
+{
+    return holdsOneOfWords(lowered, {"backward", "bwd", "bprop", "dgrad", "grad_input"});
+}
+
+bool namesWeightGradient(std::string_view lowered)
+{
+    return holdsOneOfWords(lowered, {"wgrad", "weight_grad"});
+}
+
+bool namesOptimizer(std::string_view lowered)
+{
+    return holdsOneOfWords(lowered, {"optimizer", "adam", "multi_tensor_apply", "grad_norm", "gradnorm"});
+}
+
+bool namesFusedAttention(std::string_view lowered)
+{
+    return holdsOneOfWords(lowered, {"flash", "fmha", "fused_attention", "flex_attention", "sdpa", "attention_kernel", "mha_",
+                                     "attn_fwd", "attn_bwd", "bwd_kernel_dk_dv", "bwd_kernel_dq", "bwd_kernel_fuse"});
+}
 
 KernelWords::KernelWords(const RunEvidence& evidence)
 {
     for (std::string name : evidence.names) {
         std::transform(name.begin(), name.end(), name.begin(),
                        [](char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); });
-        const auto holdsOneOf = [&name](std::initializer_list<const char*> words) {
-            return std::any_of(words.begin(), words.end(),
-                               [&name](const char* word) { return name.find(word) != std::string::npos; });
-        };
-        way.push_back(holdsOneOf({"optimizer", "adam", "multi_tensor_apply", "grad_norm", "gradnorm"}) ? KernelWay::optimizer
-                      : holdsOneOf({"wgrad", "weight_grad"})                                           ? KernelWay::weightGradient
-                      : holdsOneOf({"backward", "bwd", "bprop", "dgrad", "grad_input"})                ? KernelWay::gradient
-                                                                                                       : KernelWay::forward);
-        isAttention.push_back(holdsOneOf({"flash", "fmha", "sdpa", "attention", "attn.core", "attn.scores", "softmax", "bmm"}));
+        way.push_back(namesOptimizer(name)        ? KernelWay::optimizer
+                      : namesWeightGradient(name) ? KernelWay::weightGradient
+                      : namesGradient(name)       ? KernelWay::gradient
+                                                  : KernelWay::forward);
+        isAttention.push_back(namesFusedAttention(name) ||
+                              holdsOneOfWords(name, {"attention", "attn.core", "attn.scores", "softmax", "bmm"}));
         isLoss.push_back(way.back() == KernelWay::forward &&
-                         holdsOneOf({"loss", "cross_entropy", "crossentropy", "logsoftmax", "log_softmax"}));
+                         holdsOneOfWords(name, {"loss", "cross_entropy", "crossentropy", "logsoftmax", "log_softmax"}));
     }
 }
 

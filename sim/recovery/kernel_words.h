@@ -4,9 +4,18 @@
 #include "sim/recovery/evidence.h"
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 namespace sim {
+
+/// Words of kernels' names in lower case, one table for all that ask. Of a gradient: of cuDNN, cuBLAS, FlashAttention, AOTriton
+/// and FlexAttention.
+bool namesGradient(std::string_view lowered);
+bool namesWeightGradient(std::string_view lowered);
+bool namesOptimizer(std::string_view lowered);
+/// Attention in one kernel, forwards or backwards.
+bool namesFusedAttention(std::string_view lowered);
 
 /// A forward also where a name says nothing of it.
 enum class KernelWay : std::uint8_t { forward, gradient, weightGradient, optimizer };

@@ -1,10 +1,13 @@
 #include "sim/recovery/matching.h"
 
+#include "sim/recovery/listed_groups.h"
 #include "sim/text/number_text.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <unordered_map>
 
@@ -25,33 +28,44 @@ Likeness likenessOf(const CommSpan& span)
 
 using Row = std::vector<std::uint32_t>; ///< comms of a rank in one group, by start
 
-/// By how many kernels `row` starts after `base` (negative: before it): the shift with the longest run of alike kernels; the
-/// smallest of several.
-int shiftOf(const std::vector<Likeness>& base, const std::vector<Likeness>& row)
+/// How a row of kernels may lie over another: its i-th is the other's (i + shift)-th.
+struct Shifts {
+    std::vector<int> best; ///< those with the longest run of alike kernels, the smallest first
+    std::size_t run = 0;   ///< its length
+};
+
+/// `areAlike`: of a place in the base and one in the row. O(row · shifts) where much repeats; less where little does.
+template <typename Alike>
+Shifts longestRuns(std::size_t base, std::size_t row, const Alike& areAlike)
 {
-    constexpr int kFurthest = 64;
-    int best = 0;
-    std::size_t bestRun = 0;
-    for (int distance = 0; distance <= kFurthest; ++distance)
-        for (const int shift : {distance, -distance}) {
-            if (distance == 0 && shift != 0)
-                continue;
-            std::size_t run = 0, longest = 0;
-            for (std::size_t i = 0; i < row.size(); ++i) {
-                const std::ptrdiff_t at = static_cast<std::ptrdiff_t>(i) + shift;
-                const bool alike =
-                    at >= 0 && at < static_cast<std::ptrdiff_t>(base.size()) && base[static_cast<std::size_t>(at)] == row[i];
-                run = alike ? run + 1 : 0;
-                longest = std::max(longest, run);
-            }
-            if (longest > bestRun) {
-                bestRun = longest;
-                best = shift;
-            }
-            if (bestRun == std::min(base.size(), row.size()))
-                return best;
+    constexpr std::ptrdiff_t kFurthest = 64; // from where both begin, and from where both end
+    const std::ptrdiff_t atEnds = static_cast<std::ptrdiff_t>(base) - static_cast<std::ptrdiff_t>(row);
+    std::set<std::ptrdiff_t> all;
+    for (std::ptrdiff_t distance = -kFurthest; distance <= kFurthest; ++distance)
+        all.insert({distance, atEnds + distance});
+    std::vector<std::ptrdiff_t> inTurn(all.begin(), all.end());
+    std::stable_sort(inTurn.begin(), inTurn.end(), [](std::ptrdiff_t a, std::ptrdiff_t b) {
+        return std::abs(a) != std::abs(b) ? std::abs(a) < std::abs(b) : a > b;
+    });
+    Shifts shifts;
+    for (const std::ptrdiff_t shift : inTurn) {
+        const std::ptrdiff_t first = std::max<std::ptrdiff_t>(0, -shift);
+        const std::ptrdiff_t last = std::min(static_cast<std::ptrdiff_t>(row), static_cast<std::ptrdiff_t>(base) - shift);
+        std::size_t run = 0, longest = 0;
+        for (std::ptrdiff_t i = first; i < last; ++i) {
+            run = areAlike(static_cast<std::size_t>(i + shift), static_cast<std::size_t>(i)) ? run + 1 : 0;
+            longest = std::max(longest, run);
+            if (longest < shifts.run && run + static_cast<std::size_t>(last - i - 1) < shifts.run)
+                break; // it will not become as long
         }
-    return best;
+        if (longest > shifts.run)
+            shifts = {{}, longest};
+        if (longest == shifts.run && longest > 0)
+            shifts.best.push_back(static_cast<int>(shift));
+        if (base == row && shifts.run == row)
+            break; // from end to end, as no other can be
+    }
+    return shifts;
 }
 
 class Matcher {
@@ -75,7 +89,16 @@ private:
     const CommSpan& spanOf(const Part& part) const { return m_evidence.ranks[part.rank].comms[part.span]; }
     void collectRows();
     void matchGroup(std::int32_t group, std::map<std::uint32_t, Row>& rows);
+    void layOver(std::int32_t group, const std::map<std::uint32_t, Row>& rows);
     void matchTransfers();
+    void layTransfers(const std::vector<Part>& sends, const std::vector<Part>& receives);
+    void addTransfer(const Part& send, const Part& receive);
+    std::size_t windowOf(const Part&) const;
+    std::vector<std::vector<Part>> byWindow(const std::vector<Part>&, std::size_t windows) const;
+    std::int64_t stepAt(const Part&) const;
+    template <typename Alike>
+    std::optional<int> chosenShift(const std::vector<Part>& base, const std::vector<Part>& row, const Shifts&,
+                                   const Alike&) const;
     void add(std::int32_t group, std::vector<Part> parts);
 
     const RunEvidence& m_evidence;
@@ -125,14 +148,67 @@ void Matcher::matchGroup(std::int32_t group, std::map<std::uint32_t, Row>& rows)
         return;
     }
 
-    std::map<std::uint32_t, std::vector<Likeness>> likeness;
+    // Each of several recordings began by itself.
+    const std::size_t windows = m_evidence.ranks[rows.begin()->first].windows.size();
+    const bool areAsMany = std::all_of(rows.begin(), rows.end(),
+                                       [&](const auto& row) { return m_evidence.ranks[row.first].windows.size() == windows; });
+    if (windows < 2 || !areAsMany) {
+        layOver(group, rows);
+        return;
+    }
+    std::vector<std::map<std::uint32_t, Row>> ofWindow(windows);
     for (const auto& [rank, row] : rows)
         for (const std::uint32_t i : row)
+            ofWindow[std::min(windowOf({rank, i}), windows - 1)][rank].push_back(i);
+    for (const std::map<std::uint32_t, Row>& part : ofWindow)
+        if (!part.empty())
+            layOver(group, part);
+}
+
+/// When a recorder began nobody says: the order of kernels does, and the clocks where the order alone fits in several ways.
+void Matcher::layOver(std::int32_t group, const std::map<std::uint32_t, Row>& rows)
+{
+    std::map<std::uint32_t, std::vector<Likeness>> likeness;
+    std::map<std::size_t, std::size_t> ranksWith; // so many
+    for (const auto& [rank, row] : rows) {
+        ++ranksWith[row.size()];
+        for (const std::uint32_t i : row)
             likeness[rank].push_back(likenessOf(m_evidence.ranks[rank].comms[i]));
-    const auto base = likeness.begin();
+    }
+    std::size_t usual = 0; // the longer of those that as many ranks have
+    for (const auto& [size, ranks] : ranksWith)
+        usual = usual == 0 || ranks >= ranksWith[usual] ? size : usual;
+    const auto base =
+        std::find_if(likeness.begin(), likeness.end(), [usual](const auto& of) { return of.second.size() == usual; });
+    const auto partsOf = [&rows](std::uint32_t rank) {
+        std::vector<Part> parts;
+        for (const std::uint32_t i : rows.at(rank))
+            parts.push_back({rank, i});
+        return parts;
+    };
+    const std::vector<Part> baseParts = partsOf(base->first);
     std::map<std::ptrdiff_t, std::vector<Part>> byPlace;
     for (const auto& [rank, row] : rows) {
-        const int shift = rank == base->first ? 0 : shiftOf(base->second, likeness[rank]);
+        int shift = 0;
+        if (rank != base->first) {
+            const std::vector<Likeness>& own = likeness[rank];
+            const auto areAlike = [&](std::size_t there, std::size_t here) { return base->second[there] == own[here]; };
+            const Shifts shifts = longestRuns(base->second.size(), row.size(), areAlike);
+            const std::optional<int> chosen = chosenShift(baseParts, partsOf(rank), shifts, areAlike);
+            if (!chosen) {
+                m_result.unmatched += row.size();
+                m_result.problems.push_back("group \"" + m_evidence.groups[static_cast<std::size_t>(group)].name + "\": rank " +
+                                            std::to_string(m_evidence.ranks[rank].rank) + " recorded " +
+                                            countedText(static_cast<std::int64_t>(row.size()), "collective") + ", rank " +
+                                            std::to_string(m_evidence.ranks[base->first].rank) + " recorded " +
+                                            std::to_string(baseParts.size()) + ", and they fit each other in " +
+                                            std::to_string(shifts.best.size()) +
+                                            " ways: which are the same is not told, and those of rank " +
+                                            std::to_string(m_evidence.ranks[rank].rank) + " have no partner");
+                continue;
+            }
+            shift = *chosen;
+        }
         if (shift != 0)
             m_result.problems.push_back("rank " + std::to_string(m_evidence.ranks[rank].rank) + " began recording " +
                                         std::to_string(std::abs(shift)) + " collectives " + (shift > 0 ? "later" : "earlier") +
@@ -152,8 +228,149 @@ void Matcher::matchGroup(std::int32_t group, std::map<std::uint32_t, Row>& rows)
         add(group, std::move(parts));
 }
 
-/// By the message's number where the trace has one. Else the k-th send from one rank to another is its k-th receive, counted from
-/// the end: profilers start at different instants, and stop when the step does.
+std::size_t Matcher::windowOf(const Part& part) const
+{
+    const auto& windows = m_evidence.ranks[part.rank].windows;
+    const std::int64_t at = spanOf(part).startNs;
+    return static_cast<std::size_t>(
+        std::find_if(windows.begin(), windows.end(), [at](const auto& window) { return at <= window.second; }) - windows.begin());
+}
+
+std::vector<std::vector<Part>> Matcher::byWindow(const std::vector<Part>& parts, std::size_t windows) const
+{
+    std::vector<std::vector<Part>> of(windows);
+    for (const Part& part : parts)
+        of[windows == 1 ? 0 : std::min(windowOf(part), windows - 1)].push_back(part);
+    return of;
+}
+
+/// The number of the step that it begins in; -1: none is marked there.
+std::int64_t Matcher::stepAt(const Part& part) const
+{
+    const std::vector<StepMark>& steps = m_evidence.ranks[part.rank].steps;
+    const auto after = std::upper_bound(steps.begin(), steps.end(), spanOf(part).startNs,
+                                        [](std::int64_t ns, const StepMark& step) { return ns < step.startNs; });
+    return after == steps.begin() ? -1 : std::prev(after)->number;
+}
+
+/// Of shifts that fit equally: none where both rows are as long, for they then begin and end together; else that of the steps'
+/// numbers, of the clock that ranks share, or, where clocks differ by nobody knows how much, of the rhythm: ends come in the same
+/// intervals where they are of the same collectives. Nothing where none of these tells.
+template <typename Alike>
+std::optional<int> Matcher::chosenShift(const std::vector<Part>& base, const std::vector<Part>& row, const Shifts& shifts,
+                                        const Alike& areAlike) const
+{
+    if (shifts.best.size() <= 1)
+        return shifts.best.empty() ? 0 : shifts.best.front();
+    if (base.size() == row.size() && shifts.best.front() == 0)
+        return 0;
+    struct Told {
+        int shift = 0;
+        double inOneStep = 0, apartNs = 0, wandersNs = 0;
+        std::size_t pairs = 0;
+    };
+    std::vector<Told> told;
+    for (const int shift : shifts.best) {
+        Told of{.shift = shift};
+        std::vector<double> apart, wander;
+        double before = 0;
+        for (std::size_t i = 0; i < row.size(); ++i) {
+            const std::ptrdiff_t at = static_cast<std::ptrdiff_t>(i) + shift;
+            if (at < 0 || at >= static_cast<std::ptrdiff_t>(base.size()) || !areAlike(static_cast<std::size_t>(at), i))
+                continue;
+            const Part& there = base[static_cast<std::size_t>(at)];
+            const std::int64_t step = stepAt(row[i]);
+            of.inOneStep += step >= 0 && step == stepAt(there) ? 1 : 0;
+            const auto difference = static_cast<double>(spanOf(row[i]).endNs - spanOf(there).endNs);
+            apart.push_back(std::abs(difference));
+            if (apart.size() > 1)
+                wander.push_back(std::abs(difference - before));
+            before = difference;
+        }
+        const auto middle = [](std::vector<double>& values) {
+            const auto half = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+            std::nth_element(values.begin(), half, values.end());
+            return values.empty() ? 0.0 : *half;
+        };
+        of.pairs = apart.size();
+        of.apartNs = middle(apart);
+        of.wandersNs = middle(wander);
+        told.push_back(of);
+    }
+    /// The two that are best by what is told.
+    const auto first = [&told](double Told::*by) {
+        std::partial_sort(told.begin(), told.begin() + 2, told.end(),
+                          [by](const Told& a, const Told& b) { return a.*by < b.*by; });
+        return std::pair(told[0], told[1]);
+    };
+    for (Told& of : told)
+        of.inOneStep = -of.inOneStep;
+    if (const auto [best, next] = first(&Told::inOneStep); best.inOneStep < next.inOneStep)
+        return best.shift;
+    constexpr double kClearly = 2, kNoiseNs = 20'000;
+    if (m_evidence.isOneClock || isOfOneHost(m_evidence)) {
+        const auto [best, next] = first(&Told::apartNs);
+        if (next.apartNs > kClearly * best.apartNs + kNoiseNs)
+            return best.shift;
+    }
+    constexpr std::size_t kFewest = 5;
+    constexpr double kByFar = 4;
+    const auto [best, next] = first(&Told::wandersNs);
+    if (best.pairs >= kFewest && next.wandersNs > kByFar * best.wandersNs + kNoiseNs)
+        return best.shift;
+    return std::nullopt;
+}
+
+void Matcher::addTransfer(const Part& send, const Part& receive)
+{
+    m_result.matched += 2;
+    m_result.transfers.push_back({.group = spanOf(send).group, .exchange = Exchange::send, .parts = {send, receive}});
+}
+
+/// By their order, as collectives are laid over each other. What a file does not say of one fits anything.
+void Matcher::layTransfers(const std::vector<Part>& sends, const std::vector<Part>& receives)
+{
+    if (sends.empty() || receives.empty()) {
+        m_result.unmatched += sends.size() + receives.size();
+        return;
+    }
+    const auto areAlike = [&](std::size_t send, std::size_t receive) {
+        const CommSpan &from = spanOf(sends[send]), &to = spanOf(receives[receive]);
+        return (from.group == to.group || from.group < 0 || to.group < 0) &&
+               (from.bytes == to.bytes || from.bytes <= 0 || to.bytes <= 0);
+    };
+    const Shifts shifts = longestRuns(sends.size(), receives.size(), areAlike);
+    if (shifts.run == 0 && sends.size() == receives.size()) { // each end counts in its own way
+        for (std::size_t i = 0; i < sends.size(); ++i)
+            addTransfer(sends[i], receives[i]);
+        return;
+    }
+    const std::optional<int> shift = shifts.run == 0 ? std::nullopt : chosenShift(sends, receives, shifts, areAlike);
+    if (!shift) {
+        const std::string from = std::to_string(m_evidence.ranks[sends.front().rank].rank),
+                          to = std::to_string(m_evidence.ranks[receives.front().rank].rank);
+        m_result.unmatched += sends.size() + receives.size();
+        m_result.problems.push_back("rank " + from + " recorded " + countedText(static_cast<std::int64_t>(sends.size()), "send") +
+                                    " to rank " + to + ", which recorded " +
+                                    countedText(static_cast<std::int64_t>(receives.size()), "receive") + " from it, and " +
+                                    (shifts.run == 0 ? std::string("no two are alike")
+                                                     : "they fit each other in " + std::to_string(shifts.best.size()) + " ways") +
+                                    ": which belong together is not told");
+        return;
+    }
+    std::size_t both = 0;
+    for (std::size_t i = 0; i < receives.size(); ++i) {
+        const std::ptrdiff_t at = static_cast<std::ptrdiff_t>(i) + *shift;
+        if (at < 0 || at >= static_cast<std::ptrdiff_t>(sends.size()) || !areAlike(static_cast<std::size_t>(at), i))
+            continue;
+        addTransfer(sends[static_cast<std::size_t>(at)], receives[i]);
+        ++both;
+    }
+    m_result.unmatched += sends.size() + receives.size() - 2 * both;
+}
+
+/// By the message's number where the trace has one. Else a rank's sends to another and the receives there lie over each other in
+/// their order.
 void Matcher::matchTransfers()
 {
     std::map<std::pair<int, int>, std::pair<std::vector<Part>, std::vector<Part>>> links; // (from, to) -> sends, receives
@@ -186,13 +403,12 @@ void Matcher::matchTransfers()
             m_result.unmatched += sends.size() + receives.size() - 2 * both;
             continue;
         }
-        const std::size_t both = std::min(sends.size(), receives.size());
-        m_result.unmatched += sends.size() + receives.size() - 2 * both;
-        for (std::size_t i = 0; i < both; ++i) {
-            const Part from = sends[sends.size() - both + i], to = receives[receives.size() - both + i];
-            m_result.matched += 2;
-            m_result.transfers.push_back({.group = spanOf(from).group, .exchange = Exchange::send, .parts = {from, to}});
-        }
+        const std::size_t there = sends.empty() ? 0 : m_evidence.ranks[sends.front().rank].windows.size();
+        const std::size_t here = receives.empty() ? 0 : m_evidence.ranks[receives.front().rank].windows.size();
+        const std::size_t windows = there == here && there >= 2 ? there : 1;
+        const auto sendsOf = byWindow(sends, windows), receivesOf = byWindow(receives, windows);
+        for (std::size_t window = 0; window < windows; ++window)
+            layTransfers(sendsOf[window], receivesOf[window]);
     }
 }
 
@@ -212,6 +428,16 @@ bool endsForAll(const RunEvidence& evidence, const Meeting& meeting)
         last = std::max(last, end);
     }
     return last - first <= kTogetherNs;
+}
+
+bool isWhole(const RunEvidence& evidence, const Meeting& meeting)
+{
+    if (meeting.exchange == Exchange::send || meeting.group < 0)
+        return true;
+    std::size_t members = 0;
+    for (const Part& part : meeting.parts)
+        members += static_cast<std::size_t>(std::max(1, evidence.ranks[part.rank].multiplicity));
+    return members >= evidence.groups[static_cast<std::size_t>(meeting.group)].ranks.size();
 }
 
 Meetings matchCollectives(const RunEvidence& evidence)

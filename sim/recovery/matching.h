@@ -30,13 +30,17 @@ struct Meetings {
 };
 
 /// By (group, sequence) where the library counts; else by order in the group, once the sequences of (exchange, bytes) are laid
-/// over each other by their longest common run. O(kernels log kernels), and O(n · shift) for groups that must be laid over each
-/// other.
+/// over each other by their longest common run, and of runs that are as long by the steps' numbers, by the clock or by the rhythm
+/// of the ends; what still fits in several ways has no partner, and `problems` says so. Sends and receives likewise, by (group,
+/// bytes). O(kernels log kernels), and O(n · shift) for groups that must be laid over each other.
 Meetings matchCollectives(const RunEvidence&);
 
 /// Whether all members end together, whoever begins last: by what is exchanged, or by the ends themselves where all ranks have
 /// one clock (Rankscope's own files call their collectives by what they are for).
 bool endsForAll(const RunEvidence&, const Meeting&);
+
+/// Whether all members are recorded, or those that are stand for all: else what they wait for may be another.
+bool isWhole(const RunEvidence&, const Meeting&);
 
 /// Groups by who meets whom, for kernels whose group is unknown: ranks that a chain of transfers joins, and ranks whose streams
 /// run the same sequence of kernels and end them together (but for a constant: their clocks). Adds them to `groups` with their

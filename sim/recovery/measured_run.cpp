@@ -79,6 +79,8 @@ void RunReader::addCollectives(bool isByPurpose)
         isMet.emplace_back(rank.comms.size(), false);
     for (const std::vector<Meeting>* list : {&m_recovered.meetings.meetings, &m_recovered.meetings.transfers})
         for (const Meeting& meeting : *list) {
+            if (!isWhole(evidence, meeting))
+                continue; // each of its members may wait for one that is not recorded
             std::int64_t shortest = INT64_MAX;
             for (const Part& part : meeting.parts) {
                 const CommSpan& span = evidence.ranks[part.rank].comms[part.span];
@@ -92,6 +94,18 @@ void RunReader::addCollectives(bool isByPurpose)
                     static_cast<double>(shortest), static_cast<double>(span.endNs - span.startNs - shortest));
             }
         }
+    const auto isToldApart = [&](const CollectiveClass& of) { // by others of its kind
+        const auto found = m_run.collectives.find(of);
+        return found != m_run.collectives.end() && !found->second.empty();
+    };
+    for (const Meeting& meeting : m_recovered.meetings.meetings) {
+        if (isWhole(evidence, meeting))
+            continue;
+        const CommSpan& first = evidence.ranks[meeting.parts.front().rank].comms[meeting.parts.front().span];
+        if (isToldApart(classOf(meeting.exchange, first, false)))
+            for (const Part& part : meeting.parts)
+                isMet[part.rank][part.span] = true;
+    }
     for (std::size_t r = 0; r < evidence.ranks.size(); ++r)
         for (std::size_t i = 0; i < evidence.ranks[r].comms.size(); ++i)
             if (const CommSpan& span = evidence.ranks[r].comms[i]; !isMet[r][i])

@@ -25,7 +25,7 @@ struct CollectiveClass {
     std::string what;        ///< "all-reduce", or what it is for
     std::string axis;        ///< "dp"; empty where no axis of the grid is known for its group
     std::size_t members = 0; ///< of the group; 0: not known
-    /// Of no other member a span was recorded, so that the transfer cannot be told from waiting for the last.
+    /// Of some other member no span was recorded, so that the transfer cannot be told from waiting for the last.
     bool isWithWaiting = false;
 
     std::string text() const; ///< "all-reduce over dp", "all-reduce over 4 ranks, waiting included"

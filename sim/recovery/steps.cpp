@@ -61,6 +61,19 @@ Extent extentOf(const RankEvidence& rank, std::pair<std::int64_t, std::int64_t> 
     return extent;
 }
 
+std::size_t collectivesOf(const RankEvidence& rank)
+{
+    return static_cast<std::size_t>(
+        std::count_if(rank.comms.begin(), rank.comms.end(), [](const CommSpan& span) { return !isTransfer(span.exchange); }));
+}
+
+/// Whether a collective was recorded that no period holds as a whole.
+bool isCommBefore(const RankEvidence& rank, std::int64_t ns)
+{
+    return std::any_of(rank.comms.begin(), rank.comms.end(),
+                       [ns](const CommSpan& span) { return !isTransfer(span.exchange) && span.startNs < ns; });
+}
+
 /// After how many collectives the order of all of them begins anew: 0 where it never does twice.
 std::size_t periodOf(const RankEvidence& rank)
 {
@@ -407,8 +420,10 @@ RecoveredSteps stepsOf(const RunEvidence& evidence)
     }
     const std::size_t period = endWithOptimizer ? 0 : periodOf(evidence.ranks.front());
     if (period > 0) {
+        const std::size_t most = collectivesOf(evidence.ranks.front());
         for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
-            std::size_t at = 0;
+            // Who began to record later lacks the first: all stop together.
+            std::size_t at = (most + period - collectivesOf(evidence.ranks[r]) % period) % period;
             for (const CommSpan& span : evidence.ranks[r].comms)
                 if (!isTransfer(span.exchange) && at++ % period == 0)
                     begins[r].push_back(span.startNs);
@@ -422,9 +437,12 @@ RecoveredSteps stepsOf(const RunEvidence& evidence)
     if (count >= 2) {
         for (std::size_t k = 0; k < count; ++k) {
             std::vector<Extent> extents;
-            for (std::size_t r = 0; r < evidence.ranks.size(); ++r)
-                extents.push_back(
-                    {k == 0 ? whole[r].first : begins[r][k], k + 1 < begins[r].size() ? begins[r][k + 1] : whole[r].last});
+            for (std::size_t r = 0; r < evidence.ranks.size(); ++r) { // counted from the end
+                const std::size_t at = begins[r].size() - count + k;
+                const bool isCut = at == 0 && !endWithOptimizer && isCommBefore(evidence.ranks[r], begins[r][0]);
+                extents.push_back({at == 0 && !isCut ? whole[r].first : begins[r][at],
+                                   at + 1 < begins[r].size() ? begins[r][at + 1] : whole[r].last});
+            }
             addStep(result, evidence, static_cast<std::int64_t>(k), extents);
         }
         result.evidence = endWithOptimizer

@@ -1,5 +1,8 @@
 #include "sim/simulate/purpose_name.h"
 
+#include <algorithm>
+#include <vector>
+
 namespace sim {
 
 std::string purposeName(const Simulation& simulation, Dimension purpose)
@@ -14,13 +17,16 @@ std::string purposeName(const Simulation& simulation, Dimension purpose)
 std::string dataTransfersOf(std::span<const Simulation* const> of)
 {
     std::string called;
+    std::vector<std::string> names;
     for (const Simulation* simulation : of) {
         const std::string name = purposeName(*simulation, Dimension::dp);
-        if (!called.empty() && name != called)
-            return dimensionName(Dimension::dp);
-        called = name;
+        const bool isNothing = name == "embedding" && !simulation->scenario().model.tieWordEmbeddings;
+        if (isNothing || std::find(names.begin(), names.end(), name) != names.end())
+            continue;
+        names.push_back(name);
+        called += (called.empty() ? "" : " / ") + name;
     }
-    return called;
+    return called.empty() ? dimensionName(Dimension::dp) : called;
 }
 
 namespace {

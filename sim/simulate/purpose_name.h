@@ -14,7 +14,7 @@ namespace sim {
 std::string purposeName(const Simulation&, Dimension);
 /// "exposed tp communication", "exposed embedding communication": of one job, in a sentence.
 std::string partTitle(const Simulation&, StepPart);
-/// What goes the way of dp in each of them; "dp" where they do not call it alike.
+/// What goes the way of dp in each of them; "dp / embedding" where they do not call it alike.
 std::string dataTransfersOf(std::span<const Simulation* const>);
 /// "exposed tp"; what goes the way of dp as it is called: "exposed embedding".
 std::string partName(StepPart, const std::string& dataTransfers);

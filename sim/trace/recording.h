@@ -128,6 +128,9 @@ struct RecordedGroup {
     int size = 0;            ///< as said; differs from ranks.size() only where the list was cut
     std::string evidence;    ///< "distributedInfo", "arguments of collectives", "flight recorder", "group of the span"
     std::vector<int> toldBy; ///< ranks (those of the world, -1: unknown) whose files name it, ascending
+    /// Place in it and rank, as files tell of themselves: a communicator may number its members otherwise. Of use until
+    /// nameMembers().
+    std::vector<std::pair<int, int>> places{};
 };
 
 /// An operator of the framework with its inputs, of those whose arithmetic these tell: matrix products and attention.

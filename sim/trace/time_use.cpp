@@ -25,14 +25,20 @@ enum Pursuit : std::uint8_t { computing, transferring, waiting, pursuits };
 
 struct Edge {
     std::int64_t timeNs = 0;
+    std::size_t piece = 0;
     Pursuit pursuit = computing;
     bool begins = false;
-    Piece piece;
 };
 
-std::vector<Edge> edgesOf(const Trace& trace, int process)
+struct Edges {
+    std::vector<Piece> pieces;
+    std::vector<Edge> inTime;
+};
+
+Edges edgesOf(const Trace& trace, int process)
 {
-    std::vector<Edge> edges;
+    Edges found;
+    std::vector<Edge>& edges = found.inTime;
     for (const Track& track : trace.tracks) {
         checkCancelled();
         if (track.process != process || track.role == TrackRole::actions || track.role == TrackRole::other)
@@ -44,8 +50,9 @@ std::vector<Edge> edgesOf(const Trace& trace, int process)
             const Piece piece{track.startNs[s], track.startNs[s] + track.durationNs[s], track.kind[s], track.microbatch[s]};
             if (piece.endNs <= piece.startNs)
                 continue;
-            edges.push_back({piece.startNs, pursuit, true, piece});
-            edges.push_back({piece.endNs, pursuit, false, piece});
+            edges.push_back({piece.startNs, found.pieces.size(), pursuit, true});
+            edges.push_back({piece.endNs, found.pieces.size(), pursuit, false});
+            found.pieces.push_back(piece);
         }
     }
     CancelPoll pollCancel;
@@ -53,7 +60,7 @@ std::vector<Edge> edgesOf(const Trace& trace, int process)
         pollCancel();
         return a.timeNs < b.timeNs;
     });
-    return edges;
+    return found;
 }
 
 /// The first action that has not ended by a time, if it has begun: a search that only goes forward.
@@ -99,12 +106,17 @@ Track timeUseTrack(const Trace& trace, int process, std::int64_t wholeNs)
         out.kind.push_back(piece.kind);
         out.microbatch.push_back(piece.microbatch);
     };
-    std::array<std::vector<Piece>, pursuits> running;
+    const Edges edges = edgesOf(trace, process);
+    // Of each pursuit what began, the last on top; what ended below others goes when these have.
+    std::array<std::vector<std::size_t>, pursuits> running;
+    std::vector<bool> isOver(edges.pieces.size(), false);
     std::int64_t since = 0;
-    for (const Edge& edge : edgesOf(trace, process)) {
+    CancelPoll pollCancel;
+    for (const Edge& edge : edges.inTime) {
+        pollCancel();
         const auto first = std::find_if(running.begin(), running.end(), [](const auto& pieces) { return !pieces.empty(); });
         if (first != running.end() && edge.timeNs > since) {
-            Piece piece = first->back();
+            Piece piece = edges.pieces[first->back()];
             piece.startNs = since;
             piece.endNs = edge.timeNs;
             if (first == running.begin())
@@ -115,15 +127,13 @@ Track timeUseTrack(const Trace& trace, int process, std::int64_t wholeNs)
             add(piece);
         }
         since = edge.timeNs;
-        std::vector<Piece>& pieces = running[edge.pursuit];
-        if (edge.begins) {
+        std::vector<std::size_t>& pieces = running[edge.pursuit];
+        if (edge.begins)
             pieces.push_back(edge.piece);
-        } else {
-            const auto ended = std::find_if(pieces.begin(), pieces.end(), [&](const Piece& piece) {
-                return piece.startNs == edge.piece.startNs && piece.endNs == edge.piece.endNs && piece.kind == edge.piece.kind;
-            });
-            pieces.erase(ended);
-        }
+        else
+            isOver[edge.piece] = true;
+        while (!pieces.empty() && isOver[pieces.back()])
+            pieces.pop_back();
     }
     return out;
 }

@@ -152,6 +152,12 @@ void CommandPalette::fill()
             for (PaletteEntry& entry : source(typed))
                 found.push_back(std::move(entry));
     constexpr int kHasWord = 250; // of matchScore(): a word of the command begins so
+    // What is called exactly so comes first of all.
+    const auto isCalledSo = [&](const PaletteEntry& entry) { return entry.text.compare(typed, Qt::CaseInsensitive) == 0; };
+    const auto called = std::stable_partition(found.begin(), found.end(), isCalledSo);
+    for (auto entry = found.begin(); entry != called; ++entry)
+        add(*entry);
+    found.erase(found.begin(), called);
     const auto letters =
         std::find_if(matching.begin(), matching.end(), [&](const auto& m) { return !typed.isEmpty() && m.first < kHasWord; });
     const auto others =

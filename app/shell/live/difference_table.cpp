@@ -31,7 +31,7 @@ QString changeText(std::int64_t ns)
     return (ns > 0 ? QStringLiteral("+") : QStringLiteral("−")) + timeText(std::abs(ns));
 }
 
-/// "rank 3", "many ranks": who kept the others waiting.
+/// "rank 3, 12.1 ms": who kept the others waiting most, and for how long; "many ranks, 23 ms": all of them.
 QString waitedFor(const std::vector<live::Straggler>& stragglers)
 {
     std::int64_t all = 0;
@@ -41,7 +41,9 @@ QString waitedFor(const std::vector<live::Straggler>& stragglers)
         return {};
     constexpr double kStandsOut = 0.25;
     const double share = static_cast<double>(stragglers.front().othersWaitedNs) / static_cast<double>(all);
-    return share < kStandsOut ? QObject::tr("many ranks") : QObject::tr("rank %1").arg(stragglers.front().rank);
+    return share < kStandsOut
+               ? QObject::tr("many ranks, %1").arg(timeText(all))
+               : QObject::tr("rank %1, %2").arg(stragglers.front().rank).arg(timeText(stragglers.front().othersWaitedNs));
 }
 
 /// All of them, for the tooltip.
@@ -141,9 +143,7 @@ void DifferenceTable::addRow(const Row& entry)
 {
     const int row = m_table->rowCount();
     m_table->insertRow(row);
-    QString waited = entry.waitedNs == 0 ? QString() : timeText(entry.waitedNs);
-    if (!waited.isEmpty() && !entry.waitedFor.isEmpty())
-        waited = entry.waitedFor + QStringLiteral(", ") + waited;
+    const QString waited = !entry.waitedFor.isEmpty() ? entry.waitedFor : entry.waitedNs == 0 ? QString() : timeText(entry.waitedNs);
     const QString texts[columns] = {entry.name, timeText(entry.predictedNs), timeText(entry.measuredNs),
                                     changeText(entry.measuredNs - entry.predictedNs), waited};
     for (int c = 0; c < columns; ++c) {

@@ -67,7 +67,9 @@ QString summaryText(const sim::OpTable& table, bool isRange)
                                                                 : sim::countedText(table.all.count, "pass"));
     const QString ranks = table.ranks == 1 ? OpsPanel::tr("1 rank") : OpsPanel::tr("%1 ranks").arg(separated(table.ranks));
     const QString length = QString::fromStdString(durationText(static_cast<double>(table.lengthNs())));
-    return isRange ? OpsPanel::tr("%1 of %2 in the selected %3").arg(what, ranks, length)
+    const bool isCut = table.all.wholeNs > table.all.totalNs; // of those that begin before it, or end after
+    return isRange ? OpsPanel::tr("%1 of %2 in the selected %3").arg(what, ranks, length) +
+                         (isCut ? OpsPanel::tr("; totals are of that time, means and lengths of whole ops") : QString())
                    : OpsPanel::tr("%1 of %2 in %3").arg(what, ranks, length);
 }
 

@@ -72,23 +72,23 @@ QString cardHtml(const QString& title, const QString& value, const QString& note
         .arg(title.toHtmlEscaped(), value.toHtmlEscaped(), note.toHtmlEscaped());
 }
 
-/// Of the tokens that the scenario says, with what its failures cost; nothing where it says none.
+/// Of the tokens that the scenario says, else of as many as one can compare by; with what its failures cost.
 QString wholeRunHtml(const sim::Simulation& simulation)
 {
-    const auto ideal = sim::wholeRun(simulation);
-    if (!ideal)
-        return {};
-    const sim::WholeRun run = sim::lastingRun(simulation, ideal->tokens);
+    const double said = simulation.scenario().training.tokens, tokens = said > 0 ? said : sim::kTokensUnlessSaid;
+    const sim::WholeRun ideal = sim::wholeRun(simulation, tokens), run = sim::lastingRun(simulation, tokens);
     const auto days = [](const sim::WholeRun& of) {
         return std::isfinite(of.days) ? QObject::tr("%1 days").arg(shortNumber(of.days)) : QObject::tr("never ends");
     };
     QString note = QString::fromStdString(sim::tokensText(run.tokens));
+    if (said <= 0)
+        note += QObject::tr(" to compare by: the scenario says no number");
     if (std::isfinite(run.days))
         note +=
             QObject::tr("; %1 GPU hours; %2").arg(countQuantity(run.gpuHours).text(), QString::fromStdString(run.energyText()));
     QString cards;
     if (const auto failing = sim::goodput(simulation)) {
-        note += QObject::tr("; with failures; without %1").arg(days(*ideal));
+        note += QObject::tr("; with failures; without %1").arg(days(ideal));
         cards = cardHtml(QObject::tr("Goodput"), percentQuantity(failing->shares.useful).text(),
                          QObject::tr("failures: %1").arg(QString::fromStdString(failing->failuresText())));
     }

@@ -61,7 +61,10 @@ struct CommandTable {
     static bool trainsStill(const W& w) { return isTraining(w) && (answers(w) || w.m_run->isOwn()); }
     static bool isPaused(const W& w) { return w.m_run && w.m_run->status().phase == LivePhase::paused; }
     static bool isFrozen(const W& w) { return w.m_run && w.m_run->pinned().has_value(); }
-    static bool canTrain(const W& w) { return !w.isStartShown() && w.m_desk.simulation() && !w.m_masksNumbers; }
+    static bool canTrain(const W& w)
+    {
+        return !w.isStartShown() && !w.isRecordedShown() && w.m_desk.simulation() && !w.m_masksNumbers;
+    }
     static bool canFindSchedule(const W& w)
     {
         const auto& scenario = w.m_session.scenario();
@@ -120,7 +123,9 @@ struct CommandTable {
     static QString whyNoTraining(const Command& c, const W& w)
     {
         if (c.enabled == canTrain)
-            return w.isStartShown() ? W::tr("open a scenario first") : W::tr("the scenario is not simulated yet");
+            return w.isStartShown()      ? W::tr("open a scenario first")
+                   : w.isRecordedShown() ? W::tr("it trains a scenario, not a recorded run")
+                                         : W::tr("the scenario is not simulated yet");
         if (c.id == CommandId::trainAgain)
             return w.m_trained ? W::tr("a training runs") : W::tr("nothing was trained yet");
         return w.m_run ? QString() : W::tr("no training is watched");

@@ -146,6 +146,8 @@ void MainWindow::partFromBaseline()
         return;
     }
     m_baseline.unpin();
+    if (isCompareShown() && m_session.isOpen())
+        showWorkspace(); // there is nothing to compare any more
     tellOfBaseline(tr("The baseline “%1” belonged to another scenario and is forgotten").arg(name));
 }
 

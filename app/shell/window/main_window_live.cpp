@@ -94,7 +94,8 @@ void MainWindow::showUpdate(const LiveUpdate& update)
     const LivePhase before = m_live->status().phase;
     const bool first = !m_live->picture() && update.picture;
     m_live->show(update);
-    if (const qint64 trains = update.run ? processHere(*update.run) : 0; trains != 0 && !m_options.reproducible)
+    const bool isTold = update.run && !hasEnded(update.status.phase) && !m_options.reproducible; // while it trained
+    if (const qint64 trains = isTold ? processHere(*update.run) : 0; trains != 0)
         if (const auto cores = m_load.othersCores(std::array{trains, QCoreApplication::applicationPid()}))
             m_live->setOthersCores(*cores);
     if (isLiveShown())

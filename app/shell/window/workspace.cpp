@@ -477,10 +477,11 @@ void Workspace::runCommand(ViewCommand command, bool fast)
     // The story names these two keys, and whoever follows it looks at other pictures meanwhile.
     const bool walks =
         isStepping() && isPictureVisible(Picture::timeline) && (command == ViewCommand::next || command == ViewCommand::previous);
-    CanvasWidget& target = moves               ? m_editor->canvas()
-                           : isOfGrid(command) ? canvas(Picture::grid)
-                           : walks             ? canvas(Picture::timeline)
-                                               : commandTarget();
+    const bool ofTimeline = isOfTimeline(command) && isPictureVisible(Picture::timeline);
+    CanvasWidget& target = moves                 ? m_editor->canvas()
+                           : isOfGrid(command)   ? canvas(Picture::grid)
+                           : walks || ofTimeline ? canvas(Picture::timeline)
+                                                 : commandTarget();
     target.runCommand(command, fast);
     if (&target != &m_editor->canvas())
         selectionMayHaveChanged(target);

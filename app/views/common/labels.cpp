@@ -212,13 +212,17 @@ char widestDigit(Canvas& canvas, FontFace face)
 
 std::string widestNumber(Canvas& canvas, std::string text, FontFace face)
 {
-    static thread_local std::array<char, static_cast<std::size_t>(FontFace::mono) + 1>
-        known{}; // the same at every scale, and asked for every cell
-    char& widest = known[static_cast<std::size_t>(face)];
-    if (widest == 0)
-        widest = widestDigit(canvas, face);
+    // Asked for every cell, and the same wherever digits are as wide: of a face, at every scale.
+    struct Known {
+        float zero = -1;
+        char widest = '0';
+    };
+    static thread_local std::array<Known, static_cast<std::size_t>(FontFace::mono) + 1> allKnown;
+    Known& known = allKnown[static_cast<std::size_t>(face)];
+    if (const float zero = canvas.textWidth("0", face); zero != known.zero)
+        known = {zero, widestDigit(canvas, face)};
     for (char& c : text)
-        c = c >= '0' && c <= '9' ? widest : c;
+        c = c >= '0' && c <= '9' ? known.widest : c;
     return text;
 }
 

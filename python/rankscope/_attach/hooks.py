@@ -2,6 +2,7 @@
 Whatever goes wrong in a hook stays there: it is counted, and after a few times the hooks do nothing more."""
 import functools
 import importlib
+import itertools
 import sys
 import threading
 import time
@@ -21,35 +22,60 @@ NAMES = {
     "GATHER": "gather", "SCATTER": "scatter",
 }
 
-AXES = (  # a word in a mesh dimension's name or a group's description, strongest first
-    ("expert_model", "ep"), ("ep", "ep"), ("expert", "ep"), ("context", "cp"), ("cp", "cp"), ("pipeline", "pp"), ("pipe", "pp"),
-    ("pp", "pp"), ("tensor", "tp"), ("tp", "tp"), ("sequence", "tp"), ("data", "dp"), ("dp", "dp"), ("ddp", "dp"), ("fsdp", "dp"),
-    ("shard", "dp"), ("replicate", "dp"),
-)
+# Whole descriptions, in lower case and without "mesh_", "_group" and "_gloo", as sim/recovery/group_role.cpp has them.
+ROLES = {
+    **dict.fromkeys(("tensor_model_parallel", "tensor_parallel", "tp", "expert_tensor_parallel", "etp"), "tp"),
+    **dict.fromkeys(("context_parallel", "cp"), "cp"),
+    **dict.fromkeys((
+        "data_parallel", "data_parallel_ag", "dp", "data", "ddp", "batch", "dp_replicate", "replicate", "dp_shard", "shard", "fsdp",
+        "data_parallel_with_cp", "data_parallel_with_cp_ag", "dp_cp", "dp_shard_cp", "expert_data_parallel", "expert_data_parallel_ag",
+        "edp", "efsdp", "dp_shard_mod_ep"), "dp"),
+    **dict.fromkeys(("pipeline_model_parallel", "pipeline_parallel", "pipe", "pp"), "pp"),
+    **dict.fromkeys(("expert_model_parallel", "expert_parallel", "ep"), "ep"),
+    **dict.fromkeys(("embedding", "embd", "position_embedding"), None),
+}
+
+AXES = {  # a word of a description that is none of those
+    **dict.fromkeys(("ep", "expert", "experts"), "ep"),
+    **dict.fromkeys(("cp", "context"), "cp"),
+    **dict.fromkeys(("pp", "pipe", "pipeline"), "pp"),
+    **dict.fromkeys(("tp", "etp", "tensor", "sequence"), "tp"),
+    **dict.fromkeys(("dp", "edp", "ddp", "fsdp", "efsdp", "hsdp", "data", "shard", "replicate"), "dp"),
+}
 
 
-def axis_of(name):
-    """The axis that a name tells, or None: "mesh_dp_shard", "TENSOR_MODEL_PARALLEL_GROUP", "pp"."""
-    words = name.lower().replace("-", "_").split("_")
-    for key, axis in AXES:
-        if key in words or (len(key) > 6 and key in name.lower()):
-            return axis
-    return None
+def word_of(description):
+    word = description.lower().replace("-", "_").removeprefix("mesh_")
+    for part in ("_gloo", "_groups", "_group"):
+        word = word.replace(part + "_", "_").removesuffix(part)
+    return word
+
+
+def axis_of(description):
+    """The axis that a description tells, or None: "mesh_dp_shard_cp" and "EXPERT_DATA_PARALLEL_GROUP" are dp, as each has a part of the
+    batch; "TENSOR_AND_DATA_PARALLEL_GROUP" is no axis."""
+    word = word_of(description)
+    if word in ROLES:
+        return ROLES[word]
+    axes = {AXES[part] for part in word.split("_") if part in AXES}
+    axes |= {axis for name, axis in (("context", "cp"), ("pipeline", "pp"), ("replicate", "dp")) if name in word}
+    if "dp" in axes and axes <= {"dp", "cp", "ep"}:
+        return "dp"
+    return axes.pop() if len(axes) == 1 else None
 
 
 class Group:
     """What is known of a process group when its hooks fire."""
 
-    def __init__(self, name, kind, ranks, number):
-        self.name, self.kind, self.ranks, self.number = name, kind, ranks, number
-        self.collectives = 0
-        self.pairs = {}  # (source, destination) -> [group number, operations]
+    def __init__(self, name, kind, ranks, number, of):
+        self.name, self.kind, self.ranks, self.number, self.of = name, kind, ranks, number, of
+        self.pairs = {}  # (source, destination) -> group number
 
 
 class Open:
-    """An operation that was issued and is not known to be done."""
+    """An operation that was issued and is not known to be done. end: its stamp, which a GPU may not have passed yet."""
 
-    __slots__ = ("track", "kind", "start", "microbatch", "size", "correlation", "step", "name", "group", "number", "since", "waits", "work")
+    __slots__ = ("track", "kind", "start", "end", "microbatch", "size", "correlation", "step", "name", "group", "number", "since", "waits", "work")
 
 
 class Hooks:
@@ -59,9 +85,12 @@ class Hooks:
         self._on_error = on_error
         self._undo = []
         self._groups = {}  # by a process group's identity
-        self._open = {}  # by (group number, number, track)
-        self._waited = {}  # by a work's identity: those that have no future
+        self._counts = {}  # by group number: of its operations
+        self._open = {}  # operations, in their order
+        self._waited = {}  # by a work's identity: operations that have no future
+        self._coalesced = {}  # by a process group's identity: operations that end with all that are issued together
         self._issued = threading.local()
+        self._parts_began = []  # a list a part of a model
         self._stage, self._microbatch, self._letter = 0, -1, None
         self._in_stage = False
         self._forwards = 0
@@ -72,7 +101,7 @@ class Hooks:
         self._optimizer, self._optimizing = None, None
         self.on_step = None
 
-    def _guarded(self, function):
+    def guarded(self, function):
         """A hook that never raises into the job."""
 
         @functools.wraps(function)
@@ -100,7 +129,7 @@ class Hooks:
         """Those that are there, and those that will be made."""
         c10d = self.torch.distributed.distributed_c10d
         make = getattr(c10d, "_new_process_group_helper", None)
-        watch = self._guarded(self.watch_group)
+        watch = self.guarded(self.watch_group)
         if make is not None:
             @functools.wraps(make)
             def made(*arguments, **named):
@@ -112,11 +141,12 @@ class Hooks:
             self._patch(c10d, "_new_process_group_helper", made)
         self.watch_known_groups()
         self._watch_works(c10d)
+        self._watch_coalescing(c10d)
 
     def watch_known_groups(self):
         c10d = self.torch.distributed.distributed_c10d
         for group in list(getattr(c10d._world, "pg_map", {})):
-            self._guarded(self.watch_group)(group)
+            self.guarded(self.watch_group)(group)
 
     def watch_group(self, group):
         if group is None or not hasattr(group, "register_pre_hook") or id(group) in self._groups:
@@ -127,8 +157,8 @@ class Hooks:
         # Kept: while it is here no other one gets its identity.
         self._groups[id(group)] = (group, [None])
         key = id(group)
-        group.register_pre_hook(HOOK, self._guarded(lambda args: self._before_operation(key, args)))
-        group.register_post_hook(HOOK, self._guarded(self._after_operation))
+        group.register_pre_hook(HOOK, self.guarded(lambda args: self._before_operation(key, args)))
+        group.register_post_hook(HOOK, self.guarded(lambda args: self._after_operation(key, args)))
 
         def leave():
             try:
@@ -157,20 +187,29 @@ class Hooks:
             name, kind = "world", "world"
         else:
             name, kind = (described if described and described != "undefined" else "group"), "other"
-        if axis is not None and described.lower() not in (axis, "mesh_" + axis):
-            name = described.lower().removeprefix("mesh_") or axis  # as "dp_shard" beside "dp_replicate"
-        return Group(name, kind, ranks, self.recorder.group(name, kind, ranks))
+        if axis is not None:
+            name = word_of(described) or axis  # as "dp_shard" beside "dp_replicate"
+        of = self._name_of(group)
+        return Group(name, kind, ranks, self.recorder.group(name, kind, ranks, of), of)
+
+    def _name_of(self, group):
+        """PyTorch's own, the same on all members and no other group's."""
+        try:
+            return str(group.group_name or "")
+        except Exception:
+            return str(self.torch.distributed.distributed_c10d._world.pg_names.get(group, ""))
 
     def watch_mesh(self, mesh):
         """Its dimensions name the axes, those too whose group is another's (a mesh reuses the world's)."""
         for dimension, name in enumerate(mesh.mesh_dim_names or ()):
             group = mesh.get_group(dimension)
             axis = axis_of(name)
-            self._guarded(self.watch_group)(group)
+            self.guarded(self.watch_group)(group)
             if axis is None or id(group) not in self._groups:
                 continue
             ranks = list(self.torch.distributed.get_process_group_ranks(group))
-            self._groups[id(group)][1][0] = Group(name, axis, ranks, self.recorder.group(name, axis, ranks))
+            of = self._name_of(group)
+            self._groups[id(group)][1][0] = Group(name, axis, ranks, self.recorder.group(name, axis, ranks, of), of)
 
     def watch_meshes(self):
         try:
@@ -182,7 +221,7 @@ class Hooks:
         if mesh_class is None:
             return
         make = mesh_class.__init__
-        watch = self._guarded(self.watch_mesh)
+        watch = self.guarded(self.watch_mesh)
 
         @functools.wraps(make)
         def made(mesh, *arguments, **named):
@@ -191,41 +230,53 @@ class Hooks:
 
         self._patch(mesh_class, "__init__", made)
 
+    def _count(self, op, number):
+        """The operation's number in its group, as the other members count it: whatever becomes of the rest of a hook."""
+        op.group, op.number = number, 0
+        if number >= 0:
+            counter = self._counts.get(number)
+            if counter is None:
+                counter = self._counts.setdefault(number, itertools.count())
+            op.number = next(counter)
+        op.correlation = 0 if number < 0 else (number + 1) << 32 | (op.number & 0xFFFFFFFF)
+
     def _before_operation(self, key, args):
         recorder = self.recorder
-        recorder.begin()
-        start = recorder.clock.stamp()
+        self._issued.op = None
         group = self._known(key)
         name = getattr(args.name, "name", None) or str(args.name).rpartition(".")[2]
         op = Open()
-        op.since, op.waits, op.work = time.monotonic_ns(), True, None
-        op.start, op.step, op.microbatch = start, recorder.step, self._microbatch
-        inputs, outputs = args.input_tensors, args.output_tensors
-        op.size = sum(tensor.numel() * tensor.element_size() for tensor in (inputs or outputs))
-        if name in ("SEND", "RECV", "RECV_ANY_SOURCE"):
+        is_transfer, sends = name in ("SEND", "RECV", "RECV_ANY_SOURCE"), name == "SEND"
+        if is_transfer:
             peer = group.ranks[args.root] if 0 <= args.root < len(group.ranks) else -1
-            sends = name == "SEND"
             ends = (self.rank, peer) if sends else (peer, self.rank)
-            op.name = "send" if sends else "receive"
-            op.track = (self._direction(group, peer)) if sends else wire.RECEIVE
-            op.kind = recorder.kind(op.name, wire.PP_COMM, group="pp")
-            op.group, op.number = -1, 0
+            pair = -1
             if peer >= 0:
                 pair = group.pairs.get(ends)
                 if pair is None:
-                    pair = group.pairs[ends] = [recorder.group("pp", "pair", ends), 0]
-                op.group, op.number = pair
-                pair[1] += 1
+                    pair = group.pairs[ends] = recorder.group("pp", "pair", ends, group.of)
+            self._count(op, pair)
+        else:
+            self._count(op, group.number)
+        recorder.begin()
+        op.start, op.end = recorder.clock.stamp(), None
+        if op.start is None:  # captured, not run
+            return
+        op.since, op.waits, op.work = time.monotonic_ns(), True, None
+        op.step, op.microbatch = recorder.step, self._microbatch
+        inputs, outputs = args.input_tensors, args.output_tensors
+        op.size = sum(tensor.numel() * tensor.element_size() for tensor in (inputs or outputs))
+        if is_transfer:
+            op.name = "send" if sends else "receive"
+            op.track = (self._direction(group, peer)) if sends else wire.RECEIVE
+            op.kind = recorder.kind(op.name, wire.PP_COMM, group="pp")
         else:
             op.name = NAMES.get(name, name.lower())
             axis = group.kind if group.kind in wire.CLASS_OF_AXIS else "dp"
             op.track = wire.TRACK_OF_AXIS.get(axis, wire.DP)
             op.kind = recorder.kind(f"{group.name} {op.name}", wire.CLASS_OF_AXIS[axis], group=group.name)
-            op.group, op.number = group.number, group.collectives
-            group.collectives += 1
-        op.correlation = 0 if op.group < 0 else (op.group + 1) << 32 | (op.number & 0xFFFFFFFF)
         self._issued.op = op
-        self._open[(op.group, op.number, op.track)] = op
+        self._open[op] = True
 
     def _direction(self, group, peer):
         """Forward or backward: of the pass that was done last, else by the ranks' order."""
@@ -233,63 +284,149 @@ class Hooks:
             return wire.SEND_FORWARD if self._letter == "F" else wire.SEND_BACKWARD
         return wire.SEND_FORWARD if peer > self.rank else wire.SEND_BACKWARD
 
-    def _after_operation(self, args):
+    def _after_operation(self, key, args):
         op = getattr(self._issued, "op", None)
         self._issued.op = None
         if op is None:
             return
         work = args.work
-        if work is None:
-            self._done(op)
+        if work is None:  # one of several that are issued together
+            op.waits = False
+            self._coalesced.setdefault(key, []).append(op)
             return
         try:
             future = work.get_future()
         except RuntimeError:  # gloo's sends, receives, reduce-scatters: done when somebody has waited for them
+            self._done_when_waited_for(work, [op])
+            return
+        # NCCL's is completed at once, and runs this on a stream that waits for the operation: so does the stamp.
+        future.then(self.guarded(lambda _: self._done(op)))
+
+    def _done_when_waited_for(self, work, ops):
+        for op in ops:
             op.waits = False
             op.work = work  # kept, so that who waits holds this object
-            self._waited[id(work)] = op
-            if len(self._waited) > MOST_WAITED:
-                oldest = next(iter(self._waited))
-                self._forget(self._waited.pop(oldest))
-            return
-        future.then(self._guarded(lambda _: self._done(op)))
+        self._waited[id(work)] = ops
+        if len(self._waited) > MOST_WAITED:
+            for op in self._waited.pop(next(iter(self._waited))):
+                self._forget(op)
 
     def _forget(self, op):
-        self._open.pop((op.group, op.number, op.track), None)
+        self._open.pop(op, None)
 
     def _done(self, op):
+        """Or its end is on the GPU's stream: it stays open until that has passed."""
         op.work = None
-        self._forget(op)
         recorder = self.recorder
-        recorder.span(op.track, op.kind, op.start, recorder.clock.stamp(), op.microbatch, op.size, op.correlation, op.step)
+        end = recorder.clock.stamp()
+        ends_later = end is not None and not isinstance(end, int)
+        op.end = end
+        ended = functools.partial(self._forget, op) if ends_later else None
+        is_kept = recorder.span(op.track, op.kind, op.start, end, op.microbatch, op.size, op.correlation, op.step, ended)
+        if not is_kept or not ends_later:
+            self._forget(op)
+
+    def _all_done(self, ops):
+        for op in ops:
+            self._done(op)
 
     def _watch_works(self, c10d):
         work_class = getattr(self.torch._C._distributed_c10d, "Work", None)
         if work_class is None:
             return
         original, waited = work_class.wait, self._waited
-        done = self._guarded(self._done)
+        done = self.guarded(self._all_done)
 
         def wait(work, *arguments, **named):
-            op = waited.pop(id(work), None) if waited else None
-            if op is None:
+            ops = waited.pop(id(work), None) if waited else None
+            if ops is None:
                 return original(work, *arguments, **named)
-            op.waits = True
+            for op in ops:
+                op.waits = True
             try:
                 return original(work, *arguments, **named)
             finally:
-                done(op)
+                done(ops)
 
         try:
             self._patch(work_class, "wait", wait)
         except TypeError:  # a class that cannot be changed: such operations have no end
             pass
 
+    def _watch_coalescing(self, c10d):
+        """batch_isend_irecv's operations have no work each: they are done with that of all, which has no future."""
+        group_class = getattr(self.torch._C._distributed_c10d, "ProcessGroup", None)
+        original = getattr(group_class, "_end_coalescing", None)
+        if original is None:
+            return
+        ended = self.guarded(self._end_coalescing)
+
+        def end(group, *arguments, **named):
+            work = original(group, *arguments, **named)
+            ended(group, work)
+            return work
+
+        try:
+            self._patch(group_class, "_end_coalescing", end)
+        except TypeError:  # they have no end
+            pass
+
+    def _end_coalescing(self, group, work):
+        ops = self._coalesced.pop(id(group), None)
+        if ops and work is not None:
+            self._done_when_waited_for(work, ops)
+        for op in ops if ops and work is None else ():
+            self._forget(op)
+
     def waits(self, longer_ns):
-        """Operations under way for so long: [{name, group, number, since_ns}]."""
-        now = time.monotonic_ns()
-        return [{"name": op.name, "group": op.group, "number": op.number, "since_ns": op.since}
-                for op in list(self._open.values()) if op.waits and op.group >= 0 and now - op.since > longer_ns][:16]
+        """The first operation of each group that is under way for so long: [{name, group, number, since_ns}]."""
+        now, clock = time.monotonic_ns(), self.recorder.clock
+        late = [op for op in list(self._open) if op.waits and op.group >= 0 and now - op.since > longer_ns]
+        first = {}
+        with clock.reading() as may_read:
+            for op in late:
+                if op.group in first:
+                    continue
+                if op.end is not None:
+                    if not may_read:
+                        continue
+                    if clock.resolve(op.end) is not None:
+                        self._forget(op)
+                        continue
+                first[op.group] = op
+        return [{"name": op.name, "group": op.group, "number": op.number, "since_ns": op.since} for op in list(first.values())[:16]]
+
+    # --- graphs -----------------------------------------------------------------------------------------------------------------
+
+    def watch_captures(self):
+        """Nothing is asked of CUDA while a graph is captured."""
+        clock, graph = self.recorder.clock, getattr(getattr(self.torch, "cuda", None), "CUDAGraph", None)
+        if graph is None or not hasattr(clock, "begin_capture"):
+            return
+        ends = "capture_end_pre" if hasattr(graph, "capture_end_pre") else "capture_end"  # the former is in the latter
+        begin, end = graph.capture_begin, getattr(graph, ends)
+
+        @functools.wraps(begin)
+        def capture_begin(*arguments, **named):
+            clock.begin_capture()
+            try:
+                return begin(*arguments, **named)
+            except BaseException:
+                clock.end_capture()
+                raise
+
+        @functools.wraps(end)
+        def capture_end(*arguments, **named):
+            try:
+                return end(*arguments, **named)
+            finally:
+                clock.end_capture()
+
+        try:
+            self._patch(graph, "capture_begin", capture_begin)
+            self._patch(graph, ends, capture_end)
+        except TypeError:  # a class that cannot be changed: its stream tells
+            pass
 
     # --- pipeline stages --------------------------------------------------------------------------------------------------------
 
@@ -306,7 +443,7 @@ class Hooks:
                 self._patch(base, method, self._timed_pass(getattr(base, method), letter))
 
     def _timed_pass(self, original, letter):
-        begin, end = self._guarded(self._begin_pass), self._guarded(self._end_pass)
+        begin, end = self.guarded(self._begin_pass), self.guarded(self._end_pass)
 
         @functools.wraps(original)
         def timed(stage, chunk, *arguments, **named):
@@ -331,7 +468,7 @@ class Hooks:
         self._end_backward()
         self._in_stage = False
         start = stage.__dict__.pop("_rankscope_began", None)
-        if start is not None:
+        if start is not None:  # not captured
             self._action(letter, stage.stage_index, chunk, start, self.recorder.clock.stamp())
 
     def _action(self, letter, stage, microbatch, start, end):
@@ -343,7 +480,7 @@ class Hooks:
     def watch_modules(self):
         """Hooks on all modules until the first step is done: they find the models, which then have their own."""
         module = self.torch.nn.modules.module
-        before, after = self._guarded(self._first_before), self._guarded(self._first_after)
+        before, after = self.guarded(self._first_before), self.guarded(self._first_after)
         self._finders = [module.register_module_forward_pre_hook(lambda m, i: before(m)),
                          module.register_module_forward_hook(lambda m, i, o: after(m, o))]
         self._undo.append(self._stop_finding)
@@ -376,7 +513,7 @@ class Hooks:
         if model in self._roots:
             return
         self._roots.add(model)
-        enter, leave = self._guarded(self._enter_root), self._guarded(self._leave_root)
+        enter, leave = self.guarded(self._enter_root), self.guarded(self._leave_root)
         found = self._root is model
         if not found:
             enter_later, leave_later = enter, leave
@@ -422,9 +559,9 @@ class Hooks:
         def begins(_):
             self._microbatch = microbatch
             began = self.recorder.clock.stamp()
-            engine.queue_callback(self._guarded(lambda: self._backward_done(microbatch, began, step)))
+            engine.queue_callback(self.guarded(lambda: self._backward_done(microbatch, began, step)))
 
-        tensor.register_hook(self._guarded(begins))
+        tensor.register_hook(self.guarded(begins))
 
     def _backward_done(self, microbatch, began, step):
         self._end_backward()
@@ -433,6 +570,7 @@ class Hooks:
     def _watch_part(self, name, layer, module):
         recorder, torch = self.recorder, self.torch
         began = []
+        self._parts_began.append(began)
         kinds = {}
 
         def kind(op_class):
@@ -459,15 +597,15 @@ class Hooks:
             def begins(_):
                 self._begin_backward(mine, kind(wire.BACKWARD), microbatch)
                 if inside is None:
-                    torch.autograd.Variable._execution_engine.queue_callback(self._guarded(lambda: self._end_backward(mine)))
+                    torch.autograd.Variable._execution_engine.queue_callback(self.guarded(lambda: self._end_backward(mine)))
 
-            out.register_hook(self._guarded(begins))
+            out.register_hook(self.guarded(begins))
             if inside is not None:
-                inside.register_hook(self._guarded(lambda _: self._end_backward(mine)))
+                inside.register_hook(self.guarded(lambda _: self._end_backward(mine)))
             # Held by the hook no longer than the graph: only whether there is one was asked.
             inside = None if inside is None else True
 
-        return [module.register_forward_pre_hook(self._guarded(enter)), module.register_forward_hook(self._guarded(leave))]
+        return [module.register_forward_pre_hook(self.guarded(enter)), always_after(module, self.guarded(leave))]
 
     def _begin_backward(self, mine, kind, microbatch):
         now = self.recorder.clock.stamp()
@@ -486,7 +624,7 @@ class Hooks:
 
     def watch_optimizers(self):
         optimizer = importlib.import_module(self.torch.__name__ + ".optim.optimizer")  # the package hides its name
-        before, after = self._guarded(self._before_optimizer), self._guarded(self._after_optimizer)
+        before, after = self.guarded(self._before_optimizer), self.guarded(self._after_optimizer)
         handles = [optimizer.register_optimizer_step_pre_hook(lambda o, *_: before(o)),
                    optimizer.register_optimizer_step_post_hook(lambda o, *_: after(o))]
         self._undo.append(lambda: [handle.remove() for handle in handles])
@@ -506,6 +644,12 @@ class Hooks:
             self.step_done()
 
     def step_done(self):
+        for began in self._parts_began:  # of forward passes that were left by an exception
+            began.clear()
+        for ops in self._coalesced.values():  # whose end was not seen
+            for op in ops:
+                self._forget(op)
+        self._coalesced.clear()
         self._forwards, self._microbatch, self._letter, self._in_stage, self._backward = 0, -1, None, False, None
         self.recorder.step_done()
         if getattr(self, "_finders", None):
@@ -520,6 +664,14 @@ class Hooks:
             except Exception as error:
                 print(f"rankscope: {error}", file=sys.stderr)
         self._undo = []
+
+
+def always_after(module, hook):
+    """A forward hook that runs too where the pass ends by an exception, as a recomputed one does once it has what was asked for."""
+    try:
+        return module.register_forward_hook(hook, always_call=True)
+    except TypeError:
+        return module.register_forward_hook(hook)
 
 
 def first_tensor(torch, values, needs_grad=False, depth=3):

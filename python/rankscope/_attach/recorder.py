@@ -1,5 +1,7 @@
 """What a rank did, in a bounded queue: whoever records never waits, what does not fit is counted. Any thread may record."""
 import collections
+import contextlib
+import ctypes
 import threading
 import time
 
@@ -13,23 +15,66 @@ class CpuClock:
     def resolve(stamp):
         return stamp
 
+    @contextlib.contextmanager
+    def reading(self):
+        """Whether stamps and tensors may be read, for as long as they are."""
+        yield True
+
+    def settle(self):
+        """Of the thread that reads, before it does."""
+
 
 class CudaClock:
-    """A stamp is an event on the current stream, whose time is known once the GPU has passed it. Nobody waits for that."""
+    """A stamp is an event on the current stream, whose time is known once the GPU has passed it. Nobody waits for that.
+
+    While a stream captures a graph there are no stamps, and nobody asks CUDA anything: in the mode that PyTorch captures in, such a
+    call of any thread breaks the capture."""
 
     REBASE_NS = 10_000_000_000  # CUDA tells differences in milliseconds as 32-bit floats: over ten seconds within a microsecond
+    ROUNDS = 5
+    RELAXED = 2  # cudaStreamCaptureModeRelaxed
 
     def __init__(self, torch):
         self._torch = torch
         self._stream = self._base = None
+        self._captures = 0
+        self._lock = threading.Lock()  # held by who reads stamps: no capture begins meanwhile
+
+    def begin_capture(self):
+        with self._lock:
+            self._captures += 1
+
+    def end_capture(self):
+        with self._lock:
+            self._captures = max(0, self._captures - 1)
+
+    def settle(self):
+        """What this thread asks CUDA is no matter of another thread's capture, where a capture is not known of here."""
+        with contextlib.suppress(OSError, AttributeError):
+            ctypes.CDLL("libcuda.so.1").cuThreadExchangeStreamCaptureMode(ctypes.byref(ctypes.c_int(self.RELAXED)))
+
+    @contextlib.contextmanager
+    def reading(self):
+        with self._lock:
+            yield self._captures == 0
 
     def _rebase(self):
-        event = self._torch.cuda.Event(enable_timing=True)
-        event.record(self._stream)
-        event.synchronize()
-        self._base = (event, time.monotonic_ns())
+        """An event and the host's time of it: between those before and after, of which the closest pair counts, as a thread may have
+        to wait for the interpreter between any two lines."""
+        best = None
+        for _ in range(self.ROUNDS):
+            event = self._torch.cuda.Event(enable_timing=True)
+            before = time.monotonic_ns()
+            event.record(self._stream)
+            event.synchronize()
+            after = time.monotonic_ns()
+            if best is None or after - before < best[0]:
+                best = (after - before, event, before + (after - before) // 2)
+        self._base = best[1:]
 
     def stamp(self):
+        if self._captures or self._torch.cuda.is_current_stream_capturing():
+            return None
         if self._stream is None:  # on the device that the job computes on, which it may choose after joining its process group
             self._stream = self._torch.cuda.Stream()
             self._rebase()
@@ -38,13 +83,15 @@ class CudaClock:
         return event
 
     def resolve(self, stamp):
-        if isinstance(stamp, int):
+        """Within reading()."""
+        if stamp is None or isinstance(stamp, int):
             return stamp
         if not stamp.query():
             return None
         event, at = self._base
         if time.monotonic_ns() - at > self.REBASE_NS:
             self._rebase()
+            event, at = self._base
         return at + int(event.elapsed_time(stamp) * 1e6)
 
 
@@ -79,9 +126,10 @@ class Recorder:
                     self._kind_numbers[key] = number
         return number
 
-    def group(self, name, kind, ranks):
-        """Its number. kind: tp, cp, ep, pp, dp, world, other, or pair (a sender and its receiver)."""
-        key = (name, kind, tuple(ranks))
+    def group(self, name, kind, ranks, of=""):
+        """Its number. kind: tp, cp, ep, pp, dp, world, other, or pair (a sender and its receiver). of: PyTorch's name of the process
+        group, which its members agree on: others may have the same members."""
+        key = (name, kind, tuple(ranks), of)
         number = self._group_numbers.get(key)
         if number is None:
             with self._lock:
@@ -90,17 +138,21 @@ class Recorder:
                     number = len(self.groups)
                     if number >= 4096:  # as many as are taken: its spans are there, and joined to nobody's
                         return -1
-                    self.groups.append({"name": name, "kind": kind, "ranks": list(ranks)})
+                    self.groups.append({"name": name, "kind": kind, "ranks": list(ranks), "of": of})
                     self._group_numbers[key] = number
         return number
 
-    def span(self, track, kind, start, end, microbatch=-1, size=0, correlation=0, step=None):
-        """Times are the clock's stamps."""
+    def span(self, track, kind, start, end, microbatch=-1, size=0, correlation=0, step=None, ended=None):
+        """Whether it is kept. Times are the clock's stamps, None where there is none: while a graph is captured. ended(): called when
+        both have passed, by who takes it."""
+        if start is None or end is None:
+            return False
         queue = self._queue
         if len(queue) >= self._most:
             self.dropped += 1
-            return
-        queue.append((track, self.step if step is None else step, kind, microbatch, start, end, size, correlation))
+            return False
+        queue.append((track, self.step if step is None else step, kind, microbatch, start, end, size, correlation, ended))
+        return True
 
     def facts(self, **facts):
         """Of the step that runs: loss, gradient_norm, tokens."""
@@ -108,6 +160,8 @@ class Recorder:
 
     def step_done(self, start=None):
         now = self.clock.stamp()
+        if now is None:  # captured, not run
+            return
         began = self._step_began if start is None else start
         if len(self._queue) < self._most + 64:  # steps may be a little more than full
             self._queue.append((None, self.step, self._facts, now if began is None else began, now, held_bytes(self.clock)))
@@ -125,6 +179,12 @@ class Recorder:
     def take(self, most):
         """(spans, steps, memory) that are complete, with times in ns."""
         spans, steps, memory = [], [], []
+        with self.clock.reading() as may_read:
+            if may_read:
+                self._take(most, spans, steps, memory)
+        return spans, steps, memory
+
+    def _take(self, most, spans, steps, memory):
         queue, resolve = self._queue, self.clock.resolve
         while queue and len(spans) < most and len(steps) < self.MOST_STEPS:
             head = queue[0]
@@ -141,8 +201,9 @@ class Recorder:
                 if start is None or end is None:
                     break
                 spans.append((head[0], head[1], head[2], head[3], start, max(start, end), head[6], head[7]))
+                if head[8] is not None:
+                    head[8]()
             queue.popleft()
-        return spans, steps, memory
 
 
 def number(value):

@@ -10,6 +10,8 @@ import time
 from . import wire
 
 PINGS = 12
+TRY_AGAIN_S = 120  # where a refusal may pass: ranks of a node that died are attached until they have said nothing for 30 s
+HEARTBEAT_MS = 5000
 
 
 class Refused(RuntimeError):
@@ -54,6 +56,7 @@ class Sender:
         self._warn = warn or (lambda text: print("rankscope: " + text, file=sys.stderr))
         self._stop = threading.Event()
         self._goodbye = None
+        self._refused_since = None
         self.state = "connecting"  # then attached, refused, closed
         self.sent = 0
         self.seconds = 0.0  # processor time of this thread
@@ -70,6 +73,7 @@ class Sender:
     def _run(self):
         context = self._zmq.Context()
         try:
+            self._recorder.clock.settle()
             self._serve(context)
         except Refused as error:
             self.state = "refused"
@@ -90,6 +94,10 @@ class Sender:
         self._socket.setsockopt(zmq.LINGER, 0)
         self._socket.setsockopt(zmq.RECONNECT_IVL, 200)
         self._socket.setsockopt(zmq.RECONNECT_IVL_MAX, 5000)
+        # A host that is gone says no goodbye: both sides find out by themselves.
+        self._socket.setsockopt(zmq.HEARTBEAT_IVL, HEARTBEAT_MS)
+        self._socket.setsockopt(zmq.HEARTBEAT_TIMEOUT, 4 * HEARTBEAT_MS)
+        self._socket.setsockopt(zmq.HEARTBEAT_TTL, 6 * HEARTBEAT_MS)
         if "[" in self._endpoint:
             self._socket.setsockopt(zmq.IPV6, 1)
         if self._key:
@@ -110,7 +118,7 @@ class Sender:
             stopping = self._stop.is_set()
             if self.state != "attached":
                 self._greet()
-                if not warned and time.monotonic() - since > 10:
+                if not warned and self._refused_since is None and time.monotonic() - since > 10:
                     warned = True
                     self._warn(f"nobody answers at {self._endpoint} yet (rankscope-live collect?); still trying, spans are kept meanwhile")
             else:
@@ -118,6 +126,8 @@ class Sender:
                 since, warned = time.monotonic(), False
             if stopping and self.state != "attached" and self._pings == 0 and time.monotonic() - begun > 1.0:
                 break  # nobody was ever there
+            if stopping and self._refused_since is not None:
+                break
             if stopping and (not len(self._recorder) and self._unsent is None and self.state == "attached" or time.monotonic() > self._goodbye[2]):
                 break
             self._listen(0.02 if self.state != "attached" or stopping else self._interval)
@@ -246,11 +256,19 @@ class Sender:
                 self._best = min(self._best, sample) if self._best else sample
                 self._pinged = 0.0
         elif kind == "welcome":
-            self.state = "attached"
+            self.state, self._refused_since = "attached", None
             if self._on_welcome is not None:
                 self._on_welcome(said)
                 self._on_welcome = None
         elif kind == "refused":
-            raise Refused(str(said.get("message", "no reason"))[:500])
+            self._hear_refusal(str(said.get("message", "no reason"))[:500], said.get("again") is True)
         elif kind == "who":
             self._lost()
+
+    def _hear_refusal(self, why, may_pass):
+        now = time.monotonic()
+        if not may_pass or (self._refused_since is not None and now - self._refused_since > TRY_AGAIN_S):
+            raise Refused(why)
+        if self._refused_since is None:
+            self._refused_since = now
+            self._warn(f"{self._endpoint} refuses rank {self._identity['rank']}: {why}; tried again for {TRY_AGAIN_S} s")

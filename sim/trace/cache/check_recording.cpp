@@ -79,7 +79,7 @@ void checkCollectives(const RankRecording& rank, const Recording& shared)
         must(of.group == -1 || isPlace(of.group, shared.groups.size()), "a collective is of no group");
         must(isRank(of.sourceRank) && isRank(of.destinationRank), "a transfer is from or to no rank");
         must(of.inElements >= -1 && of.outElements >= -1 && of.bytes >= -1 && of.sequence >= -1, "a collective is of no size");
-        must(isTime(of.startNs) && of.startNs >= before && of.durationNs >= -1 && of.durationNs <= kMostTraceNs,
+        must(isTime(of.startNs) && of.startNs >= before && of.durationNs >= kUntimed && of.durationNs <= kMostTraceNs,
              "collectives are out of order");
         before = of.startNs;
     }

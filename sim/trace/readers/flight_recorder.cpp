@@ -101,10 +101,10 @@ std::optional<Peers> peersOf(const std::string& name)
 }
 
 /// Sends and receives that torch gives to NCCL as one (batch_isend_irecv) stay "scheduled" for ever; the entry "nccl:coalesced"
-/// of their group and number behind them tells when they were over. By place of the entry; 0: not one of these, or not over.
-std::vector<std::int64_t> endsOfCoalesced(const json& entries)
+/// of their group and number behind them tells when they ran. By place of the entry; null: not one of these, or not over.
+std::vector<const json*> coalescedWith(const json& entries)
 {
-    std::vector<std::int64_t> ends(entries.size(), 0);
+    std::vector<const json*> all(entries.size(), nullptr);
     std::map<std::pair<std::int64_t, std::int64_t>, std::vector<std::size_t>> waiting; // group and number -> places
     for (std::size_t place = 0; place < entries.size(); ++place) {
         const json& entry = entries[place];
@@ -113,13 +113,37 @@ std::vector<std::int64_t> endsOfCoalesced(const json& entries)
         if (isP2p != nullptr && isP2p->is_boolean() && isP2p->get<bool>() && textOf(entry, "state") == "scheduled") {
             waiting[key].push_back(place);
         } else if (textOf(entry, "profiling_name").ends_with(":coalesced")) {
-            const std::int64_t end = numberOf(entry, "time_discovered_completed_ns", 0);
+            const bool isOver = numberOf(entry, "time_discovered_completed_ns", 0) > 0;
             for (const std::size_t one : waiting[key])
-                ends[one] = end;
+                all[one] = isOver ? &entry : nullptr;
             waiting.erase(key);
         }
     }
-    return ends;
+    return all;
+}
+
+std::int64_t timeOf(const json& entry, const char* key)
+{
+    return std::clamp<std::int64_t>(numberOf(entry, key, 0), 0, kMostTraceNs);
+}
+
+/// What an entry says of how long its work took, by CUDA's events; -1: nothing.
+std::int64_t durationOf(const json& entry)
+{
+    const json* value = memberOf(entry, "duration_ms");
+    constexpr double kNsOfMs = 1e6;
+    const double ns = value != nullptr && value->is_number() ? value->get<double>() * kNsOfMs : -1;
+    return ns >= 0 && ns <= static_cast<double>(kMostTraceNs) ? static_cast<std::int64_t>(ns + 0.5) : -1;
+}
+
+/// A number alone at a file's name's end need not be a rank: its groups, all of which it is in, may contradict that.
+bool isInLargest(const std::vector<RecordedGroup>& groups, int rank)
+{
+    const auto largest = std::max_element(groups.begin(), groups.end(), [](const RecordedGroup& a, const RecordedGroup& b) {
+        return a.ranks.size() < b.ranks.size();
+    });
+    return largest == groups.end() || largest->ranks.empty() ||
+           std::binary_search(largest->ranks.begin(), largest->ranks.end(), rank);
 }
 
 /// Whether the recorder let go of what an entry tells of: it was over.
@@ -154,10 +178,8 @@ Recording recordingOf(const json& document, const ReadingFile& file, std::uint64
     RankRecording& about = builder.about;
     about.rank = static_cast<int>(std::clamp<std::int64_t>(numberOf(document, "rank", -1), -1, kMostRanksOfAJob - 1));
     about.rankEvidence = about.rank >= 0 ? "flight recorder" : "";
-    if (about.rank < 0) {
-        about.rank = rankOfFileName(file.path);
-        about.rankEvidence = about.rank >= 0 ? "file name" : "";
-    }
+    if (about.rank < 0)
+        nameRankByFile(about, file.path);
     about.host = textOf(document, "host_name");
     std::map<std::string, std::int32_t> groups;
     if (const json* config = memberOf(document, "pg_config"); config != nullptr && config->is_object())
@@ -179,11 +201,15 @@ Recording recordingOf(const json& document, const ReadingFile& file, std::uint64
                 about.worldSize = std::max(about.worldSize, static_cast<int>(ranks.size()));
             groups[name] = builder.group(name, description, std::move(ranks), 0, "flight recorder");
         }
+    if (about.rankEvidence == kNumberOfFile && !isInLargest(builder.recording.groups, about.rank)) {
+        about.rank = -1;
+        about.rankEvidence.clear();
+    }
     std::size_t unfinished = 0;
-    const std::vector<std::int64_t> endOf = endsOfCoalesced(*entries);
+    const std::vector<const json*> coalesced = coalescedWith(*entries);
     std::size_t place = 0;
     for (const json& entry : *entries) {
-        const std::int64_t endWithOthers = endOf[place++];
+        const json* with = coalesced[place++];
         ++builder.file().events;
         if (!entry.is_object()) {
             builder.skip("damaged event", "an entry is no object");
@@ -221,22 +247,28 @@ Recording recordingOf(const json& document, const ReadingFile& file, std::uint64
         collective.sequence = numberOf(entry, collective.isPointToPoint ? "p2p_seq_id" : "collective_seq_id", -1);
         if (collective.sequence < 0) // one number for both, before 2.4
             collective.sequence = numberOf(entry, "seq_id", -1);
-        const std::int64_t created = std::clamp<std::int64_t>(numberOf(entry, "time_created_ns", 0), 0, kMostTraceNs);
-        const std::int64_t started = std::clamp<std::int64_t>(numberOf(entry, "time_discovered_started_ns", 0), 0, kMostTraceNs);
-        const std::int64_t completed = std::clamp<std::int64_t>(
-            std::max(numberOf(entry, "time_discovered_completed_ns", 0), endWithOthers), 0, kMostTraceNs);
-        const std::string state = endWithOthers > 0 ? "completed" : textOf(entry, "state");
+        const json& timed = with != nullptr ? *with : entry;
+        const std::int64_t created = timeOf(entry, "time_created_ns"), started = timeOf(timed, "time_discovered_started_ns");
+        const std::int64_t completed = timeOf(timed, "time_discovered_completed_ns");
+        const std::string state = with != nullptr ? "completed" : textOf(entry, "state");
         collective.startNs = started > 0 ? started : created;
         collective.isEnqueuedOnly = state == "scheduled";
         const bool isOver = completed > 0 && completed >= collective.startNs && !collective.isEnqueuedOnly;
-        if (isOver) {
+        // A watchdog that looks every 100 ms discovers both ends, often at once; from when it was asked for on it also waited for
+        // what was asked for before.
+        const std::int64_t said = durationOf(timed);
+        const std::int64_t length = said >= 0 ? said : started > 0 ? completed - started : -1;
+        if (isOver && length >= 0) {
+            if (said >= 0)
+                collective.startNs = std::max(created, completed - said);
             const std::uint32_t track =
                 builder.track("NCCL", description.empty() || description == "undefined" ? "group " + group : description);
-            collective.hostSpan = builder.addSpan(track, collective.startNs, completed - collective.startNs, collective.name,
-                                                  RecordedKind::hostCommunication);
-        } else if (isRetired(entry) || (!collective.isPointToPoint && collective.sequence > 0 &&
-                                        collective.sequence <= lastCompleted(document, entry))) {
-            // The recorder saw its work over, and has no times of it: Gloo's tells none.
+            collective.hostSpan =
+                builder.addSpan(track, collective.startNs, length, collective.name, RecordedKind::hostCommunication);
+        } else if (isOver || isRetired(entry) ||
+                   (!collective.isPointToPoint && collective.sequence > 0 &&
+                    collective.sequence <= lastCompleted(document, entry))) {
+            // The recorder saw its work over, and does not say since when it ran: Gloo's has no times at all.
             collective.isEnqueuedOnly = false;
             collective.durationNs = kUntimed;
         } else {

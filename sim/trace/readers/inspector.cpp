@@ -102,7 +102,11 @@ public:
         if (m_dropped > 0)
             m_builder.recording.skipped.push_back(
                 {"collective", m_dropped, "its recorder says that it dropped them", -1, m_file.path});
-        return m_builder.finish(0);
+        Recording recording = m_builder.finish(0);
+        for (const auto& [group, place] : m_placeIn)
+            if (recording.ranks.front().rank >= 0)
+                recording.groups[static_cast<std::size_t>(group)].places.emplace_back(place, recording.ranks.front().rank);
+        return recording;
     }
 
 private:
@@ -152,6 +156,7 @@ private:
         if (const std::string known = collectiveOfKernelName(text); !known.empty())
             text = known;
         RecordedCollective collective = collectiveOf(transfer, start, text, isPointToPoint);
+        countAllMembers(collective, text);
         const std::uint32_t track = m_builder.track("NCCL", "communicator " + m_id);
         collective.hostSpan =
             m_builder.addSpan(track, nanoseconds(at), nanoseconds(length), collective.name, RecordedKind::hostCommunication);
@@ -191,14 +196,17 @@ private:
         collective.sequence = whole(transfer, start + "_sn", -1);
         collective.isPointToPoint = isPointToPoint;
         collective.group = groupOfHeader();
-        // NCCL counts what one member gives, or gets, where others give or get as much each.
+        return collective;
+    }
+    /// NCCL counts what one member gives, or gets, where others give or get as much each. Rankscope's plugin writes the whole.
+    void countAllMembers(RecordedCollective& collective, const std::string& name) const
+    {
         const std::string kind = collectiveOfKernelName(name);
         const int members =
             collective.group < 0 ? 0 : m_builder.recording.groups[static_cast<std::size_t>(collective.group)].size;
         if ((kind == "allgather" || kind == "reduce_scatter" || kind == "all_to_all") && members > 0 && collective.bytes > 0 &&
             collective.bytes < INT64_MAX / members)
             collective.bytes *= members;
-        return collective;
     }
 
     /// Of Rankscope's plugin: whole nanoseconds, the kernel's own where there is one, and what of it is waiting for peers.
@@ -281,7 +289,10 @@ private:
             m_worldSize = size;
             m_rank = rank >= 0 && rank < size ? static_cast<int>(rank) : -1;
         }
-        return m_builder.group(m_id, m_communicatorName, {}, size, m_builder.file().format);
+        const std::int32_t group = m_builder.group(m_id, m_communicatorName, {}, size, m_builder.file().format);
+        if (rank >= 0 && rank < size)
+            m_placeIn[group] = static_cast<int>(rank);
+        return group;
     }
 
     const ReadingFile& m_file;
@@ -290,6 +301,7 @@ private:
     std::string m_id, m_communicatorName;
     std::size_t m_dropped = 0, m_unfinished = 0;
     int m_rank = -1, m_worldSize = 0;
+    std::map<std::int32_t, int> m_placeIn; ///< of this process in its groups
 };
 
 } // namespace

@@ -86,6 +86,23 @@ void scaleToGroup(const Recording& recording, RecordedCollective& collective)
         (collective.inElements < 0 ? collective.inElements : collective.outElements) = each * group.size;
 }
 
+/// By their places in the communicator, which need not ascend with the ranks of the world; empty where files contradict each
+/// other or tell nothing.
+std::vector<int> ranksByPlace(const RecordedGroup& group)
+{
+    std::vector<int> ranks;
+    for (const auto& [place, rank] : group.places) {
+        if (place < 0 || place >= group.size || rank < 0)
+            return {};
+        ranks.resize(static_cast<std::size_t>(group.size), -1);
+        int& at = ranks[static_cast<std::size_t>(place)];
+        if (at >= 0 && at != rank)
+            return {};
+        at = rank;
+    }
+    return ranks;
+}
+
 bool overlap(const RankRecording& known, const RankRecording& rank)
 {
     if (known.spans.size() == 0 || rank.spans.size() == 0)
@@ -128,7 +145,7 @@ void doubtNumberedFiles(Recording& recording)
     const bool areCounted = numbers.size() >= 2 && *numbers.begin() == 0 &&
                             static_cast<std::size_t>(*numbers.rbegin()) < 2 * numbers.size() && !areOfOneWorker(recording.ranks);
     for (RankRecording& rank : recording.ranks)
-        if (rank.rankEvidence == kNumberOfFile && !areCounted && rank.rank >= rank.worldSize) {
+        if (rank.rankEvidence == kNumberOfFile && (!areCounted || rank.worldSize > 0) && rank.rank >= rank.worldSize) {
             rank.rank = -1;
             rank.rankEvidence.clear();
         }
@@ -156,6 +173,7 @@ std::vector<std::int32_t> RecordingMerger::placesOf(std::vector<RecordedGroup>&&
             known.evidence = group.evidence;
         known.size = std::max(known.size, group.size);
         append(known.toldBy, group.toldBy); // in order when all are there
+        append(known.places, group.places);
     }
     return placeOf;
 }
@@ -302,6 +320,11 @@ void arrangeRanks(Recording& recording)
 
 void nameMembers(Recording& recording)
 {
+    std::vector<std::vector<int>> inOrder; // [group][place] the rank, -1: not told
+    for (RecordedGroup& group : recording.groups) {
+        inOrder.push_back(ranksByPlace(group));
+        group.places.clear();
+    }
     for (RecordedGroup& group : recording.groups) {
         if (!group.ranks.empty() || !group.evidence.starts_with("NCCL"))
             continue;
@@ -327,9 +350,10 @@ void nameMembers(Recording& recording)
                 *end = -1;
                 if (collective.group < 0)
                     continue;
-                const RecordedGroup& group = recording.groups[static_cast<std::size_t>(collective.group)];
-                if (place < group.ranks.size())
-                    *end = group.ranks[place];
+                const auto of = static_cast<std::size_t>(collective.group);
+                const std::vector<int>& members = inOrder[of].empty() ? recording.groups[of].ranks : inOrder[of];
+                if (place < members.size())
+                    *end = members[place];
             }
         }
 }

@@ -269,15 +269,25 @@ std::map<std::int64_t, NcclRanges::Place> NcclRanges::places(std::int64_t proces
     return places;
 }
 
-std::set<std::string> NcclRanges::communicatorsOf(std::int64_t process, std::int64_t processMask) const
+std::map<std::int64_t, NcclRanges::PlacesByName> NcclRanges::communicators(std::int64_t processMask) const
 {
-    std::set<std::string> names;
-    for (const auto& [id, thread] : m_threads)
-        if ((id & processMask) == process)
-            for (const Range& range : thread.ranges)
-                if (range.payload.communicator != 0)
-                    names.insert(nameOfCommunicator(range.payload.communicator));
-    return names;
+    std::map<std::int64_t, std::map<std::uint64_t, int>> places;
+    CancelPoll poll;
+    for (const auto& [id, thread] : m_threads) {
+        std::map<std::uint64_t, int>& known = places[id & processMask];
+        for (const Range& range : thread.ranges) {
+            poll();
+            if (range.payload.communicator == 0)
+                continue;
+            int& place = known.try_emplace(range.payload.communicator, -1).first->second;
+            place = std::max(place, range.payload.rank);
+        }
+    }
+    std::map<std::int64_t, PlacesByName> named;
+    for (const auto& [process, known] : places)
+        for (const auto& [communicator, place] : known)
+            named[process][nameOfCommunicator(communicator)] = place;
+    return named;
 }
 
 } // namespace sim

@@ -62,8 +62,9 @@ public:
         int rank = -1, worldSize = 0;
     };
     std::map<std::int64_t, Place> places(std::int64_t processMask) const;
-    /// Communicators that a process names.
-    std::set<std::string> communicatorsOf(std::int64_t process, std::int64_t processMask) const;
+    /// Communicators that each process names, and its place in them; -1: not told.
+    using PlacesByName = std::map<std::string, int>;
+    std::map<std::int64_t, PlacesByName> communicators(std::int64_t processMask) const;
 
 private:
     struct Range {

@@ -60,7 +60,8 @@ public:
         const bool isExported = m_tables.contains("StringIds") && m_tables.contains("META_DATA_EXPORT");
         if (!m_tables.contains("StringIds") ||
             (!m_tables.contains("CUPTI_ACTIVITY_KIND_KERNEL") && !m_tables.contains("NVTX_EVENTS") &&
-             !m_tables.contains("CUPTI_ACTIVITY_KIND_RUNTIME") && !m_tables.contains("MPI_RANKS")))
+             !m_tables.contains("CUPTI_ACTIVITY_KIND_RUNTIME") && !m_tables.contains("MPI_RANKS") &&
+             !m_tables.contains(kGraphTable)))
             throw Error(m_file.path +
                         (isExported
                              ? ": Nsight Systems exported it, but neither kernels, calls of CUDA, NVTX nor MPI were recorded: "
@@ -69,6 +70,7 @@ public:
                                "NVTX or MPI"));
         readStrings();
         readKernels();
+        readGraphs();
         readCopies("CUPTI_ACTIVITY_KIND_MEMCPY", RecordedKind::memcpy, "copy");
         readCopies("CUPTI_ACTIVITY_KIND_MEMSET", RecordedKind::memset, "memset");
         readRuntime();
@@ -224,6 +226,34 @@ private:
                 m_nccl.addKernel(correlationOf(process, number(rows, 4)), collective);
             }
         }
+    }
+
+    /// Whole CUDA graphs, as they are recorded unless somebody asks for their nodes: the device works, at what nobody says.
+    void readGraphs()
+    {
+        const std::string table = kGraphTable;
+        if (!has(table, "start") || !has(table, "end"))
+            return;
+        const Statement rows = prepare("SELECT start, end, " + orZero(table, "deviceId") + ", " + orZero(table, "streamId") +
+                                       ", " + orZero(table, "correlationId") + ", " + orZero(table, "globalPid") + ", " +
+                                       orZero(table, "graphId") + " FROM " + table);
+        std::size_t graphs = 0;
+        while (step(rows)) {
+            const std::uint32_t name = m_builder.recording.names.add("CUDA graph " + std::to_string(number(rows, 6)));
+            const auto span = add(streamOf(number(rows, 5), number(rows, 2), number(rows, 3)), number(rows, 0), number(rows, 1),
+                                  name, RecordedKind::kernel);
+            if (!span)
+                continue;
+            ++graphs;
+            if (const std::int64_t correlation = correlationOf(number(rows, 5), number(rows, 4)); correlation != 0)
+                m_builder.addLaunched(correlation, *span);
+        }
+        if (graphs > 0)
+            m_builder.recording.skipped.push_back(
+                {"kernels of CUDA graphs", graphs,
+                 "whole graphs were recorded, each stands there as one kernel: record with `nsys profile "
+                 "--cuda-graph-trace=node` to see what is in them",
+                 -1, m_file.path});
     }
 
     void readCopies(const std::string& table, RecordedKind kind, const char* name)
@@ -421,8 +451,12 @@ private:
     {
         const auto places =
             isSplit && m_mpiRanks.empty() ? m_nccl.places(kProcessOfThread) : std::map<std::int64_t, NcclRanges::Place>();
-        for (RecordedGroup& group : recording.groups)
+        std::map<std::string, RecordedGroup*> groupOf;
+        for (RecordedGroup& group : recording.groups) {
             group.toldBy.clear();
+            groupOf.emplace(group.name, &group);
+        }
+        const std::map<std::int64_t, NcclRanges::PlacesByName> communicators = m_nccl.communicators(kProcessOfThread);
         for (RankRecording& rank : recording.ranks) {
             const std::int64_t process = isSplit && !rank.tracks.empty() ? std::stoll(rank.tracks.front().process)
                                          : m_processes.empty()           ? 0
@@ -436,16 +470,22 @@ private:
                 rank.rankEvidence = "place in NCCL's largest communicator";
                 recording.worldSize = std::max(recording.worldSize, rank.worldSize);
             }
-            const std::set<std::string> named = m_nccl.communicatorsOf(process, kProcessOfThread);
-            for (RecordedGroup& group : recording.groups)
-                if (named.contains(group.name))
-                    group.toldBy.push_back(rank.rank);
+            const auto named = communicators.find(process);
+            if (named == communicators.end())
+                continue;
+            for (const auto& [communicator, place] : named->second)
+                if (const auto found = groupOf.find(communicator); found != groupOf.end()) {
+                    found->second->toldBy.push_back(rank.rank);
+                    if (place >= 0 && rank.rank >= 0)
+                        found->second->places.emplace_back(place, rank.rank);
+                }
         }
         for (RecordedGroup& group : recording.groups)
             std::sort(group.toldBy.begin(), group.toldBy.end());
     }
 
     static constexpr int kInstructionsOfACall = 10'000;
+    static constexpr const char* kGraphTable = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE";
     const ReadingFile& m_file;
     std::uint64_t m_callsLeft = 0;
     std::unique_ptr<sqlite3, Closes> m_database;

@@ -85,8 +85,19 @@ private:
         return text;
     }
 
+    /// Memory that values take, roughly and at most: a byte makes one, and bytes that inflate to as many are few.
+    void hold(std::size_t bytes)
+    {
+        constexpr std::size_t kMost = std::size_t{512} << 20;
+        m_held += bytes;
+        if (m_held > kMost)
+            fail("the values up to byte " + std::to_string(m_at) + " take more than " + std::to_string(kMost >> 20) + " MiB");
+    }
+
     std::size_t make(PickleNode::Kind kind, json value = nullptr)
     {
+        hold(sizeof(PickleNode) + sizeof(std::size_t) +
+             (value.is_string() ? sizeof(std::string) + value.get_ref<const std::string&>().size() : 0));
         m_nodes.push_back({kind, std::move(value), {}});
         m_stack.push_back(m_nodes.size() - 1);
         return m_stack.back();
@@ -127,12 +138,15 @@ private:
     }
     void append(PickleNode& to, const std::vector<std::size_t>& members)
     {
+        hold(sizeof(std::size_t) * members.size());
         to.members.insert(to.members.end(), members.begin(), members.end());
     }
     void remember(std::uint64_t place)
     {
         if (m_stack.empty())
             fail("byte " + std::to_string(m_at) + " remembers a value where there is none");
+        constexpr std::size_t kKept = 48; // a node of the table
+        hold(kKept);
         m_memo[place] = m_stack.back();
     }
     void recall(std::uint64_t place)
@@ -140,6 +154,7 @@ private:
         const auto found = m_memo.find(place);
         if (found == m_memo.end())
             fail("byte " + std::to_string(m_at) + " recalls value " + std::to_string(place) + ", which was never kept");
+        hold(sizeof(std::size_t));
         m_stack.push_back(found->second);
     }
 
@@ -362,7 +377,7 @@ private:
     }
 
     std::string_view m_bytes, m_without;
-    std::size_t m_at = 0, m_written = 0;
+    std::size_t m_at = 0, m_held = 0, m_written = 0;
     std::deque<PickleNode> m_nodes;
     std::vector<std::size_t> m_stack;
     std::unordered_map<std::uint64_t, std::size_t> m_memo;

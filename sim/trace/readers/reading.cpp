@@ -96,13 +96,6 @@ std::string nameOfFile(const std::string& path)
 
 } // namespace
 
-int rankOfFileName(const std::string& path)
-{
-    const std::string name = nameOfFile(path);
-    const int rank = rankByWord(name);
-    return rank >= 0 ? rank : numberAtEnd(name);
-}
-
 void nameRankByFile(RankRecording& of, const std::string& path)
 {
     const std::string name = nameOfFile(path);

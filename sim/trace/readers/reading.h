@@ -37,12 +37,10 @@ Recording readNcclInspector(ByteSource&, const ReadingFile&);
 /// All of a source that has to be held at once. Throws Error beyond `most` bytes.
 std::string readAll(ByteSource&, const ReadingFile&, std::size_t most);
 
-/// "rank 3" from a file's name: rank-3, rank3_trace, worker3_step, trace_rank_3, 3.pt.trace; -1: it does not say.
-int rankOfFileName(const std::string& path);
 /// RankRecording::rankEvidence of a number alone at a name's end, which may count anything: doubtNumberedFiles() looks at all
 /// files.
 inline constexpr std::string_view kNumberOfFile = "number in the file name";
-/// The same for a rank that its file does not name.
+/// Of a rank that its file does not name, by the file's name: rank-3, rank3_trace, worker3_step, trace_rank_3, 3.pt.trace.
 void nameRankByFile(RankRecording&, const std::string& path);
 
 /// What a name with "nccl" says of the collective: "allreduce", "allgather", "reduce_scatter", "broadcast", "reduce", "sendrecv",

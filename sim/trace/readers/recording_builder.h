@@ -94,6 +94,7 @@ private:
     void joinFlows(const std::vector<std::uint32_t>& placeOf);
     void joinCollectives(const std::vector<std::uint32_t>& placeOf);
     void nameCollectivesByAnnotations();
+    bool isSplit() const; ///< processes are workers of their own
     void splitIntoRanks();
     /// What a span lasts of what a file says that it does.
     std::int64_t lasting(std::int64_t startNs, std::int64_t durationNs);

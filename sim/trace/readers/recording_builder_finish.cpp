@@ -43,6 +43,39 @@ void reorder(RecordedColumn<T>& column, const std::vector<std::uint32_t>& order)
     reorder(column.own(), order);
 }
 
+/// Each process counts anew where each is a rank of its own. Else a rank's host and device are processes that share their ids.
+using IdOfProcess = std::pair<std::uint32_t, std::int64_t>;
+struct IdHash {
+    std::size_t operator()(const IdOfProcess& id) const
+    {
+        return std::hash<std::int64_t>{}(id.second) ^ id.first * 0x9E3779B97F4A7C15ULL;
+    }
+};
+class ProcessesOfSpans {
+public:
+    /// `tracks` in order, those of a process together.
+    ProcessesOfSpans(const std::vector<RecordedTrack>& tracks, bool areSeveral) : m_tracks(tracks), m_processOf(tracks.size(), 0)
+    {
+        for (std::size_t track = 1; track < tracks.size() && areSeveral; ++track)
+            m_processOf[track] = m_processOf[track - 1] + (tracks[track].process == tracks[track - 1].process ? 0 : 1);
+        m_isOne = m_processOf.empty() || m_processOf.back() == 0;
+    }
+    /// 0 where all are one rank's.
+    std::uint32_t of(std::uint32_t span) const
+    {
+        if (m_isOne)
+            return 0;
+        const auto after = std::upper_bound(m_tracks.begin(), m_tracks.end(), span,
+                                            [](std::uint32_t s, const RecordedTrack& track) { return s < track.last; });
+        return after == m_tracks.end() ? m_processOf.back() : m_processOf[static_cast<std::size_t>(after - m_tracks.begin())];
+    }
+
+private:
+    const std::vector<RecordedTrack>& m_tracks;
+    std::vector<std::uint32_t> m_processOf;
+    bool m_isOne = true;
+};
+
 template <typename T>
 std::vector<T> part(const RecordedColumn<T>& column, std::size_t first, std::size_t last)
 {
@@ -109,14 +142,30 @@ void RecordingBuilder::nameTracks()
             row.name = "thread " + row.name;
 }
 
+bool RecordingBuilder::isSplit() const
+{
+    return m_isSplit || std::any_of(m_processNames.begin(), m_processNames.end(),
+                                    [](const auto& named) { return rankOfName(named.second) >= 0; });
+}
+
 void RecordingBuilder::joinLaunches(const std::vector<std::uint32_t>& placeOf)
 {
-    const auto byCorrelation = [](const auto& a, const auto& b) { return a.first < b.first; };
-    std::stable_sort(m_launches.begin(), m_launches.end(), byCorrelation);
-    for (const auto& launched : m_launched) {
-        const auto found = std::lower_bound(m_launches.begin(), m_launches.end(), launched, byCorrelation);
-        if (found != m_launches.end() && found->first == launched.first)
-            about.links.push_back({placeOf[found->second], placeOf[launched.second], RecordedLink::Kind::launch});
+    struct Launch {
+        IdOfProcess id;
+        std::uint32_t span; ///< by place
+    };
+    const ProcessesOfSpans processes(m_tracks, isSplit());
+    std::vector<Launch> launches;
+    launches.reserve(m_launches.size());
+    for (const auto& [correlation, span] : m_launches)
+        launches.push_back({{processes.of(placeOf[span]), correlation}, placeOf[span]});
+    const auto byId = [](const Launch& a, const Launch& b) { return a.id < b.id; };
+    std::stable_sort(launches.begin(), launches.end(), byId);
+    for (const auto& [correlation, span] : m_launched) {
+        const Launch launched{{processes.of(placeOf[span]), correlation}, placeOf[span]};
+        const auto found = std::lower_bound(launches.begin(), launches.end(), launched, byId);
+        if (found != launches.end() && found->id == launched.id)
+            about.links.push_back({found->span, launched.span, RecordedLink::Kind::launch});
     }
     std::vector<std::pair<std::int64_t, std::uint32_t>>().swap(m_launches);
     std::vector<std::pair<std::int64_t, std::uint32_t>>().swap(m_launched);
@@ -193,14 +242,18 @@ void RecordingBuilder::joinCollectives(const std::vector<std::uint32_t>& placeOf
         on.isPointToPoint = on.isPointToPoint || host.isPointToPoint;
     };
     // Calls of one external id tell one after the other, and then all of its kernels.
-    std::unordered_map<std::int64_t, std::optional<RecordedCollective>> calls; // by external ids of kernels
+    const ProcessesOfSpans processes(m_tracks, isSplit());
+    const auto idOf = [&](std::uint32_t span, std::int64_t externalId) {
+        return IdOfProcess(processes.of(placeOf[span]), externalId);
+    };
+    std::unordered_map<IdOfProcess, std::optional<RecordedCollective>, IdHash> calls; // by external ids of kernels
     for (const auto& [kernel, externalId] : m_collectives)
         if (kernel.span != kNoSpan && externalId != 0)
-            calls.try_emplace(externalId);
+            calls.try_emplace(idOf(kernel.span, externalId));
     for (const auto& [host, externalId] : m_collectives) {
         if (host.span != kNoSpan || host.hostSpan == kNoSpan)
             continue;
-        const auto found = externalId == 0 ? calls.end() : calls.find(externalId);
+        const auto found = externalId == 0 ? calls.end() : calls.find(idOf(host.hostSpan, externalId));
         if (found != calls.end())
             takeAll(found->second ? *found->second : found->second.emplace(), host);
         else if (host.name != 0)
@@ -208,7 +261,7 @@ void RecordingBuilder::joinCollectives(const std::vector<std::uint32_t>& placeOf
     }
     for (auto& [kernel, externalId] : m_collectives)
         if (kernel.span != kNoSpan && externalId != 0)
-            if (const auto& host = calls.at(externalId))
+            if (const auto& host = calls.at(idOf(kernel.span, externalId)))
                 takeAll(kernel, *host);
     for (const auto& [collective, externalId] : m_collectives)
         if (collective.span != kNoSpan || collective.hostSpan == kNoSpan)
@@ -324,9 +377,9 @@ Recording RecordingBuilder::finish(std::int64_t baseNs)
     }
     nameTracks();
     splitIntoRanks();
-    for (RecordedGroup& group : recording.groups)
-        for (const RankRecording& rank : recording.ranks)
-            group.toldBy.push_back(rank.rank);
+    if (recording.ranks.size() == 1) // of several, who names what is their reader's to say
+        for (RecordedGroup& group : recording.groups)
+            group.toldBy.push_back(recording.ranks.front().rank);
     return std::move(recording);
 }
 
@@ -358,9 +411,8 @@ void RecordingBuilder::splitIntoRanks()
         std::size_t firstTrack = 0, lastTrack = 0;
     };
     std::vector<Part> parts;
-    const bool isSplit = m_isSplit || std::any_of(m_processNames.begin(), m_processNames.end(),
-                                                  [](const auto& named) { return rankOfName(named.second) >= 0; });
-    if (!isSplit) {
+    const bool areSeveral = isSplit();
+    if (!areSeveral) {
         parts.push_back({std::move(about), 0, m_tracks.size()});
     } else {
         for (std::size_t track = 0; track < m_tracks.size();) {
@@ -410,7 +462,7 @@ void RecordingBuilder::splitIntoRanks()
                                             [&](std::uint32_t s, const Part& of) { return s < firstSpan(of); });
         return static_cast<std::uint32_t>(after - parts.begin() - 1);
     };
-    if (isSplit) {
+    if (areSeveral) {
         for (RecordedLink link : about.links) {
             Part& of = parts[partOf(link.to)];
             if (partOf(link.from) != partOf(link.to))

@@ -1,6 +1,7 @@
 // The plugin for NCCL as NCCL calls it, through its table in every version, and what the reader makes of its file.
 #include "host.h"
 
+#include "live/nccl_profiler/recorder.h"
 #include "sim/recovery/arrivals.h"
 #include "sim/recovery/recover.h"
 #include "sim/recovery/step_trace.h"
@@ -391,6 +392,53 @@ TEST(NcclPlugin, PeersOfTransfersAreRanksOfTheJob)
     EXPECT_EQ(receive.sourceRank, 4);
     EXPECT_EQ(send.bytes, 512);
     EXPECT_EQ(recording.names[send.dtype], "Bfloat16");
+}
+
+TEST(NcclPlugin, PlacesOfACommunicatorAreThoseThatItsMembersSay)
+{
+    const Folder folder;
+    for (const int rank : {0, 1}) { // split with keys that turn the order round
+        Folder::as(rank, 2);
+        const Library library;
+        Host<6> host(library, 0x47, 1 - rank, 2, "pp");
+        void* transfer = host.pointToPoint({.function = rank == 0 ? "Send" : "Recv", .dtype = "ncclBfloat16", .other = rank});
+        const std::int64_t now = steadyNs();
+        host.kernelStop(host.kernel(transfer, 3, now), now + 1000);
+        host.finalize();
+    }
+    const sim::Recording recording = sim::readRecording({folder.path()});
+    ASSERT_EQ(recording.ranks.size(), 2U);
+    EXPECT_EQ(recording.groups.at(0).ranks, (std::vector<int>{0, 1}));
+    EXPECT_EQ(recording.ranks[0].collectives.at(0).destinationRank, 1);
+    EXPECT_EQ(recording.ranks[1].collectives.at(0).sourceRank, 0);
+}
+
+TEST(NcclPlugin, WhatItWritesOfAllMembersIsReadAsIs)
+{
+    const Folder folder;
+    {
+        Folder::as(0, 4);
+        const Library library;
+        Host<6> host(library, 0x48, 0, 4, "world");
+        void* gather = host.collective({.function = "AllGather", .dtype = "ncclFloat32", .count = 1000});
+        const std::int64_t now = steadyNs();
+        host.kernelStop(host.kernel(gather, 0, now), now + 1000);
+        host.finalize();
+    }
+    EXPECT_EQ(operationsIn(folder.path()).at(0)["coll_perf"]["coll_msg_size_bytes"], 16000);
+    EXPECT_EQ(sim::readRecording({folder.path()}).ranks.at(0).collectives.at(0).bytes, 16000);
+}
+
+TEST(DeviceClock, ForgetsWhatItKnewBeforeASilence)
+{
+    using live::nccl_profiler::DeviceClock;
+    constexpr std::int64_t kSecond = 1'000'000'000;
+    DeviceClock clock; // the device's falls behind: the oldest difference is the least
+    clock.take(99 * kSecond, 100 * kSecond);
+    clock.take(108 * kSecond, 111 * kSecond);
+    EXPECT_EQ(clock.onHost(108 * kSecond), 109 * kSecond) << "of the window before";
+    clock.take(995 * kSecond, 1000 * kSecond);
+    EXPECT_EQ(clock.onHost(995 * kSecond), 1000 * kSecond);
 }
 
 TEST(NcclPlugin, EveryRunOfAGraphIsARunOfItsOwn)

@@ -296,6 +296,84 @@ TEST(AttachedRun, WhoComesBackGoesOnAndARestartedJobsStepsFollow)
     EXPECT_EQ(newest, 8);
 }
 
+TEST(AttachedRun, ANewJobComesInOnceTheRanksOfADeadHostHaveSaidNothingForLong)
+{
+    Attached job({.patienceNs = 20 * kSecond});
+    job.join();
+    job.say(Attached::peerOf(0), live::header("bye"));
+    job.mute = {1}; // its host has lost power: nobody ends its connection
+    job.advance(10 * kSecond);
+    Json hello = job.helloOf(0, 2, "job/1");
+    const auto refusal = job.say("new 0", hello);
+    ASSERT_TRUE(refusal.message);
+    EXPECT_THAT(refusal.message->dump(), HasSubstr("another job is attached here (1 ranks of job/0)"));
+    EXPECT_EQ(refusal.message->value("again", false), true) << "it may pass";
+    job.advance(11 * kSecond);
+    EXPECT_EQ(job.run.present(), 0);
+    EXPECT_THAT(job.run.text(job.now), HasSubstr("rank 1 said nothing for 21 s"));
+    EXPECT_EQ(live::typeOf(*job.say("new 0", hello).message), "welcome");
+    // The old one wakes up: it is of no job that is here.
+    EXPECT_EQ(live::typeOf(*job.say(Attached::peerOf(1), live::header("alive")).message), "who");
+    hello = job.helloOf(0, 3, "job/1");
+    EXPECT_FALSE(job.say("liar", hello).message->contains("again")) << "that does not pass";
+}
+
+TEST(AttachedRun, GroupsOfTheSameMembersAreNotTakenForOne)
+{
+    Attached job;
+    for (int rank = 0; rank < 2; ++rank) {
+        job.joinAs(rank);
+        Json groups = live::header("groups");
+        groups["from"] = 2;
+        groups["groups"] = {{{"name", "dp"}, {"kind", "dp"}, {"ranks", {0, 1}}, {"of", "1"}},
+                            {{"name", "dp"}, {"kind", "dp"}, {"ranks", {0, 1}}, {"of", "2"}}};
+        job.say(Attached::peerOf(rank), groups);
+    }
+    job.advance(2 * kSecond);
+    // Rank 0 uses them one after the other, rank 1 has come to the second one only.
+    job.give(0, {job.comm(2, 0, SpanTrack::dp, 100, 200), job.comm(3, 0, SpanTrack::dp, 200, 900)});
+    job.give(1, {job.comm(3, 0, SpanTrack::dp, 800, 900)});
+    job.advance(2 * kSecond);
+    std::map<std::uint64_t, int> members;
+    for (const live::RankSpan& span : job.spans())
+        ++members[span.span.correlation];
+    std::vector<int> counts;
+    for (const auto& [correlation, count] : members)
+        counts.push_back(count);
+    EXPECT_THAT(counts, testing::UnorderedElementsAre(1, 2));
+}
+
+TEST(AttachedRun, OneRanksAbsurdStepsDoNotKeepTheOthersOut)
+{
+    Attached job;
+    job.join(3);
+    for (int step = 0; step <= 20'000; step += 2000)
+        job.give(2, {job.kernel(0, 5, step)});
+    job.give(2, {job.kernel(0, 5, 900'000'000)});
+    for (int rank = 0; rank < 2; ++rank)
+        job.give(rank, {job.kernel(0, 5, 1)});
+    std::map<int, int> ofRank;
+    for (const live::RankSpan& span : job.spans())
+        ++ofRank[span.rank];
+    EXPECT_EQ(ofRank[0], 1);
+    EXPECT_EQ(ofRank[1], 1);
+    job.give(2, {job.kernel(0, 5, 900'000'000)});
+    job.give(2, {job.kernel(0, 5, 2)});
+    EXPECT_EQ(job.spans().back().span.step, 2) << "back to its senses it is taken again";
+    for (int rank = 0; rank < 3; ++rank) { // as when nobody listened for long: all say hello again
+        const std::string peer = "again " + std::to_string(rank);
+        job.run.connectionEnded(Attached::peerOf(rank), job.now);
+        job.joinAs(rank, 3, "job/0", peer);
+    }
+    job.say("again 0", live::header("alive"));
+    const std::uint64_t dropped = job.collector.state().spansDropped;
+    Json data = live::header("data");
+    data["spans"] = true;
+    job.say("again 0", data, {live::packSpans(std::vector<live::RankSpan>{{0, job.kernel(0, 5, 70'000)}})});
+    job.spans();
+    EXPECT_EQ(job.collector.state().spansDropped, dropped);
+}
+
 TEST(AttachedRun, ASecondProcessOfTheSameRankIsRefused)
 {
     Attached job;

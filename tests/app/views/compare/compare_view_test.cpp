@@ -96,7 +96,7 @@ TEST(Waterfall, CallsTheTransfersOfASharedEmbeddingThat)
     EXPECT_EQ(sim::partTitle(sim::StepPart::dp, sim::dataTransfersOf(both)), "exposed embedding communication");
     const auto data = sim::simulate(test::smallScenario(1, 2, 2, 8));
     const std::vector<const sim::Simulation*> unlike{first.get(), data.get()};
-    EXPECT_EQ(sim::partName(sim::StepPart::dp, sim::dataTransfersOf(unlike)), "exposed dp");
+    EXPECT_EQ(sim::partName(sim::StepPart::dp, sim::dataTransfersOf(unlike)), "exposed embedding / dp");
 }
 
 /// Two steps of seconds that differ in four parts, one of them by no more than the others' rounding.

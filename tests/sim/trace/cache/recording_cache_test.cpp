@@ -98,6 +98,15 @@ TEST_F(RecordingCacheTest, GivesBackWhatWasRead)
     EXPECT_GT(cached, 10);
 }
 
+TEST_F(RecordingCacheTest, TakesCollectivesThatNobodyTimed)
+{
+    sim::Recording read = sim::readRecording({m_run});
+    ASSERT_FALSE(read.ranks.at(0).collectives.empty());
+    read.ranks[0].collectives[0].durationNs = sim::kUntimed;
+    sim::writeRecordingCache(read, {}, {m_run}, m_cache);
+    EXPECT_EQ(sim::RecordingCache(m_cache, {m_run}).recording().ranks.at(0).collectives.at(0).durationNs, sim::kUntimed);
+}
+
 TEST_F(RecordingCacheTest, IsMappedAndNotCopied)
 {
     const sim::CachedReading read = kept();

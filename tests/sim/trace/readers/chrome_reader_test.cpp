@@ -46,6 +46,33 @@ std::size_t damagedEvents(const Recording& recording)
     return count;
 }
 
+TEST(ChromeReader, RanksOfOneFileCountTheirIdsEachByItself)
+{
+    std::string events;
+    for (const char* rank : {"0", "1"}) {
+        const std::string pid = rank, elements = pid == "0" ? "100" : "700";
+        events += (events.empty() ? "" : ",") +
+                  (R"({"ph":"M","name":"process_name","pid":)" + pid + R"(,"args":{"name":"rank )" + pid + R"("}},)") +
+                  R"({"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":)" + pid +
+                  R"(,"tid":1,"ts":10,"dur":2,"args":{"correlation":5,"External id":9}},)"
+                  R"({"ph":"X","cat":"cpu_op","name":"record_param_comms","pid":)" +
+                  pid + R"(,"tid":1,"ts":9,"dur":4,"args":{"External id":9,"Collective name":"allreduce","In msg nelems":)" +
+                  elements + R"(,"Out msg nelems":)" + elements +
+                  R"(,"dtype":"Float"}},)"
+                  R"({"ph":"X","cat":"kernel","name":"ncclDevKernel_AllReduce","pid":)" +
+                  pid + R"(,"tid":7,"ts":20,"dur":5,"args":{"stream":7,"device":)" + pid +
+                  R"(,"correlation":5,"External id":9}})";
+    }
+    const Recording recording = readText(document(events));
+    ASSERT_EQ(recording.ranks.size(), 2U);
+    for (const sim::RankRecording& rank : recording.ranks) {
+        SCOPED_TRACE(rank.rank);
+        EXPECT_EQ(rank.links.size(), 1U);
+        ASSERT_EQ(rank.collectives.size(), 1U);
+        EXPECT_EQ(rank.collectives[0].inElements, rank.rank == 0 ? 100 : 700);
+    }
+}
+
 TEST(KinetoReader, CallsOfALibraryOnTheHostAreCollectives)
 {
     const std::string call = R"({"ph":"X","cat":"user_annotation","name":"gloo:%","pid":1,"tid":2,"ts":10,"dur":5,)"

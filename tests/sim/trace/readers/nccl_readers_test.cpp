@@ -135,6 +135,48 @@ TEST(FlightRecorder, FindsMembersOfItsGroupsInAnotherFileOfTheRank)
     EXPECT_EQ(recording.ranks[0].collectives[0].group, 0);
 }
 
+/// One collective that was asked for at 0 ms, and whose end the watchdog saw at 100 ms.
+std::string flightDump(const std::string& more)
+{
+    return R"({"version":"2.10","pg_config":{"0":{"name":"0","desc":"default_pg","ranks":"[0, 1]"}},"entries":[{"record_id":0,)"
+           R"("process_group":["0","default_pg"],"profiling_name":"nccl:all_reduce","collective_seq_id":1,"state":"completed",)"
+           R"("time_created_ns":1700000000000000000,"time_discovered_completed_ns":1700000000100000000,"retired":true)" +
+           more + "}]}";
+}
+
+TEST(FlightRecorder, LastsAsLongAsTheDeviceSaysAndNotAsItWasQueued)
+{
+    const auto collective = [](const std::string& more) {
+        const std::string dump = flightDump(more);
+        return sim::readRecording(dump.data(), dump.size(), "flight_rank_1.json").ranks.at(0).collectives.at(0);
+    };
+    for (const char* started : {"", R"(,"time_discovered_started_ns":1700000000100000000)"}) {
+        const sim::RecordedCollective timed = collective(std::string(started) + R"(,"duration_ms":1.25)");
+        EXPECT_EQ(timed.durationNs, 1'250'000);
+        EXPECT_EQ(timed.startNs + timed.durationNs, 1700000000100000000);
+    }
+    EXPECT_EQ(collective("").durationNs, sim::kUntimed);
+    EXPECT_FALSE(collective("").isEnqueuedOnly);
+    EXPECT_EQ(collective(R"(,"time_discovered_started_ns":1700000000040000000)").durationNs, 60'000'000);
+}
+
+TEST(FlightRecorder, ANumberInItsNameIsNoRankThatItsGroupsDoNotHave)
+{
+    const std::string dump = flightDump("");
+    const auto rankOf = [&](const char* name) { return sim::readRecording(dump.data(), dump.size(), name).ranks.at(0).rank; };
+    EXPECT_EQ(rankOf("dump_4242.json"), -1);
+    EXPECT_EQ(rankOf("dump_rank_1.json"), 1);
+    const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "flight-numbered";
+    std::filesystem::create_directories(folder);
+    for (const char* name : {"dump_0.json", "dump_1.json", "dump_2.json"})
+        std::ofstream(folder / name) << dump;
+    std::vector<int> ranks;
+    for (const sim::RankRecording& rank : sim::readRecording({folder}).ranks)
+        ranks.push_back(rank.rank);
+    std::filesystem::remove_all(folder);
+    EXPECT_EQ(ranks, (std::vector<int>{0, 1, -1}));
+}
+
 TEST(FlightRecorder, RunsNothingThatAPickleAsksFor)
 {
     EXPECT_THAT(refusal(bytesOf(kNcclData / "flight_evil.pickle")), HasSubstr(".print, which is not run"));
@@ -165,6 +207,30 @@ TEST(Pickle, ValuesThatReferToEachOtherAreBounded)
     std::string ownMember = "\x80\x02]q";
     ownMember += std::string("\0h\0a.", 5);
     EXPECT_THROW(sim::readPickle(ownMember), sim::Error);
+}
+
+TEST(Pickle, BytesThatEachMakeAValueAreBounded)
+{
+    const auto refusalOf = [](const std::string& pickle) {
+        try {
+            sim::readPickle(pickle);
+        } catch (const sim::Error& error) {
+            return std::string(error.what());
+        }
+        return std::string();
+    };
+    EXPECT_THAT(refusalOf("\x80\x02" + std::string(std::size_t{24} << 20, ']')), HasSubstr("take more than 512 MiB"));
+}
+
+TEST(NcclInspector, RankscopesOwnLinesCountAllMembersAlready)
+{
+    const std::string lines =
+        bytesOf(std::filesystem::path(RANKSCOPE_TEST_DATA).parent_path() / "fuzz" / "seeds" / "recording" / "nccl_plugin.jsonl");
+    const Recording recording = sim::readRecording(lines.data(), lines.size(), "nccl-node1-1.jsonl");
+    const auto& collectives = recording.ranks.at(0).collectives;
+    ASSERT_FALSE(collectives.empty());
+    EXPECT_EQ(recording.names[collectives[0].name], "allgather");
+    EXPECT_EQ(collectives[0].bytes, 16000);
 }
 
 TEST(NcclInspector, ALineTooLongIsPassedOverAndNotHeld)
@@ -325,6 +391,25 @@ INSERT INTO NVTX_EVENTS VALUES(160, 170, 59, 'PP:0F3, op_id = 993', NULL, 167772
     EXPECT_EQ(kinds["aten::mm"], (Kinds{sim::RecordedKind::cpuOp, sim::RecordedKind::cpuOp}));
     EXPECT_EQ(kinds["nccl:all_to_all"], Kinds{sim::RecordedKind::hostCommunication});
     EXPECT_EQ(kinds["PP:0F3"], Kinds{sim::RecordedKind::annotation});
+}
+
+TEST(Nsight, WholeGraphsKeepTheDeviceBusyAndAreTold)
+{
+    const NsightFile file((std::string(kNsightTables) + R"(
+CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE(start INTEGER, end INTEGER, deviceId INTEGER, graphId INTEGER, graphExecId INTEGER, streamId INTEGER, correlationId INTEGER, globalPid INTEGER);
+INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES(1000, 3000, 0, 12, 13, 7, 40, 16777216);
+INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES(900, 910, 16777217, 40, 3);)")
+                              .c_str());
+    const Recording recording = sim::readRecording({file.path()});
+    const sim::RankRecording& rank = recording.ranks.at(0);
+    EXPECT_EQ(sim::busyNs(rank), 300 + 2000);
+    ASSERT_EQ(rank.links.size(), 2U);
+    EXPECT_EQ(recording.names[rank.spans.name[rank.links[1].to]], "CUDA graph 12");
+    const auto told = std::find_if(recording.skipped.begin(), recording.skipped.end(),
+                                   [](const sim::RecordedSkip& skip) { return skip.what == "kernels of CUDA graphs"; });
+    ASSERT_NE(told, recording.skipped.end());
+    EXPECT_EQ(told->count, 1U);
+    EXPECT_THAT(told->why, HasSubstr("--cuda-graph-trace=node"));
 }
 
 TEST(Nsight, ExportedWithoutWhatIsReadIsTold)

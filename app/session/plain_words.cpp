@@ -65,6 +65,8 @@ QString wordsOf(QString text)
         }
     }
     text.remove(QLatin1String(" (default)")); // of a file that leaves it out
+    static const QRegularExpression kTimes(QStringLiteral("(?<=[\\w)]) [x*] (?=[\\w(])"));
+    text.replace(kTimes, QStringLiteral(" × "));
     // Kinds of schedules as the form lists them: "interleaved-1f1b". What is one word is its own name.
     static const QRegularExpression kKind(QStringLiteral("(?<![\\w\"/-])[a-z0-9]+(?:-[a-z0-9]+)+(?![\\w\"/-])|\\b1f1b\\b"));
     qsizetype from = 0;

@@ -128,6 +128,15 @@ struct Selection {
         if (selectedRank == rank)
             selectedRank = ranks.empty() ? std::nullopt : std::optional(ranks.front());
     }
+    /// Esc: what is selected goes first; once nothing is, the time cursor goes back to the begin.
+    void clear()
+    {
+        if (ranks.empty() && !selectedRank && !selectedSpan && !idle && !range)
+            cursorNs = 0;
+        selectRank(std::nullopt);
+        selectSpan(std::nullopt);
+        range.reset();
+    }
     bool operator==(const Selection&) const = default;
 };
 

@@ -174,11 +174,11 @@ CompareTables::CompareTables(QWidget* parent)
     : QFrame(parent), m_theme(&lightTheme()), m_changesTitle(section(tr("WHAT IS DIFFERENT"))), m_changesNote(new QLabel),
       m_rowsTitle(section(tr("WHAT IT DOES"))), m_sure(new QLabel), m_stagesTitle(section(tr("BY PIPELINE RANK"))),
       m_changes(table({tr("Key"), tr("A"), tr("B"), {}}, tr("Keys that differ"))),
-      m_rows(table({tr("Mean of ranks"), tr("A"), tr("B"), tr("Difference")}, tr("Numbers of the step"))),
+      m_rows(table({tr("Number"), tr("A"), tr("B"), tr("Difference")}, tr("Numbers of the step"))),
       m_stages(
           table({tr("Rank"), tr("Computing"), tr("Exposed"), tr("Bubble"), tr("Memory")}, tr("Differences by pipeline rank"))),
       m_severalKeys(table({tr("Key")}, tr("Keys that differ, a column a scenario"))),
-      m_severalRows(table({tr("Mean of ranks")}, tr("Numbers of the steps, a column a scenario")))
+      m_severalRows(table({tr("Number")}, tr("Numbers of the steps, a column a scenario")))
 {
     setRole(this, "side");
     for (QTableWidget* several : {m_severalKeys, m_severalRows})
@@ -391,7 +391,7 @@ void CompareTables::showSeveral(const QStringList& names, const std::vector<std:
     for (QWidget* part : std::initializer_list<QWidget*>{m_changes, m_changesNote, m_rows, m_sure, m_stagesTitle, m_stages})
         part->hide();
     headSeveral(m_severalKeys, names, tr("Key"));
-    headSeveral(m_severalRows, names, tr("Mean of ranks"));
+    headSeveral(m_severalRows, names, tr("Number"));
 
     std::vector<ScenarioChange> keys; // of any; its A is A's
     for (const std::vector<ScenarioChange>& some : changes)

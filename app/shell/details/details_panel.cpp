@@ -196,7 +196,8 @@ DetailsPanel::DetailsPanel(QWidget* parent) : QScrollArea(parent), m_theme(&ligh
     column->addWidget(m_against);
     column->addLayout(cards);
     column->addSpacing(8);
-    for (QWidget* line : {m_spanSection, m_spanTitle, m_spanText, m_idleSection, m_idleTitle, m_idleText, m_rankSection, m_rankTitle, m_coordinates, m_place, m_alike})
+    for (QWidget* line : {m_spanSection, m_spanTitle, m_spanText, m_idleSection, m_idleTitle, m_idleText, m_rankSection,
+                          m_rankTitle, m_coordinates, m_place, m_alike})
         column->addWidget(line);
     column->addLayout(m_groups);
     column->addSpacing(8);
@@ -326,8 +327,8 @@ void DetailsPanel::setIdle(const std::optional<IdleTime>& idle)
         return;
     }
     const auto seconds = [](std::int64_t ns) { return durationQuantity(static_cast<double>(ns) * 1e-9).text(); };
-    m_idleTitle->setText(tr("Rank %1, from %2 to %3")
-                             .arg(separated(idle->rank), seconds(idle->time.beginNs), seconds(idle->time.endNs)));
+    m_idleTitle->setText(
+        tr("Rank %1, from %2 to %3").arg(separated(idle->rank), seconds(idle->time.beginNs), seconds(idle->time.endNs)));
     m_idleText->setText(QString::fromStdString(idle->why));
 }
 
@@ -376,7 +377,9 @@ void DetailsPanel::showMetrics()
     const QString against =
         m_baselineName ? tr("▲▼ against the baseline “%1”").arg(*m_baselineName) : tr("▲▼ against the step before");
     m_against->setText(against);
-    m_against->setVisible(m_before.has_value());
+    m_against->setVisible(m_before &&
+                          !(m_before->stepTimeSeconds == m.stepTimeSeconds && m_before->peakMemoryGib == m.peakMemoryGib &&
+                            m_before->tokensPerSecond == m.tokensPerSecond && m_before->parameters == m.parameters));
     for (MetricCard* card : {m_stepTime, m_tokens, m_mfu, m_bubble, m_parameters, m_exposed, m_memory, m_run}) {
         card->hideChange();
         card->setAgainst(against, m_baselineName.has_value());

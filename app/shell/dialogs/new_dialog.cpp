@@ -59,6 +59,7 @@ NewDialog::NewDialog(const sim::Catalogue& catalogue, QWidget* parent)
     for (const Goal& goal : goals())
         m_goals->addItem(tr("%1\n%2").arg(tr(goal.name), tr(goal.what)));
     m_goals->setSpacing(2);
+    m_goals->setCurrentRow(0); // what Create takes unless another is clicked
     setRole(m_status, "muted");
     m_status->setWordWrap(true);
     m_status->setText(

@@ -384,7 +384,8 @@ void ScheduleChooser::showSelected()
     if (candidate) {
         text = tr("Source: %1").arg(fromView(candidate->source));
         if (candidate->worth)
-            text = tr("Holds at most %1 micro-batches a rank · %2").arg(shortNumber(candidate->worth->peakMicrobatches), text);
+            text = tr("Holds at most %1 micro-batches a rank · %2")
+                       .arg(QString::number(candidate->worth->peakMicrobatches, 'g', 3), text);
     }
     m_source->setText(text);
 }

@@ -289,20 +289,56 @@ void ScenarioForm::rebuild(ListPart& list)
                      [](const FormRow* a, const FormRow* b) { return a->key().section < b->key().section; });
 }
 
+namespace {
+
+/// All that takes the keyboard inside a widget, as its layouts have it: rows, headings and what stands between them.
+void addInOrder(QLayout& layout, std::vector<QWidget*>& out);
+
+void addInOrder(QWidget& widget, std::vector<QWidget*>& out)
+{
+    if (auto* row = qobject_cast<FormRow*>(&widget)) {
+        for (QWidget* control : row->focusOrder())
+            out.push_back(control);
+        return;
+    }
+    if ((widget.focusPolicy() & Qt::TabFocus) != 0)
+        out.push_back(&widget);
+    if (widget.layout() != nullptr)
+        addInOrder(*widget.layout(), out);
+}
+
+void addInOrder(QLayout& layout, std::vector<QWidget*>& out)
+{
+    for (int i = 0; i < layout.count(); ++i) {
+        QLayoutItem& item = *layout.itemAt(i);
+        if (item.widget() != nullptr)
+            addInOrder(*item.widget(), out);
+        else if (item.layout() != nullptr)
+            addInOrder(*item.layout(), out);
+    }
+}
+
+std::vector<QWidget*> inOrder(QWidget& of)
+{
+    std::vector<QWidget*> out;
+    addInOrder(of, out);
+    return out;
+}
+
+} // namespace
+
 /// Rows that are in the window get their controls, and Tab goes through them from top to bottom, whenever they were made; what
 /// was never unfolded is not in the window yet.
 void ScenarioForm::placeRows()
 {
+    for (FormRow* row : m_order)
+        if (row->window() == window())
+            row->build();
     QWidget* before = nullptr;
-    for (FormRow* row : m_order) {
-        if (row->window() != window())
-            continue;
-        row->build();
-        for (QWidget* control : row->focusOrder()) {
-            if (before)
-                setTabOrder(before, control);
-            before = control;
-        }
+    for (QWidget* control : inOrder(*m_area->widget())) {
+        if (before)
+            setTabOrder(before, control);
+        before = control;
     }
 }
 

@@ -2,6 +2,7 @@
 
 #include "app/shell/widgets/style.h"
 #include "sim/error.h"
+#include "sim/legal/schedule_request.h"
 #include "sim/schedule/evaluate.h"
 #include "sim/schedule/families/families.h"
 
@@ -32,8 +33,16 @@ QColor actionColor(sim::ActionKind kind, const Theme& theme)
 /// The scenario's family, small enough to be seen in a hundred pixels.
 sim::Schedule miniature(const sim::Scenario& s)
 {
+    constexpr std::size_t kMostWritten = 512;
+    const sim::ScheduleFamily* const family = sim::findScheduleFamily(s.schedule.kind);
+    std::size_t written = 0;
+    for (const auto& line : s.schedule.actions)
+        written += line.size();
+    if (family != nullptr && family->isWrittenOut && written > 0 && written <= kMostWritten)
+        return sim::makeSchedule(sim::scheduleRequest(s)); // as somebody wrote it
     sim::ScheduleRequest request;
     request.kind = s.schedule.kind;
+    request.slices = s.schedule.sequenceSlices;
     request.ranks = std::min(s.layout.pp, 8);
     request.virtualStages = std::min(s.schedule.virtualStages, 2);
     request.microbatches = std::clamp(s.microbatches() / request.ranks, 1, 2) * request.ranks;

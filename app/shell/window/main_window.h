@@ -353,6 +353,7 @@ private:
     QDockWidget* m_lessonDock = nullptr;
     std::unique_ptr<LessonProgress> m_lessonProgress;
     QString m_recordedBusy; ///< what the status line says while a recording is worked on
+    bool m_kernelsBeforeLesson = false;
     bool m_isInLesson = false, m_lessonPinned = false, m_masksNumbers = false;
     bool m_showsScene = false; ///< what is on screen is the lesson's
     bool m_opensScene = false; ///< just now

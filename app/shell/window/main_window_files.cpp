@@ -180,6 +180,10 @@ void MainWindow::chooseNew()
         m_banner->dismiss();
         m_session.startNew(document);
     });
+    connect(dialog, &QDialog::finished, this, [this](int result) { // not the button that had the keyboard before
+        if (result == QDialog::Accepted)
+            QTimer::singleShot(0, this, [this] { m_workspace->canvas(m_workspace->lastUsedPicture()).setFocus(); });
+    });
     dialog->open();
 }
 

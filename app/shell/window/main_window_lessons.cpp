@@ -201,6 +201,7 @@ Problems MainWindow::startLesson(const QString& idOrPath, bool asks)
         onlyRemember ? static_cast<std::uint64_t>(QDateTime::currentMSecsSinceEpoch()) : m_lessonProgress->seed(*lesson);
     leaveLesson();
     m_isInLesson = true;
+    m_kernelsBeforeLesson = m_desk.wantsKernels();
     m_givenUp = m_session.isOpen() ? std::optional(m_session.document().text()) : std::nullopt;
     m_workspace->setLayoutAside();
     m_lesson->showPreparing(title);
@@ -286,6 +287,8 @@ void MainWindow::leaveLesson()
     m_desk.expect({});
     m_frontNext.clear();
     m_workspace->takeLayoutBack();
+    if (m_desk.wantsKernels() != m_kernelsBeforeLesson)
+        m_desk.setKernels(m_kernelsBeforeLesson);
     m_workspace->setNote({});
     m_workspace->setLeastMemory(0);
     if (auto* storage = dynamic_cast<StorageView*>(&m_workspace->view(Picture::storage)))

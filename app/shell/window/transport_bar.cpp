@@ -19,6 +19,7 @@ namespace app {
 namespace {
 
 constexpr int kSliderSteps = 10000;
+constexpr int kShortestSlider = 90;
 constexpr int kAroundTime = 8; ///< slider and what stands beside it
 
 QString timeOf(std::int64_t ns)
@@ -54,6 +55,7 @@ TransportBar::TransportBar(Playback& playback, QWidget* parent)
     m_repeat->setCheckable(true);
     m_repeat->setToolTip(tr("Play over and over"));
     m_slider->setRange(0, kSliderSteps);
+    m_slider->setMinimumWidth(kShortestSlider); // shorter, nobody finds a moment on it
     m_slider->setPageStep(kSliderSteps / 20);
     m_slider->setSingleStep(kSliderSteps / 200);
     m_slider->setAccessibleName(tr("Time cursor"));

@@ -172,6 +172,8 @@ void Workspace::goToOrHide(Picture picture)
         return;
     }
     setPictureVisible(picture, true);
+    if (at(picture).dock->isFloating())
+        at(picture).dock->activateWindow(); // a window of its own
     shown.setFocus(Qt::ShortcutFocusReason);
     shown.setFocusRing(shown.hasFocus()); // it may have had the keyboard with nobody seeing it
     m_lastUsed = &shown;

@@ -91,7 +91,7 @@ private:
         for (auto i = legend.swatches.rbegin(); i != legend.swatches.rend(); ++i) {
             const auto& [tone, name] = *i;
             const bool waits = tone == GridReading::kWaits;
-            const std::string text = withNames ? name : waits ? "" : opClassLetter(static_cast<sim::OpClass>(tone - 1));
+            const std::string text = withNames || waits ? name : opClassLetter(static_cast<sim::OpClass>(tone - 1));
             const float width = m_canvas.textWidth(text, FontFace::small);
             if (right - width - 5 - kSwatch < room.left)
                 break;

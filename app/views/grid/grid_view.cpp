@@ -409,8 +409,11 @@ bool GridView::command(ViewCommand command, bool fast, Rect area)
         return d.revealed(selectBeside(d.selection, d.model.layout(), 0, 1, presses));
     case ViewCommand::mark:
         return d.selection.hoveredRank && selectOne(d.selection, d.selection.hoveredRank);
-    case ViewCommand::clear:
-        return selectOne(d.selection, std::nullopt);
+    case ViewCommand::clear: {
+        const Selection before = d.selection;
+        d.selection.clear();
+        return !(before == d.selection);
+    }
     case ViewCommand::because:
         askBecause(d.pointed(), cells);
         return false;

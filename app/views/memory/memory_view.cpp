@@ -120,9 +120,7 @@ struct MemoryView::Data {
     bool clear()
     {
         const Selection before = selection;
-        selection.range.reset();
-        selection.selectRank(std::nullopt);
-        selection.cursorNs = 0;
+        selection.clear();
         return !(before == selection);
     }
 

@@ -179,12 +179,13 @@ void StoragePainter::headings()
         const Rect words{m_frame.pictures[s].left + 17, area.top, m_frame.bytes[s].right, area.bottom};
         const std::string name = kNames[s];
         std::vector<std::string> texts;
-        if (m_frame.states == 1)
-            texts.push_back("parameters; bytes with all states");
-        else
+        if (m_frame.states == 1) { // the bytes beside it are of all states
+            texts = {"parameters; bytes with all states", "bytes with all states", "all states"};
+        } else {
             for (const std::string& share : shareTexts(kStoredStates[s]))
                 texts.push_back(name + " · " + share);
-        texts.push_back(name);
+            texts.push_back(name);
+        }
         m_canvas.fillRect({words.left - 17, middle - 5, words.left - 6, middle + 6}, colorOf(kStoredStates[s]));
         if (m_canvas.wantsNodes())
             m_canvas.node({.id = (std::uint64_t{1} << 62) + s,

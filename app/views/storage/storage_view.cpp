@@ -304,7 +304,7 @@ bool StorageView::command(ViewCommand command, bool fast, Rect area)
         return d.selection.hoveredRank && d.select(*d.selection.hoveredRank);
     case ViewCommand::clear: {
         const Selection before = d.selection;
-        d.selection.selectRank(std::nullopt);
+        d.selection.clear();
         return !(before == d.selection);
     }
     case ViewCommand::because:

@@ -50,10 +50,7 @@ bool clear(TimelineScene& scene)
     Selection& selection = scene.selection;
     const Selection before = selection;
     const bool searched = !std::exchange(scene.searchText, {}).empty();
-    selection.range.reset();
-    selection.selectSpan(std::nullopt);
-    selection.selectRank(std::nullopt);
-    selection.cursorNs = 0;
+    selection.clear();
     return searched || !(before == selection);
 }
 

@@ -255,8 +255,7 @@ struct TrafficView::Data {
     bool clear()
     {
         const Selection before = selection;
-        selection.range.reset();
-        selection.selectRank(std::nullopt);
+        selection.clear();
         return selection != before;
     }
 };

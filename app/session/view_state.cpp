@@ -127,6 +127,8 @@ private:
     static bool isSignedTime(const Json& value)
     {
         constexpr std::int64_t kFurthestNs = 1'000'000'000'000'000'000;
+        if (value.is_number_unsigned()) // compared as such: beyond the signed ones it would be negative
+            return value.get<std::uint64_t>() <= static_cast<std::uint64_t>(kFurthestNs);
         return value.is_number_integer() && value >= -kFurthestNs && value <= kFurthestNs;
     }
     static bool isTime(const Json& value) { return isSignedTime(value) && value >= 0; }

@@ -4,6 +4,7 @@
 #include "sim/cli/options.h"
 #include "sim/cli/unknown_command.h"
 
+#include <csignal>
 #include <cstdint>
 #include <cstdlib>
 #include <exception>
@@ -47,6 +48,7 @@ int main(int argc, char** argv)
 {
     using sim::cli::ExitCode;
     std::set_terminate(endedByException);
+    std::signal(SIGXFSZ, SIG_IGN); // a file that may not grow is an error of writing, told and tidied up as a full disk is
     CLI::App app("Simulates hybrid-parallel training: layouts, schedules, time, memory.", "rankscope-sim");
     app.set_version_flag("--version", "rankscope-sim " RANKSCOPE_VERSION);
     app.set_help_all_flag("--help-all", "Help of every command");

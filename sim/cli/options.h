@@ -1,6 +1,7 @@
 // What options take, and what is said when they are given something else, in words for a person; shared by the programs.
 #pragma once
 
+#include "sim/error.h"
 #include "sim/text/nearest.h"
 #include "sim/text/quoted.h"
 
@@ -10,12 +11,21 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <filesystem>
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace sim::cli {
+
+/// Throws Error where what is to be written is what was read, by whatever name.
+inline void keepInput(const std::string& in, const std::string& out)
+{
+    if (std::error_code none; std::filesystem::equivalent(in, out, none))
+        throw Error(shownPlace(out) + ": is a file that was read: write to another name");
+}
 
 /// Anything but nothing, which an unset variable of a shell is.
 inline CLI::Validator something()

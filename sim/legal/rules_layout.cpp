@@ -320,7 +320,8 @@ void Rules::sharding()
         warning("/layout/dp_shard", [&] {
             return text(l.dpShard) + " has no effect with " + named("/layout/zero_stage", 0) + ": nothing is sharded";
         });
-    if (isWritten("/layout/reshard_after_forward") && l.zeroStage < 3)
+    const bool isUsual = l.reshardAfterForward == (l.pp == 1); // as a file has it that says everything
+    if (isWritten("/layout/reshard_after_forward") && l.zeroStage < 3 && !isUsual)
         warning("/layout/reshard_after_forward", [&] {
             return "has no effect with " + named("/layout/zero_stage", l.zeroStage) + ": parameters are not sharded";
         });

@@ -166,7 +166,7 @@ std::string readFile(const fs::path& path, std::size_t mostBytes, Pipes pipes, s
         text.resize(before + (got > 0 ? static_cast<std::size_t>(got) : 0));
         if (got == 0)
             return text;
-        if (got < 0 && errno != EINTR && errno != EAGAIN)
+        if (got < 0 && errno != EINTR && !(isPipe && errno == EAGAIN)) // a file that has nothing now will not have it later
             failSystem(path, "cannot be read");
         if (text.size() > mostBytes) // an ordinary one that grows, too
             throw tooLarge("more than " + countedText(static_cast<std::int64_t>(mostBytes), "byte"));

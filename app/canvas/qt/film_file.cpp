@@ -114,7 +114,13 @@ private:
 /// "step.svg" becomes step-0001.svg, step-0002.svg …, all of them at the end: the frames of a film of that name stay until then.
 class NumberedFilm final : public FilmFile {
 public:
-    NumberedFilm(const QString& path, const FigureShape& shape) : m_path(path), m_shape(shape), m_mark(path) {}
+    NumberedFilm(const QString& path, const FigureShape& shape) : m_path(path), m_shape(shape), m_mark(path)
+    {
+        for (qsizetype of = 1; QFile::exists(frameFile(of)); ++of)
+            if (!isFrame(frameFile(of)))
+                throw sim::Error(frameFile(of).toStdString() +
+                                 ": is there already, and is no frame of a film: choose another name");
+    }
     ~NumberedFilm() override
     {
         for (const QString& file : m_written)
@@ -122,7 +128,9 @@ public:
     }
     std::function<void()> draw(View& view) override
     {
-        return [this, bytes = figureBytes(view, FigureFormat::svg, m_shape)] {
+        QByteArray frame = figureBytes(view, FigureFormat::svg, m_shape);
+        frame.insert(frame.indexOf('\n') + 1, kFrameMark);
+        return [this, bytes = std::move(frame)] {
             const QString path = frameFile(m_written.size() + 1);
             saveWhole(UnfinishedFile::nameFor(path), bytes);
             m_written << path;
@@ -132,12 +140,19 @@ public:
     {
         for (const QString& file : m_written)
             putInPlace(UnfinishedFile::nameFor(file), file);
-        for (qsizetype of = m_written.size() + 1; QFile::remove(frameFile(of)); ++of) {
-            // the end of a longer film of that name
-        }
+        // The end of a longer film of that name; what else is called so is somebody's.
+        for (qsizetype of = m_written.size() + 1; isFrame(frameFile(of)) && QFile::remove(frameFile(of));)
+            ++of;
     }
 
 private:
+    static constexpr const char* kFrameMark = "<!-- frame of a film -->\n";
+    static bool isFrame(const QString& path)
+    {
+        constexpr qint64 kBegin = 512;
+        QFile file(path);
+        return file.open(QIODevice::ReadOnly) && file.read(kBegin).contains(kFrameMark);
+    }
     QString frameFile(qsizetype number) const
     {
         constexpr int kDigits = 4;

@@ -169,6 +169,8 @@ int saveScreenshot(MainWindow& window, const StartOptions& options)
     if (options.isLive()) {
         startLive(window, options);
         waitForSteps(window);
+        if (const LiveStatus& status = window.live().status(); isWorse(status.phase) || status.phase == LivePhase::starting)
+            failure = status.headline + (status.detail.isEmpty() ? QString() : QStringLiteral(": ") + status.detail);
     }
     if (QWidget* focused = QApplication::focusWidget())
         focused->clearFocus();         // no blinking cursor in a picture
@@ -188,7 +190,10 @@ int saveScreenshot(MainWindow& window, const StartOptions& options)
     buffer.open(QIODevice::WriteOnly);
     shown->grab().save(&buffer, "PNG");
     saveWhole(options.screenshot, png);
-    return 0;
+    if (failure.isEmpty())
+        return 0;
+    tell(failure);
+    return kBadInput;
 }
 
 /// The comparison as a file, without a window.

@@ -171,7 +171,7 @@ CommandLine parseCommandLine(const QStringList& arguments, const QString& versio
     options.screenshot = parser.value(screenshot);
     options.page = parser.value(page);
     options.view = parser.value(view);
-    options.lesson = parser.value(lesson);
+    options.lesson = local(parser.value(lesson));
     if (parser.isSet(lesson) && (options.lesson.isEmpty() || !files.isEmpty()))
         return wrong(QStringLiteral("--lesson plays one lesson, by its id or file, and takes no other FILE"));
     if (parser.isSet(handout)) {
@@ -202,7 +202,8 @@ CommandLine parseCommandLine(const QStringList& arguments, const QString& versio
     options.attach = parser.value(attach);
     options.key = parser.value(key);
     options.serverKey = parser.value(serverKey);
-    options.compare = parser.values(compare);
+    for (const QString& file : parser.values(compare))
+        options.compare << local(file);
     if (parser.isSet(compare) && (options.file.isEmpty() || options.compare.contains(QString())))
         return wrong(QStringLiteral("--compare compares FILE with another, and %1 was given")
                          .arg(options.file.isEmpty() ? QStringLiteral("no FILE") : QStringLiteral("no other file")));

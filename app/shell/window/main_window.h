@@ -199,6 +199,7 @@ private:
     void pinBaseline();
     void forgetBaseline();
     void goBackToFormerBaseline();
+    void tellOfUnsaved(const QString& path);
     void tellNotComparable(const QString& name, const Problems&);
     void tellOfBaseline(const QString&);
     void partFromBaseline();

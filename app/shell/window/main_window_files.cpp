@@ -375,8 +375,10 @@ void MainWindow::saveWithView()
 void MainWindow::applyViewState()
 {
     const auto json = m_session.document().get("/view");
-    if (!json)
+    if (!json) {
+        m_workspace->timeline().setState({}); // marks and rows of the file before are none of this one's
         return;
+    }
     const auto [state, warnings] = readViewState(*json, m_desk.simulation()->mesh().worldSize());
     if (!warnings.empty())
         m_banner->tell(tr("A part of the view that came with the file cannot be shown"), warnings);

@@ -1,5 +1,6 @@
 // What is opened: a scenario, a link, the traces of a run, a framework's settings or a lesson, by what is in the file; and how it
 // is told that it cannot be.
+#include "app/session/autosave.h"
 #include "app/session/scenario_link.h"
 #include "app/session/settings.h"
 #include "app/session/settings_import.h"
@@ -12,6 +13,7 @@
 #include <QEventLoop>
 #include <QFileDialog>
 #include <QFileInfo>
+#include <QLocale>
 #include <QStatusBar>
 
 #include <algorithm>
@@ -77,7 +79,23 @@ Problems MainWindow::openScenario(const QString& path, const QStringList& overri
     m_banner->dismiss();
     if (!m_options.reproducible && !m_session.path().isEmpty())
         addRecentFile(m_session.path());
+    if (!m_options.reproducible)
+        tellOfUnsaved(m_session.path());
     return {};
+}
+
+/// That an earlier window ended with changes to this very file.
+void MainWindow::tellOfUnsaved(const QString& path)
+{
+    for (const Recovery& recovery : Autosave::recoverable(autosaveFolder()))
+        if (!path.isEmpty() && recovery.path == path)
+            m_banner->tell(tr("There is unsaved work on %1").arg(QFileInfo(path).fileName()),
+                           {{{},
+                             {},
+                             tr("of %1; the gallery (Ctrl+G) restores it")
+                                 .arg(QLocale().toString(recovery.time, QLocale::ShortFormat))
+                                 .toStdString(),
+                             sim::Severity::warning}});
 }
 
 void MainWindow::tellUnopened(const QString& path, const Problems& problems, const QStringList& overrides)

@@ -18,6 +18,8 @@ namespace {
 
 using namespace test;
 
+constexpr const char* kFrame = "<?xml?>\n<!-- frame of a film -->\nold";
+
 /// A bar that is as far as the time.
 class BarView final : public View {
 public:
@@ -94,6 +96,8 @@ TEST_F(FilmTest, NumbersItsSvgs)
 {
     QFile longer(pathOf("a-0021.svg")), other(pathOf("a-0023.svg"));
     ASSERT_TRUE(longer.open(QIODevice::WriteOnly) && other.open(QIODevice::WriteOnly));
+    longer.write(kFrame);
+    longer.close();
     start(plan("a.svg"));
     ASSERT_TRUE(waitFor([this] { return isDone; }));
     EXPECT_EQ(failure.toStdString(), "");
@@ -159,7 +163,7 @@ TEST_F(FilmTest, CancelledLeavesTheFramesOfAnOldFilmAsTheyWere)
     for (const char* name : {"a-0001.svg", "a-0002.svg"}) {
         QFile old(pathOf(name));
         ASSERT_TRUE(old.open(QIODevice::WriteOnly));
-        old.write("old");
+        old.write(kFrame);
     }
     FilmPlan film = plan("a.svg");
     film.seconds = 100;
@@ -170,7 +174,26 @@ TEST_F(FilmTest, CancelledLeavesTheFramesOfAnOldFilmAsTheyWere)
     maker.cancel();
     EXPECT_EQ(files(), QStringList({QStringLiteral("a-0001.svg"), QStringLiteral("a-0002.svg")}));
     for (const char* name : {"a-0001.svg", "a-0002.svg"})
-        EXPECT_EQ(bytesOf(name), "old") << name;
+        EXPECT_EQ(bytesOf(name), kFrame) << name;
+}
+
+TEST_F(FilmTest, WhatIsNoFrameStaysSomebodys)
+{
+    for (const char* name : {"page-0001.svg", "page-0021.svg"}) {
+        QFile own(pathOf(name));
+        ASSERT_TRUE(own.open(QIODevice::WriteOnly));
+        own.write("<svg>drawn by hand</svg>");
+    }
+    start(plan("page.svg"));
+    ASSERT_TRUE(waitFor([this] { return isDone; }));
+    EXPECT_THAT(failure.toStdString(), testing::HasSubstr("page-0001.svg: is there already, and is no frame of a film"));
+    EXPECT_EQ(files().size(), 2);
+    ASSERT_TRUE(QFile::remove(pathOf("page-0001.svg")));
+    isDone = false;
+    start(plan("page.svg"));
+    ASSERT_TRUE(waitFor([this] { return isDone; }));
+    EXPECT_EQ(failure.toStdString(), "");
+    EXPECT_EQ(bytesOf("page-0021.svg"), "<svg>drawn by hand</svg>") << "beyond the film's end";
 }
 
 /// Nobody comes after a program that was killed to take away what it was writing: whoever writes that film next does.

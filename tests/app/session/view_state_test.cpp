@@ -111,6 +111,7 @@ TEST(ViewState, WarnsInShortAndTakesNoTimeThatSumsOverflowWith)
     EXPECT_FALSE(state.range);
     ASSERT_EQ(warnings.size(), 2U);
     EXPECT_LT(warnings.front().text().size(), 200U);
+    EXPECT_FALSE(readViewState(R"({"range_ns": [18446744073709551615, 5]})", 16).state.range) << "it is no -1";
 }
 
 TEST(ViewState, ThousandsOfMarksAndProblemsAreMoreThanAreTaken)

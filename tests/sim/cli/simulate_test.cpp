@@ -175,6 +175,15 @@ TEST(SimulateTrace, IsWhatTheLibraryWrites)
     EXPECT_TRUE(test::read(perfetto) == expected(sim::TraceDetail::kernels, sim::writePerfetto));
 }
 
+TEST(SimulateTrace, IsNotWrittenOverTheScenario)
+{
+    const std::string text = test::read(gallery("09-")), file = test::write("own.json", text);
+    const Outcome outcome = run("simulate " + file + " --trace " + file);
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_THAT(outcome.err, HasSubstr("is a file that was read: write to another name"));
+    EXPECT_EQ(test::read(file), text);
+}
+
 TEST(SimulateTrace, HasAProcessForEachClassAndFlowsForwardInTime)
 {
     const std::string path = (test::scratch() / "flows.json").string();

@@ -26,6 +26,8 @@ void Control::catchSignals()
 {
     std::signal(SIGINT, noteSignal);
     std::signal(SIGTERM, noteSignal);
+    if (std::signal(SIGHUP, noteSignal) == SIG_IGN) // a terminal that closes stops the run as Ctrl-C does, but for nohup's
+        std::signal(SIGHUP, SIG_IGN);
 }
 
 void Control::set(std::atomic<bool>& flag, bool value)

@@ -11,6 +11,7 @@ int main(int argc, char** argv)
 {
     using live::cli::ExitCode;
     std::signal(SIGXFSZ, SIG_IGN); // a file that may not grow is an error of writing, told and tidied up as a full disk is
+    std::signal(SIGPIPE, SIG_IGN); // nor does whoever stops reading what it says end a training
     CLI::App app("Really trains the job of a scenario, laid out as it says, and streams its trace.", "rankscope-live");
     app.set_version_flag("--version", "rankscope-live " RANKSCOPE_VERSION);
     app.set_help_all_flag("--help-all", "Help of every command");

@@ -497,7 +497,7 @@ std::string reportJson(const std::string& scenarioName, const TrainingReport& re
         json["order_seed"] = *report.orderSeed;
     if (report.asIfParallelSeconds)
         json["as_if_parallel_step_s"] = *report.asIfParallelSeconds;
-    return json.dump(2) + "\n";
+    return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n"; // names of files may be anything
 }
 
 } // namespace live::cli

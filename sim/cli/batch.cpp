@@ -40,7 +40,7 @@ std::string answerOf(const std::string& line, const std::string& place)
     } catch (const std::exception& error) {
         answer = {{"error", error.what()}};
     }
-    return answer.dump();
+    return answer.dump(-1, ' ', false, Answer::error_handler_t::replace);
 }
 
 /// Prints answers in the order of the lines, each as soon as those before it are there: whoever reads them may stop, and what was

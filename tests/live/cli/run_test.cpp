@@ -170,12 +170,14 @@ TEST(RankscopeLive, EndsOnAllProcessesWhenOneIsKilled)
 
 TEST(RankscopeLive, StopsAfterItsStepWhenInterrupted)
 {
-    Child child({"run", gallery("58-"), "--steps", "100000", "--json"});
-    ASSERT_TRUE(child.catches(SIGINT)) << child.err();
-    child.signal(SIGINT);
-    ASSERT_EQ(child.wait(20s), 0) << child.err();
-    const json report = json::parse(child.out());
-    EXPECT_TRUE(report["stopped"]);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+        Child child({"run", gallery("58-"), "--steps", "100000", "--json"});
+        ASSERT_TRUE(child.catches(signal)) << child.err();
+        child.signal(signal);
+        ASSERT_EQ(child.wait(20s), 0) << child.err();
+        const json report = json::parse(child.out());
+        EXPECT_TRUE(report["stopped"]);
+    }
 }
 
 TEST(RankscopeLive, GoesOnFromACheckpointOfAnotherLayout)

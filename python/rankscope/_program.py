@@ -34,11 +34,15 @@ class ScenarioError(ValueError):
         super().__init__("\n".join(str(problem) for problem in self.problems if problem.severity == "error"))
 
     def __reduce__(self):
-        return (ScenarioError, (self.problems,))
+        return (type(self), (self.problems,))
 
 
 class ProgramError(RuntimeError):
     """A question that the program refuses (its own words), or a program that is missing or was ended."""
+
+
+class RefusedError(ScenarioError, ProgramError):
+    """A question that the program refuses though no place in a scenario is at fault: an option, a file of a trace."""
 
 
 def program(name: str) -> str:
@@ -69,7 +73,7 @@ def _environment() -> Dict[str, str]:
 
 
 def ask(name: str, arguments: Sequence[str], given: Optional[str] = None, *, bad_is_answer: bool = False) -> str:
-    """What the program prints. ProgramError with its own words where it refuses; with `bad_is_answer` bad input is told in what
+    """What the program prints. RefusedError with its own words where it refuses; with `bad_is_answer` bad input is told in what
     it prints."""
     try:
         done = subprocess.run(
@@ -86,7 +90,7 @@ def ask(name: str, arguments: Sequence[str], given: Optional[str] = None, *, bad
     if done.returncode < 0:
         raise ProgramError(f"{name} was ended by signal {-done.returncode}")
     if done.returncode != 0 and not (bad_is_answer and done.returncode == 1 and done.stdout):
-        raise ProgramError((done.stderr or done.stdout).strip() or f"{name} ended with status {done.returncode}")
+        raise RefusedError([problem_of((done.stderr or done.stdout).strip() or f"{name} ended with status {done.returncode}")])
     return done.stdout
 
 

@@ -85,8 +85,10 @@ class Attachment:
         self._hooks = self._hooks_class(torch, self._recorder, self._rank, self._hook_failed)
         self._hooks.on_step = self._on_step
         self._restore = None
+        self._hooks.on_work = self._first_step_begins
         if torch.distributed.is_initialized():
             self._begin()
+            self._first_step_begins()
         else:
             self._wait_for_job()
         atexit.register(self.close)
@@ -184,7 +186,6 @@ class Attachment:
         self._hooks.watch_optimizers()
         self._hooks.watch_captures()
         self._sender = self._sender_class(self._recorder, identity, self._endpoint, *self._keys, on_welcome=self._on_welcome, hung=self._hung)
-        self._on_step(self._recorder.step)
 
     def _wait_for_job(self):
         """Until torch.distributed is there. A script may hold init_process_group since before this: then what it calls tells."""
@@ -195,6 +196,7 @@ class Attachment:
         def init_process_group(*arguments, **named):
             result = original(*arguments, **named)
             self._find_job()
+            self._first_step_begins()
             return result
 
         def update_default_pg(*arguments, **named):
@@ -243,6 +245,12 @@ class Attachment:
 
     # --- a window of torch.profiler ---------------------------------------------------------------------------------------------
 
+    def _first_step_begins(self):
+        """The process group is whole: PyTorch's profiler writes down what it is."""
+        if self._hooks.on_work is not None:
+            self._hooks.on_work = None
+            self._on_step(self._recorder.step)
+
     def _on_step(self, step):
         """This step begins."""
         if self._profile is None and self._profiler is None:
@@ -281,7 +289,12 @@ class Attachment:
         if is_taken is not None and is_taken():
             raise RuntimeError("the job has a profiler of its own")
         profiler = torch.profiler.profile(record_shapes=True)
-        profiler.start()
+        try:
+            profiler.start()
+        except Exception:
+            with contextlib.suppress(Exception):
+                profiler.stop()  # or what it has begun ends the process later
+            raise
         self._profiler = profiler
         place = torch.autograd.profiler.profile
         original = getattr(place, "_prepare_trace", None)

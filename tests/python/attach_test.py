@@ -1,6 +1,7 @@
 """A job that is attached arrives whole, and whatever goes wrong with watching it, the job does not notice.
 Usage: attach_test.py BIN_DIR; PyTorch's place is taken by stand_in_torch.py."""
 import collections
+import importlib.util
 import json
 import os
 import pathlib
@@ -187,6 +188,192 @@ class AttachedJob(unittest.TestCase):
                     out, errors = rank.communicate(timeout=60)
                     self.assertEqual((rank.returncode, out.strip()), (0, state), errors)
 
+    def test_is_found_by_who_took_init_process_group_before(self):
+        code = """
+            from torch.distributed import init_process_group
+            import rankscope.auto
+            init_process_group()
+            train(3, rankscope.auto.attachment)
+        """
+        with Collect() as collect:
+            ranks = [python(code, rank, RANKSCOPE_ATTACH=collect.endpoint) for rank in range(2)]
+            said = [rank.communicate(timeout=60) for rank in ranks]
+            self.assertEqual([rank.returncode for rank in ranks], [0, 0], said)
+            answer, _ = collect.end()
+            self.assertEqual((answer["status"], answer["steps"]), ("finished", 3))
+
+    def test_says_so_where_it_never_sees_a_process_group(self):
+        code = """
+            attachment = rankscope.attach("ipc:///nowhere/at/all")
+            attachment.log(loss=1.0)
+            attachment.step()
+        """
+        rank = python(code, 0)
+        _, errors = rank.communicate(timeout=60)
+        self.assertEqual((rank.returncode, errors), (0, "rankscope: no process group was seen: nothing of this process was watched\n"))
+
+    def test_words_of_the_script_raise_nothing_into_it(self):
+        code = """
+            torch.distributed.init_process_group()
+            with rankscope.attach("ipc:///nowhere/at/all") as attachment:
+                attachment.watch(None)
+                attachment.watch_mesh(None)
+                attachment._recorder.step_done = None
+                attachment.step()
+                print(attachment._hooks.errors)
+        """
+        rank = python(code, 0)
+        out, errors = rank.communicate(timeout=60)
+        self.assertEqual((rank.returncode, out.strip()), (0, "3"), errors)
+
+    def test_two_groups_of_the_same_ranks_are_two(self):
+        code = """
+            torch.distributed.init_process_group()
+            with rankscope.attach(sys.argv[2]) as attachment:
+                make = torch.distributed.distributed_c10d._new_process_group_helper
+                first, second = make([0, 1], "mesh_dp")[0], make([0, 1], "mesh_dp")[0]
+                sent = {}
+                span = attachment._recorder.span
+                def kept(*arguments):
+                    sent.setdefault(arguments[6], []).append(arguments[1])
+                    return span(*arguments)
+                attachment._recorder.span = kept
+                for group in (first, second, first, second, first):
+                    group.issue("ALLREDUCE").wait()
+                assert len(sent) == 5, sent  # no two with the same number in the same group
+                known = {attachment._hooks._known(id(group)).number for group in (first, second)}
+                assert len(known) == 2 and sorted(c & 0xFFFFFFFF for c in sent) == [0, 0, 1, 1, 2], sent
+                # A mesh that is made again names it again, and goes on counting.
+                import types
+                mesh = types.SimpleNamespace(mesh_dim_names=("dp",), get_group=lambda dimension: first)
+                for _ in range(2):
+                    attachment.watch_mesh(mesh)
+                    first.issue("ALLREDUCE").wait()
+                assert len(sent) == 7, sent
+                # A hook that throws leaves the count as the others have it.
+                kind, attachment._recorder.kind = attachment._recorder.kind, None
+                first.issue("ALLREDUCE").wait()
+                attachment._recorder.kind = kind
+                first.issue("ALLREDUCE").wait()
+                assert max(c & 0xFFFFFFFF for c in sent) == 6, sent
+        """
+        rank = python(code, 0, "ipc:///nowhere/at/all")
+        _, errors = rank.communicate(timeout=60)
+        self.assertEqual(rank.returncode, 0, errors)
+
+    def test_sends_that_are_issued_together_end_together(self):
+        code = """
+            torch.distributed.init_process_group()
+            with rankscope.attach(sys.argv[2]) as attachment:
+                spans = []
+                span = attachment._recorder.span
+                attachment._recorder.span = lambda *arguments: spans.append(arguments) or span(*arguments)
+                world._start_coalescing(None)
+                for name in ("SEND", "RECV"):
+                    world.issue(name, peer)
+                work = world._end_coalescing(None)
+                time.sleep(0.05)
+                assert not spans
+                work.wait()
+                assert len(spans) == 2 and all(end - start >= 50_000_000 for _, _, start, end, *_ in spans), spans
+                world._start_coalescing(None)
+                world.issue("SEND", peer)  # whose end is never seen
+                stand_in_torch.Optimizer().step()
+                assert not attachment._hooks._open and not attachment._hooks._coalesced
+        """
+        rank = python(code, 0, "ipc:///nowhere/at/all")
+        _, errors = rank.communicate(timeout=60)
+        self.assertEqual(rank.returncode, 0, errors)
+
+    def test_passes_that_end_by_an_exception_leave_nothing_behind(self):
+        code = """
+            torch.distributed.init_process_group()
+            class Enough(Exception): pass
+            class Stops(stand_in_torch.Block):
+                def forward(self, x): raise Enough
+            for always in (True, False):
+                if not always:
+                    class Stops(Stops):
+                        def register_forward_hook(self, hook): return stand_in_torch.Handle(self._after, hook)
+                with rankscope.attach("ipc:///nowhere/at/all") as attachment:
+                    model = stand_in_torch.Module(layers=stand_in_torch.ModuleList(**{"0": Stops(), "1": Stops()}))
+                    attachment.watch(model)
+                    for _ in range(10):
+                        try: model._children["layers"]._children["0"](stand_in_torch.Tensor())
+                        except Enough: pass
+                    began = sum(map(len, attachment._hooks._parts_began))
+                    assert began == (0 if always else 10), began
+                    attachment.step()
+                    assert not sum(map(len, attachment._hooks._parts_began))
+        """
+        rank = python(code, 0)
+        _, errors = rank.communicate(timeout=60)
+        self.assertEqual(rank.returncode, 0, errors)
+
+    def test_is_tried_again_where_another_job_is_about_to_go(self):
+        code = """
+            torch.distributed.init_process_group()
+            with rankscope.attach(sys.argv[2]) as attachment:
+                end = time.monotonic() + 30
+                while attachment.state != "attached" and time.monotonic() < end:
+                    time.sleep(0.02)
+                print("attached" if attachment.state == "attached" else attachment.state, flush=True)
+                if len(sys.argv) > 3:
+                    time.sleep(float(sys.argv[3]))
+                    sys.exit(0)
+                train(2, attachment)
+        """
+        with Collect() as collect:
+            old = python(code, 0, collect.endpoint, 4, TORCHELASTIC_RUN_ID="old")
+            self.assertEqual(old.stdout.readline().strip(), "attached")
+            new = [python(code, rank, collect.endpoint, TORCHELASTIC_RUN_ID="new") for rank in range(2)]
+            said = [rank.communicate(timeout=60) for rank in new]
+            old.communicate(timeout=60)
+            self.assertEqual([out.strip() for out, _ in said], ["attached"] * 2, said)
+            self.assertIn("another job is attached here (1 ranks of old/0)", said[0][1])
+            answer, _ = collect.end()
+            self.assertEqual((answer["status"], answer["steps"]), ("finished", 2))
+
+    def test_a_profile_window_that_is_over_or_taken_is_told_and_the_first_step_can_be_one(self):
+        code = """
+            torch.distributed.init_process_group()
+            import types, os
+            place = types.SimpleNamespace(running=0)
+            class Inner:
+                def _prepare_trace(self):
+                    if place.running: raise RuntimeError("there is one")
+            class Profile(Inner):
+                def __init__(self, **_): pass
+                def start(self): Inner._prepare_trace(self); place.running += 1
+                def stop(self): place.running -= 1
+                def step(self): pass
+                def export_chrome_trace(self, path): open(path, "w").write("{}")
+            torch.profiler = types.SimpleNamespace(profile=Profile)
+            torch.autograd = types.SimpleNamespace(_profiler_enabled=lambda: place.running > 0, profiler=types.SimpleNamespace(profile=Inner))
+            prepare, folder = Inner._prepare_trace, sys.argv[2]
+            def attached(**more): return rankscope.attach("ipc:///nowhere/at/all", folder=folder, **more)
+            with attached(profile=(0, 0)) as attachment:
+                attachment.step()
+            assert len(os.listdir(folder)) == 1 and not place.running and Inner._prepare_trace is prepare
+            with attached(first_step=5, profile=(0, 2)) as attachment:
+                attachment.step()
+            place.running = 1
+            with attached(profile=(1, 2)) as attachment:
+                attachment.step()
+                assert attachment._hooks.errors == 0
+            place.running = 0
+            with attached(profile=(0, 9)) as attachment:
+                Profile().start()  # the job's own
+                assert place.running == 1
+                attachment.step()
+        """
+        with tempfile.TemporaryDirectory() as folder:
+            rank = python(code, 0, folder)
+            _, errors = rank.communicate(timeout=60)
+            self.assertEqual(rank.returncode, 0, errors)
+            self.assertIn("no profile: steps 0 to 2 were over before they could be recorded", errors)
+            self.assertIn("no profile: RuntimeError: the job has a profiler of its own", errors)
+
     def test_is_left_as_it_was(self):
         code = """
             torch.distributed.init_process_group()
@@ -201,7 +388,229 @@ class AttachedJob(unittest.TestCase):
         self.assertEqual((rank.communicate(timeout=60)[1], rank.returncode), ("", 0))
 
 
+GLOO = """
+import sys, torch
+from torch.distributed import init_process_group
+import torch.distributed as dist
+from torch.distributed.device_mesh import init_device_mesh
+from torch.utils.checkpoint import checkpoint
+import rankscope.auto  # who held init_process_group before
+init_process_group("gloo")
+mesh = init_device_mesh("cpu", (2,), mesh_dim_names=("dp_shard_cp",))
+other, rank = dist.new_group([0, 1]), dist.get_rank()
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = torch.nn.ModuleList(torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Tanh()) for _ in range(3))
+    def forward(self, x):
+        for layer in self.layers:
+            x = checkpoint(layer, x, use_reentrant=False)
+        return x
+net = Net()
+optimizer, attachment = torch.optim.SGD(net.parameters(), lr=0.01), rankscope.auto.attachment
+for step in range(4):
+    net(torch.randn(2, 4)).sum().backward()
+    for group in (mesh.get_group("dp_shard_cp"), other, None):  # the mesh's is the world's
+        dist.all_reduce(torch.ones(2), group=group)
+    for work in dist.batch_isend_irecv([dist.P2POp(dist.isend, torch.ones(2), 1 - rank), dist.P2POp(dist.irecv, torch.ones(2), 1 - rank)]):
+        work.wait()
+    optimizer.step()
+    if step == 1:
+        with torch.profiler.profile():  # the job's own, within ours
+            torch.ones(1) + 1
+hooks = attachment._hooks
+assert not sum(map(len, hooks._parts_began)) and not hooks._open and not hooks.errors, (hooks._parts_began, hooks._open, hooks.errors)
+dist.destroy_process_group()
+"""
+
+
+@unittest.skipUnless(importlib.util.find_spec("torch"), "there is no PyTorch")
+class WithPyTorch(unittest.TestCase):
+    def test_a_job_by_gloo_is_seen_as_it_is(self):
+        import torch
+
+        if not hasattr(torch._C._distributed_c10d.ProcessGroup, "register_pre_hook"):
+            self.skipTest("this PyTorch has no hooks of process groups")
+        with Collect() as collect, tempfile.TemporaryDirectory() as folder:
+            more = dict(RANKSCOPE_ATTACH=collect.endpoint, RANKSCOPE_PROFILE="0-2", RANKSCOPE_FOLDER=folder, WORLD_SIZE="2",
+                        MASTER_ADDR="127.0.0.1", MASTER_PORT=str(free_port()), OMP_NUM_THREADS="1")
+            ranks = [subprocess.Popen([sys.executable, "-c", GLOO], env=environment(RANK=str(rank), **more), stdout=subprocess.PIPE,
+                                      stderr=subprocess.PIPE, text=True) for rank in range(2)]
+            said = [rank.communicate(timeout=200) for rank in ranks]
+            self.assertEqual([rank.returncode for rank in ranks], [0, 0], said)
+            answer, errors = collect.end()
+            self.assertEqual((answer["status"], answer["steps"], answer["spans_dropped"]), ("finished", 4, 0), errors)
+            names = collect.names()
+            for rank in range(2):
+                for name, count in (("0F", 4), ("0B", 4), ("Sequential", 36), ("dp_shard_cp all_reduce", 8), ("world all_reduce", 4), ("send", 4)):
+                    self.assertEqual(names[(rank, name)], count, (rank, name, names))
+            self.assertEqual(len(os.listdir(folder)), 2, said)
+
+
+def free_port():
+    import socket
+
+    with socket.socket() as at:
+        at.bind(("127.0.0.1", 0))
+        return at.getsockname()[1]
+
+
+class FakeEvent:
+    """Of a GPU that passes events when it is told to."""
+
+    passed, asked = 0, 0
+
+    def __init__(self, cuda):
+        self.cuda, self.at = cuda, None
+
+    def record(self, stream=None):
+        self.cuda.check()
+        self.cuda.recorded += 1
+        self.at = time.monotonic_ns()
+        self.number = self.cuda.recorded
+
+    def synchronize(self):
+        self.cuda.check()
+        self.cuda.passed = max(self.cuda.passed, self.number)
+
+    def query(self):
+        self.cuda.check()
+        return self.number <= self.cuda.passed
+
+    def elapsed_time(self, other):
+        self.cuda.check()
+        return (other.at - self.at) * 1e-6
+
+
+class FakeCuda:
+    """torch.cuda that fails whatever is asked for while a graph is captured, as a global capture does."""
+
+    def __init__(self):
+        cuda = self
+        self.captures, self.broken, self.recorded, self.passed = False, 0, 0, 0
+
+        class CUDAGraph:
+            def capture_begin(self):
+                cuda.captures = True
+
+            def capture_end(self):
+                cuda.captures = False
+
+        self.CUDAGraph, self.Stream = CUDAGraph, object
+
+    def check(self):
+        self.broken += self.captures
+
+    def Event(self, enable_timing):  # noqa: N802
+        return FakeEvent(self)
+
+    def is_current_stream_capturing(self):
+        return self.captures
+
+    def memory_allocated(self):
+        return 0
+
+
+def hooks_on_fake_gpu():
+    sys.path.insert(0, str(PACKAGE))
+    sys.path.insert(0, str(HERE))
+    import types
+
+    from rankscope._attach import hooks, recorder
+
+    cuda = FakeCuda()
+    torch = types.SimpleNamespace(cuda=cuda)
+    made = hooks.Hooks(torch, recorder.Recorder(recorder.CudaClock(torch)), 0)
+    made.watch_captures()
+    return cuda, made
+
+
+class OnAGpu(unittest.TestCase):
+    def test_nothing_is_asked_of_cuda_while_a_graph_is_captured(self):
+        cuda, hooks = hooks_on_fake_gpu()
+        recorder, graph = hooks.recorder, cuda.CUDAGraph()
+        recorder.begin()
+        recorder.span(1, 0, recorder.clock.stamp(), recorder.clock.stamp())
+        graph.capture_begin()
+        recorder.span(1, 0, recorder.clock.stamp(), recorder.clock.stamp())
+        recorder.step_done()
+        cuda.passed = 10**9
+        self.assertEqual(recorder.take(10), ([], [], []))
+        self.assertEqual(hooks.waits(0), [])
+        self.assertEqual((cuda.broken, recorder.step), (0, 0))
+        graph.capture_end()
+        recorder.step_done()
+        spans, steps, _ = recorder.take(10)
+        self.assertEqual((len(spans), len(steps), cuda.broken), (1, 1, 0))
+        hooks.leave()
+
+    def test_no_capture_begins_while_stamps_are_read(self):
+        import threading
+
+        cuda, hooks = hooks_on_fake_gpu()
+        with hooks.recorder.clock.reading() as may_read:
+            self.assertTrue(may_read)
+            begins = threading.Thread(target=cuda.CUDAGraph().capture_begin)
+            begins.start()
+            begins.join(0.1)
+            self.assertFalse(cuda.captures)
+        begins.join()
+        self.assertTrue(cuda.captures)
+
+    def test_an_operation_is_open_until_the_gpu_has_passed_its_end(self):
+        import types
+
+        cuda, hooks = hooks_on_fake_gpu()
+        hooks.torch.distributed = types.SimpleNamespace(get_world_size=lambda: 2, get_process_group_ranks=lambda g: [0, 1])
+        group = types.SimpleNamespace(group_name="0", group_desc="default_pg", register_pre_hook=lambda *_: None, register_post_hook=lambda *_: None)
+        hooks.watch_group(group)
+        done = types.SimpleNamespace(then=lambda callback: callback(None))  # as NCCL's: at once
+        for _ in range(3):
+            hooks._before_operation(id(group), types.SimpleNamespace(name="ALLREDUCE", root=-1, input_tensors=[], output_tensors=[]))
+            hooks._after_operation(id(group), types.SimpleNamespace(work=types.SimpleNamespace(get_future=lambda: done)))
+        self.assertEqual([(wait["name"], wait["number"]) for wait in hooks.waits(0)], [("all_reduce", 0)], "the first one of the group")
+        self.assertEqual(hooks.waits(10**12), [])
+        cuda.passed = 10**9
+        self.assertEqual(hooks.waits(0), [])
+        self.assertFalse(hooks._open)
+        self.assertEqual(len(hooks.recorder.take(10)[0]), 3)
+
+    def test_a_time_is_taken_where_the_thread_was_not_kept_waiting(self):
+        cuda, hooks = hooks_on_fake_gpu()
+        clock, late = hooks.recorder.clock, [0.05, 0.05, 0, 0.05, 0.05]
+        wait = FakeEvent.synchronize
+
+        def synchronize(event):
+            wait(event)
+            time.sleep(late.pop(0))  # the interpreter is another thread's
+
+        FakeEvent.synchronize = synchronize
+        try:
+            clock._rebase()
+        finally:
+            FakeEvent.synchronize = wait
+        event, at = clock._base
+        self.assertLess(abs(at - event.at), 10_000_000)
+        self.assertFalse(late)
+
+
 class Package(unittest.TestCase):
+    def test_axes_are_those_of_whole_descriptions_first(self):
+        sys.path.insert(0, str(PACKAGE))
+        from rankscope._attach.hooks import axis_of
+
+        for description, axis in {
+            "DATA_PARALLEL_GROUP_WITH_CP": "dp", "DATA_PARALLEL_GROUP": "dp", "mesh_dp_shard_cp": "dp", "mesh_dp_cp": "dp", "mesh_fsdp": "dp",
+            "mesh_efsdp": "dp", "EXPERT_DATA_PARALLEL_GROUP": "dp", "INTRA_PARTIAL_EXPERT_DATA_PARALLEL_GROUP": "dp",
+            "INTRA_PARTIAL_DATA_PARALLEL_GROUP_WITH_CP": "dp", "mesh_dp_shard_mod_ep": "dp", "mesh_dp_replicate": "dp",
+            "TENSOR_MODEL_PARALLEL_GROUP": "tp", "EXPERT_TENSOR_PARALLEL_GROUP": "tp", "mesh_etp": "tp", "mesh_tp": "tp",
+            "CONTEXT_PARALLEL_GROUP": "cp", "mesh_cp": "cp", "HIERARCHICAL_CONTEXT_PARALLEL_GROUP_0": "cp",
+            "PIPELINE_MODEL_PARALLEL_GROUP": "pp", "mesh_pp": "pp", "EXPERT_MODEL_PARALLEL_GROUP": "ep", "mesh_ep": "ep",
+            "EMBEDDING_GROUP": None, "MODEL_PARALLEL_GROUP": None, "TENSOR_AND_DATA_PARALLEL_GROUP": None, "TENSOR_AND_CONTEXT_PARALLEL_GROUP": None,
+            "EXPERT_TENSOR_AND_MODEL_PARALLEL_GROUP": None, "my_data_group": "dp", "step": None,
+        }.items():
+            self.assertEqual(axis_of(description), axis, description)
+
     def test_imports_neither_torch_nor_zmq_by_itself(self):
         code = "import sys, rankscope, rankscope.auto; assert not {'torch', 'zmq'} & set(sys.modules); assert rankscope.auto.attachment is None"
         subprocess.run([sys.executable, "-c", code], env=environment(), check=True)

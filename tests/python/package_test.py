@@ -128,8 +128,16 @@ class Problems(unittest.TestCase):
     def test_of_a_question_that_is_none(self):
         with self.assertRaisesRegex(rankscope.ProgramError, "there are"):
             rankscope.figure(TINY, "timelines")
-        with self.assertRaises(rankscope.ProgramError):
-            rankscope.schedule(kind="zb-w", stages=4, microbatches=8)
+        for refused in (rankscope.ProgramError, rankscope.ScenarioError):  # whichever a script expects
+            with self.assertRaises(refused) as caught:
+                rankscope.schedule(kind="zb-w", stages=4, microbatches=8)
+            self.assertIn("zb-w", caught.exception.problems[0].message)
+            copied = pickle.loads(pickle.dumps(caught.exception))
+            self.assertEqual((type(copied), str(copied)), (type(caught.exception), str(caught.exception)))
+        with tempfile.NamedTemporaryFile(suffix=".json") as no_trace:
+            with self.assertRaises(rankscope.ScenarioError) as caught:
+                rankscope.open_trace(no_trace.name)
+            self.assertTrue(caught.exception.problems)
         with self.assertRaises(TypeError):
             rankscope.schedule(TINY, kind="zb-v")
         with self.assertRaisesRegex(rankscope.ScenarioError, "rank 99"):

@@ -49,8 +49,12 @@ class Work:
 
 
 class ProcessGroup:
+    made = 0
+
     def __init__(self, ranks, description):
-        self.ranks, self.group_desc, self.group_name = ranks, description, description
+        self.ranks, self.group_desc, self.group_name = ranks, description, str(ProcessGroup.made)
+        ProcessGroup.made += 1
+        self.coalescing = False
         self.before, self.after, self.operations = {}, {}, 0
 
     def register_pre_hook(self, number, hook):
@@ -70,10 +74,18 @@ class ProcessGroup:
         self.operations += 1
         for hook in list(self.before.values()):
             hook(args)
-        args.work = Work(has_future=name not in ("SEND", "RECV"))
+        args.work = None if self.coalescing else Work(has_future=name not in ("SEND", "RECV"))
         for hook in list(self.after.values()):
             hook(args)
         return args.work
+
+
+    def _start_coalescing(self, device):
+        self.coalescing = True
+
+    def _end_coalescing(self, device):
+        self.coalescing = False
+        return Work(has_future=False)
 
 
 class Handle:
@@ -91,7 +103,7 @@ BEFORE, AFTER, BEFORE_STEP, AFTER_STEP = [], [], [], []
 
 class Module:
     def __init__(self, **children):
-        self._children, self._before, self._after = children, [], []
+        self._children, self._before, self._after, self._always = children, [], [], []
 
     def named_children(self):
         return self._children.items()
@@ -109,7 +121,9 @@ class Module:
     def register_forward_pre_hook(self, hook):
         return Handle(self._before, hook)
 
-    def register_forward_hook(self, hook):
+    def register_forward_hook(self, hook, always_call=False):
+        if always_call:
+            self._always.append(hook)
         return Handle(self._after, hook)
 
     def forward(self, x):
@@ -123,7 +137,12 @@ class Module:
     def __call__(self, x):
         for hook in (*BEFORE, *self._before):
             hook(self, (x,))
-        y = self.forward(x)
+        try:
+            y = self.forward(x)
+        except Exception:
+            for hook in self._always:
+                hook(self, (x,), None)
+            raise
         for hook in (*AFTER, *self._after):
             hook(self, (x,), y)
         return y
@@ -172,11 +191,15 @@ def install(rank, world):
         known.pg_map[made] = 0
         return made, None
 
-    def init_process_group(*_, **__):
+    def update_default_pg(made):
         state["begun"] = True
-        known.pg_map[group] = 0
 
-    c10d = module("torch.distributed.distributed_c10d", _world=known, _new_process_group_helper=make, init_process_group=init_process_group)
+    def init_process_group(*_, **__):
+        known.pg_map[group] = 0
+        c10d._update_default_pg(group)
+
+    c10d = module("torch.distributed.distributed_c10d", _world=known, _new_process_group_helper=make, init_process_group=init_process_group,
+                  _update_default_pg=update_default_pg)
     module("torch.distributed.pipelining", stage=types.SimpleNamespace(_PipelineStageBase=Stage))
     distributed = module(
         "torch.distributed", distributed_c10d=c10d, init_process_group=init_process_group, get_rank=lambda: rank, get_world_size=lambda: world,
@@ -189,7 +212,7 @@ def install(rank, world):
     torch = module(
         "torch", distributed=distributed, __version__="stand-in", Tensor=Tensor, is_grad_enabled=lambda: True,
         compiler=types.SimpleNamespace(is_compiling=lambda: False), cuda=types.SimpleNamespace(is_available=lambda: False),
-        _C=types.SimpleNamespace(_distributed_c10d=types.SimpleNamespace(Work=Work, _dump_fr_trace_json=lambda: b'{"entries": []}')),
+        _C=types.SimpleNamespace(_distributed_c10d=types.SimpleNamespace(Work=Work, ProcessGroup=ProcessGroup, _dump_fr_trace_json=lambda: b'{"entries": []}')),
         nn=types.SimpleNamespace(ModuleList=ModuleList, ModuleDict=ModuleList, Sequential=ModuleList,
                                  modules=types.SimpleNamespace(module=hooks)))
     return torch, group

@@ -100,6 +100,7 @@ class Hooks:
         self._backward = None  # the module whose backward runs
         self._optimizer, self._optimizing = None, None
         self.on_step = None
+        self.on_work = None  # before the first forward pass
 
     def guarded(self, function):
         """A hook that never raises into the job."""
@@ -458,8 +459,13 @@ class Hooks:
 
         return timed
 
-    def _begin_pass(self, stage, chunk, letter):
+    def _begins_work(self):
+        if self.on_work is not None:
+            self.on_work()
         self.recorder.begin()
+
+    def _begin_pass(self, stage, chunk, letter):
+        self._begins_work()
         self._stage, self._microbatch, self._letter = stage.stage_index, chunk, letter
         self._in_stage = True
         stage.__dict__["_rankscope_began"] = self.recorder.clock.stamp()
@@ -492,7 +498,7 @@ class Hooks:
         self._root = None
 
     def _first_before(self, module):
-        if self._root is not None or self.torch.compiler.is_compiling():
+        if self._root is not None or self.torch.compiler.is_compiling() or self._is_in_backward():  # a layer that is recomputed
             return
         if module in self._roots:
             self._root, self._is_found = module, False
@@ -500,6 +506,10 @@ class Hooks:
             self._root, self._is_found = module, True
             self.watch_model(module)
             self._enter_root(module)
+
+    def _is_in_backward(self):
+        task = getattr(self.torch._C, "_current_graph_task_id", None)
+        return task is not None and task() != -1
 
     def _first_after(self, module, output):
         if module is not self._root:
@@ -536,7 +546,7 @@ class Hooks:
         self._undo.append(lambda: [handle.remove() for handle in handles])
 
     def _enter_root(self, module):
-        self.recorder.begin()
+        self._begins_work()
         if self._in_stage:
             return
         self._letter = None

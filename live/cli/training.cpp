@@ -32,6 +32,7 @@
 #include <span>
 #include <sstream>
 #include <thread>
+#include <type_traits>
 
 namespace live::cli {
 namespace {
@@ -42,15 +43,10 @@ public:
     explicit Training(const TrainingRequest& request)
         : m_request(request), m_scenario(request.scenario), m_environment(readLaunchEnvironment(environmentVariables())),
           m_store(m_environment.processes > 1 ? openStore(m_environment, {.progress = &PlacedFile::moves}) : nullptr),
-          m_machine(makeMachine()), m_pool(workers()), m_device(chooseHere()), m_control(!request.checkpoint.empty(), alone())
+          m_machine(orTellOthers([this] { return makeMachine(); })), m_pool(workers()),
+          m_device(orTellOthers([this] { return chooseHere(); })), m_control(!request.checkpoint.empty(), alone())
     {
-        try {
-            prepare();
-        } catch (const std::exception& error) { // the others would wait for this process
-            if (m_store)
-                m_store->abort(error.what());
-            throw;
-        }
+        orTellOthers([this] { prepare(); });
     }
 
     TrainingReport train()
@@ -83,6 +79,19 @@ public:
     }
 
 private:
+    /// What fails in it, the others are told: they would wait for this process.
+    template <class Work>
+    std::invoke_result_t<Work> orTellOthers(Work work)
+    {
+        try {
+            return work();
+        } catch (const std::exception& error) {
+            if (m_store)
+                m_store->abort(error.what());
+            throw;
+        }
+    }
+
     void prepare()
     {
         if (first())
@@ -267,6 +276,7 @@ private:
         }
         description.processId = 0;
         const std::vector<ClockOffset> clocks = alignClocks(*m_store, 0);
+        m_clocks = std::make_unique<ClockRounds>(*m_store);
         const KeyPair own = makeKeyPair();
         const bool local = isLocalEndpoint("tcp://" + m_store->address() + ":0");
         if (!first()) {
@@ -289,7 +299,9 @@ private:
             if (!isLocalEndpoint(source.endpoint))
                 source.keys = ViewerKeys{key, own};
             const ClockOffset& clock = clocks[static_cast<std::size_t>(process)];
-            source.offsetNs = clock.offsetNs;
+            source.offsetAt = [line = m_clockLines.emplace_back(std::make_unique<ClockLine>(clock)).get()](std::int64_t timeNs) {
+                return line->offsetAt(timeNs);
+            };
             sources.push_back(source);
             const RankRange theirs = ranksOf(process, m_environment.processes, world);
             for (int rank = theirs.first; rank < theirs.first + theirs.count; ++rank) {
@@ -338,6 +350,9 @@ private:
                           step.result.loss, step.result.gradientNorm, step.seconds * 1e3, step.tokensPerSecond);
             say(line);
         }
+        if (m_clocks)
+            for (const auto& [process, clock] : m_clocks->next())
+                m_clockLines[static_cast<std::size_t>(process) - 1]->add(clock);
         // Several processes must stop after the same step: they agree on it in the next one's sums.
         if (m_control.stopped())
             m_run->requestStop();
@@ -458,6 +473,8 @@ private:
     std::unique_ptr<Run> m_run;
     std::vector<std::unique_ptr<Recorder>> m_remoteRecorders;
     std::unique_ptr<Collector> m_collector;
+    std::unique_ptr<ClockRounds> m_clocks;                ///< between several processes
+    std::vector<std::unique_ptr<ClockLine>> m_clockLines; ///< of the processes after the first; the gatherer reads them
     std::unique_ptr<SpanGatherer> m_gatherer;
     std::unique_ptr<Publisher> m_publisher;
     TrainingReport m_report;

@@ -127,7 +127,8 @@ public:
     /// Makes progress where that needs polling; returns whether something moved. Any worker.
     virtual bool poll() { return false; }
     /// Ends all pending and future requests of this process with this message: the run is over. When it returns all have ended
-    /// and nothing touches their memory any more: a rank that fails while requests are under way calls it before it frees them.
+    /// and no thread touches their memory any more: a rank that fails while requests are under way calls it before it frees them.
+    /// Kernels of a GPU may yet, until they see that they are to end: giving the GPU's memory back (cudaFree) waits for them.
     virtual void abort(const std::string& why) = 0;
     /// To be asked after results were read and before they count: throws sim::Error where transfers that look as if they were
     /// done may have been cut short, as the run is over. Nothing where a transfer that is cut short fails its request.

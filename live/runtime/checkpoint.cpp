@@ -221,8 +221,12 @@ private:
         manifest["crc32"] = crc32(text.data(), text.size()); // of the rest
         sim::replaceFile(m_growing / "manifest.json", manifest.dump(1) + "\n");
         syncFolder(m_growing);
-        if (exchangeFolders(m_growing, complete))
-            fs::remove_all(m_growing); // the old one
+        const bool isReplaced = exchangeFolders(m_growing, complete);
+        syncFolder(folder); // the new one is there whatever happens from now on
+        if (!isReplaced)
+            return;
+        std::error_code stays; // what is left of the old one is no failure of the new one: the next run removes it
+        fs::remove_all(m_growing, stays);
         syncFolder(folder);
     }
 

@@ -193,7 +193,7 @@ AttachedRun::Answer AttachedRun::takeHello(const std::string& peer, const Json& 
         if (m_worldSize == 0)
             m_firstHelloNs = m_groupsChangedNs = nowNs;
         else
-            forgetJob(); // as one that torchrun has started again: its steps follow
+            forgetJob();      // as one that torchrun has started again: its steps follow
         m_rankOfPeer.clear(); // who is of the old job and speaks yet is asked who it is
         m_job = job;
         m_worldSize = worldSize;

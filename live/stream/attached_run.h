@@ -10,8 +10,8 @@
 //   collector → rank   pong {t, clock_ns, boot}, welcome {profile}, refused {message, again: it may pass}, who (say hello again)
 //
 // A span's correlation is 0 or (group + 1) << 32 | number of the operation in that group, which its members count alike. A "pair"
-// is a sender and its receiver, in this order. `of` is the process group's own name, which its members agree on: there may be several
-// of the same members.
+// is a sender and its receiver, in this order. `of` is the process group's own name, which its members agree on: there may be
+// several of the same members.
 #pragma once
 
 #include "live/stream/budget.h"
@@ -110,7 +110,7 @@ private:
         std::string peer, host, message, file;
         std::int64_t processId = 0, offsetNs = 0, uncertaintyNs = 0, heardNs = 0;
         Presence presence = Presence::present;
-        int step = -1; ///< of its last span or step that was taken; -1: of none since it said hello
+        int step = -1;                            ///< of its last span or step that was taken; -1: of none since it said hello
         std::vector<std::uint32_t> kinds, groups; ///< its numbers -> ours
         std::uint64_t dropped = 0;                ///< as it said last
         std::deque<Held> held;

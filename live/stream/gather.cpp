@@ -16,7 +16,7 @@ public:
         for (const SpanSource& source : sources) {
             ViewerOptions options{.keys = source.keys, .wake = [this] { wake(); }};
             options.history.bytes = 0; // spans are handed on, not kept
-            m_sources.push_back({std::make_unique<Viewer>(source.endpoint, std::move(options)), source.offsetNs, {}, false});
+            m_sources.push_back({std::make_unique<Viewer>(source.endpoint, std::move(options)), source.offsetAt, {}, false});
         }
         m_thread = std::thread([this] { work(); });
     }
@@ -38,7 +38,7 @@ public:
 private:
     struct Source {
         std::unique_ptr<Viewer> viewer;
-        std::int64_t offsetNs = 0;
+        std::function<std::int64_t(std::int64_t)> offsetAt;
         std::vector<std::uint32_t> kinds; ///< its kind -> ours
         bool ended = false;               ///< it has said its last word, which comes after its spans
     };
@@ -86,14 +86,15 @@ private:
                 continue;
             SpanRecord span = rankSpan.span;
             span.kind = source.kinds.at(span.kind);
-            span.startNs += source.offsetNs;
-            span.readyNs += source.offsetNs;
-            span.endNs += source.offsetNs;
+            const std::int64_t offset = source.offsetAt(span.startNs);
+            span.startNs += offset;
+            span.readyNs += offset;
+            span.endNs += offset;
             recorder->spans.push(span);
         }
         for (const RankMemory& memory : m_update.memory)
             if (Recorder* recorder = recorderOf(memory.rank))
-                recorder->memory.push({memory.value.timeNs + source.offsetNs, memory.value.value});
+                recorder->memory.push({memory.value.timeNs + source.offsetAt(memory.value.timeNs), memory.value.value});
     }
 
     Recorder* recorderOf(std::int32_t rank) const

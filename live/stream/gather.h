@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,7 +18,8 @@ namespace live {
 struct SpanSource {
     std::string endpoint;           ///< the process's publisher
     std::optional<ViewerKeys> keys; ///< where it is on another machine
-    std::int64_t offsetNs = 0;      ///< this clock = its clock + offset (comm/clock_sync.h)
+    /// This clock = its clock + what this gives for a time of its clock (comm/clock_sync.h). Called on a thread of its own.
+    std::function<std::int64_t(std::int64_t)> offsetAt;
 };
 
 class SpanGatherer {

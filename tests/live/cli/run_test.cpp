@@ -168,6 +168,23 @@ TEST(RankscopeLive, EndsOnAllProcessesWhenOneIsKilled)
     EXPECT_NE(children[0]->err().find("process 1"), std::string::npos) << children[0]->err();
 }
 
+TEST(RankscopeLive, TellsOtherProcessesWhyOneCannotBegin)
+{
+    const std::string port = std::to_string(test::freePort());
+    std::vector<std::unique_ptr<Child>> children;
+    for (const std::string& number : {std::string("0"), std::string("1")}) {
+        std::map<std::string, std::string> environment = environmentOf(number, "2", port);
+        environment["CUDA_VISIBLE_DEVICES"] = ""; // where there is a GPU too
+        children.push_back(std::make_unique<Child>(
+            std::vector<std::string>{"run", gallery("61-"), "--steps", "3", "--device", number == "0" ? "cpu" : "cuda"},
+            environment));
+    }
+    EXPECT_EQ(children[0]->wait(20s), 1);
+    EXPECT_EQ(children[1]->wait(20s), 1);
+    const std::string why = children[1]->err().substr(children[1]->err().find(':') + 1, 30);
+    EXPECT_NE(children[0]->err().find(why), std::string::npos) << children[0]->err() << children[1]->err();
+}
+
 TEST(RankscopeLive, StopsAfterItsStepWhenInterrupted)
 {
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {

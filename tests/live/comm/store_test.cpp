@@ -385,6 +385,55 @@ TEST(Store, WhatIsNoStoreIsRecognised)
     EXPECT_THAT(messageOf([&] { openStore(processOf(1, 2, portOf(listener)), quick()); }), HasSubstr("not a store of Rankscope"));
 }
 
+TEST(ClockSync, ALineFollowsAClockThatDrifts)
+{
+    constexpr std::int64_t kMinute = 60'000'000'000;
+    const auto measured = [](std::int64_t minute, std::int64_t drift) { // with its uncertainty of 40 us
+        return ClockOffset{.offsetNs = 5'000'000 + drift * minute + (minute % 2 == 0 ? 15'000 : -15'000),
+                           .uncertaintyNs = 40'000,
+                           .takenNs = minute * kMinute};
+    };
+    ClockLine line(measured(0, 1'200'000)); // 20 millionths
+    for (std::int64_t minute = 1; minute < 120; ++minute) {
+        line.add(measured(minute, 1'200'000));
+        EXPECT_NEAR(static_cast<double>(line.offsetAt(minute * kMinute + kMinute / 2)),
+                    static_cast<double>(5'000'000 + 1'200'000 * minute + 600'000), 70'000)
+            << minute;
+    }
+    ClockLine still(measured(0, 0));
+    for (std::int64_t minute = 1; minute < 5; ++minute)
+        still.add(measured(minute, 0));
+    EXPECT_EQ(still.offsetAt(0), still.offsetAt(100 * kMinute)) << "no drift is made of what cannot be told";
+    ClockOffset best = measured(5, 0);
+    best.uncertaintyNs = 1000;
+    still.add(best);
+    EXPECT_EQ(still.offsetAt(0), best.offsetNs);
+}
+
+TEST(ClockSync, ProcessesLeaveTheirClockForTheFirstNowAndThen)
+{
+    runProcesses(3, [](Store& store) {
+        ClockRounds never(store);
+        EXPECT_TRUE(never.next().empty()) << "it is not time";
+        ClockRounds rounds(store, 0ms);
+        for (int round = 0; round < 2; ++round) {
+            if (store.process() != 0) {
+                EXPECT_TRUE(rounds.next().empty());
+            }
+            store.barrier("left");
+            if (store.process() == 0) {
+                const auto news = rounds.next();
+                ASSERT_EQ(news.size(), 2u);
+                EXPECT_EQ(news[1].first, 2);
+                EXPECT_LE(std::abs(news[1].second.offsetNs), news[1].second.uncertaintyNs);
+                EXPECT_GT(news[1].second.takenNs, 0);
+                EXPECT_TRUE(rounds.next().empty()) << "nothing new";
+            }
+            store.barrier("taken");
+        }
+    });
+}
+
 TEST(ClockSync, OneMachineHasOneClock)
 {
     runProcesses(3, [](Store& store) {

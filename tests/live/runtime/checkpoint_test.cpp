@@ -16,6 +16,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 #include <set>
+#include <sys/fsuid.h>
 #include <thread>
 #include <unistd.h>
 #include <utility>
@@ -261,6 +262,31 @@ TEST_F(Checkpoint, ReplacesThatOfTheSameStepAndLeavesNothingElse)
     readCheckpoint(path, resumed.run.ranks());
     EXPECT_EQ(resumed.all(), written.all());
     EXPECT_EQ(std::distance(fs::directory_iterator(m_folder), fs::directory_iterator()), 1);
+}
+
+TEST_F(Checkpoint, IsThereThoughTheOneThatItReplacesCannotBeRemoved)
+{
+    constexpr uid_t kNobody = 65534;
+    Trained written(kTp2, 1);
+    const fs::path path = save(written);
+    fs::create_directories(path / "locked/in it");
+    fs::permissions(path / "locked", fs::perms::owner_read | fs::perms::owner_exec);
+    fs::permissions(m_folder, fs::perms::all);
+    fs::permissions(path, fs::perms::all);
+    written.run.train(1);
+    const bool isRoot = geteuid() == 0; // who may remove everything
+    if (isRoot)
+        setfsuid(kNobody);
+    EXPECT_EQ(failureOf([&] { save(written); }), "");
+    if (isRoot)
+        setfsuid(0);
+    EXPECT_TRUE(fs::exists(path.string() + ".part/locked/in it"));
+    Trained resumed(Settings{});
+    readCheckpoint(path, resumed.run.ranks());
+    EXPECT_EQ(resumed.all(), written.all());
+    fs::permissions(path.string() + ".part/locked", fs::perms::owner_all);
+    removeUnfinishedCheckpoints(m_folder);
+    EXPECT_FALSE(fs::exists(path.string() + ".part"));
 }
 
 TEST_F(Checkpoint, IsWrittenBySeveralProcessesTogetherOrByNone)

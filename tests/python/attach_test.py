@@ -511,7 +511,7 @@ class FakeCuda:
         return 0
 
 
-def hooks_on_fake_gpu():
+def hooks_on_fake_gpu(by_cpu=False):
     sys.path.insert(0, str(PACKAGE))
     sys.path.insert(0, str(HERE))
     import types
@@ -520,7 +520,7 @@ def hooks_on_fake_gpu():
 
     cuda = FakeCuda()
     torch = types.SimpleNamespace(cuda=cuda)
-    made = hooks.Hooks(torch, recorder.Recorder(recorder.CudaClock(torch)), 0)
+    made = hooks.Hooks(torch, recorder.Recorder(None if by_cpu else recorder.CudaClock(torch)), 0)
     made.watch_captures()
     return cuda, made
 
@@ -543,6 +543,22 @@ class OnAGpu(unittest.TestCase):
         spans, steps, _ = recorder.take(10)
         self.assertEqual((len(spans), len(steps), cuda.broken), (1, 1, 0))
         hooks.leave()
+
+    def test_a_loss_is_not_read_while_a_graph_is_captured_by_the_processors_clock_either(self):
+        cuda, hooks = hooks_on_fake_gpu(by_cpu=True)
+
+        class Loss:
+            def __float__(self):
+                cuda.check()
+                return 2.0
+
+        graph = cuda.CUDAGraph()
+        graph.capture_begin()
+        hooks.recorder.facts(loss=Loss())
+        hooks.recorder.step_done()
+        self.assertEqual((hooks.recorder.take(10)[1], cuda.broken), ([], 0))
+        graph.capture_end()
+        self.assertEqual((hooks.recorder.take(10)[1][0][3], cuda.broken), (2.0, 0))
 
     def test_no_capture_begins_while_stamps_are_read(self):
         import threading

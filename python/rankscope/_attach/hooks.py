@@ -402,7 +402,7 @@ class Hooks:
     def watch_captures(self):
         """Nothing is asked of CUDA while a graph is captured."""
         clock, graph = self.recorder.clock, getattr(getattr(self.torch, "cuda", None), "CUDAGraph", None)
-        if graph is None or not hasattr(clock, "begin_capture"):
+        if not hasattr(graph, "capture_begin"):
             return
         ends = "capture_end_pre" if hasattr(graph, "capture_end_pre") else "capture_end"  # the former is in the latter
         begin, end = graph.capture_begin, getattr(graph, ends)

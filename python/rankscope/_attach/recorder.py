@@ -6,39 +6,15 @@ import threading
 import time
 
 
-class CpuClock:
-    """Time is known at once."""
+class Clock:
+    """While a stream captures a graph nobody here asks CUDA anything: in the mode that PyTorch captures in, such a call of any thread
+    breaks the capture."""
 
-    stamp = staticmethod(time.monotonic_ns)
+    RELAXED = 2  # CU_STREAM_CAPTURE_MODE_RELAXED
 
-    @staticmethod
-    def resolve(stamp):
-        return stamp
-
-    @contextlib.contextmanager
-    def reading(self):
-        """Whether stamps and tensors may be read, for as long as they are."""
-        yield True
-
-    def settle(self):
-        """Of the thread that reads, before it does."""
-
-
-class CudaClock:
-    """A stamp is an event on the current stream, whose time is known once the GPU has passed it. Nobody waits for that.
-
-    While a stream captures a graph there are no stamps, and nobody asks CUDA anything: in the mode that PyTorch captures in, such a
-    call of any thread breaks the capture."""
-
-    REBASE_NS = 10_000_000_000  # CUDA tells differences in milliseconds as 32-bit floats: over ten seconds within a microsecond
-    ROUNDS = 5
-    RELAXED = 2  # cudaStreamCaptureModeRelaxed
-
-    def __init__(self, torch):
-        self._torch = torch
-        self._stream = self._base = None
+    def __init__(self):
         self._captures = 0
-        self._lock = threading.Lock()  # held by who reads stamps: no capture begins meanwhile
+        self._lock = threading.Lock()  # held by who reads stamps and tensors: no capture begins meanwhile
 
     def begin_capture(self):
         with self._lock:
@@ -49,14 +25,38 @@ class CudaClock:
             self._captures = max(0, self._captures - 1)
 
     def settle(self):
-        """What this thread asks CUDA is no matter of another thread's capture, where a capture is not known of here."""
+        """Of the thread that reads, before it does: what it asks CUDA is no matter of a capture that is not known of here."""
         with contextlib.suppress(OSError, AttributeError):
             ctypes.CDLL("libcuda.so.1").cuThreadExchangeStreamCaptureMode(ctypes.byref(ctypes.c_int(self.RELAXED)))
 
     @contextlib.contextmanager
     def reading(self):
+        """Whether stamps and tensors may be read, for as long as they are."""
         with self._lock:
             yield self._captures == 0
+
+
+class CpuClock(Clock):
+    """Time is known at once."""
+
+    stamp = staticmethod(time.monotonic_ns)
+
+    @staticmethod
+    def resolve(stamp):
+        return stamp
+
+
+class CudaClock(Clock):
+    """A stamp is an event on the current stream, whose time is known once the GPU has passed it. Nobody waits for that. While a graph
+    is captured there are none."""
+
+    REBASE_NS = 10_000_000_000  # CUDA tells differences in milliseconds as 32-bit floats: over ten seconds within a microsecond
+    ROUNDS = 5
+
+    def __init__(self, torch):
+        super().__init__()
+        self._torch = torch
+        self._stream = self._base = None
 
     def _rebase(self):
         """An event and the host's time of it: between those before and after, of which the closest pair counts, as a thread may have

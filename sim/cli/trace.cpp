@@ -168,7 +168,7 @@ void printInfo(const Recording& recording)
     if (recording.worldSize > 0)
         std::cout << ", a world of " << counted(recording.worldSize, "rank");
     std::cout << "\n\n";
-    Table ranks({"rank", "host", "device", "events", "kernels", "collectives", "lasts", "occupied", "file"});
+    Table ranks({"rank", "host", "device", "events", "kernels", "collectives, messages", "lasts", "occupied", "file"});
     for (const RankRecording& rank : recording.ranks) {
         if (&rank - recording.ranks.data() >= static_cast<std::ptrdiff_t>(kMostRows))
             break;
@@ -340,6 +340,9 @@ void calibrateRun(const CalibrateArguments& arguments)
     const Recovered recovered = recover(run.recording());
     std::vector<UnknownKey> unknown;
     const Scenario base = arguments.scenario.read();
+    keepInput(arguments.scenario.file, arguments.out);
+    for (const std::string& in : arguments.trace.files)
+        keepInput(in, arguments.out);
     const RunCalibration calibration = attributed(arguments.scenario.file, [&] {
         return calibrate(run.recording(), recovered, scenarioOfRun(recovered, base, catalogue(), unknown));
     });

@@ -279,9 +279,7 @@ void ArrivalFinder::explain()
     if (worst->why != Lateness::none) {
         const bool hasKernels = std::any_of(m_evidence.ranks.begin(), m_evidence.ranks.end(),
                                             [](const RankEvidence& each) { return !each.work.empty(); });
-        m_result.text += ": " + (worst->why == Lateness::idles && !hasKernels
-                                     ? std::string("it comes to them late, and what it computed before was not recorded")
-                                     : std::string(latenessText(worst->why)));
+        m_result.text += ": " + std::string(latenessText(worst->why, hasKernels));
         if (worst->longerBy > 0.01 && worst->longerBy < 100)
             m_result.text += ", by " + percentText(worst->longerBy);
         if (const std::string doing = worst->why == Lateness::idles ? doneMeanwhile(index) : std::string(); !doing.empty())
@@ -291,8 +289,10 @@ void ArrivalFinder::explain()
 
 } // namespace
 
-std::string_view latenessText(Lateness lateness)
+std::string_view latenessText(Lateness lateness, bool areKernelsKnown)
 {
+    if (lateness == Lateness::idles && !areKernelsKnown)
+        return "it comes to them late, and what it computed before was not recorded";
     constexpr std::array<std::string_view, 4> kTexts{"", "its kernels take longer", "it is longer in other communication",
                                                      "its device idles longer, so its host asks late"};
     return kTexts[static_cast<std::size_t>(lateness)];

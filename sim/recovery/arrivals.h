@@ -22,7 +22,8 @@ struct Arrival {
 
 /// What a rank was late with, beside what its fellows did meanwhile.
 enum class Lateness : std::uint8_t { none, computes, communicates, idles };
-std::string_view latenessText(Lateness); ///< "its kernels take longer"
+/// "its kernels take longer". `areKernelsKnown`: of some rank; else there is no device to speak of.
+std::string_view latenessText(Lateness, bool areKernelsKnown = true);
 
 struct RankArrivals {
     std::size_t meetings = 0, last = 0; ///< that it took part in; where it came last

@@ -63,24 +63,31 @@ public:
         time.copyNs = m_copying.beyond(m_both, from, to);
         time.idleNs = time.windowNs - time.computingNs - time.exposedCommNs - time.copyNs;
         for (std::size_t axis = 0; axis < m_axes.size(); ++axis) {
-            time.commByAxis[m_axes[axis]] = m_byAxis[axis].within(from, to);
+            const std::int64_t all = m_byAxis[axis].within(from, to);
+            time.commByAxis[m_axes[axis]] = all;
+            time.hiddenByAxis[m_axes[axis]] = all - m_byAxis[axis].beyond(m_computing, from, to);
             time.exposedByAxis[m_axes[axis]] = 0;
         }
         shareExposed(time, from, to);
-        // A gap's end is a kernel's begin; when it was asked for says whether the host kept the device waiting.
+        // A gap's end is a kernel's begin; when it was asked for says whether the host kept the device waiting. What then passes
+        // until it begins is the host's too.
         const auto& busy = m_all.spans();
         auto first = std::upper_bound(m_rank.work.begin(), m_rank.work.end(), from,
                                       [](std::int64_t at, const WorkSpan& span) { return at < span.startNs; });
+        std::int64_t countedNs = INT64_MIN;
         for (; first != m_rank.work.end() && first->startNs <= to; ++first) {
             const WorkSpan& span = *first;
             if (span.launchNs == INT64_MIN)
                 continue;
             const auto here = std::lower_bound(busy.begin(), busy.end(), span.startNs,
                                                [](const BusyTime::Span& b, std::int64_t at) { return b.first < at; });
-            if (here == busy.end() || here->first != span.startNs || here == busy.begin())
+            if (here == busy.end() || here->first != span.startNs || span.startNs == countedNs)
                 continue;
-            const std::int64_t gapBegins = std::max(from, std::prev(here)->second);
-            time.hostBoundNs += std::max<std::int64_t>(0, std::min(span.launchNs, span.startNs) - gapBegins);
+            const std::int64_t gapBegins = here == busy.begin() ? from : std::max(from, std::prev(here)->second);
+            if (span.launchNs <= gapBegins)
+                continue;
+            countedNs = span.startNs; // of several that begin with it none has a gap of its own
+            time.hostBoundNs += std::max<std::int64_t>(0, span.startNs - gapBegins);
         }
         return time;
     }
@@ -235,10 +242,12 @@ std::vector<RankTime> meanTimesOf(const Recovered& recovered, const std::vector<
                 sum.exposedByAxis[axis] += ns;
             for (const auto& [axis, ns] : time.commByAxis)
                 sum.commByAxis[axis] += ns;
+            for (const auto& [axis, ns] : time.hiddenByAxis)
+                sum.hiddenByAxis[axis] += ns;
         }
         for (std::int64_t RankTime::*part : kRankTimeParts)
             sum.*part /= count;
-        for (auto* byAxis : {&sum.exposedByAxis, &sum.commByAxis})
+        for (auto* byAxis : {&sum.exposedByAxis, &sum.commByAxis, &sum.hiddenByAxis})
             for (auto& [axis, ns] : *byAxis)
                 ns /= count;
         means[r] = std::move(sum);

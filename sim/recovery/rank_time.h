@@ -17,11 +17,13 @@ struct RankTime {
     std::int64_t exposedCommNs = 0; ///< communication while nothing computes
     std::int64_t copyNs = 0;        ///< copies while nothing computes or communicates
     std::int64_t idleNs = 0;
-    std::int64_t hostBoundNs = 0; ///< of idle: the next kernel was asked for only after the gap had begun
-    std::int64_t commNs = 0;      ///< all communication, hidden or not
+    std::int64_t hostBoundNs =
+        0;                   ///< of idle: gaps whose next kernel was asked for only after they had begun, as PathPart::launching
+    std::int64_t commNs = 0; ///< all communication, hidden or not
     /// "tp", …; "dp_cp"; "" where the group's use is unknown. Of what is exposed the parts add up to exposedCommNs: an instant in
-    /// which several axes communicate is shared by them. Of all communication they may be more than commNs.
-    std::map<std::string, std::int64_t> exposedByAxis, commByAxis;
+    /// which several axes communicate is shared by them. Of all communication they may be more than commNs. Hidden: while
+    /// something computes; beside another axis nothing hides.
+    std::map<std::string, std::int64_t> exposedByAxis, commByAxis, hiddenByAxis;
     double overlap() const { return commNs > 0 ? 1 - static_cast<double>(exposedCommNs) / static_cast<double>(commNs) : 0; }
 };
 

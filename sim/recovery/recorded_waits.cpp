@@ -102,6 +102,10 @@ public:
             const std::int64_t took = one.segment.endNs - one.segment.startNs;
             m_isOpen = false;
             if (one.segment.part == PathPart::idling) {
+                if (took > m_longestUnexplained) {
+                    m_longestUnexplained = took;
+                    m_out.unexplainedRank = one.segment.rank;
+                }
                 m_out.unexplainedNs += took;
             } else if (one.segment.part == PathPart::computing || one.segment.part == PathPart::copying) {
                 open(one.segment, {.pass = {}, .isCopy = true, .rank = one.segment.rank});
@@ -156,6 +160,7 @@ private:
 
     RecordedWait& m_out;
     std::int64_t m_originNs;
+    std::int64_t m_longestUnexplained = 0;
     std::vector<Pending> m_pending; ///< of the pass that goes on behind them, or not
     bool m_isOpen = false;          ///< the last link is of kernels, and may go on
     Work m_work;
@@ -180,6 +185,10 @@ RecordedWaits::OfRank& RecordedWaits::of(std::uint32_t rank)
     known = std::make_unique<OfRank>(OfRank{.passes = StepPasses(*m_recovered, m_stepIndex, rank), .gaps = {}});
     for (const StepPass& pass : known->passes.all())
         known->hasStages |= pass.action.stage != known->passes.all().front().action.stage;
+    if (!whyNone(rank).empty()) {
+        known->gaps = communicationsOf(rank);
+        return *known;
+    }
     const std::vector<WorkSpan>& work = m_evidence.ranks[rank].work;
     const bool isOneClock = m_recovered->clock.isAligned; // else a rank's own time is all there is
     std::int64_t busyUntil = isOneClock ? m_step.startNs : m_step.rankStartNs[rank];
@@ -209,6 +218,26 @@ RecordedWaits::OfRank& RecordedWaits::of(std::uint32_t rank)
     return *known;
 }
 
+/// In the order of their begins and of their ends: none that lies within another.
+std::vector<RecordedGap> RecordedWaits::communicationsOf(std::uint32_t rank) const
+{
+    std::vector<RecordedGap> gaps;
+    const std::vector<CommSpan>& comms = m_evidence.ranks[rank].comms;
+    for (auto span = std::lower_bound(comms.begin(), comms.end(), m_step.rankStartNs[rank],
+                                      [](const CommSpan&one, std::int64_t ns) { return one.startNs < ns; });
+         span != comms.end() && span->startNs < m_step.rankEndNs[rank]; ++span) {
+        const std::int64_t beginNs = span->startNs - m_step.startNs, endNs = span->endNs - m_step.startNs;
+        if (endNs - beginNs < kShortestNs || (!gaps.empty() && endNs <= gaps.back().endNs))
+            continue;
+        gaps.push_back({.rank = rank,
+                        .beginNs = beginNs,
+                        .endNs = endNs,
+                        .next = {},
+                        .comm = static_cast<std::uint32_t>(span - comms.begin())});
+    }
+    return gaps;
+}
+
 std::optional<RecordedWait> RecordedWaits::longestIn(std::uint32_t rank, std::int64_t fromNs, std::int64_t toNs)
 {
     const std::vector<RecordedGap>& gaps = of(rank).gaps;
@@ -224,18 +253,16 @@ std::optional<RecordedWait> RecordedWaits::longestIn(std::uint32_t rank, std::in
 std::optional<RecordedWait> RecordedWaits::firstFrom(std::uint32_t rank, std::int64_t fromNs, std::int64_t leastNs)
 {
     const std::vector<RecordedGap>& gaps = of(rank).gaps;
-    const auto gap = std::find_if(gaps.begin(), gaps.end(), [&](const RecordedGap& one) {
-        return one.beginNs >= fromNs && one.lengthNs() >= leastNs;
-    });
+    const auto gap = std::find_if(gaps.begin(), gaps.end(),
+                                  [&](const RecordedGap& one) { return one.beginNs >= fromNs && one.lengthNs() >= leastNs; });
     return gap == gaps.end() ? std::nullopt : std::optional(waitOf(*gap));
 }
 
 std::optional<RecordedWait> RecordedWaits::lastUntil(std::uint32_t rank, std::int64_t untilNs, std::int64_t leastNs)
 {
     const std::vector<RecordedGap>& gaps = of(rank).gaps;
-    const auto gap = std::find_if(gaps.rbegin(), gaps.rend(), [&](const RecordedGap& one) {
-        return one.endNs <= untilNs && one.lengthNs() >= leastNs;
-    });
+    const auto gap = std::find_if(gaps.rbegin(), gaps.rend(),
+                                  [&](const RecordedGap& one) { return one.endNs <= untilNs && one.lengthNs() >= leastNs; });
     return gap == gaps.rend() ? std::nullopt : std::optional(waitOf(*gap));
 }
 
@@ -255,6 +282,8 @@ RecordedWait RecordedWaits::waitOf(const RecordedGap& gap)
     std::int64_t launchNs = INT64_MIN;
     if (gap.next)
         launchNs = m_evidence.ranks[gap.rank].work[*gap.next].launchNs;
+    else if (gap.comm)
+        launchNs = INT64_MIN;
     else if (const auto last = m_recovered->clock.isAligned ? m_walk.lastEnd() : m_walk.lastEndOf(gap.rank))
         from.rank = last->rank;
     LinkMaker links(wait, m_step.startNs);
@@ -413,8 +442,73 @@ std::string RecordedWaits::missingOf(const RecordedWaitLink& link) const
            seen;
 }
 
+/// In what else the rank is for much of the wait: it may be pointed at there.
+std::string RecordedWaits::besides(const RecordedWait& wait)
+{
+    constexpr double kMuch = 0.25;
+    const auto textOf = [this, &wait](std::uint32_t place) {
+        return linkText({.kind = RecordedWaitLink::Kind::communicating, .rank = wait.gap.rank, .pass = {}, .span = place});
+    };
+    std::vector<std::string> told;
+    for (const RecordedWaitLink& link : wait.links)
+        if (link.kind == RecordedWaitLink::Kind::communicating)
+            told.push_back(linkText(link));
+    const std::int64_t fromNs = wait.gap.beginNs + m_step.startNs, toNs = wait.gap.endNs + m_step.startNs;
+    const std::vector<CommSpan>& comms = m_evidence.ranks[wait.gap.rank].comms;
+    std::string text;
+    for (auto span = std::lower_bound(comms.begin(), comms.end(), m_step.rankStartNs[wait.gap.rank],
+                                      [](const CommSpan&one, std::int64_t ns) { return one.startNs < ns; });
+         span != comms.end() && span->startNs < toNs; ++span) {
+        const std::int64_t during = std::min(span->endNs, toNs) - std::max(span->startNs, fromNs);
+        if (static_cast<double>(during) < kMuch * static_cast<double>(wait.gap.lengthNs()))
+            continue;
+        const std::string one = textOf(static_cast<std::uint32_t>(span - comms.begin()));
+        if (std::find(told.begin(), told.end(), one) != told.end())
+            continue;
+        told.push_back(one);
+        text += (text.empty() ? "meanwhile the rank is also in " : " and ") + one;
+    }
+    return text;
+}
+
+/// Of a rank without kernels: who is late, and what is known of why.
+std::vector<std::string> RecordedWaits::linesOfCommunication(const RecordedWait& wait)
+{
+    const RecordedWaitLink own{.kind = RecordedWaitLink::Kind::communicating,
+                               .rank = wait.gap.rank,
+                               .beginNs = wait.gap.beginNs,
+                               .endNs = wait.gap.endNs,
+                               .pass = {},
+                               .span = *wait.gap.comm};
+    std::vector<std::string> out{duration(wait.gap.lengthNs()) + " in " + linkText(own)};
+    if (const std::string who = aboutMembers({own}); !who.empty())
+        out.push_back(who);
+    std::vector<WaitedFor> told;
+    const Meeting* const met = m_walk.meetingOf(own.rank, own.span);
+    for (const RecordedWaitLink& link : wait.links) {
+        const bool communicates = link.kind == RecordedWaitLink::Kind::communicating;
+        const bool isItself = communicates && ((link.rank == own.rank && link.span == own.span) ||
+                                               (met != nullptr && m_walk.meetingOf(link.rank, link.span) == met));
+        if (!isItself)
+            told.push_back({linkText(link) + ", " + duration(link.lengthNs()), link.lengthNs()});
+    }
+    std::vector<std::string> chain = waitLines(told, false);
+    if (out.size() > 1 && !chain.empty())
+        chain.front() = "it " + chain.front(); // the last member
+    out.insert(out.end(), chain.begin(), chain.end());
+    if (const std::string what = missingOf(own); !what.empty())
+        out.push_back(what);
+    if (wait.unexplainedNs >= kShortestNs &&
+        static_cast<double>(wait.unexplainedNs) >= kWorthTelling * static_cast<double>(wait.gap.lengthNs()))
+        out.push_back("for " + duration(wait.unexplainedNs) + " of it " + rankText(wait.unexplainedRank) +
+                      " does what was not recorded");
+    return out;
+}
+
 std::vector<std::string> RecordedWaits::lines(const RecordedWait& wait)
 {
+    if (wait.gap.comm)
+        return linesOfCommunication(wait);
     const RecordedGap& gap = wait.gap;
     const RankEvidence& rank = m_evidence.ranks[gap.rank];
     std::vector<WaitedFor> told;
@@ -447,6 +541,8 @@ std::vector<std::string> RecordedWaits::lines(const RecordedWait& wait)
     const auto communicates = [](const RecordedWaitLink& link) { return link.kind == RecordedWaitLink::Kind::communicating; };
     if (const std::string who = aboutMembers(wait.links); !who.empty())
         out.push_back(who);
+    if (const std::string also = besides(wait); !also.empty())
+        out.push_back(also);
     std::vector<std::string> missing;
     for (const RecordedWaitLink& link : wait.links)
         if (const std::string what = communicates(link) ? missingOf(link) : std::string();
@@ -484,9 +580,11 @@ std::vector<std::string> RecordedWaits::lines(const RecordedWait& wait)
         return percentText(static_cast<double>(ns) / static_cast<double>(m_endNs)) + " of the step";
     };
     const std::string each = rank.multiplicity > 1 ? " on each of " + countedText(rank.multiplicity, "rank") : std::string();
-    out.push_back(gap.isInsidePass ? "all waits inside passes together cost " + ofStep(of(gap.rank).insidePassesNs) + each +
-                                         ", this one " + ofStep(gap.lengthNs())
-                                   : "costs " + ofStep(gap.lengthNs()) + each);
+    if (gap.isInsidePass)
+        out.push_back("all waits inside passes together are " + ofStep(of(gap.rank).insidePassesNs) + " long" + each +
+                      ", this one " + ofStep(gap.lengthNs()));
+    else if (gap.next) // to be done early costs nothing
+        out.push_back("is " + ofStep(gap.lengthNs()) + " long" + each);
     return out;
 }
 

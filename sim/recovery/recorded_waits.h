@@ -14,11 +14,12 @@
 
 namespace sim {
 
-/// A stretch of time, from the step's begin on, in which no kernel of a rank runs.
+/// A stretch of time, from the step's begin on, in which no kernel of a rank runs. Of a rank without any kernel, a communication.
 struct RecordedGap {
     std::uint32_t rank = 0; ///< index into RunEvidence::ranks
     std::int64_t beginNs = 0, endNs = 0;
     std::optional<std::uint32_t> next; ///< the kernel that ends it, of RankEvidence::work; nothing: the rank is done
+    std::optional<std::uint32_t> comm; ///< that it is, of RankEvidence::comms
     bool isInsidePass = false;         ///< the kernels before and after are of one pass
     std::int64_t lengthNs() const { return endNs - beginNs; }
 };
@@ -48,8 +49,9 @@ struct RecordedWaitLink {
 struct RecordedWait {
     RecordedGap gap;
     std::vector<RecordedWaitLink> links;
-    std::int64_t unexplainedNs = 0; ///< in which nothing was recorded
-    std::int64_t hostNs = 0;        ///< of short stretches until kernels were asked for: no links of their own
+    std::int64_t unexplainedNs = 0;    ///< in which nothing was recorded
+    std::uint32_t unexplainedRank = 0; ///< where the longest stretch of it is, index into RunEvidence::ranks
+    std::int64_t hostNs = 0;           ///< of short stretches until kernels were asked for: no links of their own
 };
 
 class RecordedWaits {
@@ -58,14 +60,14 @@ public:
     RecordedWaits(std::shared_ptr<const Recovered>, std::size_t step);
 
     /// The longest wait of a rank (index into RunEvidence::ranks) that goes on at fromNs or begins before toNs, times from the
-    /// step's begin on. Nothing while kernels run, and where none was recorded: whyNone().
+    /// step's begin on. Nothing while kernels run, and where none was recorded and the rank does not communicate: whyNone().
     std::optional<RecordedWait> longestIn(std::uint32_t rank, std::int64_t fromNs, std::int64_t toNs);
     /// The first of at least leastNs that begins at fromNs or later; the last of them that ends at untilNs or earlier.
     std::optional<RecordedWait> firstFrom(std::uint32_t rank, std::int64_t fromNs, std::int64_t leastNs);
     std::optional<RecordedWait> lastUntil(std::uint32_t rank, std::int64_t untilNs, std::int64_t leastNs);
     /// Why nothing can be said of a rank's waits; empty where it can.
     std::string whyNone(std::uint32_t rank) const;
-    /// How long, for what, what that waits for, of a collective its last member, what it costs in the step, and what is missing
+    /// How long, for what, what that waits for, of a collective its last member, how much of the step that is, and what is missing
     /// to say more: a line each.
     std::vector<std::string> lines(const RecordedWait&);
 
@@ -77,6 +79,9 @@ private:
         std::int64_t insidePassesNs = 0; ///< in gaps inside passes
     };
     OfRank& of(std::uint32_t rank);
+    std::vector<RecordedGap> communicationsOf(std::uint32_t rank) const;
+    std::vector<std::string> linesOfCommunication(const RecordedWait&);
+    std::string besides(const RecordedWait&);
     RecordedWait waitOf(const RecordedGap&);
     int pipelineRankOf(std::uint32_t rank) const;
     std::string rankText(std::uint32_t rank) const;

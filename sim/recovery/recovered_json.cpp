@@ -5,7 +5,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <cctype>
 #include <cmath>
+#include <map>
+#include <set>
+#include <string_view>
 
 namespace sim {
 namespace {
@@ -93,7 +98,72 @@ Json stepsJson(const RecoveredSteps& steps)
     return list;
 }
 
+/// Of "rank 3: 12 collectives name no group": 3, 12, and the rest. False of others.
+bool isOfSomeSpans(const std::string& problem, int& rank, std::int64_t& count, std::string& rest)
+{
+    constexpr std::string_view kRank = "rank ";
+    constexpr std::size_t kMostDigits = 9;
+    std::size_t at = kRank.size();
+    const auto number = [&](std::int64_t& value) {
+        const std::size_t begin = at;
+        for (value = 0; at < problem.size() && (std::isdigit(static_cast<unsigned char>(problem[at])) != 0 || problem[at] == ',');
+             ++at)
+            if (problem[at] != ',')
+                value = 10 * value + (problem[at] - '0');
+        return at > begin && at - begin <= kMostDigits;
+    };
+    std::int64_t of = 0;
+    if (!problem.starts_with(kRank) || !number(of) || problem.compare(at, 2, ": ") != 0)
+        return false;
+    at += 2;
+    if (!number(count) || at >= problem.size() || problem[at] != ' ')
+        return false;
+    rank = static_cast<int>(of);
+    rest = problem.substr(at);
+    if (constexpr std::string_view kOne = " collective names "; rest.starts_with(kOne))
+        rest = " collectives name " + rest.substr(kOne.size());
+    return true;
+}
+
 } // namespace
+
+bool hasPipeline(const Recovered& recovered)
+{
+    return recovered.schedule && recovered.schedule->stages > 1;
+}
+
+std::vector<std::string> toldProblems(const Recovered& recovered)
+{
+    struct Sum {
+        std::size_t place = 0, times = 0;
+        std::int64_t count = 0;
+        std::set<int> ranks;
+    };
+    std::vector<std::string> told;
+    std::map<std::string, Sum> sums; // by what is the same of all
+    for (const std::string& problem : recovered.problems) {
+        int rank = 0;
+        std::int64_t count = 0;
+        std::string rest;
+        if (problem == "clocks: " + recovered.clock.why)
+            continue;
+        if (!isOfSomeSpans(problem, rank, count, rest)) {
+            told.push_back(problem);
+            continue;
+        }
+        Sum& sum = sums.try_emplace(rest, Sum{.place = told.size(), .ranks = {}}).first->second;
+        if (++sum.times == 1)
+            told.push_back(problem);
+        sum.count += count;
+        sum.ranks.insert(rank);
+    }
+    for (const auto& [rest, sum] : sums)
+        if (sum.times > 1)
+            told[sum.place] = (sum.ranks.size() == 1 ? "rank " + std::to_string(*sum.ranks.begin())
+                                                     : std::to_string(sum.ranks.size()) + " ranks") +
+                              ": " + numberText(static_cast<double>(sum.count), Unit::count) + rest;
+    return told;
+}
 
 nlohmann::ordered_json recoveredJson(const Recovered& recovered)
 {
@@ -112,8 +182,12 @@ std::string recoveredText(const Recovered& recovered)
     if (recovered.axes.axes.empty())
         text += "  none were recovered\n";
     text += "schedule\n";
-    if (!recovered.schedule)
-        text += "  no pipeline was found\n";
+    if (!hasPipeline(recovered))
+        text += "  no pipeline was found" +
+                (recovered.schedule && recovered.schedule->microbatches > 1
+                     ? "; " + std::to_string(recovered.schedule->microbatches) + " micro-batches a step"
+                     : std::string()) +
+                "\n";
     else
         text += "  " + (recovered.schedule->kind.empty() ? std::string("unknown") : recovered.schedule->kind) + ", " +
                 countedText(recovered.schedule->stages, "stage") + ", " +
@@ -130,9 +204,10 @@ std::string recoveredText(const Recovered& recovered)
                 "\n";
     if (!recovered.steps.evidence.empty())
         text += "  " + recovered.steps.evidence + "\n";
-    if (!recovered.problems.empty())
+    const std::vector<std::string> problems = toldProblems(recovered);
+    if (!problems.empty())
         text += "to know\n";
-    for (const std::string& problem : recovered.problems)
+    for (const std::string& problem : problems)
         text += "  " + problem + "\n";
     return text;
 }

@@ -186,7 +186,7 @@ std::string answersText(const Recovered& recovered, const RunAnswers& answers)
             text += "time of " + countedText(static_cast<std::int64_t>(recovered.evidence.ranks.size()), "rank") +
                     (exchanging > 0 ? "\n  communicating " + percentText(exchanging / window) +
                                           "; no kernels were recorded: what is computed meanwhile is not known\n"
-                                    : std::string("\n  no kernels were recorded: nothing is known of their GPUs\n"));
+                                    : std::string("\n  no kernels were recorded: nothing is known of what they compute\n"));
         else if (window > 0)
             text += "time of " + countedText(static_cast<std::int64_t>(recovered.evidence.ranks.size()), "rank") +
                     "\n  computing " + percentText(computing / window) + ", exposed communication " + percentText(comm / window) +

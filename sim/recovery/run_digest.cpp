@@ -211,6 +211,7 @@ private:
             all(time.windowNs, time.computingNs, time.exposedCommNs, time.copyNs, time.idleNs, time.hostBoundNs, time.commNs);
             map(time.exposedByAxis, number);
             map(time.commByAxis, number);
+            map(time.hiddenByAxis, number);
         });
     }
     template <typename Of>

@@ -1,5 +1,7 @@
 #include "sim/recovery/run_findings.h"
 
+#include "sim/recovery/busy_time.h"
+
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -47,6 +49,9 @@ private:
     void outliers();
     void slowGroups();
 
+    void showLongest(RunFinding&, std::size_t rank, const std::string* axis) const;
+    double windowNs() const;
+
     const Recovered& m_recovered;
     const RunAnswers& m_answers;
     std::vector<RunFinding> m_found;
@@ -87,30 +92,136 @@ void Findings::exposed()
     const double ranks = std::max<double>(1, static_cast<double>(m_answers.times.ranks.size()));
     if (!anyRan(m_answers.times.ranks)) // what they compute meanwhile was not recorded
         return;
-    for (const auto& [axis, ns] : byAxis)
-        if (window > 0 && ns > 0.1 * window)
-            m_found.push_back({.kind = "exposed-communication",
-                               .title = percentText(ns / window) + " of the step waits for " +
-                                        (axis.empty() ? "communication in " + axisText(axis) : axis + " communication"),
-                               .detail = "A rank spends " + timeText(secondsOf(ns / ranks)) + " of the " +
-                                         timeText(secondsOf(window / ranks)) +
-                                         " of a step in it while it computes nothing, in the mean of ranks and steps; waiting "
-                                         "for late ranks is in it.",
-                               .seconds = secondsOf(ns / ranks)});
+    // With clocks apart a step lasts as long as its longest rank's own time, and the mean of ranks is less.
+    const std::string own = m_recovered.clock.isAligned || m_answers.times.ranks.size() < 2 ? " of a step" : " of its own step";
+    for (const auto& [axis, ns] : byAxis) {
+        if (window <= 0 || ns <= 0.1 * window)
+            continue;
+        RunFinding finding{.kind = "exposed-communication",
+                           .title = percentText(ns / window) + " of the step waits for " +
+                                    (axis.empty() ? "communication in " + axisText(axis) : axis + " communication"),
+                           .detail = "In the mean of ranks and of " +
+                                     countedText(static_cast<std::int64_t>(m_recovered.steps.usual().size()), "step") +
+                                     ", a rank spends " + timeText(secondsOf(ns / ranks)) + " of the " +
+                                     timeText(secondsOf(window / ranks)) + own +
+                                     " in it while it computes nothing; waiting for late ranks is in it.",
+                           .seconds = secondsOf(ns / ranks)};
+        const auto exposedOf = [&of = axis](const RankTime& rank) {
+            const auto found = rank.exposedByAxis.find(of);
+            return found == rank.exposedByAxis.end() ? 0 : found->second;
+        };
+        const auto most = std::max_element(m_answers.times.ranks.begin(), m_answers.times.ranks.end(),
+                                           [&](const RankTime& a, const RankTime& b) { return exposedOf(a) < exposedOf(b); });
+        showLongest(finding, static_cast<std::size_t>(most - m_answers.times.ranks.begin()), &axis);
+        m_found.push_back(std::move(finding));
+    }
+}
+
+/// Mean of ranks and usual steps.
+double Findings::windowNs() const
+{
+    double sum = 0;
+    for (const RankTime& rank : m_answers.times.ranks)
+        sum += static_cast<double>(rank.windowNs);
+    return sum / std::max<double>(1, static_cast<double>(m_answers.times.ranks.size()));
+}
+
+/// Where on the rank the longest stretch lies that an axis is exposed for; without an axis that its device waits for its host.
+void Findings::showLongest(RunFinding& finding, std::size_t rank, const std::string* axis) const
+{
+    const RankEvidence& of = m_recovered.evidence.ranks[rank];
+    finding.ranks = {of.rank};
+    std::vector<BusyTime::Span> computing, all;
+    for (const WorkSpan& span : of.work) {
+        if (span.work == DeviceWork::kernel)
+            computing.emplace_back(span.startNs, span.endNs);
+        all.emplace_back(span.startNs, span.endNs);
+    }
+    for (const CommSpan& span : of.comms)
+        all.emplace_back(span.startNs, span.endNs);
+    const BusyTime computes(std::move(computing)), busy(std::move(all));
+    std::int64_t longest = 0;
+    const auto take = [&](std::int64_t startNs, std::int64_t endNs, std::int64_t ns) {
+        const auto& steps = m_recovered.steps.steps;
+        if (ns > longest && std::any_of(steps.begin(), steps.end(), [&](const RecoveredStep& step) {
+                return startNs >= step.rankStartNs[rank] && startNs < step.rankEndNs[rank];
+            })) {
+            longest = ns;
+            finding.startNs = startNs;
+            finding.endNs = endNs;
+        }
+    };
+    if (axis != nullptr) {
+        const AxesOfGroups axes(m_recovered);
+        for (const CommSpan& span : of.comms)
+            if (axes.of(span.group, span.exchange) == *axis)
+                take(span.startNs, span.endNs, span.endNs - span.startNs - computes.within(span.startNs, span.endNs));
+        return;
+    }
+    const auto& spans = busy.spans();
+    for (const WorkSpan& span : of.work) {
+        const auto here = std::lower_bound(spans.begin(), spans.end(), span.startNs,
+                                           [](const BusyTime::Span& one, std::int64_t ns) { return one.first < ns; });
+        if (here != spans.begin() && here != spans.end() && here->first == span.startNs &&
+            span.launchNs > std::prev(here)->second)
+            take(std::prev(here)->second, span.startNs, span.startNs - std::prev(here)->second);
+    }
 }
 
 void Findings::unevenStages()
 {
-    const RunTimes& times = m_answers.times;
-    if (times.stages.size() < 2 || times.imbalance < 1.05)
+    if (m_answers.times.stages.size() < 2)
         return;
-    const auto slowest = std::max_element(times.stages.begin(), times.stages.end(),
+    constexpr double kClearly = 1.05;
+    constexpr double kWorthwhile = 0.02; // of the step: where little is computed at all, its stages hold nobody up
+    // A rank that is slower than its peers of the same layers is no stage's doing.
+    std::vector<StageTime> stages;
+    std::vector<int> slow;
+    for (const StageTime& stage : m_answers.times.stages) {
+        std::vector<double> computing;
+        for (std::size_t r = 0; r < m_answers.times.ranks.size(); ++r)
+            if (m_recovered.passes.pipelineRank[r] == stage.pipelineRank)
+                computing.push_back(static_cast<double>(m_answers.times.ranks[r].computingNs));
+        const auto middle = computing.begin() + static_cast<std::ptrdiff_t>((computing.size() - 1) / 2);
+        std::nth_element(computing.begin(), middle, computing.end());
+        const double usual = *middle;
+        StageTime& like = stages.emplace_back(StageTime{.pipelineRank = stage.pipelineRank});
+        for (std::size_t r = 0; r < m_answers.times.ranks.size(); ++r) {
+            const auto own = static_cast<double>(m_answers.times.ranks[r].computingNs);
+            if (m_recovered.passes.pipelineRank[r] != stage.pipelineRank)
+                continue;
+            if (own > kClearly * usual) {
+                slow.push_back(m_recovered.evidence.ranks[r].rank);
+                continue;
+            }
+            like.computingNs += own;
+            ++like.ranks;
+        }
+        like.computingNs /= std::max<double>(1, static_cast<double>(like.ranks));
+    }
+    const auto slowest = std::max_element(stages.begin(), stages.end(),
                                           [](const StageTime& a, const StageTime& b) { return a.computingNs < b.computingNs; });
-    const double mean = slowest->computingNs / times.imbalance;
+    double mean = 0;
+    for (const StageTime& stage : stages)
+        mean += stage.computingNs / static_cast<double>(stages.size());
+    if (mean <= 0 || slowest->computingNs < kClearly * mean || slowest->computingNs - mean < kWorthwhile * windowNs())
+        return;
+    std::string without;
+    constexpr std::size_t kMostNamed = 4;
+    for (std::size_t i = 0; i < slow.size() && slow.size() <= kMostNamed; ++i)
+        without += (i == 0 ? "" : i + 1 == slow.size() ? " and " : ", ") + std::to_string(slow[i]);
+    if (slow.size() > kMostNamed)
+        without = std::to_string(slow.size()) + " ranks";
+    else if (!slow.empty())
+        without = (slow.size() == 1 ? "rank " : "ranks ") + without;
     RunFinding finding{.kind = "uneven-stages",
                        .title = "Pipeline rank " + std::to_string(slowest->pipelineRank) + " computes " +
-                                percentText(times.imbalance - 1) + " longer than the mean",
+                                percentText(slowest->computingNs / mean - 1) + " longer than the mean",
                        .detail = timeText(secondsOf(slowest->computingNs)) + " against " + timeText(secondsOf(mean)) +
+                                 (without.empty() ? ""
+                                                  : ", without " + without +
+                                                        (slow.size() == 1 ? ", which is slower than its peers"
+                                                                          : ", which are slower than their peers")) +
                                  "; fewer layers there would let the others wait less.",
                        .seconds = secondsOf(slowest->computingNs - mean)};
     for (std::size_t r = 0; r < m_recovered.evidence.ranks.size(); ++r)
@@ -124,7 +235,7 @@ void Findings::unevenStages()
         host->second = host->second && isSlow;
     }
     std::set<std::string> hosts;
-    bool haveHosts = !isOfStage.contains("") && times.stages.size() <= isOfStage.size();
+    bool haveHosts = !isOfStage.contains("") && stages.size() <= isOfStage.size();
     for (std::size_t r = 0; r < m_recovered.evidence.ranks.size(); ++r)
         if (m_recovered.passes.pipelineRank[r] == slowest->pipelineRank) {
             hosts.insert(m_recovered.evidence.ranks[r].host);
@@ -220,14 +331,19 @@ void Findings::hostBound()
         window += static_cast<double>(rank.windowNs);
     }
     const double ranks = std::max<double>(1, static_cast<double>(m_answers.times.ranks.size()));
-    if (window > 0 && host > 0.1 * window)
-        m_found.push_back(
-            {.kind = "host-bound",
-             .title = percentText(host / window) + " of the step the device waits for its host",
-             .detail = timeText(secondsOf(host / ranks)) + " of " + timeText(secondsOf(idle / ranks)) +
-                       " idle a rank ends with a kernel that was asked for only after the device had run dry; fewer and larger "
-                       "kernels, or CUDA graphs, would fill it.",
-             .seconds = secondsOf(host / ranks)});
+    if (window <= 0 || host <= 0.1 * window)
+        return;
+    RunFinding finding{.kind = "host-bound",
+                       .title = percentText(host / window) + " of the step the device waits for its host",
+                       .detail =
+                           timeText(secondsOf(host / ranks)) + " of " + timeText(secondsOf(idle / ranks)) +
+                           " idle a rank ends with a kernel that was asked for only after the device had run dry; fewer and "
+                           "larger kernels, or CUDA graphs, would fill it.",
+                       .seconds = secondsOf(host / ranks)};
+    const auto most = std::max_element(m_answers.times.ranks.begin(), m_answers.times.ranks.end(),
+                                       [](const RankTime& a, const RankTime& b) { return a.hostBoundNs < b.hostBoundNs; });
+    showLongest(finding, static_cast<std::size_t>(most - m_answers.times.ranks.begin()), nullptr);
+    m_found.push_back(std::move(finding));
 }
 
 void Findings::outliers()

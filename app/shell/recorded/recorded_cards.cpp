@@ -55,7 +55,8 @@ void RecordedCards::show(const RecoveredRun& run, const RecordedPredictionPtr& p
     if (arrivals.straggler >= 0) {
         const auto at = static_cast<std::size_t>(arrivals.straggler);
         m_late->setValue({tr("rank %1").arg(run.recovered.evidence.ranks[at].rank), {}});
-        m_late->setNote(QString::fromUtf8(sim::latenessText(arrivals.ranks[at].why).data()));
+        m_late->setNote(
+            QString::fromUtf8(sim::latenessText(arrivals.ranks[at].why, sim::anyRan(run.answers.times.ranks)).data()));
     } else {
         m_late->setValue({arrivals.collectives == 0 ? QStringLiteral("–") : tr("nobody"), {}});
         m_late->setNote(arrivals.collectives == 0 ? tr("not to be told") : tr("clearly more than others"));

@@ -4,6 +4,7 @@
 #include "app/shell/widgets/choice_box.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/style.h"
+#include "sim/recovery/recovered_json.h"
 
 #include <QComboBox>
 #include <QGridLayout>
@@ -170,13 +171,16 @@ void RecordedFacts::show(const RecoveredRun& run)
                 surely(axis.sure), QString::fromStdString(axis.evidence));
     if (recovered.axes.axes.empty())
         addFact(tr("No axis was recovered"), {}, tr("no groups of ranks are known: say the grid below"));
-    if (recovered.schedule)
+    if (sim::hasPipeline(recovered))
         addFact(tr("Schedule %1, %2, %3")
                     .arg(recovered.schedule->kind.empty() ? tr("unknown") : QString::fromStdString(recovered.schedule->kind),
                          counted(recovered.schedule->stages, "stage"), counted(recovered.schedule->microbatches, "micro-batch")),
                 surely(recovered.schedule->sure), QString::fromStdString(recovered.schedule->evidence));
     else
-        addFact(tr("No pipeline was found"), {}, {});
+        addFact(tr("No pipeline was found"), {},
+                recovered.schedule && recovered.schedule->microbatches > 1
+                    ? tr("%1 a step").arg(counted(recovered.schedule->microbatches, "micro-batch"))
+                    : QString());
     addFact(counted(static_cast<std::int64_t>(recovered.steps.steps.size()), "step"), surely(recovered.steps.sure),
             QString::fromStdString(recovered.steps.evidence));
     addFact(recovered.clock.isAligned       ? tr("Clocks are aligned")
@@ -187,7 +191,7 @@ void RecordedFacts::show(const RecoveredRun& run)
     addFact(tr("%1 of ranks").arg(counted(static_cast<std::int64_t>(recovered.groups.size()), "group")), {},
             recovered.groups.empty() ? QString() : tr("from %1").arg(QString::fromStdString(recovered.groups.front().evidence)));
     constexpr std::size_t kMostProblems = 12;
-    std::vector<std::string> problems = recovered.problems;
+    std::vector<std::string> problems = sim::toldProblems(recovered);
     problems.insert(problems.end(), run.recording->problems.begin(), run.recording->problems.end());
     std::map<std::string, std::pair<std::size_t, std::string>> left;
     for (const sim::RecordedSkip& skip : run.recording->skipped) {

@@ -44,8 +44,9 @@ RecordedPanel::RecordedPanel(Renderer renderer, QWidget* parent)
       m_timelinesCanvas(new CanvasWidget(m_timelines, renderer)), m_lastUsed(m_timelinesCanvas),
       m_transport(new TransportBar(m_playback)), m_tabs(new RecordedTabs(tr("What is said of the run"))),
       m_findings(new RecordedFindings), m_predictionText(wordsLabel("muted12")), m_comparisonText(wordsLabel("muted12")),
-      m_pathText(wordsLabel("muted12")), m_shapesText(wordsLabel("muted12")), m_idle(wordsLabel("muted12")), m_facts(new RecordedFacts),
-      m_simulated(new RecordedSimulated(m_selection, renderer)), m_shapes(new RecordedTable(tr("Kernels by shape")))
+      m_pathText(wordsLabel("muted12")), m_shapesText(wordsLabel("muted12")), m_idle(wordsLabel("muted12")),
+      m_facts(new RecordedFacts), m_simulated(new RecordedSimulated(m_selection, renderer)),
+      m_shapes(new RecordedTable(tr("Kernels by shape")))
 {
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
@@ -326,6 +327,8 @@ void RecordedPanel::showTimelines()
     QString note = tr("%1  ·  step %2").arg(durationQuantity(step.seconds()).text()).arg(step.number);
     if (step.isOutlier)
         note += tr(", unlike the others (%1)").arg(durationQuantity(m_run->run()->steps().medianSeconds).text());
+    if (const double drawn = static_cast<double>(picture->timeUse->endNs) * 1e-9; !step.isOneClock && drawn > step.seconds())
+        note += tr(", drawn over %1: clocks are apart").arg(durationQuantity(drawn).text());
     if (const auto drawn = std::count(picture->hasStreams.begin(), picture->hasStreams.end(), true);
         all && drawn < std::ssize(picture->hasStreams))
         note += tr(", streams of %1 of %2 ranks: select another rank and choose the rows again for those around it")
@@ -530,9 +533,9 @@ void RecordedPanel::selectionMayHaveChanged(CanvasWidget* by)
         m_playback.setSpan(m_selection.range.value_or(TimeRange{0, m_run->picture()->timeUse->endNs}));
     m_shownSelection = m_selection;
     m_idle->setVisible(m_selection.idle.has_value());
-    m_idle->setText(m_selection.idle ? tr("Rank %1: %2").arg(separated(m_selection.idle->rank),
-                                                            QString::fromStdString(m_selection.idle->why))
-                                     : QString());
+    m_idle->setText(m_selection.idle
+                        ? tr("Rank %1: %2").arg(separated(m_selection.idle->rank), QString::fromStdString(m_selection.idle->why))
+                        : QString());
     if (m_playback.positionNs() != m_selection.cursorNs)
         m_playback.setPosition(m_selection.cursorNs);
     m_transport->showPosition();

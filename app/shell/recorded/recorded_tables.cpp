@@ -135,15 +135,22 @@ void showRanks(RecordedTable& table, const RecoveredRun& run)
 
 void showCommunication(RecordedTable& table, const RecoveredRun& run)
 {
-    std::map<std::string, std::pair<double, double>> byAxis; // all, exposed
+    struct OfAxis {
+        double all = 0, exposed = 0, hidden = 0;
+    };
+    std::map<std::string, OfAxis> byAxis;
     double window = 0;
     for (const sim::RankTime& rank : run.answers.times.ranks) {
         window += static_cast<double>(rank.windowNs);
         for (const auto& [axis, ns] : rank.commByAxis)
-            byAxis[axis].first += static_cast<double>(ns);
+            byAxis[axis].all += static_cast<double>(ns);
         for (const auto& [axis, ns] : rank.exposedByAxis)
-            byAxis[axis].second += static_cast<double>(ns);
+            byAxis[axis].exposed += static_cast<double>(ns);
+        for (const auto& [axis, ns] : rank.hiddenByAxis)
+            byAxis[axis].hidden += static_cast<double>(ns);
     }
+    if (!sim::anyRan(run.answers.times.ranks)) // what was computed meanwhile was not recorded
+        window = 0;
     const auto waitsOf = [&run](const std::string& axis) {
         const auto found = run.answers.arrivals.byAxis.find(axis);
         return found == run.answers.arrivals.byAxis.end() ? sim::AxisWaits{} : found->second;
@@ -153,14 +160,18 @@ void showCommunication(RecordedTable& table, const RecoveredRun& run)
     std::vector<RecordedTable::Line> lines;
     for (const auto& [axis, times] : byAxis)
         lines.push_back(
-            {.cells = {axisName(axis), recordedTime(times.first * 1e-9 / ranks), recordedTime(times.second * 1e-9 / ranks),
-                       window > 0 ? percentQuantity(times.second / window).text() : QString(),
-                       times.first > 0 ? percentQuantity(1 - times.second / times.first).text() : QString(),
+            {.cells = {axisName(axis), recordedTime(times.all * 1e-9 / ranks),
+                       recordedTime(window > 0 ? times.exposed * 1e-9 / ranks : 0),
+                       window > 0 ? percentQuantity(times.exposed / window).text() : QStringLiteral("–"),
+                       window > 0 && times.all > 0 ? percentQuantity(times.hidden / times.all).text() : QStringLiteral("–"),
                        recordedTime(static_cast<double>(waitsOf(axis).waitedNs) * 1e-9 / ranks / steps),
                        separated(static_cast<std::int64_t>(waitsOf(axis).meetings))}});
     table.show({QObject::tr("Groups"), QObject::tr("Communicates"), QObject::tr("Exposed"), QObject::tr("Of the step"),
                 QObject::tr("Hidden"), QObject::tr("Waits for the last"), QObject::tr("Matched")},
                lines);
+    table.horizontalHeaderItem(2)->setToolTip(QObject::tr(
+        "While nothing computes. An instant in which several groups communicate is shared by them, so that they add up."));
+    table.horizontalHeaderItem(4)->setToolTip(QObject::tr("Of what it communicates: while something computes."));
 }
 
 void showSteps(RecordedTable& table, const RecoveredRun& run)
@@ -329,7 +340,7 @@ void showCalibration(RecordedTable& table, const sim::RunCalibration& calibratio
                                        one.ratio > 0 ? QString::number(one.ratio, 'f', 2) : QStringLiteral("–")},
                              .tips = {QString::fromStdString(one.note)}});
     table.show({QObject::tr("A rank's step"), QObject::tr("Measured"), QObject::tr("Predicted"), QObject::tr("Difference"),
-                QObject::tr("Times")},
+                QObject::tr("× predicted")},
                lines);
 }
 

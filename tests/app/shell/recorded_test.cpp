@@ -241,6 +241,35 @@ TEST_F(RecordedTest, OneQuantityHasOneNumberInEveryTab)
     EXPECT_TRUE(window.isEnabled(CommandId::compareRecordedFolder));
 }
 
+TEST_F(RecordedTest, HiddenIsBehindComputingOnTheCardAndInTheTable)
+{
+    openRun(QStringLiteral(RANKSCOPE_TEST_DATA "/torch-parallel/pp2-dp2-tp2"));
+    const RecordedTable& table = panel().table(RecordedTab::communication);
+    double most = 0;
+    ASSERT_GE(table.rowCount(), 3);
+    for (int row = 0; row < table.rowCount(); ++row)
+        most = std::max(most, table.item(row, 4)->text().section(QLatin1Char(' '), 0, 0).toDouble());
+    EXPECT_LT(most, 2) << "hardly anything computes";
+    bool hasPart = false;
+    for (const Node& node : panel().timelineCanvas().nodes())
+        hasPart = hasPart || node.name.find("drawn over") != std::string::npos;
+    EXPECT_TRUE(hasPart) << "clocks are apart: the picture is longer than the step";
+}
+
+TEST_F(RecordedTest, ARunWithoutKernelsSpeaksOfNoDevice)
+{
+    openRun(QStringLiteral(RANKSCOPE_TEST_DATA "/torch-parallel/gloo-late-input"));
+    QStringList words;
+    for (const QLabel* label : panel().findChildren<QLabel*>())
+        words << label->text();
+    const std::string all = words.join(QLatin1Char('\n')).toStdString();
+    EXPECT_THAT(all, testing::HasSubstr("it comes to them late"));
+    EXPECT_THAT(all, testing::Not(testing::HasSubstr("its device")));
+    const RecordedTable& table = panel().table(RecordedTab::communication);
+    ASSERT_GE(table.rowCount(), 1);
+    EXPECT_EQ(table.item(0, 4)->text(), QStringLiteral("–")) << "what was computed meanwhile was not recorded";
+}
+
 TEST_F(RecordedTest, AFolderOfSeveralJobsIsSaidToBeSuchFirst)
 {
     openRun(QString::fromStdString(RANKSCOPE_TEST_DATA "/kineto"));

@@ -32,6 +32,15 @@ TEST(TraceCommand, TellsWhatARealFileHolds)
     EXPECT_THAT(test::run("trace info " + kKineto + "nccl_data.json.gz").out, HasSubstr("2,700"));
 }
 
+TEST(TraceCommand, SaysWhatItsTableCountsAndWhatIsKnownOfARunWithoutDevices)
+{
+    const std::string data = RANKSCOPE_TEST_DATA;
+    EXPECT_THAT(test::run("trace info " + data + "/slow-rank").out, HasSubstr("collectives, messages"));
+    const std::string gloo = test::run("trace info " + data + "/torch-parallel/gloo-late-input").out;
+    EXPECT_THAT(gloo, HasSubstr("it comes to them late, and what it computed before was not recorded"));
+    EXPECT_THAT(gloo, testing::Not(HasSubstr("GPU")));
+}
+
 TEST(TraceCommand, WhatIsSimulatedIsTheSameThroughEitherFormatAndBack)
 {
     const std::string chrome = (test::scratch() / "step.json").string(), perfetto = (test::scratch() / "step.pftrace").string();

@@ -66,7 +66,7 @@ TEST(RecordedWaits, AreThoseOfTheSimulationThatWasRecordedAndAreExplainedWithout
         EXPECT_EQ(wait->unexplainedNs, 0) << rank;
         const auto ofRecorded = recorded.waits.lines(*wait), ofSimulated = simulated.lines(simulated.chain(*gap));
         EXPECT_EQ(ofRecorded.front(), ofSimulated.front()) << rank;             // how long, and before what
-        EXPECT_THAT(ofSimulated, testing::Contains(ofRecorded.back())) << rank; // what it costs
+        EXPECT_THAT(ofSimulated, testing::Contains(ofRecorded.back())) << rank; // how much of the step
     }
 }
 
@@ -87,7 +87,7 @@ TEST(RecordedWaits, NameTheLateMemberOfACollectiveAndWhatItDid)
         const std::string text = testing::PrintToString(recorded.waits.lines(*wait));
         EXPECT_THAT(text, testing::HasSubstr(" idle inside " + actionName(*wait->links[1].pass)));
         EXPECT_THAT(text, testing::HasSubstr("its last member is pp 1 (rank 5), "));
-        EXPECT_THAT(text, testing::HasSubstr("all waits inside passes together cost "));
+        EXPECT_THAT(text, testing::HasSubstr("all waits inside passes together are "));
         return;
     }
     FAIL() << "rank 4 waits inside no pass";
@@ -128,9 +128,40 @@ TEST(RecordedWaits, SayWhatIsMissingToAnswer)
                 if (kind == RecordedKind::kernel)
                     kind = RecordedKind::other;
     });
-    EXPECT_EQ(withoutKernels.longestOf(3), "no wait\n");
+    EXPECT_THAT(withoutKernels.longestOf(3), testing::HasSubstr(" in the "));
+    EXPECT_THAT(withoutKernels.longestOf(3), testing::Not(testing::HasSubstr("of the step"))) << "it may compute meanwhile";
     EXPECT_THAT(withoutKernels.waits.whyNone(3), testing::HasSubstr("of rank 3 no kernel was recorded"));
     EXPECT_EQ(Recorded(*simulation).waits.whyNone(3), "");
+}
+
+TEST(RecordedWaits, OfARankWithoutKernelsAreItsCommunicationAndForWhom)
+{
+    const auto recovered =
+        std::make_shared<const Recovered>(recover(readRecording({RANKSCOPE_TEST_DATA "/torch-parallel/gloo-late-input"})));
+    RecordedWaits waits(recovered, 0);
+    const auto wait = waits.longestIn(3, 0, INT64_MAX);
+    ASSERT_TRUE(wait && wait->gap.comm);
+    EXPECT_GT(wait->gap.lengthNs(), 40'000'000);
+    const std::string text = testing::PrintToString(waits.lines(*wait));
+    EXPECT_THAT(text, testing::HasSubstr("(rank 0)")) << "who keeps the others waiting";
+    std::int64_t endNs = INT64_MIN; // one after another, whatever direction they are walked in
+    for (auto next = waits.firstFrom(3, 0, 0); next; next = waits.firstFrom(3, next->gap.beginNs + 1, 0)) {
+        EXPECT_GT(next->gap.endNs, endNs);
+        endNs = next->gap.endNs;
+    }
+}
+
+TEST(RecordedWaits, NameAllThatTheRankIsInMeanwhile)
+{
+    const auto recovered =
+        std::make_shared<const Recovered>(recover(readRecording({RANKSCOPE_TEST_DATA "/torch-parallel/pp2-dp2-tp2"})));
+    RecordedWaits waits(recovered, 0);
+    int several = 0;
+    for (std::uint32_t rank = 0; rank < 8; ++rank)
+        for (auto wait = waits.firstFrom(rank, 0, 1'000'000); wait; wait = waits.firstFrom(rank, wait->gap.endNs, 1'000'000))
+            for (const std::string& line : waits.lines(*wait))
+                several += line.starts_with("meanwhile the rank is also in the ") ? 1 : 0;
+    EXPECT_GT(several, 0);
 }
 
 TEST(RecordedWaits, AreAsThePageAboutARealRunSays)

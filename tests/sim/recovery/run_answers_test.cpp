@@ -5,6 +5,7 @@
 #include "sim/recovery/to_scenario.h"
 
 #include "sim/scenario/document.h"
+#include "sim/trace/readers/read_recording.h"
 #include "tests/support/catalogue.h"
 #include "tests/support/recorded.h"
 #include "tests/support/scenarios.h"
@@ -14,6 +15,7 @@
 #include <nlohmann/json.hpp>
 
 #include <fstream>
+#include <set>
 
 namespace {
 
@@ -252,7 +254,120 @@ TEST(TimeOfARecordedRank, SharesAnInstantAmongTheAxesThatAreExposedInIt)
         EXPECT_EQ(time.exposedByAxis.at("tp") + time.exposedByAxis.at("dp"), 201);
         EXPECT_NEAR(static_cast<double>(time.exposedByAxis.at("tp")), 50.5, 0.5);
         EXPECT_EQ(time.commByAxis.at("tp"), 151);
+        EXPECT_EQ(time.hiddenByAxis.at("tp"), 50) << "while something computes";
+        EXPECT_EQ(time.hiddenByAxis.at("dp"), 0) << "beside tp nothing hides";
     }
+}
+
+TEST(TimeOfARecordedRank, WaitsForItsHostAsLongAsThePathSays)
+{
+    for (const char* file : {"worker0_step_12.1694128201545.pt.trace.json.gz", "mi250_minitoy_train_ROCm6_2_kineto.json.gz"}) {
+        const sim::Recovered recovered = sim::recover(sim::readRecording({std::string(RANKSCOPE_TEST_DATA) + "/kineto/" + file}));
+        const sim::RunAnswers answers = sim::answersOf(recovered);
+        ASSERT_EQ(answers.times.ranks.size(), 1U);
+        const auto ofPath = static_cast<double>(answers.path.ns.at(sim::PathPart::launching));
+        // The chain may pass a communication that goes on beside it, in which the device does not idle.
+        EXPECT_NEAR(static_cast<double>(answers.times.ranks[0].hostBoundNs), ofPath, 0.05 * ofPath) << file;
+    }
+}
+
+TEST(TimeOfARecordedRank, IsNoMeanOverPartsOfSteps)
+{
+    const sim::Recovered recovered =
+        sim::recover(sim::readRecording({RANKSCOPE_TEST_DATA "/kineto/mi250_minitoy_train_ROCm6_2_kineto.json.gz"}));
+    ASSERT_EQ(recovered.steps.steps.size(), 2U); // the second is cut off after 49 µs
+    EXPECT_FALSE(recovered.steps.steps[0].isOutlier);
+    EXPECT_TRUE(recovered.steps.steps[1].isOutlier);
+    EXPECT_EQ(recovered.steps.medianSeconds, recovered.steps.steps[0].seconds());
+    EXPECT_NEAR(static_cast<double>(sim::timesOf(recovered).ranks[0].windowNs) * 1e-9, recovered.steps.steps[0].seconds(), 1e-9);
+    EXPECT_THAT(recovered.problems, testing::Contains(testing::HasSubstr("step 2 was recorded in part only")));
+}
+
+TEST(UnevenStages, AreNotWhatOneSlowRankMakesOfThem)
+{
+    const auto of = [](const std::vector<std::pair<int, double>>& slow) {
+        sim::Scenario scenario = test::smallScenario(2, 2, 2, 8);
+        for (const auto& [rank, factor] : slow)
+            scenario.perturbations.push_back({.kind = sim::PerturbationKind::slowGpu, .rank = rank, .factor = factor});
+        const sim::RunAnswers answers = sim::answersOf(sim::recover(test::recordingOf(*simulated(scenario))));
+        const auto found = std::find_if(answers.findings.begin(), answers.findings.end(),
+                                        [](const sim::RunFinding& finding) { return finding.kind == "uneven-stages"; });
+        return found == answers.findings.end() ? std::string() : found->title + ": " + found->detail;
+    };
+    const auto title = [](const std::string& text) { return text.substr(0, text.find(':')); };
+    EXPECT_EQ(title(of({{5, 1.4}})), title(of({}))) << "layers of the last stage and the head";
+    EXPECT_THAT(of({{4, 1.5}, {5, 1.5}, {6, 1.5}, {7, 1.5}}),
+                testing::AllOf(testing::HasSubstr("Pipeline rank 1 computes"), testing::HasSubstr("fewer layers there"),
+                               testing::Not(testing::HasSubstr("without"))));
+    EXPECT_THAT(of({{4, 1.5}, {5, 2.5}, {6, 1.5}, {7, 1.5}}),
+                testing::HasSubstr("without rank 5, which is slower than its peers"));
+}
+
+TEST(UnevenStages, AreNoFindingWhereTheStepHardlyComputes)
+{
+    const sim::RunAnswers answers =
+        sim::answersOf(sim::recover(sim::readRecording({RANKSCOPE_TEST_DATA "/torch-parallel/pp2-dp2-tp2"})));
+    EXPECT_GT(answers.times.imbalance, 1.1);
+    for (const sim::RunFinding& finding : answers.findings)
+        EXPECT_NE(finding.kind, "uneven-stages") << finding.title;
+    ASSERT_FALSE(answers.findings.empty());
+    EXPECT_THAT(answers.findings[0].detail, testing::HasSubstr("In the mean of ranks and of 2 steps, a rank spends"));
+    EXPECT_THAT(answers.findings[0].detail, testing::HasSubstr("of its own step in it"));
+}
+
+TEST(Findings, OfWaitingAndOfHostsSayWhereToLook)
+{
+    const sim::Recovered slow = sim::recover(sim::readRecording({RANKSCOPE_TEST_DATA "/slow-rank"}));
+    const sim::Recovered host =
+        sim::recover(sim::readRecording({RANKSCOPE_TEST_DATA "/kineto/worker0_step_12.1694128201545.pt.trace.json.gz"}));
+    std::set<std::string> kinds;
+    for (const sim::Recovered* recovered : {&slow, &host})
+        for (const sim::RunFinding& finding : sim::answersOf(*recovered).findings) {
+            if (finding.kind != "exposed-communication" && finding.kind != "host-bound")
+                continue;
+            kinds.insert(finding.kind);
+            EXPECT_EQ(finding.ranks.size(), 1U) << finding.title;
+            EXPECT_GT(finding.endNs, finding.startNs) << finding.title;
+            EXPECT_GE(finding.startNs, recovered->steps.steps.front().startNs);
+            EXPECT_LE(finding.endNs, recovered->steps.steps.back().endNs);
+        }
+    EXPECT_EQ(kinds.size(), 2U);
+}
+
+TEST(LateRank, OfARunWithoutKernelsHasNoDevice)
+{
+    const sim::RunAnswers answers =
+        sim::answersOf(sim::recover(sim::readRecording({RANKSCOPE_TEST_DATA "/torch-parallel/gloo-late-input"})));
+    ASSERT_EQ(answers.arrivals.straggler, 0);
+    const std::string_view why = sim::latenessText(answers.arrivals.ranks[0].why, sim::anyRan(answers.times.ranks));
+    EXPECT_THAT(answers.arrivals.text, testing::HasSubstr(std::string(why)));
+    EXPECT_THAT(std::string(why), testing::Not(testing::HasSubstr("device")));
+}
+
+TEST(RecoveredText, SaysOnceWhatSeveralRanksLack)
+{
+    const auto timesIn = [](const std::string& text, const std::string& what) {
+        int times = 0;
+        for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1))
+            ++times;
+        return times;
+    };
+    const sim::Recovered apart = sim::recover(sim::readRecording({RANKSCOPE_TEST_DATA "/torch-parallel/pp2-dp2-tp2"}));
+    ASSERT_GT(std::count_if(apart.problems.begin(), apart.problems.end(),
+                            [](const std::string& one) { return one.find("name no group") != std::string::npos; }),
+              8);
+    const std::string text = sim::recoveredText(apart);
+    EXPECT_EQ(timesIn(text, "no group"), 1) << text;
+    EXPECT_THAT(text, testing::HasSubstr("  6 ranks: "));
+    EXPECT_EQ(timesIn(text, "not aligned"), 1) << text;
+}
+
+TEST(RecoveredText, OfOneStageHasNoSchedule)
+{
+    const std::string text =
+        sim::recoveredText(sim::recover(sim::readRecording({RANKSCOPE_TEST_DATA "/torch-parallel/fsdp2-tp2"})));
+    EXPECT_THAT(text, testing::HasSubstr("no pipeline was found; 4 micro-batches a step"));
+    EXPECT_THAT(text, testing::Not(testing::HasSubstr("1f1b")));
 }
 
 TEST(SaidGrid, HasExpertsWhereTheProgramLaysThemAndWithinAStage)

@@ -232,8 +232,9 @@ std::string rankTip(const sim::Simulation& simulation, const GridReading& readin
     std::string text = "rank " + countText(rank) + "\n" + coordinatesText(simulation.mesh(), rank);
     if (reading.isMeasured) {
         const std::string reads = reading.tones.empty() ? std::string() : reading.sentence(reading.unitOf(simulation, rank));
-        return text + "\nnode " + countText(simulation.placement().node(rank)) + ", GPU " +
-               std::to_string(simulation.placement().gpuOfNode(rank)) + (reads.empty() ? "" : "\n" + reads);
+        const std::string gpu =
+            reading.areDevicesKnown ? ", GPU " + std::to_string(simulation.placement().gpuOfNode(rank)) : std::string();
+        return text + "\nnode " + countText(simulation.placement().node(rank)) + gpu + (reads.empty() ? "" : "\n" + reads);
     }
     const std::vector<int> stages = simulation.schedule().stagesOfRank(simulation.mesh().coordinates(rank).pp);
     if (simulation.schedule().stages() > 1) {

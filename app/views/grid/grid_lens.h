@@ -67,6 +67,7 @@ struct GridReading {
     bool byRank = false; ///< a unit is a rank; else a class
     bool isLive = false;
     bool isMeasured = false;              ///< of a recorded run; values are NaN where nothing was recorded
+    bool areDevicesKnown = true;          ///< false: of a recording of hosts alone, which tells of no GPU
     std::string missing;                  ///< why a recording tells nothing through this lens; empty where it does
     bool isBegin = false, isOver = false; ///< of lens now: the time cursor stands at an end of the step
     std::vector<double> values;           ///< [unit] bytes or shares, as the lens has it; empty for groups and now

@@ -141,6 +141,8 @@ void GridModel::read(const Selection& selection)
                                       .measured = measured(),
                                       .cursorNs = selection.cursorNs,
                                       .classes = selection.classes});
+        m_reading.areDevicesKnown = measured() == nullptr || std::any_of(measured()->begin(), measured()->end(),
+                                                                         [](const MeasuredRank& of) { return of.isRecorded; });
         m_readAtNs = selection.cursorNs;
         m_readClasses = selection.classes;
         m_readingStale = false;

@@ -122,6 +122,16 @@ TEST(GridView, TheTipCountsStagesAsTheSchedulesDo)
     EXPECT_NE(rankTip(*simulation, {}, nullptr, 3).find("stage 3 of 0–3\n"), std::string::npos) << "the last of four";
 }
 
+TEST(GridView, TheTipNamesNoGpuOfARecordingThatTellsOfNone)
+{
+    const auto simulation = sim::simulate(test::smallScenario(1, 4));
+    GridReading reading;
+    reading.isMeasured = true;
+    EXPECT_NE(rankTip(*simulation, reading, nullptr, 3).find("GPU"), std::string::npos);
+    reading.areDevicesKnown = false;
+    EXPECT_EQ(rankTip(*simulation, reading, nullptr, 3).find("GPU"), std::string::npos);
+}
+
 TEST(GridView, GroupsAreToldApartByOutline)
 {
     std::set<std::tuple<LineStyle, bool>> looks;

@@ -359,7 +359,7 @@ void Calibrator::compareTransfers()
                 const double bytesNs = transfer->ns - transfer->latencyNs;
                 if (tier.span == 0 || tier.span > cluster.gpusPerNode) {
                     // The links' rate is in large messages alone: of small ones the time is their latency.
-                    constexpr double kMostly = 0.8;
+                    constexpr double kMostly = 0.9;
                     const bool isLarge = bytesNs >= kMostly * transfer->ns && oneNs > transfer->latencyNs;
                     if (isLarge) {
                         outerMeasured += (oneNs - transfer->latencyNs) * transfer->count;

@@ -225,6 +225,56 @@ TEST(CalibratedRun, AcrossNodesSetsWhatLinksBetweenThemReach)
     EXPECT_THAT(sim::calibratedProfileText("here", calibration), HasSubstr("\"inter_node\": 0."));
 }
 
+TEST(CalibratedRun, AcrossNodesDoesNotTakeLatencyForTheLinksRate)
+{
+    const sim::Scenario assumed = test::smallScenario(2, 1, 8, 8);
+    sim::Scenario truth = assumed;
+    truth.cluster.tiers.back().latencyUs *= 4;
+    const sim::Recording recording = writtenAndRead(truth);
+    const sim::RunCalibration calibration = sim::calibrate(recording, sim::recover(recording), assumed);
+    if (calibration.interNode) {
+        EXPECT_NEAR(*calibration.interNode, assumed.cluster.efficiency.network, 0.25 * assumed.cluster.efficiency.network);
+    }
+    std::size_t told = 0;
+    for (const sim::CalibratedClass& transfer : calibration.transfers)
+        told += transfer.note.find("crosses nodes") != std::string::npos ? 1 : 0;
+    EXPECT_GT(told, 0U);
+}
+
+/// All that a rank exchanges takes so many times as long, as where it waits for one that is not recorded.
+void lengthenTransfers(sim::RankRecording& rank, std::int64_t times)
+{
+    for (sim::RecordedCollective& collective : rank.collectives) {
+        rank.spans.durationNs[collective.span] *= times;
+        collective.durationNs *= times;
+    }
+}
+
+TEST(CalibratedRun, TakesWaitingForRanksThatAreNotRecordedForNoTransfer)
+{
+    const sim::Scenario scenario = test::smallScenario(4, 1, 2, 8); // ranks 0 to 3 and 4 to 7 reduce among themselves
+    const auto simulation = sim::simulate(scenario, {.full = true});
+    const auto rowOf = [](const sim::RunCalibration& calibration, const std::string& name) {
+        for (const sim::CalibratedClass& row : calibration.transfers)
+            if (row.name.find(name) != std::string::npos && row.ratio > 0)
+                return row;
+        return sim::CalibratedClass{};
+    };
+    sim::Recording some = test::recordingOf(*simulation);
+    some.ranks.pop_back();
+    for (std::size_t rank = 4; rank < 7; ++rank)
+        lengthenTransfers(some.ranks[rank], 3);
+    const sim::CalibratedClass told = rowOf(sim::calibrate(some, sim::recover(some), scenario), "over tp");
+    EXPECT_NEAR(told.ratio, 1, 0.05) << told.name;
+    EXPECT_EQ(told.note, "");
+    sim::Recording one = test::recordingOf(*simulation);
+    one.ranks.resize(3);
+    for (sim::RankRecording& rank : one.ranks)
+        lengthenTransfers(rank, 3);
+    const sim::CalibratedClass waiting = rowOf(sim::calibrate(one, sim::recover(one), scenario), "over tp");
+    EXPECT_THAT(waiting.note, HasSubstr("its other members are not recorded"));
+}
+
 /// The same step so many times in one file.
 sim::Recording repeated(const sim::Scenario& scenario, int steps)
 {
@@ -320,6 +370,11 @@ TEST(KindOfAKernel, IsInItsName)
           {"void flash_fwd_kernel<Flash_fwd_kernel_traits<128, 128>>", KernelGroup::attentionForward},
           {"void flash_bwd_dq_dk_dv_loop_seqk_parallel_kernel<>", KernelGroup::attentionBackward},
           {"fmha_cutlassF_bf16_aligned_64x128_rf_sm80", KernelGroup::attentionForward},
+          {"cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_7_64x128x128", KernelGroup::attentionForward},
+          {"cudnn_generated_fort_native_sdpa_sm90_flash_bprop_wgmma_f16_knob_26_64x64x128", KernelGroup::attentionBackward},
+          {"attn_fwd.kd", KernelGroup::attentionForward},
+          {"bwd_kernel_dk_dv.kd", KernelGroup::attentionBackward},
+          {"triton_tem_fused_flex_attention_backward_1", KernelGroup::attentionBackward},
           {"void at::native::multi_tensor_apply_kernel<FusedAdamMathFunctor>", KernelGroup::optimizer},
           {"void at::native::vectorized_elementwise_kernel<4, silu>", KernelGroup::other}})
         EXPECT_EQ(sim::kernelGroupOfName(name), group) << name;

@@ -28,4 +28,16 @@ TEST(KernelWords, TellTheWayAndAttention)
     }
 }
 
+TEST(KernelWords, AreOneTableAlsoOfAotritonAndFlexAttention)
+{
+    for (const char* name : {"attn_fwd.kd", "bwd_kernel_dk_dv.kd", "bwd_kernel_dq.kd", "triton_tem_fused_flex_attention_0",
+                             "triton_tem_fused_flex_attention_backward_1"})
+        EXPECT_TRUE(sim::namesFusedAttention(name)) << name;
+    for (const char* name : {"bwd_kernel_dk_dv.kd", "triton_tem_fused_flex_attention_backward_1",
+                             "cudnn_generated_fort_native_sdpa_sm90_flash_bprop"})
+        EXPECT_TRUE(sim::namesGradient(name)) << name;
+    EXPECT_FALSE(sim::namesGradient("attn_fwd.kd"));
+    EXPECT_FALSE(sim::namesFusedAttention("nvjet_hsh_128x256_64x4_nnt"));
+}
+
 } // namespace

@@ -1,6 +1,8 @@
 // Two runs compared: a run with itself, with a rank, a kernel, a collective that was made slower, and real recordings.
 #include "sim/recovery/run_difference.h"
 
+#include "sim/recovery/measured_run.h"
+
 #include "sim/trace/readers/read_recording.h"
 
 #include "tests/support/recorded.h"
@@ -52,6 +54,35 @@ TEST(ComparedRuns, OfOneRunDifferInNothing)
         EXPECT_GT(difference.stepSeconds.a, 0);
         EXPECT_THAT(sim::differenceText(difference), HasSubstr("what differs\n  nothing\n"));
     }
+}
+
+TEST(MeasuredRuns, CountWaitingForRanksThatAreNotRecordedAsSuch)
+{
+    // Two of four ranks reduce over all: how long each of them waits for the others nothing tells.
+    sim::RunEvidence evidence;
+    evidence.worldSize = 4;
+    evidence.names = {"ncclDevKernel_AllReduce", "gemm"};
+    evidence.groups = {{.name = "0", .description = {}, .ranks = {0, 1, 2, 3}, .evidence = {}}};
+    for (const int rank : {0, 1}) {
+        sim::RankEvidence& of = evidence.ranks.emplace_back();
+        of.rank = rank;
+        for (std::int64_t step = 0; step < 6; ++step) {
+            const std::int64_t begin = step * 20'000'000;
+            of.steps.push_back({.number = step, .startNs = begin, .endNs = begin + 19'000'000});
+            of.work.push_back({.startNs = begin + 100'000, .endNs = begin + 4'000'000, .name = 1});
+            of.comms.push_back({.startNs = begin + 5'000'000 + rank * 100'000,
+                                .endNs = begin + 14'500'000,
+                                .exchange = sim::Exchange::allReduce,
+                                .group = 0,
+                                .sequence = step,
+                                .bytes = 1 << 20});
+        }
+    }
+    const sim::MeasuredRun run(sim::recover(evidence), false);
+    ASSERT_EQ(run.collectives.size(), 1U);
+    EXPECT_TRUE(run.collectives.begin()->first.isWithWaiting);
+    EXPECT_EQ(run.collectives.begin()->first.members, 4U);
+    EXPECT_NEAR(run.collectives.begin()->second[0].seconds[1], 9.5e-3, 1e-6);
 }
 
 TEST(ComparedRuns, NameTheRankThatGotSlower)

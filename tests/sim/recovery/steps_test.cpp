@@ -72,6 +72,33 @@ TEST(Steps, MayRunAKernelNowAndThenAndEndCutShort)
     EXPECT_EQ(cut.steps(), 4U);
 }
 
+TEST(Steps, ThatNothingMarksAreCountedFromTheEndWhereARankBeganLater)
+{
+    // Periods of three collectives; the second rank lacks the first of all.
+    sim::RunEvidence evidence;
+    evidence.names = {"kernel", "ncclAllReduce"};
+    evidence.groups = {{.name = "0", .description = {}, .ranks = {0, 1}, .evidence = {}}};
+    for (const int rank : {0, 1}) {
+        sim::RankEvidence& of = evidence.ranks.emplace_back();
+        of.rank = rank;
+        for (std::int64_t k = rank; k < 12; ++k) {
+            of.work.push_back({.startNs = k * 1000 + 100, .endNs = k * 1000 + 900, .name = 0});
+            of.comms.push_back({.startNs = k * 1000,
+                                .endNs = k * 1000 + 50,
+                                .exchange = sim::Exchange::allReduce,
+                                .group = 0,
+                                .sequence = k,
+                                .bytes = 4096 * (k % 3 + 1),
+                                .name = 1});
+        }
+    }
+    const sim::RecoveredSteps steps = sim::recoverSteps(evidence, false);
+    ASSERT_EQ(steps.steps.size(), 3U);
+    for (const sim::RecoveredStep& step : steps.steps)
+        EXPECT_EQ(step.rankStartNs[0], step.rankStartNs[1]);
+    EXPECT_EQ(steps.steps.front().rankStartNs[1], 3000);
+}
+
 TEST(Steps, OfOneOptimizerAreOne)
 {
     // Two micro-batches whose sums are alike, and the optimizer behind both.

@@ -318,7 +318,8 @@ std::span<const Command> CommandTable::rows()
         inView<ViewCommand::next>(next, navigate, "&Next", ".", "Next span in the row, or rank"),
         inView<ViewCommand::followBack>(followBack, navigate, "Follow Backwards", "[", "The span that this one waited for"),
         inView<ViewCommand::followForward>(followForward, navigate, "Follow Forwards", "]", "The span that waits for this one"),
-        inView<ViewCommand::nextWait>(nextWait, navigate, "Next Wait", "G", "The row's next idle time: what it waits for, and why"),
+        inView<ViewCommand::nextWait>(nextWait, navigate, "Next Wait", "G",
+                                      "The row's next idle time: what it waits for, and why"),
         inView<ViewCommand::previousWait>(previousWait, navigate, "Previous Wait", "Shift+G", "The row's idle time before"),
         inView<ViewCommand::nextMatch>(nextMatch, navigate, "Ne&xt Match", "F3 N", "The next span that was searched for"),
         inView<ViewCommand::previousMatch>(previousMatch, navigate, "Pre&vious Match", "Shift+F3 Shift+N", "The one before it"),
@@ -492,8 +493,7 @@ std::span<const Command> CommandTable::rows()
 
         inWindow(trainScenario, live, "&Train This Scenario…", "F5", "Really train it, on this machine, and watch", canTrain,
                  [](W& w) { w.chooseTraining(); },
-                 {.tool = {ToolSection::training, "train"},
-                  .textNow =
+                 {.textNow =
                       [](const W& w) { // beside a run of another scenario "this" says nothing
                           constexpr qsizetype kLongest = 40;
                           const QString name = w.isLiveShown() && w.m_desk.simulation()
@@ -501,9 +501,11 @@ std::span<const Command> CommandTable::rows()
                                                    : QString();
                           if (name.isEmpty())
                               return textOf(command(trainScenario));
-                          const QString shown = name.size() > kLongest ? name.left(kLongest).trimmed() + QStringLiteral("…") : name;
+                          const QString shown =
+                              name.size() > kLongest ? name.left(kLongest).trimmed() + QStringLiteral("…") : name;
                           return W::tr("&Train “%1”…").arg(QString(shown).replace(QLatin1Char('&'), QStringLiteral("&&")));
-                      }}),
+                      },
+                  .tool = {ToolSection::training, "train"}}),
         inWindow(
             trainAgain, live, "Train A&gain", "Ctrl+F5", "The training that ran last, once more from its first step",
             [](const W& w) { return w.m_trained && !w.runIsActive(); }, [](W& w) { w.trainAgain(); }),

@@ -183,11 +183,12 @@ struct MainWindow::Predicted {
 
 MainWindow::Predicted MainWindow::predictedNow() const
 {
-    const PredictionPtr ofRun = isRunOnScreen() ? m_live->prediction() : nullptr;
-    const SimulationPtr simulation = !isRunOnScreen() ? m_desk.simulation() : ofRun ? ofRun->simulation : nullptr;
+    const LivePanel* const panel = isRunOnScreen() ? m_live.ifPlaced() : nullptr;
+    const PredictionPtr ofRun = panel != nullptr ? panel->prediction() : nullptr;
+    const SimulationPtr simulation = panel == nullptr ? m_desk.simulation() : ofRun ? ofRun->simulation : nullptr;
     if (!simulation)
         return {};
-    const StepPicturePtr picture = isRunOnScreen() ? m_live->picture() : nullptr;
+    const StepPicturePtr picture = panel != nullptr ? panel->picture() : nullptr;
     return {.scenario = simulation->scenario(),
             .seconds = simulation->metrics().stepTimeSeconds,
             .measuredSeconds = picture && picture->complete ? static_cast<double>(picture->parallel.stepNs) * 1e-9 : 0};
@@ -201,7 +202,11 @@ bool MainWindow::isRunOnScreen() const
 /// What is measured here says nothing of a run on another machine.
 bool MainWindow::calibratesRun() const
 {
-    return isRunOnScreen() && (m_run->isOwn() || (m_live->run() != nullptr && isOnThisMachine(*m_live->run())));
+    if (!isRunOnScreen())
+        return false;
+    const LivePanel* const panel = m_live.ifPlaced();
+    const live::RunDescription* const told = panel != nullptr ? panel->run() : nullptr;
+    return m_run->isOwn() || (told != nullptr && isOnThisMachine(*told));
 }
 
 /// The scenario that is open: no run is on screen, or that scenario is what it trains.

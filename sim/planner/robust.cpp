@@ -88,27 +88,47 @@ std::size_t RobustChoice::worstCase(std::size_t layout) const
 
 std::vector<PlannedLayout> robustLayouts(const PlanRequest& request, const Catalogue& catalogue, const PlanAnswer& answer)
 {
-    constexpr std::size_t kMost = 6;
-    std::vector<PlannedLayout> others;
-    const auto take = [&](const PlannedLayout& layout) {
-        const auto isSame = [&](const PlannedLayout& other) { return other.grid == layout.grid; };
-        if (layout.grid != answer.best.front().grid && std::none_of(others.begin(), others.end(), isSame))
-            others.push_back(layout);
-    };
+    constexpr std::size_t kMostOthers = 5, kMostSearched = 12;
+    std::vector<PlannedLayout> others; // the nearest of each grid, nearest first
     if (answer.best.empty())
         return others;
+    const auto take = [&](const PlannedLayout& layout) {
+        if (layout.grid == answer.best.front().grid)
+            return;
+        const auto known =
+            std::find_if(others.begin(), others.end(), [&](const PlannedLayout& other) { return other.grid == layout.grid; });
+        if (known == others.end())
+            others.push_back(layout);
+        else if (layout.paceSeconds() < known->paceSeconds())
+            *known = layout;
+        std::stable_sort(others.begin(), others.end(),
+                         [](const PlannedLayout& a, const PlannedLayout& b) { return a.paceSeconds() < b.paceSeconds(); });
+    };
     for (const PlannedLayout& layout : answer.best)
         take(layout);
-    for (const RejectedGrid& grid : answer.rejected)
+    std::vector<const RejectedGrid*> nearest;
+    for (const RejectedGrid& grid : answer.rejected) {
         if (grid.best)
             take(*grid.best);
-    std::stable_sort(others.begin(), others.end(),
-                     [](const PlannedLayout& a, const PlannedLayout& b) { return a.paceSeconds() < b.paceSeconds(); });
-    if (others.size() + 1 < kMost) // where the first was proved at once few were simulated
-        for (const PlannedLayout& layout : comparedLayouts(request, catalogue, answer))
-            take(layout);
-    if (others.size() + 1 > kMost)
-        others.resize(kMost - 1);
+        if (grid.leastFloorSeconds > 0)
+            nearest.push_back(&grid);
+    }
+    std::stable_sort(nearest.begin(), nearest.end(),
+                     [](const RejectedGrid* a, const RejectedGrid* b) { return a->leastFloorSeconds < b->leastFloorSeconds; });
+    // Where the first was proved at once few were simulated, and of their grids not the best: what may be nearer is searched.
+    nearest.resize(std::min(nearest.size(), kMostSearched));
+    for (const RejectedGrid* grid : nearest) {
+        if (others.size() >= kMostOthers && grid->leastFloorSeconds >= others[kMostOthers - 1].paceSeconds())
+            break;
+        const auto isThis = [&](const PlannedLayout& other) { return other.grid == grid->grid; };
+        if (std::any_of(others.begin(), others.begin() + static_cast<std::ptrdiff_t>(std::min(others.size(), kMostOthers)),
+                        isThis))
+            continue; // already among the nearest
+        if (const auto best = bestOfGrid(request, catalogue, grid->grid))
+            take(*best);
+    }
+    if (others.size() > kMostOthers)
+        others.resize(kMostOthers);
     others.insert(others.begin(), answer.best.front());
     return others;
 }

@@ -26,8 +26,9 @@ struct RobustChoice {
     std::size_t best = 0; ///< the layout whose worst regret is least; of equals the one that is faster as given
 };
 
-/// What robustChoice() compares: the first and the best of each of the five other grids that came nearest, simulated ones first.
-/// Throws Cancelled.
+/// What robustChoice() compares: the first and the best of each of the five other grids that are nearest to it. Where the search
+/// was over before it had looked into grids that may be among them, they are searched, the least floors first, until the five are
+/// known or a dozen were searched. Throws Cancelled.
 std::vector<PlannedLayout> robustLayouts(const PlanRequest&, const Catalogue&, const PlanAnswer&);
 
 /// The layouts in each case: products, memory, each tier's bandwidth slower than thought, as

@@ -152,27 +152,35 @@ std::vector<PlannedLayout> comparedLayouts(const PlanRequest& request, const Cat
             layouts.push_back(*grid->best);
             continue;
         }
-        PlanRequest of = request;
-        of.top = 1;
-        std::erase_if(of.fixed, [](const PlanSetting& fixed) { return isOfGrid(fixed.first); });
-        for (const auto& [key, size] : {std::pair{"layout.tp", grid->grid.tp},
-                                        {"layout.cp", grid->grid.cp},
-                                        {"layout.pp", grid->grid.pp},
-                                        {"layout.dp", grid->grid.dp},
-                                        {"layout.ep", grid->grid.ep},
-                                        {"layout.etp", grid->grid.etp}})
-            of.fixed.emplace_back(key, std::to_string(size));
-        const PlanAnswer best = plan(of, catalogue);
-        if (best.stopped)
-            throw Cancelled();
-        if (best.best.empty())
-            continue;
-        layouts.push_back(best.best.front());
-        for (const PlanSetting& fixed : of.fixed) // what was held is no setting of what was found
-            if (isOfGrid(fixed.first))
-                layouts.back().settings.push_back(fixed);
+        if (auto best = bestOfGrid(request, catalogue, grid->grid))
+            layouts.push_back(std::move(*best));
     }
     return layouts;
+}
+
+std::optional<PlannedLayout> bestOfGrid(const PlanRequest& request, const Catalogue& catalogue, const PlanGrid& grid)
+{
+    PlanRequest of = request;
+    of.top = 1;
+    std::erase_if(of.fixed, [](const PlanSetting& fixed) { return isOfGrid(fixed.first); });
+    std::erase_if(of.freed, [](const std::string& freed) { return isOfGrid(freed); });
+    for (const auto& [key, size] : {std::pair{"layout.tp", grid.tp},
+                                    {"layout.cp", grid.cp},
+                                    {"layout.pp", grid.pp},
+                                    {"layout.dp", grid.dp},
+                                    {"layout.ep", grid.ep},
+                                    {"layout.etp", grid.etp}})
+        of.fixed.emplace_back(key, std::to_string(size));
+    PlanAnswer answer = plan(of, catalogue);
+    if (answer.stopped)
+        throw Cancelled();
+    if (answer.best.empty())
+        return std::nullopt;
+    PlannedLayout best = std::move(answer.best.front());
+    for (const PlanSetting& fixed : of.fixed) // what was held is no setting of what was found
+        if (isOfGrid(fixed.first))
+            best.settings.push_back(fixed);
+    return best;
 }
 
 std::vector<PlanSensitivity> planSensitivities(const PlanRequest& request, const Catalogue& catalogue,

@@ -69,6 +69,31 @@ TEST(RobustChoice, EachStepIsTheEnginesOwn)
     }
 }
 
+TEST(RobustLayouts, AreTheNearestGridsThereAre)
+{
+    PlanRequest request = jobOf("", R"({"tp": 2, "pp": 2, "dp": 2})", "");
+    request.top = 1;
+    request.mostSimulated = 3;
+    const PlanAnswer answer = plan(request, test::catalogue());
+    std::vector<double> nearest;
+    int unknown = 0;
+    for (const RejectedGrid& grid : answer.rejected) {
+        if (grid.leastFloorSeconds <= 0)
+            continue;
+        unknown += grid.best ? 0 : 1;
+        if (const auto best = bestOfGrid(request, test::catalogue(), grid.grid))
+            nearest.push_back(best->paceSeconds());
+    }
+    ASSERT_GT(unknown, 3) << "the search knew them all";
+    ASSERT_GT(nearest.size(), 5U);
+    std::sort(nearest.begin(), nearest.end());
+    const std::vector<PlannedLayout> layouts = robustLayouts(request, test::catalogue(), answer);
+    ASSERT_EQ(layouts.size(), 6U);
+    EXPECT_EQ(layouts.front().settings, answer.best.front().settings);
+    for (std::size_t i = 0; i < 5; ++i)
+        EXPECT_NEAR(layouts[i + 1].paceSeconds(), nearest[i], 1e-9) << layouts[i + 1].grid.text();
+}
+
 TEST(RobustChoice, TheBestLosesLeastInItsWorstCase)
 {
     // Made up: the first wins as given and loses most with a slow GPU.

@@ -2,6 +2,7 @@
 
 #include "app/session/failure.h"
 #include "app/session/trace_file.h"
+#include "sim/analysis/peers_busy.h"
 #include "sim/error.h"
 #include "sim/index.h"
 #include "sim/recovery/stand_in.h"
@@ -124,27 +125,23 @@ std::vector<MeasuredRank> measuredRanks(const sim::Recovered& recovered, const s
 {
     std::vector<MeasuredRank> out(sim::asIndex(std::max(0, recovered.axes.worldSize)));
     const bool saysOfDevices = sim::anyRan(times); // of hosts alone nothing is known of their devices
-    std::map<int, std::pair<double, int>> ofStage; // computing, ranks
+    std::map<int, sim::PeersBusy> ofStage;
     const auto stageOf = [&](int rank) {
         const sim::RecoveredAxis* axis = recovered.axes.find("pp");
         return axis == nullptr ? 0 : sim::RecoveredAxes::coordinate(*axis, rank);
     };
-    for (std::size_t r = 0; r < times.size(); ++r) {
-        auto& [computing, ranks] = ofStage[stageOf(recovered.evidence.ranks[r].rank)];
-        computing += static_cast<double>(times[r].computingNs);
-        ++ranks;
-    }
+    for (std::size_t r = 0; r < times.size(); ++r)
+        ofStage[stageOf(recovered.evidence.ranks[r].rank)].add(static_cast<double>(times[r].computingNs));
     for (std::size_t r = 0; r < times.size(); ++r) {
         const int rank = recovered.evidence.ranks[r].rank;
         if (rank < 0 || sim::asIndex(rank) >= out.size() || times[r].windowNs <= 0)
             continue;
         MeasuredRank& of = out[sim::asIndex(rank)];
         const auto window = static_cast<double>(times[r].windowNs), computing = static_cast<double>(times[r].computingNs);
-        const auto& [sum, ranks] = ofStage[stageOf(rank)];
         of.isRecorded = saysOfDevices;
         of.busy = computing / window;
         of.idle = static_cast<double>(times[r].idleNs) / window;
-        of.againstPeers = sum > 0 ? computing * ranks / sum - 1 : 0;
+        of.againstPeers = ofStage[stageOf(rank)].against(computing);
     }
     for (const sim::Counter& counter : trace.counters) {
         const int rank = trace.processes[sim::asIndex(counter.process)].rank;

@@ -10,7 +10,7 @@ namespace app {
 struct MeasuredRank {
     bool isRecorded = false;   ///< false: nothing is known of its device's time
     double busy = 0, idle = 0; ///< computes; neither computes nor communicates nor copies
-    double againstPeers = 0;   ///< its computing over the mean of the recorded ranks of its stage, less one
+    double againstPeers = 0;   ///< its computing over the mean of the other recorded ranks of its stage, less one
     std::optional<std::int64_t> peakBytes;
 };
 

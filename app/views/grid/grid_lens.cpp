@@ -3,6 +3,7 @@
 #include "app/step/instant.h"
 #include "app/views/common/color.h"
 #include "app/views/common/labels.h"
+#include "sim/analysis/peers_busy.h"
 #include "sim/analysis/traffic/traffic.h"
 #include "sim/index.h"
 
@@ -174,21 +175,18 @@ private:
         ramp();
     }
 
-    /// Against the mean of the ranks of the same place in the pipeline: those that have the same work.
+    /// Against the mean of the other ranks of the same place in the pipeline: those that have the same work.
     void stragglers()
     {
         const auto& times = m_sources.use.times();
-        std::vector<double> busy(asIndex(m_simulation.mesh().pipelineRanks())), ranks(busy.size());
-        const auto placeOf = [&](int c) { return asIndex(m_simulation.mesh().coordinates(m_simulation.representative(c)).pp); };
-        for (int c = 0; c < m_simulation.classCount(); ++c) {
-            const double size = m_simulation.classSize(c);
-            busy[placeOf(c)] += size * static_cast<double>(times[asIndex(c)].busyNs);
-            ranks[placeOf(c)] += size;
-        }
-        for (int c = 0; c < m_simulation.classCount(); ++c) {
-            const double mean = busy[placeOf(c)] / ranks[placeOf(c)];
-            m_reading.values.push_back(mean > 0 ? static_cast<double>(times[asIndex(c)].busyNs) / mean - 1 : 0);
-        }
+        std::vector<sim::PeersBusy> places(asIndex(m_simulation.mesh().pipelineRanks()));
+        const auto placeOf = [&](int c) {
+            return places.begin() + m_simulation.mesh().coordinates(m_simulation.representative(c)).pp;
+        };
+        for (int c = 0; c < m_simulation.classCount(); ++c)
+            placeOf(c)->add(static_cast<double>(times[asIndex(c)].busyNs), m_simulation.classSize(c));
+        for (int c = 0; c < m_simulation.classCount(); ++c)
+            m_reading.values.push_back(placeOf(c)->against(static_cast<double>(times[asIndex(c)].busyNs)));
         limits();
         m_reading.full = std::max({std::abs(m_reading.least), std::abs(m_reading.most), kSmallestDeviation});
         for (const double value : m_reading.values)

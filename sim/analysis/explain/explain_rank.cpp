@@ -3,6 +3,7 @@
 
 #include "sim/analysis/explain/explain_traffic.h"
 #include "sim/analysis/explain/explainer.h"
+#include "sim/analysis/peers_busy.h"
 #include "sim/analysis/traffic/traffic.h"
 #include "sim/index.h"
 #include "sim/simulate/action_class.h"
@@ -85,23 +86,24 @@ public:
     {
         const Mesh& mesh = m_simulation.mesh();
         const int place = mesh.coordinates(m_rank).pp;
-        double sum = 0, peers = 0;
+        PeersBusy all;
         for (int c = 0; c < m_simulation.classCount(); ++c)
-            if (mesh.coordinates(m_simulation.representative(c)).pp == place) {
-                const double size = m_simulation.classSize(c);
-                sum += size * static_cast<double>(m_simulation.timeOfClass(c).busyNs);
-                peers += size;
-            }
-        const double mean = sum / peers;
+            if (mesh.coordinates(m_simulation.representative(c)).pp == place)
+                all.add(static_cast<double>(m_simulation.timeOfClass(c).busyNs), m_simulation.classSize(c));
         const auto own = static_cast<double>(m_times.busyNs);
-        Account account("Busy time of " + rankName(m_rank) + " against its peers", "x", mean > 0 ? own / mean - 1 : 0,
-                        Unit::fraction);
+        const PeersBusy peers = all.without(own);
+        const double mean = peers.meanNs();
+        Account account("Busy time of " + rankName(m_rank) + " against its peers", "x", all.against(own), Unit::fraction);
         if (mean <= 0)
-            return account.close({}, "None of them runs a kernel.", "", show());
+            return account.close({}, peers.ranks > 0 ? "None of them runs a kernel." : "No other rank has the same work.", "",
+                                 show());
         const auto meanOfPeers = [&] {
-            Account ofPeers("mean busy time of the ranks with the same work", "t_peers", mean * kSecondsPerNs, Unit::seconds);
-            const Formula all = ofPeers.term("t_all", sum * kSecondsPerNs, Unit::seconds, "busy time of all of them; simulated");
-            return ofPeers.close(all / ofPeers.term("r", peers, Unit::count, "ranks of its place in the pipeline"), "", "");
+            Account ofPeers("mean busy time of the other ranks with the same work", "t_peers", mean * kSecondsPerNs,
+                            Unit::seconds);
+            const Formula sum =
+                ofPeers.term("t_all", peers.sumNs * kSecondsPerNs, Unit::seconds, "busy time of all of them; simulated");
+            return ofPeers.close(sum / ofPeers.term("r", peers.ranks, Unit::count, "other ranks of its place in the pipeline"),
+                                 "", "");
         };
         Account difference("how much longer its kernels run", "d", (own - mean) * kSecondsPerNs, Unit::seconds);
         const Formula time = difference.term(busyTime());

@@ -14,7 +14,7 @@ enum class RankNumber : std::uint8_t {
     busy,         ///< share of the step in which kernels run
     exposed,      ///< share in which a transfer holds up the next kernel
     bubble,       ///< what is left
-    againstPeers, ///< busy time over the mean of the ranks of its place in the pipeline, less 1
+    againstPeers, ///< busy time over the mean of the other ranks of its place in the pipeline, less 1
     sent          ///< bytes that leave it in a step
 };
 Explanation explain(const Simulation&, RankNumber, int rank);

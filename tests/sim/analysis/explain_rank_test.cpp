@@ -78,6 +78,21 @@ TEST(ExplainRank, AndOfRandomJobsWithPerturbations)
     }
 }
 
+TEST(ExplainRank, ASlowRankIsAsMuchSlowerThanItsPeersAsItIs)
+{
+    Scenario scenario = test::smallScenario(2, 2, 2);
+    scenario.perturbations.push_back({.kind = PerturbationKind::slowGpu, .rank = 1, .factor = 1.3});
+    const auto simulation = simulate(scenario);
+    const Explanation of = explain(*simulation, RankNumber::againstPeers, 1);
+    EXPECT_NEAR(of.result.value, 0.3, 1e-3) << "it is not one of its own peers";
+    test::expectSound(of);
+    EXPECT_LT(explain(*simulation, RankNumber::againstPeers, 0).result.value, 0);
+    const auto alone = simulate(test::smallScenario(1, 2, 1));
+    const Explanation none = explain(*alone, RankNumber::againstPeers, 1);
+    EXPECT_EQ(none.result.value, 0);
+    EXPECT_EQ(none.convention, "No other rank has the same work.");
+}
+
 TEST(ExplainRank, AnActionIsTheSumOfItsKernelsAndWaits)
 {
     const auto simulation = simulate(test::smallScenario(2, 2, 1));

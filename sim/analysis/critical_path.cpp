@@ -20,7 +20,9 @@ struct Place {
 
 class PathFinder {
 public:
-    explicit PathFinder(const Trace& trace) : m_trace(trace), m_tracksOfProcess(trace.processes.size())
+    /// `slowMates`: [process] whom it waits for inside its actions, -1: nobody; or empty.
+    explicit PathFinder(const Trace& trace, std::vector<int> slowMates = {})
+        : m_trace(trace), m_tracksOfProcess(trace.processes.size()), m_slowMates(std::move(slowMates))
     {
         std::vector<char> hasStreams(trace.processes.size(), 0);
         for (const Track& track : trace.tracks)
@@ -159,6 +161,8 @@ private:
     /// The member of a span's collective that came last, if another than itself.
     std::optional<Place> lastArrival(Place at)
     {
+        if (track(at).role == TrackRole::actions && !m_slowMates.empty())
+            return sameOfSlowMate(at);
         if (track(at).correlation.empty() || track(at).correlation[at.span] == 0)
             return std::nullopt;
         Place latest = at;
@@ -172,6 +176,23 @@ private:
         if (latest.track == at.track || !isNew(latest))
             return std::nullopt;
         return latest;
+    }
+
+    /// The action of the slow rank that the span's rank met inside its own.
+    std::optional<Place> sameOfSlowMate(Place at)
+    {
+        const int mate = m_slowMates[asIndex(track(at).process)];
+        if (mate < 0)
+            return std::nullopt;
+        for (const std::uint32_t t : m_tracksOfProcess[asIndex(mate)]) {
+            const Place same{t, at.span};
+            const Track& of = m_trace.tracks[t];
+            if (of.role == TrackRole::actions && of.size() == track(at).size() && of.kind[at.span] == track(at).kind[at.span] &&
+                of.microbatch[at.span] == track(at).microbatch[at.span] && start(same) < end(at) && end(same) > start(at) &&
+                isNew(same))
+                return same;
+        }
+        return std::nullopt;
     }
 
     /// What ran last on the rank before the span, or what was sent to it, whichever it waited for.
@@ -215,9 +236,10 @@ private:
 
     const Trace& m_trace;
     std::vector<std::vector<std::uint32_t>> m_tracksOfProcess; ///< that hold work
-    std::vector<char> m_isWait;                                ///< [kind]
-    std::vector<Place> m_members;                              ///< of collectives, by collective
-    std::vector<std::uint32_t> m_arrivals;                     ///< flows by the span at which they arrive
+    std::vector<int> m_slowMates;
+    std::vector<char> m_isWait;               ///< [kind]
+    std::vector<Place> m_members;             ///< of collectives, by collective
+    std::vector<std::uint32_t> m_arrivals;    ///< flows by the span at which they arrive
     std::unordered_set<std::uint64_t> m_seen; ///< spans the path has visited: what takes no time cannot lead it in a circle
 };
 
@@ -226,6 +248,31 @@ private:
 CriticalPath criticalPath(const Trace& trace)
 {
     return PathFinder(trace).find();
+}
+
+CriticalPath criticalPath(const Trace& trace, const Simulation& simulation)
+{
+    const RankClasses& classes = simulation.classes();
+    const bool isItsOwn =
+        std::equal(trace.processes.begin(), trace.processes.end(), classes.representative.begin(), classes.representative.end(),
+                   [](const Process& process, int rank) { return process.rank == rank; });
+    if (!isItsOwn)
+        return criticalPath(trace);
+    const auto slowness = [&](int c) {
+        const RankSlowdown& slow = classes.slowdown[asIndex(c)];
+        return std::max(slow.compute, slow.link);
+    };
+    std::vector<int> slowMates;
+    for (int c = 0; c < classes.count(); ++c) {
+        int slowest = c;
+        for (const CommunicatorRole role : {CommunicatorRole::tp, CommunicatorRole::cp, CommunicatorRole::ep})
+            if (const int group = classes.groups[asIndex(c)][asIndex(role)]; group >= 0)
+                for (const int mate : classes.classGroups[asIndex(group)].classes)
+                    if (slowness(mate) > slowness(slowest))
+                        slowest = mate;
+        slowMates.push_back(slowest == c ? -1 : slowest);
+    }
+    return PathFinder(trace, std::move(slowMates)).find();
 }
 
 } // namespace sim

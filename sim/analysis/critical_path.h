@@ -1,7 +1,8 @@
 // Why a step takes as long as it does: the chain of spans from its end back to its start in which each could not begin before
-// the one before it had ended. Made from a trace alone, so that it works on simulated, measured and imported steps alike.
+// the one before it had ended. Made from a trace, so that it works on simulated, measured and imported steps alike.
 #pragma once
 
+#include "sim/simulate/simulation.h"
 #include "sim/trace/trace.h"
 
 #include <array>
@@ -39,5 +40,8 @@ struct CriticalPath {
 /// Of kernels and collectives where a process has them, else of its actions. Spans called "wait …" are waits, not work. Empty if
 /// the trace is. O(steps · (tracks + log spans)).
 CriticalPath criticalPath(const Trace&);
+/// Of a step's trace, which the simulation made. Where it has actions alone, those of ranks that meet inside them last equally
+/// long: of such it goes over the one that a perturbation makes slow, for which the others waited.
+CriticalPath criticalPath(const Trace&, const Simulation&);
 
 } // namespace sim

@@ -120,7 +120,9 @@ const RangeStatistics& PreparedTrace::statistics(TimeRange range, ClassMask coun
 const PreparedTrace::Path& PreparedTrace::criticalPath()
 {
     if (!m_path) {
-        sim::CriticalPath path = sim::criticalPath(m_model.trace());
+        const sim::Simulation* simulation = m_model.simulation();
+        sim::CriticalPath path =
+            simulation != nullptr ? sim::criticalPath(m_model.trace(), *simulation) : sim::criticalPath(m_model.trace());
         std::vector<SpanRef> spans;
         for (const sim::CriticalStep& step : path.steps)
             spans.push_back({step.track, step.span});

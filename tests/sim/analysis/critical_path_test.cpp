@@ -1,6 +1,8 @@
 #include "sim/analysis/critical_path.h"
 
+#include "sim/index.h"
 #include "sim/simulate/simulation.h"
+#include "tests/support/gallery.h"
 #include "tests/support/scenarios.h"
 
 #include <gtest/gtest.h>
@@ -194,6 +196,7 @@ TEST(CriticalPath, OfAnySimulatedStepIsWhole)
             const Trace trace = simulation->trace(detail);
             const CriticalPath path = criticalPath(trace);
             expectWhole(path, trace);
+            expectWhole(criticalPath(trace, *simulation), trace);
             // The engine starts an op the moment something it waits for has ended.
             if (detail == TraceDetail::kernels) {
                 EXPECT_EQ(path.unexplainedNs, 0);
@@ -202,6 +205,29 @@ TEST(CriticalPath, OfAnySimulatedStepIsWhole)
                 EXPECT_TRUE(std::is_sorted(track.startNs.begin(), track.startNs.end())) << track.name;
         }
     }
+}
+
+TEST(CriticalPath, GoesOverTheSlowRankAtEitherDetail)
+{
+    // Inside their passes its seven tensor-parallel mates wait for it at every sum: each pass of theirs lasts as long as its own.
+    const auto opened = test::openNumber("21");
+    const Simulation& simulation = *opened.simulation;
+    const auto slow = static_cast<std::size_t>(simulation.classOf(21)),
+               healthy = static_cast<std::size_t>(simulation.classOf(16));
+    ASSERT_NE(slow, healthy);
+    std::vector<double> shareOfStage;
+    for (const TraceDetail detail : {TraceDetail::actions, TraceDetail::kernels}) {
+        const Trace trace = simulation.trace(detail);
+        const CriticalPath path = criticalPath(trace, simulation);
+        expectWhole(path, trace);
+        EXPECT_GT(path.computeByProcess[slow], 20 * path.computeByProcess[healthy]);
+        std::int64_t over = 0;
+        for (const CriticalStep& step : path.steps)
+            if (simulation.classes().pipelineRank[asIndex(trace.tracks[step.track].process)] == 1)
+                over += step.endNs - step.beginNs;
+        shareOfStage.push_back(static_cast<double>(over) / static_cast<double>(path.lengthNs));
+    }
+    EXPECT_NEAR(shareOfStage[0], shareOfStage[1], 0.05);
 }
 
 TEST(CriticalPath, TakesAnything)

@@ -51,9 +51,10 @@ double secondsOfToken(const Simulation& simulation)
 struct Idea {
     std::string text;
     Scenario scenario; ///< with it
+    bool isOfBatch = false;
 };
 
-/// What might help, the likeliest first.
+/// What might help: a handful.
 class Ideas {
 public:
     Ideas(const Simulation& simulation, const WaitChain& chain)
@@ -91,9 +92,9 @@ public:
 
 private:
     template <typename F>
-    void add(std::string text, F change)
+    void add(std::string text, F change, bool isOfBatch = false)
     {
-        Idea next{std::move(text), m_scenario};
+        Idea next{std::move(text), m_scenario, isOfBatch};
         change(next.scenario);
         m_ideas.push_back(std::move(next));
     }
@@ -115,8 +116,18 @@ private:
 
     void largerBatch(const std::string& why)
     {
-        add("twice the batch: " + std::to_string(2 * m_scenario.microbatches()) + " micro-batches a step " + why,
-            [](Scenario& s) { s.training.globalBatchSize *= 2; });
+        add(
+            "twice the batch: " + std::to_string(2 * m_scenario.microbatches()) + " micro-batches a step " + why,
+            [](Scenario& s) { s.training.globalBatchSize *= 2; }, true);
+    }
+
+    /// Of the same batch.
+    void microBatches(bool larger, const std::string& why)
+    {
+        const int size = m_scenario.training.microBatchSize, to = larger ? 2 * size : size / 2;
+        if (to > 0 && (!larger || m_scenario.microbatches() % 2 == 0))
+            add("micro-batch " + std::to_string(size) + " → " + std::to_string(to) + ": " + why,
+                [to](Scenario& s) { s.training.microBatchSize = to; });
     }
 
     const Op& opOf(const WaitLink& link) const
@@ -139,6 +150,12 @@ private:
                 [](Scenario& s) { s.layout.sequenceParallel = true; });
             add("overlapped tensor-parallel communication, which cuts products into pieces that hide it",
                 [](Scenario& s) { s.training.overlap.tpComm = true; });
+            if (!m_scenario.layout.sequenceParallel) // which only hides what it has cut
+                add("sequence parallelism, and products in pieces that hide its communication", [](Scenario& s) {
+                    s.layout.sequenceParallel = true;
+                    s.training.overlap.tpComm = true;
+                });
+            microBatches(true, "half as many collectives, each with more work around it");
             half("half of tp: each product is then larger and fewer collectives are on the way", &Layout::tp);
             return;
         case Dimension::cp:
@@ -159,6 +176,13 @@ private:
         else
             add("overlapped gathering of parameters, which gathers parameters while the layers before them compute",
                 [](Scenario& s) { s.training.overlap.paramGather = true; });
+        if (const int stage = m_scenario.layout.zeroStage; stage > 0)
+            add("ZeRO " + std::to_string(stage) + " → " + std::to_string(stage - 1) + ": " +
+                    (stage == 3   ? "parameters stay whole and are not gathered layer by layer"
+                     : stage == 2 ? "gradients stay whole and are reduced once a step"
+                                  : "optimizer states stay whole, and no parameters are gathered"),
+                [stage](Scenario& s) { s.layout.zeroStage = stage - 1; });
+        microBatches(true, "half as many passes, each with more work beside the traffic");
         largerBatch("do more work for the same traffic");
     }
 
@@ -180,6 +204,7 @@ private:
         if (m_scenario.schedule.virtualStages == 1 && (kind == "1f1b" || kind == "gpipe") &&
             m_scenario.model.numHiddenLayers >= 2 * m_scenario.layout.pp)
             add("the interleaved schedule: with 2 chunks a rank the pipeline fills and drains in half the time", interleave);
+        microBatches(false, "the pipeline fills and drains with shorter passes");
         largerBatch(std::string("make ") + (atEnds ? "filling and draining" : "waiting") + " a smaller part of it");
     }
 
@@ -197,22 +222,25 @@ bool isSlowed(const Simulation& simulation, int classIndex)
     return slow.compute > 1 || slow.link > 1;
 }
 
-/// Of the time a token; 0 where it cannot be, does not fit, or changes nothing.
-double WaitAdviser::changeOf(const std::string& text, const Scenario& scenario)
+/// Of the time a token; 1 where it cannot be, does not fit, or changes nothing.
+const LikelyRatio& WaitAdviser::changeOf(const std::string& text, const Scenario& scenario)
 {
     if (const auto known = m_changes.find(text); known != m_changes.end())
         return known->second;
     const auto change = [&] {
         if (scenario == m_simulation.scenario())
-            return 0.0;
+            return LikelyRatio();
         try {
             if (!isLegal(scenario))
-                return 0.0;
+                return LikelyRatio();
             const auto tried = simulate(scenario);
-            const bool counts = tried->metrics().fits || !m_simulation.metrics().fits;
-            return counts ? secondsOfToken(*tried) / secondsOfToken(m_simulation) - 1 : 0.0;
+            const Metrics &before = m_simulation.metrics(), &after = tried->metrics();
+            const bool counts = (after.fits || !before.fits) && (after.hostFits || !before.hostFits);
+            return counts ? likelyRatio(m_simulation.scenario(), tried->scenario(),
+                                        secondsOfToken(*tried) / secondsOfToken(m_simulation))
+                          : LikelyRatio();
         } catch (const Error&) { // a schedule that cannot be made
-            return 0.0;
+            return LikelyRatio();
         }
     }; // cancelled: it is asked again
     return m_changes.emplace(text, change()).first->second;
@@ -221,11 +249,25 @@ double WaitAdviser::changeOf(const std::string& text, const Scenario& scenario)
 std::string WaitAdviser::advice(const WaitChain& chain)
 {
     if (m_simulation.metrics().simulatedOps > kMostOps)
-        return {};
-    for (const Idea& idea : Ideas(m_simulation, chain).list())
-        if (const double change = changeOf(idea.text, idea.scenario); change < -kWorthTelling)
-            return idea.text + " (" + percentText(-change) + " less time a token)";
-    return {};
+        return "the step is too large to try edits here: see Findings";
+    constexpr double kOfBatch = 0.5; ///< what such a gain counts
+    struct Worth {
+        bool isTold = false; ///< the model can tell it from nothing
+        double gain = 0;
+        auto operator<=>(const Worth&) const = default;
+    } best;
+    std::string text;
+    for (const Idea& idea : Ideas(m_simulation, chain).list()) {
+        const LikelyRatio& change = changeOf(idea.text, idea.scenario);
+        const double gain = 1 - change.predicted;
+        const Worth worth{!change.isKnown() || change.canTell(), gain * (idea.isOfBatch ? kOfBatch : 1)};
+        if (gain <= kWorthTelling || !(best < worth))
+            continue;
+        best = worth;
+        const std::string sure = sureText(change);
+        text = "try: " + idea.text + " (" + percentText(gain) + " less time a token" + (sure.empty() ? "" : ", " + sure) + ")";
+    }
+    return text;
 }
 
 } // namespace sim

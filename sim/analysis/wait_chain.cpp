@@ -39,6 +39,23 @@ struct ClassIndex {
     std::int64_t insidePassesNs = 0; ///< in which no kernel of a pass that has begun runs
 };
 
+/// What is communicated. What a pass gathers on its way forward it reduces on its way back: the label's own word is of one of
+/// them.
+std::string communicatedText(const std::string& label)
+{
+    if (label.starts_with("grad."))
+        return "gradients";
+    if (label.starts_with("param."))
+        return "parameters";
+    if (label == "regather")
+        return "activations";
+    std::string text = spokenOp(label);
+    for (const std::string_view way : {" again", " gathering", " reduction"})
+        if (text.ends_with(way))
+            text.resize(text.size() - way.size());
+    return text;
+}
+
 } // namespace
 
 struct WaitChains::Data {
@@ -150,12 +167,14 @@ struct WaitChains::Data {
     bool isInsidePass(const Gap&);
     bool isOnePass(int c, std::size_t a, std::size_t b);
 
-    std::int64_t besideKernelsNs(int c, std::int64_t beginNs, std::int64_t endNs);
+    std::int64_t besideKernelsNs(int c, std::size_t step, std::size_t place);
     std::int64_t computedNs(int c, std::size_t step);
+    std::int64_t readyNs(OpPlace collective);
 
     std::string rankText(int c) const;
     std::string stepName(const Step&, int c) const;
-    std::string aboutCollective(const WaitLink&, std::int64_t waitedNs);
+    std::string aboutCollective(const std::vector<WaitLink>& inARow, const std::string& whose, std::int64_t waitedNs);
+    std::string hidingText(const WaitLink&);
 };
 
 WaitChains::WaitChains(const Simulation& simulation) : m_data(std::make_unique<Data>(simulation)) {}
@@ -323,14 +342,17 @@ OpPlace WaitChains::Data::lastOfAll()
     return {static_cast<int>(after - times.firstOp.begin()) - 1, last};
 }
 
-/// Of a stretch of time, as long as kernels of the class run.
-std::int64_t WaitChains::Data::besideKernelsNs(int c, std::int64_t beginNs, std::int64_t endNs)
+/// Of an op of the class, as long as kernels of a step run beside it.
+std::int64_t WaitChains::Data::besideKernelsNs(int c, std::size_t step, std::size_t place)
 {
-    const std::vector<std::size_t>& kernels = of(c).kernels;
+    const std::int64_t beginNs = times.opStartNs[place], endNs = times.opEndNs[place];
+    const ClassIndex& ops = of(c);
+    const auto first = std::lower_bound(ops.kernels.begin(), ops.kernels.end(), ops.firstOfStep[step]);
+    const auto last = std::lower_bound(first, ops.kernels.end(), ops.firstOfStep[step + 1]);
     std::int64_t sum = 0;
-    for (auto kernel = std::upper_bound(kernels.begin(), kernels.end(), beginNs,
-                                        [this](std::int64_t ns, std::size_t place) { return ns < times.opEndNs[place]; });
-         kernel != kernels.end() && times.opStartNs[*kernel] < endNs; ++kernel)
+    for (auto kernel =
+             std::upper_bound(first, last, beginNs, [this](std::int64_t ns, std::size_t at) { return ns < times.opEndNs[at]; });
+         kernel != last && times.opStartNs[*kernel] < endNs; ++kernel)
         sum += std::min(endNs, times.opEndNs[*kernel]) - std::max(beginNs, times.opStartNs[*kernel]);
     return sum;
 }
@@ -344,6 +366,16 @@ std::int64_t WaitChains::Data::computedNs(int c, std::size_t step)
         if (kernel >= ops.firstOfStep[step] && kernel < ops.firstOfStep[step + 1])
             sum += times.opEndNs[kernel] - times.opStartNs[kernel];
     return sum;
+}
+
+/// When a member has computed what it brings to a collective. On the stream it may then still wait for those before it, which
+/// their own late members held up.
+std::int64_t WaitChains::Data::readyNs(OpPlace at)
+{
+    const std::vector<std::size_t>& kernels = of(at.classIndex).kernels;
+    const auto after = std::lower_bound(kernels.begin(), kernels.end(), at.op);
+    const bool waits = (op(at).waits & maskOf(Stream::compute)) != 0;
+    return waits && after != kernels.begin() ? std::min(start(at), times.opEndNs[*(after - 1)]) : start(at);
 }
 
 bool WaitChains::Data::isInsidePass(const Gap& gap)
@@ -454,47 +486,74 @@ std::string WaitChains::Data::stepName(const Step& of, int c) const
     return actionName(action, schedule.slices, schedule.stagesOfRank(classes.pipelineRank[asIndex(c)]).size() > 1);
 }
 
-/// Of one outside the passes: who comes last, and what it hides behind or could.
-/// `waitedNs`: of the rank that waits for it.
-std::string WaitChains::Data::aboutCollective(const WaitLink& link, std::int64_t waitedNs)
+/// Of some outside the passes, one after the other, the last one first: who comes last to them, and what they hide behind or
+/// could. `waitedNs`: of the rank that waits for it.
+std::string WaitChains::Data::aboutCollective(const std::vector<WaitLink>& inARow, const std::string& whose,
+                                              std::int64_t waitedNs)
+{
+    std::int64_t lateNs = -1;
+    int last = 0;
+    for (const WaitLink& link : inARow) {
+        std::int64_t firstNs = INT64_MAX, lastNs = INT64_MIN;
+        int ofThese = link.classIndex;
+        for (const OpPlace& member : membersOf({link.classIndex, link.place})) {
+            const std::int64_t ns = readyNs(member);
+            firstNs = std::min(firstNs, ns);
+            if (ns > lastNs) {
+                lastNs = ns;
+                ofThese = member.classIndex;
+            }
+        }
+        if (lastNs - firstNs > lateNs) {
+            lateNs = lastNs - firstNs;
+            last = ofThese;
+        }
+    }
+    constexpr std::int64_t kBlamed = 10; // a tenth of the wait: what is less is not why the rank waits
+    const std::string late = numberText(static_cast<double>(lateNs) * 1e-9, Unit::seconds);
+    return whose +
+           (lateNs == 0                   ? "members come at the same time"
+            : lateNs * kBlamed < waitedNs ? "members come within " + late
+                                          : "last member is " + rankText(last) + ", " + late + " after the first") +
+           hidingText(inARow.back());
+}
+
+/// "; it can hide behind B7, which …".
+std::string WaitChains::Data::hidingText(const WaitLink& link)
 {
     const auto duration = [](std::int64_t ns) { return numberText(static_cast<double>(ns) * 1e-9, Unit::seconds); };
-    const OpPlace last{link.classIndex, link.place};
-    const std::vector<OpPlace> members = membersOf(last);
-    std::int64_t firstNs = start(last);
-    for (const OpPlace& member : members)
-        firstNs = std::min(firstNs, start(member));
-    const std::int64_t lateNs = start(last) - firstNs;
-    constexpr std::int64_t kBlamed = 10; // a tenth of the wait: what is less is not why the rank waits
-    const std::string who = lateNs == 0                   ? std::string("the collective's members come at the same time")
-                            : lateNs * kBlamed < waitedNs ? "the collective's members come within " + duration(lateNs)
-                                                          : "the collective's last member is " + rankText(link.classIndex) +
-                                                                ", " + duration(lateNs) + " after the first";
     const auto s = asIndex(link.step);
     const std::vector<Step>& steps = programOf(link.classIndex).steps;
     const ClassIndex& ops = of(link.classIndex);
+    const Op& collective = op({link.classIndex, link.place});
     if (steps[s].action < 0) { // outside the passes
-        const std::string& label = program.labels[op(last).label];
+        const std::string& label = program.labels[collective.label];
         if (label.starts_with("param.")) // what the optimizer has made
-            return who + "; it could hide behind the first forward of the next step";
+            return "; it could hide behind the first forward of the next step";
         if (!label.starts_with("grad."))
-            return who;
+            return {};
         const auto pass = std::find_if(steps.rbegin() + static_cast<std::ptrdiff_t>(steps.size() - s), steps.rend(),
                                        [](const Step& before) { return before.action >= 0; });
         if (pass == steps.rend())
-            return who;
+            return {};
         const std::string of = stepName(*pass, link.classIndex);
         if (simulation.scenario().training.overlap.gradReduce) // and is still outside: the tied embedding, a second copy's
-            return who + "; what it adds up is there when " + of + " ends";
-        return who + "; it could hide behind " + of + ", which computes for " +
+            return "; what it adds up is there when " + of + " ends";
+        return "; it could hide behind " + of + ", which computes for " +
                duration(computedNs(link.classIndex, static_cast<std::size_t>(steps.rend() - pass) - 1));
     }
     std::int64_t hiddenNs = 0;
-    for (const std::size_t place : ops.collectives[asIndex(op(last).group)])
-        if (place >= ops.firstOfStep[s] && place < ops.firstOfStep[s + 1])
-            hiddenNs += besideKernelsNs(link.classIndex, times.opStartNs[place], times.opEndNs[place]);
-    return who + "; it can hide behind " + stepName(steps[s], link.classIndex) +
-           (hiddenNs > 0 ? ", behind which " + duration(hiddenNs) + " of such already run" : ", where none of it does");
+    for (const std::size_t place : ops.collectives[asIndex(collective.group)])
+        hiddenNs += besideKernelsNs(link.classIndex, s, place);
+    const std::string pass = stepName(steps[s], link.classIndex);
+    if (hiddenNs == 0)
+        return "; it can hide behind " + pass + ", where none of it does";
+    const std::int64_t computesNs = computedNs(link.classIndex, s), roomNs = computesNs - hiddenNs;
+    constexpr std::int64_t kFull = 100; // a hundredth of the pass is no room
+    const std::string already = duration(hiddenNs) + " of such already run";
+    return roomNs * kFull <= computesNs
+               ? "; behind " + pass + " " + already + ", and there is no room left"
+               : "; behind " + pass + " " + already + ", and at most " + duration(roomNs) + " more have room";
 }
 
 std::string WaitChains::linkText(const WaitLink& link) const
@@ -512,11 +571,7 @@ std::string WaitChains::linkText(const WaitLink& link) const
             factsOf(d.program.passes[step.pass].shapes[link.place - d.of(link.classIndex).firstOfStep[d.stepOf(at)]].collective)
                 .plural;
         kind.pop_back();
-        const std::string& label = d.program.labels[op.label];
-        const std::string content = label.starts_with("grad.")    ? "gradients"
-                                    : label.starts_with("param.") ? "parameters"
-                                                                  : spokenOp(label);
-        return "the " + kind + " of " + content + " in " +
+        return "the " + kind + " of " + communicatedText(d.program.labels[op.label]) + " in " +
                spokenGroup(communicatorRoleName(op.group), d.simulation.scenario().layout);
     }
     case WaitLink::Kind::message:
@@ -562,13 +617,19 @@ std::vector<std::string> WaitChains::lines(const WaitChain& chain) const
         }
     }
     std::vector<std::string> out = waitLines(told, !gap.next);
-    // Of what is waited for itself; of several in a row the first.
+    // Of what is waited for itself, and named first.
     const auto isOutside = [&](const WaitLink& link) {
         return link.kind == WaitLink::Kind::collective &&
                (kInsidePass & maskOf(m_data->op({link.classIndex, link.place}).stream)) == 0;
     };
-    if (const auto other = std::find_if_not(chain.links.begin(), chain.links.end(), isOutside); other != chain.links.begin())
-        out.push_back(m_data->aboutCollective(*(other - 1), gap.lengthNs()));
+    if (!chain.links.empty() && isOutside(chain.links.front())) {
+        const std::string name = linkText(chain.links.front());
+        const auto isIt = [&](const WaitLink& link) { return isOutside(link) && linkText(link) == name; };
+        const auto other = std::find_if_not(chain.links.begin(), chain.links.end(), isIt);
+        const bool isOnly = std::none_of(other, chain.links.end(), isOutside); // no other can be meant
+        out.push_back(m_data->aboutCollective({chain.links.begin(), other}, isOnly ? "the collective's " : "of " + name + " the ",
+                                              gap.lengthNs()));
+    }
     if (chain.unexplainedNs > 0)
         out.push_back("and " + duration(chain.unexplainedNs) + " that no dependency tells");
     const int size = d.classes.size[asIndex(gap.classIndex)];
@@ -583,11 +644,13 @@ std::vector<std::string> WaitChains::lines(const WaitChain& chain) const
     };
     const std::string each = size > 1 ? " on each of " + countedText(size, "rank") : std::string();
     // One of many alike costs next to nothing; all together are what something can be done about.
-    out.push_back(isInside ? "all waits inside passes together cost " + ofStep(m_data->of(gap.classIndex).insidePassesNs) + each +
-                                 ", this one " + ofStep(gap.lengthNs())
-                           : "costs " + ofStep(gap.lengthNs()) + each);
-    if (const std::string advice = m_data->adviser.advice(chain); !advice.empty())
-        out.push_back("try: " + advice);
+    if (isInside)
+        out.push_back("all waits inside passes together are " + ofStep(m_data->of(gap.classIndex).insidePassesNs) + " long" +
+                      each + ", this one " + ofStep(gap.lengthNs()));
+    else if (gap.next) // to be done early costs nothing
+        out.push_back("is " + ofStep(gap.lengthNs()) + " long" + each);
+    if (std::string advice = m_data->adviser.advice(chain); !advice.empty())
+        out.push_back(std::move(advice));
     return out;
 }
 

@@ -68,8 +68,8 @@ public:
     std::string linkText(const WaitLink&) const;
     /// The same of what runs after a gap.
     std::string nextText(const Gap&) const;
-    /// How long, for what, what that waits for, of a collective its last member and what it hides behind, what it costs in the
-    /// step, and one thing to try: a line each.
+    /// How long, for what, what that waits for, of a collective its last member and what it hides behind, how much of the step
+    /// that is, and one thing to try: a line each. What would be gained without the wait is what the thing to try says.
     std::vector<std::string> lines(const WaitChain&) const;
 
 private:

@@ -173,7 +173,7 @@ TEST(WaitChain, ARankThatWaitsInACollectiveWaitsForItsLastMember)
     const std::string late = textBefore(*simulate(scenario), 0, "the optimizer");
     EXPECT_THAT(late, HasSubstr("waits for the all-reduce of gradients in dp, "));
     EXPECT_THAT(late, HasSubstr("on each of 2 ranks"));
-    EXPECT_THAT(late, HasSubstr("try: overlapped gradient reduction"));
+    EXPECT_THAT(late, HasSubstr("\ntry: "));
     EXPECT_THAT(late, HasSubstr("\nthe collective's members come at the same time; it could hide behind B3, which computes for " +
                                 inWords(lastPassOf(*simulate(scenario), 0).computesNs) + "\n"));
     scenario.perturbations.push_back({.kind = PerturbationKind::slowGpu, .rank = 1, .factor = 1.5});
@@ -189,13 +189,53 @@ TEST(WaitChain, ARankThatWaitsInACollectiveWaitsForItsLastMember)
 
 TEST(WaitAdvice, IsWhatHelpedWhenItWasTried)
 {
-    Scenario scenario = test::smallScenario(1, 1, 2);
+    Scenario scenario = test::smallScenario(1, 1, 2, 3); // which no larger micro-batches divide
     scenario.training.overlap.gradReduce = false;
     const auto simulation = simulate(scenario);
     scenario.training.overlap.gradReduce = true;
-    const double change = 1 - simulate(scenario)->metrics().stepTimeSeconds / simulation->metrics().stepTimeSeconds;
+    const double ratio = simulate(scenario)->metrics().stepTimeSeconds / simulation->metrics().stepTimeSeconds;
+    const std::string sure = sureText(likelyRatio(simulation->scenario(), scenario, ratio));
     EXPECT_THAT(textBefore(*simulation, 0, "the optimizer"),
-                HasSubstr("the backward pass still runs (" + percentText(change) + " less time a token)"));
+                HasSubstr("the backward pass still runs (" + percentText(1 - ratio) + " less time a token" +
+                          (sure.empty() ? "" : ", " + sure) + ")"));
+}
+
+TEST(WaitAdvice, IsTheBestOfWhatIsKnownAndSaysHowSureItIs)
+{
+    // Parameters are gathered layer by layer: the batch would hide some of it, half the sharding all, and it fits.
+    const auto opened = test::openNumber("14");
+    Scenario whole = opened.simulation->scenario();
+    whole.layout.zeroStage = 2;
+    const double ratio = opened.simulation->metrics().tokensPerSecond / simulate(whole)->metrics().tokensPerSecond;
+    ASSERT_LT(ratio, 0.9);
+    WaitChains chains(*opened.simulation);
+    int waits = 0;
+    for (const Gap& gap : gapsOf(*opened.simulation, chains, 0)) {
+        const std::string text = joined(chains.lines(chains.chain(gap)));
+        if (text.find("waits for the all-gather of parameters") == std::string::npos)
+            continue;
+        ++waits;
+        EXPECT_THAT(text, HasSubstr("\ntry: ZeRO 3 → 2: "));
+        EXPECT_THAT(text, HasSubstr(" (" + percentText(1 - ratio) + " less time a token, " +
+                                    sureText(likelyRatio(opened.simulation->scenario(), whole, ratio)) + ")\n"));
+    }
+    EXPECT_GT(waits, 0);
+    // What is less than the model errs by is called so, as the finding of the same edit calls it.
+    const auto doubtful = test::openNumber("05");
+    WaitChains chainsOf05(*doubtful.simulation);
+    const auto gap = chainsOf05.longestGapIn(0, 0, chainsOf05.gapAt(0, doubtful.simulation->times().endNs - 1)->beginNs / 2);
+    ASSERT_TRUE(gap);
+    EXPECT_THAT(joined(chainsOf05.lines(chainsOf05.chain(*gap))),
+                testing::ContainsRegex("\ntry: .* less time a token, (likely -|smaller than the model's own error)"));
+}
+
+TEST(WaitAdvice, OfALargeStepSaysWhereEditsAre)
+{
+    const auto opened = test::openNumber("53");
+    WaitChains chains(*opened.simulation);
+    const auto gap = chains.longestGapIn(0, 0, opened.simulation->times().endNs);
+    ASSERT_TRUE(gap);
+    EXPECT_EQ(chains.lines(chains.chain(*gap)).back(), "the step is too large to try edits here: see Findings");
 }
 
 /// All that is advised against waits of a job.
@@ -237,7 +277,43 @@ TEST(WaitChain, SaysHowMuchOfACollectiveAlreadyHides)
                        std::max(reductions.startNs[r], kernels.startNs[k]));
     ASSERT_GT(hidden, 0);
     EXPECT_THAT(textBefore(*simulation, 0, "the optimizer"),
-                HasSubstr("; it can hide behind B3, behind which " + inWords(hidden) + " of such already run\n"));
+                HasSubstr("; behind B3 " + inWords(hidden) + " of such already run, and at most " +
+                          inWords(lastPassOf(*simulation, 0).computesNs - hidden) + " more have room\n"));
+}
+
+TEST(WaitChain, ALastMemberIsOfTheCollectiveThatIsWaitedForAndWhyItIs)
+{
+    // All gradients of the replica without the slow rank are there 0.3 s earlier than those of the mates that wait for it; on
+    // their stream the last bucket is hardly late.
+    const auto opened = test::openNumber("21");
+    const std::string replica = textBefore(*opened.simulation, opened.simulation->classOf(24), "the optimizer");
+    EXPECT_THAT(replica, HasSubstr("waits for the reduce-scatter of gradients in dp"));
+    EXPECT_THAT(replica,
+                testing::ContainsRegex("collective's last member is pp 1 \\(rank 16\\), (29|30)[0-9] ms after the first"));
+    const std::string ends = textBefore(*opened.simulation, opened.simulation->classOf(53), "the optimizer");
+    EXPECT_THAT(ends, HasSubstr("waits for the all-reduce of gradients in tied embedding"));
+    EXPECT_THAT(ends,
+                testing::ContainsRegex("\nof the all-reduce of gradients in tied embedding the (last member is|members come)"));
+    EXPECT_THAT(ends, testing::Not(HasSubstr("hide behind")));
+}
+
+TEST(WaitChain, CallsACollectiveByWhatItIsOnItsWay)
+{
+    // What a pass gathers on its way forward it reduces on its way back, under one name.
+    for (const auto& [number, gathered] : {std::pair{"05", "attention"}, {"39", "received activations"}}) {
+        const auto opened = test::openNumber(number);
+        WaitChains chains(*opened.simulation);
+        std::set<std::string> texts;
+        std::optional<Gap> gap = chains.firstGapFrom(0, opened.simulation->times().endNs / 3, 1);
+        for (int i = 0; i < 300 && gap && gap->next; ++i, gap = chains.firstGapFrom(0, gap->endNs, 1))
+            for (const WaitLink& link : chains.chain(*gap).links)
+                texts.insert(chains.linkText(link));
+        EXPECT_THAT(texts, testing::Contains("the all-gather of " + std::string(gathered) + " in tp")) << number;
+        for (const std::string& text : texts) {
+            EXPECT_EQ(text.find("reduction"), std::string::npos) << text;
+            EXPECT_EQ(text.find("gathering"), std::string::npos) << text;
+        }
+    }
 }
 
 TEST(WaitChain, AddsUpTheSharedEmbeddingOnlyWhenItsGradientsAreThere)
@@ -280,7 +356,7 @@ TEST(WaitChain, InsideAPassSaysWhereAndWhatAllOfItsKindCost)
     EXPECT_THAT(texts.front(), HasSubstr(" idle inside F0, before attention norm\n"));
     const double share = static_cast<double>(inside) / static_cast<double>(simulation->times().endNs);
     for (const std::string& text : texts)
-        ASSERT_THAT(text, HasSubstr("all waits inside passes together cost " + percentText(share) + " of the step"));
+        ASSERT_THAT(text, HasSubstr("all waits inside passes together are " + percentText(share) + " of the step long"));
 }
 
 TEST(WaitChain, OfAStretchOfTimeIsTheLongestInIt)
@@ -320,14 +396,16 @@ TEST(WaitChain, GapsAreWalkedThroughInOrderBothWays)
     }
 }
 
-TEST(WaitChain, SaysWhatAGapCostsInTheStep)
+TEST(WaitChain, SaysHowMuchOfTheStepAGapIsButNothingOfARankThatIsDone)
 {
     const auto simulation = simulate(test::smallScenario(1, 2, 1));
     WaitChains chains(*simulation);
     for (const Gap& gap : gapsOf(*simulation, chains, 1)) {
         const std::string text = joined(chains.lines(chains.chain(gap)));
         const double share = static_cast<double>(gap.lengthNs()) / static_cast<double>(simulation->times().endNs);
-        EXPECT_THAT(text, HasSubstr("costs " + percentText(share) + " of the step"));
+        const std::string ofStep = "is " + percentText(share) + " of the step long";
+        EXPECT_THAT(text, gap.next ? testing::Matcher<const std::string&>(HasSubstr(ofStep))
+                                   : testing::Matcher<const std::string&>(testing::Not(HasSubstr("of the step long"))));
         EXPECT_THAT(text, HasSubstr(numberText(static_cast<double>(gap.lengthNs()) * 1e-9, Unit::seconds) +
                                     (gap.next ? " idle before " : " to the end of the step: ")));
     }

@@ -100,7 +100,7 @@ TEST(ExposedWaits, InsideActionsAreAsHighAsTheirShareAndSayWhyAtTheFoot)
     EXPECT_EQ(timeline.view.tooltip().find("idle inside"), std::string::npos) << "that is about the action";
     timeline.move({middle, action.bottom - 2});
     EXPECT_NE(timeline.view.tooltip().find("idle inside F0, before "), std::string::npos) << timeline.view.tooltip();
-    EXPECT_NE(timeline.view.tooltip().find("all waits inside passes together cost "), std::string::npos);
+    EXPECT_NE(timeline.view.tooltip().find("all waits inside passes together are "), std::string::npos);
 }
 
 TEST(ExposedWaits, AreNotCalledDataParallelWhereNothingIs)

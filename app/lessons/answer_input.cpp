@@ -439,6 +439,7 @@ public:
 private:
     Desk& m_desk;
     QLineEdit* m_line;
+    bool m_isOfSelection = false; ///< what stands there is what is selected
 };
 
 /// [from, to) of a tensor: marked on the storage picture, or typed.

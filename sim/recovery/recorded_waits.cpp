@@ -489,8 +489,11 @@ std::vector<std::string> RecordedWaits::linesOfCommunication(const RecordedWait&
         const bool communicates = link.kind == RecordedWaitLink::Kind::communicating;
         const bool isItself = communicates && ((link.rank == own.rank && link.span == own.span) ||
                                                (met != nullptr && m_walk.meetingOf(link.rank, link.span) == met));
+        const bool isMessage = communicates && m_walk.transferOf(link.rank, link.span) != nullptr; // of others, too
         if (!isItself)
-            told.push_back({linkText(link) + ", " + duration(link.lengthNs()), link.lengthNs()});
+            told.push_back(
+                {linkText(link) + (isMessage ? " to " + rankText(link.rank) : std::string()) + ", " + duration(link.lengthNs()),
+                 link.lengthNs()});
     }
     std::vector<std::string> chain = waitLines(told, false);
     if (out.size() > 1 && !chain.empty())

@@ -57,8 +57,8 @@ std::vector<int> evenLayers(int layers, int stages);
 std::optional<int> lastBatchOf(const std::string& schedule);
 /// bf16 and the like from a framework's word: "bf16-mixed", "bfloat16", "fp8_cs", "16-true"; empty if it is none.
 std::string precisionWord(std::string_view word);
-/// adamw or sgd; empty if it is neither.
-std::string optimizerWord(std::string_view word);
+/// training.optimizer by a framework's word. Other rules than Adam's and SGD's, and moments in fewer bits, are told on `setting`.
+void putOptimizer(Job&, std::string_view setting, std::string_view word);
 
 // Dialects. Each fills a job from settings in its framework's words.
 void readMegatron(Job&);

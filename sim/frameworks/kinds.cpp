@@ -213,6 +213,14 @@ Sheet readAssignedWords(const std::string& file, const std::string& text)
     return sheet;
 }
 
+/// What a command line says goes before what the files say that it names, in whatever order they are given.
+Sheet ofCommand(Sheet sheet)
+{
+    for (Setting& setting : sheet.settings)
+        setting.isOfCommand = true;
+    return sheet;
+}
+
 Sheet sheetOf(const std::string& kind, const std::string& file, const std::string& text)
 {
     if (isNeoxText(text))
@@ -222,15 +230,16 @@ Sheet sheetOf(const std::string& kind, const std::string& file, const std::strin
     if (kind == "megatron-args" || kind == "megatron-deepspeed") {
         if (isMappingOfFlags(text))
             return readYaml(file, text);
-        return looksLikeArgumentDump(text) && !contains(text, {"--num-layers", "--hidden-size"}) ? readArgumentDump(file, text)
-                                                                                                 : readShell(file, text);
+        return looksLikeArgumentDump(text) && !contains(text, {"--num-layers", "--hidden-size"})
+                   ? readArgumentDump(file, text)
+                   : ofCommand(readShell(file, text));
     }
     if (kind == "deepspeed-json" && contains(text, {"--"}))
-        return readShell(file, text);
+        return ofCommand(readShell(file, text));
     if (kind == "torchtitan-toml") {
         if (!contains(text, {"--parallelism.", "--training.", "--model."}))
             return readToml(file, text);
-        return readShell(file, text);
+        return ofCommand(readShell(file, text));
     }
     if (kind == "bridge-python")
         return contains(text, {"_target_:"}) || (!contains(text, {"="}) && contains(text, {":"})) ? readYaml(file, text)
@@ -239,7 +248,7 @@ Sheet sheetOf(const std::string& kind, const std::string& file, const std::strin
         if (contains(text, {"_parallelism:", "per_device_batch_size:", "base_emb_dim:", "model_name:"}))
             return readYaml(file, text);
         Sheet command = readShellAssignments(file, text);
-        return command.settings.empty() ? readAssignedWords(file, text) : command;
+        return ofCommand(command.settings.empty() ? readAssignedWords(file, text) : std::move(command));
     }
     return readYaml(file, text);
 }
@@ -289,7 +298,7 @@ void checkKind(const std::string& kind)
 /// Kinds that name a DeepSpeed file.
 bool startsDeepSpeed(std::string_view kind)
 {
-    return kind == "axolotl-yaml" || kind == "llamafactory-yaml";
+    return kind == "axolotl-yaml" || kind == "llamafactory-yaml" || kind == "accelerate-yaml";
 }
 
 /// "auto" of DeepSpeed's file beside the script that fills it in.
@@ -382,7 +391,8 @@ Imported importSettings(const std::vector<SettingsFile>& files, const ImportOpti
         if (i == lead)
             continue;
         const Part& part = parts[i];
-        if (part.kind == "deepspeed-json" && (kind == "megatron-deepspeed" || startsDeepSpeed(kind))) {
+        if (part.kind == "deepspeed-json" && firstCharacter(part.text) == '{' &&
+            (kind == "megatron-deepspeed" || startsDeepSpeed(kind))) {
             for (Setting& setting : readJson(part.name, part.text).settings) {
                 if (setting.value == Json("auto") && startsDeepSpeed(kind)) {
                     others.push_back({setting.spelled, "auto", setting.line, Became::harmless, "",

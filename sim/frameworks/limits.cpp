@@ -177,6 +177,27 @@ std::string latentText(std::string_view framework, const Scenario& s)
            ", nearest: a model with key-value heads";
 }
 
+/// Whether Megatron hides experts' transfers beside the passes of another micro-batch (transformer_config.py, __post_init__).
+bool hidesExperts(const Scenario& s)
+{
+    const Training& t = s.training;
+    return s.layout.ep > 1 && (s.layout.pp == 1 || s.schedule.virtualStages > 1) && t.recompute != Recompute::full &&
+           !t.recomputes(RecomputeModule::moe) && t.precision != Precision::fp32 && t.precision != Precision::tf32 &&
+           s.model.numNextnPredictLayers <= 1;
+}
+bool needsAwareOptimizer(const Scenario& s)
+{
+    const Training& t = s.training;
+    return t.offload.optimizer > 0 || (t.momentBytes == 2 && t.optimizer == Optimizer::adamw);
+}
+/// DeepSpeed's BF16_Optimizer trains pipelines where no stage is asked for.
+bool isShardedByItself(const Scenario& s)
+{
+    const Precision precision = s.training.precision;
+    return s.layout.pp > 1 && s.layout.zeroStage == 0 && isSplitInReplicas(s) && precision != Precision::fp16 &&
+           precision != Precision::fp32 && precision != Precision::tf32;
+}
+
 constexpr std::string_view kMegatronKinds = "1f1b, interleaved-1f1b";
 constexpr std::string_view kTitanKinds = "gpipe, 1f1b, interleaved-1f1b, looped-bfs, interleaved-zb, zb-v, dualpipe-v";
 constexpr std::string_view kTwoKinds = "gpipe, 1f1b";
@@ -246,6 +267,35 @@ const std::array kLayoutLimits{
                     return "/layout/order: with pp before dp Megatron wants etp x ep = tp x cp, here " +
                            digits(s.layout.etp * s.layout.ep) + " and " + digits(s.layout.tp * s.layout.cp) +
                            "; nearest: tp-cp-ep-dp-pp";
+                }},
+    LayoutLimit{"megatron", Breach::refused,
+                [](const Scenario& s) { return s.layout.pp == 2 && s.schedule.virtualStages > 1 && !s.training.overlap.p2p; },
+                [](const Scenario&) {
+                    return std::string(
+                        "/training/overlap/p2p: between 2 stages Megatron interleaves only with sends that overlap; "
+                        "set it to true, or take pp 3 or more");
+                }},
+    LayoutLimit{
+        "megatron", Breach::refused,
+        [](const Scenario& s) { return s.training.overlap.epComm && s.model.numExperts > 0 && !hidesExperts(s); },
+        [](const Scenario& s) {
+            return "/training/overlap/ep_comm: Megatron hides experts' transfers only with ep above 1, virtual stages where "
+                   "pp is above 1, in 16 bits, with at most one prediction module, and without full recomputation or that "
+                   "of moe; here ep is " +
+                   digits(s.layout.ep) + ", pp " + digits(s.layout.pp) + ", virtual stages " + digits(s.schedule.virtualStages) +
+                   "; nearest: false";
+        }},
+    LayoutLimit{"megatron", Breach::refused, [](const Scenario& s) { return needsAwareOptimizer(s) && s.layout.zeroStage == 0; },
+                [](const Scenario& s) {
+                    return std::string(s.training.offload.optimizer > 0 ? "/training/offload/optimizer: an optimizer on the host"
+                                                                        : "/training/moment_dtype: moments in 16 bits") +
+                           " Megatron has only in its distributed optimizer; nearest: ZeRO 1";
+                }},
+    LayoutLimit{"megatron", Breach::refused,
+                [](const Scenario& s) { return s.training.offload.optimizer > 0 && s.training.optimizer != Optimizer::adamw; },
+                [](const Scenario&) {
+                    return std::string(
+                        "/training/offload/optimizer: on the host Megatron has adam alone; nearest: optimizer adamw");
                 }},
     // torchtitan, models/llama3/infra/parallelize.py and distributed/pipeline_parallel.py
     LayoutLimit{"torchtitan", Breach::refused, [](const Scenario& s) { return isOtherKind(kTitanKinds, s); },
@@ -321,6 +371,12 @@ const std::array kLayoutLimits{
                 [](const Scenario& s) {
                     return "/layout/ep: DeepSpeed spreads experts over data-parallel ranks: ep " + digits(s.layout.ep) +
                            " must divide dp " + digits(s.layout.dp);
+                }},
+    LayoutLimit{"deepspeed", Breach::otherwise, isShardedByItself,
+                [](const Scenario&) {
+                    return std::string(
+                        "/layout/zero_stage: DeepSpeed's BF16_Optimizer shards the optimizer of a pipeline by itself; "
+                        "nearest: 1");
                 }},
     LayoutLimit{"deepspeed", Breach::otherwise, [](const Scenario& s) { return s.layout.sequenceParallel && s.layout.tp > 1; },
                 [](const Scenario&) {
@@ -560,7 +616,7 @@ Overlap overlapOf(std::string_view id, const Scenario& s)
         overlap.paramGather = overlap.paramGather && overlap.gradReduce && s.layout.zeroStage > 0;
         overlap.tpComm = overlap.tpComm && hasTensorParallelism && s.layout.sequenceParallel;
         overlap.p2p = overlap.p2p && s.layout.pp > 1 && s.schedule.virtualStages > 1;
-        overlap.epComm = overlap.epComm && s.model.numExperts > 0;
+        overlap.epComm = overlap.epComm && s.model.numExperts > 0 && hidesExperts(s);
     } else if (id == "torchtitan") {
         overlap = {.gradReduce = true, .paramGather = true, .tpComm = overlap.tpComm && hasTensorParallelism, .p2p = false};
     } else if (id == "deepspeed") {

@@ -173,14 +173,41 @@ std::string precisionWord(std::string_view given)
     return "";
 }
 
-std::string optimizerWord(std::string_view given)
+void putOptimizer(Job& job, std::string_view setting, std::string_view given)
 {
+    // Adam with two moments in 32 bits, under the names of PyTorch, Apex, DeepSpeed and transformers
+    static constexpr std::array<std::string_view, 20> kAdams = {"adam",
+                                                                "adamw",
+                                                                "adamwtorch",
+                                                                "adamwtorchfused",
+                                                                "adamwtorchxla",
+                                                                "adamwtorchnpufused",
+                                                                "adamwhf",
+                                                                "adamwapexfused",
+                                                                "adamwfused",
+                                                                "fusedadam",
+                                                                "fusedadamw",
+                                                                "distributedfusedadam",
+                                                                "cpuadam",
+                                                                "deepspeedcpuadam",
+                                                                "muadam",
+                                                                "muadamw",
+                                                                "torchadam",
+                                                                "torchadamw",
+                                                                "mcoredistributedoptim",
+                                                                "megatronfusedadam"};
     std::string word;
     for (const char c : given)
-        word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    return word.find("adam") != std::string::npos || word.find("adafused") != std::string::npos ? "adamw"
-           : word == "sgd"                                                                      ? "sgd"
-                                                                                                : "";
+        if (isLetter(c) || isDigit(c))
+            word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    const bool isSgd = word.starts_with("sgd") || word == "musgd";
+    job.training["optimizer"] = isSgd ? "sgd" : "adamw";
+    if (word == "sgd" || word == "musgd" || std::find(kAdams.begin(), kAdams.end(), word) != kAdams.end())
+        return;
+    job.reading.say(setting, Became::notRepresentable,
+                    quotedText(given) + ": the scenario has adamw with moments in 32 or 16 bits and sgd; " +
+                        (isSgd ? "sgd is imported" : "adamw with moments in 32 bits is imported"),
+                    "/training/optimizer");
 }
 
 namespace {
@@ -204,7 +231,6 @@ std::string plainModelName(std::string_view given)
         replaceStart(version, "llama3" + std::string(version).substr(7));
     if (name.starts_with("llama3370b"))
         name = "llama370b";
-    replaceStart("gpt3175b", "gpt3175b");
     return name;
 }
 

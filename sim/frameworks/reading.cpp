@@ -68,7 +68,7 @@ bool isDecidedOutside(const Json& value)
 
 int Reading::indexOf(std::string_view name) const
 {
-    int unset = -1, open = -1; // null says no more than nothing does, and what is left open less than a value
+    int unset = -1, open = -1, ofFile = -1; // null says no more than nothing does, and what is left open less than a value
     for (std::size_t i = m_settings.size(); i-- > 0;) {
         if (m_settings[i].name != name || m_settings[i].replacedBy > 0)
             continue;
@@ -76,10 +76,12 @@ int Reading::indexOf(std::string_view name) const
             unset = unset < 0 ? static_cast<int>(i) : unset;
         else if (isDecidedOutside(m_settings[i].value))
             open = open < 0 ? static_cast<int>(i) : open;
-        else
+        else if (m_settings[i].isOfCommand)
             return static_cast<int>(i);
+        else
+            ofFile = ofFile < 0 ? static_cast<int>(i) : ofFile;
     }
-    return open >= 0 ? open : unset;
+    return ofFile >= 0 ? ofFile : open >= 0 ? open : unset;
 }
 
 bool Reading::has(std::string_view name) const
@@ -124,9 +126,13 @@ const Json* Reading::take(std::string_view name, std::string_view pointer)
                          std::to_string(chosen.line) + " counts";
         } else if (i != static_cast<std::size_t>(last) && !m_settings[i].value.is_null() && m_settings[i].value != chosen.value) {
             state.became = Became::contradictory;
-            state.text = shownText(m_settings[i].spelled) + " is " + quotedText(shownIn(m_settings[i])) + " on line " +
-                         std::to_string(m_settings[i].line) + " and " + shownText(chosen.spelled) + " is " +
-                         quotedText(shownIn(chosen)) + " on line " + std::to_string(chosen.line) + ": the later one counts";
+            const bool isSameFile = m_settings[i].file == chosen.file;
+            const auto shownOn = [isSameFile](const Setting& setting) {
+                return shownText(setting.spelled) + " is " + quotedText(shownIn(setting)) + " on line " +
+                       std::to_string(setting.line) + (isSameFile ? "" : " of " + setting.file);
+            };
+            state.text = shownOn(m_settings[i]) + " and " + shownOn(chosen) + ": the " +
+                         (chosen.isOfCommand && !m_settings[i].isOfCommand ? "command line" : "later one") + " counts";
         }
     }
     State& state = m_states[static_cast<std::size_t>(last)];

@@ -7,6 +7,38 @@
 #include <array>
 
 namespace sim::frameworks {
+namespace {
+
+/// Its own few words on DeepSpeed, or DeepSpeed's file, which then says all of it.
+DeepSpeedFacts readDeepSpeedOfAccelerate(Job& job)
+{
+    Reading& reading = job.reading;
+    constexpr const char* kFile = "deepspeed_config.deepspeed_config_file";
+    const auto stage = reading.integer("deepspeed_config.zero_stage", "/layout/zero_stage");
+    job.accumulation = reading.integer("deepspeed_config.gradient_accumulation_steps", "/training/global_batch_size");
+    const auto file = reading.word(kFile, "/layout/zero_stage");
+    if (const bool isNamed = file && !file->empty() && *file != "none"; !isNamed && !reading.hasPrefix("ds_config.")) {
+        if (!stage)
+            reading.byDefault("deepspeed_config.zero_stage", 2, "/layout/zero_stage");
+        return {.stage = std::clamp(stage.value_or(2), 0, 3)};
+    }
+    const DeepSpeedFacts facts = factsOfDeepSpeedFile(job, kFile, file.value_or(""));
+    if (stage && *stage != facts.stage)
+        reading.say("deepspeed_config.zero_stage", Became::contradictory,
+                    std::to_string(*stage) + ", and DeepSpeed's file says " + std::to_string(facts.stage) + ", which counts");
+    const auto positive = [&reading](const char* name, const char* pointer) {
+        const std::optional<int> value = reading.integer(name, pointer);
+        return value && *value > 0 ? value : std::nullopt;
+    };
+    job.microBatch = positive("ds_config.train_micro_batch_size_per_gpu", "/training/micro_batch_size");
+    job.globalBatch = positive("ds_config.train_batch_size", "/training/global_batch_size");
+    if (const auto steps = positive("ds_config.gradient_accumulation_steps", "/training/global_batch_size"))
+        job.accumulation = steps;
+    return facts;
+}
+
+} // namespace
+
 void readAccelerate(Job& job)
 {
     Reading& reading = job.reading;
@@ -50,15 +82,16 @@ void readAccelerate(Job& job)
                     "Accelerate refuses replicas without shards beside tensor parallelism (" +
                         reading.placeOf(prefix + "tp_size") + ")");
     FsdpFacts facts;
+    DeepSpeedFacts deepSpeed;
+    bool isSelective = false;
     if (type == "fsdp") {
         facts = readFsdp(reading, "fsdp_config.");
     } else if (type == "deepspeed") {
-        const auto stage = reading.integer("deepspeed_config.zero_stage", "/layout/zero_stage");
-        facts.stage = std::clamp(stage.value_or(2), 0, 3);
-        if (!stage)
-            reading.byDefault("deepspeed_config.zero_stage", 2, "/layout/zero_stage");
-        job.accumulation = reading.integer("deepspeed_config.gradient_accumulation_steps", "/training/global_batch_size");
+        deepSpeed = readDeepSpeedOfAccelerate(job);
+        facts.stage = deepSpeed.stage;
     } else if (type == "megatron_lm") {
+        isSelective = reading.flag("megatron_lm_config.megatron_lm_recompute_activations", "/training/recompute").value_or(false);
+        job.accumulation = reading.size("megatron_lm_config.megatron_lm_num_micro_batches", "/training/global_batch_size");
         facts.stage =
             reading.flag("megatron_lm_config.megatron_lm_use_distributed_optimizer", "/layout/zero_stage").value_or(false) ? 1
                                                                                                                            : 0;
@@ -68,20 +101,30 @@ void readAccelerate(Job& job)
     }
     putShardGroup(job, facts, shard, replicate);
     const auto checkpointing = reading.flag("fsdp_config.fsdp_activation_checkpointing", "/training/recompute");
-    if (!checkpointing)
+    if (!checkpointing && !isSelective)
         reading.byDefault("fsdp_config.fsdp_activation_checkpointing", false, "/training/recompute");
-    job.training["recompute"] = checkpointing.value_or(false) ? "full" : "none";
+    job.training["recompute"] = checkpointing.value_or(false) ? "full" : isSelective ? "selective" : "none";
     if (job.accumulation && *job.accumulation < 1)
         job.accumulation.reset();
     if (!job.accumulation)
         if (const auto steps = reading.integer("gradient_accumulation_steps", "/training/global_batch_size"); steps && *steps > 0)
             job.accumulation = steps;
-    job.ask("/training/global_batch_size",
-            "sequence and batch are not in this file, the training script has them: one micro-batch of each replica is assumed");
+    if (!job.microBatch && !job.globalBatch)
+        job.ask("/training/global_batch_size", "sequence and batch are not in this file, the training script has them: one "
+                                               "micro-batch of each replica is assumed");
     settleBatch(job);
-    const std::string precision = precisionWord(reading.wordOr("mixed_precision", "/training/precision", "no"));
+    std::string precision = deepSpeed.precision; // of DeepSpeed's file, where that is given
+    if (precision.empty())
+        precision = precisionWord(reading.wordOr("mixed_precision", "/training/precision", "no"));
+    else
+        reading.say("mixed_precision", Became::harmless, "DeepSpeed's file says " + precision);
     job.training["precision"] = precision.empty() ? "fp32" : precision;
     putOverlapOfFsdp(job, facts.stage == 3);
+    if (reading.hasPrefix("ds_config.")) {
+        job.put("/training/overlap/grad_reduce", deepSpeed.overlap.value_or(facts.stage == 3));
+        harmlessOfDeepSpeed(reading);
+        reading.harmless(std::array<std::string_view, 1>{"ds_config.*"});
+    }
     static constexpr std::array kAccelerateNot = {
         Alias{"fsdp_config.fsdp_offload_params", "parameters on the host have no key"},
         Alias{"deepspeed_config.offload_*_device", "offloading: see training.offload.optimizer"},
@@ -146,7 +189,7 @@ void readAxolotl(Job& job)
     if (reading.hasPrefix("fsdp_config.") || reading.hasPrefix("fsdp") || shard)
         facts = readFsdp(reading, "fsdp_config.");
     else if (const auto file = reading.word("deepspeed", "/layout/zero_stage")) {
-        facts.stage = stageOfDeepSpeedFile(job, "deepspeed", *file);
+        facts.stage = factsOfDeepSpeedFile(job, "deepspeed", *file).stage;
         if (file->find("cpuoffload_all") != std::string::npos)
             job.training["offload"]["optimizer"] = 1;
     }
@@ -178,12 +221,8 @@ void readAxolotl(Job& job)
     if (!reading.has("gradient_checkpointing"))
         reading.byDefault("gradient_checkpointing", false, "/training/recompute");
     job.training["recompute"] = recomputes ? "full" : "none";
-    if (const auto name = reading.word("optimizer", "/training/optimizer")) {
-        if (optimizerWord(*name).empty())
-            reading.say("optimizer", Became::notRepresentable, "the scenario has adamw and sgd: adamw is imported");
-        else
-            job.training["optimizer"] = optimizerWord(*name);
-    }
+    if (const auto name = reading.word("optimizer", "/training/optimizer"))
+        putOptimizer(job, "optimizer", *name);
     if (const auto flash = reading.flag("flash_attention", "/training/flash_attention"))
         job.training["flash_attention"] = *flash;
     if (const auto kernel = reading.word("attn_implementation", "/training/flash_attention"))

@@ -52,8 +52,40 @@ DeepSpeedFacts readDeepSpeedJson(Job& job, const std::string& prefix)
     if (const std::optional<int> shard = reading.integer(prefix + "zero_optimization.mics_shard_size", "/layout/dp_shard");
         shard && *shard > 0)
         job.layout["dp_shard"] = *shard;
+    if (const auto given = reading.word(prefix + "data_types.grad_accum_dtype", "/training/gradient_dtype")) {
+        const std::string format = precisionWord(*given);
+        facts.gradient = format == "fp32" ? "fp32" : "bf16"; // or another of two bytes
+        job.training["gradient_dtype"] = facts.gradient;
+    }
+    const std::string transfer = prefix + "communication_data_type";
+    if (const auto given = reading.word(transfer, "")) {
+        const std::string format = precisionWord(*given), usual = facts.precision.empty() ? "fp32" : facts.precision;
+        if (format == usual)
+            reading.say(transfer, Became::harmless, "is the default");
+        else
+            reading.say(transfer, Became::notRepresentable,
+                        quotedText(*given) + ": gradients are reduced as they are added up here, see training.gradient_dtype");
+    }
     return facts;
 }
+
+bool isShardedByBf16(int stage, std::string_view precision, bool hasPipelineModule)
+{
+    return stage == 0 && precision == "bf16" && hasPipelineModule;
+}
+
+namespace {
+
+void shardByBf16(Reading& reading, DeepSpeedFacts& facts, const std::string& setting)
+{
+    facts.stage = 1;
+    reading.addNote(setting, Became::used,
+                    "BF16_Optimizer, which trains pipelines, shards the optimizer over data-parallel ranks by itself: stage 0 is "
+                    "ZeRO-1",
+                    "/layout/zero_stage");
+}
+
+} // namespace
 
 void readOffload(Job& job, const std::string& prefix)
 {
@@ -112,13 +144,13 @@ void harmlessOfDeepSpeed(Reading& reading)
                                                       "*torch_autocast*"});
 }
 
-int stageOfDeepSpeedFile(Job& job, std::string_view setting, const std::string& file)
+DeepSpeedFacts factsOfDeepSpeedFile(Job& job, std::string_view setting, const std::string& file)
 {
     Reading& reading = job.reading;
     if (reading.hasPrefix("ds_config.")) {
         readOffload(job, "ds_config.");
         reading.say(setting, Became::used, "the file is given, too", "/layout/zero_stage");
-        return readDeepSpeedJson(job, "ds_config.").stage;
+        return readDeepSpeedJson(job, "ds_config.");
     }
     int stage = -1;
     for (const std::string_view word : {"zero", "ds_z", "stage", "_z"}) // zero3.json, zero_2, ds_z3_config.json
@@ -130,10 +162,10 @@ int stageOfDeepSpeedFile(Job& job, std::string_view setting, const std::string& 
     if (stage < 0) {
         job.ask("/layout/zero_stage", "the stage of ZeRO is in " + shownText(file, 80) + ", which is not given: 0 is assumed");
         reading.say(setting, Became::unknown, "its stage is in that file; give it too", "/layout/zero_stage");
-        return 0;
+        return {};
     }
     reading.say(setting, Became::unknown, "the stage is read from the file's name; give the file too", "/layout/zero_stage");
-    return stage;
+    return {.stage = stage};
 }
 
 void readDeepSpeed(Job& job)
@@ -145,7 +177,7 @@ void readDeepSpeed(Job& job)
         if (const Json* const file = reading.peek(name);
             file != nullptr && file->is_string() && reading.peek("zero_optimization.stage") == nullptr) {
             reading.takeDefaults("/layout/zero_stage");
-            facts.stage = stageOfDeepSpeedFile(job, name, file->get<std::string>());
+            facts.stage = factsOfDeepSpeedFile(job, name, file->get<std::string>()).stage;
         }
     readOffload(job, "");
     const std::optional<int> tp = reading.integer("tensor_parallel.autotp_size", "/layout/tp");
@@ -170,6 +202,8 @@ void readDeepSpeed(Job& job)
     }
     readTrainerWorld(job);
     settleWorld(job);
+    if (isShardedByBf16(facts.stage, facts.precision, job.pp > 1))
+        shardByBf16(reading, facts, "zero_optimization.stage");
     job.layout["zero_stage"] = facts.stage;
     if (const std::optional<int> experts = reading.integer("expert_parallel.autoep_size", "/layout/ep"); experts && *experts > 0)
         job.layout["ep"] = *experts;
@@ -191,9 +225,8 @@ void readDeepSpeed(Job& job)
     job.put("/training/overlap/param_gather", facts.stage == 3);
     const std::optional<int> interval = reading.integer("pipeline.activation_checkpoint_interval", "/training/recompute");
     job.put("/training/recompute", job.pp > 1 && interval.value_or(0) > 0 ? "full" : "none");
-    if (const std::optional<std::string> type = reading.word("optimizer.type", "/training/optimizer");
-        type && !optimizerWord(*type).empty())
-        job.training["optimizer"] = optimizerWord(*type);
+    if (const std::optional<std::string> type = reading.word("optimizer.type", "/training/optimizer"))
+        putOptimizer(job, "optimizer.type", *type);
     if (reading.flag("tensor_parallel.tp_overlap_comm", "/training/overlap/tp_comm").value_or(false))
         job.put("/training/overlap/tp_comm", true);
     readTrainer(job);
@@ -248,12 +281,9 @@ void readMegatronDeepSpeed(Job& job)
     else if (stage && reading.peek("ds_config.zero_optimization.stage") == nullptr)
         facts.stage = zeroStage(reading, "zero_stage", *stage);
     const bool bf16 = reading.peek("bf16") != nullptr || facts.precision == "bf16";
-    if (facts.stage == 0 && bf16 && reading.has("deepspeed")) {
-        facts.stage = 1;
-        reading.addNote("ds_config.zero_optimization.stage", Became::used,
-                        "BF16_Optimizer shards the optimizer over data-parallel ranks by itself: stage 0 is ZeRO-1",
-                        "/layout/zero_stage");
-    }
+    const bool isPlain = reading.flag("no_pipeline_parallel", "/layout/pp").value_or(false); // else even one stage is a pipeline
+    if (reading.has("deepspeed") && isShardedByBf16(facts.stage, bf16 ? "bf16" : "", !isPlain))
+        shardByBf16(reading, facts, "ds_config.zero_optimization.stage");
     for (const auto& [name, flag] : {std::pair{"ds_config.train_micro_batch_size_per_gpu", "micro_batch_size"},
                                      std::pair{"ds_config.train_batch_size", "global_batch_size"}}) {
         const std::optional<int> inFile = reading.integer(
@@ -277,6 +307,13 @@ void readMegatronDeepSpeed(Job& job)
     readMegatronArguments(job, rules);
     if (ofNeox)
         putNeoxDefaults(job);
+    if (!facts.gradient.empty()) {
+        job.training["gradient_dtype"] = facts.gradient;
+        reading.takeDefaults("/training/gradient_dtype");
+    }
+    if (const std::optional<std::string> type = reading.word("ds_config.optimizer.type", "/training/optimizer");
+        type && !reading.has("optimizer"))
+        putOptimizer(job, "ds_config.optimizer.type", *type);
     if (const int ep = memberOr<int>(job.layout, "ep", 1), experts = rules.experts.value_or(1); ep > experts) {
         job.layout["ep"] = experts;
         reading.say("expert_model_parallel_size", Became::notRepresentable,

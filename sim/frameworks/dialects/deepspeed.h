@@ -13,14 +13,18 @@ struct DeepSpeedFacts {
     int stage = 0;
     std::optional<bool> overlap{};
     std::string precision{};
+    std::string gradient{}; ///< bf16 or fp32, that gradients are added up in; empty: not given
 };
 /// What the JSON says, below `prefix`.
 DeepSpeedFacts readDeepSpeedJson(Job&, const std::string& prefix);
 /// Optimizer states that lie on the host.
 void readOffload(Job&, const std::string& prefix);
-/// Where it is a file beside, below "ds_config.": its stage with what else it says of a job, or as the file's name has it
+/// Where it is a file beside, below "ds_config.": what it says, or the stage alone as the file's name has it
 /// ("ds_z3_config.json", "zero2.json"). `setting` names the file.
-int stageOfDeepSpeedFile(Job&, std::string_view setting, const std::string& file);
+DeepSpeedFacts factsOfDeepSpeedFile(Job&, std::string_view setting, const std::string& file);
+/// BF16_Optimizer, which shards its states as ZeRO 1 does, is what stage 0 takes for bf16 where a PipelineModule is trained, and
+/// nowhere else (runtime/engine.py, _do_optimizer_sanity_check).
+bool isShardedByBf16(int stage, std::string_view precision, bool hasPipelineModule);
 void harmlessOfDeepSpeed(Reading&);
 
 /// Flags of trainers that DeepSpeed's launcher starts, under the names of DeepSpeed's JSON; then what they say of GPUs, before

@@ -47,7 +47,7 @@ void readSharding(Job& job)
     Reading& reading = job.reading;
     FsdpFacts facts;
     if (const auto file = reading.word("deepspeed", "/layout/zero_stage")) {
-        facts.stage = stageOfDeepSpeedFile(job, "deepspeed", *file);
+        facts.stage = factsOfDeepSpeedFile(job, "deepspeed", *file).stage;
     } else if (reading.hasPrefix("accelerate.fsdp_config.")) {
         facts = readFsdp(reading, "accelerate.fsdp_config.");
     } else if (const auto words = reading.word("fsdp", "/layout/zero_stage")) {
@@ -153,11 +153,7 @@ void readLlamaFactory(Job& job)
     readFinetuning(job);
     const std::string attention = reading.wordOr("flash_attn", "/training/flash_attention", "auto");
     job.training["flash_attention"] = attention != "disabled" && attention != "off";
-    const std::string optimizer = reading.wordOr("optim", "/training/optimizer", "adamw_torch");
-    if (optimizerWord(optimizer).empty())
-        reading.say("optim", Became::notRepresentable, "the scenario has adamw and sgd: adamw is imported",
-                    "/training/optimizer");
-    job.training["optimizer"] = optimizerWord(optimizer) == "sgd" ? "sgd" : "adamw";
+    putOptimizer(job, "optim", reading.wordOr("optim", "/training/optimizer", "adamw_torch"));
     if (reading.hasPrefix("ds_config."))
         harmlessOfDeepSpeed(reading);
     static constexpr std::array kNot = {

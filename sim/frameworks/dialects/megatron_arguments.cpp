@@ -152,7 +152,7 @@ void readMegatronPipeline(Job& job, const MegatronRules& rules)
         } else {
             counts = layout.layers;
             chunks = stages / job.pp;
-            if (layout.predictions > 0)
+            if (layout.predictions > 0 && !layout.predictsLast)
                 reading.addNote("pipeline_model_parallel_layout", Became::notRepresentable,
                                 "m (multi-token prediction, mtp-num-layers) stands where the layout puts it; the scenario has it "
                                 "in the last stage");
@@ -292,7 +292,14 @@ void readMegatronTraining(Job& job, const MegatronRules& rules)
         precision = "nvfp4";
     job.training["precision"] = precision;
 
-    const std::optional<std::string> granularity = reading.word("recompute_granularity", "/training/recompute");
+    std::optional<std::string> granularity = reading.word("recompute_granularity", "/training/recompute");
+    if (reading.flag("recompute_activations", "/training/recompute").value_or(false)) { // whatever stands beside it
+        if (granularity && *granularity != "selective")
+            reading.say("recompute_granularity", Became::contradictory,
+                        quotedText(*granularity) + ", and " + reading.spelled("recompute_activations") + " of " +
+                            reading.placeOf("recompute_activations") + " makes it selective, which counts");
+        granularity = "selective";
+    }
     const std::optional<std::string> method = reading.word("recompute_method", "/training/recompute");
     const std::optional<int> count = reading.integer("recompute_num_layers", "/training/recompute/layers");
     const bool isOld = method && reading.spelled("recompute_method").starts_with("--activations"); // before there were two kinds
@@ -333,14 +340,18 @@ void readMegatronTraining(Job& job, const MegatronRules& rules)
     job.training["recompute"] = recompute;
 
     const std::string optimizer = reading.wordOr("optimizer", "/training/optimizer", "adam");
-    job.training["optimizer"] = optimizerWord(optimizer).empty() ? "adamw" : optimizerWord(optimizer);
-    if (optimizerWord(optimizer).empty())
-        reading.say("optimizer", Became::notRepresentable, quotedText(optimizer) + ": the scenario has adamw and sgd");
+    putOptimizer(job, "optimizer", optimizer);
 
     Json overlap;
     overlap["grad_reduce"] =
         rules.gradReduce ? *rules.gradReduce : reading.flagOr("overlap_grad_reduce", "/training/overlap/grad_reduce", false);
     overlap["param_gather"] = reading.flagOr("overlap_param_gather", "/training/overlap/param_gather", false);
+    const bool isSharded = memberOr<int>(job.layout, "zero_stage", 0) > 0 || optimizer == "dist_muon";
+    if (overlap["param_gather"] == Json(true) && (!isSharded || overlap["grad_reduce"] != Json(true)))
+        reading.say("overlap_param_gather", Became::contradictory,
+                    "Megatron takes it beside " +
+                        reading.spelled(isSharded ? "overlap_grad_reduce" : "use_distributed_optimizer") +
+                        " alone, which is not given or off");
     overlap["tp_comm"] = reading.flagOr("tp_comm_overlap", "/training/overlap/tp_comm", false);
     const std::optional<bool> noP2p = reading.flag("no_overlap_p2p_communication", "/training/overlap/p2p");
     const bool interleaved = job.pp > 1 && memberOr<int>(job.schedule, "virtual_stages", 1) > 1;

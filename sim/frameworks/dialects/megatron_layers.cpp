@@ -93,6 +93,8 @@ PipelineLayout pipelineLayoutOf(const std::string& text)
         else if (c == 'm')
             ++out.predictions;
     }
+    const std::size_t first = letters.find('m');
+    out.predictsLast = first != std::string::npos && letters.find('|', first) == std::string::npos;
     return out;
 }
 

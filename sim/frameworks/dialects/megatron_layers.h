@@ -10,6 +10,7 @@ namespace sim::frameworks {
 struct PipelineLayout {
     std::vector<int> layers{}; ///< decoder layers of each stage, in model order
     int predictions = 0;       ///< multi-token prediction modules, "m"
+    bool predictsLast = false; ///< all of them are in the last stage
     std::string problem{};     ///< what is wrong with it; then the rest is empty
 };
 /// "Et*3|(tt|)*6tmL": E embedding, t decoder layer, m multi-token prediction, L loss, | next stage, x*n and (…)*n repeat.

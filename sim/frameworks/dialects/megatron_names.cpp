@@ -12,10 +12,6 @@ Json fullWhen(const Json& value)
 {
     return value == Json(kWhen) ? Json("full") : Json(nullptr);
 }
-Json selectiveIfTrue(const Json& value)
-{
-    return value == Json(true) ? Json("selective") : Json(nullptr);
-}
 Json ropeIfTrue(const Json& value)
 {
     return value == Json(true) ? Json("rope") : Json(nullptr);
@@ -42,7 +38,6 @@ constexpr std::array kMegatronAliases = {
     Alias{"virtual_pipeline_model_parallel_size", "num_virtual_stages_per_pipeline_rank"},
     Alias{"checkpoint_activations", "recompute_granularity", fullWhen<true>},
     Alias{"deepspeed_activation_checkpointing", "recompute_granularity", fullWhen<true>},
-    Alias{"recompute_activations", "recompute_granularity", selectiveIfTrue},
     Alias{"activations_checkpoint_granularity", "recompute_granularity"},
     Alias{"activations_checkpoint_method", "recompute_method"},
     Alias{"activations_checkpoint_num_layers", "recompute_num_layers"},

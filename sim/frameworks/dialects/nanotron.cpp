@@ -88,9 +88,8 @@ void readNanotron(Job& job)
     reading.byDefault("gradient buckets", true, "/training/overlap/grad_reduce",
                       "gradients are reduced by bucket beside the backward pass");
     reading.byDefault("pipeline p2p", false, "/training/overlap/p2p", "sends and receives are waited for");
-    if (const auto name = reading.word("optimizer.optimizer_factory.name", "/training/optimizer");
-        name && !optimizerWord(*name).empty())
-        job.training["optimizer"] = optimizerWord(*name);
+    if (const auto name = reading.word("optimizer.optimizer_factory.name", "/training/optimizer"))
+        putOptimizer(job, "optimizer.optimizer_factory.name", *name);
 
     readHuggingFaceModel(job, "model.model_config.");
     const std::string config = "model.model_config.";

@@ -46,7 +46,7 @@ std::string scheduleOfTitan(std::string word)
         return "interleaved-1f1b";
     if (word == "interleavedzerobubble")
         return "interleaved-zb";
-    if (word == "loopedbfs" || word == "schedulelooped bfs")
+    if (word == "loopedbfs")
         return "looped-bfs";
     if (word == "zbvzerobubble")
         return "zb-v";
@@ -92,6 +92,27 @@ void readTitanModel(Job& job)
                     "flavor " + *flavour + " of " + *name + " is not in the catalogue (--set model.base=…)", "/model/base");
 }
 
+/// Layers of each stage where the modules of each are listed (module_fqns_per_model_part); empty where they are not.
+std::vector<int> layersByModules(Job& job)
+{
+    constexpr const char* kPointer = "/schedule/layers_per_stage";
+    Reading& reading = job.reading;
+    std::vector<int> counts;
+    for (const std::string part = "parallelism.module_fqns_per_model_part";;) {
+        const std::string name = part + "[" + std::to_string(counts.size()) + "]";
+        if (!reading.has(name))
+            break;
+        const std::vector<std::string> modules = wordsOfList(reading.any(name, kPointer).value_or(Json::array()));
+        counts.push_back(static_cast<int>(std::count_if(
+            modules.begin(), modules.end(), [](const std::string& module) { return module.starts_with("layers."); })));
+    }
+    if (counts.empty() || (job.pp > 1 && static_cast<int>(counts.size()) % job.pp == 0))
+        return job.pp > 1 ? counts : std::vector<int>();
+    reading.addNote("parallelism.module_fqns_per_model_part[0]", Became::contradictory,
+                    std::to_string(counts.size()) + " lists of modules are no stages of pp " + std::to_string(job.pp), kPointer);
+    return {};
+}
+
 /// `[training] compile` compiles layers, the [compile] table (June 2025) the loss too, unless its components leave it out.
 const char* stackOf(Reading& reading)
 {
@@ -103,6 +124,47 @@ const char* stackOf(Reading& reading)
         wordsOfList(reading.any("compile.components", kPointer).value_or(Json{"model", "loss"}));
     const auto has = [&](const char* part) { return std::find(parts.begin(), parts.end(), part) != parts.end(); };
     return !compiles || !has("model") ? "pytorch-eager" : has("loss") ? "pytorch-compiled-2025" : "pytorch-compiled";
+}
+
+/// Gradients that are accumulated beside a pipeline are pipelines one after the other, each filled and drained (train.py); a step
+/// of a scenario is one of them.
+int ofOneFlush(Job& job, int local, int global)
+{
+    Reading& reading = job.reading;
+    const long long step = 1LL * local * job.dp;
+    if (step >= global)
+        return global;
+    const char* setting = "training.global_batch_size";
+    for (const char* name : {"training.num_tokens_per_train_step", "training.gradient_accumulation_steps"})
+        if (!reading.has(setting) && reading.has(name))
+            setting = name;
+    const std::string of = std::to_string(local) + " sequences x dp " + std::to_string(job.dp) + " = " + std::to_string(step);
+    if (global % step != 0) {
+        reading.say(setting, Became::contradictory,
+                    "a global batch of " + std::to_string(global) + " is not a multiple of the local batch: " + of +
+                        "; nearest: " + std::to_string(global / step * step) + ", " + std::to_string((global / step + 1) * step));
+        return static_cast<int>(step);
+    }
+    reading.say(setting, Became::notRepresentable,
+                "torchtitan fills and drains the pipeline " + std::to_string(global / step) + " times for a global batch of " +
+                    std::to_string(global) + ", each time with " +
+                    std::to_string(local / std::max(1, job.microBatch.value_or(1))) + " micro-batches (" + of +
+                    "); a step of the scenario is one pipeline: one of them is imported, a global batch of " +
+                    std::to_string(step),
+                "/training/global_batch_size");
+    return static_cast<int>(step);
+}
+
+/// The compiler keeps as many activations as the budget allows: 1 all, 0 none.
+const char* recomputeByBudget(Reading& reading)
+{
+    const double budget = reading.real("activation_checkpoint.memory_budget", "/training/recompute").value_or(0.5);
+    const char* const nearest = budget >= 1 ? "none" : budget <= 0 ? "full" : "selective";
+    reading.say("activation_checkpoint.mode", Became::notRepresentable,
+                "what runs again the compiler chooses, for a budget of " + shownValue(number(budget)) +
+                    " of the activations' memory: " + nearest + " is imported",
+                "/training/recompute");
+    return nearest;
 }
 
 } // namespace
@@ -208,11 +270,11 @@ void readTorchtitan(Job& job)
             counts.clear();
         else
             job.schedule["virtual_stages"] = static_cast<int>(counts.size()) / job.pp;
+    } else if (const std::vector<int> named = layersByModules(job); !named.empty()) {
+        counts = named;
+        job.schedule["virtual_stages"] = static_cast<int>(counts.size()) / job.pp;
     } else if (!isOf2024 && job.pp > 1 && layers >= stages) {
-        const int units = layers + first + last;
-        for (int stage = 0; stage < stages; ++stage)
-            counts.push_back(units / stages + (stage < units % stages ? 1 : 0) - (stage == 0 ? first : 0) -
-                             (stage == stages - 1 ? last : 0));
+        counts = titanLayers(layers, stages, first, last);
         if (*std::min_element(counts.begin(), counts.end()) < 1)
             counts.clear();
         else if (!firstLess && !lastLess)
@@ -279,7 +341,7 @@ void readTorchtitan(Job& job)
         if (!reading.has("training.global_batch_size"))
             global = static_cast<int>(all);
     }
-    job.globalBatch = global;
+    job.globalBatch = job.pp > 1 ? ofOneFlush(job, local, global) : global;
     settleBatch(job);
 
     // Precision, recomputation, overlap.
@@ -339,8 +401,14 @@ void readTorchtitan(Job& job)
             reading.addNote("activation_checkpoint.selective_ac_option", Became::used,
                             "attention and every other matrix product are kept, all else runs again", "/training/recompute");
         }
+    } else if (mode == "memory_budget") {
+        job.training["recompute"] = recomputeByBudget(reading);
     } else {
-        job.training["recompute"] = mode == "none" || mode == "false" ? "none" : "full";
+        const bool isNone = mode == "none" || mode == "false";
+        job.training["recompute"] = isNone ? "none" : "full";
+        if (!isNone)
+            reading.say("activation_checkpoint.mode", Became::unknown,
+                        quotedText(mode) + " is no mode known here: full is imported");
     }
     const bool async = reading.flagOr("parallelism.enable_async_tensor_parallel", "/training/overlap/tp_comm", false);
     job.put("/training/overlap/grad_reduce", true);
@@ -350,8 +418,8 @@ void readTorchtitan(Job& job)
     job.put("/training/overlap/ep_comm", false);
     reading.byDefault("FSDP prefetch", true, "/training/overlap/grad_reduce", "FSDP reduces and gathers beside the passes");
     reading.byDefault("pipeline p2p", false, "/training/overlap/p2p", "sends and receives are waited for");
-    if (const auto name = reading.word("optimizer.name", "/training/optimizer"); name && !optimizerWord(*name).empty())
-        job.training["optimizer"] = optimizerWord(*name);
+    if (const auto name = reading.word("optimizer.name", "/training/optimizer"))
+        putOptimizer(job, "optimizer.name", *name);
     static constexpr std::array kTitanNot = {
         Alias{"parallelism.context_parallel_rotate_method", "how context-parallel ranks talk has no key"},
         Alias{"parallelism.module_fqns_per_model_part*", "names of modules: see schedule.layers_per_stage"},

@@ -1,33 +1,31 @@
 // From torchtitan/models/*/__init__.py at 64997d2 (December 2025), and its first year's llama.
 #include "sim/frameworks/dialects/torchtitan_flavours.h"
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 
 namespace sim::frameworks {
 namespace {
 
-struct NamedFlavour {
-    std::string_view name, flavour, base;
-};
-constexpr std::array kInCatalogue = {NamedFlavour{"llama2", "7B", "llama2-7b"},
-                                     NamedFlavour{"llama2", "13B", "llama2-13b"},
-                                     NamedFlavour{"llama2", "70B", "llama2-70b"},
-                                     NamedFlavour{"llama3", "8B", "llama3-8b"},
-                                     NamedFlavour{"llama3", "70B", "llama3-70b"},
-                                     NamedFlavour{"llama3", "405B", "llama3-405b"},
-                                     NamedFlavour{"llama4", "17bx16e", "llama4-scout"},
-                                     NamedFlavour{"llama4", "17bx128e", "llama4-maverick"},
-                                     NamedFlavour{"deepseek_v3", "16B", "deepseek-v2-lite"},
-                                     NamedFlavour{"deepseek_v3", "236B", "deepseek-v2"},
-                                     NamedFlavour{"deepseek_v3", "671B", "deepseek-v3"},
-                                     NamedFlavour{"qwen3", "0.6B", "qwen3-0.6b"},
-                                     NamedFlavour{"qwen3", "8B", "qwen3-8b"},
-                                     NamedFlavour{"qwen3", "32B", "qwen3-32b"},
-                                     NamedFlavour{"qwen3", "30B-A3B", "qwen3-30b-a3b"},
-                                     NamedFlavour{"qwen3", "235B-A22B", "qwen3-235b-a22b"},
-                                     NamedFlavour{"gpt_oss", "20b", "gpt-oss-20b"},
-                                     NamedFlavour{"gpt_oss", "120b", "gpt-oss-120b"}};
+constexpr std::array kInCatalogue = {TitanName{"llama2", "7B", "llama2-7b"},
+                                     TitanName{"llama2", "13B", "llama2-13b"},
+                                     TitanName{"llama2", "70B", "llama2-70b"},
+                                     TitanName{"llama3", "8B", "llama3-8b"},
+                                     TitanName{"llama3", "70B", "llama3-70b"},
+                                     TitanName{"llama3", "405B", "llama3-405b"},
+                                     TitanName{"llama4", "17bx16e", "llama4-scout"},
+                                     TitanName{"llama4", "17bx128e", "llama4-maverick"},
+                                     TitanName{"deepseek_v3", "16B", "deepseek-v2-lite"},
+                                     TitanName{"deepseek_v3", "236B", "deepseek-v2"},
+                                     TitanName{"deepseek_v3", "671B", "deepseek-v3"},
+                                     TitanName{"qwen3", "0.6B", "qwen3-0.6b"},
+                                     TitanName{"qwen3", "8B", "qwen3-8b"},
+                                     TitanName{"qwen3", "32B", "qwen3-32b"},
+                                     TitanName{"qwen3", "30B-A3B", "qwen3-30b-a3b"},
+                                     TitanName{"qwen3", "235B-A22B", "qwen3-235b-a22b"},
+                                     TitanName{"gpt_oss", "20b", "gpt-oss-20b"},
+                                     TitanName{"gpt_oss", "120b", "gpt-oss-120b"}};
 
 Json dense(int layers, int hidden, int heads, int keyHeads, int ffn, int vocab, int length)
 {
@@ -112,12 +110,29 @@ TitanFlavour titanFlavour(std::string name, std::string flavour, bool isOld)
             name = known;
     if (name == "llama") // spring 2024
         name = "llama2";
-    for (const NamedFlavour& one : kInCatalogue)
+    for (const TitanName& one : kInCatalogue)
         if (one.name == name && one.flavour == flavour)
             return {.base = std::string(one.base)};
     if (name == "flux" || name.find("vlm") != std::string::npos)
         return {};
     return {.numbers = numbersOf(name, flavour, isOld)};
+}
+
+const TitanName* titanName(std::string_view base)
+{
+    const auto found =
+        std::find_if(kInCatalogue.begin(), kInCatalogue.end(), [base](const TitanName& one) { return one.base == base; });
+    return found == kInCatalogue.end() ? nullptr : &*found;
+}
+
+std::vector<int> titanLayers(int layers, int stages, int first, int last)
+{
+    const int units = layers + first + last;
+    std::vector<int> counts;
+    for (int stage = 0; stage < stages; ++stage)
+        counts.push_back(units / stages + (stage < units % stages ? 1 : 0) - (stage == 0 ? first : 0) -
+                         (stage == stages - 1 ? last : 0));
+    return counts;
 }
 
 } // namespace sim::frameworks

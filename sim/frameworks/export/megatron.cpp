@@ -10,7 +10,7 @@ namespace sim::frameworks {
 std::string writeMegatron(const Scenario& s)
 {
     std::string text = "#!/usr/bin/env bash\nset -euo pipefail\n";
-    if (s.layout.tp > 1 || s.layout.cp > 1)
+    if ((s.layout.tp > 1 || s.layout.cp > 1) && s.layout.zeroStage != 3) // Megatron-FSDP refuses to start with it
         text += "export CUDA_DEVICE_MAX_CONNECTIONS=1 # GPUs before Blackwell\n";
     const int perNode = std::min(s.cluster.gpusPerNode, s.layout.worldSize());
     const int nodes = std::max(1, s.layout.worldSize() / std::max(1, perNode));
@@ -109,7 +109,7 @@ std::string writeNemo(const Scenario& s)
             model["fsdp"] = true;
         else if (name != "bf16" && name != "fp16" && name != "group_query_attention" && name != "use_distributed_optimizer" &&
                  name != "data_parallel_sharding_strategy" && name != "no_overlap_p2p_communication" &&
-                 name != "attention_backend" && !isYoungerThanNemo(name)) {
+                 name != "attention_backend" && name != "ckpt_format" && !isYoungerThanNemo(name)) {
             std::string own = name;
             for (const auto& [megatron, nemo] : kNames)
                 if (megatron == name)
@@ -187,6 +187,8 @@ std::string writeBridge(const Scenario& s)
         else if (name.starts_with("overlap_") || name == "use_megatron_fsdp" || name == "data_parallel_sharding_strategy" ||
                  name == "use_distributed_optimizer" || name == "num_distributed_optimizer_instances")
             line("ddp." + name, value);
+        else if (name == "ckpt_format")
+            line("checkpoint." + name, value);
         else if (name == "use_rope_scaling")
             line("model.rope_scaling", true);
         else if (name == "attention_backend")

@@ -9,16 +9,18 @@
 namespace sim::frameworks {
 namespace {
 
-std::string layoutLetters(const std::vector<int>& layers)
+std::string layoutLetters(const std::vector<int>& layers, int predictions)
 {
+    const auto repeated = [](const char* letter, int times) {
+        return times == 0 ? std::string() : times == 1 ? std::string(letter) : letter + ("*" + std::to_string(times));
+    };
     std::string text = "E";
     for (std::size_t i = 0; i < layers.size(); ++i) {
         if (i > 0)
             text += "|";
-        if (layers[i] > 0)
-            text += layers[i] > 1 ? "t*" + std::to_string(layers[i]) : "t";
+        text += repeated("t", layers[i]);
     }
-    return text + "L";
+    return text + repeated("m", predictions) + "L";
 }
 
 void addPipelineFlags(const Scenario& s, MegatronFlags& flags)
@@ -53,7 +55,7 @@ void addPipelineFlags(const Scenario& s, MegatronFlags& flags)
             add("decoder_first_pipeline_num_layers", first);
             add("decoder_last_pipeline_num_layers", last);
         } else {
-            add("pipeline_model_parallel_layout", layoutLetters(counts));
+            add("pipeline_model_parallel_layout", layoutLetters(counts, s.model.numNextnPredictLayers));
         }
     }
     if (s.schedule.microbatchGroup != pp && chunks > 1)
@@ -210,6 +212,7 @@ MegatronFlags megatronFlags(const Scenario& s)
         add("use_megatron_fsdp", true);
         add("data_parallel_sharding_strategy", "optim_grads_params");
         add("use_distributed_optimizer", true);
+        add("ckpt_format", "fsdp_dtensor"); // the only one that it takes beside
     }
     if (l.zeroStage > 0 && l.dpShard < l.dp * l.cp)
         add("num_distributed_optimizer_instances", l.dp * l.cp / l.dpShard);
@@ -257,6 +260,9 @@ MegatronFlags megatronFlags(const Scenario& s)
     if (t.overlap.epComm && s.model.numExperts > 0)
         add("overlap_moe_expert_parallel_comm", true);
     add("attention_backend", t.flashAttention ? "flash" : "unfused");
+    const bool has16BitMoments = t.momentBytes == 2 && t.optimizer == Optimizer::adamw;
+    if (has16BitMoments || t.offload.optimizer > 0) // what keeps the optimizer on the host is a part of it
+        add("use_precision_aware_optimizer", true);
     if (t.offload.optimizer > 0) {
         add("optimizer_cpu_offload", true);
         add("optimizer_offload_fraction", number(t.offload.optimizer));
@@ -265,8 +271,7 @@ MegatronFlags megatronFlags(const Scenario& s)
         add("cpu_offloading", true);
         add("cpu_offloading_num_layers", t.offload.activationLayers);
     }
-    if (t.momentBytes == 2 && t.optimizer == Optimizer::adamw) {
-        add("use_precision_aware_optimizer", true);
+    if (has16BitMoments) {
         add("exp_avg_dtype", "bf16");
         add("exp_avg_sq_dtype", "bf16");
     }

@@ -1,4 +1,5 @@
 // torchtitan, DeepSpeed, nanotron, picotron, Accelerate, MaxText, Hugging Face: each what it can say of a scenario.
+#include "sim/frameworks/dialects/torchtitan_flavours.h"
 #include "sim/frameworks/export/writers.h"
 #include "sim/frameworks/limits.h"
 
@@ -17,27 +18,39 @@ const char* dtypeWord(Precision precision)
                                                                           : "bfloat16";
 }
 
-struct TitanModel {
-    std::string_view base, name, flavour;
-};
-constexpr TitanModel kTitanModels[] = {{"llama2-7b", "llama2", "7B"},
-                                       {"llama2-13b", "llama2", "13B"},
-                                       {"llama2-70b", "llama2", "70B"},
-                                       {"llama3-8b", "llama3", "8B"},
-                                       {"llama3-70b", "llama3", "70B"},
-                                       {"llama3-405b", "llama3", "405B"},
-                                       {"llama4-scout", "llama4", "17bx16e"},
-                                       {"llama4-maverick", "llama4", "17bx128e"},
-                                       {"deepseek-v2-lite", "deepseek_v3", "16B"},
-                                       {"deepseek-v2", "deepseek_v3", "236B"},
-                                       {"deepseek-v3", "deepseek_v3", "671B"},
-                                       {"qwen3-0.6b", "qwen3", "0.6B"},
-                                       {"qwen3-8b", "qwen3", "8B"},
-                                       {"qwen3-32b", "qwen3", "32B"},
-                                       {"qwen3-30b-a3b", "qwen3", "30B-A3B"},
-                                       {"qwen3-235b-a22b", "qwen3", "235B-A22B"},
-                                       {"gpt-oss-20b", "gpt_oss", "20b"},
-                                       {"gpt-oss-120b", "gpt_oss", "120b"}};
+/// How the layers are dealt out: by what embedding and output count for, or where that does not come out so, each stage by name.
+std::string titanStages(const Scenario& s)
+{
+    const std::vector<int>& counts = s.schedule.layersPerStage;
+    const int layers = s.model.numHiddenLayers, stages = static_cast<int>(counts.size());
+    const bool hasUsualChunks = s.schedule.virtualStages == (s.schedule.kind == "1f1b" || s.schedule.kind == "gpipe" ? 1 : 2);
+    if (stages == 0)
+        return {};
+    constexpr int kMost = 8; // layers that embedding or output may count for
+    for (int first = 0; first <= kMost; ++first)
+        for (int last = 0; last <= kMost; ++last) {
+            const int units = layers + first + last, each = (units + stages - 1) / stages;
+            if (std::max(first, last) > units / stages || titanLayers(layers, stages, first, last) != counts ||
+                *std::min_element(counts.begin(), counts.end()) < 1 || (!hasUsualChunks && (units + each - 1) / each != stages))
+                continue;
+            return "pipeline_parallel_first_stage_less_layers = " + std::to_string(first) +
+                   "\npipeline_parallel_last_stage_less_layers = " + std::to_string(last) + "\n" +
+                   (hasUsualChunks ? std::string() : "pipeline_parallel_layers_per_stage = " + std::to_string(each) + "\n");
+        }
+    std::string text = "module_fqns_per_model_part = [\n";
+    for (int stage = 0, layer = 0; stage < stages; ++stage) {
+        std::string modules = stage == 0 ? "\"tok_embeddings\"" : "";
+        const auto add = [&modules](const std::string& module) { modules += (modules.empty() ? "\"" : ", \"") + module + "\""; };
+        for (int i = 0; i < counts[static_cast<std::size_t>(stage)]; ++i)
+            add("layers." + std::to_string(layer++));
+        if (stage == stages - 1) {
+            add("norm");
+            add("output");
+        }
+        text += "    [" + modules + "],\n";
+    }
+    return text + "]\n";
+}
 
 } // namespace
 
@@ -47,10 +60,7 @@ std::string writeTorchtitan(const Scenario& s)
     const Layout& l = s.layout;
     const Training& t = s.training;
     std::string text = "[model]\n";
-    const TitanModel* found = nullptr;
-    for (const TitanModel& one : kTitanModels)
-        if (one.base == s.model.base)
-            found = &one;
+    const TitanName* const found = titanName(s.model.base);
     text += found != nullptr ? "name = \"" + std::string(found->name) + "\"\nflavor = \"" + std::string(found->flavour) + "\"\n"
                              : "# torchtitan names models by flavour and has none like this one; add one in its model "
                                "registry\nname = \"llama3\"\nflavor = \"" +
@@ -93,13 +103,7 @@ std::string writeTorchtitan(const Scenario& s)
             if (kind == s.schedule.kind)
                 text += "pipeline_parallel_schedule = \"" + std::string(word) + "\"\n";
         text += "pipeline_parallel_microbatch_size = " + std::to_string(t.microBatchSize) + "\n";
-        std::string points;
-        int layer = 0;
-        for (std::size_t stage = 0; stage + 1 < s.schedule.layersPerStage.size(); ++stage) {
-            layer += s.schedule.layersPerStage[stage];
-            points += (points.empty() ? "\"layers." : ", \"layers.") + std::to_string(layer) + "\"";
-        }
-        text += "pipeline_parallel_split_points = [" + points + "]\n";
+        text += titanStages(s);
     }
     text += std::string("\n[activation_checkpoint]\nmode = \"") + std::string(toWord(kRecomputeWords, t.recompute)) + "\"\n";
     if (t.recompute == Recompute::selective)

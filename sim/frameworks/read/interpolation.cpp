@@ -1,5 +1,6 @@
 #include "sim/frameworks/read/setting.h"
 
+#include <cmath>
 #include <map>
 
 namespace sim::frameworks {
@@ -93,6 +94,10 @@ private:
                 return Json(Json::value_t::discarded);
             isFirst = false;
         }
+        if (function == "divide_ceil")
+            result = std::ceil(result);
+        else if (function == "int_div")
+            result = std::floor(result);
         return sim::number(result);
     }
 

@@ -102,6 +102,8 @@ private:
         bool isAtPattern = false;
         std::string subject{};
         int line = 0;
+        bool isGroup = false;            ///< "{ …; }" behind && or ||
+        std::optional<bool> before = {}; ///< of a group that is passed over: the status that goes on behind it
     };
     /// Line of the innermost condition that cannot be told; 0: all that is read here is run.
     int openCondition() const
@@ -109,7 +111,7 @@ private:
         for (std::size_t i = m_branches.size(); i-- > 0;)
             if (!m_branches[i].isKnown)
                 return m_branches[i].line;
-        return 0;
+        return m_listCondition;
     }
 
     /// One command, with assignments in front of it, to the end of its line or to an operator.
@@ -118,7 +120,8 @@ private:
         if (!m_branches.empty() && m_branches.back().isAtPattern && casePattern())
             return;
         std::vector<ShellText> words;
-        bool mayAssign = true;
+        bool mayAssign = true, hasAssigned = false;
+        std::optional<bool> ofGroup; // status of a group that ends here
         const int line = m_line;
         std::optional<std::string> keyword; // if, elif, while, until: what follows is a condition
         while (true) {
@@ -135,8 +138,10 @@ private:
             }
             if (redirection())
                 continue;
-            if (mayAssign && assignment())
+            if (mayAssign && assignment()) {
+                hasAssigned = true;
                 continue;
+            }
             std::vector<ShellText> more = word();
             if (words.empty() && !keyword && more.size() == 1) {
                 const std::string& text = more.front().text;
@@ -145,7 +150,13 @@ private:
                     mayAssign = false;
                     continue;
                 }
-                if (text == "then" || text == "do" || text == "{" || text == "}" || text == "time" || text == "exec")
+                if (text == "{" || text == "}") {
+                    ofGroup = text == "{" ? std::nullopt : closeGroup();
+                    if (text == "{")
+                        openGroup(line);
+                    continue;
+                }
+                if (text == "then" || text == "do" || text == "time" || text == "exec")
                     continue;
                 if (text == "else" || text == "fi" || text == "done" || text == "esac") {
                     closeBranch(text);
@@ -169,23 +180,71 @@ private:
                 failAt(m_file, m_line, "a command has more than " + std::to_string(4 * kMostSettings) + " words");
         }
         const bool wasSkipped = std::exchange(m_skipsNext, false);
-        std::optional<bool> outcome;
-        if (keyword && *keyword != "export")
+        std::optional<bool> outcome = ofGroup;
+        bool isOpenTest = false; // which alone says which of two assignments counts
+        if (keyword && *keyword != "export") {
             outcome = condition(*keyword, words, line);
-        else if (!words.empty() && !wasSkipped && !skipping())
-            outcome = command(std::move(words));
-        operatorAfter(outcome);
+        } else if (wasSkipped) { // what went before goes on to the next operator
+            outcome = m_status;
+        } else if (!words.empty()) {
+            const bool isTest = isShellTest(words);
+            outcome = skipping() ? std::nullopt : command(std::move(words));
+            isOpenTest = isTest && !outcome;
+        } else if (hasAssigned) {
+            outcome = m_listCondition > 0 ? std::nullopt : std::optional(true);
+        }
+        if (!wasSkipped && (!words.empty() || hasAssigned))
+            m_lastStatus = outcome;
+        operatorAfter(outcome, isOpenTest ? line : m_listCondition);
     }
 
-    void operatorAfter(std::optional<bool> outcome)
+    /// What stands behind && or || in braces is run or passed over as a whole.
+    void openGroup(int line)
     {
+        if (m_branches.size() < 256)
+            m_branches.push_back({.isOn = !m_skipsNext,
+                                  .isKnown = m_listCondition == 0,
+                                  .line = m_listCondition > 0 ? m_listCondition : line,
+                                  .isGroup = true,
+                                  .before = m_status});
+        m_skipsNext = false;
+    }
+    std::optional<bool> closeGroup()
+    {
+        if (m_branches.empty() || !m_branches.back().isGroup) // of a function
+            return std::nullopt;
+        const Branch group = std::move(m_branches.back());
+        m_branches.pop_back();
+        if (!group.isKnown) {
+            m_listCondition = group.line;
+            return std::nullopt;
+        }
+        return group.isOn ? m_lastStatus : group.before;
+    }
+
+    /// `openTest`: line of a test that cannot be told and that this list begins with; 0: there is none.
+    void operatorAfter(std::optional<bool> outcome, int openTest)
+    {
+        m_listCondition = 0;
         if (atEnd())
             return;
         const char c = next();
         const bool isDouble = (c == '&' || c == '|') && peek() == c;
         if (isDouble) {
             next();
+            m_status = outcome;
             m_skipsNext = outcome.has_value() && (c == '&' ? !*outcome : *outcome);
+            m_listCondition = openTest;
+            blanks();
+            while (!atEnd() && (peek() == '\n' || peek() == '#')) { // the list goes on behind the end of the line
+                if (peek() == '#') {
+                    comment();
+                } else {
+                    next();
+                    hereDocuments();
+                }
+                blanks();
+            }
         }
         if (c == ';' && peek() == ';' && !m_branches.empty() && m_branches.back().isCase) {
             next();
@@ -232,16 +291,10 @@ private:
 
     std::optional<bool> condition(const std::string& keyword, const std::vector<ShellText>& words, int line)
     {
-        std::vector<std::string> inner;
-        for (const ShellText& one : words)
-            inner.push_back(one.text);
         enum class Told : std::uint8_t { unknown, yes, no } told = Told::unknown;
-        if (!inner.empty() && (inner.front() == "[" || inner.front() == "[[" || inner.front() == "test")) {
-            const bool hasEnd = inner.back() == "]" || inner.back() == "]]";
-            if (const std::optional<bool> test =
-                    shellTest({inner.begin() + 1, inner.end() - (hasEnd && inner.size() > 1 ? 1 : 0)}))
+        if (isShellTest(words))
+            if (const std::optional<bool> test = shellTest(words))
                 told = *test ? Told::yes : Told::no;
-        }
         if (peek() == '&' || peek() == '|') // joined conditions
             told = Told::unknown;
         if ((keyword == "while" && told == Told::unknown) || keyword == "until") // read once
@@ -261,8 +314,8 @@ private:
         }
         if (!isKnown && !skipping() && m_sheet.undecided.size() < 200) {
             std::string written;
-            for (const std::string& one : inner)
-                written += (written.empty() ? "" : " ") + one;
+            for (const ShellText& one : words)
+                written += (written.empty() ? "" : " ") + one.text;
             m_sheet.undecided.push_back({"if", written, line, keyword, m_file, kAllBranches});
         }
         // What stands between joined conditions is no command of ours.
@@ -456,14 +509,10 @@ private:
     std::optional<bool> command(std::vector<ShellText> words)
     {
         const std::string& first = words.front().text;
-        if (first == "[" || first == "[[" || first == "test") {
-            std::vector<std::string> inner;
-            for (std::size_t i = 1; i < words.size(); ++i)
-                inner.push_back(words[i].text);
-            if (!inner.empty() && (inner.back() == "]" || inner.back() == "]]"))
-                inner.pop_back();
-            return shellTest(inner);
-        }
+        if (isShellTest(words))
+            return shellTest(words);
+        if (words.size() == 1 && (first == "true" || first == ":" || first == "false"))
+            return first != "false";
         if (first == "read" && !m_waiting.empty()) // read -r -d '' NAME <<EOF
             m_readInto = words.back().text;
         if (first == "echo" || first == "printf" || first == "cd" || first == "mkdir" || first == "source" || first == "." ||
@@ -498,6 +547,9 @@ private:
 
     int m_level = 0;
     bool m_skipsNext = false;
+    std::optional<bool> m_status;     ///< of the list so far: of "A && X=1" in front of "|| X=2"
+    std::optional<bool> m_lastStatus; ///< of the last statement that was run
+    int m_listCondition = 0;          ///< line of a test that cannot be told, behind which && or || stands; 0: none
     std::vector<Branch> m_branches;
     std::vector<std::pair<std::string, bool>> m_waiting; ///< here-documents that begin with the next line
     std::string m_readInto;                              ///< variable that takes the text of the one that begins next

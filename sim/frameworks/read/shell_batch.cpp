@@ -27,6 +27,21 @@ Option optionAt(const std::string& text, std::size_t at)
     return option;
 }
 
+/// How many GPUs "gpu:v100:4", "nvme:100,gpu:4(S:0-1)" or a plain "4" are: one where no number is given.
+std::string gpusOf(const std::string& resources)
+{
+    for (std::size_t at = 0; at <= resources.size();) {
+        const std::size_t end = std::min(resources.find(',', at), resources.size());
+        const std::string one = resources.substr(at, std::min(end, resources.find('(', at)) - at);
+        const std::string count = one.substr(one.rfind(':') + 1);
+        const bool isNumber = !count.empty() && (isDigit(count[0]) || count[0] == '$');
+        if (one.starts_with("gpu") || (isNumber && end == resources.size()))
+            return isNumber ? count : "1";
+        at = end + 1;
+    }
+    return resources;
+}
+
 /// The number behind "KEY=" in "select=24:ncpus=8:ngpus=8"; empty where there is none.
 std::string numberBehind(const std::string& text, std::string_view key)
 {
@@ -49,12 +64,14 @@ public:
 
     void slurm(const Option& option)
     {
-        const std::string count = option.value.substr(option.value.rfind(':') + 1);
+        const std::string count = gpusOf(option.value);
         const std::string spelled = "#SBATCH " + option.name;
         if (option.name == "--nodes" || option.name == "-N") {
             add("@nodes", option.value, spelled);
             set({"SLURM_NNODES", "SLURM_JOB_NUM_NODES"}, option.value);
-        } else if ((option.name == "--gres" && option.value.starts_with("gpu")) || option.name == "--gpus-per-node") {
+        } else if ((option.name == "--gres" &&
+                    (option.value.starts_with("gpu") || option.value.find(",gpu") != std::string::npos)) ||
+                   option.name == "--gpus-per-node") {
             add("@gpus_per_node", count, spelled);
             set({"SLURM_GPUS_PER_NODE", "SLURM_GPUS_ON_NODE"}, count);
         } else if (option.name == "--ntasks-per-node") {

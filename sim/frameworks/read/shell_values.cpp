@@ -1,6 +1,7 @@
 #include "sim/frameworks/read/shell_values.h"
 
 #include "sim/frameworks/read/cursor.h"
+#include "sim/frameworks/read/setting.h"
 #include "sim/text/characters.h"
 
 #include <charconv>
@@ -130,12 +131,49 @@ std::optional<long long> shellArithmetic(std::string_view expression, const Shel
     return expression.size() > kLongestExpression ? std::nullopt : Arithmetic(expression, variables, 0, left).value();
 }
 
-std::optional<bool> shellTest(const std::vector<std::string>& given)
+namespace {
+
+bool isTestWord(std::string_view word)
 {
-    std::vector<std::string> words = given;
-    bool isNegated = false;
-    while (!words.empty() && words.front() == "!") {
-        isNegated = !isNegated;
+    return word == "[" || word == "[[" || word == "test";
+}
+
+} // namespace
+
+bool isShellTest(std::span<const ShellText> words)
+{
+    while (!words.empty() && words.front().text == "!")
+        words = words.subspan(1);
+    return !words.empty() && (isTestWord(words.front().text) || words.back().text == "]]");
+}
+
+namespace {
+
+/// "[[ a == b ]]": nothing where the pattern has more than * and ?.
+std::optional<bool> equalsIn(const std::string& text, const std::string& pattern, bool isPattern)
+{
+    if (!isPattern)
+        return text == pattern;
+    return pattern.find_first_of("[(") != std::string::npos ? std::nullopt : std::optional(matchesPattern(text, pattern));
+}
+
+} // namespace
+
+std::optional<bool> shellTest(std::span<const ShellText> given)
+{
+    std::vector<std::string> words;
+    for (const ShellText& one : given)
+        words.push_back(one.text);
+    if (words.empty())
+        return std::nullopt;
+    const bool matches = words.back() == "]]"; // patterns; "[" compares text
+    const bool isPattern = matches && given.size() > 1 && given[given.size() - 2].isPattern;
+    if (words.back() == "]" || matches)
+        words.pop_back();
+    bool isNegated = false, hasBegun = false;
+    while (!words.empty() && (words.front() == "!" || (!hasBegun && isTestWord(words.front())))) {
+        isNegated = isNegated != (words.front() == "!");
+        hasBegun = hasBegun || words.front() != "!";
         words.erase(words.begin());
     }
     const auto say = [isNegated](bool value) { return std::optional(value != isNegated); };
@@ -145,12 +183,14 @@ std::optional<bool> shellTest(const std::vector<std::string>& given)
     }
     if (words.size() == 1 && !isUnsetText(words[0])) // [[ text ]]
         return say(!words[0].empty());
+    if (matches && words.size() == 2 && (words[0] == "==" || words[0] == "=" || words[0] == "!="))
+        words.insert(words.begin(), std::string()); // a variable that is empty
     if (words.size() != 3 || isUnsetText(words[0]) || isUnsetText(words[2]))
         return std::nullopt;
-    if (words[1] == "=" || words[1] == "==")
-        return say(words[0] == words[2]);
-    if (words[1] == "!=")
-        return say(words[0] != words[2]);
+    if (words[1] == "=" || words[1] == "==" || words[1] == "!=") {
+        const std::optional<bool> isEqual = equalsIn(words[0], words[2], isPattern);
+        return isEqual ? say(*isEqual == (words[1] != "!=")) : std::nullopt;
+    }
     const std::optional<long long> a = wholeOf(words[0]), b = wholeOf(words[2]);
     if (!a || !b)
         return std::nullopt;

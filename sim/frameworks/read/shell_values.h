@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,7 +14,8 @@ namespace sim::frameworks {
 struct ShellText {
     std::string text;
     int line = 0;
-    int condition = 0; ///< line of a condition that the script does not decide, in a branch of which it is assigned; 0: none
+    int condition = 0;      ///< line of a condition that the script does not decide, in a branch of which it is assigned; 0: none
+    bool isPattern = false; ///< has *, ? or [ that are not quoted
 };
 /// A backslash at the end of a line inside quotes: blank, but no end of a command.
 inline constexpr char kContinuation = '\x1f';
@@ -36,8 +38,10 @@ std::string joined(const ShellVariable&);
 /// factors.
 std::optional<long long> shellArithmetic(std::string_view expression, const ShellVariables&);
 
-/// What "[ a = b ]" says of words between the brackets; nothing where it cannot be known here.
-std::optional<bool> shellTest(const std::vector<std::string>& words);
+/// Whether a command is a test: "[ a = b ]", "[[ a == b* ]]", "test a = b", or what of "[[ a && b ]]" stands behind the operator.
+bool isShellTest(std::span<const ShellText> words);
+/// What a test says; nothing where it cannot be known here.
+std::optional<bool> shellTest(std::span<const ShellText> words);
 
 /// A variable that the script does not set stays as "${NAME}".
 inline bool isUnsetText(std::string_view text)

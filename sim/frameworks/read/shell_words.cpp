@@ -5,12 +5,14 @@
 
 #include <algorithm>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 namespace sim::frameworks {
 namespace {
 
 constexpr std::size_t kMostExpanded = 4UL << 20U;
+constexpr std::string_view kPatternLetters = "*?[";
 
 /// What the script does not decide is one word, whatever blanks its text has: "$(wc -l < hosts)".
 std::string withoutBlanks(const std::string& text)
@@ -19,6 +21,18 @@ std::string withoutBlanks(const std::string& text)
     for (const char c : text)
         out += isShellBlank(c) || c == '\n' || c == kContinuation ? std::string("\xC2\xA0") : std::string(1, c); // no-break space
     return out;
+}
+
+/// Where the "))" begins that closes the "((" at `from`; none where it closes as two commands do, or not at all.
+std::size_t endOfArithmetic(const std::string& text, std::size_t from)
+{
+    int open = 0;
+    for (std::size_t at = from; at < text.size(); ++at) {
+        open += text[at] == '(' ? 1 : text[at] == ')' ? -1 : 0;
+        if (open == 0)
+            return text[at - 1] == ')' ? at - 1 : std::string::npos;
+    }
+    return std::string::npos;
 }
 
 } // namespace
@@ -58,6 +72,8 @@ std::vector<ShellText> ShellWords::word()
             if (part.areWords && i > 0)
                 close();
             int line = text.line;
+            current.isPattern = current.isPattern || part.isPattern ||
+                                (part.isSplit && text.text.find_first_of(kPatternLetters) != std::string::npos);
             current.condition = text.condition > 0 ? text.condition : current.condition;
             if (!part.isSplit) {
                 if (!isOpen || current.text.empty()) // quotes of an array open before its first word, which stands elsewhere
@@ -131,6 +147,7 @@ std::vector<ShellWords::Part> ShellWords::parts()
         } else {
             open += c == '(' ? 1 : c == ')' ? -1 : 0;
             literal(next(), m_line);
+            out.back().isPattern = out.back().isPattern || kPatternLetters.find(c) != std::string_view::npos;
         }
     }
     if (m_at == start && !atEnd()) // nothing that could be a word: no standing still
@@ -200,12 +217,8 @@ void ShellWords::expansion(std::vector<Part>& out, bool isQuoted, int depth)
         return;
     }
     next();
-    if (peek() == '(' && peek(1) == '(') {
-        const std::size_t end = m_text->find("))", m_at);
-        if (end == std::string::npos) {
-            m_at = m_text->size();
-            return;
-        }
+    if (const std::size_t end = peek() == '(' && peek(1) == '(' ? endOfArithmetic(*m_text, m_at) : std::string::npos;
+        end != std::string::npos) {
         const std::string expression = expandedText(m_text->substr(m_at + 2, end - m_at - 2), line, depth + 1);
         m_line += static_cast<int>(std::count(m_text->begin() + static_cast<std::ptrdiff_t>(m_at),
                                               m_text->begin() + static_cast<std::ptrdiff_t>(end), '\n'));

@@ -59,8 +59,9 @@ private:
     /// A part of a word; what is not quoted is split at blanks when it comes from a variable.
     struct Part {
         std::vector<ShellText> texts;
-        bool isSplit = false;  ///< at blanks
-        bool areWords = false; ///< each text is a word of its own: "${ARRAY[@]}"
+        bool isSplit = false;   ///< at blanks
+        bool areWords = false;  ///< each text is a word of its own: "${ARRAY[@]}"
+        bool isPattern = false; ///< has *, ? or [ that are not quoted
     };
 
     std::vector<Part> parts();

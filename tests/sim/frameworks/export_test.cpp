@@ -126,4 +126,144 @@ TEST(Export, AScriptForSeveralNodesSaysWhereTheyMeet)
     EXPECT_THAT(sim::exportSettings(one, "megatron-args", test::catalogue()).text, testing::Not(HasSubstr("--master_addr")));
 }
 
+sim::Scenario scenarioWith(const std::string& model, std::initializer_list<std::pair<const char*, const char*>> values)
+{
+    auto document =
+        sim::ScenarioDocument::parse(R"({"format": "rankscope-scenario", "version": 1, "model": {"base": ")" + model +
+                                     R"("}, "cluster": {"base": "h100-sxm-ib400"}, "layout": {"tp": 1}, "training": {}})");
+    for (const auto& [pointer, value] : values)
+        document.set(pointer, value);
+    return sim::resolvedScenario(document, test::catalogue());
+}
+
+std::string refusalOf(const sim::Scenario& scenario, std::string_view kind)
+{
+    try {
+        sim::exportSettings(scenario, kind, test::catalogue());
+    } catch (const sim::Error& error) {
+        return error.what();
+    }
+    return "written";
+}
+
+TEST(Export, MegatronsFullyShardedParametersStartWithItsOwnCheckpointsAndManyConnections)
+{
+    const auto sharded =
+        sim::exportSettings(scenarioWith("llama3-8b", {{"layout.tp", "2"}, {"layout.dp", "4"}, {"layout.zero_stage", "3"}}),
+                            "megatron-args", test::catalogue());
+    EXPECT_THAT(sharded.text, testing::Not(HasSubstr("CUDA_DEVICE_MAX_CONNECTIONS")));
+    EXPECT_THAT(sharded.text, HasSubstr("--ckpt-format fsdp_dtensor"));
+    const auto usual =
+        sim::exportSettings(scenarioWith("llama3-8b", {{"layout.tp", "2"}, {"layout.dp", "4"}, {"layout.zero_stage", "1"}}),
+                            "megatron-args", test::catalogue());
+    EXPECT_THAT(usual.text, HasSubstr("CUDA_DEVICE_MAX_CONNECTIONS=1"));
+    EXPECT_THAT(usual.text, testing::Not(HasSubstr("--ckpt-format")));
+}
+
+TEST(Export, TorchtitansStagesAreWrittenInFieldsThatItHas)
+{
+    struct Case {
+        const char *kind, *chunks, *counts, *written;
+    };
+    for (const Case& one :
+         {Case{"\"1f1b\"", "1", "[8, 8, 8, 8]", "first_stage_less_layers = 0\npipeline_parallel_last_stage_less_layers = 0"},
+          Case{"\"1f1b\"", "1", "[8, 9, 8, 7]", "first_stage_less_layers = 1\npipeline_parallel_last_stage_less_layers = 1"},
+          Case{"\"1f1b\"", "1", "[4, 12, 6, 10]", "module_fqns_per_model_part = [\n    [\"tok_embeddings\", \"layers.0\""},
+          Case{"\"interleaved-1f1b\"", "4", "[2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2]", "layers_per_stage = 2"},
+          Case{"\"interleaved-1f1b\"", "2", "[4, 4, 4, 4, 4, 4, 4, 4]", "first_stage_less_layers = 0"}}) {
+        const sim::Scenario scenario = scenarioWith("llama3-8b", {{"layout.pp", "4"},
+                                                                  {"layout.zero_stage", "2"},
+                                                                  {"layout.dp", "2"},
+                                                                  {"schedule.kind", one.kind},
+                                                                  {"schedule.virtual_stages", one.chunks},
+                                                                  {"schedule.layers_per_stage", one.counts},
+                                                                  {"training.global_batch_size", "16"}});
+        const sim::Exported out = sim::exportSettings(scenario, "torchtitan-toml", test::catalogue());
+        EXPECT_THAT(out.text, HasSubstr(one.written)) << one.counts;
+        EXPECT_THAT(out.text, testing::Not(HasSubstr("split_points")));
+        for (const sim::Note& note : out.notes)
+            EXPECT_FALSE(note.pointer.starts_with("/schedule")) << one.counts << ": " << note.text;
+    }
+}
+
+TEST(Export, MegatronsLayoutHasItsPredictionModules)
+{
+    const sim::Scenario scenario = scenarioWith("llama3-8b", {{"model.num_nextn_predict_layers", "2"},
+                                                              {"layout.pp", "2"},
+                                                              {"schedule.kind", "\"interleaved-1f1b\""},
+                                                              {"schedule.virtual_stages", "2"},
+                                                              {"schedule.layers_per_stage", "[9, 9, 9, 5]"},
+                                                              {"training.global_batch_size", "8"}});
+    const sim::Exported out = sim::exportSettings(scenario, "megatron-args", test::catalogue());
+    EXPECT_THAT(out.text, HasSubstr("--mtp-num-layers 2"));
+    EXPECT_THAT(out.text, HasSubstr("'Et*9|t*9|t*9|t*5m*2L'"));
+}
+
+TEST(Export, AnOptimizerOnTheHostIsMegatronsPrecisionAwareOne)
+{
+    const auto with = [](const char* zero, const char* optimizer) {
+        return scenarioWith("llama3-8b", {{"layout.dp", "8"},
+                                          {"layout.zero_stage", zero},
+                                          {"training.offload.optimizer", "1"},
+                                          {"training.optimizer", optimizer}});
+    };
+    const std::string text = sim::exportSettings(with("1", "\"adamw\""), "megatron-args", test::catalogue()).text;
+    EXPECT_THAT(text, HasSubstr("--use-precision-aware-optimizer\n    --optimizer-cpu-offload"));
+    EXPECT_THAT(refusalOf(with("0", "\"adamw\""), "megatron-args"), HasSubstr("only in its distributed optimizer"));
+    EXPECT_THAT(refusalOf(with("1", "\"sgd\""), "megatron-args"), HasSubstr("adam alone"));
+    EXPECT_THAT(refusalOf(scenarioWith("llama3-8b",
+                                       {{"layout.dp", "8"}, {"layout.zero_stage", "0"}, {"training.moment_dtype", "\"bf16\""}}),
+                          "megatron-args"),
+                HasSubstr("/training/moment_dtype"));
+}
+
+TEST(Export, MegatronHidesTransfersWhereItCan)
+{
+    const auto interleaved = [](const char* pp, const char* p2p) {
+        return scenarioWith("llama3-8b", {{"layout.pp", pp},
+                                          {"schedule.kind", "\"interleaved-1f1b\""},
+                                          {"schedule.virtual_stages", "2"},
+                                          {"training.overlap.p2p", p2p},
+                                          {"training.global_batch_size", "8"}});
+    };
+    EXPECT_THAT(refusalOf(interleaved("2", "false"), "megatron-args"), HasSubstr("/training/overlap/p2p"));
+    EXPECT_EQ(refusalOf(interleaved("2", "true"), "megatron-args"), "written");
+    EXPECT_EQ(refusalOf(interleaved("4", "false"), "megatron-args"), "written");
+    const auto experts = [](const char* ep, const char* recompute, const char* pp, const char* chunks) {
+        return scenarioWith("mixtral-8x7b",
+                            {{"layout.dp", "8"},
+                             {"layout.ep", ep},
+                             {"layout.pp", pp},
+                             {"schedule.virtual_stages", chunks},
+                             {"schedule.kind", std::string_view(chunks) == "1" ? "\"1f1b\"" : "\"interleaved-1f1b\""},
+                             {"training.recompute", recompute},
+                             {"training.overlap.ep_comm", "true"},
+                             {"training.global_batch_size", "64"}});
+    };
+    EXPECT_EQ(refusalOf(experts("8", "\"none\"", "1", "1"), "megatron-args"), "written");
+    EXPECT_EQ(refusalOf(experts("8", "\"none\"", "2", "2"), "megatron-args"), "written");
+    for (const auto& refused :
+         {experts("1", "\"none\"", "1", "1"), experts("8", "\"full\"", "1", "1"),
+          experts("8", R"({"kind": "selective", "modules": ["moe"]})", "1", "1"), experts("8", "\"none\"", "2", "1")})
+        EXPECT_THAT(refusalOf(refused, "megatron-args"), HasSubstr("/training/overlap/ep_comm"));
+}
+
+TEST(Export, DeepSpeedShardsTheOptimizerOfAPipelineInBf16ByItself)
+{
+    const auto noted = [](const char* zero, const char* precision) {
+        const auto notes = sim::exportSettings(scenarioWith("llama3-8b", {{"layout.dp", "4"},
+                                                                          {"layout.pp", "2"},
+                                                                          {"layout.zero_stage", zero},
+                                                                          {"training.precision", precision},
+                                                                          {"training.global_batch_size", "16"}}),
+                                               "deepspeed-json", test::catalogue())
+                               .notes;
+        return std::any_of(notes.begin(), notes.end(),
+                           [](const sim::Note& note) { return note.pointer == "/layout/zero_stage"; });
+    };
+    EXPECT_TRUE(noted("0", "\"bf16\""));
+    EXPECT_FALSE(noted("1", "\"bf16\""));
+    EXPECT_FALSE(noted("0", "\"fp16\""));
+}
+
 } // namespace

@@ -302,4 +302,23 @@ TEST(Import, NodesAreTheHostsOfTheClusterThatIsMeant)
         HasSubstr("dgx-a100"));
 }
 
+TEST(ImportForms, ACommandLineCountsInWhateverOrderTheFilesAreGiven)
+{
+    const sim::SettingsFile file{"job.toml", "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nlocal_batch_size = 4\n"
+                                             "[parallelism]\ntensor_parallel_degree = 2\n"};
+    const sim::SettingsFile command{"run.sh",
+                                    "torchrun --nproc_per_node 8 -m torchtitan.train --parallelism.tensor_parallel_degree 4 "
+                                    "--training.seq_len 4096\n"};
+    for (const auto& files : {std::vector{file, command}, std::vector{command, file}}) {
+        const sim::Imported out = sim::importSettings(files, {.gpus = 16}, test::catalogue());
+        EXPECT_EQ(meaningOf(out)["layout"]["tp"], 4) << files.front().name;
+        EXPECT_EQ(meaningOf(out)["training"]["sequence_length"], 4096);
+        const bool isTold = std::any_of(out.notes.begin(), out.notes.end(), [](const sim::Note& note) {
+            return note.became == Became::contradictory && note.file == "job.toml" &&
+                   note.text.find("\"4\" on line 1 of run.sh: the command line counts") != std::string::npos;
+        });
+        EXPECT_TRUE(isTold) << files.front().name;
+    }
+}
+
 } // namespace

@@ -243,4 +243,41 @@ TEST(MegatronImport, AForksMultiqueryIsOneGroup)
     EXPECT_EQ(importedText(kJob + "--attention-head-type multihead", 8).at("/model/num_key_value_heads"), 16);
 }
 
+TEST(MegatronImport, RecomputedActivationsAreSelectiveWhateverStandsBeside)
+{
+    for (const char* flags : {"--recompute-activations --recompute-granularity full", "--recompute-granularity full "
+                                                                                      "--recompute-activations"}) {
+        const auto out = importedText(kJob + flags, 8);
+        EXPECT_EQ(out.at("/training/recompute"), "selective") << flags;
+        EXPECT_EQ(out.became("--recompute-granularity"), "contradictory") << flags;
+    }
+    EXPECT_EQ(importedText(kJob + "--recompute-activations", 8).became("--recompute-activations"), "used");
+}
+
+TEST(MegatronImport, ParametersAreGatheredBesideTheForwardPassOfADistributedOptimizerAlone)
+{
+    const auto became = [](const std::string& flags) {
+        return importedText(kJob + flags + " --overlap-param-gather", 8).became("--overlap-param-gather");
+    };
+    EXPECT_EQ(became(""), "contradictory");
+    EXPECT_EQ(became("--overlap-grad-reduce"), "contradictory");
+    EXPECT_EQ(became("--use-distributed-optimizer"), "contradictory");
+    EXPECT_EQ(became("--use-distributed-optimizer --overlap-grad-reduce"), "used");
+}
+
+TEST(NemoImport, DivisionsOfItsInterpolationsAreWhole)
+{
+    const auto out = importedText(kNemo + "  ffn_hidden_size: ${divide_ceil:${multiply:${.hidden_size}, 8}, 3}\n"
+                                          "  num_query_groups: ${int_div:${.num_attention_heads}, 5}\n");
+    EXPECT_EQ(out.at("/model/intermediate_size"), 5462);   // 2048 x 8 / 3 = 5461.3
+    EXPECT_EQ(out.valueOf("model.num_query_groups"), "3"); // 16 / 5 = 3.2
+}
+
+TEST(MegatronImport, PredictionModulesOfTheLastStageAreWhereTheScenarioHasThem)
+{
+    const std::string job = kJob + "--pipeline-model-parallel-size 2 --mtp-num-layers 1 --pipeline-model-parallel-layout ";
+    EXPECT_EQ(importedText(job + "'Et*11|t*13mL'", 8).count(Became::notRepresentable), 0);
+    EXPECT_GT(importedText(job + "'Et*11|t*12|tm|L'", 8).count(Became::notRepresentable), 0);
+}
+
 } // namespace

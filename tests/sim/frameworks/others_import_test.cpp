@@ -230,4 +230,95 @@ TEST(HuggingFaceImport, AnEpsilonOfNormalisationSaysNothingOfItsKind)
     EXPECT_EQ(out.at("/model/num_attention_heads"), 16);
 }
 
+std::string becameOf(const sim::Imported& imported, const std::string& setting)
+{
+    for (const sim::Note& note : imported.notes)
+        if (note.setting == setting)
+            return std::string(sim::wordOf(note.became));
+    return "no note";
+}
+
+const std::string kAccelerateDeepSpeed =
+    "compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\ndeepspeed_config:\n  deepspeed_config_file: ds_z3.json\n"
+    "  zero3_init_flag: true\nnum_machines: 2\nnum_processes: 16\nmixed_precision: bf16\n";
+
+TEST(AccelerateImport, DeepSpeedsFileSaysWhatItsOwnDoesNot)
+{
+    const sim::SettingsFile yaml{.name = "acc.yaml", .text = kAccelerateDeepSpeed};
+    const sim::SettingsFile file{.name = "ds_z3.json",
+                                 .text = R"({"zero_optimization": {"stage": 3, "offload_optimizer": {"device": "cpu"}},
+                                            "bf16": {"enabled": true}, "train_micro_batch_size_per_gpu": 2,
+                                            "gradient_accumulation_steps": 4})"};
+    for (const auto& files : {std::vector{yaml, file}, std::vector{file, yaml}}) {
+        const sim::Imported out = sim::importSettings(files, {}, test::catalogue());
+        const Json scenario = Json::parse(out.scenario);
+        EXPECT_EQ(out.kind, "accelerate-yaml");
+        EXPECT_EQ(scenario["layout"]["zero_stage"], 3);
+        EXPECT_EQ(scenario["training"]["micro_batch_size"], 2);
+        EXPECT_EQ(scenario["training"]["global_batch_size"], 2 * 4 * 16);
+        EXPECT_EQ(scenario["training"]["offload"]["optimizer"], 1);
+        EXPECT_EQ(becameOf(out, "deepspeed_config.deepspeed_config_file"), "used");
+    }
+    const auto alone = importedText(kAccelerateDeepSpeed);
+    EXPECT_EQ(alone.became("deepspeed_config.deepspeed_config_file"), "unknown");
+    EXPECT_EQ(alone.at("/layout/zero_stage"), 3) << "by its name";
+    std::string other = kAccelerateDeepSpeed;
+    other.replace(other.find("ds_z3"), 5, "config");
+    EXPECT_THAT(importedText(other).imported.unknown, testing::Contains("/layout/zero_stage"));
+    EXPECT_EQ(importedText("distributed_type: DEEPSPEED\nnum_processes: 16\ndeepspeed_config:\n  zero3_init_flag: true\n")
+                  .at("/layout/zero_stage"),
+              2);
+}
+
+TEST(AccelerateImport, MegatronsWordsOnItAreMegatrons)
+{
+    const auto out = importedText(
+        "distributed_type: MEGATRON_LM\nmegatron_lm_config:\n  megatron_lm_num_micro_batches: 8\n  megatron_lm_pp_degree: 2\n"
+        "  megatron_lm_recompute_activations: true\n  megatron_lm_sequence_parallelism: true\n  megatron_lm_tp_degree: 2\n"
+        "  megatron_lm_gradient_clipping: 1.0\nmixed_precision: bf16\nnum_machines: 1\nnum_processes: 8\n");
+    EXPECT_EQ(out.at("/training/global_batch_size"), 8 * 2);
+    EXPECT_EQ(out.at("/training/recompute"), "selective");
+    EXPECT_EQ(out.became("megatron_lm_config.megatron_lm_num_micro_batches"), "used");
+    EXPECT_EQ(out.became("megatron_lm_config.megatron_lm_gradient_clipping"), "harmless");
+}
+
+TEST(Optimizers, ThatAreNotTheScenariosAreToldInEveryKind)
+{
+    const std::string axolotl = "base_model: meta-llama/Meta-Llama-3-8B\nsequence_len: 4096\nmicro_batch_size: 1\noptimizer: ";
+    for (const char* other : {"adamw_bnb_8bit", "paged_adamw_32bit", "lion_8bit", "adafactor", "muon"})
+        EXPECT_EQ(importedText(axolotl + other + "\n", 8).became("optimizer"), "not_representable") << other;
+    for (const char* own : {"adamw_torch_fused", "adamw_torch", "adamw_apex_fused", "sgd"})
+        EXPECT_EQ(importedText(axolotl + own + "\n", 8).became("optimizer"), "used") << own;
+    EXPECT_EQ(importedText(axolotl + "sgd\n", 8).at("/training/optimizer"), "sgd");
+    const auto deepSpeed = [](const std::string& type) {
+        return importedText(
+                   R"({"zero_optimization": {"stage": 1}, "train_micro_batch_size_per_gpu": 2, "optimizer": {"type": ")" + type +
+                       "\"}}",
+                   8)
+            .became("optimizer.type");
+    };
+    EXPECT_EQ(deepSpeed("Lamb"), "not_representable");
+    EXPECT_EQ(deepSpeed("OneBitAdam"), "not_representable");
+    EXPECT_EQ(deepSpeed("AdamW"), "used");
+    const std::string titan = "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nseq_len = 2048\n[optimizer]\nname = ";
+    EXPECT_EQ(importedText(titan + "\"Lion\"\n", 8).became("optimizer.name"), "not_representable");
+    EXPECT_EQ(importedText(titan + "\"AdamW\"\n", 8).became("optimizer.name"), "used");
+    const std::string factory = "optimizer:\n  optimizer_factory:\n    name: ";
+    EXPECT_EQ(importedText(kNanotron + factory + "lion\n").became("optimizer.optimizer_factory.name"), "not_representable");
+    EXPECT_EQ(importedText(kNanotron + factory + "adamW\n").became("optimizer.optimizer_factory.name"), "used");
+}
+
+TEST(DeepSpeedImport, GradientsHaveAFormatOfTheirOwn)
+{
+    const std::string head =
+        R"({"train_micro_batch_size_per_gpu": 1, "bf16": {"enabled": true}, "zero_optimization": {"stage": 1}, )";
+    const auto two = importedText(head + R"("data_types": {"grad_accum_dtype": "bf16"}, "communication_data_type": "fp32"})", 8);
+    EXPECT_EQ(two.at("/training/gradient_dtype"), "bf16");
+    EXPECT_EQ(two.became("data_types.grad_accum_dtype"), "used");
+    EXPECT_EQ(two.became("communication_data_type"), "not_representable");
+    const auto four = importedText(head + R"("data_types": {"grad_accum_dtype": "fp32"}, "communication_data_type": "bf16"})", 8);
+    EXPECT_EQ(four.at("/training/gradient_dtype"), "fp32");
+    EXPECT_EQ(four.became("communication_data_type"), "harmless") << "the default of bf16";
+}
+
 } // namespace

@@ -128,4 +128,84 @@ TEST(MegatronDeepSpeedImport, UlyssesTakesItsShareOfTheRanks)
     EXPECT_EQ(out.became("--ds-sequence-parallel-size"), "not_representable");
 }
 
+TEST(ScriptImport, ArithmeticEndsWhereItsOwnParenthesesDo)
+{
+    const auto out = importedText("NODES=2; MBS=1; GAS=4\nARGS=(\n  --num-layers 24 --hidden-size 2048 --num-attention-heads 16\n"
+                                  "  --global-batch-size $((MBS*GAS*(NODES*8)))\n  --seq-length 2048 --micro-batch-size $MBS\n"
+                                  "  --bf16 --use-distributed-optimizer\n)\n"
+                                  "torchrun --nproc_per_node 8 --nnodes $NODES pretrain_gpt.py \"${ARGS[@]}\" --swiglu\n");
+    EXPECT_EQ(out.at("/training/global_batch_size"), 64);
+    EXPECT_EQ(out.at("/training/precision"), "bf16") << "what stands behind it is not lost";
+    EXPECT_EQ(out.at("/layout/zero_stage"), 1);
+    EXPECT_EQ(out.at("/model/hidden_act"), "silu");
+    EXPECT_EQ(importedText("A=$(((3)*(2+2)))\npython pretrain_gpt.py --tensor-model-parallel-size $(((A)-(8))) " + kModel, 8)
+                  .at("/layout/tp"),
+              4);
+}
+
+TEST(ScriptImport, OfTwoAssignmentsBehindATestOneIsRun)
+{
+    const auto stages = [](const std::string& head) {
+        return importedText(head + "\npython pretrain_gpt.py --pipeline-model-parallel-size $PP " + kModel, 8).at("/layout/pp");
+    };
+    EXPECT_EQ(stages("NNODES=2\n[ \"$NNODES\" -gt 1 ] && PP=4 || PP=1"), 4);
+    EXPECT_EQ(stages("NNODES=1\n[ \"$NNODES\" -gt 1 ] && PP=4 || PP=2"), 2);
+    EXPECT_EQ(stages("NNODES=1\n[[ $NNODES == 1 ]] &&\n  PP=4 ||\n  PP=2"), 4) << "a list goes on behind the end of a line";
+    EXPECT_EQ(stages("PP=1\nNNODES=1\n[ $NNODES -gt 1 ] || { A=1; PP=8; } && PP=2"), 2);
+    EXPECT_EQ(stages("PP=1\nNNODES=1\n[ $NNODES -gt 1 ] && { A=1; PP=8; } || { PP=4; B=1; }"), 4);
+    EXPECT_EQ(stages("PP=1\nNNODES=2\n[ $NNODES -gt 1 ] && { A=1; PP=8; } || { PP=4; B=1; }"), 8);
+    EXPECT_EQ(stages("f() {\n  X=1\n}\nPP=2\ntrue || PP=8"), 2);
+    const auto open =
+        importedText("[ -f hosts ] && PP=2 || PP=4\npython pretrain_gpt.py --pipeline-model-parallel-size $PP " + kModel, 8);
+    EXPECT_THAT(open.textOn("--pipeline-model-parallel-size"), HasSubstr("stands in a branch of line 1"));
+    EXPECT_THAT(importedText("cd here && PP=2\npython pretrain_gpt.py --pipeline-model-parallel-size $PP " + kModel, 8)
+                    .textOn("--pipeline-model-parallel-size"),
+                testing::Not(HasSubstr("branch")));
+}
+
+TEST(ScriptImport, DoubleBracketsMatchPatternsThatAreNotQuoted)
+{
+    const auto layers = [](const std::string& test) {
+        return importedText("MODEL=7B-chat\nP='7B*'\nif " + test + "; then N=32; else N=40; fi\npython pretrain_gpt.py " +
+                                kModel.substr(kModel.find("--hidden")) + "--num-layers $N\n",
+                            8)
+            .at("/model/num_hidden_layers");
+    };
+    EXPECT_EQ(layers("[[ $MODEL == 7B* ]]"), 32);
+    EXPECT_EQ(layers("[[ $MODEL == \"7B\"* ]]"), 32);
+    EXPECT_EQ(layers("[[ $MODEL == $P ]]"), 32);
+    EXPECT_EQ(layers("[[ $MODEL == 70* ]]"), 40);
+    EXPECT_EQ(layers("[[ $MODEL != *chat ]]"), 40);
+    EXPECT_EQ(layers("! [[ $MODEL == *chat ]]"), 40);
+    EXPECT_EQ(layers("[[ $MODEL == \"7B*\" ]]"), 40) << "quoted it is text";
+    EXPECT_EQ(layers("[[ $MODEL == 7B\\* ]]"), 40);
+    EXPECT_EQ(layers("[ $MODEL = \"7B*\" ]"), 40);
+    const auto open = importedText("MODEL=7B\nif [[ $MODEL == [67]B ]]; then N=32; else N=40; fi\npython pretrain_gpt.py " +
+                                       kModel.substr(kModel.find("--hidden")) + "--num-layers $N\n",
+                                   8);
+    EXPECT_EQ(open.became("if"), "unknown");
+}
+
+TEST(ScriptImport, ResourcesBesideGpusAreNotCounted)
+{
+    for (const char* gres : {"gpu:v100:4,nvme:100", "nvme:100,gpu:v100:4", "gpu:4(S:0-1)", "gpu:4"}) {
+        const auto out = importedText("#!/bin/bash\n#SBATCH --nodes=4\n#SBATCH --gres=" + std::string(gres) +
+                                      "\nsrun python pretrain_gpt.py " + kModel);
+        EXPECT_EQ(out.at("/cluster/gpus_per_node"), 4) << gres;
+        EXPECT_EQ(out.at("/layout/dp"), 16) << gres;
+    }
+    EXPECT_EQ(importedText("#SBATCH --nodes=4\n#SBATCH --gres=gpu\npython pretrain_gpt.py " + kModel).at("/layout/dp"), 4);
+}
+
+TEST(MegatronDeepSpeedImport, Bf16ShardsTheOptimizerOfPipelinesAlone)
+{
+    const std::string start = "deepspeed --num_gpus 8 pretrain_gpt.py --deepspeed --zero-stage 0 ";
+    EXPECT_EQ(importedText(start + kModel).at("/layout/zero_stage"), 1) << "one stage is a pipeline, too";
+    EXPECT_EQ(importedText(start + "--no-pipeline-parallel " + kModel).at("/layout/zero_stage"), 0);
+    const std::string json =
+        R"({"train_micro_batch_size_per_gpu": 1, "bf16": {"enabled": true}, "zero_optimization": {"stage": 0})";
+    EXPECT_EQ(importedText(json + "}", 8).at("/layout/zero_stage"), 0);
+    EXPECT_EQ(importedText(json + R"(, "pipeline": {"stages": 2}})", 8).at("/layout/zero_stage"), 1);
+}
+
 } // namespace

@@ -65,4 +65,49 @@ TEST(TorchtitanImport, AWholeLossOnEachRankIsNotSilent)
     EXPECT_EQ(out.became("training.disable_loss_parallel"), "not_representable");
 }
 
+const std::string kPipeline = "[parallelism]\npipeline_parallel_degree = 4\ndata_parallel_shard_degree = 8\n";
+
+TEST(TorchtitanImport, AccumulationBesideAPipelineIsSeveralOfThem)
+{
+    const std::string head = "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nlocal_batch_size = 8\nseq_len = 8192\n";
+    const auto out = importedText(head + "global_batch_size = 512\n" + kPipeline);
+    EXPECT_EQ(out.at("/training/global_batch_size"), 64) << "one flush of 8 micro-batches";
+    EXPECT_EQ(out.at("/training/micro_batch_size"), 1);
+    EXPECT_EQ(out.became("training.global_batch_size"), "not_representable");
+    EXPECT_THAT(out.textOn("training.global_batch_size"), testing::HasSubstr("8 times for a global batch of 512"));
+    EXPECT_THAT(out.textOn("training.global_batch_size"), testing::HasSubstr("with 8 micro-batches"));
+    EXPECT_EQ(importedText(head + "global_batch_size = 64\n" + kPipeline).became("training.global_batch_size"), "used");
+    EXPECT_EQ(importedText(head + "global_batch_size = 100\n" + kPipeline).became("training.global_batch_size"), "contradictory");
+    EXPECT_EQ(importedText(head + "global_batch_size = 512\n", 8).at("/training/global_batch_size"), 512) << "without a pipeline";
+}
+
+TEST(TorchtitanImport, ABudgetOfMemoryIsTheCompilersChoice)
+{
+    const std::string head = model("llama3", "8B") + "[activation_checkpoint]\nmode = \"memory_budget\"\n";
+    const auto half = importedText(head + "memory_budget = 0.5\n", 8);
+    EXPECT_EQ(half.became("activation_checkpoint.mode"), "not_representable");
+    EXPECT_THAT(half.textOn("activation_checkpoint.mode"), testing::HasSubstr("budget of 0.5"));
+    EXPECT_EQ(importedText(head + "memory_budget = 1.0\n", 8).at("/training/recompute"), "none");
+    EXPECT_EQ(importedText(head + "memory_budget = 0\n", 8).at("/training/recompute"), "full");
+}
+
+TEST(TorchtitanImport, StagesAreGivenByModulesOrAsTheyOnceWereByPoints)
+{
+    const std::string head = model("llama3", "debugmodel"); // 6 layers
+    const std::string pp = "[parallelism]\npipeline_parallel_degree = 2\n";
+    const auto stages = [&](const std::string& tail) {
+        return importedText(head + pp + tail, 8).at("/schedule/layers_per_stage");
+    };
+    EXPECT_EQ(stages("module_fqns_per_model_part = [[\"tok_embeddings\", \"layers.0\"],\n  [\"layers.1\", \"layers.2\", "
+                     "\"layers.3\", \"layers.4\", \"layers.5\", \"norm\", \"output\"]]\n"),
+              sim::Json({1, 5}));
+    EXPECT_EQ(stages("pipeline_parallel_split_points = [\"layers.2\"]\n"), sim::Json({2, 4}));
+    EXPECT_EQ(stages("pipeline_parallel_first_stage_less_layers = 2\npipeline_parallel_last_stage_less_layers = 0\n"),
+              sim::Json({2, 4}));
+    EXPECT_GT(importedText(head + pp + "module_fqns_per_model_part = [[\"layers.0\"], [\"layers.1\"], [\"layers.2\"]]\n", 8)
+                  .count(sim::Became::contradictory),
+              0)
+        << "three are no stages of two ranks";
+}
+
 } // namespace

@@ -319,18 +319,23 @@ class AttachedJob(unittest.TestCase):
                     time.sleep(0.02)
                 print("attached" if attachment.state == "attached" else attachment.state, flush=True)
                 if len(sys.argv) > 3:
-                    time.sleep(float(sys.argv[3]))
+                    import os
+                    while not os.path.exists(sys.argv[3]):
+                        time.sleep(0.02)
                     sys.exit(0)
                 train(2, attachment)
         """
         with Collect() as collect:
-            old = python(code, 0, collect.endpoint, 4, TORCHELASTIC_RUN_ID="old")
+            ends = collect.path / "ends"
+            old = python(code, 0, collect.endpoint, ends, TORCHELASTIC_RUN_ID="old")
             self.assertEqual(old.stdout.readline().strip(), "attached")
             new = [python(code, rank, collect.endpoint, TORCHELASTIC_RUN_ID="new") for rank in range(2)]
+            for rank in new:
+                self.assertIn("another job is attached here (1 ranks of old/0)", rank.stderr.readline())
+            ends.touch()
             said = [rank.communicate(timeout=60) for rank in new]
             old.communicate(timeout=60)
             self.assertEqual([out.strip() for out, _ in said], ["attached"] * 2, said)
-            self.assertIn("another job is attached here (1 ranks of old/0)", said[0][1])
             answer, _ = collect.end()
             self.assertEqual((answer["status"], answer["steps"]), ("finished", 2))
 

@@ -79,11 +79,12 @@ Answer phaseOf(const Phase& phase)
     return answer;
 }
 
-/// Equal for two parts if they are parts of the same search.
-std::string jobOf(const PlanRequest& request)
+/// Equal for two parts if they are parts of the same search: what files say that the document names belongs to it.
+std::string jobOf(const PlanRequest& request, const std::string& base)
 {
     std::string all = request.document.text();
     const auto add = [&](const std::string& word) { all += '\0' + word; };
+    add(base);
     for (const auto& [pointer, value] : request.fixed) {
         add(pointer);
         add(value);
@@ -125,6 +126,8 @@ Answer planAnswer(const PlanAnswer& plan, const PlanRequest& request)
         of["text"] = grid.text;
         if (grid.leastFloorSeconds > 0)
             of["floor_s"] = grid.leastFloorSeconds;
+        if (grid.needHostGib > 0)
+            of["need_host_gib"] = grid.needHostGib;
         if (grid.needGib > 0) {
             Answer settings = Answer::object();
             for (const auto& [pointer, value] : grid.needSettings)
@@ -156,7 +159,7 @@ Answer planAnswer(const PlanAnswer& plan, const PlanRequest& request)
         answer["too_large_text"] = plan.tooLargeText;
     if (request.isOfPart()) { // what putting the parts together takes
         answer["part"] = {request.part + 1, request.parts};
-        answer["job"] = jobOf(request);
+        answer["job"] = jobOf(request, plan.base);
         answer["order"] = plan.firstOrder;
         answer["open"] = std::isfinite(plan.openKey) ? Answer(plan.openKey) : Answer(nullptr);
     }
@@ -240,7 +243,12 @@ Answer leastChangeAnswer(const LeastChange& change)
         else
             erased.push_back(each.pointer);
     }
-    const auto numbers = [](double step, double peak) { return Answer{{"step_time_s", step}, {"peak_memory_gib", peak}}; };
+    const auto numbers = [&](double step, double peak, double host) {
+        Answer of{{"step_time_s", step}, {"peak_memory_gib", peak}};
+        if (change.overfillsHost)
+            of["host_memory_gib"] = host;
+        return of;
+    };
     return {{"fits_already", change.fitsAlready},
             {"found", change.found()},
             {"proved", change.proved},
@@ -250,8 +258,8 @@ Answer leastChangeAnswer(const LeastChange& change)
             {"gpus_before", change.gpusBefore},
             {"gpus", change.gpus},
             {"capacity_gib", change.capacityGib},
-            {"before", numbers(change.stepBeforeSeconds, change.peakBeforeGib)},
-            {"after", change.found() ? numbers(change.stepSeconds, change.peakGib) : Answer(nullptr)},
+            {"before", numbers(change.stepBeforeSeconds, change.peakBeforeGib, change.hostBeforeGib)},
+            {"after", change.found() ? numbers(change.stepSeconds, change.peakGib, change.hostGib) : Answer(nullptr)},
             {"sets_tried", change.setsTried},
             {"text", change.text()}};
 }

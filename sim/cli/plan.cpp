@@ -317,9 +317,7 @@ void runLeastChange(const PlanArguments& arguments, const PlanRequest& request)
     } else if (change.found() || change.fitsAlready) {
         std::cout << change.text() << "\n";
         if (change.found())
-            std::cout << (change.proved ? "No fewer settings are enough, and of as many none are faster, of " : "Not proved, of ")
-                      << countedText(change.setsTried, "set") << " of settings that were tried with all their values\n"
-                      << overridesOf(change.edit.changes) << "\n";
+            std::cout << change.proofText() << "\n" << overridesOf(change.edit.changes) << "\n";
     }
     if (!change.found() && !change.fitsAlready)
         throw Error(arguments.scenario.file + ": " + change.text());

@@ -73,23 +73,30 @@ std::string whyNothing(const Answer& answer)
         return "; no sizes of tp, cp, pp, dp have this product with what is held: fewer --fix, or another --gpus";
     }
     const Answer* leanest = nullptr;
+    const Answer* host = nullptr; // what fits its GPUs alone
+    std::size_t forbidden = 0;
     std::map<std::string, std::pair<int, const Answer*>> rules; // with one of each
     for (const Answer* grid : rejected) {
         if (grid->at("reason") == "rule") {
             const std::string text = grid->at("text").get<std::string>();
             auto& [count, one] = rules.try_emplace(text.substr(0, text.find(':')), 0, grid).first->second;
             ++count;
+            ++forbidden;
         }
+        if (grid->contains("need_host_gib"))
+            host = grid;
         if (grid->contains("need_gib") &&
             (leanest == nullptr || grid->at("need_gib").get<double>() < leanest->at("need_gib").get<double>()))
             leanest = grid;
     }
+    if (host != nullptr)
+        return "; as of " + gridIn(*host) + ": " + host->at("text").get<std::string>();
     if (leanest != nullptr)
         return "; the leanest that was laid out, " + gridIn(*leanest) + ", holds " +
                fixed(leanest->at("need_gib").get<double>(), 1) +
                " GiB on its fullest GPU: more GPUs (--gpus), a smaller --margin or "
                "fewer --fix may help";
-    if (answer.at("covered").get<std::int64_t>() > 0)
+    if (answer.at("covered").get<std::int64_t>() > 0 && forbidden < rejected.size())
         return "; more GPUs (--gpus), a smaller --margin or fewer --fix may help";
     const auto most = std::max_element(rules.begin(), rules.end(),
                                        [](const auto& a, const auto& b) { return a.second.first < b.second.first; });

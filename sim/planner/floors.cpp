@@ -79,6 +79,22 @@ public:
         }
         end();
     }
+    /// What may run before its message is there.
+    double earlyNs(const Pass& pass) const
+    {
+        const Pass early = beforeMessage(pass);
+        std::vector<std::int64_t> durations(early.ops.size(), 0);
+        for (std::size_t i = 0; i < early.ops.size(); ++i)
+            if (early.ops[i].kind == OpKind::compute)
+                durations[i] = m_cost.kernelNs(early.shapes[i]);
+            else if (early.ops[i].kind == OpKind::collective)
+                durations[i] =
+                    m_cost.collectiveNs(early.shapes[i], m_groups.shapes[asIndex(early.ops[i].group)], early.ops[i].group);
+        StreamClock clock(m_besideTransfers, StreamClock::Begin::ofPass);
+        const PricedPass priced = pricePass(m_cost, early, durations, m_groups);
+        clock.run(priced, 0, priced.ops.size(), 0, OpPorts{});
+        return std::max(0.0, clock.endNs());
+    }
     /// Kernels alone, and memory.
     PassReplay kernelsOf(const Pass& pass) const
     {
@@ -330,6 +346,16 @@ PartFloors Floors::priceParts(const Scenario& given, const PipelineGeometry& geo
     };
     const auto elementsOf = [&](const ContentKey& key) { return makeStageContent(scenario, sharding, key).parameters(); };
 
+    const auto earlyOf = [&](const LayerKind& kind) {
+        if (given.training.recompute != Recompute::selective) // a layer that runs again as a whole waits for the gradient
+            return 0.0;
+        scenario.training.recompute = Recompute::selective;
+        const StageContent content = makeStageContent(scenario, sharding, {.layers = {kind}});
+        PassBuilder builder(scenario, labels);
+        return std::max(price.earlyNs(builder.backward(content, ActionKind::backward, {.receives = true})),
+                        price.earlyNs(builder.backward(content, ActionKind::backwardInput, {.receives = true})));
+    };
+
     PartFloors parts;
     const bool mayRecompute = given.training.recompute != Recompute::selective;
     std::vector<PassFloors> alone; // [kind], none run again
@@ -347,6 +373,7 @@ PartFloors Floors::priceParts(const Scenario& given, const PipelineGeometry& geo
         parts.layer.push_back(more);
         parts.trailing.push_back(trailing);
         parts.layerElements.push_back(elementsOf({.layers = {kind}}));
+        parts.early.push_back(earlyOf(kind));
     }
     const auto firstKind = asIndex(m_kindOfLayer.front()), lastKind = asIndex(m_kindOfLayer.back());
     const LayerKind first = m_kinds[firstKind], last = m_kinds[lastKind];

@@ -58,7 +58,9 @@ struct PartFloors {
     /// [kind of layer][recomputed]: of one more such layer.
     std::vector<std::array<PassFloors, 2>> layer;
     std::vector<std::array<PassFloors, 2>> trailing; ///< of these, what only a next one waits for
-    PassFloors embedding, head, headOwning;          ///< beside layers
+    /// [kind]: of a backward pass that begins with such a layer, at most so much runs before its message is there.
+    std::vector<double> early;
+    PassFloors embedding, head, headOwning; ///< beside layers
     PassFloors embeddingAlone, headAlone;
     std::vector<ParameterElements> layerElements; ///< [kind]
     ParameterElements embeddingElements, headElements, headOwningElements;

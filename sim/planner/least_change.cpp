@@ -79,6 +79,7 @@ public:
         : m_request(request), m_catalogue(catalogue), m_document(withSettings(request, {})),
           m_scenario(resolvedScenario(m_document, catalogue)), m_job(jobOf())
     {
+        requireWholeKeys(request.fixed);
         for (std::size_t i = 0; i < kChangeable.size(); ++i) {
             const bool isHeld = std::any_of(request.fixed.begin(), request.fixed.end(), [&](const PlanSetting& fixed) {
                 return dotted(fixed.first) == kChangeable[i].pointer;
@@ -99,7 +100,10 @@ public:
         m_out.peakBeforeGib = m_out.peakGib = now->metrics().peakMemoryGib;
         m_out.stepBeforeSeconds = m_out.stepSeconds = now->metrics().stepTimeSeconds;
         m_out.proved = true;
-        m_out.fitsAlready = m_out.peakBeforeGib <= m_out.capacityGib;
+        m_out.hostCapacityGib = m_scenario.cluster.host.memoryGib;
+        m_out.hostBeforeGib = m_out.hostGib = now->metrics().hostMemoryGib;
+        m_out.overfillsHost = !now->metrics().hostFits;
+        m_out.fitsAlready = m_out.peakBeforeGib <= m_out.capacityGib && !m_out.overfillsHost;
         if (m_out.fitsAlready)
             return std::move(m_out);
         if (searchSize(gpus))
@@ -119,14 +123,18 @@ private:
     {
         ScenarioDocument job = m_document;
         const Layout& layout = m_scenario.layout;
+        const auto isFixed = [&](const char* pointer) {
+            return std::any_of(m_request.fixed.begin(), m_request.fixed.end(),
+                               [&](const PlanSetting& fixed) { return dotted(fixed.first) == pointer; });
+        };
         const auto erase = [&](const char* pointer, bool follows) {
-            if (follows && job.get(pointer)) {
+            if (follows && !isFixed(pointer) && job.get(pointer)) {
                 job.erase(pointer);
                 m_followers.emplace_back(pointer);
             }
         };
-        m_etpFollows = layout.etp == layout.tp;
-        m_shardFollows = layout.dpShard == layout.dp * layout.cp;
+        m_etpFollows = layout.etp == layout.tp && !isFixed("layout.etp");
+        m_shardFollows = layout.dpShard == layout.dp * layout.cp && !isFixed("layout.dp_shard");
         erase("layout.etp", m_etpFollows);
         erase("layout.dp_shard", m_shardFollows);
         erase("schedule.microbatch_group", m_scenario.schedule.microbatchGroup == layout.pp);
@@ -251,6 +259,7 @@ private:
             m_out.edit.changes.push_back({slashed(kChangeable[i].pointer), m_out.settings.back().json});
             words += (words.empty() ? "" : ", ") + std::string(kChangeable[i].name) + " " + before + " → " + after;
         }
+        m_out.keepsSplit = !ofSplit;
         if (ofSplit) // what a file said that follows from it
             for (const std::string& follower : m_followers)
                 m_out.edit.changes.push_back({slashed(follower), std::nullopt});
@@ -265,6 +274,7 @@ private:
         m_out.edit.text = words;
         const auto step = simulate(resolvedScenario(withChange(m_document, m_out), m_catalogue));
         m_out.peakGib = step->metrics().peakMemoryGib;
+        m_out.hostGib = step->metrics().hostMemoryGib;
         m_out.stepSeconds = step->metrics().stepTimeSeconds;
     }
 
@@ -303,17 +313,32 @@ std::string LeastChange::text() const
     for (const Changeable& each : kChangeable)
         names += (names.empty() ? "" : ", ") + std::string(each.name);
     if (!found())
-        return "The fullest GPU would hold " + gib(peakBeforeGib) + " of " + gib(capacityGib) + ", and no change of " + names +
+        return (overfillsHost ? "What is offloaded would take " + gib(hostBeforeGib) + " of the " + gib(hostCapacityGib) +
+                                    " of a node's host"
+                              : "The fullest GPU would hold " + gib(peakBeforeGib) + " of " + gib(capacityGib)) +
+               ", and no change of " + names +
                (proved ? " or of the number of GPUs that was tried makes it fit" : " that was tried makes it fit");
     const double more = stepSeconds / stepBeforeSeconds - 1;
     std::string text = edit.text + ": then the fullest GPU holds " + gib(peakGib) + " of " + gib(capacityGib) + " instead of " +
-                       gib(peakBeforeGib) + ", and a step takes " + numberText(stepSeconds, Unit::seconds) + ", " +
+                       gib(peakBeforeGib) +
+                       (overfillsHost ? ", what is offloaded takes " + gib(hostGib) + " of the " + gib(hostCapacityGib) +
+                                            " of a node's host instead of " + gib(hostBeforeGib)
+                                      : std::string()) +
+                       ", and a step takes " + numberText(stepSeconds, Unit::seconds) + ", " +
                        (std::abs(more) < 0.0005 ? std::string("as long as")
                                                 : percentText(std::abs(more)) + (more > 0 ? " more than" : " less than")) +
                        " the " + numberText(stepBeforeSeconds, Unit::seconds) + " it would take if it fitted";
     if (!keepsGpus())
         text += "; on " + countedText(gpusBefore, "GPU") + " nothing of " + names + " is enough";
     return text;
+}
+
+std::string LeastChange::proofText() const
+{
+    return (!proved      ? "Not proved, of "
+            : keepsSplit ? "No fewer settings are enough, and of as many that leave the split as it is none are faster, of "
+                         : "No fewer settings are enough, and of as many none are faster, of ") +
+           countedText(setsTried, "set") + " of settings that were tried with all their values";
 }
 
 LeastChange leastChange(const PlanRequest& request, const Catalogue& catalogue)

@@ -31,14 +31,19 @@ struct LeastChange {
     int gpusBefore = 0, gpus = 0;
     double capacityGib = 0; ///< of a GPU, without what is to stay free
     double peakBeforeGib = 0, peakGib = 0;
+    bool overfillsHost = false; ///< what it offloads does not fit the host of a node
+    double hostCapacityGib = 0, hostBeforeGib = 0, hostGib = 0;
+    bool keepsSplit = true;                        ///< nothing of how the model and the batch lie on the GPUs changes
     double stepBeforeSeconds = 0, stepSeconds = 0; ///< of the engine; the step before as if it fitted
     int setsTried = 0;                             ///< of settings, each with all of its values
-    bool proved =
-        false; ///< that no fewer settings are enough, and that none with as many is faster; without settings: nothing is
+    /// That no fewer settings are enough, and that none with as many is faster: where this one leaves the split, of those that
+    /// do. Without settings: that nothing is.
+    bool proved = false;
     bool found() const { return !settings.empty(); }
     bool keepsGpus() const { return gpus == gpusBefore; }
     /// What changes, whether it then fits, and what it costs: a line or two.
     std::string text() const;
+    std::string proofText() const; ///< what `proved` says of it, and of how many sets; only where one was found
 };
 
 /// Of the request: its document with what it holds, its framework and margin; `gpus` is the most that may be used, 0: sixteen

@@ -142,6 +142,10 @@ std::vector<double> endsOfRanks(const PassOrder& order, std::span<const PartTime
     const auto arrivalOf = [&](const OrderedPass& pass) {
         return pass.source < 0 ? 0 : done[asIndex(pass.source)] + (pass.crosses ? sendNs : 0);
     };
+    const auto earlyOf = [&](const OrderedPass& pass) {
+        const bool isBackward = pass.kind == ActionKind::backward || pass.kind == ActionKind::backwardInput;
+        return isBackward ? parts[asIndex(pass.part)].early : 0;
+    };
     for (std::size_t i = 0; i < order.passes.size(); ++i) {
         const OrderedPass& pass = order.passes[i];
         const PartTimes& of = parts[asIndex(pass.part)];
@@ -151,7 +155,9 @@ std::vector<double> endsOfRanks(const PassOrder& order, std::span<const PartTime
                               : pass.kind == ActionKind::backward      ? of.backward
                               : pass.kind == ActionKind::backwardInput ? of.input
                                                                        : of.weight;
-            end = done[i] = std::max(end, arrivalOf(pass)) + ns;
+            done[i] = std::max(end, arrivalOf(pass) - earlyOf(pass)) + ns;
+            if (ns > 0) // a stage without layers hands on what it gets, and holds nothing up
+                end = done[i];
             continue;
         }
         const OrderedPass& other = order.passes[i + 1];
@@ -160,8 +166,8 @@ std::vector<double> endsOfRanks(const PassOrder& order, std::span<const PartTime
             return half.kind == ActionKind::forward ? times.blockForward : times.blockBackward;
         };
         const double one = turnsOf(pass), two = turnsOf(other), begin = end;
-        done[i] = std::max(begin, arrivalOf(pass)) + one;
-        done[i + 1] = std::max(begin, arrivalOf(other)) + two;
+        done[i] = std::max(begin, arrivalOf(pass) - earlyOf(pass)) + one;
+        done[i + 1] = std::max(begin, arrivalOf(other) - earlyOf(other)) + two;
         end = std::max({begin + one + two, done[i], done[i + 1]});
         ++i;
     }

@@ -40,6 +40,7 @@ struct PassOrder {
 struct PartTimes {
     double forward = 0, backward = 0, input = 0, weight = 0;
     double blockForward = 0, blockBackward = 0; ///< of what takes turns where two run as one block
+    double early = 0;                           ///< of backward and input, at most: what need not wait for the message
 };
 
 PassOrder orderOf(const Schedule&);

@@ -99,6 +99,7 @@ struct RejectedGrid {
     /// Where nothing fits: what the leanest layout that was laid out holds on its fullest rank, as the engine counts, and its
     /// settings; 0: none was laid out.
     double needGib = 0;
+    double needHostGib = 0; ///< where what fits the GPUs does not fit the host: on the fullest; else 0
     std::vector<PlanSetting> needSettings{};
 };
 
@@ -121,6 +122,7 @@ struct PlanAnswer {
     std::vector<double> firstOrder;               ///< of firsts of several parts, the one where this is least is the first of all
     std::vector<PlannedLayout> pareto;            ///< of step time and headroom, among those simulated
     std::vector<RejectedGrid> rejected;           ///< every grid but the first one's, in the order of grids
+    std::string base; ///< model, cluster and what else no layout changes, resolved: parts of one search have the same
     ScenarioDocument firstDocument(const PlanRequest&) const; ///< the request's with the first one's settings
 };
 

@@ -27,7 +27,10 @@ std::string secondsText(double seconds)
 }
 std::string gibText(double bytes)
 {
-    return withDigits("%.1f GiB", bytes / kBytesPerGib);
+    constexpr double kBytesPerMib = kBytesPerGib / 1024;
+    return bytes < kBytesPerMib   ? withDigits("%.1f KiB", bytes / 1024)
+           : bytes < kBytesPerGib ? withDigits("%.1f MiB", bytes / kBytesPerMib)
+                                  : withDigits("%.1f GiB", bytes / kBytesPerGib);
 }
 
 /// "bubble +120.12 ms, exposed tp -40.20 ms": the largest first, of as many tokens, as rounded as they are shown. What rounds to
@@ -165,7 +168,7 @@ RejectedGrid rejectionOf(const GridRecord& record, const PlannedLayout* first, c
     if (record.best && first != nullptr) {
         rejected.best = record.best;
         const double delta = record.bestKey - chosen.bestKey;
-        const std::string terms = termsText(*record.best, *first);
+        const std::string terms = chosen.byHeadroom ? std::string() : termsText(*record.best, *first); // those are of time
         return because(PlanReason::slower, "the best of it that was simulated" + verb + keyText(record.bestKey) + chosen.per +
                                                ", " + keyText(std::abs(delta)) + (delta >= 0 ? " more" : " less") +
                                                (terms.empty() ? "" : ": " + terms) +
@@ -176,8 +179,8 @@ RejectedGrid rejectionOf(const GridRecord& record, const PlannedLayout* first, c
     if (hasOpen)
         return because(PlanReason::floor, "nothing of it that may fit" + verb + "less than " + keyText(record.openKey) +
                                               chosen.per + ", and the first" + verb + keyText(chosen.bestKey));
-    rejected.leastFloorSeconds = 0; // nothing is left of it, and nothing ran
-    if (!record.hasMemory())
+    rejected.leastFloorSeconds = 0;                                           // nothing is left of it, and nothing ran
+    if (!record.rule.empty() || !(record.hasMemory() || record.host.isSet())) // a rule that forbids what would fit
         return because(PlanReason::rule, record.rule);
     const std::string of = " of " + gibText(chosen.capacityBytes);
     const auto how = [](const Choice& least) {
@@ -187,6 +190,12 @@ RejectedGrid rejectionOf(const GridRecord& record, const PlannedLayout* first, c
                 : least.recompute == Recompute::selective ? " and selective recomputation"
                                                           : "");
     };
+    if (record.host.isSet()) {
+        rejected.needHostGib = record.host.bytes / kBytesPerGib;
+        return because(PlanReason::memory, "what fits its GPUs does not fit its hosts: what is offloaded takes " +
+                                               gibText(record.host.bytes) + " of the " + gibText(chosen.hostBytes) +
+                                               " of a node's host" + how(record.host.of) + ", the least of what was simulated");
+    }
     if (record.laid.isSet()) {
         rejected.needGib = record.laid.bytes / kBytesPerGib;
         rejected.needSettings = record.laidSettings;

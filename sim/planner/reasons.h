@@ -15,7 +15,7 @@ namespace sim {
 struct GridRecord {
     PlanGrid grid;
     std::int64_t legal = 0, evaluated = 0;
-    std::string rule;                                            ///< where nothing is legal
+    std::string rule;                                            ///< where nothing is legal, or the framework refuses what fits
     bool isSurveyed = false;                                     ///< else the search was stopped before it came here
     double openNs = std::numeric_limits<double>::infinity();     ///< the least floor of what was left when the search ended
     double openKey = std::numeric_limits<double>::infinity();    ///< the same in what is made least: ns, or bytes
@@ -38,6 +38,7 @@ struct GridRecord {
     Least activations;                                                 ///< of micro-batches alone, before anything is laid out
     Least floor;                                                       ///< with the model's states: no layout like it holds less
     Least laid;                                                        ///< laid out or simulated: as much as the engine counts
+    Least host;                                                        ///< of what fits its GPUs: on the fullest host
     std::vector<PlanSetting> laidSettings{};                           ///< of `laid`
     double leastStepSeconds = std::numeric_limits<double>::infinity(); ///< of what was simulated
     std::optional<PlannedLayout> best;
@@ -49,7 +50,7 @@ struct GridRecord {
 std::string whyIllegal(const PlanSpace&, const PlanGrid&);
 
 struct Chosen {
-    double capacityBytes = 0;
+    double capacityBytes = 0, hostBytes = 0;                  ///< of a GPU, of a node's host
     double bestKey = std::numeric_limits<double>::infinity(); ///< of the first
     bool byHeadroom = false;                                  ///< keys are bytes, else nanoseconds
     std::string per;                                          ///< of these: " for each 128 sequences"; empty: of a step

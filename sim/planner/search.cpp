@@ -118,6 +118,8 @@ void Search::finish(PlanAnswer& answer)
     answer.gpus = m_space.gpus;
     answer.paceBatch = m_space.free.batch ? m_space.base.training.globalBatchSize : 0;
     answer.heldFixed = m_space.heldFixed();
+    if (m_request.isOfPart())
+        answer.base = resolvedText(m_space.base);
     if (!m_found.empty())
         for (Found& found : m_found) {
             const double ratio = found.layout.paceSeconds() / m_found.front().layout.paceSeconds();
@@ -168,8 +170,12 @@ void Search::finish(PlanAnswer& answer)
         if (first == nullptr || record.grid != first->grid) {
             GridRecord of = record;
             of.isSurveyed = record.isSurveyed && (m_isSurveyed || record.legal == 0); // what it has does not wait yet
-            answer.rejected.push_back(rejectionOf(
-                of, first, {.capacityBytes = m_capacityBytes, .bestKey = m_bestKey, .byHeadroom = byHeadroom(), .per = per}));
+            answer.rejected.push_back(rejectionOf(of, first,
+                                                  {.capacityBytes = m_capacityBytes,
+                                                   .hostBytes = m_space.base.cluster.host.memoryGib * kBytesPerGib,
+                                                   .bestKey = m_bestKey,
+                                                   .byHeadroom = byHeadroom(),
+                                                   .per = per}));
         }
     answer.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - m_begun).count();
 }

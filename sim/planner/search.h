@@ -94,6 +94,7 @@ private:
         return of.key > best || (of.key == best && of.second > m_bestSecond);
     }
     void survey();
+    void refuseWhatNoLayoutSays(const std::vector<std::vector<Waiting>>& nodes);
     void surveyGrid(std::size_t index, GridRecord&, std::vector<Waiting>&);
     void explore();
     struct Laid {
@@ -119,9 +120,12 @@ private:
     void takeLaid(Waiting leaf, const Laid&);
     void simulateAll(const std::vector<Waiting>&);
     double mostOfInterestNs(const Waiting&) const;
+    /// Where more layers run again may take more memory, each number of them is a layout of its own: for headroom, and of kinds
+    /// whose order is planned by what passes cost.
+    bool takesEachDepth(const Choice& choice) const { return byHeadroom() || m_space.familyOf(choice).plansByCost; }
     bool canGoDeeper(const Choice& choice) const
     {
-        return !byHeadroom() && choice.recompute == Recompute::full && m_space.free.recompute &&
+        return !takesEachDepth(choice) && choice.recompute == Recompute::full && m_space.free.recompute &&
                choice.recomputeLayers < m_space.layersOfChunk(choice);
     }
     TightFloor laidOut(Choice, int layers, Laid&) const;

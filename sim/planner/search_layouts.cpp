@@ -332,8 +332,10 @@ void Search::simulateAll(const std::vector<Waiting>& leaves)
         if (isTooSlow[i])
             continue;
         const double bytes = results[i]->metrics().peakMemoryGib * kBytesPerGib;
-        if (bytes > m_capacityBytes || !results[i]->metrics().hostFits) {
-            record.laid.note(bytes, 0, leaves[i].choice);
+        const bool fits = bytes <= m_capacityBytes;
+        if (!fits || !results[i]->metrics().hostFits) {
+            (fits ? record.host : record.laid)
+                .note(fits ? results[i]->metrics().hostMemoryGib * kBytesPerGib : bytes, 0, leaves[i].choice);
             if (canGoDeeper(leaves[i].choice))
                 pushDeeper(leaves[i], bytes, floorDeeper(leaves[i].choice));
             continue;

@@ -132,6 +132,51 @@ void Search::surveyGrid(std::size_t index, GridRecord& record, std::vector<Waiti
     record.rule = !refused.empty() ? refused : whyIllegal(m_space, record.grid);
 }
 
+/// A key of the job, and not of a layout, that the framework's settings have no word for is refused of every layout: of some that
+/// have little in common it is asked at once, else all that fit would be laid out first.
+void Search::refuseWhatNoLayoutSays(const std::vector<std::vector<Waiting>>& nodes)
+{
+    if (m_request.framework.empty())
+        return;
+    constexpr std::size_t kMostAsked = 12;
+    std::vector<const Choice*> all;
+    for (const std::vector<Waiting>& ofGrid : nodes)
+        for (const Waiting& node : ofGrid)
+            all.push_back(&node.choice);
+    const auto isOfLayouts = [](std::string_view pointer) {
+        return !pointer.starts_with("/training/") || pointer.starts_with("/training/overlap") ||
+               pointer.starts_with("/training/recompute") || pointer.ends_with("_batch_size");
+    };
+    std::string first;
+    for (std::size_t i = 0; i < std::min(all.size(), kMostAsked); ++i) {
+        Choice of = *all[i * all.size() / std::min(all.size(), kMostAsked)];
+        Scenario scratch = m_space.base;
+        std::vector<Scenario> asked; // one of each stage of ZeRO
+        eachShape(of, scratch, [&](const Choice& shape, int) {
+            if (!asked.empty())
+                return;
+            Choice one = shape;
+            one.recomputeLayers = depthToJudge(one);
+            Scenario made = m_space.scenarioOf(one);
+            eachSharding(one, made, [&] {
+                if (asked.empty() || asked.back().layout.zeroStage != made.layout.zeroStage)
+                    asked.push_back(made);
+            });
+        });
+        for (const Scenario& each : asked) {
+            checkCancelled();
+            const std::string problem = frameworkProblem(m_request, each, m_catalogue);
+            const std::string_view pointer = std::string_view(problem).substr(0, problem.find(':'));
+            if (problem.empty() || isOfLayouts(pointer) || (!first.empty() && !first.starts_with(std::string(pointer) + ":")))
+                return;
+            if (first.empty())
+                first = problem;
+        }
+    }
+    if (!first.empty())
+        throw Error(first);
+}
+
 void Search::survey()
 {
     std::vector<PlanGrid> all = m_space.grids();
@@ -149,6 +194,7 @@ void Search::survey()
         m_gridsDone = static_cast<std::int64_t>(from + count);
         report(false);
     }
+    refuseWhatNoLayoutSays(nodes);
     for (std::size_t i = 0; i < mine.size(); ++i) {
         m_answer.covered += m_grids[i].legal;
         for (Waiting& node : nodes[i])
@@ -240,7 +286,7 @@ void Search::orderShape(const Waiting& shape, std::vector<Waiting>& next) const
     setKeys(next.back(), ns, 0);
 }
 
-/// Its layouts: each way of sharding, with as few layers run again as may fit; for headroom with each number of them.
+/// Its layouts: each way of sharding, with as few layers run again as may fit, or with each number of them (takesEachDepth).
 void Search::expandShape(const Waiting& shape, std::vector<Waiting>& leaves, GridRecord& record) const
 {
     checkCancelled();
@@ -283,7 +329,7 @@ void Search::expandShape(const Waiting& shape, std::vector<Waiting>& leaves, Gri
         bool fits = false;
         if (leaf.recompute == Recompute::full && m_space.free.recompute) {
             const int most = m_space.layersOfChunk(leaf);
-            if (byHeadroom()) { // more layers run again may take more memory: each is one of its own
+            if (takesEachDepth(leaf)) {
                 for (int layers = leastDepth; layers <= most; ++layers)
                     if (floorWith(layers)) {
                         fits = true;

@@ -70,6 +70,7 @@ private:
 struct PartOfShape {
     PassFloors passes;
     ParameterElements elements;
+    double early = 0;             ///< of the backward pass, at most: before its message is there
     double backwardPeak = 0;      ///< bytes above what is held when it begins, while one of its layers runs
     ParameterElements leastLayer; ///< of its layers
     std::vector<int> layers;      ///< [kind]
@@ -175,6 +176,7 @@ ShapeFloor Floors::shapeOf(const Choice& choice, const Scenario& scenario, const
             part.passes.kept = kept;
             // The last layer's backward pass comes first, but for the head's.
             part.backwardPeak = parts.layer[kindAt(count - 1)][again == count ? 1 : 0].transient;
+            part.early = ends ? 0 : parts.early[kindAt(count - 1)]; // the loss has no message
             if (again > 0 && again < count)
                 part.backwardPeak = std::max(part.backwardPeak, parts.layer[kindAt(again - 1)][1].transient - keptBehind);
             if (ends)
@@ -241,7 +243,7 @@ ShapeFloor Floors::shapeOf(const Choice& choice, const Scenario& scenario, const
         here.behindFirstNs = splits ? 0 : after;
         if (rank < stages) {
             before += all[asIndex(rank)].passes.forward + sendNs;
-            after += all[asIndex(rank)].passes.backward + sendNs;
+            after += std::max(0.0, all[asIndex(rank)].passes.backward - all[asIndex(rank)].early) + sendNs;
         }
         // Passes whose activations a rank holds at once: of a chunk each, the least of them. Others hold one at least.
         double inFlight = 1;
@@ -280,13 +282,14 @@ ShapeFloor Floors::shapeOf(const Choice& choice, const Scenario& scenario, const
                              .input = part.passes.input,
                              .weight = part.passes.weight,
                              .blockForward = blocks ? part.passes.blockForward : part.passes.forward,
-                             .blockBackward = blocks ? part.passes.blockBackward : part.passes.backward});
+                             .blockBackward = blocks ? part.passes.blockBackward : part.passes.backward,
+                             .early = part.early});
         const std::vector<double> ends = endsOfRanks(*order, times, sendNs);
         for (std::size_t rank = 0; rank < ends.size(); ++rank)
             shape.ranks[rank].endNs = std::max(shape.ranks[rank].endNs, ends[rank]);
     }
     for (const PartOfShape& of : all)
-        shape.chainNs += blocks ? 0 : of.passes.forward + std::min(of.passes.backward, of.passes.input);
+        shape.chainNs += blocks ? 0 : of.passes.forward + std::max(0.0, std::min(of.passes.backward, of.passes.input) - of.early);
     shape.leastNs = shape.chainNs;
     for (const ShapeFloor::Rank& rank : shape.ranks)
         shape.leastNs = std::max(shape.leastNs, rank.endNs + rank.behindFirstNs);
@@ -300,7 +303,7 @@ double Floors::leastOfShape(const Choice& choice, const Scenario& scenario, cons
     const double sendNs = parts.sendNs[asIndex(geometryOf({choice.grid, choice.order, 0}, scenario)->sendTier)];
     const double m = scenario.microbatches() / static_cast<double>(copies);
     struct Times {
-        double forward = 0, backward = 0;
+        double forward = 0, backward = 0, early = 0;
     };
     thread_local std::vector<Times> roomForTimes;
     thread_local std::vector<double> roomForWork;
@@ -338,6 +341,8 @@ double Floors::leastOfShape(const Choice& choice, const Scenario& scenario, cons
             times.forward -= std::max(0.0, trailing.forward);
             times.backward -= std::max({0.0, trailing.backward, trailing.input + trailing.weight});
         }
+        if (count > 0 && s < stages - 1)
+            times.early = parts.early[asIndex(m_kindOfLayer[asIndex(layer + count - 1)])];
         if (count > 0 && s == 0)
             add(parts.embedding, 1);
         if (count > 0 && s == stages - 1 && !scenario.model.tieWordEmbeddings && scenario.model.numNextnPredictLayers == 0)
@@ -373,7 +378,7 @@ double Floors::leastOfShape(const Choice& choice, const Scenario& scenario, cons
         least = std::max(least, work[asIndex(rank)] + (oneWay ? before : 0) + (pipeline.splits ? 0 : after));
         if (rank < stages) {
             before += std::max(0.0, all[asIndex(rank)].forward) + sendNs;
-            after += std::max(0.0, all[asIndex(rank)].backward) + sendNs;
+            after += std::max(0.0, all[asIndex(rank)].backward - all[asIndex(rank)].early) + sendNs;
         }
     }
     return least;

@@ -7,6 +7,7 @@
 #include "sim/scenario/schema.h"
 #include "sim/scenario/words.h"
 #include "sim/text/nearest.h"
+#include "sim/text/number_text.h"
 #include "sim/text/quoted.h"
 
 #include <algorithm>
@@ -110,8 +111,30 @@ std::vector<std::string_view> plannedKeys()
     return keys;
 }
 
+void requireWholeKeys(const std::vector<PlanSetting>& fixed)
+{
+    const bool saysModules = std::any_of(
+        fixed.begin(), fixed.end(), [](const PlanSetting& each) { return dotted(each.first) == "training.recompute.modules"; });
+    for (const auto& [pointer, value] : fixed) {
+        const std::string held = dotted(pointer);
+        // Modules are not searched: they say what selective recomputation is.
+        if (held == "training.recompute.modules" ||
+            (saysModules && held == "training.recompute.kind" && unquoted(value) == "selective"))
+            continue;
+        for (const FreeKeyFacts& key : kFreeKeys) {
+            const std::string searched{key.pointer};
+            if (searched.starts_with(held + "."))
+                throw Error(shownText(pointer) + " cannot be held as a block, of which the keys are searched one by one: hold " +
+                            "each by itself, as " + searched);
+            if (held.starts_with(searched + "."))
+                throw Error(shownText(pointer) + " cannot be held alone: " + searched + " is searched as a whole; hold that");
+        }
+    }
+}
+
 PlanSpace::PlanSpace(const PlanRequest& request, const Catalogue& catalogue) : m_request(request), m_document(request.document)
 {
+    requireWholeKeys(request.fixed);
     for (const auto& [pointer, value] : request.fixed) {
         m_document.set(dotted(pointer), value);
         m_layersFixed = m_layersFixed || dotted(pointer) == "schedule.layers_per_stage";
@@ -200,6 +223,11 @@ PlanSpace::PlanSpace(const PlanRequest& request, const Catalogue& catalogue) : m
     const int nodes = (gpus + base.cluster.gpusPerNode - 1) / base.cluster.gpusPerNode;
     if (m_document.get("cluster.nodes") && request.gpus > 0)
         m_nodes = nodes;
+    for (const auto& [pointer, value] : request.fixed)
+        if (dotted(pointer) == "cluster.nodes" && m_nodes > 0 && heldInt("cluster.nodes", nodes) != nodes)
+            throw Error(shownText(pointer) + " is to be held at " + shownText(value) + ", and " + countedText(gpus, "GPU") +
+                        (gpus == 1 ? " is " : " are ") + countedText(nodes, "node") + " of " +
+                        std::to_string(base.cluster.gpusPerNode) + "; say one of them");
     if (m_nodes > 0 || !m_document.get("cluster.nodes"))
         base.cluster.nodes = nodes; // as many as the layout needs
     base.training.recompute = Recompute::none;

@@ -144,6 +144,9 @@ private:
     int m_nodes = 0;                               ///< that the cluster is told to have; 0: nothing is said
 };
 
+/// Throws Error of a block that has what is searched, and of a part of it: the search would not see either.
+void requireWholeKeys(const std::vector<PlanSetting>& fixed);
+
 /// Throws Error, with those there are, if there is none of that name.
 void requireFramework(std::string_view);
 /// Why a request's framework does not run it: its export has the last word. Empty where it does, or none was asked for.

@@ -59,6 +59,30 @@ PricedPass pricePass(const CostModel& cost, const Pass& pass, const std::vector<
     return priced;
 }
 
+Pass beforeMessage(const Pass& pass)
+{
+    Pass before;
+    StreamMask behind = 0; // streams that have waited for the message
+    for (std::size_t i = 0; i < pass.ops.size(); ++i) {
+        const Op& op = pass.ops[i];
+        if (op.kind == OpKind::receive || ((op.waits | maskOf(op.stream)) & behind) != 0) {
+            behind |= maskOf(op.stream);
+            continue;
+        }
+        before.ops.push_back(op);
+        before.shapes.push_back(pass.shapes[i]);
+    }
+    return behind == 0 ? Pass{} : before;
+}
+
+bool beginsBeforeMessage(const Pass& pass)
+{
+    const Pass before = beforeMessage(pass);
+    return std::any_of(before.ops.begin(), before.ops.end(), [](const Op& op) {
+        return op.kind == OpKind::compute || op.kind == OpKind::collective || op.kind == OpKind::copy;
+    });
+}
+
 StreamClock::StreamClock(double besideTransfers, Begin begin, Replicas replicas)
     : m_besideTransfers(besideTransfers), m_lost(1 - 1 / besideTransfers), m_isFromBegin(begin == Begin::ofStep),
       m_hasKernel(m_isFromBegin), m_areReplicasAlike(replicas == Replicas::areAlike && besideTransfers > 1)

@@ -44,6 +44,12 @@ struct PricedPass {
 };
 PricedPass pricePass(const CostModel&, const Pass&, const std::vector<std::int64_t>& durations, const GroupGeometry&);
 
+/// The ops of a pass that do not wait for its message, on a stream that has not waited either: what selective recomputation runs
+/// again before the gradient is there. Empty where the pass has no message.
+Pass beforeMessage(const Pass&);
+/// Whether something of that takes time.
+bool beginsBeforeMessage(const Pass&);
+
 class StreamClock {
 public:
     static constexpr double kLongAgo = -1e30; ///< streams that have nothing on them hold nobody up

@@ -59,6 +59,12 @@ bool reachesOut(const Pass& pass)
     return false;
 }
 
+/// Of a stage without layers: it hands on what it gets, and no kernel waits for that.
+bool onlyHandsOn(const Pass& pass)
+{
+    return std::none_of(pass.ops.begin(), pass.ops.end(), [](const Op& op) { return op.stream == Stream::compute; });
+}
+
 /// A program at the prices of ranks that lie in one way.
 class PricedFor {
 public:
@@ -176,8 +182,8 @@ std::vector<double> kernelEnds(const PreparedStep& step, const EngineProgress& p
 /// When the last op of a pipeline can have ended at the earliest.
 class PipelineWalk {
 public:
-    PipelineWalk(const Scenario& scenario, const CostModel& cost, const Program& program, std::vector<bool> reachesOut)
-        : m_besideTransfers(scenario.cluster.efficiency.besideTransfers), m_program(program), m_reachesOut(std::move(reachesOut))
+    PipelineWalk(const Scenario& scenario, const CostModel& cost, const Program& program, std::vector<bool> goesByOps)
+        : m_besideTransfers(scenario.cluster.efficiency.besideTransfers), m_program(program), m_goesByOps(std::move(goesByOps))
     {
         for (const Pass& pass : program.passes)
             m_hasJoint.push_back(std::any_of(pass.ops.begin(), pass.ops.end(), [](const Op& op) { return isJoint(op.group); }));
@@ -239,8 +245,8 @@ public:
                     const OpPorts sendPorts = sends ? m_sendPorts[here.tier] : OpPorts{};
                     double sent = 0;
                     const double begin = std::max(here.clock.tail(Stream::compute), arrival);
-                    if (m_reachesOut[step.pass] ||
-                        here.clock.isBesideFrom(begin)) { // parameters are gathered before its message is there
+                    if (m_goesByOps[step.pass] ||
+                        here.clock.isBesideFrom(begin)) { // some of it goes before its message is there: gathers, what runs again
                         const PricedPass& pass = priced.pass(step.pass);
                         if (receives)
                             here.clock.setTail(Stream::receive, arrival);
@@ -286,8 +292,8 @@ public:
 private:
     double m_besideTransfers;
     const Program& m_program;
-    std::vector<bool> m_reachesOut, m_hasJoint; ///< [pass]
-    std::vector<double> m_sendNs;               ///< [tier]
+    std::vector<bool> m_goesByOps, m_hasJoint; ///< [pass]
+    std::vector<double> m_sendNs;              ///< [tier]
     std::vector<OpPorts> m_sendPorts;
 };
 
@@ -308,7 +314,7 @@ StepFloor::StepFloor(const Scenario& scenario, const Program& program)
     const Placement placement(scenario.layout, scenario.cluster);
     std::vector<bool> reaches;
     for (const Pass& pass : program.passes)
-        reaches.push_back(reachesOut(pass));
+        reaches.push_back(reachesOut(pass) || beginsBeforeMessage(pass) || onlyHandsOn(pass));
     m_parts =
         std::make_unique<Parts>(Parts{.placement = placement, .walk = PipelineWalk(scenario, cost, program, std::move(reaches))});
     std::vector<GroupGeometry> geometries;

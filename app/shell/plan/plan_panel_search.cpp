@@ -3,6 +3,7 @@
 
 #include "app/session/scenario_state.h"
 #include "app/shell/plan/searched_keys.h"
+#include "sim/frameworks/limits.h"
 #include "sim/scenario/pointer_text.h"
 
 #include <QComboBox>
@@ -36,9 +37,13 @@ std::string PlanPanel::textOf(sim::ScenarioDocument document) const
     for (const char* key : kSearchedKeys)
         if (!m_held.contains(key) && document.get(key))
             document.erase(key);
-    for (const char* key : {"name", "description", "cluster.nodes", "layout.order", "view"})
+    for (const char* key : {"name", "description", "cluster.nodes", "view"})
         if (document.get(key))
             document.erase(key);
+    // Of a layout's own where it is searched, or the framework's: else the plan is of the document's.
+    const bool isOrderOfLayouts = m_freed.contains("layout.order") || !sim::onlyOrderOf(m_framework).empty();
+    if (isOrderOfLayouts && !m_held.contains("layout.order") && document.get("layout.order"))
+        document.erase("layout.order");
     return document.text();
 }
 

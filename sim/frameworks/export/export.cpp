@@ -80,6 +80,21 @@ void differences(const Json& want, const Json& have, const std::string& pointer,
     out.push_back({pointer, want.dump(), have.dump()});
 }
 
+/// So many layers of each chunk as the fullest has, or more, are all of them, which need not be counted.
+void sayAllLayersPlainly(Json& scenario)
+{
+    Json& recompute = scenario["training"]["recompute"];
+    const Json* const layers = recompute.is_object() ? memberOf(recompute, "layers") : nullptr;
+    const Json& counts = scenario["schedule"]["layers_per_stage"];
+    if (layers == nullptr || recompute["kind"] != "full" || !counts.is_array())
+        return;
+    int fullest = 0;
+    for (const Json& count : counts)
+        fullest = std::max(fullest, count.get<int>());
+    if (fullest > 0 && layers->get<int>() >= fullest)
+        recompute = "full";
+}
+
 bool hasMeaning(const Scenario& s, const std::string& pointer)
 {
     if (pointer.ends_with("/base") || pointer.ends_with("/name") || pointer == "/training/tokens")
@@ -160,7 +175,7 @@ Exported exportSettings(const Scenario& scenario, std::string_view kind, const C
     Exported out{.kind = std::string(kind), .text = writtenAs(scenario, kind)};
     const Imported back =
         importSettings({{"exported", out.text}}, {.kind = std::string(kind), .gpus = scenario.layout.worldSize()}, catalogue);
-    const Json want = Json::parse(resolvedText(scenario));
+    Json want = Json::parse(resolvedText(scenario));
     ScenarioDocument document = ScenarioDocument::parse(back.scenario);
     document.set("/cluster", want["cluster"].dump());
     if (kind == "deepspeed-json" || kind == "accelerate-yaml") // it says nothing of the model, which stands beside it
@@ -168,7 +183,10 @@ Exported exportSettings(const Scenario& scenario, std::string_view kind, const C
     const bool saysStack = document.get("/training/stack").has_value();
     const std::string stackSaid = saysStack ? keepKernels(document, want, catalogue) : std::string();
     const ScenarioDocument::Resolved resolved = document.resolve(catalogue);
-    const Json have = resolved.scenario ? Json::parse(resolvedText(*resolved.scenario)) : Json::parse(back.scenario);
+    Json have = resolved.scenario ? Json::parse(resolvedText(*resolved.scenario)) : Json::parse(back.scenario);
+    sayAllLayersPlainly(want);
+    if (resolved.scenario)
+        sayAllLayersPlainly(have);
     std::vector<std::array<std::string, 3>> lost;
     for (const char* block : {"model", "layout", "schedule", "training"})
         differences(*memberOf(want, block), have.contains(block) ? have[block] : Json::object(), std::string("/") + block, lost);

@@ -452,6 +452,16 @@ TEST_F(PlanWindow, ThePathIsOfWhatIsAskedForNow)
     EXPECT_NE(panel().guide(), nullptr);
 }
 
+/// Every layout of the plan has the document's: with another one it is of another job.
+TEST_F(PlanWindow, AnOrderThatIsNotSearchedIsOfTheJob)
+{
+    plan();
+    ASSERT_TRUE(panel().canOpen());
+    window.session().edit(makeKeyEdit("/layout/order", "\"tp-cp-ep-pp-dp\"", "order", "", "tp-cp-ep-pp-dp"));
+    settle();
+    EXPECT_FALSE(panel().canOpen()) << panel().proofText().toStdString();
+}
+
 TEST_F(PlanWindow, APlanThatBeginsOrFailsTakesTheOneBeforeAway)
 {
     plan();

@@ -88,6 +88,9 @@ TEST(PlanCommand, SaysWhatIsNoKeyBeforeItSearches)
     EXPECT_THAT(refused("--why layout.ttp=4"), HasSubstr("nearest: \"tp\""));
     EXPECT_THAT(refused("--fix layout.tp=2 --fix /layout/tp=4"), HasSubstr("at 2 and at 4"));
     EXPECT_THAT(refused("--fix layout.tp=2 --free layout.tp"), HasSubstr("and to be free"));
+    EXPECT_THAT(refused("--fix 'layout={\"tp\":8}'"), HasSubstr("as layout.tp"));
+    EXPECT_THAT(refused("--fix training.recompute.layers=2"), HasSubstr("searched as a whole"));
+    EXPECT_THAT(refused("--gpus 16 --fix cluster.nodes=4"), HasSubstr("are 2 nodes of 8"));
     EXPECT_THAT(refused("--margin 90"), HasSubstr("leaves nothing of the 2 GiB"));
     for (const char* wrong : {"--margin nan", "--margin -1", "--gpus 0", "--gpus 99999999999", "--top 0", "--price inf",
                               "--objective fast", "--part 3/2", "--part 1", "--fix layout.tp"})
@@ -114,6 +117,7 @@ TEST(PlanCommand, ChangesAsLittleAsMakesItFit)
     EXPECT_EQ(text.code, 0) << text.err;
     EXPECT_THAT(text.out, HasSubstr(change.at("text").get<std::string>()));
     EXPECT_THAT(text.out, HasSubstr("--set "));
+    EXPECT_THAT(text.out, HasSubstr(", of " + std::to_string(change.at("sets_tried").get<int>()) + " sets of settings"));
     EXPECT_THAT(run("plan " + gallery("05-") + " --least-change").out, HasSubstr("fits as it is"));
     const Outcome none = run("plan " + gallery("05-") + " --set cluster.gpu.memory_gib=0.1 --gpus 16 --least-change -j 1");
     EXPECT_NE(none.code, 0);

@@ -269,3 +269,46 @@ TEST(Floor, IsTheSameWhateverWasPricedBefore)
         ASSERT_EQ(floorBy(shared, choice), floorBy(Floors(space), choice));
     }
 }
+
+/// Stacks whose selective recomputation runs again before the gradient of the stage behind has come.
+TEST(Floor, IsNoMoreThanTheStepWhereWhatRunsAgainNeedNotWaitForTheGradient)
+{
+    constexpr const char* kJob = R"({
+      "format": "rankscope-scenario", "version": 1,
+      "model": {"base": "gpt2"}, "cluster": {"base": "h100-sxm-ib400"}, "layout": {"tp": 1, "pp": 8, "dp": 1},
+      "training": {"sequence_length": 512, "micro_batch_size": 1, "global_batch_size": 8}})";
+    int count = 0;
+    for (const auto& [pointer, value] : {std::pair{"training.stack", "\"pytorch-eager\""},
+                                         {"training.stack", "\"pytorch-compiled\""},
+                                         {"training.recompute", R"({"kind":"selective","modules":["core_attn","mlp"]})"}}) {
+        ScenarioDocument document = ScenarioDocument::parse(kJob);
+        document.set(pointer, value);
+        const PlanRequest request{.document = document};
+        const PlanSpace space(request, test::catalogue());
+        const Floors floors(space);
+        for (const PlanGrid& grid : space.grids())
+            for (int kind = 0; grid.pp > 1 && kind < static_cast<int>(space.kinds.size()); ++kind)
+                for (const int microBatch : {1, 2}) {
+                    Choice choice{.grid = grid,
+                                  .microBatch = microBatch,
+                                  .dpShard = grid.dp * grid.cp,
+                                  .kind = kind,
+                                  .recompute = Recompute::selective};
+                    choice.chunks = space.familyOf(choice).chunks.least;
+                    const Scenario scenario = space.scenarioOf(choice);
+                    if (!isLegal(scenario))
+                        continue;
+                    SCOPED_TRACE(test::describe(scenario));
+                    const double ns = simulate(scenario)->metrics().stepTimeSeconds * 1e9;
+                    EXPECT_LE(tightFloor(scenario).stepNs, ns + 1);
+                    const auto parts = floors.partsOf(choice, scenario);
+                    EXPECT_LE(floors.leastOfShape(choice, scenario, *parts), ns + 1);
+                    const auto order = floors.orderOf(choice, scenario);
+                    for (const PassOrder* const of : {order.get(), static_cast<const PassOrder*>(nullptr)})
+                        EXPECT_LE(floors.floorOf(choice, scenario, *parts, *floors.shardsOf(choice, scenario), of).stepNs,
+                                  ns + 1);
+                    ++count;
+                }
+    }
+    EXPECT_GT(count, 100);
+}

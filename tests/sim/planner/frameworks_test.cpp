@@ -1,6 +1,9 @@
 // A plan for a framework is of layouts that its export writes and that mean the same job there.
 #include "sim/planner/planner.h"
 
+#include "sim/memory_limit.h"
+#include "sim/planner/reasons.h"
+
 #include "sim/frameworks/frameworks.h"
 #include "sim/frameworks/limits.h"
 #include "sim/scenario/document.h"
@@ -161,4 +164,63 @@ TEST(PlannerFrameworks, WinnersAreExportedAndComeBackAsTheSameStep)
                     << withSettings(request, layout.settings).text();
             }
         }
+}
+
+TEST(PlannerFrameworks, HaveAllLayersThatAreCountedAsAllLayers)
+{
+    for (const int pp : {1, 2}) {
+        ScenarioDocument job = ScenarioDocument::parse(R"({"format": "rankscope-scenario", "version": 1,
+            "model": {"base": "llama3-8b"}, "cluster": {"base": "h100-sxm-ib400"}, "layout": {"tp": 1, "dp": 8},
+            "training": {"sequence_length": 2048, "global_batch_size": 16}})");
+        job.set("layout.pp", std::to_string(pp));
+        job.set("layout.zero_stage", "1");
+        for (const Framework& framework : frameworkList()) {
+            const auto problemWith = [&](const std::string& recompute) {
+                job.set("training.recompute", recompute);
+                Scenario scenario = resolvedScenario(job, test::catalogue());
+                scenario.training.overlap = overlapOf(framework.id, scenario);
+                return exported(framework, scenario);
+            };
+            const std::string counted = R"({"kind":"full","layers":)" + std::to_string(32 / pp) + "}";
+            EXPECT_EQ(problemWith(counted).empty(), problemWith("\"full\"").empty())
+                << framework.id << ": " << problemWith(counted);
+        }
+    }
+}
+
+TEST(PlannerFrameworks, FullRecomputationIsFoundWhereNothingElseFits)
+{
+    const PlanRequest request{.document = ScenarioDocument::parse(R"({"format": "rankscope-scenario", "version": 1,
+            "model": {"base": "llama3-8b"}, "cluster": {"base": "h100-sxm-ib400"}, "layout": {"tp": 1, "dp": 8},
+            "training": {"sequence_length": 32768, "global_batch_size": 16}})"),
+                              .fixed = {{"layout.tp", "1"}, {"layout.cp", "1"}},
+                              .framework = "torchtitan",
+                              .mostSimulated = 10};
+    const PlanAnswer answer = plan(request, test::catalogue());
+    ASSERT_FALSE(answer.best.empty());
+    EXPECT_THAT(answer.firstDocument(request).get("training.recompute").value_or(""), testing::HasSubstr("full"));
+}
+
+/// Every layout would be refused for it, one after the other.
+TEST(PlannerFrameworks, WhatNoLayoutOfAFrameworkSaysIsRefusedAtOnce)
+{
+    PlanRequest request{.document = ScenarioDocument::parse(R"({"format": "rankscope-scenario", "version": 1,
+            "model": {"base": "llama3-8b"}, "cluster": {"base": "h100-sxm-ib400"}, "layout": {"tp": 1, "dp": 8},
+            "training": {"sequence_length": 2048, "global_batch_size": 16, "gradient_dtype": "bf16"}})"),
+                        .framework = "huggingface"};
+    try {
+        (void)plan(request, test::catalogue());
+        ADD_FAILURE() << "planned";
+    } catch (const Error& error) {
+        EXPECT_THAT(error.what(), testing::HasSubstr("/training/gradient_dtype"));
+    }
+}
+
+TEST(PlannerFrameworks, WhatFitsAndIsRefusedIsNotToldAsMemory)
+{
+    GridRecord record{.legal = 1, .rule = "/training/gradient_dtype: it has no setting for it", .isSurveyed = true};
+    record.laid.note(100 * kBytesPerGib, 0, {});
+    const RejectedGrid rejected = rejectionOf(record, nullptr, {.capacityBytes = 80 * kBytesPerGib});
+    EXPECT_EQ(rejected.reason, PlanReason::rule);
+    EXPECT_EQ(rejected.text, record.rule);
 }

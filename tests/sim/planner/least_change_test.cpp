@@ -263,3 +263,77 @@ TEST(LeastChange, IsTheSameForAnyNumberOfThreadsAndCanBeStopped)
     const CancelScope stopped([] { return true; });
     EXPECT_THROW((void)leastChange(one, test::catalogue()), Cancelled);
 }
+
+/// What is offloaded: it fits the GPUs, and not the host.
+TEST(LeastChange, LooksAtTheHostsMemoryToo)
+{
+    ScenarioDocument job = ScenarioDocument::parse(kJob);
+    job.set("training.offload", R"({"optimizer": 1, "activation_layers": 4})");
+    job.set("cluster.host.memory_gib", std::to_string(0.9 * stepOf(job)->metrics().hostMemoryGib));
+    ASSERT_TRUE(stepOf(job)->metrics().fits);
+    ASSERT_FALSE(stepOf(job)->metrics().hostFits);
+    const LeastChange change = leastChange({.document = job}, test::catalogue());
+    EXPECT_FALSE(change.fitsAlready);
+    EXPECT_THAT(change.text(), HasSubstr("of a node's host"));
+    if (change.found()) {
+        EXPECT_TRUE(stepOf(withChange(job, change))->metrics().hostFits);
+    }
+    job.set("cluster.host.memory_gib", "0.001");
+    PlanRequest request{.document = job};
+    for (const auto& [pointer, value] : {std::pair{"training.recompute", "\"none\""},
+                                         {"training.micro_batch_size", "1"},
+                                         {"layout.zero_stage", "0"},
+                                         {"layout.sequence_parallel", "false"},
+                                         {"layout.tp", "2"},
+                                         {"layout.cp", "1"}})
+        request.fixed.emplace_back(pointer, value);
+    request.gpus = 8;
+    const LeastChange none = leastChange(request, test::catalogue());
+    EXPECT_FALSE(none.found());
+    EXPECT_THAT(none.text(), HasSubstr("What is offloaded would take"));
+    request.fixed.insert(request.fixed.end(), {{"layout.pp", "2"}, {"schedule.kind", "1f1b"}, {"schedule.virtual_stages", "1"}});
+    const PlanAnswer answer = plan(request, test::catalogue());
+    EXPECT_TRUE(answer.best.empty());
+    ASSERT_EQ(answer.rejected.size(), 1U);
+    EXPECT_EQ(answer.rejected.front().reason, PlanReason::memory);
+    EXPECT_GT(answer.rejected.front().needHostGib, 0.001);
+    EXPECT_EQ(answer.rejected.front().needGib, 0) << "the GPUs are not what is too small";
+    EXPECT_THAT(answer.rejected.front().text, HasSubstr("does not fit its hosts"));
+}
+
+TEST(LeastChange, LeavesWhatIsHeldThoughItMightFollow)
+{
+    ScenarioDocument job = ScenarioDocument::parse(kJob);
+    for (const auto& [pointer, value] : {std::pair{"model.num_experts", "8"},
+                                         {"model.num_experts_per_tok", "2"},
+                                         {"model.moe_intermediate_size", "1408"},
+                                         {"layout.ep", "1"},
+                                         {"training.micro_batch_size", "1"}})
+        job.set(pointer, value);
+    job = withMemory(job, 0.7);
+    PlanRequest request{.document = job, .fixed = {{"layout.etp", "2"}}};
+    for (const char* pointer : {"training.recompute", "layout.zero_stage", "layout.sequence_parallel"})
+        request.fixed.emplace_back(pointer, std::string(pointer) == "training.recompute"  ? "\"none\""
+                                            : std::string(pointer) == "layout.zero_stage" ? "0"
+                                                                                          : "false");
+    request.gpus = 8;
+    const LeastChange change = leastChange(request, test::catalogue());
+    if (change.found()) {
+        EXPECT_EQ(resolvedScenario(withChange(job, change), test::catalogue()).layout.etp, 2);
+    }
+    for (const Change& each : change.edit.changes)
+        EXPECT_NE(each.pointer, "/layout/etp");
+    request.fixed.erase(request.fixed.begin());
+    const LeastChange follows = leastChange(request, test::catalogue());
+    ASSERT_TRUE(follows.found());
+    std::printf("held: %s\nfollows: %s\n", change.text().c_str(), follows.text().c_str());
+}
+
+TEST(LeastChange, ClaimsNoMoreThanItLookedAt)
+{
+    const ScenarioDocument job = withMemory(ScenarioDocument::parse(kJob), 0.8);
+    const LeastChange change = leastChange({.document = job}, test::catalogue());
+    ASSERT_TRUE(change.found());
+    ASSERT_TRUE(change.keepsSplit); // sets that change the split were not looked at then
+    EXPECT_THAT(change.proofText(), HasSubstr("that leave the split as it is none are faster"));
+}

@@ -115,3 +115,17 @@ TEST(Planner, RefusesToMergeWhatIsNotAllOfOneSearch)
         EXPECT_THROW(mergedPlans(changed, 5), Error);
     }
 }
+
+/// Files that the document names, as of a cluster's efficiency, may change between two parts.
+TEST(Planner, PartsOfJobsWithTheSameTextAreOfAnotherWhereFilesThatItNamesChange)
+{
+    PlanRequest request = tinyJob({{"schedule.kind", "1f1b"}});
+    request.isPart = true;
+    PlanAnswer answer = plan(request, test::catalogue());
+    const Answer before = planAnswer(answer, request);
+    EXPECT_THAT(answer.base, testing::HasSubstr("\"efficiency\""));
+    const std::size_t at = answer.base.find("\"gemm\":");
+    ASSERT_NE(at, std::string::npos);
+    answer.base.insert(at + 7, "0.1");
+    EXPECT_NE(planAnswer(answer, request)["job"], before["job"]);
+}

@@ -6,6 +6,7 @@
 #include "sim/cancel.h"
 #include "sim/index.h"
 #include "sim/memory_limit.h"
+#include "sim/planner/reasons.h"
 #include "sim/simulate/simulation.h"
 #include "tests/sim/planner/tiny_job.h"
 #include "tests/support/catalogue.h"
@@ -609,4 +610,58 @@ TEST(Planner, KeepsToWhatAFrameworkCanDo)
             }
         }
     EXPECT_LT(answer.covered, plan(tinyJob(), test::catalogue()).covered);
+}
+
+/// ZB-2p orders its passes by what they hold: with more layers run again it may hold more.
+TEST(Planner, LooksAtEachDepthWhereTheOrderIsPlannedByCost)
+{
+    ScenarioDocument document = ScenarioDocument::parse(R"({
+      "format": "rankscope-scenario", "version": 1, "model": {"base": "deepseek-v2-lite"},
+      "cluster": {"base": "h100-sxm-ib400", "nodes": 1}, "layout": {"tp": 1, "pp": 4, "dp": 1},
+      "schedule": {"kind": "zb-2p", "virtual_stages": 1},
+      "training": {"sequence_length": 1024, "micro_batch_size": 1, "global_batch_size": 16, "recompute": "none",
+                   "stack": "megatron-te-2024"}})");
+    double least = 1e9;
+    for (int layers = 1; layers <= 7; ++layers) {
+        document.set("training.recompute", R"({"kind": "full", "layers": )" + std::to_string(layers) + "}");
+        least = std::min(least, simulate(resolvedScenario(document, test::catalogue()))->metrics().peakMemoryGib);
+    }
+    PlanRequest request{.document = document};
+    for (const char* key : {"layout.tp", "layout.cp", "layout.dp", "training.micro_batch_size"})
+        request.fixed.emplace_back(key, "1");
+    request.fixed.insert(request.fixed.end(), {{"layout.pp", "4"}, {"schedule.kind", "zb-2p"}, {"schedule.virtual_stages", "1"}});
+    request.marginGib = 80 - least - 1e-6;
+    const PlanAnswer answer = plan(request, test::catalogue());
+    ASSERT_FALSE(answer.best.empty());
+    EXPECT_LE(answer.best.front().peakMemoryGib, least + 1e-6);
+}
+
+TEST(Planner, HoldsNoBlockOfWhatIsSearchedNorAPartOfIt)
+{
+    const auto refusal = [](const PlanSetting& fixed, int gpus = 0) {
+        PlanRequest request = tinyJob({fixed});
+        request.gpus = gpus;
+        try {
+            (void)plan(request, test::catalogue());
+        } catch (const Error& error) {
+            return std::string(error.what());
+        }
+        return std::string();
+    };
+    EXPECT_THAT(refusal({"layout", R"({"tp":2})"}), testing::HasSubstr("as layout.tp"));
+    EXPECT_THAT(refusal({"/schedule", R"({"kind":"gpipe"})"}), testing::HasSubstr("as schedule.kind"));
+    EXPECT_THAT(refusal({"training.recompute.layers", "30"}), testing::HasSubstr("training.recompute is searched as a whole"));
+    EXPECT_THAT(refusal({"training.recompute.kind", "full"}), testing::HasSubstr("training.recompute is searched as a whole"));
+    EXPECT_THAT(refusal({"cluster.nodes", "4"}, 16), testing::HasSubstr("16 GPUs are 2 nodes of 8"));
+    EXPECT_EQ(refusal({"cluster.nodes", "2"}, 16), "");
+}
+
+TEST(Planner, TellsMemoryAloneWhereMemoryIsWhatCounts)
+{
+    GridRecord record{.legal = 1, .isSurveyed = true, .bestKey = 5.5 * 1024 * 1024, .best = PlannedLayout{}};
+    PlannedLayout first;
+    first.use[kStepParts[0]] = 5'000'000;
+    const RejectedGrid of = rejectionOf(record, &first, {.bestKey = 5.0 * 1024 * 1024, .byHeadroom = true});
+    EXPECT_EQ(of.reason, PlanReason::slower);
+    EXPECT_EQ(of.text, "the best of it that was simulated holds 5.5 MiB, 512.0 KiB more");
 }

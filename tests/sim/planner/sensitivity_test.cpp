@@ -112,3 +112,11 @@ TEST(PlanSensitivities, NothingIsComparedWhereThereIsOneLayoutOrNone)
     EXPECT_TRUE(planSensitivities(turningJob(), test::catalogue(), {}).empty());
     EXPECT_TRUE(comparedLayouts(turningJob(), test::catalogue(), PlanAnswer()).empty());
 }
+
+TEST(PlanSensitivities, AreOfWhatWasFreedToo)
+{
+    PlanRequest request = turningJob();
+    request.freed = {"layout.tp"};
+    const PlanAnswer answer = plan(request, test::catalogue());
+    EXPECT_GT(comparedLayouts(request, test::catalogue(), answer).size(), 3U);
+}

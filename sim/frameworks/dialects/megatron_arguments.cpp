@@ -152,10 +152,11 @@ void readMegatronPipeline(Job& job, const MegatronRules& rules)
         } else {
             counts = layout.layers;
             chunks = stages / job.pp;
-            if (layout.predictions > 0 && !layout.predictsLast)
-                reading.addNote("pipeline_model_parallel_layout", Became::notRepresentable,
-                                "m (multi-token prediction, mtp-num-layers) stands where the layout puts it; the scenario has it "
-                                "in the last stage");
+            if (layout.predictions > 0)
+                reading.addNote("pipeline_model_parallel_layout", layout.predictsLast ? Became::used : Became::notRepresentable,
+                                layout.predictsLast ? "m (multi-token prediction, mtp-num-layers) is in the last stage"
+                                                    : "m (multi-token prediction, mtp-num-layers) stands where the layout puts "
+                                                      "it; the scenario has it in the last stage");
         }
     }
     if (const std::optional<std::string> hybrid = reading.word("hybrid_layer_pattern", "/model/num_hidden_layers")) {

@@ -89,7 +89,8 @@ std::size_t RobustChoice::worstCase(std::size_t layout) const
 std::vector<PlannedLayout> robustLayouts(const PlanRequest& request, const Catalogue& catalogue, const PlanAnswer& answer)
 {
     constexpr std::size_t kMostOthers = 5, kMostSearched = 12;
-    std::vector<PlannedLayout> others; // the nearest of each grid, nearest first
+    constexpr std::int64_t kMostEvaluated = 120'000; ///< layouts of the grids that are searched: some seconds
+    std::vector<PlannedLayout> others;               // the nearest of each grid, nearest first
     if (answer.best.empty())
         return others;
     const auto take = [&](const PlannedLayout& layout) {
@@ -117,15 +118,19 @@ std::vector<PlannedLayout> robustLayouts(const PlanRequest& request, const Catal
                      [](const RejectedGrid* a, const RejectedGrid* b) { return a->leastFloorSeconds < b->leastFloorSeconds; });
     // Where the first was proved at once few were simulated, and of their grids not the best: what may be nearer is searched.
     nearest.resize(std::min(nearest.size(), kMostSearched));
+    std::int64_t evaluated = 0;
     for (const RejectedGrid* grid : nearest) {
-        if (others.size() >= kMostOthers && grid->leastFloorSeconds >= others[kMostOthers - 1].paceSeconds())
+        if (others.size() >= kMostOthers &&
+            (evaluated >= kMostEvaluated || grid->leastFloorSeconds >= others[kMostOthers - 1].paceSeconds()))
             break;
         const auto isThis = [&](const PlannedLayout& other) { return other.grid == grid->grid; };
         if (std::any_of(others.begin(), others.begin() + static_cast<std::ptrdiff_t>(std::min(others.size(), kMostOthers)),
                         isThis))
             continue; // already among the nearest
-        if (const auto best = bestOfGrid(request, catalogue, grid->grid))
-            take(*best);
+        const PlanAnswer found = planOfGrid(request, catalogue, grid->grid);
+        evaluated += found.evaluated;
+        for (const PlannedLayout& best : found.best)
+            take(best);
     }
     if (others.size() > kMostOthers)
         others.resize(kMostOthers);

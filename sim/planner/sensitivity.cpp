@@ -152,13 +152,13 @@ std::vector<PlannedLayout> comparedLayouts(const PlanRequest& request, const Cat
             layouts.push_back(*grid->best);
             continue;
         }
-        if (auto best = bestOfGrid(request, catalogue, grid->grid))
-            layouts.push_back(std::move(*best));
+        for (PlannedLayout& best : planOfGrid(request, catalogue, grid->grid).best)
+            layouts.push_back(std::move(best));
     }
     return layouts;
 }
 
-std::optional<PlannedLayout> bestOfGrid(const PlanRequest& request, const Catalogue& catalogue, const PlanGrid& grid)
+PlanAnswer planOfGrid(const PlanRequest& request, const Catalogue& catalogue, const PlanGrid& grid)
 {
     PlanRequest of = request;
     of.top = 1;
@@ -174,13 +174,12 @@ std::optional<PlannedLayout> bestOfGrid(const PlanRequest& request, const Catalo
     PlanAnswer answer = plan(of, catalogue);
     if (answer.stopped)
         throw Cancelled();
-    if (answer.best.empty())
-        return std::nullopt;
-    PlannedLayout best = std::move(answer.best.front());
-    for (const PlanSetting& fixed : of.fixed) // what was held is no setting of what was found
-        if (isOfGrid(fixed.first))
-            best.settings.push_back(fixed);
-    return best;
+    answer.best.resize(std::min<std::size_t>(answer.best.size(), 1));
+    for (PlannedLayout& best : answer.best)
+        for (const PlanSetting& fixed : of.fixed) // what was held is no setting of what was found
+            if (isOfGrid(fixed.first))
+                best.settings.push_back(fixed);
+    return answer;
 }
 
 std::vector<PlanSensitivity> planSensitivities(const PlanRequest& request, const Catalogue& catalogue,

@@ -30,8 +30,8 @@ struct PlanSensitivity {
 /// grids, which is searched where the answer has none of it. Throws Cancelled.
 std::vector<PlannedLayout> comparedLayouts(const PlanRequest&, const Catalogue&, const PlanAnswer&);
 
-/// The best of a grid that is searched by itself, with the grid among its settings; nothing where none fits. Throws Cancelled.
-std::optional<PlannedLayout> bestOfGrid(const PlanRequest&, const Catalogue&, const PlanGrid&);
+/// A grid searched by itself: at most its best, with the grid among its settings. Throws Cancelled.
+PlanAnswer planOfGrid(const PlanRequest&, const Catalogue&, const PlanGrid&);
 
 /// "tp 8, pp 8, dp 1, zero_stage 1": what of `other` is not so in `first`.
 std::string differenceText(const PlannedLayout& other, const PlannedLayout& first);

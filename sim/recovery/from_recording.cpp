@@ -100,7 +100,7 @@ private:
 void RankReader::readCollectives()
 {
     m_isRead.resize(m_rank.spans.size(), false);
-    std::size_t unfinished = 0, untimed = 0;
+    std::size_t unfinished = 0, untimed = 0, instants = 0;
     std::unordered_map<std::uint32_t, int> partsOf; // kernel -> transfers in it
     for (const RecordedCollective& collective : m_rank.collectives)
         if (collective.span != kNoSpan)
@@ -120,14 +120,17 @@ void RankReader::readCollectives()
                                           .peer = peer});
             continue;
         }
-        if (collective.durationNs < 0 || collective.isEnqueuedOnly) {
+        // Of what nobody timed the order is known: it has no length then.
+        const bool isInstant = collective.durationNs == kUntimed && collective.hostSpan != kNoSpan;
+        instants += isInstant ? 1 : 0;
+        if ((collective.durationNs < 0 && !isInstant) || collective.isEnqueuedOnly) {
             ++(collective.durationNs == kUntimed ? untimed : unfinished);
             continue;
         }
         const bool hasKernel = collective.span != kNoSpan;
         CommSpan span;
         span.startNs = collective.startNs;
-        span.endNs = collective.startNs + collective.durationNs;
+        span.endNs = collective.startNs + std::max<std::int64_t>(0, collective.durationNs);
         span.exchange = exchangeFromName(m_recording.names[collective.name]);
         span.name = hasKernel ? m_rank.spans.name[collective.span] : collective.name;
         if (span.exchange == Exchange::unknown)
@@ -181,6 +184,7 @@ void RankReader::readCollectives()
     };
     report(unfinished, " begun and never ended: left out of times");
     report(untimed, " over, the recorder does not say since when: left out of times");
+    report(instants, " over, the recorder does not say since when: each stands where it was asked for, without a length");
 }
 
 /// Kernels that torch launches for several sends and receives at once name no group; where the host asked for all of them in one,

@@ -107,7 +107,9 @@ struct RecordedCollective {
     std::int64_t sequence =
         -1; ///< number of the collective in its group ("Seq", collective_seq_id, coll_sn): the same on all members
     std::uint64_t meeting = 0; ///< same for all members of one collective over all ranks (Rankscope's own files); 0: not said
-    std::int64_t startNs = 0, durationNs = -1; ///< of the kernel, else of the host; -1: it never ended (a hang), or kUntimed
+    /// Of the kernel, else of the host; -1: it never ended (a hang), or kUntimed: with a host's span, that is where it was asked
+    /// for.
+    std::int64_t startNs = 0, durationNs = -1;
     bool isPointToPoint = false;
     bool isEnqueuedOnly = false; ///< the recorder saw it scheduled, and never started
 };

@@ -136,6 +136,29 @@ std::int64_t durationOf(const json& entry)
     return ns >= 0 && ns <= static_cast<double>(kMostTraceNs) ? static_cast<std::int64_t>(ns + 0.5) : -1;
 }
 
+/// Where work of a known length ends: not behind where its recorder saw that it had, and a group's collectives one after the
+/// other. The watchdog looks every 100 ms and sees the ends of many at once. By place of the entry; 0: its length is not said.
+std::vector<std::int64_t> endsOfTimed(const json& entries, const std::vector<const json*>& coalesced)
+{
+    std::vector<std::int64_t> ends(entries.size(), 0);
+    std::map<std::string, std::int64_t> nextOf; // group -> where its next collective begins
+    for (std::size_t place = entries.size(); place-- > 0;) {
+        const json& timed = coalesced[place] != nullptr ? *coalesced[place] : entries[place];
+        const std::int64_t length = durationOf(timed), completed = timeOf(timed, "time_discovered_completed_ns");
+        if (length < 0 || completed == 0)
+            continue;
+        const json* group = memberOf(entries[place], "process_group");
+        const json* isP2p = memberOf(entries[place], "is_p2p");
+        ends[place] = completed;
+        if (isP2p != nullptr && isP2p->is_boolean() && isP2p->get<bool>())
+            continue;
+        std::int64_t& next = nextOf.try_emplace(group == nullptr ? std::string() : group->dump(), completed).first->second;
+        ends[place] = std::max(std::min(completed, next), timeOf(entries[place], "time_created_ns") + length);
+        next = ends[place] - length;
+    }
+    return ends;
+}
+
 /// A number alone at a file's name's end need not be a rank: its groups, all of which it is in, may contradict that.
 bool isInLargest(const std::vector<RecordedGroup>& groups, int rank)
 {
@@ -207,9 +230,11 @@ Recording recordingOf(const json& document, const ReadingFile& file, std::uint64
     }
     std::size_t unfinished = 0;
     const std::vector<const json*> coalesced = coalescedWith(*entries);
+    const std::vector<std::int64_t> endOf = endsOfTimed(*entries, coalesced);
     std::size_t place = 0;
     for (const json& entry : *entries) {
-        const json* with = coalesced[place++];
+        const json* with = coalesced[place];
+        const std::int64_t end = endOf[place++];
         ++builder.file().events;
         if (!entry.is_object()) {
             builder.skip("damaged event", "an entry is no object");
@@ -258,16 +283,17 @@ Recording recordingOf(const json& document, const ReadingFile& file, std::uint64
         // what was asked for before.
         const std::int64_t said = durationOf(timed);
         const std::int64_t length = said >= 0 ? said : started > 0 ? completed - started : -1;
-        if (isOver && length >= 0) {
+        if (isOver) {
             if (said >= 0)
-                collective.startNs = std::max(created, completed - said);
+                collective.startNs = std::max(created, end - said);
+            collective.durationNs = length >= 0 ? length : kUntimed;
+            // Without a length it is an instant where it was asked for: their order is told all the same.
             const std::uint32_t track =
                 builder.track("NCCL", description.empty() || description == "undefined" ? "group " + group : description);
-            collective.hostSpan =
-                builder.addSpan(track, collective.startNs, length, collective.name, RecordedKind::hostCommunication);
-        } else if (isOver || isRetired(entry) ||
-                   (!collective.isPointToPoint && collective.sequence > 0 &&
-                    collective.sequence <= lastCompleted(document, entry))) {
+            collective.hostSpan = builder.addSpan(track, collective.startNs, std::max<std::int64_t>(0, length), collective.name,
+                                                  RecordedKind::hostCommunication);
+        } else if (isRetired(entry) || (!collective.isPointToPoint && collective.sequence > 0 &&
+                                        collective.sequence <= lastCompleted(document, entry))) {
             // The recorder saw its work over, and does not say since when it ran: Gloo's has no times at all.
             collective.isEnqueuedOnly = false;
             collective.durationNs = kUntimed;

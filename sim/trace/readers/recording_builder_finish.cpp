@@ -273,7 +273,7 @@ void RecordingBuilder::joinCollectives(const std::vector<std::uint32_t>& placeOf
         if (collective.hostSpan != kNoSpan)
             collective.hostSpan = placeOf[collective.hostSpan];
         const std::uint32_t timed = collective.span != kNoSpan ? collective.span : collective.hostSpan;
-        if (timed != kNoSpan && collective.durationNs < 0 && !collective.isEnqueuedOnly) {
+        if (timed != kNoSpan && collective.durationNs == -1 && !collective.isEnqueuedOnly) {
             collective.startNs = m_spans.startNs[timed];
             collective.durationNs = m_spans.durationNs[timed];
         }

@@ -157,7 +157,28 @@ TEST(FlightRecorder, LastsAsLongAsTheDeviceSaysAndNotAsItWasQueued)
     }
     EXPECT_EQ(collective("").durationNs, sim::kUntimed);
     EXPECT_FALSE(collective("").isEnqueuedOnly);
+    EXPECT_EQ(collective("").startNs, 1700000000000000000); // where it was asked for
     EXPECT_EQ(collective(R"(,"time_discovered_started_ns":1700000000040000000)").durationNs, 60'000'000);
+}
+
+TEST(FlightRecorder, CollectivesWhoseEndsWereSeenAtOnceRanInTurn)
+{
+    std::string dump = R"({"version":"2.10","entries":[)";
+    for (int number = 1; number <= 3; ++number)
+        dump +=
+            (number == 1 ? "" : ",") +
+            (R"({"process_group":["0","default_pg"],"profiling_name":"nccl:all_reduce","state":"completed","duration_ms":2,)"
+             R"("time_created_ns":1700000000000000000,"time_discovered_completed_ns":1700000000100000000,"collective_seq_id":)" +
+             std::to_string(number) + "}");
+    dump += "]}";
+    const Recording recording = sim::readRecording(dump.data(), dump.size(), "flight_rank_1.json");
+    const auto& collectives = recording.ranks.at(0).collectives;
+    ASSERT_EQ(collectives.size(), 3U);
+    for (std::size_t i = 0; i < 3; ++i) {
+        EXPECT_EQ(collectives[i].sequence, static_cast<std::int64_t>(i + 1));
+        EXPECT_EQ(collectives[i].durationNs, 2'000'000);
+        EXPECT_EQ(collectives[i].startNs, 1700000000094000000 + static_cast<std::int64_t>(i) * 2'000'000);
+    }
 }
 
 TEST(FlightRecorder, ANumberInItsNameIsNoRankThatItsGroupsDoNotHave)

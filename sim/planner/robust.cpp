@@ -89,7 +89,7 @@ std::size_t RobustChoice::worstCase(std::size_t layout) const
 std::vector<PlannedLayout> robustLayouts(const PlanRequest& request, const Catalogue& catalogue, const PlanAnswer& answer)
 {
     constexpr std::size_t kMostOthers = 5, kMostSearched = 12;
-    constexpr std::int64_t kMostEvaluated = 120'000; ///< layouts of the grids that are searched: some seconds
+    constexpr std::int64_t kMostEvaluated = 400'000; ///< layouts of the grids that are searched: a minute of one core
     std::vector<PlannedLayout> others;               // the nearest of each grid, nearest first
     if (answer.best.empty())
         return others;

@@ -250,7 +250,7 @@ std::string WaitAdviser::advice(const WaitChain& chain)
 {
     if (m_simulation.metrics().simulatedOps > kMostOps)
         return "the step is too large to try edits here: see Findings";
-    constexpr double kOfBatch = 0.5; ///< what such a gain counts
+    constexpr double kOfBatch = 0.4; ///< what such a gain counts: less than half of one that leaves the training as it is
     struct Worth {
         bool isTold = false; ///< the model can tell it from nothing
         double gain = 0;

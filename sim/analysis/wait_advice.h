@@ -15,7 +15,7 @@ class WaitAdviser {
 public:
     explicit WaitAdviser(const Simulation& simulation) : m_simulation(simulation) {}
     /// "try: overlapped gradient reduction, which sends gradients while the backward pass still runs (3.1 % less time a token,
-    /// likely -4.0 % to -2.2 %)". What another batch gains, which changes what is trained, counts half beside what does not.
+    /// likely -4.0 % to -2.2 %)". What another batch gains, which changes what is trained, counts less beside what does not.
     /// Empty where nothing that was tried helps; of steps too large to be simulated while somebody points at them it says so.
     /// Simulates each thing to try once.
     std::string advice(const WaitChain&);

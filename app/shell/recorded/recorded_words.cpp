@@ -6,6 +6,7 @@
 
 #include <QLabel>
 #include <QLayout>
+#include <QRegularExpression>
 
 #include <cmath>
 
@@ -27,6 +28,12 @@ void emptyLayout(QLayout& layout)
         delete item->widget();
         delete item;
     }
+}
+
+QString inOneLine(QString text)
+{
+    static const QRegularExpression controls(QStringLiteral("[\\x{0000}-\\x{001F}\\x{007F}]+"));
+    return text.replace(controls, QStringLiteral(" "));
 }
 
 QString signedPercentText(double fraction)

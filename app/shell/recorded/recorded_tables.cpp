@@ -5,7 +5,6 @@
 #include "app/shell/widgets/style.h"
 
 #include <QHeaderView>
-#include <QRegularExpression>
 
 #include <algorithm>
 #include <cmath>

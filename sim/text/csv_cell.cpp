@@ -12,13 +12,18 @@ bool isSignedNumber(std::string_view text)
 {
     if (text.front() != '+' && text.front() != '-')
         return false;
-    text.remove_prefix(text.front() == '+' ? 1 : 0); // from_chars knows minus alone
+    if (text.front() == '+') { // from_chars knows minus alone
+        text.remove_prefix(1);
+        if (text.starts_with('-'))
+            return false;
+    }
     double number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
     const auto isOfUnit = [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == ' ' || c == '%' || c == '/' || static_cast<signed char>(c) < 0;
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == ' ' || c == '%' || c == '/' ||
+               static_cast<signed char>(c) < 0;
     };
-    return error == std::errc() && !text.starts_with("-+") && std::all_of(end, text.data() + text.size(), isOfUnit);
+    return error == std::errc() && std::all_of(end, text.data() + text.size(), isOfUnit);
 }
 
 bool beginsLikeFormula(std::string_view text)

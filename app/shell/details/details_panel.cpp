@@ -377,9 +377,11 @@ void DetailsPanel::showMetrics()
     const QString against =
         m_baselineName ? tr("▲▼ against the baseline “%1”").arg(*m_baselineName) : tr("▲▼ against the step before");
     m_against->setText(against);
-    m_against->setVisible(m_before &&
-                          !(m_before->stepTimeSeconds == m.stepTimeSeconds && m_before->peakMemoryGib == m.peakMemoryGib &&
-                            m_before->tokensPerSecond == m.tokensPerSecond && m_before->parameters == m.parameters));
+    // A renamed scenario has no other numbers; beside a baseline it is told that there is one.
+    const bool isAlike = m_before && m_before->stepTimeSeconds == m.stepTimeSeconds &&
+                         m_before->peakMemoryGib == m.peakMemoryGib && m_before->tokensPerSecond == m.tokensPerSecond &&
+                         m_before->parameters == m.parameters;
+    m_against->setVisible(m_before && (m_baselineName || !isAlike));
     for (MetricCard* card : {m_stepTime, m_tokens, m_mfu, m_bubble, m_parameters, m_exposed, m_memory, m_run}) {
         card->hideChange();
         card->setAgainst(against, m_baselineName.has_value());

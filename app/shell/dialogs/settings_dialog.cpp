@@ -52,7 +52,6 @@ SettingsDialog::SettingsDialog(const Settings& settings, const QStringList& lang
     const QString later = tr("from the next start");
     auto* form = new QFormLayout;
     form->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
-    form->setRowWrapPolicy(QFormLayout::WrapLongRows); // with large text on a small screen a field goes under its label
     form->setHorizontalSpacing(24);
     form->setVerticalSpacing(10);
 

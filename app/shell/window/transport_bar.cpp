@@ -19,7 +19,7 @@ namespace app {
 namespace {
 
 constexpr int kSliderSteps = 10000;
-constexpr int kShortestSlider = 90;
+constexpr int kShortestSlider = 48;
 constexpr int kAroundTime = 8; ///< slider and what stands beside it
 
 QString timeOf(std::int64_t ns)

@@ -339,16 +339,18 @@ TEST(SeveralRows, HaveAValueForEachAndAreWhatPairsOfThemSay)
         for (const ComparisonRow& of : *pair)
             EXPECT_TRUE(names.contains(of.name));
     const QString csv = severalCsv({QStringLiteral("1F1B"), QStringLiteral("GPipe"), QStringLiteral("Tiny, small")}, {toB, toC});
-    EXPECT_EQ(csv.section(QLatin1Char('\n'), 0, 0), QStringLiteral("name,unit,A: 1F1B,B: GPipe,\"C: Tiny, small\",B - A likely low,B - A likely high,"
-                                                                              "C - A likely low,C - A likely high"));
+    EXPECT_EQ(csv.section(QLatin1Char('\n'), 0, 0),
+              QStringLiteral("name,unit,A: 1F1B,B: GPipe,\"C: Tiny, small\",B - A likely low,B - A likely high,"
+                             "C - A likely low,C - A likely high"));
     const QStringList lines = csv.split(QLatin1Char('\n'));
-    const auto memory = std::find_if(lines.begin(), lines.end(), [](const QString& l) { return l.startsWith(u"Memory of a GPU,GiB,"); });
+    const auto memory =
+        std::find_if(lines.begin(), lines.end(), [](const QString& l) { return l.startsWith(u"Memory of a GPU,GiB,"); });
     ASSERT_NE(memory, lines.end()) << "whether a peak fits can be seen";
     EXPECT_EQ(memory->section(QLatin1Char(','), 2, 2).toDouble(), a.simulation->scenario().cluster.gpu.memoryGib);
     const QStringList step = lines[1].split(QLatin1Char(','));
     ASSERT_EQ(step.size(), 9) << lines[1].toStdString();
-    EXPECT_EQ(step[5].toDouble(), toB.front().a * (toB.front().likely->low - 1));
-    EXPECT_EQ(step[8].toDouble(), toC.front().a * (toC.front().likely->high - 1));
+    EXPECT_NEAR(step[5].toDouble(), toB.front().a * (toB.front().likely->low - 1), 1e-12);
+    EXPECT_NEAR(step[8].toDouble(), toC.front().a * (toC.front().likely->high - 1), 1e-12);
     EXPECT_EQ(csv.count(QLatin1Char('\n')), static_cast<qsizetype>(rows.size()) + 1);
 }
 

@@ -62,13 +62,15 @@ TEST(Page, HoldsScenarioNumbersAndEveryPictureAndLoadsNothing)
     EXPECT_EQ(scenarioOfLink(html.mid(link, html.indexOf(QLatin1Char('"'), link) - link)), sixteen.text());
 }
 
-TEST(Page, TellsTheWholeRunWhereItsTokensAreSaid)
+TEST(Page, TellsTheWholeRunAndWhereItsTokensAreNotSaid)
 {
     sim::ScenarioDocument job = document(kSixteen);
-    EXPECT_FALSE(page(job).contains(QLatin1String("Whole run")));
-    job.set("/training/tokens", "1e12");
     const auto run = sim::wholeRun(*sim::simulate(scenario(job)), 1e12);
+    const QLatin1String supposed("to compare by: the scenario says no number");
+    EXPECT_TRUE(page(job).contains(supposed)) << "as beside the step";
+    job.set("/training/tokens", "1e12");
     const QString html = page(job);
+    EXPECT_FALSE(html.contains(supposed));
     EXPECT_TRUE(html.contains(QStringLiteral("%1 days").arg(shortNumber(run.days))));
     EXPECT_TRUE(html.contains(QString::fromStdString(run.energyText()))) << run.energyText();
 }

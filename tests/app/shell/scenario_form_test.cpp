@@ -348,7 +348,7 @@ TEST_F(FormTest, ReasonsReadAsSentences)
     form.setLegalValues(legalValues(session.document(), catalogue(), *session.scenario(), form.layoutRule()));
     const QString why = form.row(Control::globalBatchSize)->whyText();
     EXPECT_TRUE(why.contains(QStringLiteral("Not 16,383: it is not a multiple of "))) << why.toStdString();
-    EXPECT_TRUE(why.contains(QStringLiteral("= micro-batch 4 x dp "))) << why.toStdString();
+    EXPECT_TRUE(why.contains(QStringLiteral("= micro-batch 4 × dp "))) << why.toStdString();
 }
 
 TEST_F(FormTest, OfManyPerturbationsItShowsTheFirstAndSaysHowManyThereAre)

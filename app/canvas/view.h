@@ -81,7 +81,8 @@ constexpr bool isOfGrid(ViewCommand command)
 /// Of the timeline alone, wherever the pointer happens to rest.
 constexpr bool isOfTimeline(ViewCommand command)
 {
-    return command == ViewCommand::criticalPath || (command >= ViewCommand::followForward && command <= ViewCommand::previousMatch) ||
+    return command == ViewCommand::criticalPath ||
+           (command >= ViewCommand::followForward && command <= ViewCommand::previousMatch) ||
            (command >= ViewCommand::keepRange && command <= ViewCommand::filterRows);
 }
 

@@ -57,7 +57,7 @@ public:
     void setAnswered()
     {
         if (std::exchange(m_isBlank, false) && lineEdit()->text().trimmed().isEmpty()) // else somebody is typing it
-            setValue(value());                                               // which writes it
+            setValue(value());                                                         // which writes it
     }
     /// Emptied, it stays so: left, it would write again the last number that was legible on the way.
     void setUnanswered() { m_isBlank = true; }

@@ -170,9 +170,9 @@ private:
     TimeWindow m_toldWindow;
     Playback m_playback;
     std::vector<Expected> m_expected;
-    std::optional<sim::Scenario> m_requested;       ///< newest scenario that was asked for
+    std::optional<sim::Scenario> m_requested;                      ///< newest scenario that was asked for
     std::shared_ptr<const sim::ScenarioDocument> m_documentOfStep; ///< without its view; what findings are of
-    std::optional<sim::Scenario> m_requestedBefore; ///< the one before it
+    std::optional<sim::Scenario> m_requestedBefore;                ///< the one before it
     struct Numbers {
         sim::Scenario scenario;
         sim::Metrics metrics;
@@ -180,8 +180,8 @@ private:
         explicit Numbers(const sim::Simulation&);
     };
     std::optional<Numbers> m_beforeLastChange; ///< before the last step of the history, where they are known
-    SimulationPtr m_findingsOf;                     ///< whose findings were asked for
-    int m_historyIndex = 0;                         ///< of the undo stack when they were taken
+    SimulationPtr m_findingsOf;                ///< whose findings were asked for
+    int m_historyIndex = 0;                    ///< of the undo stack when they were taken
     /// What was simulated last at each place of the history: while one drags, what is on screen is of a place passed through.
     std::map<int, Numbers> m_simulatedAt;
     bool m_wantsKernels = false, m_wantsEveryRank = false;

@@ -67,8 +67,8 @@ public:
     std::optional<RecordedWait> lastUntil(std::uint32_t rank, std::int64_t untilNs, std::int64_t leastNs);
     /// Why nothing can be said of a rank's waits; empty where it can.
     std::string whyNone(std::uint32_t rank) const;
-    /// How long, for what, what that waits for, of a collective its last member, how much of the step that is, and what is missing
-    /// to say more: a line each.
+    /// How long, for what, what that waits for, of a collective its last member, how much of the step that is, and what is
+    /// missing to say more: a line each.
     std::vector<std::string> lines(const RecordedWait&);
 
 private:

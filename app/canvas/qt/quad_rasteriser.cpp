@@ -399,8 +399,8 @@ void fillStacks(const ColumnStacks& stacks, const Clip& clip, const PixelBuffer&
                       std::min(firstPixel(stacks.area.right), clip.right), std::min(firstPixel(stacks.area.bottom), clip.bottom)};
     if (stacks.columns() == 0 || inside.left >= inside.right || inside.top >= inside.bottom)
         return;
-    const bool isOpaque = std::all_of(stacks.colors.begin(), stacks.colors.end(),
-                                      [](Color color) { return toArgb(color.value) >> 24U == 255; });
+    const bool isOpaque =
+        std::all_of(stacks.colors.begin(), stacks.colors.end(), [](Color color) { return toArgb(color.value) >> 24U == 255; });
     if (isOpaque && !isMostlyRuns(stacks, inside))
         fillRows(stacks, inside, out);
     else

@@ -432,8 +432,8 @@ void ComparePage::showSeveral()
     if (m_splitter->orientation() == Qt::Horizontal && !m_isSplitByHand) {
         constexpr double kMostOfPage = 0.5;
         const int all = m_splitter->width() - m_splitter->handleWidth();
-        const int tables = std::clamp(m_tables->widthOfSeveral(), kUsualTables,
-                                      std::max(kUsualTables, static_cast<int>(kMostOfPage * all)));
+        const int tables =
+            std::clamp(m_tables->widthOfSeveral(), kUsualTables, std::max(kUsualTables, static_cast<int>(kMostOfPage * all)));
         m_splitter->setSizes({tables, all - tables});
     }
 }

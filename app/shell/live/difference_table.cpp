@@ -143,7 +143,9 @@ void DifferenceTable::addRow(const Row& entry)
 {
     const int row = m_table->rowCount();
     m_table->insertRow(row);
-    const QString waited = !entry.waitedFor.isEmpty() ? entry.waitedFor : entry.waitedNs == 0 ? QString() : timeText(entry.waitedNs);
+    const QString waited = !entry.waitedFor.isEmpty() ? entry.waitedFor
+                           : entry.waitedNs == 0      ? QString()
+                                                      : timeText(entry.waitedNs);
     const QString texts[columns] = {entry.name, timeText(entry.predictedNs), timeText(entry.measuredNs),
                                     changeText(entry.measuredNs - entry.predictedNs), waited};
     for (int c = 0; c < columns; ++c) {

@@ -421,8 +421,9 @@ void LivePanel::showStep()
         m_loss->setNote(std::isfinite(last.loss) ? lossNote() : QStringLiteral(" "));
         m_step->setValue(orNone(last.seconds, durationQuantity));
         m_step->setNote(tr("step %1").arg(last.step));
-        m_tokens->setValue(
-            orNone(last.tokensPerSecond, [](double tokens) { return Quantity{separated(std::llround(tokens)), {}}; }));
+        m_tokens->setValue(orNone(last.tokensPerSecond, [](double tokens) {
+            return Quantity{separated(std::llround(tokens)), {}};
+        }));
         m_tokens->setNote(tr("of all ranks, wall clock"));
     }
     if (m_wholePicture && m_wholePicture->parallel.timeUse) {

@@ -281,14 +281,13 @@ void BecausePopup::askFurther(const std::function<std::string()>& further)
     constexpr int kFurther = 0;
     m_worker.drop(kFurther);
     if (further)
-        m_worker.ask(
-            kFurther, further,
-            [this](const std::string& words) {
-                m_shown.convention += words;
-                m_convention->setText(fromUtf8(m_shown.convention));
-                fit();
-            },
-            {}); // what cannot be said is left out
+        m_worker.ask(kFurther, further,
+                     [this](const std::string& words) {
+                         m_shown.convention += words;
+                         m_convention->setText(fromUtf8(m_shown.convention));
+                         fit();
+                     },
+                     {}); // what cannot be said is left out
 }
 
 /// A term that is explained itself opens to its own formula and terms.

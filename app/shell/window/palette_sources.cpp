@@ -49,7 +49,8 @@ std::vector<PaletteEntry> findFiles(const QString& typed, const QStringList& rec
         out.push_back({name, hint, [open, path] { open(path); }, {}, isCalledSo});
     };
     for (const QString& path : recent) { // those of the gallery by what they are called there
-        const auto known = std::find_if(gallery.begin(), gallery.end(), [&](const GalleryEntry& entry) { return entry.path == path; });
+        const auto known =
+            std::find_if(gallery.begin(), gallery.end(), [&](const GalleryEntry& entry) { return entry.path == path; });
         const QString file = QFileInfo(path).completeBaseName(), name = known != gallery.end() ? known->name : file;
         constexpr int kPartOfName = 200;
         if (out.size() < kMostFiles && std::max(matchScore(name, typed), matchScore(file, typed)) >= kPartOfName)

@@ -106,7 +106,7 @@ std::string layoutText(const sim::PlannedLayout&);
 std::vector<std::string> tellingTexts(const std::vector<sim::PlannedLayout>&);
 /// "+12.3 %", "tie", "winner", "does not fit".
 std::string marginText(const PlanPicture&, const PlanCell&);
-std::string marginPercent(double share, int decimals); ///< "+12.3 %", "−0.4 %"
+std::string marginPercent(double share, int decimals);     ///< "+12.3 %", "−0.4 %"
 std::string cellText(const PlanPicture&, const PlanCell&); ///< one line for a screen reader
 /// A row for each cell.
 Table planTable(const PlanPicture&);

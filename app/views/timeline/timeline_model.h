@@ -162,7 +162,7 @@ private:
     mutable std::vector<std::unique_ptr<HeldByKernel>> m_heldByKernel; ///< [counter]
     sim::WaitChains& simulatedWaits() const;
 
-    mutable std::unique_ptr<sim::WaitChains> m_waits;                  ///< made when first asked for
+    mutable std::unique_ptr<sim::WaitChains> m_waits; ///< made when first asked for
     RecordedWaitsPtr m_recordedWaits;
     std::string m_whyNoWaits;
     std::vector<std::unique_ptr<ExposedWaits>> m_exposed; ///< [row]

@@ -152,7 +152,7 @@ TEST_F(LiveTest, AfterALostConnectionTheLastWholeStepStays)
     update.status = {LivePhase::lost, QStringLiteral("Connection lost"), {}};
     update.picture = pictureOf(7, false);
     panel.show(update);
-    EXPECT_NE(caption().find("step 6, the last whole one: of step 7 only a part came"), std::string::npos) << caption();
+    EXPECT_NE(caption().find("step 6, the last whole one: only a part of step 7 came"), std::string::npos) << caption();
     panel.setClock(LiveClock::wall);
     EXPECT_NE(caption().find("step 7"), std::string::npos) << "what came is there on the wall clock: " << caption();
 }

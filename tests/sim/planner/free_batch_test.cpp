@@ -6,8 +6,8 @@
 #include "sim/simulate/simulation.h"
 #include "tests/support/catalogue.h"
 
-#include <gmock/gmock.h>
 #include "tests/sim/planner/tiny_job.h"
+#include <gmock/gmock.h>
 
 #include <gtest/gtest.h>
 

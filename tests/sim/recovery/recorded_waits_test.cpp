@@ -65,8 +65,8 @@ TEST(RecordedWaits, AreThoseOfTheSimulationThatWasRecordedAndAreExplainedWithout
         EXPECT_EQ(sum, gap->lengthNs()) << rank;
         EXPECT_EQ(wait->unexplainedNs, 0) << rank;
         const auto ofRecorded = recorded.waits.lines(*wait), ofSimulated = simulated.lines(simulated.chain(*gap));
-        EXPECT_EQ(ofRecorded.front(), ofSimulated.front()) << rank;             // how long, and before what
-        if (wait->gap.next) { // how much of the step; to be done early costs nothing
+        EXPECT_EQ(ofRecorded.front(), ofSimulated.front()) << rank; // how long, and before what
+        if (wait->gap.next) {                                       // how much of the step; to be done early costs nothing
             EXPECT_THAT(ofSimulated, testing::Contains(ofRecorded.back())) << rank;
         }
     }

@@ -62,7 +62,8 @@ TEST(ChangedKeys, WhatNeitherCanUseDoesNotCount)
     Scenario grouped = after;
     grouped.schedule.kind = "interleaved-1f1b";
     const auto keys = changedKeys(before, grouped);
-    EXPECT_TRUE(std::any_of(keys.begin(), keys.end(), [](const ChangedKey& key) { return key.pointer == "/schedule/microbatch_group"; }));
+    EXPECT_TRUE(
+        std::any_of(keys.begin(), keys.end(), [](const ChangedKey& key) { return key.pointer == "/schedule/microbatch_group"; }));
 }
 
 TEST(ChangedKeys, NamesAndDescriptionsDoNotCount)

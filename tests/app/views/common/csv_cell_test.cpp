@@ -17,7 +17,8 @@ TEST(CsvCell, IsQuotedWhereItHasTo)
 
 TEST(CsvCell, IsNoFormulaWhoeverNamedIt)
 {
-    for (const char* formula : {"=cmd|'/c calc'!A1", "@SUM(A1)", "+1+1", "-2+3", "+1+cmd", "+A1", "-1 ms(2)", "+-1", "--1", "\tTAB=1", "'=1"})
+    for (const char* formula :
+         {"=cmd|'/c calc'!A1", "@SUM(A1)", "+1+1", "-2+3", "+1+cmd", "+A1", "-1 ms(2)", "+-1", "--1", "\tTAB=1", "'=1"})
         EXPECT_EQ(guardedCsvCell(formula).substr(0, 2), "\"'") << formula;
     for (const char* plain : {"-2", "-1.5e-3", "+5", "+1.2 ms", "+3.4 %", "-12 µs", "+8 GB/s", "all_reduce", "", "a=b", "tp 8"})
         EXPECT_EQ(guardedCsvCell(plain), csvCell(plain)) << plain;

@@ -242,8 +242,8 @@ TEST(TimelineView, PointingAtIdleTimeTellsWhatIsWaitedForAndDrawsIt)
     for (const char* const stage : {"F0 of pp 2", "F0 of pp 1", "F0 of pp 0"})
         EXPECT_THAT(told, testing::HasSubstr(std::string("waits for ") + stage)) << told;
     const auto waited = static_cast<double>(timeline.trace->tracks[3].startNs[0]);
-    EXPECT_THAT(told,
-                testing::HasSubstr("is " + percentText(waited / static_cast<double>(timeline.trace->endNs)) + " of the step long"));
+    EXPECT_THAT(
+        told, testing::HasSubstr("is " + percentText(waited / static_cast<double>(timeline.trace->endNs)) + " of the step long"));
     EXPECT_EQ(lines(), before + 2) << "the way to its end, and the line's edge";
     timeline.move(timeline.centreOfSpan(0, 0));
     timeline.send(PointerEvent::Kind::leave, {});

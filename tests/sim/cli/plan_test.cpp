@@ -432,4 +432,13 @@ TEST(PlanCommand, FindsTheSplitThatMegatronsSweepFound)
     EXPECT_EQ(answer["best"][0]["settings"]["/layout/pp"], 8);
 }
 
+TEST(PlanCommand, APartThatIsNestedWithoutEndIsRefused)
+{
+    const std::string deep =
+        "{\"part\":[1,1],\"digest\":\"x\",\"a\":" + std::string(100'000, '[') + std::string(100'000, ']') + "}";
+    const Outcome outcome = run("plan --merge " + test::write("deep.json", deep));
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_THAT(outcome.err, HasSubstr("nested more than"));
+}
+
 } // namespace

@@ -30,8 +30,7 @@ sim::ScenarioDocument withoutView(sim::ScenarioDocument document)
 
 sim::WholeRun lastingRunOf(const sim::Simulation& simulation)
 {
-    const double said = simulation.scenario().training.tokens;
-    return sim::lastingRun(simulation, said > 0 ? said : sim::kTokensUnlessSaid);
+    return sim::lastingRun(simulation, sim::tokensToTell(simulation.scenario()));
 }
 
 } // namespace
@@ -79,6 +78,7 @@ void Desk::forget()
     m_awaits = {};
     m_requested.reset();
     m_findingsOf.reset();
+    m_requestedDocument.reset();
     m_documentOfStep.reset();
     m_requestedBefore.reset();
     m_beforeLastChange.reset();
@@ -99,6 +99,7 @@ void Desk::sessionChanged()
     m_requestedBefore = m_requested;
     if (m_session.isLegal() && m_requested != *m_session.scenario()) {
         m_requested = *m_session.scenario();
+        m_requestedDocument = std::make_shared<const sim::ScenarioDocument>(withoutView(m_session.document()));
         this->simulate();
     } else if (!m_awaits.step && simulation() && m_findingsOf != simulation()) { // it came while the document was illegal
         requestFindings();
@@ -133,7 +134,6 @@ void Desk::simulate()
     m_awaits.edits = 0;
     m_awaits.step = true;
     const bool everyRank = m_wantsEveryRank && canShowEveryRank();
-    const auto document = std::make_shared<const sim::ScenarioDocument>(withoutView(m_session.document()));
     m_worker.ask(
         kindOf(kStep),
         [simulate = m_simulate, scenario = *m_requested, everyRank, prepare = prepareSeen(),
@@ -143,7 +143,7 @@ void Desk::simulate()
             const ShownStep step = makeStep(simulate, scenario, everyRank);
             return MadeStep{.step = step, .models = prepare(step), .goodput = sim::goodput(*step.simulation)};
         },
-        [this, document](const MadeStep& made) {
+        [this, document = m_requestedDocument](const MadeStep& made) {
             m_awaits.step = false;
             m_actions = made.step;
             m_documentOfStep = document;

@@ -170,9 +170,10 @@ private:
     TimeWindow m_toldWindow;
     Playback m_playback;
     std::vector<Expected> m_expected;
-    std::optional<sim::Scenario> m_requested;                      ///< newest scenario that was asked for
-    std::shared_ptr<const sim::ScenarioDocument> m_documentOfStep; ///< without its view; what findings are of
-    std::optional<sim::Scenario> m_requestedBefore;                ///< the one before it
+    std::optional<sim::Scenario> m_requested; ///< newest scenario that was asked for
+    /// Without their views: the one that was asked for, and that of the step on screen, which findings are of.
+    std::shared_ptr<const sim::ScenarioDocument> m_requestedDocument, m_documentOfStep;
+    std::optional<sim::Scenario> m_requestedBefore; ///< the one before it
     struct Numbers {
         sim::Scenario scenario;
         sim::Metrics metrics;

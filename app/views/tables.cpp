@@ -68,7 +68,7 @@ Table metricsTable(const TableSource& source)
                                          {"parameters", text(m.parameters), "1", "of the whole model"},
                                          {"ranks", text(m.worldSize), "1", ""}});
     const double said = source.simulation.scenario().training.tokens;
-    const sim::WholeRun run = sim::lastingRun(source.simulation, said > 0 ? said : sim::kTokensUnlessSaid);
+    const sim::WholeRun run = sim::lastingRun(source.simulation, sim::tokensToTell(source.simulation.scenario()));
     if (std::isfinite(run.days)) { // else it never ends
         const std::string of = said > 0 ? "of all tokens" : "of a trillion tokens: the scenario does not say how many";
         table.rows.insert(table.rows.end(), {{"whole run", text(run.days), "d", of + ", with what failures cost"},

@@ -68,6 +68,11 @@ WholeRun wholeRun(const Simulation& simulation, double tokens)
     return run;
 }
 
+double tokensToTell(const Scenario& scenario)
+{
+    return scenario.training.tokens > 0 ? scenario.training.tokens : kTokensUnlessSaid;
+}
+
 std::optional<WholeRun> wholeRun(const Simulation& simulation)
 {
     const double tokens = simulation.scenario().training.tokens;

@@ -29,6 +29,8 @@ struct WholeRun {
     std::string priceText(double perGpuHour) const;
 };
 
+/// Those of the scenario, where it says no number those to compare by.
+double tokensToTell(const Scenario&);
 /// Nothing where training.tokens is not given.
 std::optional<WholeRun> wholeRun(const Simulation&);
 WholeRun wholeRun(const Simulation&, double tokens);

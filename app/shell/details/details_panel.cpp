@@ -140,7 +140,7 @@ DetailsPanel::DetailsPanel(QWidget* parent) : QScrollArea(parent), m_theme(&ligh
                                             }}};
     });
     openBecause(m_run, [this] {
-        const double said = m_simulation->scenario().training.tokens, tokens = said > 0 ? said : sim::kTokensUnlessSaid;
+        const double tokens = sim::tokensToTell(m_simulation->scenario());
         const auto of = [&](const QString& name, auto why) {
             return BecauseSubject{name, [simulation = m_simulation, tokens, why] { return why(*simulation, tokens); }};
         };
@@ -428,8 +428,7 @@ void DetailsPanel::showGoodput()
 /// What the tokens of the scenario take; of one that does not say, so many as one can compare by.
 sim::WholeRun DetailsPanel::shownRun() const
 {
-    const double said = m_simulation->scenario().training.tokens;
-    return sim::lastingRun(*m_simulation, said > 0 ? said : sim::kTokensUnlessSaid);
+    return sim::lastingRun(*m_simulation, sim::tokensToTell(m_simulation->scenario()));
 }
 
 void DetailsPanel::showRun()

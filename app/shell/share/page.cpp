@@ -75,13 +75,13 @@ QString cardHtml(const QString& title, const QString& value, const QString& note
 /// Of the tokens that the scenario says, else of as many as one can compare by; with what its failures cost.
 QString wholeRunHtml(const sim::Simulation& simulation)
 {
-    const double said = simulation.scenario().training.tokens, tokens = said > 0 ? said : sim::kTokensUnlessSaid;
+    const double tokens = sim::tokensToTell(simulation.scenario());
     const sim::WholeRun ideal = sim::wholeRun(simulation, tokens), run = sim::lastingRun(simulation, tokens);
     const auto days = [](const sim::WholeRun& of) {
         return std::isfinite(of.days) ? QObject::tr("%1 days").arg(shortNumber(of.days)) : QObject::tr("never ends");
     };
     QString note = QString::fromStdString(sim::tokensText(run.tokens));
-    if (said <= 0)
+    if (simulation.scenario().training.tokens <= 0)
         note += QObject::tr(" to compare by: the scenario says no number");
     if (std::isfinite(run.days))
         note +=

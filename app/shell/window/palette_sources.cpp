@@ -43,7 +43,7 @@ std::vector<PaletteEntry> findFiles(const QString& typed, const QStringList& rec
                                     const std::function<void(const QString&)>& open)
 {
     std::vector<PaletteEntry> out;
-    QStringList unlisted; // of the recent ones
+    QStringList listed; // of the recent ones
     const auto add = [&](const QString& name, const QString& hint, const QString& path) {
         const bool isCalledSo = name.startsWith(typed, Qt::CaseInsensitive);
         out.push_back({name, hint, [open, path] { open(path); }, {}, isCalledSo});
@@ -53,17 +53,17 @@ std::vector<PaletteEntry> findFiles(const QString& typed, const QStringList& rec
             std::find_if(gallery.begin(), gallery.end(), [&](const GalleryEntry& entry) { return entry.path == path; });
         const QString file = QFileInfo(path).completeBaseName(), name = known != gallery.end() ? known->name : file;
         constexpr int kPartOfName = 200;
-        if (out.size() < kMostFiles && std::max(matchScore(name, typed), matchScore(file, typed)) >= kPartOfName)
+        if (out.size() < kMostFiles && std::max(matchScore(name, typed), matchScore(file, typed)) >= kPartOfName) {
             add(name, QObject::tr("recent"), path);
-        else
-            unlisted.append(path);
+            listed.append(path);
+        }
     }
     // What has it in its name comes before what has it in its model or its source.
     const std::size_t most = out.size() + kMostFiles;
     for (const bool inName : {true, false}) {
         for (const GalleryEntry& entry : gallery) {
             const bool isMatch = inName == entry.name.contains(typed, Qt::CaseInsensitive) && entry.matches(typed);
-            if (out.size() < most && isMatch && (!recent.contains(entry.path) || unlisted.contains(entry.path)))
+            if (out.size() < most && isMatch && !listed.contains(entry.path))
                 add(entry.name, QObject::tr("gallery"), entry.path);
         }
     }

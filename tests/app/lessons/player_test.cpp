@@ -643,6 +643,15 @@ TEST(LessonWindow, IsLeftByACommandToo)
     EXPECT_FALSE(played.window.isEnabled(CommandId::leaveLesson));
 }
 
+TEST(LessonWindow, LeavesNoKernelsBehind)
+{
+    LessonInWindow played(QStringLiteral("two-copies"), QSize(1280, 800));
+    ASSERT_FALSE(played.window.desk().wantsKernels());
+    played.window.desk().setKernels(true); // as a step of a lesson does
+    played.window.run(CommandId::leaveLesson);
+    EXPECT_FALSE(played.window.desk().wantsKernels());
+}
+
 TEST(LessonWindow, BeforeAQuestionIsReachedItsAnswerIsNotOnScreen)
 {
     LessonInWindow played(QStringLiteral("two-copies"), QSize(1280, 800));

@@ -178,7 +178,7 @@ TEST(PlainWords, NameSettingsAsTheFormDoes)
               QStringLiteral("33 gives 33 micro-batches, and Interleaved 1F1B on pp 8 wants groups of 8, the last one whole"));
     EXPECT_EQ(plainWords(QStringLiteral("kind 1f1b in zb-h1-like-file.json")),
               QStringLiteral("kind 1F1B in zb-h1-like-file.json"));
-    for (const char* own : {"/home/ana/lab_2.json: cannot be read", "\"lab_2.json\" is no GPU of the catalogue",
+    for (const char* own : {"/data/of_ana/lab_2.json: cannot be read", "\"lab_2.json\" is no GPU of the catalogue",
                             "\"h100_sxm\" is unknown", "profiles/my_lab-3.json: cut off", ".../1f1b.csv", "\"1f1b\""})
         EXPECT_EQ(plainWords(QString::fromUtf8(own)), QString::fromUtf8(own)) << "somebody's own words";
     EXPECT_EQ(plainWords(QStringLiteral("layout.zero_stage is held, see file.txt")),

@@ -122,6 +122,17 @@ TEST(Palette, OffersTheCommandsThatAnswerWhatIsTyped)
     EXPECT_TRUE(palette.shown().isEmpty());
 }
 
+TEST(Palette, WhatIsCalledExactlySoComesFirst)
+{
+    CommandPalette palette([] { return std::vector<PaletteEntry>{{QStringLiteral("One slow GPU more"), {}, {}}}; }, 0);
+    palette.addSource([](const QString&) {
+        return std::vector<PaletteEntry>{{QStringLiteral("Another"), {}, {}}, {QStringLiteral("One slow GPU"), {}, {}}};
+    });
+    palette.setFilter(QStringLiteral("one slow gpu"));
+    EXPECT_EQ(palette.shown(),
+              (QStringList{QStringLiteral("One slow GPU"), QStringLiteral("One slow GPU more"), QStringLiteral("Another")}));
+}
+
 TEST(Palette, ANumberGoesToThatRank)
 {
     CommandPalette palette([] { return std::vector<PaletteEntry>(); }, 16);

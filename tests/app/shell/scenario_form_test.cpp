@@ -122,6 +122,29 @@ TEST_F(FormTest, EveryControlSaysWhatItIsToAScreenReader)
     EXPECT_TRUE(form.row(Control::ep)->spinBox()->accessibleDescription().contains(QStringLiteral("Possible: 1, 2")));
 }
 
+TEST_F(FormTest, TabGoesThroughItFromTopToBottom)
+{
+    open(kSixteen);
+    unfoldAll();
+    const QWidget* const page = form.findChild<QScrollArea*>()->widget();
+    ASSERT_TRUE(page);
+    int lowest = -1, walked = 0;
+    const QWidget* const first = form.rowAt("/model")->focusOrder().front();
+    for (const QWidget* at = first;;) {
+        at = at->nextInFocusChain();
+        if (at == first || !page->isAncestorOf(at))
+            break;
+        if (!(at->focusPolicy() & Qt::TabFocus) || !at->isVisibleTo(page) || at->parent()->inherits("QAbstractSpinBox"))
+            continue;
+        const int y = at->mapTo(page, QPoint(0, at->height() / 2)).y();
+        constexpr int kOneLine = 16; // buttons, sliders and fields of a line are not of one height
+        EXPECT_GE(y, lowest - kOneLine) << at->accessibleName().toStdString();
+        lowest = std::max(lowest, y);
+        ++walked;
+    }
+    EXPECT_GT(walked, 40);
+}
+
 TEST_F(FormTest, SearchLeavesWhatMatchesAndUnfoldsIt)
 {
     open(kSixteen);

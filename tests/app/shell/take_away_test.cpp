@@ -443,6 +443,16 @@ TEST(PaletteSources, FindSpansByTheirNameAndFilesByTheirs)
     ASSERT_EQ(files.size(), 2U) << "the recent one and the gallery's";
     files.front().run();
     EXPECT_EQ(opened, QStringLiteral("/folder/131k-mine.json"));
+    const GalleryEntry& known = gallery.front();
+    for (const QStringList& recent : {QStringList{}, QStringList{known.path}}) {
+        const auto byTitle = findFiles(known.name, recent, gallery, [&](const QString& path) { opened = path; });
+        ASSERT_FALSE(byTitle.empty()) << "opened before or not";
+        EXPECT_EQ(byTitle.front().text, known.name);
+        EXPECT_TRUE(byTitle.front().isMeant);
+        EXPECT_EQ(std::count_if(byTitle.begin(), byTitle.end(), [&](const PaletteEntry& e) { return e.text == known.name; }), 1);
+        byTitle.front().run();
+        EXPECT_EQ(opened, known.path);
+    }
 }
 
 TEST(PaletteSources, FindSchedulesByTitleAndByTheirWordInTheFile)

@@ -105,6 +105,35 @@ TEST_F(WindowTest, PointingAtASpanShowsIt)
     EXPECT_FALSE(window.workspace().pointedText().isEmpty());
 }
 
+TEST_F(WindowTest, AWaitThatIsWalkedToIsToldInTheDetailsUntilNothingIsSelected)
+{
+    open(kSixteen);
+    CanvasWidget& timeline = window.workspace().canvas(Picture::timeline);
+    QTest::keyClick(&timeline, Qt::Key_G);
+    ASSERT_TRUE(waitFor([&] { return window.details().idleText().contains(QStringLiteral("waits for")); }));
+    ASSERT_TRUE(window.desk().selection().idle);
+    EXPECT_TRUE(window.details().idleText().endsWith(QString::fromStdString(window.desk().selection().idle->why)));
+    QTest::keyClick(&timeline, Qt::Key_Escape);
+    EXPECT_TRUE(waitFor([&] { return window.details().idleText().trimmed().isEmpty(); })) << "nothing of what was";
+}
+
+TEST_F(WindowTest, MarksOfAFileAreNoneOfTheNext)
+{
+    open(kSixteen);
+    window.workspace().timeline().addMark({0, 1000}, "mine");
+    open(kTiny);
+    EXPECT_TRUE(window.workspace().timeline().marks().empty());
+}
+
+TEST_F(WindowTest, AKeyOfTheTimelineFindsItWhereverThePointerRests)
+{
+    open(kSixteen);
+    pointAt(Picture::grid, middleOf(Picture::grid, 3));
+    QCursor::setPos(window.workspace().canvas(Picture::grid).mapToGlobal(middleOf(Picture::grid, 3)));
+    window.run(CommandId::criticalPath);
+    EXPECT_TRUE(window.workspace().timeline().criticalPath());
+}
+
 TEST_F(WindowTest, AnEditIsSimulatedComparedAndUndoneByItsKey)
 {
     open(kSixteen);

@@ -366,6 +366,21 @@ TEST(Navigation, WaitsAreWalkedThroughByKeyAndStayUntilSomethingElseIsSelected)
     EXPECT_FALSE(timeline.selection.idle);
 }
 
+TEST(TimeCursor, StaysWhereItIsUntilNothingElseIsSelected)
+{
+    Timeline timeline(fourStages());
+    timeline.draw();
+    timeline.selection.cursorNs = timeline.trace->endNs / 2;
+    timeline.click(timeline.centreOfSpan(1, 3));
+    ASSERT_TRUE(timeline.selection.selectedSpan);
+    EXPECT_TRUE(timeline.command(ViewCommand::clear));
+    EXPECT_FALSE(timeline.selection.selectedSpan);
+    EXPECT_TRUE(timeline.selection.ranks.empty());
+    EXPECT_EQ(timeline.selection.cursorNs, timeline.trace->endNs / 2) << "the moment that was paused at";
+    EXPECT_TRUE(timeline.command(ViewCommand::clear));
+    EXPECT_EQ(timeline.selection.cursorNs, 0);
+}
+
 TEST(TimeCursor, StaysInSightWhilePlaying)
 {
     Timeline timeline(fourStages());

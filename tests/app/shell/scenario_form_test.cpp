@@ -129,12 +129,9 @@ TEST_F(FormTest, TabGoesThroughItFromTopToBottom)
     const QWidget* const page = form.findChild<QScrollArea*>()->widget();
     ASSERT_TRUE(page);
     int lowest = -1, walked = 0;
-    const QWidget* const first = form.rowAt("/model")->focusOrder().front();
-    for (const QWidget* at = first;;) {
-        at = at->nextInFocusChain();
-        if (at == first || !page->isAncestorOf(at))
-            break;
-        if (!(at->focusPolicy() & Qt::TabFocus) || !at->isVisibleTo(page) || at->parent()->inherits("QAbstractSpinBox"))
+    for (const QWidget* at = form.nextInFocusChain(); at != &form; at = at->nextInFocusChain()) {
+        if (!page->isAncestorOf(at) || !(at->focusPolicy() & Qt::TabFocus) || !at->isVisibleTo(page) ||
+            at->parent()->inherits("QAbstractSpinBox"))
             continue;
         const int y = at->mapTo(page, QPoint(0, at->height() / 2)).y();
         constexpr int kOneLine = 16; // buttons, sliders and fields of a line are not of one height

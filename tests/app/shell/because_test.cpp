@@ -115,7 +115,8 @@ TEST_F(BecauseTest, TheStepTimeSaysWhichConstantsItHangsOn)
     ASSERT_TRUE(popup);
     const std::string told = sim::sensitivityText(sim::sensitivities(*simulationOf(kLarge)));
     EXPECT_NE(told, "");
-    EXPECT_TRUE(popup->text().contains(QString::fromStdString(told))) << popup->text().toStdString();
+    const auto isTold = [&] { return popup->text().contains(QString::fromStdString(told)); };
+    EXPECT_TRUE(QTest::qWaitFor(isTold, 20'000)) << popup->text().toStdString(); // a worker works them out
 }
 
 TEST_F(BecauseTest, TheKeyboardReachesEveryCardAndTheTerms)

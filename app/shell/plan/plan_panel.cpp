@@ -126,7 +126,8 @@ CanvasWidget& PlanPanel::canvas(PlanPart part) const
 
 void PlanPanel::showPart(PlanPart part)
 {
-    if (const int place = m_side->indexOf(&canvas(part)); place >= 0)
+    QWidget* page = part == PlanPart::cost ? m_costPage : static_cast<QWidget*>(&canvas(part));
+    if (const int place = m_side->indexOf(page); place >= 0)
         m_sideButtons->button(place)->click();
 }
 
@@ -371,6 +372,7 @@ void PlanPanel::refreshSizes()
 void PlanPanel::refreshFrames()
 {
     refreshSizes();
+    refreshCostPage();
     if (isReady())
         Q_EMIT ready();
     for (CanvasWidget* canvas :

@@ -42,6 +42,8 @@ class QToolButton;
 
 namespace app {
 
+class RunLengthAsk;
+
 /// Where a menu of that size opens beside a button: on the screen, and not over the button where there is room.
 QPoint menuPlace(const QRect& button, QSize menu, const QRect& screen);
 
@@ -129,6 +131,9 @@ private:
     void chooseOfRobust(const sim::PlannedLayout&);
     void fillMap();
     void fillSizes();
+    bool saysTokens() const;
+    void setTokens(double);
+    void refreshCostPage();
     sim::PlanRequest requestFor(int gpus) const;
     void showGuide();
     void chooseOfGuide(const sim::PlannedLayout&, bool isPath);
@@ -191,7 +196,8 @@ private:
     QLabel *m_proof, *m_detail;
     QSplitter* m_split;
     CanvasWidget *m_mapCanvas, *m_bestCanvas, *m_scatterCanvas, *m_guideCanvas, *m_robustCanvas, *m_sizesCanvas, *m_costCanvas;
-    QStackedWidget* m_side;
+    RunLengthAsk* m_runLength; ///< in the place of days and cost where the scenario does not say how many tokens it trains
+    QStackedWidget *m_costPage, *m_side;
     QButtonGroup* m_sideButtons;
     QPushButton *m_open, *m_compare;
     QToolButton* m_copy;

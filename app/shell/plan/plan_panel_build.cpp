@@ -1,6 +1,7 @@
 // What the panel is put together from.
 #include "app/shell/plan/plan_panel.h"
 
+#include "app/shell/plan/run_length_ask.h"
 #include "app/shell/plan/searched_keys.h"
 #include "app/shell/widgets/choice_box.h"
 #include "app/shell/widgets/style.h"
@@ -54,9 +55,10 @@ PlanPanel::PlanPanel(Desk& desk, Renderer renderer, QWidget* parent)
       m_mapCanvas(new CanvasWidget(m_map, renderer)), m_bestCanvas(new CanvasWidget(m_best, renderer)),
       m_scatterCanvas(new CanvasWidget(m_scatter, renderer)), m_guideCanvas(new CanvasWidget(m_guideView, renderer)),
       m_robustCanvas(new CanvasWidget(m_robustView, renderer)), m_sizesCanvas(new CanvasWidget(m_sizesView, renderer)),
-      m_costCanvas(new CanvasWidget(m_costView, renderer)), m_side(new QStackedWidget), m_sideButtons(new QButtonGroup(this)),
-      m_open(new QPushButton(tr("Open"))), m_compare(new QPushButton(tr("Compare with Mine"))), m_copy(new QToolButton),
-      m_area(new QScrollArea(this)), m_search(desk.session().catalogue())
+      m_costCanvas(new CanvasWidget(m_costView, renderer)), m_runLength(new RunLengthAsk), m_costPage(new QStackedWidget),
+      m_side(new QStackedWidget), m_sideButtons(new QButtonGroup(this)), m_open(new QPushButton(tr("Open"))),
+      m_compare(new QPushButton(tr("Compare with Mine"))), m_copy(new QToolButton), m_area(new QScrollArea(this)),
+      m_search(desk.session().catalogue())
 {
     setRole(this, "form");
     setAttribute(Qt::WA_StyledBackground);
@@ -139,6 +141,7 @@ PlanPanel::PlanPanel(Desk& desk, Renderer renderer, QWidget* parent)
         (place < kPagesOfLayouts ? pages : furtherPages)->addWidget(button);
         m_sideButtons->addButton(button, place++);
     }
+    pages->addStretch();
     furtherPages->addStretch(1);
     m_segments->addLayout(pages);
     m_segments->addLayout(furtherPages, 1);
@@ -147,9 +150,12 @@ PlanPanel::PlanPanel(Desk& desk, Renderer renderer, QWidget* parent)
     m_sideButtons->button(2)->setAccessibleName(tr("Days and cost"));
     m_side->addWidget(m_bestCanvas);
     m_side->addWidget(m_scatterCanvas);
-    m_side->addWidget(m_costCanvas);
+    m_costPage->addWidget(m_costCanvas);
+    m_costPage->addWidget(m_runLength);
+    m_side->addWidget(m_costPage);
     m_side->addWidget(m_guideCanvas);
     m_side->addWidget(m_robustCanvas);
+    connect(m_runLength, &RunLengthAsk::said, this, &PlanPanel::setTokens);
     connect(m_sideButtons, &QButtonGroup::idClicked, this, &PlanPanel::showPartAt);
     m_guideView.setChosen([this](const sim::PlannedLayout& layout, bool isPath) { chooseOfGuide(layout, isPath); });
     m_robustView.setChosen([this](const sim::PlannedLayout& layout) { chooseOfRobust(layout); });

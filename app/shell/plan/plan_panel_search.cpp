@@ -1,7 +1,11 @@
 // What the panel asks for, what comes of it, and what becomes of a layout that was chosen.
 #include "app/shell/plan/plan_panel.h"
 
+#include "app/session/edit.h"
 #include "app/session/scenario_state.h"
+#include "app/shell/form/number_row.h"
+#include "app/shell/form/token_count.h"
+#include "app/shell/plan/run_length_ask.h"
 #include "app/shell/plan/searched_keys.h"
 #include "sim/frameworks/limits.h"
 #include "sim/scenario/pointer_text.h"
@@ -415,17 +419,42 @@ void PlanPanel::fillMap()
         m_search.fillCells({m_state->request, m_state->answer}, places, m_mostFillSeconds);
 }
 
+bool PlanPanel::saysTokens() const
+{
+    return m_desk.session().isOpen() && m_desk.session().document().get("training.tokens").has_value();
+}
+
+/// As one step; a plan that was made without them is made anew, for its days.
+void PlanPanel::setTokens(double tokens)
+{
+    if (!m_desk.session().isOpen())
+        return;
+    const bool wasPlanned = m_state.has_value();
+    m_desk.session().edit(makeKeyEdit("/training/tokens", plainNumber(tokens).remove(QLatin1Char(',')).toStdString(),
+                                      tr("whole run").toStdString(), tr("not said").toStdString(),
+                                      tr("%1 tokens").arg(tokenCountText(tokens)).toStdString()));
+    if (wasPlanned && m_desk.session().isLegal())
+        start();
+    m_costCanvas->setFocus();
+}
+
+/// Asks for what days and costs follow from where it is not said; else says why there are none yet.
+void PlanPanel::refreshCostPage()
+{
+    const bool asks = m_desk.session().isOpen() && !saysTokens();
+    m_costPage->setCurrentWidget(asks ? static_cast<QWidget*>(m_runLength) : m_costCanvas);
+    const bool isOfBefore = m_hasPlanned && searchedText() != m_plannedOf;
+    m_costView.setHint((m_search.isRunning()     ? tr("Searching…")
+                        : !m_state || isOfBefore ? tr("No plan yet: press Plan.")
+                                                 : tr("Nothing that fits was found so far."))
+                           .toStdString());
+}
+
 /// Of the numbers of GPUs that the slider has, while their days and costs are looked at.
 void PlanPanel::fillSizes()
 {
-    if (m_side->currentWidget() != m_costCanvas)
-        return;
-    const bool hasRun = m_desk.session().isOpen() && m_desk.session().document().get("training.tokens").has_value();
-    m_costView.setHint(
-        !hasRun   ? tr("The scenario does not say how many tokens it trains: say it in the form, as Whole run.").toStdString()
-        : m_state ? tr("Nothing that fits was found so far.").toStdString()
-                  : tr("No plan yet: press Plan.").toStdString());
-    if (!hasRun || !m_state || m_search.isRunning() || m_search.sizesToFill() > 0 || searchedText() != m_plannedOf)
+    if (m_side->currentWidget() != m_costPage || !saysTokens() || !m_state || m_search.isRunning() ||
+        m_search.sizesToFill() > 0 || searchedText() != m_plannedOf)
         return;
     std::vector<sim::PlanRequest> requests;
     for (const int gpus : gpuStops())

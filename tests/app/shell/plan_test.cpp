@@ -5,12 +5,14 @@
 #include "app/shell/form/number_row.h"
 #include "app/shell/form/scenario_form.h"
 #include "app/shell/form/value_rows.h"
+#include "app/shell/plan/run_length_ask.h"
 #include "sim/text/number_text.h"
 #include "tests/app/shell/window_fixture.h"
 
 #include <QAccessible>
 #include <QAction>
 #include <QLabel>
+#include <QLineEdit>
 #include <QMenu>
 #include <QPushButton>
 #include <QScreen>
@@ -304,6 +306,30 @@ TEST_F(PlanWindow, OtherNumbersOfGpusAreSearchedWhileDaysAndCostAreLookedAt)
     panel().setGpus(4);
     plan();
     EXPECT_GT(panel().canvas(PlanPart::cost).nodes().size(), 2U) << "a dot for each number of GPUs on which it fits";
+}
+
+TEST_F(PlanWindow, DaysAndCostAskForTheTokensOfTheRunWhereTheScenarioDoesNotSayThem)
+{
+    panel().showPart(PlanPart::cost);
+    panel().setHeld("schedule.kind", true);
+    panel().setGpus(4);
+    plan();
+    auto* ask = panel().findChild<RunLengthAsk*>();
+    ASSERT_TRUE(ask && ask->isVisible()) << "not an empty page";
+    EXPECT_FALSE(panel().canvas(PlanPart::cost).isVisible());
+    ask->field().setText(QStringLiteral("many"));
+    ask->take();
+    EXPECT_FALSE(window.session().document().get("training.tokens")) << "it is no number";
+    EXPECT_TRUE(ask->isVisible());
+    ask->field().setText(QStringLiteral("100 B"));
+    panel().findChild<QPushButton*>(QStringLiteral("setRunTokens"))->click();
+    settle();
+    EXPECT_EQ(window.desk().simulation()->scenario().training.tokens, 1e11);
+    EXPECT_FALSE(ask->isVisible());
+    EXPECT_GT(panel().canvas(PlanPart::cost).nodes().size(), 2U) << "planned anew, for its days";
+    window.session().undo();
+    settle();
+    EXPECT_TRUE(ask->isVisible()) << "one step, that can be undone";
 }
 
 TEST_F(PlanWindow, SmallerBatchesAreSearchedWhereTheBatchIsFreed)

@@ -56,6 +56,9 @@ public:
 
     /// A copy on one of these streams, or the host's work on so many bytes.
     std::int64_t hostNs(std::int64_t bytes, Stream) const;
+    /// What a rank gets of its link to the host, each way, and on Stream::host of the host's memory: where the most ranks share
+    /// it.
+    double hostGBs(Stream) const;
 
     /// What one that takes `ns` uses of each member's ports. Nothing where it was measured: on what, nobody knows.
     PortUse collectiveUse(const OpShape&, const GroupShape&, std::int64_t ns) const;
@@ -90,7 +93,7 @@ private:
     Cluster m_cluster; ///< without the profile
     Stack m_stack;
     std::int64_t m_hiddenSize = 0;
-    int m_ranksOfHost = 1;
+    int m_ranksOfHost = 1; ///< of the node with the most of them
     int m_copiesOfToken = 1;
     AttentionKernel m_attention = AttentionKernel::flash2;
     double m_lowFlopsPerSecond = 0;  ///< dense peak of the precision

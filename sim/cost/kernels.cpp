@@ -99,7 +99,7 @@ CostModel::CostModel(const Scenario& scenario)
     m_isCausal = scenario.training.causal;
     m_gradientBytes = scenario.training.gradientBytes;
     m_copiesOfToken = copiesOfToken(scenario);
-    m_ranksOfHost = std::clamp(scenario.layout.worldSize(), 1, std::max(1, m_cluster.gpusPerNode));
+    m_ranksOfHost = mostRanksOfNode(scenario.layout, m_cluster);
     // A scale for every block is made and stored as well: in Megatron-Bridge's performance tables mxfp8 steps on GB200 and GB300
     // are 7 to 12 % longer than those with one scale a tensor.
     if (precision == Precision::mxfp8 || precision == Precision::nvfp4)
@@ -362,13 +362,17 @@ std::int64_t CostModel::fastestNs(const OpShape& shape) const
     return ns + (static_cast<double>(ns) < seconds * 1e9 ? 1 : 0);
 }
 
-std::int64_t CostModel::hostNs(std::int64_t bytes, Stream stream) const
+double CostModel::hostGBs(Stream stream) const
 {
     const Efficiency& efficiency = m_cluster.efficiency;
-    const double rate = stream == Stream::host ? m_cluster.host.memoryBandwidthGBs / m_ranksOfHost * efficiency.hostMemory
-                                               : m_cluster.gpu.hostBandwidthGBs * efficiency.hostLink;
+    return stream == Stream::host ? m_cluster.host.memoryBandwidthGBs / m_ranksOfHost * efficiency.hostMemory
+                                  : m_cluster.gpu.hostBandwidthGBs * efficiency.hostLink;
+}
+
+std::int64_t CostModel::hostNs(std::int64_t bytes, Stream stream) const
+{
     const auto what = [&] { return "a copy of " + roughly(static_cast<double>(bytes)) + " bytes between GPU and host"; };
-    return durationNs(static_cast<double>(bytes) / (rate * kGiga), what);
+    return durationNs(static_cast<double>(bytes) / (hostGBs(stream) * kGiga), what);
 }
 
 OpDurations CostModel::fastest(const Program& program) const

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cassert>
 #include <iterator>
+#include <map>
 #include <numeric>
 #include <string>
 
@@ -36,6 +37,27 @@ void checkExplicit(const std::vector<int>& gpuOfRank, int worldSize, int gpus)
 }
 
 } // namespace
+
+int mostRanksOfNode(const Layout& layout, const Cluster& cluster)
+{
+    const int world = std::max(1, layout.worldSize()), gpusPerNode = std::max(1, cluster.gpusPerNode);
+    switch (layout.placement) {
+    case PlacementRule::packed:
+        break;
+    case PlacementRule::roundRobin: {
+        const int nodes = std::max(1, cluster.nodes);
+        return world / nodes + (world % nodes > 0 ? 1 : 0);
+    }
+    case PlacementRule::explicitList: {
+        std::map<int, int> ranksOf;
+        int most = 1;
+        for (const int gpu : layout.explicitPlacement)
+            most = std::max(most, ++ranksOf[gpu / gpusPerNode]);
+        return most;
+    }
+    }
+    return std::min(world, gpusPerNode);
+}
 
 int GroupShape::spanningTier() const
 {

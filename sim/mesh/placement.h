@@ -20,6 +20,9 @@ struct GroupShape {
     int spanningTier() const;
 };
 
+/// On the node that has the most of them: they share its host. Also of a placement that is not possible; at least 1.
+int mostRanksOfNode(const Layout&, const Cluster&);
+
 class Placement {
 public:
     /// Packed: rank r on GPU r. Round-robin: one rank to each node in turn (Slurm's cyclic distribution). Throws Error if the

@@ -22,6 +22,12 @@ OpClass opClassOf(const Op& op)
     return kClasses[asIndex(op.purpose)];
 }
 
+bool isAttention(const OpShape& shape)
+{
+    return shape.family == KernelFamily::attention || shape.family == KernelFamily::scores ||
+           shape.family == KernelFamily::softmax;
+}
+
 OpClass opClassOf(Dimension dimension)
 {
     constexpr ByDimension<OpClass> kClasses{

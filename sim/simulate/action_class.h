@@ -15,7 +15,9 @@ namespace sim {
 
 OpClass opClassOf(ActionKind);
 OpClass opClassOf(const Op&);
-OpClass opClassOf(Dimension);                    ///< of its communication
+OpClass opClassOf(Dimension); ///< of its communication
+/// Fused or as single kernels: attention's products and softmax count as attention.
+bool isAttention(const OpShape&);
 std::optional<ActionKind> actionKindOf(OpClass); ///< the other way round
 
 /// What people read of a span: of a pass its action, "F1", `withStage` "F1 (stage 2)"; else what its op is called.

@@ -7,9 +7,12 @@
 #include "sim/memory_limit.h"
 #include "sim/model/flops.h"
 #include "sim/model/parameters.h"
+#include "sim/simulate/action_class.h"
 #include "sim/simulate/exposed_transfers.h"
 
 #include <algorithm>
+#include <map>
+#include <vector>
 
 namespace sim {
 namespace {
@@ -40,12 +43,6 @@ struct TransferLog {
 constexpr std::array kBlameOrder = {Stream::tp,          Stream::cp,           Stream::ep,    Stream::receive,
                                     Stream::sendForward, Stream::sendBackward, Stream::dp,    Stream::replicas,
                                     Stream::fromHost,    Stream::host,         Stream::toHost};
-
-bool isAttention(const OpShape& shape)
-{
-    return shape.family == KernelFamily::attention || shape.family == KernelFamily::scores ||
-           shape.family == KernelFamily::softmax;
-}
 
 /// f(begin, end) for each part of `add` that no interval covers; those are in order of their beginnings.
 template <typename F>
@@ -250,6 +247,25 @@ std::int64_t hostBytes(const Program& program, const RankProgram& rank)
     return rank.states.hostOptimizer + most;
 }
 
+/// What the ranks of the node that uses most of its host use together: stages hold unlike amounts, so each counts as itself.
+std::int64_t fullestHostBytes(const Program& program, const RankClasses& classes, const Placement& placement)
+{
+    std::vector<std::int64_t> ofPipelineRank;
+    for (const RankProgram& rank : program.ranks)
+        ofPipelineRank.push_back(hostBytes(program, rank));
+    std::map<int, std::int64_t> ofNode;
+    std::int64_t fullest = 0;
+    CancelPoll poll;
+    for (int rank = 0; rank < static_cast<int>(classes.classOf.size()); ++rank) {
+        poll();
+        const int pipelineRank = classes.pipelineRank[asIndex(classes.classOf[asIndex(rank)])];
+        std::int64_t& bytes = ofNode[placement.node(rank)];
+        bytes = checkedAdd(bytes, ofPipelineRank[asIndex(pipelineRank)]);
+        fullest = std::max(fullest, bytes);
+    }
+    return fullest;
+}
+
 } // namespace
 
 MemoryBreakdown measureMemory(const Program& program, const RankClasses& classes, const EngineResult& result, int c)
@@ -263,8 +279,8 @@ MemoryBreakdown measureMemory(const Program& program, const RankClasses& classes
             .buffers = states.buffers + peak.buffers};
 }
 
-Metrics measure(const Scenario& scenario, const Program& program, const RankClasses& classes, const EngineResult& result,
-                std::span<const TimeShares> sharesOfClass)
+Metrics measure(const Scenario& scenario, const Placement& placement, const Program& program, const RankClasses& classes,
+                const EngineResult& result, std::span<const TimeShares> sharesOfClass)
 {
     struct Sums {
         std::int64_t ranks = 0;
@@ -352,11 +368,7 @@ Metrics measure(const Scenario& scenario, const Program& program, const RankClas
     metrics.hfu = flops.hardware / stepSeconds / world / peakFlops;
     metrics.peakMemoryGib = static_cast<double>(peakBytes) / kBytesPerGib;
     if (scenario.training.offload.isOn()) {
-        std::int64_t bytes = 0;
-        for (const RankProgram& rank : program.ranks)
-            bytes = std::max(bytes, hostBytes(program, rank));
-        metrics.hostMemoryGib =
-            static_cast<double>(bytes) / kBytesPerGib * std::min(scenario.cluster.gpusPerNode, scenario.layout.worldSize());
+        metrics.hostMemoryGib = static_cast<double>(fullestHostBytes(program, classes, placement)) / kBytesPerGib;
         metrics.hostFits = metrics.hostMemoryGib <= scenario.cluster.host.memoryGib;
     }
     metrics.fits = metrics.peakMemoryGib <= scenario.cluster.gpu.memoryGib;

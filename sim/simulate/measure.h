@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sim/engine/engine.h"
+#include "sim/mesh/placement.h"
 #include "sim/scenario/scenario.h"
 #include "sim/simulate/metrics.h"
 
@@ -13,7 +14,9 @@ TimeShares measureShares(const Program&, const RankClasses&, const PricedProgram
 
 MemoryBreakdown measureMemory(const Program&, const RankClasses&, const EngineResult&, int classIndex);
 
-/// Everything but wallMs. Sums are integers over ranks, so that folded and full agree bit for bit. `shares`: of every class.
-Metrics measure(const Scenario&, const Program&, const RankClasses&, const EngineResult&, std::span<const TimeShares> shares);
+/// Everything but wallMs. `placement`: which ranks share a host. Sums are integers over ranks, so that folded and full agree bit
+/// for bit. `shares`: of every class.
+Metrics measure(const Scenario&, const Placement& placement, const Program&, const RankClasses&, const EngineResult&,
+                std::span<const TimeShares> shares);
 
 } // namespace sim

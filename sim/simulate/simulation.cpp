@@ -57,7 +57,7 @@ Simulation::Simulation(const Scenario& scenario, const SimulateOptions& options)
                               ? m_shares[c - 1]
                               : measureShares(program(), classes(), prices(), m_times, static_cast<int>(c));
     });
-    m_metrics = measure(m_step.scenario, program(), classes(), m_times, m_shares);
+    m_metrics = measure(m_step.scenario, m_step.placement, program(), classes(), m_times, m_shares);
     m_metrics.wallMs = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - m_begun).count();
 }
 

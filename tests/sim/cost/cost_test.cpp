@@ -476,6 +476,25 @@ TEST_F(Costs, OfTheHostAreSharedByTheGpusOfANodeAndNotBetweenTheDirectionsOfALin
     EXPECT_NEAR(seconds(1, 8, Stream::fromHost), link, 1e-8);
 }
 
+TEST_F(Costs, OfTheHostAreSharedByTheRanksThatThePlacementPutsOnOneNode)
+{
+    Scenario job = test::smallScenario(4);
+    job.cluster = scenario.cluster;
+    job.cluster.gpusPerNode = 8;
+    job.cluster.nodes = 4;
+    const double all = job.cluster.host.memoryBandwidthGBs * job.cluster.efficiency.hostMemory;
+    const auto shareOf = [&](PlacementRule rule, std::vector<int> gpus = {}) {
+        job.layout.placement = rule;
+        job.layout.explicitPlacement = std::move(gpus);
+        return CostModel(job).hostGBs(Stream::host);
+    };
+    EXPECT_DOUBLE_EQ(shareOf(PlacementRule::packed), all / 4);
+    EXPECT_DOUBLE_EQ(shareOf(PlacementRule::roundRobin), all) << "a node each";
+    EXPECT_DOUBLE_EQ(shareOf(PlacementRule::explicitList, {0, 8, 9, 16}), all / 2);
+    job.cluster.nodes = 3;
+    EXPECT_DOUBLE_EQ(shareOf(PlacementRule::roundRobin), all / 2) << "one node has two of them";
+}
+
 TEST_F(Costs, CastsWithAScaleForEveryBlockWriteTheScalesToo)
 {
     scenario.cluster.gpu.peakTflops[Precision::mxfp8] = scenario.cluster.gpu.peakTflops.at(Precision::fp8);

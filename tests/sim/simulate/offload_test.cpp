@@ -80,11 +80,20 @@ TEST(Offload, CountsWhatTheHostHolds)
     const auto simulation = simulate(scenario);
     const Program program = test::programOf(scenario);
     const std::int64_t kept = operatorsOf(scenario.model, Sharding::of(scenario), LayerKind{}).savedBytes();
-    // The first of two stages has two micro-batches under way; two GPUs of the node hold as much at most.
-    const double bytes = static_cast<double>(
-        std::max(program.ranks[0].states.hostOptimizer + 2 * 2 * kept, program.ranks[1].states.hostOptimizer + 2 * kept));
-    EXPECT_NEAR(simulation->metrics().hostMemoryGib, 2 * bytes / 1073741824.0, 1e-9);
+    // The first of two stages has two micro-batches under way, the second one: the node's host holds both stages' share.
+    const std::int64_t first = program.ranks[0].states.hostOptimizer + 2 * 2 * kept,
+                       second = program.ranks[1].states.hostOptimizer + 2 * kept;
+    ASSERT_NE(first, second);
+    const double gib = static_cast<double>(first + second) / 1073741824.0;
+    EXPECT_NEAR(simulation->metrics().hostMemoryGib, gib, 1e-9);
+    EXPECT_EQ(simulate(scenario, {.full = true})->metrics().hostMemoryGib, simulation->metrics().hostMemoryGib);
     EXPECT_TRUE(simulation->metrics().hostFits);
-    scenario.cluster.host.memoryGib = 2 * bytes / 1073741824.0 * 0.99;
+    scenario.cluster.host.memoryGib = gib * 1.001;
+    EXPECT_TRUE(simulate(scenario)->metrics().hostFits);
+    scenario.cluster.host.memoryGib = gib * 0.99;
     EXPECT_FALSE(simulate(scenario)->metrics().hostFits);
+    // A node each: the fuller host counts.
+    scenario.cluster.nodes = 2;
+    scenario.layout.placement = PlacementRule::roundRobin;
+    EXPECT_NEAR(simulate(scenario)->metrics().hostMemoryGib, static_cast<double>(std::max(first, second)) / 1073741824.0, 1e-9);
 }

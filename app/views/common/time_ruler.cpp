@@ -40,7 +40,34 @@ std::vector<Box> boxesOf(Canvas& canvas, const TimeAxis& axis, Rect area, const 
     return out;
 }
 
+constexpr std::ptrdiff_t kFewTimes = 4; ///< labelled: fewer do not say how long things are
+
 } // namespace
+
+std::vector<Tick> rulerTicks(Canvas& canvas, const TimeAxis& axis)
+{
+    const auto isMajor = [](const Tick& tick) { return tick.major; };
+    const auto fits = [&](const std::vector<Tick>& some) {
+        constexpr float kFromTick = 4, kApart = 8;
+        float free = -1e9F;
+        for (const Tick& tick : some) {
+            if (!tick.major)
+                continue;
+            const float x = axis.x(static_cast<double>(tick.ns));
+            if (x < free)
+                return false;
+            free = x + kFromTick + canvas.textWidth(tick.label, FontFace::small) + kApart;
+        }
+        return true;
+    };
+    std::vector<Tick> usual = ticks(axis, kTickPixels);
+    if (std::ranges::count_if(usual, isMajor) >= kFewTimes)
+        return usual;
+    for (const float apart : {36.0F, 48.0F, 60.0F, 76.0F})
+        if (std::vector<Tick> closer = ticks(axis, apart); fits(closer))
+            return closer;
+    return usual;
+}
 
 void paintTimeRuler(Canvas& canvas, const Theme& theme, const TimeAxis& axis, Rect area, const Selection& selection,
                     const std::vector<Tick>& ticksInSight)

@@ -11,6 +11,9 @@ namespace app {
 
 constexpr float kTickPixels = 96; ///< between major ticks, at least
 
+/// Of an axis, kTickPixels apart; closer where few would be labelled and the labels have room.
+std::vector<Tick> rulerTicks(Canvas&, const TimeAxis&);
+
 /// `ticksInSight` are those of the axis, kTickPixels apart.
 void paintTimeRuler(Canvas&, const Theme&, const TimeAxis&, Rect area, const Selection&, const std::vector<Tick>& ticksInSight);
 

@@ -36,7 +36,7 @@ public:
     {
         caption();
         verticalScale();
-        paintTimeRuler(m_canvas, m_theme, m_axis, m_frame.ruler, m_scene.selection, ticks(m_axis, kTickPixels));
+        paintTimeRuler(m_canvas, m_theme, m_axis, m_frame.ruler, m_scene.selection, rulerTicks(m_canvas, m_axis));
         m_canvas.pushClip(m_frame.plot);
         areas();
         bandNames();

@@ -14,7 +14,6 @@ namespace app {
 namespace {
 
 constexpr double kWaitPitch = 8.0;          ///< pixels a wait inside an action, below which they are not shown one by one
-constexpr double kTypical = 0.75;           ///< of the middle width of a kind, from which a span has to have room for its label
 constexpr float kQuantum = 0.5F;            ///< pixels of height within which neighbouring columns are one rectangle
 constexpr double kSameTop = 0.65;           ///< quanta that a top strays from the column before without being another
 constexpr double kHalf = 0.5;               ///< rounds what is not negative, inline where std::lround is a call
@@ -238,7 +237,7 @@ private:
         std::sort(widths.begin(), widths.end());
         for (auto first = widths.begin(); first != widths.end();) {
             const auto last = std::find_if(first, widths.end(), [&](const auto& width) { return width.first != first->first; });
-            const double least = first[(last - first) / 2].second * kTypical;
+            const double least = first[(last - first) / 2].second * kTypicalWidth;
             const auto shortest = std::find_if(first, last, [&](const auto& width) { return width.second >= least; });
             m_out.labelWidths.emplace_back(first->first, static_cast<float>(shortest->second));
             first = last;

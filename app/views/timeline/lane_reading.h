@@ -12,6 +12,8 @@
 
 namespace app {
 
+inline constexpr double kTypicalWidth = 0.75; ///< of the middle one: what is narrower goes without its label
+
 struct WideSpan {
     std::size_t span;
     double left, right; ///< pixels from the lane's left

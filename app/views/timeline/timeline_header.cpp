@@ -32,7 +32,7 @@ public:
     /// So many lines its classes take, each by its letter, and beside the last of them how long the step is.
     int legendLines(Rect area)
     {
-        const ChipFlow flow = chips(area, true, false, true);
+        const ChipFlow flow = chips(area, ChipStyle::letters, false, true);
         const float step = m_canvas.textWidth(stepText(), FontFace::bold) + kSpace;
         return flow.lines + (flow.line.width() < step && !m_scene.surroundings.isForAudience ? 1 : 0);
     }
@@ -47,16 +47,30 @@ public:
         area.bottom = area.top + area.height() / static_cast<float>(m_scene.legendLines);
         if (m_range != nullptr && rangeHeader(area))
             return;
-        const float besideChips = std::min(area.width() * kRightShare, area.width() - chips(area, true, false).width() - kSpace);
         const std::vector<std::string> texts = rightTexts();
-        float rightWidth = rightText({area.right - std::max(0.0F, besideChips), area.top, area.right, area.bottom}, texts);
-        if (rightWidth <= 0 && !m_scene.surroundings.isForAudience) // it tells more than the colours
+        float rightWidth = 0;
+        for (const ChipStyle style : {ChipStyle::letters, ChipStyle::compact}) {
+            const float beside = std::min(area.width() * kRightShare, area.width() - chips(area, style, false).width() - kSpace);
+            rightWidth = rightText({area.right - std::max(0.0F, beside), area.top, area.right, area.bottom}, texts);
+            if (rightWidth > 0 || m_scene.surroundings.isForAudience)
+                break;
+        }
+        const bool tellsMore = m_range != nullptr || m_path != nullptr || !m_found.empty(); // than colours do: it was asked for
+        if (rightWidth <= 0 && !m_scene.surroundings.isForAudience && tellsMore)
             rightWidth = rightText(area, texts);
-        const Rect left{area.left, area.top, area.right - (rightWidth > 0 ? rightWidth + kSpace : 0), area.bottom};
-        if (chips(left, false, false).width() <= left.width())
-            chips(left, false, true);
-        else if (chips(left, true, false).width() <= left.width())
-            chips(left, true, true);
+        someChips({area.left, area.top, area.right - (rightWidth > 0 ? rightWidth + kSpace : 0), area.bottom});
+    }
+
+    /// Of the chips what has room, the most telling first: whole names, letters beside the colours, letters in them, and at last
+    /// as many of these as fit, with a sign whose tooltip names the rest. Returns the width that it took.
+    float someChips(Rect area, Align align = Align::left)
+    {
+        for (const ChipStyle style : {ChipStyle::names, ChipStyle::letters, ChipStyle::compact})
+            if (const float width = chips(area, style, false).width(); width <= area.width() || style == ChipStyle::compact) {
+                const float left = align == Align::right ? std::max(area.left, area.right - width) : area.left;
+                return std::min(area.width(), chips({left, area.top, area.right, area.bottom}, style, true).width());
+            }
+        return 0;
     }
 
     /// The longest of the texts that fits, at the right. Returns its width.
@@ -83,7 +97,7 @@ public:
     void severalLines(Rect area)
     {
         const float height = area.height() / static_cast<float>(m_scene.legendLines);
-        const ChipFlow flow = chips({area.left, area.top, area.right, area.top + height}, true, true, true);
+        const ChipFlow flow = chips({area.left, area.top, area.right, area.top + height}, ChipStyle::letters, true, true);
         Rect rest = flow.line;
         if (flow.lines < m_scene.legendLines)
             rest = {area.left, rest.bottom, area.right, rest.bottom + height};
@@ -97,10 +111,7 @@ public:
             return writeNumber(m_scene.numbers, m_canvas, m_theme, area, text, m_theme.accent, FontFace::bold, Align::right,
                                m_scene.ofRange(becauseOfRange));
         }
-        for (const bool letters : {false, true})
-            if (const float width = chips(area, letters, false).width(); width <= area.width())
-                return chips({area.right - width, area.top, area.right, area.bottom}, letters, true).width();
-        return 0;
+        return someChips(area, Align::right);
     }
 
 private:
@@ -199,7 +210,7 @@ private:
         const std::string length = lengthText();
         const float lengthWidth = m_canvas.textWidth(length, FontFace::bold);
         const Rect middle{area.left + lengthWidth + kSpace, area.top, area.right, area.bottom};
-        const float chipsWidth = chips(middle, true, false).width();
+        const float chipsWidth = chips(middle, ChipStyle::letters, false).width();
         const Rect rest{middle.left + chipsWidth + kSpace, area.top, area.right, area.bottom};
         const std::vector<Detail> details = rangeDetails();
         if (!paintDetails(rest, details, false))
@@ -208,7 +219,7 @@ private:
                     m_scene.ofRange([](const TimelineModel& model, const RangeStatistics& statistics) {
                         return becauseOf(model, statistics, RangeNumber::length);
                     }));
-        chips(middle, true, true);
+        chips(middle, ChipStyle::letters, true);
         paintDetails(rest, details, true);
         std::string all = rangeTexts().front();
         for (std::size_t i = 0; i < details.size(); ++i)
@@ -216,14 +227,19 @@ private:
         node(TimelineNode::range, "range", all, area);
         return true;
     }
+    enum class ChipStyle : std::uint8_t {
+        names,   ///< "F forward"
+        letters, ///< "F"
+        compact, ///< the same, in the colour
+    };
     /// Where chips stand one after the other, on lines below each other where they may.
     struct ChipFlow {
         Rect line;  ///< what is left of it
         float left; ///< where lines begin
         bool wraps = false;
         int lines = 1;
-        static constexpr float kBetween = 14;
-        float width() const { return std::max(0.0F, line.left - kBetween - left); }
+        float between = 14;
+        float width() const { return std::max(0.0F, line.left - between - left); }
         void makeRoom(float chip)
         {
             if (!wraps || line.left <= left || chip <= line.width())
@@ -231,9 +247,22 @@ private:
             line = {left, line.bottom, line.right, line.bottom + line.height()};
             ++lines;
         }
-        void take(float chip) { line.left += chip + kBetween; }
+        void take(float chip) { line.left += chip + between; }
     };
-    ChipFlow chips(Rect area, bool letters, bool draw, bool wraps = false);
+    ChipFlow chips(Rect area, ChipStyle, bool draw, bool wraps = false);
+    /// Narrow, with its letters inside. No room for more than a sign after it: the sign, which names all that comes.
+    void compactChip(sim::OpClass, Rect);
+    ChipFlow compactChips(Rect area, bool draw);
+    std::string bandName() const
+    {
+        const auto names = (m_scene.legend ? m_scene.legend->bands : m_model.bands()).names();
+        return names.empty() ? std::string() : names.front();
+    }
+    const std::vector<sim::OpClass>& classesTold() const
+    {
+        return m_scene.legend ? m_scene.legend->classes : m_model.classesPresent();
+    }
+    void classTarget(sim::OpClass, Rect);
 
     Canvas& m_canvas;
     const TimelineScene& m_scene;
@@ -245,13 +274,16 @@ private:
 };
 
 /// Swatch and name of each class, with its share where a range is selected. One that does not count is an empty box.
-HeaderPainter::ChipFlow HeaderPainter::chips(Rect whole, bool letters, bool draw, bool wraps)
+HeaderPainter::ChipFlow HeaderPainter::chips(Rect whole, ChipStyle style, bool draw, bool wraps)
 {
+    if (style == ChipStyle::compact)
+        return compactChips(whole, draw);
+    const bool letters = style == ChipStyle::letters;
     constexpr float kSwatch = 11, kToName = kSwatch + 5;
     ChipFlow flow{.line = whole, .left = whole.left, .wraps = wraps};
     const auto& legend = m_scene.legend;
     const bool withShares = m_range != nullptr && !wraps; // lines stay as many while a range is dragged
-    for (const sim::OpClass c : legend && !withShares ? legend->classes : m_model.classesPresent()) {
+    for (const sim::OpClass c : withShares ? m_model.classesPresent() : classesTold()) {
         const std::string letter = opClassLetter(c);
         std::string name = letters ? nameOf(c) : (letter.empty() ? "" : letter + " ") + m_model.className(c), share;
         if (withShares) {
@@ -283,18 +315,7 @@ HeaderPainter::ChipFlow HeaderPainter::chips(Rect whole, bool letters, bool draw
                         }));
             if (!shown && drawn)
                 m_canvas.fillRect({left, middle, left + width, middle + 1}, m_theme.mutedText); // struck through
-            const Rect target{x - 4, area.top, left + width + 4, area.bottom};
-            m_scene.targets.push_back({.kind = TimelineTarget::Kind::opClass,
-                                       .value = static_cast<int>(c),
-                                       .rect = target,
-                                       .tip = m_model.className(c) + (shown ? ": click to leave it out" : ": click to count it") +
-                                              "\nAlt+click or double click: only this"});
-            if (m_canvas.wantsNodes())
-                m_canvas.node({.id = nodeId(TimelineNode::legend, static_cast<int>(c)),
-                               .role = "class",
-                               .name = m_model.className(c) + (shown ? "" : ", left out"),
-                               .rect = target,
-                               .selected = shown});
+            classTarget(c, {x - 4, area.top, left + width + 4, area.bottom});
         }
         flow.take(kToName + width);
     }
@@ -317,6 +338,89 @@ HeaderPainter::ChipFlow HeaderPainter::chips(Rect whole, bool letters, bool draw
         }
         flow.take(kToName + width);
     }
+    return flow;
+}
+
+/// That a click takes it out, or in again.
+void HeaderPainter::classTarget(sim::OpClass c, Rect target)
+{
+    const bool shown = m_scene.selection.shows(c);
+    m_scene.targets.push_back({.kind = TimelineTarget::Kind::opClass,
+                               .value = static_cast<int>(c),
+                               .rect = target,
+                               .tip = m_model.className(c) + (shown ? ": click to leave it out" : ": click to count it") +
+                                      "\nAlt+click or double click: only this"});
+    if (m_canvas.wantsNodes())
+        m_canvas.node({.id = nodeId(TimelineNode::legend, static_cast<int>(c)),
+                       .role = "class",
+                       .name = m_model.className(c) + (shown ? "" : ", left out"),
+                       .rect = target,
+                       .selected = shown});
+}
+
+void HeaderPainter::compactChip(sim::OpClass c, Rect area)
+{
+    const bool shown = m_scene.selection.shows(c);
+    const float middle = std::floor((area.top + area.bottom) / 2),
+                half = std::floor(m_canvas.textHeight(FontFace::small) / 2) + 2;
+    const Rect swatch{area.left, middle - half, area.right, middle + half};
+    if (shown)
+        m_canvas.fillRect(swatch, m_theme.fill(c));
+    else
+        m_canvas.strokeRect(swatch, m_theme.mutedText);
+    textInside(m_canvas, swatch, nameOf(c), shown ? readableOn(m_theme.fill(c)) : m_theme.mutedText, FontFace::small,
+               Align::center);
+    if (!shown)
+        m_canvas.fillRect({swatch.left + 2, middle, swatch.right - 2, middle + 1}, m_theme.mutedText); // struck through
+    classTarget(c, {area.left - 2, area.top, area.right + 2, area.bottom});
+}
+
+HeaderPainter::ChipFlow HeaderPainter::compactChips(Rect area, bool draw)
+{
+    constexpr float kPadding = 4;
+    ChipFlow flow{.line = area, .left = area.left, .between = 4};
+    const std::vector<sim::OpClass>& all = classesTold();
+    const auto widthOf = [&](const std::string& text) {
+        return std::ceil(m_canvas.textWidth(text, FontFace::small)) + 2 * kPadding;
+    };
+    const std::string band = bandName();
+    const auto signOf = [](std::size_t rest) { return "+" + countText(static_cast<std::int64_t>(rest)); };
+    const std::size_t entries = all.size() + (band.empty() ? 0 : 1);
+    // What is written, and the room for a sign of the rest, where there is one.
+    std::vector<float> widths;
+    for (const sim::OpClass c : all)
+        widths.push_back(widthOf(nameOf(c)));
+    const auto takes = [&](std::size_t count) {
+        float sum = 0;
+        for (std::size_t i = 0; i < count; ++i)
+            sum += widths[i] + flow.between;
+        return count < entries ? sum + widthOf(signOf(entries - count)) : sum - flow.between;
+    };
+    std::size_t count = all.size();
+    while (draw && count > 0 && takes(count) > area.width())
+        --count;
+    for (std::size_t i = 0; i < count; ++i) {
+        if (draw)
+            compactChip(all[i], {flow.line.left, area.top, flow.line.left + widths[i], area.bottom});
+        flow.take(widths[i]);
+    }
+    if (count == entries)
+        return flow;
+    const float width = widthOf(signOf(entries - count));
+    if (draw && width > area.width()) // what was asked for has all of it
+        return flow;
+    if (draw) {
+        std::string rest;
+        for (std::size_t i = count; i < all.size(); ++i)
+            rest += (rest.empty() ? "" : "\n") + m_model.className(all[i]);
+        if (!band.empty())
+            rest += (rest.empty() ? "" : "\n") + ("a band along the top: " + band);
+        const Rect sign{flow.line.left, area.top, flow.line.left + width, area.bottom};
+        textInside(m_canvas, sign, signOf(entries - count), m_theme.mutedText, FontFace::small, Align::center);
+        m_scene.targets.push_back({.kind = TimelineTarget::Kind::none, .rect = sign, .tip = rest});
+        node(TimelineNode::band, "legend", rest, sign);
+    }
+    flow.take(width);
     return flow;
 }
 

@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <utility>
 
 namespace app {
 namespace {
@@ -27,7 +29,7 @@ public:
         m_canvas.fillRect(m_canvas.area(), m_theme.canvas);
         paintHeader(m_canvas, m_scene);
         paintStory(m_canvas, m_scene);
-        const std::vector<Tick> ticksInSight = ticks(m_axis, kTickPixels);
+        const std::vector<Tick> ticksInSight = rulerTicks(m_canvas, m_axis);
         paintMarks(m_canvas, m_scene);
         paintRuler(m_canvas, m_scene, ticksInSight);
         paintGutterHeader(m_canvas, m_scene);
@@ -63,6 +65,7 @@ private:
     void rows(const std::vector<Tick>&);
     void row(int line, const std::vector<Tick>&);
     void readLanes();
+    void evenLabels();
     void group(int line);
     void sparkline(const TimelineRow&, Rect);
     void afterEnd(Rect area);
@@ -110,6 +113,30 @@ void TimelinePainter::readLanes()
     const LaneLook look{m_scene.colors(), m_scene.lit()};
     inParallel(m_lanes.size(), 1 + columns / kColumnsOfThread,
                [&](std::size_t i) { m_lanes[i].reading = readLane(m_scene, look, m_lanes[i].track, m_lanes[i].area); });
+    evenLabels();
+}
+
+/// Spans say as much in one row as in the next: the passes of a class, and kernels of a kind, as much as fits the row where they
+/// are the shortest, apart from rows far below the middle one.
+void TimelinePainter::evenLabels()
+{
+    const auto groupOf = [&](const Lane& lane, std::uint32_t kind) {
+        const bool isPass = m_model.trace().tracks[lane.track].role == sim::TrackRole::actions;
+        return std::pair(isPass, isPass ? static_cast<std::uint32_t>(m_model.trace().kinds[kind].opClass) : kind);
+    };
+    std::map<std::pair<bool, std::uint32_t>, std::vector<float>> widths;
+    for (const Lane& lane : m_lanes)
+        for (const auto& [kind, width] : lane.reading.labelWidths)
+            widths[groupOf(lane, kind)].push_back(width);
+    std::map<std::pair<bool, std::uint32_t>, float> common;
+    for (auto& [group, all] : widths) {
+        std::sort(all.begin(), all.end());
+        const float least = all[all.size() / 2] * static_cast<float>(kTypicalWidth);
+        common[group] = *std::find_if(all.begin(), all.end(), [&](float width) { return width >= least; });
+    }
+    for (Lane& lane : m_lanes)
+        for (auto& [kind, width] : lane.reading.labelWidths)
+            width = std::min(width, common[groupOf(lane, kind)]);
 }
 
 void TimelinePainter::rows(const std::vector<Tick>& ticksInSight)

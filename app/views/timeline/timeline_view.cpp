@@ -233,7 +233,8 @@ void TimelineView::draw(Canvas& canvas)
         return;
     }
     scene.surroundings.isForAudience = isForAudience();
-    const float roomForLines = isForAudience() ? kLowTimeline : kRoomForEverything;
+    constexpr float kRoomForLegend = 200; // of some lines, and rows below them
+    const float roomForLines = isForAudience() ? kLowTimeline : kRoomForLegend;
     scene.legendLines = canvas.area().height() < roomForLines || !scene.surroundings.legend ? 1 : legendLines(canvas, scene);
     // It does not shrink again while the view keeps its size: rows would jump from step to step.
     const float story =

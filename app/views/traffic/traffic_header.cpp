@@ -54,8 +54,7 @@ public:
                                                   row.left
                                             : chips(row);
         total({end + kSpace, row.top, row.right, row.bottom});
-        if (area.height() >= kLowest)
-            strip({row.left, m_header.bottom, row.right, area.bottom});
+        strip({row.left, m_header.bottom, row.right, area.bottom}, area.height() >= kLowest);
         return std::move(m_header);
     }
 
@@ -64,7 +63,7 @@ private:
     float chip(float x, Rect row, const std::string& text, bool chosen, const char* role, std::uint64_t id,
                const TrafficHeader::Chip& what);
     void total(Rect);
-    void strip(Rect);
+    void strip(Rect, bool hasRoom);
     std::vector<sim::Dimension> present() const;
 
     Canvas& m_canvas;
@@ -138,8 +137,9 @@ void TrafficHeaderPainter::total(Rect area)
                model.isRestricted() ? m_theme.accent : m_theme.text, FontFace::bold, Align::right);
 }
 
-/// The purposes side by side, with as much said of each as there is room for.
-void TrafficHeaderPainter::strip(Rect area)
+/// The purposes side by side, with as much said of each as there is room for; where even their names have none, on lines below
+/// each other. `hasRoom`: for more than their names.
+void TrafficHeaderPainter::strip(Rect area, bool hasRoom)
 {
     const std::vector<sim::Dimension> purposes = present();
     const float body = m_canvas.textHeight(FontFace::body), small = m_canvas.textHeight(FontFace::small);
@@ -150,7 +150,7 @@ void TrafficHeaderPainter::strip(Rect area)
     };
     std::vector<Item> items;
     float width = 0;
-    for (int detail = 4; detail >= 0; --detail) { // how much is said of each
+    for (int detail = hasRoom ? 4 : 0; detail >= 0; --detail) { // how much is said of each
         items.clear();
         width = -kSpace;
         for (const sim::Dimension purpose : purposes) {
@@ -173,14 +173,20 @@ void TrafficHeaderPainter::strip(Rect area)
         if (width <= area.width())
             break;
     }
-    if (purposes.empty() || width > area.width())
+    if (purposes.empty())
         return;
     const bool two = !items.front().second.empty();
-    const float bottom = area.top + body + (two ? small + 2 : 0);
-    float x = area.left;
+    const float height = body + (two ? small + 2 : 0);
+    constexpr float kBetweenLines = 3;
+    float x = area.left, bottom = area.top + height;
     for (std::size_t i = 0; i < purposes.size(); ++i) {
         const sim::Dimension purpose = purposes[i];
         const bool shown = m_scene.shows(purpose);
+        if (x > area.left && x + items[i].width > area.right) {
+            x = area.left;
+            area.top = bottom + kBetweenLines;
+            bottom = area.top + height;
+        }
         const Rect rect{x, area.top, x + items[i].width, bottom};
         const Rect swatch{x, area.top + std::floor((body - kSwatch) / 2), x + kSwatch,
                           area.top + std::floor((body - kSwatch) / 2) + kSwatch};

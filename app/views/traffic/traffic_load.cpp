@@ -84,7 +84,7 @@ public:
 
     void paint()
     {
-        const std::vector<Tick> marks = ticks(m_axis, kTickPixels);
+        const std::vector<Tick> marks = rulerTicks(m_canvas, m_axis);
         paintTimeRuler(m_canvas, m_theme, m_axis, m_frame.ruler, m_scene.selection, marks);
         const int tiers = static_cast<int>(m_load.tiers.size());
         for (int tier = 0; tier < tiers; ++tier)

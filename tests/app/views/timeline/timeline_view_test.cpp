@@ -3,6 +3,7 @@
 #include "app/views/common/color.h"
 #include "app/views/common/labels.h"
 #include "app/views/common/measures.h"
+#include "app/views/common/time_ruler.h"
 #include "app/views/common/timeline_geometry.h"
 #include "app/views/timeline/timeline_model.h"
 #include "app/views/timeline/timeline_view.h"
@@ -11,6 +12,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <random>
 #include <set>
@@ -132,6 +134,84 @@ TEST(TimelineView, TheLegendTakesLinesWhereOneHasNoRoomForAllColours)
             }
         }
     }
+}
+
+/// At text of 200 % a picture has half the room.
+TEST(TimelineView, TheLegendNeverVanishes)
+{
+    Timeline timeline(test::smallScenario(2, 2, 2));
+    const std::size_t classes = TimelineModel({timeline.simulation, timeline.trace}).classesPresent().size();
+    for (const bool forAudience : {false, true}) {
+        timeline.view.setForAudience(forAudience);
+        for (const float height : {420.0F, 217.0F, 170.0F, 120.0F, 96.0F})
+            for (const float width : {1100.0F, 420.0F, 300.0F, 240.0F, 160.0F, 110.0F}) {
+                SCOPED_TRACE(testing::Message() << width << " x " << height << (forAudience ? " for an audience" : ""));
+                timeline.area = {0, 0, width, height};
+                const RecorderCanvas canvas = timeline.draw();
+                expectCleanText(canvas);
+                const auto legend = canvas.nodesOf("class"), rest = canvas.nodesOf("legend");
+                EXPECT_GE(legend.size(), 1U);
+                std::size_t told = legend.size();
+                for (const Node& node : rest)
+                    told += static_cast<std::size_t>(1 + std::ranges::count(node.name, '\n'));
+                EXPECT_GE(told, classes) << "a sign names what has no room";
+                for (const Node& node : legend) {
+                    EXPECT_LE(node.rect.right, width);
+                }
+            }
+    }
+}
+
+TEST(TimelineView, LabelsOfPassesSayAsMuchInEveryRow)
+{
+    sim::Scenario s = fourStages(); // its last stage has the head, and longer passes
+    Timeline timeline(s);
+    int labelled = 0;
+    for (float width = 300; width < 2400; width *= 1.06F) {
+        timeline.area = {0, 0, width, 420};
+        const RecorderCanvas canvas = timeline.draw();
+        const auto rows = canvas.nodesOf("row");
+        ASSERT_EQ(rows.size(), 4U);
+        for (const char letter : {'F', 'B'}) {
+            std::set<std::string> forms; // of labels of the passes that computing colours say: "F0", "0" or nothing, a row each
+            for (const Node& row : rows) {
+                std::string form = "nothing";
+                for (const Node& span : canvas.nodesOf("span")) {
+                    if (span.name.front() != letter || span.rect.bottom <= row.rect.top || span.rect.top >= row.rect.bottom)
+                        continue;
+                    for (const Primitive& p : canvas.primitives())
+                        if (p.kind == Primitive::Kind::text && p.rect.left >= span.rect.left - 1 &&
+                            p.rect.right <= span.rect.right + 1 && p.rect.top >= span.rect.top - 2 &&
+                            p.rect.bottom <= span.rect.bottom + 2)
+                            form = std::isdigit(static_cast<unsigned char>(p.text.front())) != 0 ? "number" : "name";
+                }
+                labelled += form == "nothing" ? 0 : 1;
+                forms.insert(form);
+            }
+            EXPECT_EQ(forms.size(), 1U) << letter << " at a width of " << width;
+        }
+    }
+    EXPECT_GT(labelled, 20);
+}
+
+TEST(TimelineView, ANarrowRulerHasTimesEnough)
+{
+    for (const double endMs : {87.0, 265.0, 763.0, 10'700.0})
+        for (const float width : {200.0F, 215.0F, 300.0F, 420.0F, 1100.0F}) {
+            RecorderCanvas canvas({0, 0, width, 40});
+            const TimeAxis axis{0, endMs * 1e6, 0, width};
+            int times = 0;
+            float free = 0;
+            for (const Tick& tick : rulerTicks(canvas, axis)) {
+                if (!tick.major)
+                    continue;
+                const float left = axis.x(static_cast<double>(tick.ns)) + 4;
+                EXPECT_GE(left, free) << "one over the other: " << tick.label;
+                free = left + canvas.textWidth(tick.label, FontFace::small);
+                times += free <= width ? 1 : 0;
+            }
+            EXPECT_GE(times, 3) << endMs << " ms on " << width;
+        }
 }
 
 TEST(TimelineView, LabelsLieInsideTheirSpans)

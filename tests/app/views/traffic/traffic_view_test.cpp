@@ -488,6 +488,30 @@ TEST(TrafficView, AnotherStepKeepsWhatWasChosen)
     EXPECT_EQ(picture.names("cell").size(), 2U) << "one node: its two ranks";
 }
 
+/// At text of 200 % a picture has half the room.
+TEST(TrafficView, ItsPurposesAreNamedHoweverNarrowItIs)
+{
+    sim::Scenario s = twoNodes();
+    s.layout.sequenceParallel = true;
+    Picture picture(s);
+    const std::size_t all = picture.names("purpose").size();
+    ASSERT_GE(all, 3U);
+    for (const float height : {500.0F, 220.0F, 140.0F})
+        for (const float width : {1000.0F, 320.0F, 150.0F, 110.0F}) {
+            picture.area = {0, 0, width, height};
+            const RecorderCanvas canvas = picture.draw();
+            const auto purposes = canvas.nodesOf("purpose");
+            EXPECT_EQ(purposes.size(), all) << width << " x " << height;
+            for (const Node& node : purposes) {
+                EXPECT_LE(node.rect.right, width) << node.name;
+                EXPECT_LE(node.rect.bottom, height) << node.name;
+            }
+            for (const Primitive& text : canvas.cutTexts())
+                EXPECT_FALSE(text.rect.top >= purposes.front().rect.top && text.rect.bottom <= purposes.back().rect.bottom)
+                    << "cut: " << text.text;
+        }
+}
+
 TEST(TrafficView, NoTextIsCutAtAnySize)
 {
     std::mt19937 random(41);

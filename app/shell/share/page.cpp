@@ -14,6 +14,7 @@
 #include "sim/analysis/whole_run.h"
 #include "sim/error.h"
 #include "sim/simulate/simulation.h"
+#include "sim/text/duration_text.h"
 
 #include <QFile>
 #include <QObject>
@@ -23,7 +24,10 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace app {
 namespace {
@@ -119,25 +123,87 @@ QString cardsHtml(const sim::Simulation& simulation)
            cardHtml(QObject::tr("Parameters"), countQuantity(static_cast<double>(m.parameters)).text(), separated(m.parameters));
 }
 
-/// A cell as it is read; the numbers of a file have all their digits.
-QString shownCell(const std::string& cell)
+/// A number of a table as people read it elsewhere; a file has all its digits and one unit for all.
+QString readNumber(double value, const std::string& unit)
 {
-    constexpr std::size_t kReadable = 8;
-    constexpr int kDigits = 6;
-    bool isNumber = false;
-    const double value = QString::fromStdString(cell).toDouble(&isNumber);
-    if (!isNumber || cell.size() <= kReadable || cell.find('.') == std::string::npos)
-        return escaped(cell);
-    return std::abs(value) < 1e6 ? QString::number(value, 'g', kDigits) : QString::number(value, 'f', 0);
+    constexpr double kNsPerSecond = 1e9, kBytesPerGib = 1024.0 * 1024.0 * 1024.0, kSecondsADay = 86400;
+    if (unit == "s")
+        return durationQuantity(value).text();
+    if (unit == "ns")
+        return durationQuantity(value / kNsPerSecond).text();
+    if (unit == "d")
+        return QString::fromStdString(sim::durationText(value * kSecondsADay));
+    if (unit == "h")
+        return QObject::tr("%1 h").arg(countQuantity(value).text());
+    if (unit == "bytes")
+        return memoryQuantity(value / kBytesPerGib).text();
+    if (unit == "GiB")
+        return memoryQuantity(value).text();
+    if (unit == "kWh")
+        return QString::fromStdString(sim::energyText(value));
+    if (unit.starts_with("fraction"))
+        return percentQuantity(value).text();
+    constexpr double kCounted = 1e15; // beyond, a double has no ones
+    if (value == std::round(value) && std::abs(value) < kCounted)
+        return separated(std::llround(value));
+    return countQuantity(value).text();
+}
+
+/// What is left to say of a unit beside a number that was read with it.
+std::string besideNumber(const std::string& unit)
+{
+    constexpr std::string_view kFraction = "fraction ";
+    if (unit.starts_with(kFraction))
+        return unit.substr(kFraction.size());
+    if (unit == "1/s")
+        return "a second";
+    return unit == "TFLOP/s" ? unit : std::string();
+}
+
+/// "busy (s)" is "busy" and "s".
+std::pair<std::string, std::string> nameAndUnit(const std::string& header)
+{
+    const auto open = header.rfind(" (");
+    if (open == std::string::npos || header.back() != ')')
+        return {header, {}};
+    return {header.substr(0, open), header.substr(open + 2, header.size() - open - 3)};
+}
+
+/// Of a table with a unit in each row, or one a column.
+Table readTable(Table table)
+{
+    const auto column = [&](const char* name) {
+        return static_cast<std::size_t>(std::ranges::find(table.header, name) - table.header.begin());
+    };
+    const std::size_t valueColumn = column("value"), unitColumn = column("unit");
+    const bool hasUnits = valueColumn < table.header.size() && unitColumn < table.header.size();
+    std::vector<std::string> units;
+    for (std::string& head : table.header) {
+        auto [name, unit] = nameAndUnit(head);
+        head = std::move(name);
+        units.push_back(std::move(unit));
+    }
+    for (auto& row : table.rows)
+        for (std::size_t i = 0; i < row.size() && i < units.size(); ++i) {
+            bool isNumber = false;
+            const double value = QString::fromStdString(row[i]).toDouble(&isNumber);
+            const bool isValue = hasUnits && i == valueColumn;
+            if (!isNumber || !std::isfinite(value) || (hasUnits && !isValue))
+                continue;
+            row[i] = readNumber(value, isValue ? row[unitColumn] : units[i]).toStdString();
+            if (isValue)
+                row[unitColumn] = besideNumber(row[unitColumn]);
+        }
+    return table;
 }
 
 QString tableHtml(const TableInfo& info, const TableSource& source)
 {
-    const Table table = info.make(source);
+    const Table table = readTable(info.make(source));
     const auto line = [](const std::vector<std::string>& cells, const char* tag) {
         QString out = QStringLiteral("<tr>");
         for (const std::string& cell : cells)
-            out += QStringLiteral("<%1>%2</%1>").arg(QLatin1String(tag), shownCell(cell));
+            out += QStringLiteral("<%1>%2</%1>").arg(QLatin1String(tag), escaped(cell));
         return out + QStringLiteral("</tr>\n");
     };
     QString rows = QStringLiteral("<thead>") + line(table.header, "th") + QStringLiteral("</thead><tbody>");

@@ -169,6 +169,14 @@ TEST(Page, ItsTablesHaveNumbersAsTheyAreRead)
     static const QRegularExpression kEndless(QStringLiteral("<td>\\d+\\.\\d{10,}</td>"));
     EXPECT_TRUE(html.contains(QLatin1String("<td>")));
     EXPECT_FALSE(html.contains(kEndless)) << kEndless.match(html).captured().toStdString();
+    static const QRegularExpression kRaw(QStringLiteral("<td>\\d{7,}(\\.\\d+)?</td>"));
+    EXPECT_FALSE(html.contains(kRaw)) << "bytes and nanoseconds: " << kRaw.match(html).captured().toStdString();
+    const auto simulation = sim::simulate(sim::resolvedScenario(readDocument(galleryFile(kSixteen)), catalogue()));
+    const sim::Metrics& m = simulation->metrics();
+    for (const QString& shown : {durationQuantity(m.stepTimeSeconds).text(), percentQuantity(m.mfu).text(),
+                                 memoryQuantity(m.peakMemoryGib).text(), separated(m.parameters)})
+        EXPECT_TRUE(html.contains(QStringLiteral("<td>%1</td>").arg(shown.toHtmlEscaped()))) << shown.toStdString();
+    EXPECT_FALSE(html.contains(QLatin1String("(bytes)"))) << "each number has its unit";
 }
 
 TEST_F(WindowTest, APageOfTheCommandLineIsCalledAsTheWindowCallsIt)

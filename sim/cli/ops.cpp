@@ -46,7 +46,7 @@ OpTable tableOf(const Simulation& simulation, const Trace& trace, const OpsArgum
         selection.ranks[static_cast<std::size_t>(simulation.classOf(rank))] = 1; // process i of a trace is class i
     }
     try {
-        selection.filter = OpQuery::parse(arguments.where).filterOf(trace);
+        selection.filter = OpQuery::parse(arguments.where).filterOf(trace, &simulation);
         return opTable(trace, groupingNamed(arguments.by), selection);
     } catch (const ExpressionError& error) {
         throw UsageError("--where " + quotedText(arguments.where) + ": " + error.what());
@@ -142,7 +142,9 @@ void runOps(const OpsArguments& arguments)
 
 std::string namesHelp()
 {
-    std::string out = "Only these: a part of a name, or an expression such as 'duration_us > 50 and comm' on";
+    std::string out =
+        "Only these: a part of a name, a kind of collective (all-gather), a pass (F3, 3B, 0F3), or an expression such as "
+        "'duration_us > 50 and comm' on";
     for (const OpQueryName& name : opQueryNames())
         out += std::string(&name == opQueryNames().data() ? " " : ", ") + name.name;
     return out;

@@ -1,31 +1,64 @@
 #include "sim/lesson/op_query.h"
 
+#include "sim/program/collective_kind.h"
+#include "sim/schedule/schedule.h"
+#include "sim/simulate/action_class.h"
 #include "sim/text/nearest.h"
 #include "sim/text/spoken_name.h"
 
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <map>
 #include <memory>
+#include <optional>
 #include <sstream>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 namespace sim {
 namespace {
 
+struct PassNotation {
+    OpClass opClass = OpClass::other;
+    int stage = -1, microbatch = -1, slice = -1; ///< -1: of any
+};
+
+/// The op that is asked about.
+struct AskedOp {
+    const Trace& trace;
+    const Track& track;
+    std::size_t span;
+    const std::vector<std::string>& collectives; ///< [kind]
+};
+
 /// What a name means, and whether it means the same for all ops of a kind.
 struct KnownName {
     OpQueryName shown;
     bool isOfKind;
-    LessonValue (*valueOf)(const Trace&, const Track&, std::size_t span);
+    LessonValue (*valueOf)(const AskedOp&);
 };
+
+/// "all-gather"
+std::string wordOf(const CollectiveFacts& facts)
+{
+    std::string word = facts.curve;
+    std::replace(word.begin(), word.end(), '_', '-');
+    return word;
+}
 
 const SpanKind& kindOf(const Trace& trace, const Track& track, std::size_t span)
 {
     return trace.kinds[track.kind[span]];
+}
+
+const SpanKind& kindOf(const AskedOp& op)
+{
+    return kindOf(op.trace, op.track, op.span);
 }
 
 double microseconds(std::int64_t ns)
@@ -34,56 +67,50 @@ double microseconds(std::int64_t ns)
 }
 
 const std::array kNames{
-    KnownName{{"name", "of the op: \"attn.qkv\""},
-              true,
-              [](const Trace& t, const Track& k, std::size_t i) { return LessonValue(kindOf(t, k, i).name); }},
+    KnownName{{"name", "of the op: \"attn.qkv\""}, true, [](const AskedOp& op) { return LessonValue(kindOf(op).name); }},
     KnownName{{"class", "\"forward\", \"backward\", \"tp comm\", …"},
               true,
-              [](const Trace& t, const Track& k, std::size_t i) { return LessonValue(opClassName(kindOf(t, k, i).opClass)); }},
-    KnownName{
-        {"comm", "true of communication"},
-        true,
-        [](const Trace& t, const Track& k, std::size_t i) { return LessonValue(isCommunication(kindOf(t, k, i).opClass)); }},
+              [](const AskedOp& op) { return LessonValue(opClassName(kindOf(op).opClass)); }},
+    KnownName{{"comm", "true of communication"},
+              true,
+              [](const AskedOp& op) { return LessonValue(isCommunication(kindOf(op).opClass)); }},
+    KnownName{{"collective",
+               "\"all-reduce\", \"all-gather\", \"reduce-scatter\", \"all-to-all\", \"ring-shift\", \"send\", \"receive\"; "
+               "its first letters do alone: all-gather"},
+              true,
+              [](const AskedOp& op) { return LessonValue(op.collectives[op.track.kind[op.span]]); }},
     KnownName{{"group", "process group of a collective: \"tp\""},
               true,
-              [](const Trace& t, const Track& k, std::size_t i) { return LessonValue(kindOf(t, k, i).group); }},
-    KnownName{{"stage", "place in the model, -1 for none"},
-              true,
-              [](const Trace& t, const Track& k, std::size_t i) { return LessonValue(kindOf(t, k, i).stage); }},
-    KnownName{{"layer", "likewise"},
-              true,
-              [](const Trace& t, const Track& k, std::size_t i) { return LessonValue(kindOf(t, k, i).layer); }},
-    KnownName{{"bytes", "that it moves"},
-              true,
-              [](const Trace& t, const Track& k, std::size_t i) { return LessonValue(kindOf(t, k, i).bytes); }},
-    KnownName{{"flops", "that it computes"},
-              true,
-              [](const Trace& t, const Track& k, std::size_t i) { return LessonValue(kindOf(t, k, i).flops); }},
+              [](const AskedOp& op) { return LessonValue(kindOf(op).group); }},
+    KnownName{
+        {"stage", "place in the model, -1 for none"}, true, [](const AskedOp& op) { return LessonValue(kindOf(op).stage); }},
+    KnownName{{"layer", "likewise"}, true, [](const AskedOp& op) { return LessonValue(kindOf(op).layer); }},
+    KnownName{{"bytes", "that it moves"}, true, [](const AskedOp& op) { return LessonValue(kindOf(op).bytes); }},
+    KnownName{{"flops", "that it computes"}, true, [](const AskedOp& op) { return LessonValue(kindOf(op).flops); }},
     KnownName{{"duration_us", "in microseconds"},
               false,
-              [](const Trace&, const Track& k, std::size_t i) { return LessonValue(microseconds(k.durationNs[i])); }},
+              [](const AskedOp& op) { return LessonValue(microseconds(op.track.durationNs[op.span])); }},
     KnownName{{"start_us", "in microseconds after the trace's start"},
               false,
-              [](const Trace&, const Track& k, std::size_t i) { return LessonValue(microseconds(k.startNs[i])); }},
+              [](const AskedOp& op) { return LessonValue(microseconds(op.track.startNs[op.span])); }},
     KnownName{{"microbatch", "-1 for none"},
               false,
-              [](const Trace& t, const Track& k, std::size_t i) {
-                  return LessonValue(k.microbatch[i] < 0 ? -1 : k.microbatch[i] / t.slices);
+              [](const AskedOp& op) {
+                  return LessonValue(op.track.microbatch[op.span] < 0 ? -1 : op.track.microbatch[op.span] / op.trace.slices);
               }},
-    KnownName{{"track", "\"compute\", \"tp comm\", …"},
-              false,
-              [](const Trace&, const Track& k, std::size_t) { return LessonValue(k.name); }},
+    KnownName{{"track", "\"compute\", \"tp comm\", …"}, false, [](const AskedOp& op) { return LessonValue(op.track.name); }},
     KnownName{{"rank", "the first of those that a row of the timeline stands for"},
               false,
-              [](const Trace& t, const Track& k, std::size_t) {
-                  return LessonValue(t.processes[static_cast<std::size_t>(k.process)].rank);
-              }},
+              [](const AskedOp& op) { return LessonValue(op.trace.processes[static_cast<std::size_t>(op.track.process)].rank); }},
 };
 
 /// The op that is looked at, as names.
 class OpNames final : public Names {
 public:
-    explicit OpNames(const Trace& trace) : m_trace(trace) {}
+    explicit OpNames(const Trace& trace, std::vector<std::string> collectives = {})
+        : m_trace(trace), m_collectives(std::move(collectives))
+    {
+    }
     void lookAt(const Track& track, std::size_t span)
     {
         m_track = &track;
@@ -93,7 +120,7 @@ public:
     {
         for (std::size_t i = 0; i < kNames.size(); ++i)
             if (name == kNames[i].shown.name) {
-                m_values[i] = kNames[i].valueOf(m_trace, *m_track, m_span);
+                m_values[i] = kNames[i].valueOf({m_trace, *m_track, m_span, m_collectives});
                 return &m_values[i];
             }
         return {};
@@ -108,6 +135,7 @@ public:
 
 private:
     const Trace& m_trace;
+    const std::vector<std::string> m_collectives; ///< [kind]
     const Track* m_track = nullptr;
     std::size_t m_span = 0;
     mutable std::array<LessonValue, kNames.size()> m_values;
@@ -118,6 +146,49 @@ std::string lowered(std::string_view text)
     std::string out(text);
     std::transform(out.begin(), out.end(), out.begin(),
                    [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+    return out;
+}
+
+/// A word as people spell it: "All_Gather", "all-gather" and "allgather" are one.
+std::string spelled(std::string_view word)
+{
+    std::string out = lowered(word);
+    std::erase_if(out, [](char c) { return c == '-' || c == '_' || c == ' '; });
+    return out;
+}
+
+/// Of a kernel or a range of another program: the longest names first, as all-reduces are called after what they do.
+std::string collectiveInName(const std::string& name)
+{
+    const std::string plain = spelled(name);
+    for (const CollectiveFacts& facts : kCollectiveFacts)
+        if (plain.find(spelled(facts.curve)) != std::string::npos)
+            return wordOf(facts);
+    if (plain.find("sendrecv") != std::string::npos)
+        return "send";
+    return plain.starts_with("send") ? "send" : plain.starts_with("recv") || plain.starts_with("receive") ? "receive" : "";
+}
+
+/// [kind]: what each is as a collective or transfer, "" for none. A simulation knows what its ops of a name do; else their names
+/// have to say it.
+std::vector<std::string> collectivesOf(const Trace& trace, const Simulation* simulation)
+{
+    std::map<std::pair<std::string, std::string>, std::string> known; // by name and group
+    if (simulation) {
+        const Program& program = simulation->program();
+        for (const Pass& pass : program.passes)
+            for (std::size_t i = 0; i < pass.ops.size(); ++i)
+                if (const Op& op = pass.ops[i]; op.kind == OpKind::collective)
+                    known.try_emplace({program.labels[op.label], communicatorRoleName(op.group)},
+                                      wordOf(factsOf(pass.shapes[i].collective)));
+    }
+    std::vector<std::string> out;
+    for (const SpanKind& kind : trace.kinds) {
+        const auto found = known.find({kind.name, kind.group});
+        out.push_back(found != known.end()            ? found->second
+                      : isCommunication(kind.opClass) ? collectiveInName(kind.name)
+                                                      : std::string());
+    }
     return out;
 }
 
@@ -158,6 +229,44 @@ bool isOfTruths(std::string_view text)
     return isNamed;
 }
 
+/// Passes as the timeline and schedules write them: "F3" of a micro-batch, "3B" of a stage, "0F3" of both, "F3.1" of a slice.
+std::optional<PassNotation> passNotation(std::string_view text)
+{
+    const auto takeNumber = [&text] {
+        int number = -1;
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+        if (error != std::errc() || number < 0)
+            return -1;
+        text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+        return number;
+    };
+    PassNotation out;
+    out.stage = takeNumber();
+    for (const ActionKind kind :
+         {ActionKind::forward, ActionKind::backward, ActionKind::backwardInput, ActionKind::backwardWeight})
+        if (!text.empty() && std::toupper(static_cast<unsigned char>(text.front())) == actionLetter(kind))
+            out.opClass = opClassOf(kind);
+    if (out.opClass == OpClass::other)
+        return {};
+    text.remove_prefix(1);
+    out.microbatch = takeNumber();
+    if (out.microbatch >= 0 && text.starts_with('.')) {
+        text.remove_prefix(1);
+        if (out.slice = takeNumber(); out.slice < 0)
+            return {};
+    }
+    return text.empty() && (out.stage >= 0 || out.microbatch >= 0) ? std::optional(out) : std::nullopt;
+}
+
+bool isOf(const PassNotation& pass, const Trace& trace, const Track& track, std::size_t span)
+{
+    const SpanKind& kind = kindOf(trace, track, span);
+    const std::int32_t counted = track.microbatch[span];
+    return kind.opClass == pass.opClass && (pass.stage < 0 || kind.stage == pass.stage) &&
+           (pass.microbatch < 0 || (counted >= 0 && counted / trace.slices == pass.microbatch)) &&
+           (pass.slice < 0 || counted % trace.slices == pass.slice);
+}
+
 /// Asks once a kind.
 OpFilter oncePerKind(const Trace& trace, std::function<bool(const Track&, std::size_t)> holds)
 {
@@ -192,6 +301,13 @@ OpQueryExamples opQueryExamples(const Trace& trace, const OpTable& table)
                 std::string("duration_us > ") + limit.data() + (isCommunication(kind.opClass) ? " and comm" : " and not comm")};
 }
 
+std::span<const char* const> opQueryWords()
+{
+    static constexpr std::array kWords{"all-reduce", "all-gather", "reduce-scatter", "all-to-all", "ring-shift", "send",
+                                       "receive",    "comm",       "not comm",       "F0",         "0B",         "0F0"};
+    return kWords;
+}
+
 std::span<const OpQueryName> opQueryNames()
 {
     static const auto names = [] {
@@ -221,17 +337,26 @@ OpQuery OpQuery::parse(std::string_view text)
     return query;
 }
 
-OpFilter OpQuery::filterOf(const Trace& trace) const
+OpFilter OpQuery::filterOf(const Trace& trace, const Simulation* simulation) const
 {
     if (isForAll())
         return {};
+    if (const auto pass = m_expression ? std::nullopt : passNotation(m_part))
+        return [pass = *pass, &trace](std::uint32_t track, std::size_t span) {
+            return isOf(pass, trace, trace.tracks[track], span);
+        };
+    std::vector<std::string> collectives = collectivesOf(trace, simulation);
     if (!m_expression)
-        return oncePerKind(trace, [part = m_part, &trace](const Track& track, std::size_t span) {
+        return oncePerKind(trace, [part = m_part, plain = spelled(m_part), collectives = std::move(collectives),
+                                   &trace](const Track& track, std::size_t span) {
+            constexpr std::size_t kFewestLetters = 5; // "all" and "reduce" are parts of names
             const std::string& name = kindOf(trace, track, span).name;
-            return lowered(name).find(part) != std::string::npos || lowered(spokenOp(name)).find(part) != std::string::npos;
+            const bool isKind = plain.size() >= kFewestLetters && spelled(collectives[track.kind[span]]).starts_with(plain);
+            return isKind || lowered(name).find(part) != std::string::npos ||
+                   lowered(spokenOp(name)).find(part) != std::string::npos;
         });
-    const auto holds = [expression = m_expression, names = std::make_shared<OpNames>(trace)](const Track& track,
-                                                                                             std::size_t span) {
+    const auto holds = [expression = m_expression,
+                        names = std::make_shared<OpNames>(trace, std::move(collectives))](const Track& track, std::size_t span) {
         names->lookAt(track, span);
         const LessonValue value = expression->evaluate(*names);
         if (!value.is_boolean())

@@ -3,6 +3,7 @@
 
 #include "sim/analysis/op_table.h"
 #include "sim/lesson/expression.h"
+#include "sim/simulate/simulation.h"
 
 #include <memory>
 #include <span>
@@ -17,18 +18,22 @@ struct OpQueryName {
     const char* what; ///< with its unit
 };
 std::span<const OpQueryName> opQueryNames();
+/// Questions of one word or two that most are after, for completion: kinds of collectives, passes as the timeline writes them.
+std::span<const char* const> opQueryWords();
 
 class OpQuery {
 public:
     /// Without < > = ! ( ) and quotes it is a part of a name, whatever its case, but for "comm" and "not comm", which are true or
-    /// false by themselves; nothing but blanks asks for all. Throws
+    /// false by themselves; kinds of collectives, however they are spelled ("all_gather"); and passes as the timeline writes them
+    /// ("F3" of a micro-batch, "3B" of a stage, "0F3" of both). Nothing but blanks asks for all. Throws
     /// ExpressionError, also for names that no op has.
     static OpQuery parse(std::string_view text);
 
     bool isForAll() const { return !m_expression && m_part.empty(); }
     /// May be called while the trace lives, by one thread. What it throws is an ExpressionError. What is the same
     /// of all ops of a kind is found out once a kind; else some 0.3 µs an op and comparison.
-    OpFilter filterOf(const Trace&) const;
+    /// What collectives are is known of a simulation's; else their names have to say it.
+    OpFilter filterOf(const Trace&, const Simulation* = nullptr) const;
 
 private:
     std::string m_part;                             ///< in lower case

@@ -1,6 +1,9 @@
 // Which ops a query finds, and what it says of one that cannot be asked.
 #include "sim/lesson/op_query.h"
 
+#include "sim/scenario/document.h"
+#include "tests/support/catalogue.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +12,7 @@
 namespace {
 
 using namespace sim;
+using test::catalogue;
 using testing::HasSubstr;
 
 Trace handWritten()
@@ -81,13 +85,60 @@ TEST(OpQuery, ExpressionsAskWhatAnOpIs)
     EXPECT_EQ(found("contains(name, \"qkv\")"), (Spans{0, 2}));
 }
 
+TEST(OpQuery, KindsOfCollectivesAreFoundHoweverTheyAreSpelled)
+{
+    for (const char* word : {"all-reduce", "all_reduce", "AllReduce", "allred"})
+        EXPECT_EQ(found(word), (Spans{1, 3})) << word;
+    EXPECT_EQ(found("all-gather"), Spans{});
+    EXPECT_EQ(found("collective == \"all-reduce\""), (Spans{1, 3}));
+    EXPECT_EQ(found("collective == \"\""), (Spans{0, 2}));
+}
+
+TEST(OpQuery, PassesAreFoundAsTheTimelineWritesThem)
+{
+    EXPECT_EQ(found("1F"), (Spans{0, 2})) << "of a stage";
+    EXPECT_EQ(found("0F"), Spans{});
+    EXPECT_EQ(found("F1"), Spans{2}) << "of a micro-batch";
+    EXPECT_EQ(found("f0"), Spans{0});
+    EXPECT_EQ(found("1F1"), Spans{2});
+    EXPECT_EQ(found("F1.1"), Spans{}) << "of its other slice";
+    EXPECT_EQ(found("F1.0"), Spans{2});
+    EXPECT_EQ(found("B1"), Spans{});
+}
+
+/// What an op called "reduce" does is known of a simulation alone.
+TEST(OpQuery, ASimulationKnowsWhatItsCollectivesAre)
+{
+    const auto simulation = simulate(resolvedScenario(
+        readDocument(RANKSCOPE_SOURCE_DIR "/scenarios/05-dp2-tp4-pp2-sixteen-gpus.json", catalogue(), {}), catalogue()));
+    const Trace trace = simulation->trace(TraceDetail::kernels);
+    const auto namesOf = [&](const char* text) {
+        const OpTable table =
+            opTable(trace, OpGrouping::name, {.filter = OpQuery::parse(text).filterOf(trace, simulation.get())});
+        std::set<std::string> names;
+        for (const OpGroup& group : table.groups)
+            names.insert(group.name);
+        return names;
+    };
+    EXPECT_THAT(namesOf("reduce-scatter"), testing::IsSupersetOf({"attn.reduce", "mlp.reduce"}));
+    EXPECT_THAT(namesOf("all_gather"), testing::IsSupersetOf({"attn.gather", "regather", "param.gather"}));
+    EXPECT_THAT(namesOf("collective == \"all-gather\" and group == \"tp\""), testing::Not(testing::Contains("param.gather")));
+    EXPECT_THAT(namesOf("collective == \"send\""), testing::UnorderedElementsAre("send activation", "send gradient"));
+    EXPECT_TRUE(namesOf("all-to-all").empty());
+    EXPECT_THAT(namesOf("B3"), testing::Contains("mlp.up.dgrad"));
+    EXPECT_THAT(namesOf("B3"), testing::Not(testing::Contains("mlp.up")));
+    for (const char* word : opQueryWords())
+        EXPECT_NO_THROW(namesOf(word)) << word;
+}
+
 TEST(OpQuery, SaysWhatCannotBeAskedAndWhere)
 {
     EXPECT_THAT(refusal("duration > 5"), HasSubstr("character 1: ops have no \"duration\"; nearest: \"duration_us\""));
     EXPECT_THAT(refusal("comm and clas == \"x\""), HasSubstr("character 10: ops have no \"clas\"; nearest: \"class\""));
-    EXPECT_THAT(refusal("rank < 4 and pp"), HasSubstr("ops have no \"pp\"; of its communication: group == \"pp\"; ops have name, "
-                                                      "class, comm, group, stage, layer, bytes, flops, duration_us, start_us, "
-                                                      "microbatch, track and rank"));
+    EXPECT_THAT(refusal("rank < 4 and pp"),
+                HasSubstr("ops have no \"pp\"; of its communication: group == \"pp\"; ops have name, "
+                          "class, comm, collective, group, stage, layer, bytes, flops, duration_us, start_us, "
+                          "microbatch, track and rank"));
     EXPECT_EQ(found("rank < 9 and group == \"tp\""), (Spans{1, 3}));
     EXPECT_THAT(refusal("comm and (qkv)"), HasSubstr("; of names that hold it: contains(name, \"qkv\"); ops have name, "));
     EXPECT_THAT(refusal("class = \"tp comm\""), HasSubstr("write == to compare"));

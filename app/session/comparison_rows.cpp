@@ -213,14 +213,14 @@ std::vector<SeveralRow> severalRows(const std::vector<std::vector<ComparisonRow>
     return out;
 }
 
-QString severalCsv(const QStringList& names, const std::vector<std::vector<ComparisonRow>>& toA)
+QString severalCsv(const QStringList& names, const std::vector<std::vector<ComparisonRow>>& toA, const QString& letters)
 {
     QStringList head{QStringLiteral("name"), QStringLiteral("unit")};
     for (qsizetype i = 0; i < names.size(); ++i)
-        head << QStringLiteral("%1: %2").arg(QChar(u'A' + static_cast<char16_t>(i))).arg(names[i]);
+        head << QStringLiteral("%1: %2").arg(letters[i]).arg(names[i]);
     for (qsizetype i = 1; i < names.size(); ++i)
         for (const char* const end : {"low", "high"})
-            head << QStringLiteral("%1 - A likely %2").arg(QChar(u'A' + static_cast<char16_t>(i))).arg(QLatin1String(end));
+            head << QStringLiteral("%1 - A likely %2").arg(letters[i]).arg(QLatin1String(end));
     QString out = line(head);
     for (const SeveralRow& row : severalRows(toA)) {
         QStringList cells{row.name, QString::fromLatin1(unitName(row.unit))};

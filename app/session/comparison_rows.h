@@ -55,6 +55,8 @@ struct SeveralRow {
 };
 std::vector<SeveralRow> severalRows(const std::vector<std::vector<ComparisonRow>>& toA);
 /// "name,unit,A: …,B: …,B - A likely low,B - A likely high,…": those rows in full precision. RFC 4180, newline at the end.
-QString severalCsv(const QStringList& names, const std::vector<std::vector<ComparisonRow>>& toA);
+/// `letters`: one for each name.
+QString severalCsv(const QStringList& names, const std::vector<std::vector<ComparisonRow>>& toA,
+                   const QString& letters = QStringLiteral("ABCDEF"));
 
 } // namespace app

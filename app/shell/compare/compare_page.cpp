@@ -1,6 +1,5 @@
 #include "app/shell/compare/compare_page.h"
 
-#include "app/shell/compare/compare_tables.h"
 #include "app/shell/widgets/action_buttons.h"
 #include "app/shell/widgets/because_popup.h"
 #include "app/shell/widgets/format.h"
@@ -273,17 +272,17 @@ void ComparePage::show(CompareView::Side a, CompareView::Side b, Made made)
     m_awaitsComparison = false;
     m_view.setFurther({}); // they are compared with another A
     m_view.setSides(std::move(a), std::move(b), std::move(made.prepared));
-    m_view.setFurther(std::move(made.further));
     m_changes.clear();
     if (const auto& comparison = m_view.comparison()) {
         const auto& document = m_baseline.document();
         const auto &pinned = m_baseline.simulation()->scenario(), &now = m_desk.simulation()->scenario();
         m_changes = m_swapped ? scenarioChanges(m_session.document(), now, document, pinned)
                               : scenarioChanges(document, pinned, m_session.document(), now);
+        m_view.setFurther(std::move(made.further), m_changes.empty()); // what is the same stands there once
         if (m_view.showsSeveral()) {
             showSeveral();
         } else {
-            m_tables->showSeveral({}, {}, {});
+            m_tables->showSeveral({}, {});
             m_tables->showChanges(m_changes, !m_swapped);
             m_tables->showRows(rows());
             m_tables->showStages(comparison->stages);
@@ -312,12 +311,17 @@ void ComparePage::showHeader()
                        .arg(QChar(u'C' + static_cast<char16_t>(further.size())))
                        .arg(timeOf(one.side.simulation).replace(QLatin1Char(' '), QChar(QChar::Nbsp)),
                             QString::fromStdString(one.side.name));
+    if (m_view.isSecondLeftOut())
+        further.push_front(tr("B is what A is: it gets its place when something is changed"));
     m_namesFurther->setText(further.join(QStringLiteral("\u00a0\u00a0· ")));
     m_namesFurther->setVisible(m_view.showsSeveral());
+    m_letterB->setVisible(!m_view.isSecondLeftOut());
+    m_timeB->setVisible(!m_view.isSecondLeftOut());
+    m_nameB->setVisible(!m_view.isSecondLeftOut());
     if (m_view.showsSeveral()) {
         for (QLabel* label : {m_difference, m_ratio})
             label->setVisible(true);
-        const auto count = m_view.further().size() + 2;
+        const auto count = m_view.further().size() + (m_view.isSecondLeftOut() ? 1 : 2);
         m_difference->setText(tr("%1 scenarios").arg(count));
         m_ratio->setText(tr("against A, on one axis"));
         return;
@@ -409,26 +413,34 @@ std::vector<ComparisonRow> ComparePage::rowsOf(const sim::Comparison& of, const 
     return comparisonRows(shown, sim::dataTransfersOf(all), m_gpuHourPrice);
 }
 
-/// A column each: numbers beside each other, and the keys that any of them has otherwise than A.
-void ComparePage::showSeveral()
+/// All that is compared with A; B is left out where it is A.
+std::vector<CompareTables::Column> ComparePage::others() const
 {
+    std::vector<CompareTables::Column> out;
+    if (!m_view.isSecondLeftOut())
+        out.push_back({QLatin1Char('B'), m_nameB->text(), rows(), m_changes});
     const ComparedSteps two = steps();
-    std::vector<std::vector<ComparisonRow>> rowsToA{rows()};
-    std::vector<std::vector<ScenarioChange>> changes{m_changes};
-    QStringList names{m_nameA->text(), m_nameB->text()};
-    const bool baselineIsA = !m_swapped;
-    const sim::ScenarioDocument& documentA = baselineIsA ? m_baseline.document() : m_session.document();
+    const sim::ScenarioDocument& documentA = m_swapped ? m_session.document() : m_baseline.document();
+    char16_t letter = u'C';
     for (const CompareView::Further& further : m_view.further()) {
-        rowsToA.push_back(rowsOf(further.toA, *two.a, *further.side.simulation));
-        names << QString::fromStdString(further.side.name);
-        changes.emplace_back(); // a column each, also of one that has left the lineup meanwhile
+        out.push_back({letter++,
+                       QString::fromStdString(further.side.name),
+                       rowsOf(further.toA, *two.a, *further.side.simulation),
+                       {}}); // a column each, also of one that has left the lineup meanwhile
         for (const Lineup::Entry& entry : m_lineup.entries())
             if (entry.step.simulation == further.side.simulation) {
-                changes.back() = scenarioChanges(documentA, two.a->scenario(), entry.document, entry.step.simulation->scenario());
+                out.back().changes =
+                    scenarioChanges(documentA, two.a->scenario(), entry.document, entry.step.simulation->scenario());
                 break;
             }
     }
-    m_tables->showSeveral(names, rowsToA, changes);
+    return out;
+}
+
+/// A column each: numbers beside each other, and the keys that any of them has otherwise than A.
+void ComparePage::showSeveral()
+{
+    m_tables->showSeveral(m_nameA->text(), others());
     if (m_splitter->orientation() == Qt::Horizontal && !m_isSplitByHand) {
         constexpr double kMostOfPage = 0.5;
         const int all = m_splitter->width() - m_splitter->handleWidth();
@@ -455,13 +467,15 @@ QString ComparePage::csv() const
         return {};
     if (!m_view.showsSeveral())
         return comparisonCsv(rows(), m_changes);
-    QStringList names{m_nameA->text(), m_nameB->text()};
-    std::vector<std::vector<ComparisonRow>> toA{rows()};
-    for (const CompareView::Further& further : m_view.further()) {
-        toA.push_back(rowsOf(further.toA, *steps().a, *further.side.simulation));
-        names << QString::fromStdString(further.side.name);
+    QStringList names{m_nameA->text()};
+    QString letters = QStringLiteral("A");
+    std::vector<std::vector<ComparisonRow>> toA;
+    for (const CompareTables::Column& other : others()) {
+        names << other.name;
+        letters += other.letter;
+        toA.push_back(other.toA);
     }
-    return severalCsv(names, toA);
+    return severalCsv(names, toA, letters);
 }
 
 } // namespace app

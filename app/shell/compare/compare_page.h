@@ -5,6 +5,7 @@
 #include "app/session/comparison_rows.h"
 #include "app/session/desk.h"
 #include "app/session/worker.h"
+#include "app/shell/compare/compare_tables.h"
 #include "app/step/selection.h"
 #include "app/views/compare/compare_view.h"
 
@@ -19,7 +20,6 @@ class QSplitter;
 
 namespace app {
 
-class CompareTables;
 class ElidedLabel;
 
 class ComparePage : public QWidget {
@@ -69,6 +69,7 @@ private:
     std::vector<ComparisonRow> rows() const;
     std::vector<ComparisonRow> rowsOf(const sim::Comparison&, const sim::Simulation& a, const sim::Simulation& b) const;
     void showSeveral();
+    std::vector<CompareTables::Column> others() const;
     void adopt(int change);
     void askOfRow(int row, int column);
     void askOfStage(int row, int column);

@@ -7,9 +7,13 @@
 #include "sim/text/duration_text.h"
 #include "sim/text/number_text.h"
 
+#include <QEvent>
+#include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLabel>
+#include <QPainter>
 #include <QScrollArea>
+#include <QScrollBar>
 #include <QStyledItemDelegate>
 #include <QTableWidget>
 #include <QToolButton>
@@ -99,6 +103,49 @@ private:
     static constexpr int kLeft = 8;
 };
 
+constexpr int kNameColumn = 0;
+
+/// The names of rows, which stay where they are while columns scroll: written as the cells beside them.
+class RowNames : public QHeaderView {
+public:
+    explicit RowNames(QWidget* parent) : QHeaderView(Qt::Vertical, parent)
+    {
+        setSectionsClickable(false);
+        setHighlightSections(false);
+        setSectionResizeMode(QHeaderView::Fixed);
+    }
+    int neededWidth() const
+    {
+        int width = 0;
+        for (int row = 0; row < count(); ++row)
+            width = std::max(width, QFontMetrics(fontOf(row)).horizontalAdvance(textOf(row)));
+        return width + kLeft + kRight;
+    }
+
+protected:
+    void paintSection(QPainter* painter, const QRect& rect, int row) const override
+    {
+        const QVariant color = model()->headerData(row, Qt::Vertical, Qt::ForegroundRole);
+        const QFont font = fontOf(row);
+        painter->save();
+        painter->setFont(font);
+        painter->setPen(color.isValid() ? color.value<QBrush>().color() : palette().color(QPalette::Text));
+        const QRect inside = rect.adjusted(kLeft, 0, -kRight, 0);
+        painter->drawText(inside, Qt::AlignLeft | Qt::AlignVCenter,
+                          QFontMetrics(font).elidedText(textOf(row), Qt::ElideRight, inside.width()));
+        painter->restore();
+    }
+
+private:
+    static constexpr int kLeft = 4, kRight = 8;
+    QString textOf(int row) const { return model()->headerData(row, Qt::Vertical).toString(); }
+    QFont fontOf(int row) const
+    {
+        const QVariant font = model()->headerData(row, Qt::Vertical, Qt::FontRole);
+        return font.isValid() ? font.value<QFont>() : uiFont(12);
+    }
+};
+
 QTableWidget* table(const QStringList& headers, const QString& name)
 {
     auto* out = new QTableWidget(0, static_cast<int>(headers.size()));
@@ -121,6 +168,21 @@ QTableWidget* table(const QStringList& headers, const QString& name)
     out->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     out->setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff); // the tables scroll together
     out->setAccessibleName(name);
+    return out;
+}
+
+/// Of several scenarios: columns below each other lie below one head, and scroll with it.
+QTableWidget* severalTable(const QString& first, const QString& name)
+{
+    QTableWidget* out = table({first}, name);
+    out->setItemDelegate(new AiryCells(out));
+    out->setVerticalHeader(new RowNames(out));
+    out->verticalHeader()->setDefaultSectionSize(kRowHeight);
+    out->verticalHeader()->setMinimumSectionSize(kRowHeight);
+    out->horizontalHeader()->setSectionResizeMode(QHeaderView::Fixed); // before a column is hidden, which would keep its room
+    out->setCornerButtonEnabled(false);
+    out->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
+    out->setTabKeyNavigation(false); // Tab goes on to what is beside the table
     return out;
 }
 
@@ -177,12 +239,25 @@ CompareTables::CompareTables(QWidget* parent)
       m_rows(table({tr("Number"), tr("A"), tr("B"), tr("Difference")}, tr("Numbers of the step"))),
       m_stages(
           table({tr("Rank"), tr("Computing"), tr("Exposed"), tr("Bubble"), tr("Memory")}, tr("Differences by pipeline rank"))),
-      m_severalKeys(table({tr("Key")}, tr("Keys that differ, a column a scenario"))),
-      m_severalRows(table({tr("Number")}, tr("Numbers of the steps, a column a scenario")))
+      m_severalKeys(severalTable(tr("Key"), tr("Keys that differ, a column a scenario"))),
+      m_severalRows(severalTable(tr("Number"), tr("Numbers of the steps, a column a scenario"))),
+      m_severalHead(severalTable({}, tr("Scenarios"))), m_pane(new QScrollArea), m_headPlace(new QHBoxLayout),
+      m_across(new QScrollBar(Qt::Horizontal))
 {
     setRole(this, "side");
-    for (QTableWidget* several : {m_severalKeys, m_severalRows})
-        several->setItemDelegate(new AiryCells(several));
+    m_severalHead->setFocusPolicy(Qt::NoFocus);
+    for (QTableWidget* below : {m_severalKeys, m_severalRows})
+        below->horizontalHeader()->hide(); // theirs is the head's
+    for (QTableWidget* each : severalTables()) {
+        connect(each->horizontalScrollBar(), &QScrollBar::valueChanged, m_across, &QScrollBar::setValue);
+        connect(m_across, &QScrollBar::valueChanged, each->horizontalScrollBar(), &QScrollBar::setValue);
+    }
+    connect(m_severalHead->horizontalScrollBar(), &QScrollBar::rangeChanged, this, [this](int least, int most) {
+        m_across->setPageStep(m_severalHead->horizontalScrollBar()->pageStep());
+        m_across->setRange(least, most);
+        m_across->setVisible(most > least && m_severalHead->isVisibleTo(this));
+    });
+    m_across->hide();
     // Keys are short and say what it is about; long values (names of clusters) give way, and their tooltips have the rest.
     for (const auto& [c, mode] :
          {std::pair{0, QHeaderView::ResizeToContents}, {1, QHeaderView::Stretch}, {2, QHeaderView::Stretch}})
@@ -202,15 +277,34 @@ CompareTables::CompareTables(QWidget* parent)
                                                          m_rows, m_severalRows, m_sure, m_stagesTitle, m_stages})
         column->addWidget(part);
     column->addStretch(1);
-    auto* scroll = new QScrollArea;
-    scroll->setWidgetResizable(true);
-    scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-    setRole(scroll, "pane");
-    scroll->setWidget(page);
+    m_pane->setWidgetResizable(true);
+    m_pane->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    setRole(m_pane, "pane");
+    m_pane->setWidget(page);
+    m_pane->viewport()->installEventFilter(this);
+    m_headPlace->addWidget(m_severalHead);
     auto* whole = new QVBoxLayout(this);
     whole->setContentsMargins(0, 0, 0, 0);
-    whole->addWidget(scroll);
+    whole->setSpacing(0);
+    whole->addLayout(m_headPlace);
+    whole->addWidget(m_pane);
+    whole->addWidget(m_across);
     clear();
+}
+
+/// The head is as wide as what it heads, with a scroll bar beside that and without.
+void CompareTables::placeHead()
+{
+    constexpr int kLeft = 12, kRight = 8; // of the page
+    const QRect seen = m_pane->viewport()->geometry();
+    m_headPlace->setContentsMargins(seen.left() + kLeft, 0, m_pane->width() - seen.right() - 1 + kRight, 0);
+}
+
+bool CompareTables::eventFilter(QObject* watched, QEvent* event)
+{
+    if (event->type() == QEvent::Resize)
+        placeHead();
+    return QFrame::eventFilter(watched, event);
 }
 
 /// A click, or Enter on the current cell.
@@ -225,6 +319,9 @@ void CompareTables::letAsk(QTableWidget* table, void (CompareTables::*requested)
 void CompareTables::setTheme(const Theme& theme)
 {
     m_theme = &theme;
+    m_severalHead->setStyleSheet(
+        QStringLiteral("QTableCornerButton::section { background: transparent; border: none; border-bottom: 1px solid %1; }")
+            .arg(toQColor(theme.border).name()));
 }
 
 void CompareTables::clear()
@@ -232,7 +329,7 @@ void CompareTables::clear()
     showChanges({}, true);
     showRows({});
     showStages({});
-    showSeveral({}, {}, {});
+    showSeveral({}, {});
     m_changesNote->hide();
     m_changesTitle->hide();
 }
@@ -362,54 +459,82 @@ void CompareTables::showStages(const std::vector<sim::StageComparison>& stages)
     fit(m_stages);
 }
 
-void CompareTables::headSeveral(QTableWidget* of, const QStringList& names, const QString& first) const
+void CompareTables::headSeveral(QTableWidget* of, const QString& nameOfA, const std::vector<Column>& others,
+                                const QString& first) const
 {
     of->setRowCount(0);
-    of->setColumnCount(static_cast<int>(names.size()) + 1);
-    of->setHorizontalHeaderItem(0, new QTableWidgetItem(first));
-    of->horizontalHeaderItem(0)->setTextAlignment(Qt::AlignLeft | Qt::AlignVCenter);
-    for (int i = 0; i < static_cast<int>(names.size()); ++i) {
-        auto* item = new QTableWidgetItem(QString(QChar(u'A' + static_cast<char16_t>(i))));
-        item->setToolTip(names[i]);
-        of->setHorizontalHeaderItem(i + 1, item);
-    }
-    constexpr int kWidestColumn = 110; // long lists end in …, their tooltips have them whole
-    of->horizontalHeader()->setMaximumSectionSize(kWidestColumn);
-    of->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
-    of->setHorizontalScrollBarPolicy(Qt::ScrollBarAsNeeded);
-    of->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
+    of->setColumnCount(static_cast<int>(others.size()) + 2);
+    of->setHorizontalHeaderItem(kNameColumn, new QTableWidgetItem(first));
+    const auto head = [&](int column, QChar letter, const QString& name) {
+        auto* item = new QTableWidgetItem(QString(letter));
+        item->setToolTip(name);
+        of->setHorizontalHeaderItem(column, item);
+    };
+    head(1, QLatin1Char('A'), nameOfA);
+    for (std::size_t i = 0; i < others.size(); ++i)
+        head(static_cast<int>(i) + 2, others[i].letter, others[i].name);
+    of->setColumnHidden(kNameColumn, true); // its texts stand at the left of what scrolls
 }
 
-void CompareTables::showSeveral(const QStringList& names, const std::vector<std::vector<ComparisonRow>>& toA,
-                                const std::vector<std::vector<ScenarioChange>>& changes)
+void CompareTables::nameRows(QTableWidget* of) const
 {
-    const bool isSeveral = !toA.empty();
-    for (QWidget* part : std::initializer_list<QWidget*>{m_severalKeys, m_severalRows})
+    for (int row = 0; row < of->rowCount(); ++row)
+        of->setVerticalHeaderItem(row, of->item(row, kNameColumn)->clone());
+}
+
+/// Columns of both tables are equally wide, and so are their heads.
+void CompareTables::alignSeveral()
+{
+    constexpr int kWidestColumn = 110, kWidestName = 170; // long lists end in …, their tooltips have them whole
+    int names = 0;
+    for (const QTableWidget* of : {m_severalKeys, m_severalRows})
+        names = std::max(names, static_cast<const RowNames*>(of->verticalHeader())->neededWidth());
+    for (QTableWidget* of : severalTables())
+        of->verticalHeader()->setFixedWidth(std::min(names, kWidestName));
+    for (int column = 1; column < m_severalHead->columnCount(); ++column) {
+        int width = m_severalHead->horizontalHeader()->sectionSizeHint(column);
+        for (const QAbstractItemView* of : std::initializer_list<const QAbstractItemView*>{m_severalKeys, m_severalRows})
+            width = std::max(width, of->sizeHintForColumn(column));
+        for (QTableWidget* of : severalTables())
+            of->setColumnWidth(column, std::min(width, kWidestColumn));
+    }
+}
+
+void CompareTables::showSeveral(const QString& nameOfA, const std::vector<Column>& others)
+{
+    const bool isSeveral = !others.empty();
+    for (QWidget* part : std::initializer_list<QWidget*>{m_severalKeys, m_severalRows, m_severalHead})
         part->setVisible(isSeveral);
-    if (!isSeveral)
+    if (!isSeveral) {
+        m_across->hide();
         return;
+    }
     for (QWidget* part : std::initializer_list<QWidget*>{m_changes, m_changesNote, m_rows, m_sure, m_stagesTitle, m_stages})
         part->hide();
-    headSeveral(m_severalKeys, names, tr("Key"));
-    headSeveral(m_severalRows, names, tr("Number"));
+    headSeveral(m_severalHead, nameOfA, others, {});
+    headSeveral(m_severalKeys, nameOfA, others, tr("Key"));
+    headSeveral(m_severalRows, nameOfA, others, tr("Number"));
 
     std::vector<ScenarioChange> keys; // of any; its A is A's
-    for (const std::vector<ScenarioChange>& some : changes)
-        for (const ScenarioChange& change : some)
+    std::vector<std::vector<ComparisonRow>> toA;
+    for (const Column& other : others) {
+        toA.push_back(other.toA);
+        for (const ScenarioChange& change : other.changes)
             if (std::none_of(keys.begin(), keys.end(),
                              [&](const ScenarioChange& k) { return k.key.pointer == change.key.pointer; }))
                 keys.push_back(change);
+    }
     std::stable_partition(keys.begin(), keys.end(), [](const ScenarioChange& key) { return !key.follows; });
     const QStringList keyTexts = keyNames(keys);
     for (std::size_t i = 0; i < keys.size(); ++i) {
         const Tint tint = keys[i].follows ? Tint::muted : Tint::none;
         std::vector<Cell> cells{{keyTexts[static_cast<qsizetype>(i)], QString::fromStdString(keys[i].key.pointer), tint},
                                 {QString::fromStdString(keys[i].textA), {}, tint}};
-        for (const std::vector<ScenarioChange>& some : changes) {
-            const auto own = std::find_if(some.begin(), some.end(),
+        for (const Column& other : others) {
+            const auto own = std::find_if(other.changes.begin(), other.changes.end(),
                                           [&](const ScenarioChange& c) { return c.key.pointer == keys[i].key.pointer; });
-            cells.push_back(
-                {QString::fromStdString(own == some.end() ? keys[i].textA : own->textB), {}, tint, own != some.end()});
+            const bool isOwn = own != other.changes.end();
+            cells.push_back({QString::fromStdString(isOwn ? own->textB : keys[i].textA), {}, tint, isOwn});
         }
         addRow(m_severalKeys, cells);
     }
@@ -429,18 +554,21 @@ void CompareTables::showSeveral(const QStringList& names, const std::vector<std:
         addRow(m_severalRows, cells);
     }
     m_changesTitle->setVisible(!keys.empty());
+    m_severalKeys->setVisible(!keys.empty());
     m_rowsTitle->show();
     for (QTableWidget* of : {m_severalKeys, m_severalRows}) {
-        constexpr int kScrollBar = 12;
-        fit(of);
-        of->setFixedHeight(of->height() + kScrollBar);
+        nameRows(of);
+        of->setFixedHeight(of->rowCount() * kRowHeight + 4);
     }
+    m_severalHead->setFixedHeight(m_severalHead->horizontalHeader()->sizeHint().height() + 2);
+    alignSeveral();
+    placeHead();
 }
 
 int CompareTables::widthOfSeveral() const
 {
-    constexpr int kAround = 32; // margins, and the scroll bar of all tables
-    return std::max(m_severalKeys->horizontalHeader()->length(), m_severalRows->horizontalHeader()->length()) + kAround;
+    constexpr int kAround = 36; // margins, and the scroll bar of all tables
+    return m_severalHead->verticalHeader()->width() + m_severalHead->horizontalHeader()->length() + kAround;
 }
 
 } // namespace app

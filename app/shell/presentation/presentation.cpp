@@ -112,8 +112,10 @@ Presentation::~Presentation()
 {
     m_desk.disconnect(this);
     delete m_notes;
-    for (const Shown& shown : m_shown)
-        m_workspace.view(shown.picture).setForAudience(false);
+    for (const Shown& shown : m_shown) {
+        shown.item.view->setForAudience(false);
+        delete shown.canvas; // before the talk, whose view it may show
+    }
     m_workspace.setCovered(false);
     Q_EMIT left();
 }
@@ -134,7 +136,7 @@ void Presentation::goTo(int place)
         m_row->insertWidget(0, m_panel);
         m_panel->show();
     }
-    show(m_slide.pictures);
+    show(itemsOf(m_slide));
     tellNotes();
 }
 
@@ -195,19 +197,35 @@ void Presentation::tellNotes()
         m_notes->tell(m_count->text(), m_slide.notes, m_talk->upNext(m_place));
 }
 
+Presentation::Item Presentation::itemOf(Picture picture)
+{
+    return {picture, &m_workspace.view(picture)};
+}
+
+std::vector<Presentation::Item> Presentation::itemsOf(const Slide& slide)
+{
+    std::vector<Item> items;
+    if (slide.own != nullptr)
+        items.push_back({std::nullopt, slide.own});
+    else
+        for (const Picture picture : slide.pictures)
+            items.push_back(itemOf(picture));
+    return items;
+}
+
 /// What is shown already keeps its canvas.
-void Presentation::show(std::vector<Picture> wanted)
+void Presentation::show(const std::vector<Item>& wanted)
 {
     std::vector<Shown> shown;
-    for (const Picture picture : wanted) {
-        const auto known = std::find_if(m_shown.begin(), m_shown.end(), [&](const Shown& s) { return s.picture == picture; });
+    for (const Item& item : wanted) {
+        const auto known = std::find_if(m_shown.begin(), m_shown.end(), [&](const Shown& s) { return s.item == item; });
         if (known != m_shown.end()) {
             shown.push_back(*known);
             m_shown.erase(known);
             m_row->removeWidget(shown.back().canvas);
         } else {
-            auto* canvas = new CanvasWidget(m_workspace.view(picture), m_renderer, this);
-            m_workspace.view(picture).setForAudience(true);
+            auto* canvas = new CanvasWidget(*item.view, m_renderer, this);
+            item.view->setForAudience(true);
             canvas->setFocusPolicy(Qt::NoFocus); // keys are the clicker's
             canvas->setMinimumSize(1, 1);        // whatever room there is: the screen is not made wider
             canvas->installEventFilter(this);
@@ -215,12 +233,12 @@ void Presentation::show(std::vector<Picture> wanted)
                 m_desk.selectionMayHaveChanged();
                 requestFrames();
             });
-            shown.push_back({picture, canvas});
+            shown.push_back({item, canvas});
         }
         m_row->addWidget(shown.back().canvas, 1);
     }
     for (const Shown& gone : m_shown) {
-        m_workspace.view(gone.picture).setForAudience(false);
+        gone.item.view->setForAudience(false);
         delete gone.canvas;
     }
     m_shown = std::move(shown);
@@ -233,24 +251,27 @@ void Presentation::show(std::vector<Picture> wanted)
     bringUpToDate();
 }
 
-/// A key of a picture: it comes first, for the last of two, or goes.
+/// A key of a picture: it comes first, for the last of two, or goes. The talk's own has the screen for itself.
 void Presentation::toggle(Picture picture)
 {
-    std::vector<Picture> wanted;
+    std::vector<Item> wanted;
     for (const Shown& shown : m_shown)
-        wanted.push_back(shown.picture);
-    if (const auto at = std::find(wanted.begin(), wanted.end(), picture); at == wanted.end()) {
+        wanted.push_back(shown.item);
+    const Item item = itemOf(picture);
+    if (const auto at = std::find(wanted.begin(), wanted.end(), item); m_slide.own != nullptr) {
+        wanted = at == wanted.end() ? std::vector{item} : itemsOf(m_slide);
+    } else if (at == wanted.end()) {
         if (wanted.size() > 1)
             wanted.pop_back();
-        wanted.insert(wanted.begin(), picture);
+        wanted.insert(wanted.begin(), item);
     } else if (wanted.size() > 1) {
         wanted.erase(at);
     }
-    m_isAtPictures = true; // where words leave no room for them
+    m_isAtPictures = m_panel != nullptr; // where words leave no room for them
     show(wanted);
 }
 
-/// On a small screen a slide has its words first, then its pictures.
+/// On a small screen a slide has its words first, then its pictures, or one picture after the other.
 void Presentation::turn(int by)
 {
     setBlack(false);
@@ -264,7 +285,8 @@ void Presentation::turn(int by)
 void Presentation::bringUpToDate()
 {
     for (const Shown& shown : m_shown)
-        m_workspace.upToDateView(shown.picture);
+        if (shown.item.picture)
+            m_workspace.upToDateView(*shown.item.picture);
     fit(); // what is in them decides whether there is room for both
     requestFrames();
 }
@@ -322,6 +344,7 @@ void Presentation::fit()
 {
     int text = std::max(m_smallestText, height() / kLinesOnScreen);
     m_isSplit = false;
+    const bool wasAtPictures = m_isAtPictures;
     const auto sized = [](QLabel& label, int pixels, int weight) {
         label.setStyleSheet(QStringLiteral("font-size: %1px; font-weight: %2;").arg(pixels).arg(weight));
     };
@@ -330,12 +353,13 @@ void Presentation::fit()
     if (m_panel != nullptr)
         text = fitPanel(text);
     else
-        showAsManyAsFit(width(), text);
+        m_isSplit = !showAsManyAsFit(width(), text, wasAtPictures ? 1 : 0);
     m_isAtPictures = m_isAtPictures && m_isSplit;
-    if (m_panel != nullptr)
+    if (m_panel != nullptr) {
         m_panel->setVisible(!m_isAtPictures);
-    if (m_isAtPictures)
-        showAsManyAsFit(width(), text);
+        if (m_isAtPictures)
+            showAsManyAsFit(width(), text);
+    }
     const QString place = tr("%1 of %2").arg(m_place + 1).arg(m_talk->size());
     m_count->setText(m_isSplit ? tr("%1, %2 of 2", "slide, part").arg(place).arg(m_isAtPictures ? 2 : 1) : place);
     for (const Shown& shown : m_shown)
@@ -365,19 +389,22 @@ int Presentation::roomBelowHead(int text) const
     return height() - head - kAboveFoot - caption - kBelowFoot;
 }
 
-/// The first of two alone where both would be too narrow to be read, or one would be cut.
-void Presentation::showAsManyAsFit(int across, int text)
+/// One of two alone where both would be too narrow to be read, or one would be cut. False: one is not shown.
+bool Presentation::showAsManyAsFit(int across, int text, std::size_t alone)
 {
     constexpr int kLeastAcross = 12; // times the text
     const auto count = static_cast<int>(m_shown.size());
     const auto isWhole = [&](const Shown& shown) {
         const float scale = static_cast<float>(text) / fontPixels(FontFace::small);
-        const auto least = m_workspace.view(shown.picture).leastHeight(static_cast<float>(across / count) / scale);
+        if (!shown.item.picture)
+            return true;
+        const auto least = m_workspace.view(*shown.item.picture).leastHeight(static_cast<float>(across / count) / scale);
         return !least || *least * scale <= static_cast<float>(roomBelowHead(text));
     };
     const bool hasRoomForAll = across >= count * kLeastAcross * text && std::ranges::all_of(m_shown, isWhole);
     for (std::size_t i = 0; i < m_shown.size(); ++i)
-        m_shown[i].canvas->setVisible(i == 0 || hasRoomForAll);
+        m_shown[i].canvas->setVisible(i == std::min(alone, m_shown.size() - 1) || hasRoomForAll);
+    return hasRoomForAll || count < 2;
 }
 
 /// Words and pictures share the width; where words are many they get more of it, and at last all: pictures come after them. The
@@ -390,7 +417,7 @@ int Presentation::fitPanel(int text)
         m_panel->setTextPixels(pixels);
         m_panel->setFixedWidth(across);
         if (withPictures)
-            return showAsManyAsFit(width() - across, text);
+            return static_cast<void>(showAsManyAsFit(width() - across, text));
         for (const Shown& shown : m_shown)
             shown.canvas->hide();
     };

@@ -9,6 +9,7 @@
 #include <QWidget>
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 class QHBoxLayout;
@@ -19,6 +20,7 @@ namespace app {
 class CanvasWidget;
 class Desk;
 class NotesWindow;
+class View;
 class Workspace;
 
 class Presentation : public QWidget {
@@ -41,7 +43,7 @@ public:
     bool isBlack() const;
     bool hasSpot() const { return m_hasSpot; }
     SlidePanel* panel() const { return m_panel; } ///< nullptr: the slide has none
-    /// Words and pictures that do not fit beside each other are shown one after the other.
+    /// Words and pictures, or two pictures, that do not fit beside each other are shown one after the other.
     bool isSplit() const { return m_isSplit; }
     NotesWindow* notes() const; ///< nullptr while it is closed
     /// What only the presenter sees, with what comes next: on another screen where there is one, else a window of its own.
@@ -57,7 +59,15 @@ protected:
     void resizeEvent(QResizeEvent*) override;
 
 private:
-    void show(std::vector<Picture>);
+    /// One of the workspace's pictures, or the talk's own.
+    struct Item {
+        std::optional<Picture> picture;
+        View* view = nullptr;
+        bool operator==(const Item&) const = default;
+    };
+    Item itemOf(Picture);
+    std::vector<Item> itemsOf(const Slide&);
+    void show(const std::vector<Item>&);
     void toggle(Picture);
     void bringUpToDate();
     void requestFrames();
@@ -68,7 +78,7 @@ private:
     void turn(int by);
     int fitPanel(int text);
     int roomBelowHead(int text) const;
-    void showAsManyAsFit(int across, int text);
+    bool showAsManyAsFit(int across, int text, std::size_t alone = 0);
     void tellNotes();
     void askForNotes();
     void askRoom();
@@ -83,7 +93,7 @@ private:
     SlidePanel* m_panel = nullptr;
     QPointer<NotesWindow> m_notes;
     struct Shown {
-        Picture picture{};
+        Item item;
         CanvasWidget* canvas = nullptr;
     };
     std::vector<Shown> m_shown;

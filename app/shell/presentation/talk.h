@@ -2,6 +2,7 @@
 // whoever has steps of its own (a lesson, a comparison) gives another talk.
 #pragma once
 
+#include "app/canvas/view.h"
 #include "app/views/pictures.h"
 
 #include <QString>
@@ -27,6 +28,7 @@ public:
 struct Slide {
     QString heading, caption;                                ///< plain text; the caption may be empty
     std::vector<Picture> pictures;                           ///< one, or two beside each other; none where a panel stands alone
+    View* own = nullptr;                                     ///< the talk's, in place of pictures
     QString notes = {};                                      ///< Markdown, for who presents
     bool hidesQuantities = false;                            ///< in the pictures: they are asked for
     std::function<SlidePanel*(QWidget* parent)> beside = {}; ///< makes the panel; none: there is none

@@ -3,6 +3,7 @@
 #include "app/session/pass_times.h"
 #include "app/session/settings.h"
 #include "app/shell/compare/compare_page.h"
+#include "app/shell/compare/comparison_talk.h"
 #include "app/shell/dialogs/command_palette.h"
 #include "app/shell/dialogs/key_sheet.h"
 #include "app/shell/dialogs/schedule_chooser.h"
@@ -253,6 +254,8 @@ void MainWindow::present(bool fromItsBegin)
     }
     auto talk = m_lesson->isPlaying() ? talkOfLesson() : nullptr;
     const int place = talk && !fromItsBegin ? m_lessonTalkStart : 0;
+    if (!talk && isCompareShown())
+        talk = talkOfComparison(m_compare->view(), themeFor(m_settings.theme));
     if (!talk) {
         const auto& scenario = m_session.scenario();
         talk = talkOfScenario(m_session.displayName(), scenario ? QString::fromStdString(scenario->description) : QString());

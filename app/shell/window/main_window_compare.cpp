@@ -15,8 +15,11 @@
 #include "sim/error.h"
 
 #include <QAction>
+#include <QApplication>
 #include <QFileDialog>
 #include <QFileInfo>
+#include <QMenu>
+#include <QMenuBar>
 #include <QMessageBox>
 #include <QPushButton>
 #include <QStatusBar>
@@ -53,6 +56,16 @@ ComparePage* MainWindow::buildCompare(QWidget* parent)
         if (isCompareShown())
             showStatus();
     });
+    // A menu that is closed leaves the keys with the bar: Esc would first have to leave that.
+    for (const QAction* each : menuBar()->actions())
+        if (const QMenu* menu = each->menu())
+            connect(
+                menu, &QMenu::aboutToHide, out,
+                [this, out] {
+                    if (isCompareShown() && menuBar()->hasFocus() && QApplication::activePopupWidget() == nullptr)
+                        out->canvas().setFocus();
+                },
+                Qt::QueuedConnection); // it is about to hide, and the next may come
     return out;
 }
 

@@ -53,6 +53,7 @@ struct CompareView::Data {
     std::optional<sim::Comparison> comparison;
     std::optional<Waterfall> waterfall;
     std::vector<Further> further;
+    bool secondIsFirst = false, causesOnly = false;
     PictureModelPtr timelineA, timelineB; ///< of the two, for several
     StepBars bars;
     StackedTimelinesView several;
@@ -79,9 +80,9 @@ struct CompareView::Data {
     }
 
     bool isComplete() const { return comparison.has_value(); }
-    ComparedSteps steps() const { return {a.simulation, b.simulation}; }
+    ComparedSteps both() const { return {a.simulation, b.simulation}; }
     std::optional<Point> pointed() const { return pointerInside ? std::optional(pointerAt) : std::nullopt; }
-    CompareFrame frame() const { return CompareFrame(laidOutFor, !isForAudience); }
+    CompareFrame frame() const { return CompareFrame(laidOutFor, !isForAudience, causesOnly); }
 
     std::optional<SpanRef> partnerOf(SpanRef span, bool ofA) const
     {
@@ -130,6 +131,25 @@ struct CompareView::Data {
     }
 
     bool isSeveral() const { return isComplete() && !further.empty(); }
+    bool leavesOutB() const { return isSeveral() && secondIsFirst; }
+    std::vector<StackedTimelinesView::Step> steps() const
+    {
+        std::vector<StackedTimelinesView::Step> out;
+        const auto add = [&](char letter, const Side& side, const PictureModelPtr& model) {
+            out.push_back({.step = {side.simulation, side.actions},
+                           .model = model,
+                           .letter = std::string(1, letter),
+                           .note = noteOf(side.name, *side.simulation)});
+        };
+        if (!isComplete())
+            return out;
+        add('A', a, timelineA);
+        if (!leavesOutB())
+            add('B', b, timelineB);
+        for (std::size_t i = 0; i < further.size(); ++i)
+            add(static_cast<char>('C' + i), further[i].side, further[i].timeline);
+        return out;
+    }
     void takeFurther()
     {
         bars = {};
@@ -137,26 +157,26 @@ struct CompareView::Data {
             several.setSteps({});
             return;
         }
-        std::vector<sim::Comparison> comparisons{*comparison};
-        std::vector<std::string> names{a.name, b.name};
-        std::vector<const sim::Simulation*> simulations{a.simulation.get(), b.simulation.get()};
-        std::vector<StackedTimelinesView::Step> steps;
-        const auto add = [&](const Side& side, const PictureModelPtr& model) {
-            steps.push_back({.step = {side.simulation, side.actions},
-                             .model = model,
-                             .letter = std::string(1, static_cast<char>('A' + steps.size())),
-                             .note = noteOf(side.name, *side.simulation)});
-        };
-        add(a, timelineA);
-        add(b, timelineB);
+        std::vector<sim::Comparison> comparisons;
+        std::vector<std::string> names{a.name};
+        std::vector<const sim::Simulation*> simulations{a.simulation.get()};
+        if (!secondIsFirst) {
+            comparisons.push_back(*comparison);
+            names.push_back(b.name);
+            simulations.push_back(b.simulation.get());
+        }
         for (const Further& one : further) {
             comparisons.push_back(one.toA);
             names.push_back(one.side.name);
             simulations.push_back(one.side.simulation.get());
-            add(one.side, one.timeline);
         }
-        bars = StepBars(comparisons, names, sim::dataTransfersOf(simulations));
-        several.setSteps(std::move(steps));
+        std::vector<StackedTimelinesView::Step> all = steps();
+        std::string letters;
+        for (const StackedTimelinesView::Step& step : all)
+            letters += step.letter;
+        bars = StepBars(comparisons, names, sim::dataTransfersOf(simulations), letters);
+        bars.setTall(causesOnly);
+        several.setSteps(std::move(all));
     }
     struct SeveralFrame {
         Rect bars, timelines;
@@ -165,7 +185,7 @@ struct CompareView::Data {
     SeveralFrame severalFrame(Rect area) const
     {
         const float wanted = bars.suitableHeight(area.height()) + kAroundBars;
-        const bool withTimelines = area.height() - wanted - kAroundBars >= kLeastStacked;
+        const bool withTimelines = !causesOnly && area.height() - wanted - kAroundBars >= kLeastStacked;
         const float bottom = withTimelines ? area.top + kAroundBars + wanted : area.bottom;
         return {{area.left + kMargin, area.top + kAroundBars, area.right - kMargin, bottom},
                 {area.left, bottom, area.right, area.bottom}};
@@ -271,10 +291,40 @@ CompareView::Further CompareView::prepareFurther(const ShownStep& a, Side side)
     return {.side = std::move(side), .timeline = std::move(timeline), .toA = std::move(toA)};
 }
 
-void CompareView::setFurther(std::vector<Further> further)
+void CompareView::setFurther(std::vector<Further> further, bool secondIsFirst)
 {
     m_data->further = std::move(further);
+    m_data->secondIsFirst = secondIsFirst;
     m_data->takeFurther();
+}
+
+bool CompareView::isSecondLeftOut() const
+{
+    return m_data->leavesOutB();
+}
+
+std::vector<StackedTimelinesView::Step> CompareView::steps() const
+{
+    return m_data->steps();
+}
+
+CompareView::Contents CompareView::contents() const
+{
+    const Data& d = *m_data;
+    return {d.a, d.b, {d.timelineA, d.timelineB, d.comparison, d.matched}, d.further, d.secondIsFirst};
+}
+
+void CompareView::setContents(Contents contents)
+{
+    setFurther({}); // they are compared with another A
+    setSides(std::move(contents.a), std::move(contents.b), std::move(contents.prepared));
+    setFurther(std::move(contents.further), contents.secondIsFirst);
+}
+
+void CompareView::setCausesOnly(bool on)
+{
+    m_data->causesOnly = on;
+    m_data->bars.setTall(on);
 }
 
 const std::vector<CompareView::Further>& CompareView::further() const
@@ -314,14 +364,14 @@ Becauses CompareView::becauseOf(std::optional<Point> at) const
     if (!d.isComplete())
         return {};
     if (!at)
-        return Waterfall::becauseOfDifference(d.steps());
+        return Waterfall::becauseOfDifference(d.both());
     if (d.isSeveral())
         return d.several.becauseAt(*at);
     const CompareFrame f = d.frame();
     if (f.waterfall.contains(*at))
-        return d.waterfall->becauseAt(f.waterfall, *at, d.steps());
+        return d.waterfall->becauseAt(f.waterfall, *at, d.both());
     if (f.memory.contains(*at))
-        return becauseOfMemoryPair(f.memory, *at, d.steps());
+        return becauseOfMemoryPair(f.memory, *at, d.both());
     return f.timelines.contains(*at) && !d.controls.isBlending() ? d.stacked.becauseAt(*at) : Becauses{};
 }
 
@@ -408,9 +458,9 @@ void CompareView::draw(Canvas& canvas)
     canvas.fillRect(area, d.theme.canvas);
     const CompareFrame f = d.frame();
     beginNumbers(d.pointed(), 2);
-    d.waterfall->paint(canvas, d.theme, f.waterfall, &numbers(), d.steps());
+    d.waterfall->paint(canvas, d.theme, f.waterfall, &numbers(), d.both());
     if (f.memory.height() > 0)
-        paintMemoryPair(canvas, d.theme, *d.comparison, f.memory, &numbers(), d.steps());
+        paintMemoryPair(canvas, d.theme, *d.comparison, f.memory, &numbers(), d.both());
     if (f.timelines.height() <= 0)
         return;
     if (!d.isForAudience)

@@ -4,6 +4,7 @@
 
 #include "app/views/common/asked_view.h"
 #include "app/views/compare/compared_timelines_view.h"
+#include "app/views/compare/stacked_timelines_view.h"
 #include "sim/analysis/compare.h"
 #include "sim/analysis/matched_actions.h"
 
@@ -42,9 +43,23 @@ public:
         sim::Comparison toA;      ///< of A with it
     };
     static Further prepareFurther(const ShownStep& a, Side);
-    void setFurther(std::vector<Further>);
+    /// `secondIsFirst`: B is what A is, and stands there once.
+    void setFurther(std::vector<Further>, bool secondIsFirst = false);
     const std::vector<Further>& further() const;
-    bool showsSeveral() const;     ///< more than A and B, all there
+    bool showsSeveral() const;    ///< more than A and B, all there
+    bool isSecondLeftOut() const; ///< of several: it is what A is
+    /// A, B and the further ones, as they lie on one axis.
+    std::vector<StackedTimelinesView::Step> steps() const;
+    /// All of it, for another view of the same.
+    struct Contents {
+        Side a, b;
+        Prepared prepared;
+        std::vector<Further> further;
+        bool secondIsFirst = false;
+    };
+    Contents contents() const;
+    void setContents(Contents);
+    void setCausesOnly(bool);      ///< without timelines
     std::int64_t cursorNs() const; ///< of several: the one time cursor
     void setTheme(const Theme&);
     void setAskBecause(AskBecause) override;

@@ -208,7 +208,7 @@ struct ComparedTimelinesView::Data {
         const float used = textInside(canvas, inner, side.caption, theme.text, FontFace::bold);
         Rect rest{inner.left + used + kMargin, inner.top, inner.right, inner.bottom};
         if (&side == &lower.side && !lower.isEmpty()) {
-            const float note = canvas.textWidth(side.note, FontFace::small) + 2 * kMargin;
+            const float note = std::min(canvas.textWidth(side.note, FontFace::small) + 2 * kMargin, rest.width() / 2);
             rest.right -=
                 lower.view.drawLegend(canvas, {std::min(rest.left + note, rest.right), rest.top, rest.right, rest.bottom});
         }

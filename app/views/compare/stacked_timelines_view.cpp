@@ -154,6 +154,8 @@ struct StackedTimelinesView::Data {
             if (part.get() == &leader)
                 continue;
             part->view.setVisibleRange(leader.view.visibleRange());
+            if (!(part->view.rows() == leader.view.rows())) // what stays at the top stays in all of them
+                part->view.setRows(leader.view.rows());
             Selection& to = part->selection;
             const Selection& from = leader.selection;
             const std::int64_t end = part->step.step.trace->endNs;
@@ -335,7 +337,7 @@ void StackedTimelinesView::draw(Canvas& canvas)
         const float used = textInside(canvas, inner, part.step.letter, d.theme.text, FontFace::bold);
         Rect rest{inner.left + used + kMargin, inner.top, inner.right, inner.bottom};
         if (i == d.firstShown) {
-            const float note = canvas.textWidth(part.step.note, FontFace::small) + 2 * kMargin;
+            const float note = std::min(canvas.textWidth(part.step.note, FontFace::small) + 2 * kMargin, rest.width() / 2);
             rest.right -=
                 part.view.drawLegend(canvas, {std::min(rest.left + note, rest.right), rest.top, rest.right, rest.bottom});
         }

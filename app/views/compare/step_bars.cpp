@@ -13,7 +13,7 @@
 namespace app {
 namespace {
 
-constexpr float kBarRow = 24, kBarInset = 2, kBarsHead = 22;
+constexpr float kBarRow = 24, kTallBarRow = 44, kBarInset = 2, kBarsHead = 22;
 constexpr std::uint64_t kStepBarNodes = (std::uint64_t{1} << 61) + (std::uint64_t{1} << 57);
 
 StepBars::Step stepOf(const std::string& letter, const std::string& name, std::int64_t ns,
@@ -28,17 +28,18 @@ StepBars::Step stepOf(const std::string& letter, const std::string& name, std::i
 
 } // namespace
 
-StepBars::StepBars(const std::vector<sim::Comparison>& toFirst, const std::vector<std::string>& names, std::string dataTransfers)
+StepBars::StepBars(const std::vector<sim::Comparison>& toFirst, const std::vector<std::string>& names, std::string dataTransfers,
+                   const std::string& letters)
     : m_dataTransfers(std::move(dataTransfers))
 {
     if (toFirst.empty())
         return;
     const sim::Comparison& any = toFirst.front();
-    m_steps.push_back(stepOf("A", names[0], any.stepNs.a, any.use.a));
+    m_steps.push_back(stepOf(letters.substr(0, 1), names[0], any.stepNs.a, any.use.a));
     m_steps.back().fits = any.memory.a.total() <= any.capacityBytes.a;
     for (std::size_t i = 0; i < toFirst.size(); ++i) {
         const sim::Comparison& c = toFirst[i];
-        m_steps.push_back(stepOf(std::string(1, static_cast<char>('B' + i)), names[i + 1], c.stepNs.b, c.use.b));
+        m_steps.push_back(stepOf(letters.substr(i + 1, 1), names[i + 1], c.stepNs.b, c.use.b));
         m_steps.back().fits = c.memory.b.total() <= c.capacityBytes.b;
         const auto a = static_cast<double>(c.stepNs.a), b = static_cast<double>(c.stepNs.b);
         m_steps.back().difference =
@@ -66,7 +67,8 @@ StepBars::Frame StepBars::frame(Rect area) const
     f.width = std::max(kNarrowestBars, area.right - kNumbers - f.left);
     f.width = std::max(1.0F, std::min(f.width, area.right - f.left));
     f.top = area.top + kBarsHead;
-    f.row = std::min(kBarRow, (area.height() - kBarsHead) / static_cast<float>(std::max<std::size_t>(1, m_steps.size())));
+    f.row = std::min(m_isTall ? kTallBarRow : kBarRow,
+                     (area.height() - kBarsHead) / static_cast<float>(std::max<std::size_t>(1, m_steps.size())));
     return f;
 }
 

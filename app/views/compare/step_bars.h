@@ -21,13 +21,14 @@ public:
         bool fits = true;                                               ///< into the memory of its GPUs
     };
     StepBars() = default;
-    /// Each of the first with another; `names` has the first and then theirs.
+    /// Each of the first with another; `names` has the first and then theirs, `letters` likewise.
     /// `dataTransfers`: what goes the way of dp in all of them (purpose_name.h).
-    StepBars(const std::vector<sim::Comparison>& toFirst, const std::vector<std::string>& names,
-             std::string dataTransfers = "dp");
+    StepBars(const std::vector<sim::Comparison>& toFirst, const std::vector<std::string>& names, std::string dataTransfers = "dp",
+             const std::string& letters = "ABCDEF");
 
     const std::vector<Step>& steps() const { return m_steps; }
     float suitableHeight(float available = 1000) const; ///< lower where timelines need the room, too
+    void setTall(bool on) { m_isTall = on; }            ///< where nothing else needs the room
     void paint(Canvas&, const Theme&, Rect area) const;
     std::string describe(Rect area, Point) const; ///< what is there; empty for nothing
 
@@ -38,6 +39,7 @@ private:
     std::vector<Step> m_steps;
     std::string m_dataTransfers;
     std::int64_t m_longestNs = 1;
+    bool m_isTall = false;
 };
 
 } // namespace app

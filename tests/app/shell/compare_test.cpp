@@ -5,6 +5,7 @@
 #include "app/canvas/qt/canvas_widget.h"
 #include "app/shell/compare/compare_tables.h"
 #include "app/shell/details/details_panel.h"
+#include "app/shell/presentation/presentation.h"
 #include "app/shell/widgets/because_popup.h"
 #include "app/shell/widgets/metric_card.h"
 #include "app/shell/widgets/problem_banner.h"
@@ -17,7 +18,10 @@
 #include <QAccessibleActionInterface>
 #include <QDropEvent>
 #include <QFile>
+#include <QHeaderView>
 #include <QLabel>
+#include <QMenu>
+#include <QMenuBar>
 #include <QMimeData>
 #include <QPushButton>
 #include <QRegularExpression>
@@ -634,6 +638,160 @@ TEST_F(CompareTest, WhatIsKeptStaysAsItWasWhileTheScenarioGoesOn)
     page().swapSides();
     settle();
     EXPECT_TRUE(page().view().showsSeveral()) << "the other way round, too";
+}
+
+TEST_F(CompareTest, NamesAndHeadsStayWhereNumbersScroll)
+{
+    open(k1F1B);
+    ASSERT_TRUE(window
+                    .compareWithAll({galleryFile("16-schedule-gpipe.json"), galleryFile("41-llama3-405b-8192-gpus.json"),
+                                     galleryFile(kZeroBubble), galleryFile("66-schedule-zb-2p.json"),
+                                     galleryFile("54-deepseek-v3-2048-h800.json")})
+                    .empty());
+    settle();
+    const CompareTables& tables = page().tables();
+    QTableWidget &head = tables.severalHead(), &rows = tables.severalRows(), &keys = tables.severalKeys();
+    window.setMinimumSize(512, 320);
+    for (const QSize size : {QSize(1280, 720), QSize(640, 360)}) { // the second is the first at text of 200 %
+        window.resize(size);
+        settle();
+        QScrollBar &across = tables.severalAcross(), &down = *tables.pane().verticalScrollBar();
+        ASSERT_GT(across.maximum(), 0) << size.width();
+        ASSERT_GT(down.maximum(), 0) << size.width();
+        EXPECT_TRUE(across.isVisible());
+        const auto placeOf = [&](const QWidget* of) { return of->mapTo(&tables, QPoint()); };
+        const QPoint ofHead = placeOf(&head), ofNames(placeOf(rows.verticalHeader()).x(), 0);
+        for (const int value : {across.maximum(), 0}) {
+            across.setValue(value);
+            down.setValue(down.maximum());
+            EXPECT_EQ(placeOf(&head), ofHead);
+            EXPECT_TRUE(head.isVisible());
+            EXPECT_LE(placeOf(&head).y() + head.height(), placeOf(&tables.pane()).y());
+            for (const QTableWidget* below : {&rows, &keys}) {
+                EXPECT_EQ(placeOf(below->verticalHeader()).x(), ofNames.x());
+                for (int column = 1; column < head.columnCount(); ++column)
+                    EXPECT_EQ(placeOf(below->viewport()).x() + below->columnViewportPosition(column),
+                              placeOf(head.viewport()).x() + head.columnViewportPosition(column))
+                        << column;
+            }
+        }
+        EXPECT_EQ(rows.verticalHeaderItem(0)->text(), QStringLiteral("Step time"));
+        EXPECT_TRUE(rows.isColumnHidden(0)) << "it would scroll away";
+        EXPECT_GT(rows.viewport()->width(), 2 * rows.columnWidth(1)) << "names leave room for numbers";
+    }
+}
+
+TEST_F(CompareTest, ACopyOfAIsLeftOutUntilSomethingIsChanged)
+{
+    open(k1F1B);
+    window.compareWithSchedule(QStringLiteral("zb-h1")); // pins the scenario as it is
+    window.showCompare();
+    settle();
+    ASSERT_TRUE(page().view().showsSeveral());
+    const QTableWidget& rows = page().tables().severalRows();
+    const auto letters = [&] {
+        QString out;
+        for (int column = 1; column < rows.columnCount(); ++column)
+            out += page().tables().severalHead().horizontalHeaderItem(column)->text();
+        return out;
+    };
+    EXPECT_EQ(letters(), QStringLiteral("AC"));
+    EXPECT_FALSE(says("B: ")) << "nor has it a timeline";
+    EXPECT_TRUE(says("C: "));
+    EXPECT_TRUE(says("C, ")) << "its bar has its letter";
+    EXPECT_TRUE(page().csv().section(QLatin1Char('\n'), 0, 0).contains(QStringLiteral(",C: ")));
+    EXPECT_FALSE(page().csv().section(QLatin1Char('\n'), 0, 0).contains(QStringLiteral("B: ")));
+    EXPECT_TRUE(page().headline().startsWith(QStringLiteral("2 scenarios"))) << page().headline().toStdString();
+    const auto labels = page().findChildren<QLabel*>();
+    EXPECT_TRUE(std::any_of(labels.begin(), labels.end(), [](const QLabel* label) {
+        return label->isVisible() && label->text().startsWith(QStringLiteral("B is what A is"));
+    }));
+    window.session().edit(makeKeyEdit("/training/global_batch_size", "64", "global batch", "", "64"));
+    settle();
+    EXPECT_EQ(letters(), QStringLiteral("ABC"));
+    EXPECT_TRUE(says("B: "));
+}
+
+TEST_F(CompareTest, EscLeavesItAfterAMenuWasOpen)
+{
+    open(kZeroBubble);
+    ASSERT_TRUE(window.compareWith(galleryFile(k1F1B)).empty());
+    settle();
+    window.activateWindow();
+    auto* bar = window.findChild<QMenuBar*>();
+    ASSERT_TRUE(bar);
+    bar->setFocus();
+    bar->setActiveAction(bar->actions().front());
+    QMenu* menu = bar->actions().front()->menu();
+    ASSERT_TRUE(waitFor([&] { return menu->isVisible(); }));
+    QTest::keyClick(menu, Qt::Key_Escape);
+    settle();
+    ASSERT_FALSE(menu->isVisible());
+    ASSERT_TRUE(window.isCompareShown());
+    ASSERT_TRUE(QApplication::focusWidget());
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_Escape);
+    EXPECT_FALSE(window.isCompareShown());
+}
+
+TEST_F(CompareTest, ThePresentationShowsWhatIsCompared)
+{
+    open(k1F1B);
+    ASSERT_TRUE(window.compareWithAll({galleryFile("16-schedule-gpipe.json"), galleryFile(kZeroBubble)}).empty());
+    settle();
+    window.run(CommandId::present);
+    Presentation* presentation = window.presentation();
+    ASSERT_TRUE(presentation);
+    presentation->showNormal();
+    presentation->resize(1280, 720);
+    settle();
+    const auto press = [&](Qt::Key key) {
+        QTest::keyClick(presentation, key);
+        settle();
+    };
+    const auto rolesOf = [&](const char* role) {
+        QStringList out;
+        for (const CanvasWidget* canvas : presentation->canvases())
+            for (const Node& node : canvas->nodes())
+                if (node.role == role)
+                    out << QString::fromStdString(node.name.substr(0, 1));
+        return out.join(QString());
+    };
+    EXPECT_EQ(rolesOf("bar"), QStringLiteral("ABC"));
+    EXPECT_TRUE(presentation->caption().contains(QStringLiteral("C Pipeline schedules 6: ZB-H1")));
+    press(Qt::Key_PageDown);
+    EXPECT_EQ(rolesOf("caption"), QStringLiteral("AB"));
+    EXPECT_TRUE(presentation->caption().startsWith(QStringLiteral("B takes as long as A.")))
+        << presentation->caption().toStdString();
+    press(Qt::Key_Space);
+    EXPECT_EQ(rolesOf("caption"), QStringLiteral("AC"));
+    EXPECT_TRUE(
+        presentation->caption().startsWith(QStringLiteral("C takes 114 ms less than A, −14.8 %, most of it bubble: −113 ms.")))
+        << presentation->caption().toStdString();
+    press(Qt::Key_Right);
+    EXPECT_EQ(presentation->place(), 2) << "it is the last";
+    press(Qt::Key_2);
+    EXPECT_EQ(rolesOf("caption"), QString()) << "a digit shows the scenario's picture";
+    press(Qt::Key_2);
+    EXPECT_EQ(rolesOf("caption"), QStringLiteral("AC"));
+    press(Qt::Key_B);
+    EXPECT_TRUE(presentation->isBlack());
+    press(Qt::Key_Left);
+    EXPECT_FALSE(presentation->isBlack());
+    press(Qt::Key_Escape);
+    ASSERT_TRUE(waitFor([this] { return window.presentation() == nullptr; }));
+    EXPECT_TRUE(window.isCompareShown());
+    EXPECT_FALSE(page().view().isForAudience());
+
+    window.run(CommandId::endComparison); // of two: causes, then both timelines
+    settle();
+    window.run(CommandId::present);
+    presentation = window.presentation();
+    presentation->showNormal();
+    presentation->resize(1280, 720);
+    settle();
+    EXPECT_TRUE(rolesOf("caption").isEmpty());
+    press(Qt::Key_PageDown);
+    EXPECT_EQ(rolesOf("caption"), QStringLiteral("AB"));
 }
 
 } // namespace

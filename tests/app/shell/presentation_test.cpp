@@ -5,8 +5,11 @@
 #include "app/shell/presentation/presentation.h"
 #include "tests/app/shell/window_fixture.h"
 
+#include <QDir>
 #include <QDockWidget>
+#include <QFileInfo>
 #include <QLabel>
+#include <QRegularExpression>
 #include <QTest>
 
 #include <gmock/gmock.h>
@@ -51,6 +54,44 @@ TEST(TalkOfScenario, OfOneWithoutDescriptionShowsEveryPicture)
     const auto talk = talkOfScenario(QStringLiteral("N"), {});
     ASSERT_EQ(talk->size(), 1 + static_cast<int>(pictures().size()));
     EXPECT_THAT(talk->goTo(1).pictures, ElementsAre(pictures().front().picture));
+}
+
+/// Whoever hears "look at the memory view" looks for it.
+TEST(TalkOfScenario, ShowsEveryPictureThatItNames)
+{
+    const std::vector<std::pair<Picture, QRegularExpression>> names{
+        {Picture::timeline, QRegularExpression(QStringLiteral("\\btimeline\\b"))},
+        {Picture::grid, QRegularExpression(QStringLiteral("\\bgrid\\b"))},
+        {Picture::memory, QRegularExpression(QStringLiteral("\\b(memory view|[Ll]ook at (the )?memory)\\b"))},
+        {Picture::traffic, QRegularExpression(QStringLiteral("\\btraffic\\b"))},
+        {Picture::storage, QRegularExpression(QStringLiteral("\\bstorage\\b"))}};
+    int named = 0;
+    for (const QFileInfo& file :
+         QDir(QFileInfo(galleryFile("17-schedule-1f1b.json")).path()).entryInfoList({QStringLiteral("*.json")})) {
+        const sim::Scenario scenario = sim::resolvedScenario(readDocument(file.filePath()), catalogue());
+        const auto talk = talkOfScenario(file.baseName(), QString::fromStdString(scenario.description));
+        for (int i = 0; i < talk->size(); ++i) {
+            const Slide slide = talk->goTo(i);
+            for (const auto& [picture, name] : names) {
+                if (!slide.caption.contains(name))
+                    continue;
+                ++named;
+                EXPECT_THAT(slide.pictures, testing::Contains(picture))
+                    << file.baseName().toStdString() << ", slide " << i + 1 << ": " << slide.caption.toStdString();
+            }
+        }
+    }
+    EXPECT_GT(named, 5);
+}
+
+TEST(TalkOfScenario, WordsThatAreOfManyPicturesCountLeast)
+{
+    const auto talk = talkOfScenario(
+        {}, QStringLiteral("%1. The bubble is shorter, and as rank 0 holds 4 micro-batches, rank 3 one, and rank 1 two, the peak "
+                           "falls from 34 to 18 GiB.")
+                .arg(QString(190, QLatin1Char('X'))));
+    ASSERT_EQ(talk->size(), 2);
+    EXPECT_THAT(talk->goTo(1).pictures, ElementsAre(Picture::timeline, Picture::memory)) << "ranks are in every picture";
 }
 
 class PresentationTest : public WindowTest {
@@ -143,6 +184,38 @@ TEST_F(PresentationTest, LargeTextIsNotEnlargedTwice)
                   Presentation::kSmallestText - 1e-9);
         EXPECT_GE(canvas->height(), presentation.height() / 2);
     }
+}
+
+/// The caption speaks of both.
+TEST_F(PresentationTest, PicturesThatDoNotFitBesideEachOtherComeAfterEachOther)
+{
+    Presentation& presentation = start();
+    presentation.showNormal();
+    presentation.resize(500, 700);
+    settle();
+    const auto shown = [&] {
+        std::vector<std::size_t> out;
+        const auto canvases = presentation.canvases();
+        for (std::size_t i = 0; i < canvases.size(); ++i)
+            if (canvases[i]->isVisible())
+                out.push_back(i);
+        return out;
+    };
+    ASSERT_EQ(presentation.canvases().size(), 2U);
+    EXPECT_TRUE(presentation.isSplit());
+    EXPECT_THAT(shown(), ElementsAre(0U));
+    const QString caption = presentation.caption();
+    press(Qt::Key_PageDown);
+    EXPECT_EQ(presentation.place(), 0);
+    EXPECT_THAT(shown(), ElementsAre(1U));
+    EXPECT_EQ(presentation.caption(), caption);
+    press(Qt::Key_PageDown);
+    EXPECT_EQ(presentation.place(), 1);
+    press(Qt::Key_Home);
+    presentation.resize(1600, 900);
+    settle();
+    EXPECT_FALSE(presentation.isSplit());
+    EXPECT_THAT(shown(), ElementsAre(0U, 1U));
 }
 
 TEST_F(PresentationTest, PicturesComeAndGoByTheirDigits)

@@ -232,5 +232,45 @@ TEST(SeveralCompared, ZoomTogetherAndFitSmallPlaces)
         EXPECT_TRUE(compare.draw(small).clipsAreBalanced());
 }
 
+TEST(SeveralCompared, WhatIsPinnedUnderThePointerStaysInAllOfThem)
+{
+    Compare compare;
+    compare.view.setFurther(furtherOf(compare.a, {"zb-h1"}));
+    compare.draw();
+    const Node second = [&] {
+        std::vector<Node> rows = compare.draw().nodesOf("row");
+        return rows.at(4 + 2); // of B, its third
+    }();
+    const auto countOfPinned = [&] {
+        const auto nodes = compare.draw().nodes();
+        return std::ranges::count_if(nodes, [](const Node& node) { return node.name == "unpin row"; });
+    };
+    EXPECT_EQ(countOfPinned(), 0);
+    compare.view.pointer(
+        {.kind = PointerEvent::Kind::move, .at = {kCompareArea.right / 2, (second.rect.top + second.rect.bottom) / 2}},
+        kCompareArea);
+    EXPECT_TRUE(compare.view.command(ViewCommand::pinRow, false, kCompareArea));
+    EXPECT_EQ(countOfPinned(), 3) << "one in each of A, B and C";
+    EXPECT_TRUE(compare.view.command(ViewCommand::pinRow, false, kCompareArea));
+    EXPECT_EQ(countOfPinned(), 0);
+}
+
+TEST(SeveralCompared, WhatIsTheSameStandsThereOnce)
+{
+    Compare compare(pipeline("1f1b"), pipeline("1f1b"));
+    compare.view.setFurther(furtherOf(compare.a, {"zb-h1", "zb-h2"}), true);
+    ASSERT_TRUE(compare.view.showsSeveral());
+    const auto lettersOf = [&](const char* role) {
+        std::string out;
+        for (const Node& node : compare.draw().nodesOf(role))
+            out += node.name.front();
+        return out;
+    };
+    EXPECT_EQ(lettersOf("bar"), "ACD");
+    EXPECT_EQ(lettersOf("caption"), "ACD");
+    compare.view.setFurther(furtherOf(compare.a, {"zb-h1", "zb-h2"}));
+    EXPECT_EQ(lettersOf("bar"), "ABCD");
+}
+
 } // namespace
 } // namespace app

@@ -50,7 +50,7 @@ struct CommandTable {
     static bool mayPresent(const W& w)
     {
         const bool isExam = isPlayingLesson(w) && w.m_lesson->play()->lesson().draws.has_value();
-        return isExam ? !w.m_masksNumbers : hasStep(w) || isPlayingLesson(w);
+        return isExam ? !w.m_masksNumbers : hasStep(w) || isPlayingLesson(w) || (isComparing(w) && !w.m_masksNumbers);
     }
     /// Nor is a group selected that somebody is to find.
     static bool maySelectGroup(const W& w) { return onPictures(w) && !w.m_desk.selection().asksForRanks; }

@@ -485,7 +485,7 @@ void CompareTables::nameRows(QTableWidget* of) const
 /// Columns of both tables are equally wide, and so are their heads.
 void CompareTables::alignSeveral()
 {
-    constexpr int kWidestColumn = 110, kWidestName = 170; // long lists end in …, their tooltips have them whole
+    constexpr int kWidestColumn = 110, kWidestName = 150; // long lists end in …, their tooltips have them whole
     int names = 0;
     for (const QTableWidget* of : {m_severalKeys, m_severalRows})
         names = std::max(names, static_cast<const RowNames*>(of->verticalHeader())->neededWidth());

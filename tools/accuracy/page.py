@@ -314,8 +314,9 @@ def page(answer):
         "`automodel`, `mcore-moe` and `megatron-lm-llama`, nor to Grok-1 and Nemotron of `dgxc`: a stranger's job will be predicted as they are. "
         "Their software's own code said how it reduces, gathers and launches. Two things were chosen with Hagemann's rows in sight: that the "
         "GPUs of a node share one link of 200 Gb/s, and how many copies of the logits are alive at the loss.",
-        f"- NeMo's long sequences of May 2024 (Llama 2 7B, up to a million tokens): {off(corners['nemo_long'])} with cuDNN's attention, which "
-        "their pages name; with FlashAttention-2's rates they would be 6 % too long.",
+        f"- NeMo's long sequences of May 2024 (Llama 2 7B, up to a million tokens): {off(corners['nemo_long'])}. Their page "
+        "names cuDNN's attention, with which they would be 26 % too short; the launcher of that release keeps it off "
+        "(NVTE_FUSED_ATTN: 0), so they are read as FlashAttention-2's.",
         f"- BLOOM's experiments (BigScience), whose host waits for each kernel: {off(corners['bigscience'])}; how long its launches took no "
         "source says.",
         f"- Interleaved pipelines in 8 bits (405B and 70B on H100, rows that were not fitted): {off(corners['interleaved'])}.",

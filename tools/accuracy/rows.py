@@ -211,6 +211,10 @@ def kernels_of(row):
         attention = "triton"  # the first FlashAttention's rates
     elif re.search(r"flash[-_ ]?(attn|attention)?[-_ ]?v?2|FA-?2\b", text, re.I):
         attention = "flash2"
+    elif re.search(r"NeMo 24\.0[1-5]\b", text):
+        # NVTE_FUSED_ATTN: 0 of launcher_scripts/conf/config.yaml (NVIDIA/NeMo-Framework-Launcher, tags 24.01 to 24.05)
+        # keeps cuDNN's attention off, whatever the GPU; FlashAttention-2 is what is left.
+        attention = "flash2"
     return {"rms_kernel": bool(re.search(r"rms", text, re.I)), "attention": attention,
             "softmax_in_steps": attention == "unfused" and bool(re.search(r"\btorch\b", text, re.I))}
 

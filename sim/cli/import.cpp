@@ -82,7 +82,12 @@ void runImport(const ImportArguments& arguments)
     for (const std::string& assignment : arguments.overrides) {
         document.applyOverride(assignment, catalogue());
         const std::string pointer = slashed(assignment.substr(0, assignment.find('=')));
-        std::erase_if(imported.unknown, [&](const std::string& one) { return one == pointer || pointer.starts_with(one + "/"); });
+        const auto isSaid = [&](const std::string& one) { return one == pointer || pointer.starts_with(one + "/"); };
+        std::erase_if(imported.notes, [&](const Note& note) { // which asks for what is said now
+            return note.became == Became::unknown && isSaid(note.pointer) &&
+                   std::find(imported.unknown.begin(), imported.unknown.end(), note.pointer) != imported.unknown.end();
+        });
+        std::erase_if(imported.unknown, isSaid);
     }
     const std::string text = document.text();
     const auto resolved = document.resolve(catalogue());

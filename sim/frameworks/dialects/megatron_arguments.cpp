@@ -244,6 +244,57 @@ void readMomentFormats(Job& job)
                 reading.say(name, Became::notRepresentable, "both moments have one format here: fp32 is imported");
 }
 
+/// Variables by which Transformer Engine (transformer_engine/pytorch/attention, get_attention_backend) leaves kernels out; a
+/// backend that Megatron is told sets them itself.
+void readAttentionVariables(Job& job)
+{
+    Reading& reading = job.reading;
+    const auto isOff = [&](std::initializer_list<std::string_view> names) {
+        return std::any_of(names.begin(), names.end(), [&](std::string_view name) {
+            return reading.has(name) && reading.integer(name, "/training/attention") == 0;
+        });
+    };
+    const bool noCudnn = isOff({"@env.NVTE_FUSED_ATTN", "env_vars.NVTE_FUSED_ATTN"});
+    const bool noFlash = isOff({"@env.NVTE_FLASH_ATTN", "env_vars.NVTE_FLASH_ATTN"});
+    if (noCudnn && noFlash)
+        job.training["flash_attention"] = false;
+    else if (noCudnn)
+        job.training["attention"] = "flash2";
+}
+
+void readAttention(Job& job, const MegatronRules& rules)
+{
+    Reading& reading = job.reading;
+    // Flags of Megatron's own attention, before there were backends of Transformer Engine's.
+    bool isFlash = false;
+    for (const char* name :
+         {"use_flash_attn", "use_flash_attn_v1", "use_flash_attn_v2", "use_flash_attn_triton", "use_flash_attn_builder"})
+        isFlash = reading.flag(name, "/training/flash_attention").value_or(false) || isFlash;
+    const std::optional<std::string> backend = reading.word("attention_backend", "/training/flash_attention");
+    if (backend) {
+        if (isFlash && reading.has("use_flash_attn"))
+            reading.say("use_flash_attn", Became::harmless,
+                        "counts in Megatron's own layers only: " + reading.spelled("attention_backend") + " of " +
+                            reading.placeOf("attention_backend") + " says it");
+        if (*backend == "unfused" || *backend == "local" || *backend == "AttnBackend.unfused")
+            job.training["flash_attention"] = false;
+        else if (!backend->ends_with("auto"))
+            job.training["flash_attention"] = true;
+        if (backend->ends_with("fused") && !backend->ends_with("unfused"))
+            job.training["attention"] = "cudnn"; // Transformer Engine's name for cuDNN's
+    } else if (isFlash) {
+        job.training["flash_attention"] = true;
+    } else if (const Json* const own = reading.peek("transformer_impl");
+               !rules.attentionIsFused || (own != nullptr && *own == Json("local"))) {
+        job.training["flash_attention"] = false;
+        reading.byDefault("attention_backend", "unfused", "/training/flash_attention",
+                          rules.attentionIsFused ? "is not given: --transformer-impl local has none of its own"
+                                                 : "is not given: attention is not fused");
+    }
+    if ((!backend || backend->ends_with("auto")) && memberOr(job.training, "flash_attention", true))
+        readAttentionVariables(job);
+}
+
 void readMegatronTraining(Job& job, const MegatronRules& rules)
 {
     Reading& reading = job.reading;
@@ -363,31 +414,7 @@ void readMegatronTraining(Job& job, const MegatronRules& rules)
     overlap["ep_comm"] = reading.flagOr("overlap_moe_expert_parallel_comm", "/training/overlap/ep_comm", false);
     job.training["overlap"] = overlap;
 
-    // Flags of Megatron's own attention, before there were backends of Transformer Engine's.
-    bool isFlash = false;
-    for (const char* name :
-         {"use_flash_attn", "use_flash_attn_v1", "use_flash_attn_v2", "use_flash_attn_triton", "use_flash_attn_builder"})
-        isFlash = reading.flag(name, "/training/flash_attention").value_or(false) || isFlash;
-    if (const std::optional<std::string> backend = reading.word("attention_backend", "/training/flash_attention")) {
-        if (isFlash && reading.has("use_flash_attn"))
-            reading.say("use_flash_attn", Became::harmless,
-                        "counts in Megatron's own layers only: " + reading.spelled("attention_backend") + " of " +
-                            reading.placeOf("attention_backend") + " says it");
-        if (*backend == "unfused" || *backend == "local" || *backend == "AttnBackend.unfused")
-            job.training["flash_attention"] = false;
-        else if (*backend != "auto")
-            job.training["flash_attention"] = true;
-        if (backend->ends_with("fused") && !backend->ends_with("unfused"))
-            job.training["attention"] = "cudnn"; // Transformer Engine's name for cuDNN's
-    } else if (isFlash) {
-        job.training["flash_attention"] = true;
-    } else if (const Json* const own = reading.peek("transformer_impl");
-               !rules.attentionIsFused || (own != nullptr && *own == Json("local"))) {
-        job.training["flash_attention"] = false;
-        reading.byDefault("attention_backend", "unfused", "/training/flash_attention",
-                          rules.attentionIsFused ? "is not given: --transformer-impl local has none of its own"
-                                                 : "is not given: attention is not fused");
-    }
+    readAttention(job, rules);
     if (const std::optional<std::string> wrapper = reading.word("DDP_impl", "/training/overlap/grad_reduce");
         wrapper == "torch" && !job.training["overlap"]["grad_reduce"].get<bool>()) {
         job.training["overlap"]["grad_reduce"] = true;

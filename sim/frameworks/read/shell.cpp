@@ -44,7 +44,7 @@ public:
             m_sheet.undecided.push_back({"\"", std::string(), m_unclosed, "\"", m_file,
                                          "a quote that begins here is not closed: all behind it is read as its text"});
         for (const char* name : {"GPUS_PER_NODE", "NPROC_PER_NODE", "GPN", "NUM_GPUS_PER_NODE", "N_GPUS", "NUM_GPUS", "NNODES",
-                                 "NUM_NODES", "NODES", "N_NODES", "WORLD_SIZE"})
+                                 "NUM_NODES", "NODES", "N_NODES", "WORLD_SIZE", "NVTE_FUSED_ATTN", "NVTE_FLASH_ATTN"})
             if (const auto found = m_variables.find(name); found != m_variables.end())
                 m_sheet.settings.push_back(
                     {std::string("@env.") + name, valueOf(joined(found->second)), lineOf(found->second), name, m_file});

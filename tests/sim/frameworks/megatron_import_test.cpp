@@ -224,6 +224,21 @@ TEST(MegatronImport, ItsOwnFlashAttentionAndABackendDoNotContradict)
     EXPECT_EQ(importedText(kJob + "--transformer-impl local", 8).at("/training/flash_attention"), false);
 }
 
+TEST(MegatronImport, VariablesOfTransformerEngineLeaveKernelsOut)
+{
+    const auto attentionOf = [](const std::string& variables, const std::string& flags = "") {
+        const auto out = importedText(variables + "\ntorchrun pretrain_gpt.py " + kJob + flags, 8);
+        return out.at("/training/flash_attention") == false ? "unfused" : out.at("/training/attention").dump();
+    };
+    const std::string stacks = attentionOf("");
+    EXPECT_EQ(attentionOf("export NVTE_FUSED_ATTN=0"), "\"flash2\"");
+    EXPECT_EQ(attentionOf("export NVTE_FUSED_ATTN=0", " --attention-backend auto"), "\"flash2\"");
+    EXPECT_EQ(attentionOf("export NVTE_FUSED_ATTN=1\nexport NVTE_FLASH_ATTN=0"), stacks);
+    EXPECT_EQ(attentionOf("export NVTE_FUSED_ATTN=0\nexport NVTE_FLASH_ATTN=0"), "unfused");
+    EXPECT_EQ(attentionOf("export NVTE_FUSED_ATTN=0", " --attention-backend fused"), "\"cudnn\"") << "which sets them itself";
+    EXPECT_EQ(attentionOf("export NVTE_FUSED_ATTN=0", " --transformer-impl local"), "unfused") << "has nothing of it";
+}
+
 TEST(MegatronImport, LatentAttentionScalesPositionsByItsOwnRule)
 {
     const std::string latent =

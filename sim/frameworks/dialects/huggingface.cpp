@@ -119,9 +119,14 @@ void readHuggingFaceExperts(Job& job, const std::string& type)
     for (const char* name : {"moe_layer_freq", "decoder_sparse_step", "interleave_moe_layer_step"})
         if (const auto every = reading.integer(name, "/model/moe_layer_freq"); every && *every > 0)
             job.model["moe_layer_freq"] = *every;
-    if (reading.spelled("decoder_sparse_step") == "decoder_sparse_step" && memberOr<int>(job.model, "moe_layer_freq", 1) > 1 &&
-        reading.has("decoder_sparse_step"))
-        job.model["first_k_dense_replace"] = memberOr<int>(job.model, "moe_layer_freq", 1) - 1; // layers step-1, 2 step-1, …
+    // Where experts begin. Qwen's and Llama 4's steps mean layers step-1, 2 step-1, …; DeepSeek's the multiples that are not
+    // among the first.
+    if (const int every = memberOr<int>(job.model, "moe_layer_freq", 1); every > 1) {
+        if (reading.has("decoder_sparse_step") || reading.has("interleave_moe_layer_step"))
+            job.model["first_k_dense_replace"] = every - 1;
+        else if (const int first = memberOr<int>(job.model, "first_k_dense_replace", 0); first % every != 0)
+            job.model["first_k_dense_replace"] = (first / every + 1) * every;
+    }
     if (const auto only = reading.any("mlp_only_layers", "/model/first_k_dense_replace");
         only && only->is_array() && !only->empty()) {
         const auto layers = valueAs<std::vector<int>>(*only).value_or(std::vector<int>());

@@ -118,6 +118,24 @@ const std::string kNanotron =
     "  batch_accumulation_per_replica: 1\nmodel:\n  dtype: bfloat16\n  model_config:\n    num_hidden_layers: 12\n"
     "    hidden_size: 1024\n    num_attention_heads: 16\n    intermediate_size: 4096\n    vocab_size: 32000\n";
 
+TEST(HuggingFaceImport, ExpertsBeginWhereEachFamilyCountsThemFrom)
+{
+    const auto firstOf = [](const std::string& type, const std::string& keys) {
+        return importedText("{\"model_type\": \"" + type +
+                            "\", \"num_hidden_layers\": 8, \"hidden_size\": 256, \"num_attention_heads\": 4, "
+                            "\"num_key_value_heads\": 4, \"vocab_size\": 1000, \"intermediate_size\": 512, "
+                            "\"moe_intermediate_size\": 256, \"n_routed_experts\": 4, \"num_experts_per_tok\": 2, " +
+                            keys + "}")
+            .at("/model/first_k_dense_replace");
+    };
+    // DeepSeek's layers are those whose number the step divides, but for the first k.
+    EXPECT_EQ(firstOf("deepseek_v2", "\"first_k_dense_replace\": 1, \"moe_layer_freq\": 2"), 2);
+    EXPECT_EQ(firstOf("deepseek_v2", "\"first_k_dense_replace\": 4, \"moe_layer_freq\": 2"), 4);
+    EXPECT_EQ(firstOf("deepseek_v2", "\"first_k_dense_replace\": 3, \"moe_layer_freq\": 1"), 3);
+    // Of each step Llama 4's is the last.
+    EXPECT_EQ(firstOf("llama4_text", "\"interleave_moe_layer_step\": 2"), 1);
+}
+
 TEST(NanotronImport, ExpertsAreThoseOfItsOwnDefaults)
 {
     const auto qwen = importedText(kNanotron + "    moe_config:\n      num_experts: 8\n      enable_shared_expert: true\n");

@@ -3,6 +3,9 @@
 #include <QMouseEvent>
 #include <QStyle>
 #include <QStyleOptionSlider>
+#include <QStylePainter>
+
+#include <utility>
 
 namespace app {
 
@@ -15,6 +18,24 @@ void GrooveSlider::moveTo(double x)
     const int span = groove.width() - handle.width();
     const int at = qRound(x - m_grabbed) - groove.left() - handle.width() / 2;
     setSliderPosition(QStyle::sliderValueFromPosition(minimum(), maximum(), at, span, option.upsideDown));
+}
+
+void GrooveSlider::setKnown(bool isKnown)
+{
+    if (std::exchange(m_isKnown, isKnown) != isKnown)
+        update();
+}
+
+void GrooveSlider::paintEvent(QPaintEvent* event)
+{
+    if (m_isKnown)
+        return QSlider::paintEvent(event);
+    QStylePainter painter(this);
+    QStyleOptionSlider option;
+    initStyleOption(&option);
+    option.subControls = QStyle::SC_SliderGroove;
+    option.activeSubControls = QStyle::SC_None;
+    painter.drawComplexControl(QStyle::CC_Slider, option);
 }
 
 void GrooveSlider::mousePressEvent(QMouseEvent* event)

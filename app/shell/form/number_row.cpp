@@ -152,7 +152,7 @@ NumberRow::NumberRow(const ScenarioKey& key, std::string pointer, const QString&
 {
 }
 
-QSlider* NumberRow::slider()
+GrooveSlider* NumberRow::slider()
 {
     build();
     return m_slider;
@@ -299,6 +299,7 @@ void NumberRow::showLegalValues()
     m_less->setToolTip(canLess ? QString() : asSentence(plainWords(QString::fromStdString(m_values.whyNotLess()))));
     m_more->setToolTip(canMore ? QString() : asSentence(plainWords(QString::fromStdString(m_values.whyNotMore()))));
     m_filling = true;
+    m_slider->setKnown(!m_values.values.empty());
     m_slider->setEnabled(m_values.values.size() > 1);
     m_slider->setRange(0, std::max(0, static_cast<int>(m_values.values.size()) - 1));
     m_slider->setValue(m_values.indexOfNearest(value));

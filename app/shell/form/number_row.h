@@ -2,6 +2,7 @@
 #pragma once
 
 #include "app/shell/form/form_row.h"
+#include "app/shell/form/groove_slider.h"
 
 #include <QAbstractSpinBox>
 
@@ -9,7 +10,6 @@
 
 class QFrame;
 class QMenu;
-class QSlider;
 
 namespace app {
 
@@ -60,7 +60,7 @@ public:
     NumberRow(const ScenarioKey& key, std::string pointer, const QString& what, const sim::KeyFacts&, QWidget* parent = nullptr);
     double value() const { return number().value_or(0); }
     void setProblem(const QString&, bool isError) override;
-    QSlider* slider();
+    GrooveSlider* slider();
     LegalSpinBox* spinBox();
 
 protected:
@@ -81,7 +81,7 @@ private:
 
     const bool m_isShare;      ///< a fraction of 1: may be typed as "75 %"
     const bool m_countsTokens; ///< of a whole run: may be typed as "15T"
-    QSlider* m_slider = nullptr;
+    GrooveSlider* m_slider = nullptr;
     QFrame* m_stepper = nullptr;
     LegalSpinBox* m_spin = nullptr;
     QToolButton *m_less = nullptr, *m_more = nullptr;

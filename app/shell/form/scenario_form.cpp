@@ -4,6 +4,7 @@
 #include "app/session/help.h"
 #include "app/session/reset.h"
 #include "app/shell/widgets/format.h"
+#include "app/shell/widgets/held_layouts.h"
 #include "app/shell/widgets/style.h"
 #include "sim/planner/planner.h"
 #include "sim/scenario/pointer_text.h"
@@ -415,6 +416,14 @@ void ScenarioForm::setLegalValues(const LegalValueTable& table)
         if (FormRow* row = rowAt(pointer))
             row->setLegalValues(values);
     }
+}
+
+void ScenarioForm::forgetLegalValues()
+{
+    m_legal.clear();
+    const HeldLayouts held(*this);
+    for (FormRow* row : m_order)
+        row->setLegalValues({});
 }
 
 LayoutRule ScenarioForm::layoutRule() const

@@ -43,6 +43,7 @@ public:
     /// From now on the legal values of the desk whose session this is. Ends before it.
     void follow(Desk&);
     void setLegalValues(const LegalValueTable&);
+    void forgetLegalValues(); ///< they were of another scenario
     LayoutRule layoutRule() const;
     FormRow* rowAt(std::string_view pointer) const; ///< nullptr: there is none
     /// Of a key that is a number.

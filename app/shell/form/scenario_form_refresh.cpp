@@ -38,6 +38,7 @@ ScenarioForm::ScenarioForm(Session& session, QWidget* parent)
 {
     build();
     connect(&m_session, &Session::opened, this, &ScenarioForm::takeFile);
+    connect(&m_session, &Session::opened, this, &ScenarioForm::forgetLegalValues);
     // What was looked for was a setting of another; set, not cleared, so that undoing does not bring it back.
     connect(&m_session, &Session::opened, m_search, [this] { m_search->setText({}); });
     connect(&m_session, &Session::fileChanged, this, &ScenarioForm::takeFile);

@@ -2,6 +2,7 @@
 #include "app/shell/widgets/fold_section.h"
 
 #include "app/session/reset.h"
+#include "app/shell/form/groove_slider.h"
 #include "app/shell/form/token_count.h"
 #include "app/shell/form/value_rows.h"
 #include "app/shell/form/words_row.h"
@@ -274,6 +275,30 @@ TEST(TokenCount, IsToldAndReadAsPeopleSayIt)
     EXPECT_EQ(tokenCountText(250'000), QStringLiteral("250,000"));
     for (const double tokens : {1e18, 9.5e17, 123'456'000.0, 999'999'999.0})
         EXPECT_EQ(typedTokenCount(tokenCountText(tokens)), tokens) << tokenCountText(tokens).toStdString();
+}
+
+TEST_F(FormTest, SlidersHaveNoHandleUntilTheirStopsAreKnown)
+{
+    open(kSixteen);
+    GrooveSlider* slider = form.row(Control::tp)->slider();
+    ASSERT_TRUE(slider->isKnown());
+    const QImage known = slider->grab().toImage();
+    bool isKnownBefore = true;
+    QImage unknown;
+    const QObject here;
+    QObject::connect(&session, &Session::opened, &here, [&] {
+        isKnownBefore = slider->isKnown();
+        unknown = slider->grab().toImage();
+    });
+    open(kSixteen);
+    EXPECT_FALSE(isKnownBefore) << "what was known was of the scenario before";
+    EXPECT_TRUE(slider->isKnown());
+    std::set<QRgb> rows; // a groove is the same all along
+    const int middle = unknown.height() / 2;
+    for (int x = unknown.width() / 8; x < unknown.width() * 7 / 8; ++x)
+        rows.insert(unknown.pixel(x, middle));
+    EXPECT_EQ(rows.size(), 1U) << "no handle";
+    EXPECT_NE(known, unknown);
 }
 
 TEST_F(FormTest, TokensOfTheWholeRunBeginAtWhatIsReckonedWith)

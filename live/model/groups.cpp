@@ -1,6 +1,7 @@
 #include "live/model/groups.h"
 
 #include "sim/mesh/subgroups.h"
+#include "sim/program/states.h"
 
 #include <algorithm>
 #include <set>
@@ -11,8 +12,8 @@ using sim::asIndex;
 
 const char* groupName(Group group)
 {
-    constexpr std::array<const char*, kGroupCount> kNames = {"tp",    "cp",        "heads", "tp_ep",  "tp_cp", "dp_cp",
-                                                             "dp_cp", "expert_dp", "embd",  "copies", "world"};
+    constexpr std::array<const char*, kGroupCount> kNames = {"tp",    "cp",        "heads",     "tp_ep", "tp_cp",  "dp_cp",
+                                                             "dp_cp", "expert_dp", "expert_dp", "embd",  "copies", "world"};
     return kNames[asIndex(group)];
 }
 
@@ -33,16 +34,19 @@ JobGroups::JobGroups(const sim::Scenario& scenario, const sim::Mesh& mesh, const
                 enrol(Group::headCopies, ranks);
     each(ProcessGroup::tp_ep, Group::experts);
     each(ProcessGroup::tp_cp, Group::tokens);
-    const int shards = std::max(1, scenario.layout.dpShard);
-    for (int i = 0; i < mesh.groupCount(ProcessGroup::dp_cp); ++i) {
-        const std::vector<int> members = mesh.members(ProcessGroup::dp_cp, i);
-        const std::vector<int> sizes = {shards, static_cast<int>(members.size()) / shards};
-        for (const auto& ranks : sim::subgroups(members, sizes, 0))
-            enrol(Group::shard, ranks);
-        for (const auto& ranks : sim::subgroups(members, sizes, 1))
-            enrol(Group::replicate, ranks);
-    }
-    each(ProcessGroup::expt_dp, Group::expertShard);
+    const auto eachShard = [&](ProcessGroup kind, int shards, Group sharing, Group replicating) {
+        for (int i = 0; i < mesh.groupCount(kind); ++i) {
+            const std::vector<int> members = mesh.members(kind, i);
+            const std::vector<int> sizes = {shards, static_cast<int>(members.size()) / shards};
+            for (const auto& ranks : sim::subgroups(members, sizes, 0))
+                enrol(sharing, ranks);
+            for (const auto& ranks : sim::subgroups(members, sizes, 1))
+                enrol(replicating, ranks);
+        }
+    };
+    const sim::ShardRanks shards = sim::ShardRanks::of(scenario.layout);
+    eachShard(ProcessGroup::dp_cp, shards.dense, Group::shard, Group::replicate);
+    eachShard(ProcessGroup::expt_dp, shards.routed, Group::expertShard, Group::expertReplicate);
     if (mesh.groupSize(ProcessGroup::embd) > 1)
         each(ProcessGroup::embd, Group::embedding);
     std::vector<int> world(asIndex(mesh.worldSize()));

@@ -22,12 +22,13 @@ enum class Group : std::uint8_t {
     tokens,      ///< ranks that share one micro-batch's tokens: tp_cp
     shard,       ///< shards of a ZeRO copy inside dp_cp
     replicate,   ///< equal shards of different copies
-    expertShard, ///< the same for the experts' weights
-    embedding,   ///< first and last pipeline rank, which share tied weights
-    copies,      ///< the two pipeline ranks that hold the same part of a bidirectional pipeline
+    expertShard, ///< the same for the experts' weights, inside expt_dp
+    expertReplicate,
+    embedding, ///< first and last pipeline rank, which share tied weights
+    copies,    ///< the two pipeline ranks that hold the same part of a bidirectional pipeline
     world
 };
-inline constexpr int kGroupCount = 11;
+inline constexpr int kGroupCount = 12;
 const char* groupName(Group); ///< as in traces: "tp", "dp_cp", …
 
 /// A rank's place in a group. group is null where the rank has none.

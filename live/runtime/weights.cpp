@@ -264,8 +264,7 @@ Task<> Weights::finishGradients()
     for (Bucket* bucket : m_buckets) {
         if (bucket->frozen)
             continue;
-        if (bucket->kind == BucketKind::dense)
-            co_await m_context.allReduce(Group::replicate, ownGradients(*bucket), "gradient.replicate");
+        co_await m_context.allReduce(replicaGroup(*bucket), ownGradients(*bucket), "gradient.replicate");
         if (bucket->tied)
             co_await m_context.allReduce(Group::embedding, ownGradients(*bucket), "gradient.tied");
         else // of a bidirectional pipeline; tied weights have been summed over both of their ranks
@@ -277,7 +276,7 @@ bool Weights::counts(const Bucket& bucket) const
 {
     if (m_zero == 0 && m_context.in(shardGroup(bucket)).index != 0)
         return false;
-    if (bucket.kind == BucketKind::dense && m_context.in(Group::replicate).index != 0)
+    if (m_context.in(replicaGroup(bucket)).index != 0)
         return false;
     return m_context.in(bucket.tied ? Group::embedding : Group::copies).index == 0;
 }

@@ -76,6 +76,10 @@ private:
         std::unique_ptr<Communication> transfer;
     };
     Group shardGroup(const Bucket& bucket) const { return bucket.kind == BucketKind::dense ? Group::shard : Group::expertShard; }
+    Group replicaGroup(const Bucket& bucket) const
+    {
+        return bucket.kind == BucketKind::dense ? Group::replicate : Group::expertReplicate;
+    }
     void initialise(Bucket&, WorkerPool&);
     Array pieceOfInitial(const Bucket&);
     void startReduction(Bucket&);

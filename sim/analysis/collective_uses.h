@@ -19,11 +19,16 @@ enum class CollectiveContent : std::uint8_t {
     inputsAgain,           ///< gathered once more for weight gradients
     predictionInputs,      ///< embedding and hidden state side by side, of a prediction module
     predictionInputsAgain, ///< the same for its weight gradients
-    latents,               ///< what an adapter's A makes, between it and B, or their gradients
-    lossSums,              ///< of the cross-entropy over a vocabulary in slices
-    logits,                ///< of all slices of the vocabulary, for a loss that each rank takes whole
-    keysAndValues,         ///< one block of a ring, with their gradients on the way back; or all blocks, or all gradients
-    tokens,                ///< routed to experts, and back
+    queryLatents,          ///< of latent attention, behind their norm, or their gradients
+    queryLatentsAgain,     ///< gathered once more for weight gradients, or to be projected up again
+    keyValueLatents,
+    keyValueLatentsAgain,
+    rotatedKeys,   ///< of latent attention: the part that all heads share
+    latents,       ///< what an adapter's A makes, between it and B, or their gradients
+    lossSums,      ///< of the cross-entropy over a vocabulary in slices
+    logits,        ///< of all slices of the vocabulary, for a loss that each rank takes whole
+    keysAndValues, ///< one block of a ring, with their gradients on the way back; or all blocks, or all gradients
+    tokens,        ///< routed to experts, and back
     gradients,
     replicaGradients, ///< what a sharding group has reduced, among its replicas
     embeddingGradient,

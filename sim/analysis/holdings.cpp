@@ -65,7 +65,7 @@ void HoldingsMaker::findOwners()
         }
 }
 
-/// Consecutive members of dp_cp share the states of dense parameters, all of expt_dp those of experts (as in the program).
+/// Consecutive members of dp_cp share the states of dense parameters, and of expt_dp those of experts (as in the program).
 void HoldingsMaker::findShards()
 {
     const Mesh& mesh = m_simulation.mesh();

@@ -19,9 +19,10 @@ namespace {
 
 using Colours = std::vector<int>; ///< [rank], dense from 0
 
-constexpr std::array kRoles = {CommunicatorRole::tp,     CommunicatorRole::cp,      CommunicatorRole::ep,
-                               CommunicatorRole::exptTp, CommunicatorRole::dpShard, CommunicatorRole::dpReplicate,
-                               CommunicatorRole::exptDp, CommunicatorRole::embd,    CommunicatorRole::copies};
+constexpr std::array kRoles = {
+    CommunicatorRole::tp,      CommunicatorRole::cp,          CommunicatorRole::ep,     CommunicatorRole::exptTp,
+    CommunicatorRole::dpShard, CommunicatorRole::dpReplicate, CommunicatorRole::exptDp, CommunicatorRole::exptReplicate,
+    CommunicatorRole::embd,    CommunicatorRole::copies};
 
 std::size_t sizeOf(const RoleGroups& groups, int group)
 {
@@ -388,6 +389,8 @@ RoleGroups roleGroups(CommunicatorRole role, const Mesh& mesh, const Scenario& s
     const auto plain = [](const RankGrid::Groups& groups, int rank) { return groups.groupOf(rank); };
     const int shard = communicatorSize(CommunicatorRole::dpShard, scenario);
     const int replicas = communicatorSize(CommunicatorRole::dpReplicate, scenario);
+    const int expertShard = communicatorSize(CommunicatorRole::exptDp, scenario);
+    const int expertReplicas = communicatorSize(CommunicatorRole::exptReplicate, scenario);
     switch (role) {
     case CommunicatorRole::tp:
     case CommunicatorRole::cp:
@@ -396,8 +399,17 @@ RoleGroups roleGroups(CommunicatorRole role, const Mesh& mesh, const Scenario& s
         break;
     case CommunicatorRole::ep:
     case CommunicatorRole::exptTp:
-    case CommunicatorRole::exptDp:
-        fromGrid(mesh.expert(), {role == CommunicatorRole::ep ? "ep" : role == CommunicatorRole::exptTp ? "tp" : "dp"}, plain);
+        fromGrid(mesh.expert(), {role == CommunicatorRole::ep ? "ep" : "tp"}, plain);
+        break;
+    case CommunicatorRole::exptDp: // as those of dp_cp
+        fromGrid(mesh.expert(), {"dp"}, [&](const RankGrid::Groups& groups, int rank) {
+            return groups.groupOf(rank) * expertReplicas + groups.indexInGroup(rank) / expertShard;
+        });
+        break;
+    case CommunicatorRole::exptReplicate:
+        fromGrid(mesh.expert(), {"dp"}, [&](const RankGrid::Groups& groups, int rank) {
+            return groups.groupOf(rank) * expertShard + groups.indexInGroup(rank) % expertShard;
+        });
         break;
     case CommunicatorRole::dpShard: // consecutive members of dp_cp, as Megatron's partial distributed-optimizer groups
         fromGrid(mesh.dense(), {"dp", "cp"}, [&](const RankGrid::Groups& groups, int rank) {

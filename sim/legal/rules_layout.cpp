@@ -320,6 +320,15 @@ void Rules::sharding()
         warning("/layout/dp_shard", [&] {
             return text(l.dpShard) + " has no effect with " + named("/layout/zero_stage", 0) + ": nothing is sharded";
         });
+    const std::int64_t product = std::int64_t{l.etp} * l.ep * l.pp, ofExperts = product > 0 ? l.worldSize() / product : 0;
+    const std::int64_t replicas = ranks / l.dpShard;
+    if (m_scenario.model.numExperts > 0 && l.zeroStage > 0 && l.dpShard > 1 && ranks % l.dpShard == 0 && ofExperts > 0 &&
+        ofExperts % replicas != 0)
+        warning("/layout/dp_shard", [&] {
+            return text(l.dpShard) + " makes " + text(replicas) + " replicas, into which the " + text(ofExperts) +
+                   (ofExperts == 1 ? " rank that holds an expert does" : " ranks that hold the same experts do") +
+                   " not divide: of experts there are " + text(std::gcd(ofExperts, replicas)) + "; Megatron Core refuses this";
+        });
     const bool isUsual = l.reshardAfterForward == (l.pp == 1); // as a file has it that says everything
     if (isWritten("/layout/reshard_after_forward") && l.zeroStage < 3 && !isUsual)
         warning("/layout/reshard_after_forward", [&] {

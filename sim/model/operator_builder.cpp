@@ -31,19 +31,39 @@ OperatorList OperatorBuilder::take()
     return std::move(m_list);
 }
 
+/// Down projections and norms of latent vectors are whole on every rank. Megatron-Core has them work on what the rank holds, and
+/// gathers latents, the keys' rotated part by itself (MLASelfAttention.get_query_key_value_tensors); torchtitan gathers what
+/// attention reads, and all ranks do the same work (its plan for DeepSeek-V3: NoParallel).
+void OperatorBuilder::latentQueryKeyValue()
+{
+    const bool gathersLatents = !m_sharding.plainTensorParallel;
+    const Checked down = gathersLatents ? m_local : m_tokens;
+    const ProductInput up = gathersLatents ? ProductInput::ofBlock : ProductInput::own;
+    const auto enter = [&](std::string_view name, Checked width) {
+        if (gathersLatents)
+            enterTensorParallel(name, width);
+    };
+    if (m_model.qLoraRank > 0) {
+        product("attn.q_down", down, ProductInput::ofBlock);
+        norm("attn.q_norm", down);
+        enter("attn.q_gather", m_model.qLoraRank);
+        product("attn.q_up", m_tokens, up);
+    } else {
+        enter("attn.gather", m_hidden);
+        product("attn.q", m_tokens, ProductInput::ofBlock);
+    }
+    product("attn.kv_down", down, ProductInput::kept); // the query's
+    norm("attn.kv_norm", down);
+    if (m_model.qkRopeHeadDim > 0)
+        enter("attn.k_rope_gather", m_model.qkRopeHeadDim);
+    enter("attn.kv_gather", m_model.kvLoraRank);
+    product("attn.kv_up", m_tokens, up);
+}
+
 void OperatorBuilder::queryKeyValue(Checked heads, Checked keyValueHeads)
 {
     if (m_model.isLatentAttention()) {
-        if (m_model.qLoraRank > 0) {
-            product("attn.q_down", m_tokens, ProductInput::ofBlock);
-            norm("attn.q_norm", m_tokens);
-            product("attn.q_up", m_tokens);
-        } else {
-            product("attn.q", m_tokens, ProductInput::ofBlock);
-        }
-        product("attn.kv_down", m_tokens, ProductInput::kept); // the query's
-        norm("attn.kv_norm", m_tokens);
-        product("attn.kv_up", m_tokens);
+        latentQueryKeyValue();
         return;
     }
     product("attn.qkv", m_tokens, ProductInput::ofBlock);
@@ -155,7 +175,8 @@ void OperatorBuilder::attention()
     const Checked qkDim = HeadSize::of(m_model).queryKey, vDim = HeadSize::of(m_model).value;
 
     norm("attn.norm", m_local);
-    enterTensorParallel("attn.gather");
+    if (!latent || m_sharding.plainTensorParallel)
+        enterTensorParallel("attn.gather", m_hidden);
     queryKeyValue(heads, keyValueHeads);
     if (latent || (m_model.positionEmbedding == PositionEmbedding::rope && m_kind.rope)) {
         const Checked rotated = latent ? heads * m_model.qkRopeHeadDim : (heads + keyValueHeads) * qkDim;
@@ -221,16 +242,21 @@ std::int64_t OperatorBuilder::permutedBytes(Checked routedBytes) const
            (isPadded ? 2 * routedBytes : Checked(0));
 }
 
-/// Router, dispatch, grouped GEMMs, combine. Tokens are routed from the sequence-parallel region, so each rank dispatches its own
-/// slice.
+/// Router, dispatch, grouped GEMMs, combine. Each rank dispatches its own part of the tokens: under sequence parallelism what it
+/// holds; without, of what all of a tensor-parallel group hold (as DeepSpeed's MOELayer drops tokens), and sums of the experts'
+/// outputs are gathered behind. DeepSpeed itself gathers the outputs before it adds them up.
 void OperatorBuilder::experts()
 {
+    const Checked own = m_sharding.routedTokens();
+    const bool dropsTokens = m_sharding.tp > 1 && !m_sharding.sequenceParallel;
     // Every rank is taken as the busiest: the others wait for it.
-    const Checked routedTokens = checkedScale(m_local * m_model.numExpertsPerTok, m_sharding.moe.imbalance);
+    const Checked routedTokens = checkedScale(own * m_model.numExpertsPerTok, m_sharding.moe.imbalance);
     const Checked routedElements = routedTokens * m_hidden, routedBytes = routedElements * m_bytes;
     const Checked etp = m_sharding.etp;
 
     product("moe.router", m_local).savedGradientBytes = m_local * m_model.numExperts * 4; // logits in single precision
+    if (dropsTokens)
+        collective(OperatorKind::dropTokens, "moe.drop", activation());
     const std::int64_t moved = permutedBytes(routedBytes);
     elementwise("moe.permute", moved, moved, 0, true);
     classify(KernelFamily::permute, routedTokens, m_hidden);
@@ -251,7 +277,9 @@ void OperatorBuilder::experts()
     if (m_sharding.ep > 1)
         collective(OperatorKind::combineTokens, "moe.combine", routedElements * m_sharding.moe.combineBytes);
     elementwise("moe.unpermute", moved, moved + routedBytes, routedBytes, true);
-    classify(KernelFamily::unpermute, m_local, m_model.numExpertsPerTok * m_hidden);
+    classify(KernelFamily::unpermute, own, m_model.numExpertsPerTok * m_hidden);
+    if (dropsTokens)
+        collective(OperatorKind::gatherOutput, "moe.collect", activation());
 }
 
 } // namespace sim

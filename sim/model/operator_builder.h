@@ -81,7 +81,7 @@ public:
         op.parameters = elements;
         op.lowPrecision = name != "moe.router" && name != "head.logits";
         const bool isWhole = input == ProductInput::own || (input == ProductInput::ofBlock && m_sharding.plainTensorParallel);
-        const std::int64_t whole = isWhole ? tokens * k * m_bytes : activation();
+        const std::int64_t whole = (isWhole ? tokens : m_local) * k * m_bytes;
         const bool isNarrower = op.lowPrecision && m_sharding.keptNarrower > 1; // a copy that nobody else has
         if (!isFrozen())                                                        // else the input gradient reads the weights alone
             op.savedInputBytes = isNarrower ? whole / m_sharding.keptNarrower : input == ProductInput::kept ? 0 : whole;
@@ -202,10 +202,11 @@ public:
         add(op);
     }
 
-    void enterTensorParallel(std::string_view name)
+    /// `width`: elements of a token.
+    void enterTensorParallel(std::string_view name, Checked width)
     {
         if (m_sharding.tp > 1)
-            collective(OperatorKind::enterTensorParallel, name, m_tokens * m_hidden * m_bytes);
+            collective(OperatorKind::enterTensorParallel, name, m_tokens * width * m_bytes);
     }
     /// So many products read what the last operator has brought, and reduce their gradients of it by themselves.
     void reduceApart(int products)
@@ -252,6 +253,7 @@ public:
 
 private:
     void queryKeyValue(Checked heads, Checked keyValueHeads);
+    void latentQueryKeyValue();
     void attentionCore(Checked heads, Checked qkDim, Checked vDim, Checked keyValueBytes);
 };
 

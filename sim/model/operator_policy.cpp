@@ -16,8 +16,8 @@ namespace sim {
 namespace {
 
 /// They end in the sum that leaves the layer, which keeps nothing.
-constexpr std::array<std::string_view, 8> kUnread{"mlp.down",      "mlp.reduce",    "mlp.residual", "shared.down",
-                                                  "shared.reduce", "moe.unpermute", "moe.residual", "moe.reduce"};
+constexpr std::array<std::string_view, 9> kUnread{"mlp.down",      "mlp.reduce",  "mlp.residual", "shared.down", "shared.reduce",
+                                                  "moe.unpermute", "moe.collect", "moe.residual", "moe.reduce"};
 
 bool isUnreadAgain(std::string_view name)
 {
@@ -80,11 +80,17 @@ public:
     }
 
 private:
-    /// Whether a product that reads what is gathered there runs again.
+    /// Whether a product that reads what is gathered there runs again. Latents are read by the product that follows alone.
     static bool isReadAgain(const std::vector<Operator>& operators, std::size_t gathering)
     {
         constexpr std::array<std::string_view, 6> kReaders{"attn.qkv",     "attn.q_down", "attn.q",
                                                            "attn.kv_down", "mlp.up",      "shared.up"};
+        constexpr std::array<std::string_view, 3> kLatents{"attn.q_gather", "attn.k_rope_gather", "attn.kv_gather"};
+        if (std::find(kLatents.begin(), kLatents.end(), operators[gathering].name) != kLatents.end()) {
+            const auto product = std::find_if(operators.begin() + static_cast<std::ptrdiff_t>(gathering), operators.end(),
+                                              [](const Operator& op) { return op.kind == OperatorKind::gemm; });
+            return product != operators.end() && product->rerunShare > 0;
+        }
         for (std::size_t i = gathering + 1; i < operators.size() && operators[i].kind != OperatorKind::leaveTensorParallel; ++i)
             if (operators[i].rerunShare > 0 && std::find(kReaders.begin(), kReaders.end(), operators[i].name) != kReaders.end())
                 return true;

@@ -113,7 +113,7 @@ void layer(OperatorBuilder& builder, const Model& model, bool moe)
         builder.experts();
     } else {
         builder.norm("mlp.norm", builder.m_local);
-        builder.enterTensorParallel("mlp.gather");
+        builder.enterTensorParallel("mlp.gather", builder.m_hidden);
         if (model.gatedMlp)
             builder.reduceApart(2);
         builder.mlp("mlp.up", "mlp.act", "mlp.down", builder.m_tokens, ProductInput::ofBlock);
@@ -123,7 +123,7 @@ void layer(OperatorBuilder& builder, const Model& model, bool moe)
                                builder.m_tokens * builder.used("mlp.down").inputs);
     }
     if (moe && model.numSharedExperts > 0) {
-        builder.enterTensorParallel("shared.gather");
+        builder.enterTensorParallel("shared.gather", builder.m_hidden);
         if (model.gatedMlp)
             builder.reduceApart(2);
         builder.mlp("shared.up", "shared.act", "shared.down", builder.m_tokens, ProductInput::kept); // the router's
@@ -173,7 +173,7 @@ OperatorList embedding(OperatorBuilder builder, const Model& model)
 OperatorList head(OperatorBuilder builder, bool ownsEmbedding, bool tensorParallel)
 {
     builder.norm("head.norm", builder.m_local);
-    builder.enterTensorParallel("head.gather");
+    builder.enterTensorParallel("head.gather", builder.m_hidden);
     Operator& projection = builder.product("head.logits", builder.m_tokens, ProductInput::ofBlock);
     const Checked vocabulary = projection.n;
     // Most frameworks pad what a rank has of the vocabulary: tensor cores read rows of an odd one slowly.

@@ -31,8 +31,10 @@ enum class OperatorKind : std::uint8_t {
     gatherLatent,      ///< LoRA beside a column-parallel layer: forward all-gather of what A makes, backward all-reduce
     reduceLatent,      ///< beside a row-parallel one: all-reduce of the same both ways
     gatherLogits,      ///< all parts of the vocabulary: all-gather; of the gradient each takes its part
-    gatherOutput ///< of a product cut by columns, which all ranks need whole (an adapter's B, the projection of a prediction
-                 ///< module): all-gather; backward, under sequence parallelism, of its gradient
+    gatherOutput, ///< of a product cut by columns, which all ranks need whole (an adapter's B, the projection of a prediction
+                  ///< module), or of tokens that ranks have taken their parts of: all-gather; backward, under sequence
+                  ///< parallelism, of its gradient
+    dropTokens    ///< each rank goes on with its part of what all have: forward nothing, backward all-gather
 };
 
 /// What a kernel does: kernels of one family have one curve of time against shape in a measured profile.
@@ -137,6 +139,7 @@ struct Sharding {
         return std::int64_t{sequenceLength} / slices / cp * microBatchSize;
     } ///< of one rank, outside sequence-parallel regions
     std::int64_t localTokens() const { return sequenceParallel ? tokens() / tp : tokens(); } ///< inside them
+    std::int64_t routedTokens() const { return (tokens() + tp - 1) / tp; }                   ///< those that it sends to experts
 };
 
 /// The modules that an operator of this name belongs to.

@@ -157,23 +157,25 @@ GroupGeometry groupGeometryAt(const Scenario& scenario, const Mesh& mesh, const 
     set(CommunicatorRole::exptTp, membersOf(ProcessGroup::expt_tp));
     if (of == GroupsOf::layers)
         return geometry;
-    set(CommunicatorRole::exptDp, membersOf(ProcessGroup::expt_dp));
     set(CommunicatorRole::embd, membersOf(ProcessGroup::embd));
     const auto at = mesh.coordinates(rank); // with one copy of the model nobody asks for those of two
     if (const int other = mesh.rank(at.tp, at.cp, at.dp, scenario.layout.pp - 1 - at.pp); other != rank)
         set(CommunicatorRole::copies, {std::min(rank, other), std::max(rank, other)});
-    const std::vector<int> data = membersOf(ProcessGroup::dp_cp);
-    const auto shard = asIndex(communicatorSize(CommunicatorRole::dpShard, scenario));
-    const auto place = asIndex(mesh.indexInGroup(ProcessGroup::dp_cp, rank));
-    std::vector<int> shards, replicas;
-    for (std::size_t i = 0; i < data.size(); ++i) {
-        if (i / shard == place / shard)
-            shards.push_back(data[i]);
-        if (i % shard == place % shard)
-            replicas.push_back(data[i]);
-    }
-    set(CommunicatorRole::dpShard, shards);
-    set(CommunicatorRole::dpReplicate, replicas);
+    const auto setShards = [&](ProcessGroup group, CommunicatorRole sharing, CommunicatorRole replicating) {
+        const std::vector<int> data = membersOf(group);
+        const auto shard = asIndex(communicatorSize(sharing, scenario)), place = asIndex(mesh.indexInGroup(group, rank));
+        std::vector<int> shards, replicas;
+        for (std::size_t i = 0; i < data.size(); ++i) {
+            if (i / shard == place / shard)
+                shards.push_back(data[i]);
+            if (i % shard == place % shard)
+                replicas.push_back(data[i]);
+        }
+        set(sharing, shards);
+        set(replicating, replicas);
+    };
+    setShards(ProcessGroup::dp_cp, CommunicatorRole::dpShard, CommunicatorRole::dpReplicate);
+    setShards(ProcessGroup::expt_dp, CommunicatorRole::exptDp, CommunicatorRole::exptReplicate);
     return geometry;
 }
 

@@ -80,11 +80,17 @@ void PassBuilder::reduceBucket(ParameterElements elements, bool held)
     const std::size_t before = m_pass.ops.size();
     if (dense > 0)
         communicate(CommunicatorRole::dpShard, kind, "grad.reduce", dense);
-    if (dense > 0 && sharded) // where each holds the whole, no scatter comes before
-        communicate(CommunicatorRole::dpReplicate, CollectiveKind::allReduce, "grad.reduce.replicas",
-                    dense / std::max(1, layout.dpShard), static_cast<StreamMask>(maskOf(Stream::compute) | maskOf(Stream::dp)));
+    // Where each holds the whole, no scatter comes before.
+    const ShardRanks ranks = ShardRanks::of(layout);
+    const auto reduceReplicas = [&](CommunicatorRole group, std::string_view name, std::int64_t bytes) {
+        if (bytes > 0 && sharded)
+            communicate(group, CollectiveKind::allReduce, name, bytes,
+                        static_cast<StreamMask>(maskOf(Stream::compute) | maskOf(Stream::dp)));
+    };
+    reduceReplicas(CommunicatorRole::dpReplicate, "grad.reduce.replicas", dense / ranks.dense);
     if (routed > 0)
         communicate(CommunicatorRole::exptDp, kind, "grad.reduce.experts", routed);
+    reduceReplicas(CommunicatorRole::exptReplicate, "grad.reduce.experts.replicas", routed / ranks.routed);
     if (m_pass.ops.size() == before || layout.zeroStage < 2)
         return;
     // The whole gradient lives until it is reduced: for one micro-batch, or with a pipeline since the chunk's first one.
@@ -148,14 +154,11 @@ Pass PassBuilder::finish(ParameterElements elements, bool sharesEmbedding, std::
         sharded ? elements.dense / ranks.dense + elements.routed / ranks.routed : elements.dense + elements.routed;
     communicate(CommunicatorRole::copies, CollectiveKind::allReduce, "grad.reduce.copies", updated * m_stateBytes.gradient,
                 static_cast<StreamMask>(maskOf(Stream::compute) | maskOf(Stream::replicas)));
-    // The update reads gradient, master copy and moments, and writes all but the gradient, and the parameter in its precision;
-    // the stack adds norm, clipping and copies of what is updated, zeroing and scaling of all gradients.
-    const std::int64_t bytesPerElement =
-        m_stateBytes.gradient + std::int64_t{2} * m_stateBytes.optimizer + m_stateBytes.parameter;
+    // The stack adds norm, clipping and copies of what is updated, zeroing and scaling of all gradients.
     const Checked held = layout.zeroStage >= 2 ? updated : Checked(elements.dense) + elements.routed;
     // The host's share is the rest.
     const Checked here = updated - checkedScale(updated, training.offload.optimizer);
-    const Checked moved = here * bytesPerElement + checkedScale(updated, training.stack.optimizerBytes) +
+    const Checked moved = here * m_stateBytes.ofUpdate() + checkedScale(updated, training.stack.optimizerBytes) +
                           checkedScale(held, training.stack.gradientBytes);
     if (updated > here) // beside the GPU's own share
         hostOptimizer(updated - here);

@@ -74,15 +74,12 @@ void PassBuilder::bringFromHost(const Bucket& bucket)
 void PassBuilder::hostOptimizer(std::int64_t elements)
 {
     constexpr std::int64_t kPieces = 8;
-    // Reads the gradient, master copy and moments; writes all but the gradient, and the parameter in its precision.
-    const std::int64_t bytesPerElement =
-        m_stateBytes.gradient + std::int64_t{2} * m_stateBytes.optimizer + m_stateBytes.parameter;
     for (std::int64_t piece = 0; piece < kPieces; ++piece) {
         const Checked of = elements * (piece + 1) / kPieces - elements * piece / kPieces;
         copy(Stream::toHost, "gradients to host",
              static_cast<StreamMask>(piece == 0 ? kDataParallelStreams | maskOf(Stream::compute) : 0),
              of * m_stateBytes.gradient);
-        copy(Stream::host, "optimizer on host", maskOf(Stream::toHost), of * bytesPerElement);
+        copy(Stream::host, "optimizer on host", maskOf(Stream::toHost), of * m_stateBytes.ofUpdate());
         copy(Stream::fromHost, "parameters from host", maskOf(Stream::host), of * m_stateBytes.parameter);
     }
 }

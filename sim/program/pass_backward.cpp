@@ -100,7 +100,7 @@ void PassBuilder::backwardBucket(const Bucket& bucket, ActionKind kind)
             backwardOperator(bucket, i, kind);
     }
     if (bucket.recomputed && !m_pass.ops.empty())
-        m_pass.ops.back().freeBytes = checkedAdd(m_pass.ops.back().freeBytes, bucket.list.inputBytes);
+        m_pass.ops.back().freeBytes = checkedAdd(m_pass.ops.back().freeBytes, bucket.list.inputBytes - inputKeptAgain(bucket));
 }
 
 /// overlap.tp_comm, backward: the output's gradient is gathered in pieces, and each goes into the input gradient as it comes.
@@ -261,6 +261,10 @@ void PassBuilder::backwardOperator(const Bucket& bucket, std::size_t index, Acti
         if (sequenceParallel)
             exchange(CommunicatorRole::tp, CollectiveKind::allGather, op.name, op.commBytes,
                      static_cast<StreamMask>(maskOf(Stream::compute) | m_nextWaits));
+        break;
+    case OperatorKind::dropTokens: // of the gradients of what each has gone on with
+        exchange(CommunicatorRole::tp, CollectiveKind::allGather, op.name, op.commBytes,
+                 static_cast<StreamMask>(maskOf(Stream::compute) | m_nextWaits));
         break;
     case OperatorKind::ringExchange: {
         const bool first = index + 2 >= operators.size() || operators[index + 2].kind != OperatorKind::ringExchange;

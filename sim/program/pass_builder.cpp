@@ -15,7 +15,8 @@ namespace {
 Stream streamOf(CommunicatorRole role)
 {
     constexpr ByDimension<Stream> kStreams{{Stream::tp, Stream::cp, Stream::ep, Stream::sendForward, Stream::dp}};
-    return role == CommunicatorRole::dpReplicate ? Stream::replicas : kStreams[dimensionOf(role)];
+    const bool isOfReplicas = role == CommunicatorRole::dpReplicate || role == CommunicatorRole::exptReplicate;
+    return isOfReplicas ? Stream::replicas : kStreams[dimensionOf(role)];
 }
 
 } // namespace
@@ -33,7 +34,10 @@ std::optional<std::size_t> gatheringOf(const std::vector<Operator>& operators, s
 
 std::string_view regatherName(const Operator& op)
 {
-    return op.name == "mtp.projection" ? "mtp.regather" : "regather";
+    return op.name == "mtp.projection" ? "mtp.regather"
+           : op.name == "attn.q_up"    ? "attn.q_regather"
+           : op.name == "attn.kv_up"   ? "attn.kv_regather"
+                                       : "regather";
 }
 
 /// Narayanan et al. 2021, section 4.1: the ranks of a tensor-parallel group have the same output.
@@ -254,8 +258,21 @@ void PassBuilder::forwardBucket(const Bucket& bucket, OpPurpose purpose, bool ke
         else
             forwardOperator(bucket, i, purpose, keep);
     }
-    if (!keep && purpose == OpPurpose::forward && firstOp < m_pass.ops.size())
-        m_pass.ops[firstOp].allocBytes = checkedAdd(m_pass.ops[firstOp].allocBytes, bucket.list.inputBytes);
+    if (firstOp >= m_pass.ops.size())
+        return;
+    std::int64_t& first = m_pass.ops[firstOp].allocBytes;
+    if (!keep && purpose == OpPurpose::forward)
+        first = checkedAdd(first, bucket.list.inputBytes);
+    else if (purpose == OpPurpose::recompute)
+        first -= inputKeptAgain(bucket);
+}
+
+/// Of a bucket that is run again, what its first operator keeps of its input: no copy, but the tensor that has been kept for
+/// that.
+std::int64_t PassBuilder::inputKeptAgain(const Bucket& bucket) const
+{
+    const auto& operators = bucket.list.operators;
+    return operators.empty() ? 0 : std::min(bucket.list.inputBytes, allocatedBytes(operators.front()));
 }
 
 /// overlap.tp_comm: all-gather and GEMM, or GEMM and reduce-scatter, in pieces that run beside each other. Returns how many
@@ -346,6 +363,8 @@ void PassBuilder::forwardOperator(const Bucket& bucket, std::size_t index, OpPur
             !operators[index - 1].overlapsRing)
             break; // went out with the first block
         communicate(CommunicatorRole::cp, CollectiveKind::ringShift, op.name, op.commBytes, 0);
+        break;
+    case OperatorKind::dropTokens:
         break;
     case OperatorKind::gatherKeys:
         exchange(CommunicatorRole::cp, CollectiveKind::allGather, op.name, op.commBytes);

@@ -54,7 +54,7 @@ bool scattersSends(const Scenario&);
 std::optional<std::size_t> gatheringOf(const std::vector<Operator>&, std::size_t index);
 /// A rank's next chunk is gathered whole while the one before it runs: it takes no memory that is not there below ZeRO 3.
 bool gathersChunks(const Scenario&);
-/// What is gathered for a product a second time; a prediction module's input is twice as wide as the others.
+/// What is gathered for a product a second time: of another width for a prediction module, and latents.
 std::string_view regatherName(const Operator&);
 
 class PassBuilder {
@@ -90,6 +90,7 @@ private:
     void send(PassFlags, Stream);
 
     void forwardBucket(const Bucket&, OpPurpose, bool keep);
+    std::int64_t inputKeptAgain(const Bucket&) const;
     std::size_t overlapTensorCollective(const Bucket&, std::size_t index, OpPurpose, bool keep);
     void forwardOperator(const Bucket&, std::size_t index, OpPurpose, bool keep);
     void backwardBucket(const Bucket&, ActionKind);

@@ -1,6 +1,7 @@
 #include "sim/program/program.h"
 
 #include "sim/index.h"
+#include "sim/program/states.h"
 
 #include <algorithm>
 #include <numeric>
@@ -37,6 +38,7 @@ constexpr std::array<RoleFacts, kCommunicatorRoleCount> kRoles{{{"", Dimension::
                                                                 {"dp_cp", Dimension::dp},
                                                                 {"dp_replicate", Dimension::dp},
                                                                 {"expt_dp", Dimension::dp},
+                                                                {"expt_replicate", Dimension::dp},
                                                                 {"embd", Dimension::dp},
                                                                 {"copies", Dimension::dp},
                                                                 {"pp", Dimension::pp}}};
@@ -70,9 +72,11 @@ int communicatorSize(CommunicatorRole role, const Scenario& scenario)
     const int shard = layout.zeroStage == 0 ? dataRanks : std::max(1, layout.dpShard);
     if (role == CommunicatorRole::copies)
         return scenario.modelCopies();
-    const int expertData = layout.worldSize() / std::max(1, layout.etp * layout.ep * layout.pp), ends = layout.pp > 1 ? 2 : 1;
-    const std::array sizes{1,          layout.tp, layout.cp, layout.ep, layout.etp, shard, dataRanks / shard,
-                           expertData, ends,      0,         layout.pp};
+    const int expertData = expertDataRanks(layout), ends = layout.pp > 1 ? 2 : 1;
+    const int expertShard = layout.zeroStage == 0 ? expertData : ShardRanks::of(layout).routed;
+    const std::array sizes{
+        1,    layout.tp, layout.cp, layout.ep, layout.etp, shard, dataRanks / shard, expertShard, expertData / expertShard,
+        ends, 0,         layout.pp};
     return sizes[asIndex(role)];
 }
 

@@ -3,6 +3,7 @@
 #include "sim/checked.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace sim {
 StateBytes StateBytes::of(const Training& training)
@@ -31,10 +32,16 @@ int ringBackwardFactor(const Training& training)
     return 1 + (training.stack.ringGradientsWide ? kWide / elementBytes(training.precision) : 1);
 }
 
+int expertDataRanks(const Layout& layout)
+{
+    return std::max(1, layout.worldSize() / std::max(1, layout.etp * layout.ep * layout.pp));
+}
+
 ShardRanks ShardRanks::of(const Layout& layout)
 {
-    const int routed = std::max(1, layout.worldSize() / (layout.etp * layout.ep * layout.pp));
-    return {.dense = std::max(1, layout.dpShard), .routed = routed};
+    const int dense = std::max(1, layout.dpShard), replicas = std::max(1, layout.dp * layout.cp / dense);
+    const int expertData = expertDataRanks(layout);
+    return {.dense = dense, .routed = expertData / std::gcd(expertData, replicas)};
 }
 
 ParameterElements ShardRanks::cut(ParameterElements elements) const

@@ -18,10 +18,18 @@ struct ParameterElements {
 struct StateBytes {
     int parameter = 2, gradient = 4, optimizer = 12;
     int reducedGradient = 4; ///< as it travels between replicas: Stack::reducesWide
+    /// What an update moves: it reads gradient, master copy and moments, and writes all but the gradient, and the parameter in
+    /// its precision. Without a master copy, beside parameters in fp32, it reads the parameter.
+    int ofUpdate() const { return gradient + 2 * optimizer + (parameter == 4 ? 2 : 1) * parameter; }
     static StateBytes of(const Training&);
 };
 
-/// How many ranks share one copy of the states of dense and of routed parameters.
+/// Ranks that hold the same experts: Megatron's expt_dp.
+int expertDataRanks(const Layout&);
+
+/// How many ranks share one copy of the states of dense and of routed parameters. Experts have as many replicas of a copy as
+/// the other parameters (torchtitan's dp_replicate, Megatron-Core's num_distributed_optimizer_instances), or as many of these as
+/// the ranks that hold them can be divided into.
 struct ShardRanks {
     int dense = 1, routed = 1;
     static ShardRanks of(const Layout&);

@@ -25,10 +25,15 @@ std::string kindNames(const std::set<CollectiveKind>& kinds)
 
 std::string contentName(CollectiveContent content)
 {
-    constexpr std::array<const char*, 14> kNames{"activations",
+    constexpr std::array<const char*, 19> kNames{"activations",
                                                  "inputs, again for weight gradients",
                                                  "embeddings and hidden states to predict further tokens from",
                                                  "embeddings and hidden states, again for weight gradients",
+                                                 "latent vectors of queries",
+                                                 "latent vectors of queries, again",
+                                                 "latent vectors of keys and values",
+                                                 "latent vectors of keys and values, again",
+                                                 "rotated parts of keys",
                                                  "latent vectors of adapters",
                                                  "sums of the loss",
                                                  "logits",
@@ -47,6 +52,7 @@ std::string useName(const CollectiveUse& use)
     constexpr std::array<const char*, 4> kPhases{", forward", ", backward", ", run again", ""};
     const std::string kinds = kindNames(use.kinds), phase = kPhases[static_cast<std::size_t>(use.phase)];
     const bool atTheEnds = !use.ofLayers && !use.isOfStates();
+    const bool isOfExperts = use.role == CommunicatorRole::exptDp || use.role == CommunicatorRole::exptReplicate;
     switch (use.content) {
     case CollectiveContent::activations:
         return kinds + (atTheEnds ? " at embedding and head" : " of activations") + phase;
@@ -57,7 +63,7 @@ std::string useName(const CollectiveUse& use)
     case CollectiveContent::lossSums:
         return kinds + " of sums of the loss";
     default:
-        return kinds + " of " + contentName(use.content) + (use.role == CommunicatorRole::exptDp ? " of experts" : "") + phase;
+        return kinds + " of " + contentName(use.content) + (isOfExperts ? " of experts" : "") + phase;
     }
 }
 
@@ -75,7 +81,7 @@ Formula TrafficExplainer::sequences(Account& account) const
                              account.term("s", m_sharding.sequenceLength, Unit::count, "tokens a sequence")});
 }
 
-/// Those on a rank; `ofSlice`: outside tensor-parallel regions, where sequence parallelism cuts them.
+/// Those on a rank; `ofSlice`: of them, what it sends to experts.
 Formula TrafficExplainer::tokens(Account& account, bool ofSlice) const
 {
     Formula out = sequences(account);
@@ -83,8 +89,10 @@ Formula TrafficExplainer::tokens(Account& account, bool ofSlice) const
         out /= account.term("c", m_sharding.cp, Unit::count, "context-parallel ranks");
     if (m_sharding.slices > 1)
         out /= account.term("q", m_sharding.slices, Unit::count, "slices of a sequence");
-    if (ofSlice && m_sharding.sequenceParallel)
-        out /= account.term("t", m_sharding.tp, Unit::count, "tensor-parallel ranks: each has its part of the sequence");
+    if (ofSlice && m_sharding.tp > 1)
+        out /= account.term("t", m_sharding.tp, Unit::count,
+                            m_sharding.sequenceParallel ? "tensor-parallel ranks: each has its part of the sequence"
+                                                        : "tensor-parallel ranks: each sends its part of the tokens");
     return out;
 }
 
@@ -146,6 +154,29 @@ Explanation TrafficExplainer::tensor(const CollectiveUse& use) const
         form = std::move(latent);
         break;
     }
+    case CollectiveContent::queryLatents:
+    case CollectiveContent::queryLatentsAgain:
+    case CollectiveContent::keyValueLatents:
+    case CollectiveContent::keyValueLatentsAgain:
+    case CollectiveContent::rotatedKeys: {
+        const bool isKeys = use.content == CollectiveContent::rotatedKeys;
+        const bool isQuery = use.content < CollectiveContent::keyValueLatents;
+        const int width = isKeys ? model.qkRopeHeadDim : isQuery ? model.qLoraRank : model.kvLoraRank;
+        value *= width;
+        Formula latent = tokens(account, false);
+        latent *= account.term(isKeys ? "d_r" : "r", width, Unit::count,
+                               isKeys    ? "rotated elements of a key, of all heads"
+                               : isQuery ? "elements of a query's latent vector"
+                                         : "elements of a latent vector of key and value");
+        const double narrowing = std::round(value / whole); // gathered in 8 or 4 bits, in pieces that overlap with the product
+        if (narrowing > 1) {
+            latent /= account.term("i", narrowing, Unit::count, "pieces, or times as narrow as activations");
+            value /= narrowing;
+        }
+        latent *= elementSize(account);
+        form = std::move(latent);
+        break;
+    }
     case CollectiveContent::lossSums:
         form = tokens(account, false);
         *form *= account.term("e", 12, Unit::bytes, "three fp32 numbers a token: maximum, sum, target");
@@ -194,7 +225,7 @@ Explanation TrafficExplainer::tensor(const CollectiveUse& use) const
         routed *= account.term("k", model.numExpertsPerTok, Unit::count, "experts a token goes to");
         routed *= hidden();
         const MoeSettings& moe = m_scenario.training.moe;
-        value = static_cast<double>(m_sharding.localTokens()) * model.numExpertsPerTok * model.hiddenSize;
+        value = static_cast<double>(m_sharding.routedTokens()) * model.numExpertsPerTok * model.hiddenSize;
         if (moe.imbalance != 1) {
             routed *= account.term("u", moe.imbalance, Unit::number, "tokens of the busiest rank over the mean");
             value *= moe.imbalance;
@@ -293,7 +324,7 @@ std::optional<Formula> TrafficExplainer::states(Account& account, const Collecti
         const double value = 2.0 * static_cast<double>(rows) * m_scenario.model.hiddenSize * each;
         return isClose(value, static_cast<double>(use.bytes)) ? std::optional(std::move(out) * element()) : std::nullopt;
     }
-    const bool routed = use.role == CommunicatorRole::exptDp;
+    const bool routed = use.role == CommunicatorRole::exptDp || use.role == CommunicatorRole::exptReplicate;
     const bool trained = !gathers || m_scenario.layout.zeroStage < 3;
     Explanation held = parametersOfStages(m_simulation, routed, trained);
     double elements = held.result.value;
@@ -313,9 +344,10 @@ std::optional<Formula> TrafficExplainer::states(Account& account, const Collecti
             parameters = std::move(parameters) + std::move(more);
             elements += ofExperts;
         }
-    } else if (use.content == CollectiveContent::replicaGradients && shards.dense > 1) {
-        parameters /= account.term("d", shards.dense, Unit::count, "ranks of a sharding group");
-        elements /= shards.dense;
+    } else if (const int sharing = routed ? shards.routed : shards.dense;
+               use.content == CollectiveContent::replicaGradients && sharing > 1) {
+        parameters /= account.term("d", sharing, Unit::count, "ranks of a sharding group");
+        elements /= sharing;
     }
     if (const std::int64_t once = gathers && !routed ? gatheredForForwardAlone() : 0; once > 0) {
         const double microbatches = m_scenario.microbatches();

@@ -31,10 +31,11 @@ struct OpShape;
 class TrafficFlows;
 
 /// Communicators that send, in the order in which they are told.
-inline constexpr std::array kTrafficRoles = {CommunicatorRole::tp,          CommunicatorRole::cp,     CommunicatorRole::ep,
-                                             CommunicatorRole::exptTp,      CommunicatorRole::pp,     CommunicatorRole::dpShard,
-                                             CommunicatorRole::dpReplicate, CommunicatorRole::exptDp, CommunicatorRole::embd,
-                                             CommunicatorRole::copies};
+inline constexpr std::array kTrafficRoles = {
+    CommunicatorRole::tp,          CommunicatorRole::cp,     CommunicatorRole::ep,
+    CommunicatorRole::exptTp,      CommunicatorRole::pp,     CommunicatorRole::dpShard,
+    CommunicatorRole::dpReplicate, CommunicatorRole::exptDp, CommunicatorRole::exptReplicate,
+    CommunicatorRole::embd,        CommunicatorRole::copies};
 
 using BytesByDimension = ByDimension<std::int64_t>;
 

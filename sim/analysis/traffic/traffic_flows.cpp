@@ -9,9 +9,10 @@
 namespace sim {
 namespace {
 
-constexpr std::array kCollectiveRoles = {CommunicatorRole::tp,     CommunicatorRole::cp,      CommunicatorRole::ep,
-                                         CommunicatorRole::exptTp, CommunicatorRole::dpShard, CommunicatorRole::dpReplicate,
-                                         CommunicatorRole::exptDp, CommunicatorRole::embd,    CommunicatorRole::copies};
+constexpr std::array kCollectiveRoles = {
+    CommunicatorRole::tp,      CommunicatorRole::cp,          CommunicatorRole::ep,     CommunicatorRole::exptTp,
+    CommunicatorRole::dpShard, CommunicatorRole::dpReplicate, CommunicatorRole::exptDp, CommunicatorRole::exptReplicate,
+    CommunicatorRole::embd,    CommunicatorRole::copies};
 
 /// Round a ring once.
 std::int64_t onceRound(std::int64_t bytes, std::int64_t members)

@@ -19,8 +19,8 @@ namespace {
 
 constexpr std::array kAllRoles{CommunicatorRole::tp,          CommunicatorRole::cp,     CommunicatorRole::ep,
                                CommunicatorRole::exptTp,      CommunicatorRole::pp,     CommunicatorRole::dpShard,
-                               CommunicatorRole::dpReplicate, CommunicatorRole::exptDp, CommunicatorRole::embd,
-                               CommunicatorRole::copies};
+                               CommunicatorRole::dpReplicate, CommunicatorRole::exptDp, CommunicatorRole::exptReplicate,
+                               CommunicatorRole::embd,        CommunicatorRole::copies};
 
 Explanation because(const Simulation& simulation, CommunicatorRole role)
 {

@@ -195,8 +195,8 @@ TEST(RoleGroups, HaveAsManyMembersAsTheirCommunicatorAndNoneIsEmpty)
         const Mesh mesh(scenario.layout);
         for (const CommunicatorRole role :
              {CommunicatorRole::tp, CommunicatorRole::cp, CommunicatorRole::ep, CommunicatorRole::exptTp,
-              CommunicatorRole::dpShard, CommunicatorRole::dpReplicate, CommunicatorRole::exptDp, CommunicatorRole::embd,
-              CommunicatorRole::copies, CommunicatorRole::pp}) {
+              CommunicatorRole::dpShard, CommunicatorRole::dpReplicate, CommunicatorRole::exptDp, CommunicatorRole::exptReplicate,
+              CommunicatorRole::embd, CommunicatorRole::copies, CommunicatorRole::pp}) {
             const int size = communicatorSize(role, scenario);
             if (size <= 1)
                 continue;

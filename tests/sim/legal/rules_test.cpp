@@ -57,6 +57,18 @@ TEST(Rules, TheFilesTheyAreTriedOnBreakNone)
         EXPECT_THAT(textsOf(resolved(base, {}).problems), testing::IsEmpty());
 }
 
+TEST(Rules, ReplicasOfExpertsAreThoseOfTheOthersWhereTheirRanksDivide)
+{
+    const auto textsWith = [](const char* ep) {
+        return textsOf(resolved(kExperts, {ep, "layout.zero_stage=1", "layout.dp_shard=2"}).problems);
+    };
+    EXPECT_THAT(textsWith("layout.ep=4"), testing::IsEmpty()); // 4 ranks hold the same experts, for 4 replicas
+    EXPECT_THAT(
+        textsWith("layout.ep=8"),
+        testing::Contains("/layout/dp_shard: warning: 2 makes 4 replicas, into which the 2 ranks that hold the same experts "
+                          "do not divide: of experts there are 2; Megatron Core refuses this"));
+}
+
 TEST(Rules, OfAModelThatIsUnknownSayNothing)
 {
     // Its length of sequences is not known either, where the file says none.

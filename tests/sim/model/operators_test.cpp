@@ -5,9 +5,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string_view>
 #include <tuple>
+#include <utility>
 
 using namespace sim;
 
@@ -195,6 +197,96 @@ TEST(ExpertsWithBiases, AddThemPieceByPieceUnlessTheirSoftwareFusesAll)
     of.sharding.fusesExperts = true;
     EXPECT_EQ(of.find("moe.bias"), nullptr);
     EXPECT_DOUBLE_EQ(bytes("moe.act"), 0);
+}
+
+namespace {
+
+const Operator& operatorOf(const OperatorList& list, std::string_view name)
+{
+    for (const Operator& op : list.operators)
+        if (op.name == name)
+            return op;
+    static const Operator none{.m = -1};
+    EXPECT_TRUE(false) << name;
+    return none;
+}
+
+bool has(const OperatorList& list, std::string_view name)
+{
+    return std::any_of(list.operators.begin(), list.operators.end(), [name](const Operator& op) { return op.name == name; });
+}
+
+} // namespace
+
+TEST(Experts, MeetEveryTokenOnceHoweverManyTensorParallelRanksHoldIt)
+{
+    Scenario scenario = test::smallScenario();
+    Model& model = scenario.model;
+    model.numExperts = 8;
+    model.numExpertsPerTok = 2;
+    model.moeIntermediateSize = 512;
+    constexpr std::int64_t kTokens = 1024, kHidden = 1024, kBytes = 2;
+    const auto listOf = [&](int tp, int etp, bool sequenceParallel) {
+        scenario.layout.tp = tp;
+        scenario.layout.etp = etp;
+        scenario.layout.ep = 2;
+        scenario.layout.sequenceParallel = sequenceParallel;
+        return operatorsOf(model, Sharding::of(scenario), ModelPart::moe);
+    };
+    for (const auto& [tp, etp] : {std::pair{2, 1}, {4, 1}, {4, 2}, {4, 4}}) {
+        const OperatorList cut = listOf(tp, etp, true), whole = listOf(tp, etp, false);
+        // Of each rank's tokens every one goes to two experts, an etp-th of each; as many ranks bring theirs.
+        const double flops = 2.0 * (2.0 * kTokens / tp * etp) * kHidden * (2 * 512.0 / etp);
+        for (const OperatorList* list : {&cut, &whole}) {
+            EXPECT_DOUBLE_EQ(operatorOf(*list, "moe.up").flops, flops) << tp << " " << etp;
+            EXPECT_EQ(operatorOf(*list, "moe.dispatch").commBytes, 2 * kTokens / tp * kHidden * kBytes);
+            EXPECT_EQ(operatorOf(*list, "moe.up").savedInputBytes, 2 * kTokens / tp * etp * kHidden * kBytes);
+        }
+        EXPECT_EQ(operatorOf(whole, "moe.collect").commBytes, kTokens * kHidden * kBytes);
+        EXPECT_EQ(operatorOf(whole, "moe.drop").commBytes, kTokens * kHidden * kBytes);
+        EXPECT_FALSE(has(cut, "moe.collect") || has(cut, "moe.drop")) << "sequence parallelism has cut them already";
+    }
+}
+
+TEST(LatentAttention, ProjectsDownWhatARankHoldsAndGathersLatents)
+{
+    Scenario scenario = test::smallScenario();
+    Model& model = scenario.model;
+    model.qLoraRank = 256;
+    model.kvLoraRank = 128;
+    model.qkNopeHeadDim = 64;
+    model.qkRopeHeadDim = 32;
+    model.vHeadDim = 48;
+    constexpr std::int64_t kTokens = 1024, kHidden = 1024, kBytes = 2;
+    const auto listOf = [&](int tp) {
+        scenario.layout.tp = tp;
+        scenario.layout.sequenceParallel = tp > 1;
+        return operatorsOf(model, Sharding::of(scenario), ModelPart::dense);
+    };
+    for (const int tp : {1, 2, 4, 8}) {
+        const OperatorList list = listOf(tp);
+        EXPECT_DOUBLE_EQ(operatorOf(list, "attn.q_down").flops * tp, 2.0 * kTokens * kHidden * 256);
+        EXPECT_DOUBLE_EQ(operatorOf(list, "attn.kv_down").flops * tp, 2.0 * kTokens * kHidden * (128 + 32));
+        EXPECT_EQ(operatorOf(list, "attn.q_norm").forwardBytes, 2 * kTokens / tp * 256 * kBytes);
+        EXPECT_EQ(operatorOf(list, "attn.q_up").savedInputBytes, kTokens / tp * 256 * kBytes) << "gathered again";
+        EXPECT_EQ(operatorOf(list, "attn.q_up").m, kTokens);
+        if (tp == 1)
+            continue;
+        EXPECT_EQ(operatorOf(list, "attn.q_gather").commBytes, kTokens * 256 * kBytes);
+        EXPECT_EQ(operatorOf(list, "attn.kv_gather").commBytes, kTokens * 128 * kBytes);
+        EXPECT_EQ(operatorOf(list, "attn.k_rope_gather").commBytes, kTokens * 32 * kBytes);
+        EXPECT_FALSE(has(list, "attn.gather"));
+    }
+    scenario.training.stack.plainTensorParallel = true; // all ranks do the same with what is gathered before
+    const OperatorList plain = listOf(4);
+    EXPECT_EQ(operatorOf(plain, "attn.gather").commBytes, kTokens * kHidden * kBytes);
+    EXPECT_EQ(operatorOf(plain, "attn.q_down").m, kTokens);
+    EXPECT_FALSE(has(plain, "attn.q_gather"));
+    scenario.training.stack.plainTensorParallel = false;
+    model.qLoraRank = 0; // queries come of the whole input, keys and values of latents
+    const OperatorList direct = listOf(4);
+    EXPECT_EQ(operatorOf(direct, "attn.gather").commBytes, kTokens * kHidden * kBytes);
+    EXPECT_EQ(operatorOf(direct, "attn.kv_down").m, kTokens / 4);
 }
 
 TEST(Head, PadsItsPartOfTheVocabularyUnlessTheSoftwareDoesNot)

@@ -309,6 +309,25 @@ TEST(CostsOfProgram, ExpertsThatAreCutGatherTheirTokensAndReduceThem)
     }
 }
 
+TEST(CostsOfProgram, TokensThatAllHaveAreGatheredBehindExpertsAndTheirGradientsBeforeThem)
+{
+    Scenario scenario = test::smallScenario(4, 1, 2);
+    scenario.model.numExperts = 8;
+    scenario.model.numExpertsPerTok = 2;
+    scenario.model.moeIntermediateSize = 512;
+    scenario.layout.ep = 2;
+    scenario.layout.sequenceParallel = true;
+    const auto bytesOf = [&](std::string_view name) { return test::bytesOf(test::programOf(scenario), name); };
+    const double dispatched = bytesOf("moe.dispatch");
+    EXPECT_EQ(bytesOf("moe.collect") + bytesOf("moe.drop"), 0);
+    scenario.layout.sequenceParallel = false;
+    EXPECT_EQ(bytesOf("moe.dispatch"), dispatched);
+    // 1024 tokens of 1024 elements of two bytes: once forward, once backward.
+    const double once = 1024.0 * 1024 * 2 * scenario.model.numHiddenLayers * scenario.microbatches();
+    EXPECT_EQ(bytesOf("moe.collect"), once);
+    EXPECT_EQ(bytesOf("moe.drop"), once);
+}
+
 TEST(CostsOfProgram, APredictionModuleGathersTheEmbeddingAndTheHiddenState)
 {
     Scenario scenario = test::smallScenario(2, 1, 1);

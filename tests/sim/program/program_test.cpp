@@ -261,6 +261,19 @@ TEST(ModelStates, OfMomentsInTwoBytesAreFourBytesFewer)
     EXPECT_EQ(modelStates(scenario, elements).optimizer, 0);
 }
 
+TEST(ModelStates, AreReadAndWrittenByTheUpdate)
+{
+    // Gradient 4, each of master copy and moments 4 and twice, the parameter 2; without a master copy the parameter 4 and twice.
+    Training training;
+    EXPECT_EQ(StateBytes::of(training).ofUpdate(), 4 + 2 * 12 + 2);
+    training.optimizer = Optimizer::sgd;
+    EXPECT_EQ(StateBytes::of(training).ofUpdate(), 4 + 2 * 4 + 2);
+    training.precision = Precision::fp32;
+    EXPECT_EQ(StateBytes::of(training).ofUpdate(), 4 + 2 * 4);
+    training.optimizer = Optimizer::adamw;
+    EXPECT_EQ(StateBytes::of(training).ofUpdate(), 4 + 2 * 8 + 2 * 4);
+}
+
 TEST(ModelStates, SmallerShardGroupsKeepMore)
 {
     Scenario scenario = test::smallScenario(1, 1, 8);
@@ -269,6 +282,35 @@ TEST(ModelStates, SmallerShardGroupsKeepMore)
     const std::int64_t all = modelStates(scenario, elements).optimizer;
     scenario.layout.dpShard = 2;
     EXPECT_EQ(modelStates(scenario, elements).optimizer, 4 * all);
+}
+
+TEST(ModelStates, ExpertsHaveAsManyReplicasAsTheOtherParameters)
+{
+    // 16 ranks: 8 hold the same experts; shard groups of 4 make 4 replicas of all, and a copy of the experts lies on 2.
+    Scenario scenario = test::smallScenario(1, 1, 16);
+    scenario.model.numExperts = 8;
+    scenario.model.numExpertsPerTok = 2;
+    scenario.model.moeIntermediateSize = 512;
+    scenario.layout.ep = 2;
+    scenario.layout.zeroStage = 3;
+    const ParameterElements experts{.routed = 1'000'000};
+    EXPECT_EQ(modelStates(scenario, experts).optimizer, 12 * 1'000'000 / 8);
+    scenario.layout.dpShard = 4;
+    EXPECT_EQ(modelStates(scenario, experts).optimizer, 12 * 1'000'000 / 2);
+    EXPECT_EQ(communicatorSize(CommunicatorRole::exptDp, scenario), 2);
+    EXPECT_EQ(communicatorSize(CommunicatorRole::exptReplicate, scenario), 4);
+    const Program program = lowerProgram(scenario, scheduleOf(scenario));
+    std::map<std::string, std::int64_t> bytes;
+    for (const Step& step : program.ranks[0].steps)
+        for (std::size_t i = 0; i < program.passes[step.pass].ops.size(); ++i)
+            bytes[program.labels[program.passes[step.pass].ops[i].label]] += program.passes[step.pass].shapes[i].bytes;
+    EXPECT_GT(bytes["grad.reduce.experts.replicas"], 0);
+    EXPECT_EQ(bytes["grad.reduce.experts.replicas"] * 2, bytes["grad.reduce.experts"]);
+    scenario.layout.dpShard = 1; // more replicas than ranks that hold an expert
+    EXPECT_EQ(modelStates(scenario, experts).optimizer, 12 * 1'000'000);
+    scenario.layout.zeroStage = 0;
+    EXPECT_EQ(communicatorSize(CommunicatorRole::exptDp, scenario), 8) << "one reduction over all";
+    EXPECT_EQ(communicatorSize(CommunicatorRole::exptReplicate, scenario), 1);
 }
 
 TEST(Program, ZeroThreeGathersEachLayerTwiceAndReducesOnce)

@@ -193,6 +193,20 @@ TEST(Rerun, OfTheSmallerModulesChangesNothingBesideAllOfTheExperts)
     EXPECT_EQ(again(alone), again(both));
 }
 
+TEST(Rerun, OfWholeLayersKeepsTheirInputOnce)
+{
+    Scenario scenario = test::smallScenario();
+    scenario.training.recompute = Recompute::full;
+    const Program program = test::programOf(scenario);
+    std::int64_t made = 0;
+    for (const Op& op : program.passes[program.ranks[0].steps[1].pass].ops)
+        made += op.again ? op.allocBytes : 0;
+    // What a layer keeps without recomputation, but for the input: its norm reads the tensor that has been kept since.
+    const std::int64_t layer =
+        operatorsOf(scenario.model, Sharding::of(scenario), ModelPart::dense).savedBytes() - kTokens * kHidden * 2;
+    EXPECT_EQ(made, scenario.model.numHiddenLayers * layer);
+}
+
 TEST(Rerun, RunsItsOwnKernelsAndNoOthers)
 {
     using Names = std::map<std::string, int>;
@@ -317,8 +331,12 @@ TEST(Rerun, SendsOnlyWhatWholeModulesSend)
     const std::int64_t tensor = kTokens * kHidden * 2;
     for (const bool inPieces : {false, true}) {
         const auto none = collectives({}, inPieces);
-        EXPECT_EQ(collectives({Module::layernorm, Module::moeActivation, Module::mlaUpProjection}, inPieces), none);
-        auto expected = none;
+        EXPECT_EQ(collectives({Module::layernorm, Module::moeActivation}, inPieces), none);
+        auto expected = none; // latents are kept in slices: gathered to be projected up again, and for the weights' gradients
+        expected["attn.q_regather"] += 8 * kTokens * 256 * 2;
+        expected["attn.kv_regather"] += 8 * kTokens * 128 * 2;
+        EXPECT_EQ(collectives({Module::mlaUpProjection}, inPieces), expected);
+        expected = none;
         expected["mlp.gather"] += 2 * tensor;
         expected["mlp.reduce"] += 2 * tensor;
         EXPECT_EQ(collectives({Module::mlp}, inPieces), expected);

@@ -58,26 +58,31 @@ void awaitWriter(int descriptor, const fs::path& path, std::chrono::milliseconds
                     " ms");
 }
 
-/// A new file beside the target, removed again unless it was renamed.
+/// A new file beside the target. It has no name until it is whole, so that nothing of it is left whatever ends the program; where
+/// the file system has no such, one that is removed again unless it was renamed.
 class TemporaryFile {
 public:
     /// A new target gets the mode that the user's mask leaves; an old one keeps its own.
-    explicit TemporaryFile(const fs::path& target)
+    explicit TemporaryFile(const fs::path& target) : m_folder(target.parent_path().empty() ? fs::path(".") : target.parent_path())
     {
-        const fs::path folder = target.parent_path().empty() ? fs::path(".") : target.parent_path();
-        for (unsigned attempt = 0; m_descriptor < 0; ++attempt) {
-            m_name = folder / (".rankscope-" + std::to_string(::getpid()) + "-" + std::to_string(attempt));
-            m_descriptor = ::open(m_name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-            if (m_descriptor < 0 && errno != EEXIST)
-                failSystem(target, "cannot be written");
+        constexpr mode_t kMasked = 0666;
+        m_descriptor = ::open(m_folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, kMasked);
+        if (m_descriptor >= 0 && ::access(unnamed().c_str(), F_OK) != 0) { // without /proc it would never get a name
+            ::close(m_descriptor);
+            m_descriptor = -1;
         }
+        if (m_descriptor < 0)
+            takeName(target, [&](const fs::path& name) {
+                m_descriptor = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kMasked);
+                return m_descriptor >= 0;
+            });
     }
     TemporaryFile(const TemporaryFile&) = delete;
     TemporaryFile& operator=(const TemporaryFile&) = delete;
     ~TemporaryFile()
     {
         ::close(m_descriptor);
-        if (!m_renamed)
+        if (!m_name.empty())
             ::unlink(m_name.c_str());
     }
 
@@ -96,11 +101,15 @@ public:
     }
     void renameTo(const fs::path& target)
     {
+        if (m_name.empty()) // a link takes nobody's place: it has a name of its own for a moment
+            takeName(target, [&](const fs::path& name) {
+                return ::linkat(AT_FDCWD, unnamed().c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0;
+            });
         if (::rename(m_name.c_str(), target.c_str()) != 0)
             failSystem(target, "cannot be written");
-        m_renamed = true;
+        m_name.clear();
         // The folder's entry survives a power cut only once the folder is written too; the file is whole in any case.
-        const int folder = ::open(m_name.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        const int folder = ::open(m_folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (folder >= 0) {
             ::fsync(folder);
             ::close(folder);
@@ -108,9 +117,25 @@ public:
     }
 
 private:
-    fs::path m_name;
+    std::string unnamed() const { return "/proc/self/fd/" + std::to_string(m_descriptor); }
+    /// The first that is free. Short, whatever the target is called: a name has at most 255 bytes.
+    template <typename Make>
+    void takeName(const fs::path& target, Make&& make)
+    {
+        for (unsigned attempt = 0;; ++attempt) {
+            const fs::path name = m_folder / (".rankscope-" + std::to_string(::getpid()) + "-" + std::to_string(attempt));
+            if (make(name)) {
+                m_name = name;
+                return;
+            }
+            if (errno != EEXIST)
+                failSystem(target, "cannot be written");
+        }
+    }
+
+    const fs::path m_folder;
+    fs::path m_name; ///< empty: it has none
     int m_descriptor = -1;
-    bool m_renamed = false;
 };
 
 /// Where a chain of links ends, whether or not that exists.

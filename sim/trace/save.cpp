@@ -17,11 +17,25 @@ namespace fs = std::filesystem;
 
 namespace {
 
+/// What the name of an unfinished file begins with: that of `path`, cut where the rest would make it longer than names may be.
+std::string beginOfUnfinished(const fs::path& path)
+{
+    constexpr std::size_t kMostBytes = 235; // of 255
+    std::string name = path.filename().string();
+    if (name.size() > kMostBytes) {
+        std::size_t end = kMostBytes;
+        while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xC0U) == 0x80U) // within a character of UTF-8
+            --end;
+        name.resize(end);
+    }
+    return name + ".";
+}
+
 /// "NAME.PID.part" beside `path` of programs that run no more; of one on another machine too, after an hour.
 void removeLeftOvers(const fs::path& path)
 {
     std::error_code none;
-    const std::string begin = path.filename().string() + ".", end = ".part";
+    const std::string begin = beginOfUnfinished(path), end = ".part";
     const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
     for (fs::directory_iterator entry(folder, none), last; !none && entry != last; entry.increment(none)) {
         const std::string name = entry->path().filename().string();
@@ -45,7 +59,7 @@ AtomicStream::AtomicStream(const fs::path& path) : m_path(path), m_temporary(pat
     if (fs::exists(path, none) && !fs::is_regular_file(path, none)) // its name would be taken over, a device's as well
         throw Error(path.string() + ": is not an ordinary file");
     removeLeftOvers(path);
-    m_temporary += "." + std::to_string(::getpid()) + ".part";
+    m_temporary.replace_filename(beginOfUnfinished(path) + std::to_string(::getpid()) + ".part");
     const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
     m_unnamed = ::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
     if (m_unnamed >= 0)
@@ -103,7 +117,10 @@ void checkTraceDestination(const fs::path& path)
     if (const std::string problem = traceNameProblem(path); !problem.empty())
         throw Error(problem);
     std::error_code none;
-    if (fs::exists(path, none) && !fs::is_regular_file(path, none))
+    const fs::file_status status = fs::status(path, none);
+    if (!fs::status_known(status)) // of a name that is too long
+        throw Error(path.string() + ": cannot be written: " + none.message());
+    if (fs::exists(status) && !fs::is_regular_file(status))
         throw Error(path.string() + ": is not an ordinary file");
     const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
     if (!fs::is_directory(folder, none))

@@ -10,8 +10,11 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 
@@ -109,6 +112,35 @@ TEST_F(Files, ThatArePipesWithoutEndAreGivenUp)
     });
     EXPECT_NE(refusal(path("q"), Pipes::read).find("is a pipe that has not ended after 300 ms"), std::string::npos);
     dripping.join();
+}
+
+TEST_F(Files, OfTheLongestNamesAreReplaced)
+{
+    const fs::path file = path(std::string(255, 'n'));
+    replaceFile(file, "first");
+    replaceFile(file, "second");
+    EXPECT_EQ(readFile(file, 1000), "second");
+    EXPECT_THROW(replaceFile(path(std::string(256, 'n')), "x"), Error);
+    EXPECT_EQ(std::distance(fs::directory_iterator(path("")), {}), 1) << "and nothing else is left";
+}
+
+/// A signal that a program does not look out for ends it in the middle of a write.
+TEST_F(Files, LeaveNothingBehindWhereTheProgramIsEnded)
+{
+    const pid_t child = ::fork();
+    if (child == 0) {
+        const rlimit limit{4096, 4096};
+        ::setrlimit(RLIMIT_FSIZE, &limit);
+        ::signal(SIGXFSZ, SIG_DFL);
+        const rlimit none{0, 0};
+        ::setrlimit(RLIMIT_CORE, &none);
+        replaceFile(path("cut"), std::string(1 << 20U, 'x'));
+        ::_exit(0);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGXFSZ);
+    EXPECT_TRUE(fs::is_empty(path("")));
 }
 
 TEST_F(Files, OfScenariosAreNotWaitedFor)

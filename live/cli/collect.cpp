@@ -1,11 +1,13 @@
 #include "live/cli/command.h"
 #include "live/cli/control.h"
+#include "live/cli/writable.h"
 #include "live/record/recorder.h"
 #include "live/stream/ingest.h"
 #include "live/stream/make_trace.h"
 #include "live/stream/publisher.h"
 #include "sim/cli/options.h"
 #include "sim/error.h"
+#include "sim/text/quoted.h"
 #include "sim/trace/export.h"
 
 #include <iostream>
@@ -54,14 +56,13 @@ std::array<int, 2> stepsOf(const std::string& text)
         return !digits.empty() && digits.size() <= 9 && digits.find_first_not_of("0123456789") == std::string::npos;
     };
     if (!isNumber(first) || !isNumber(last) || std::stoi(last) < std::stoi(first))
-        throw sim::Error("--profile: \"" + text + "\" is no range of steps; as in --profile 10-12");
+        throw sim::cli::UsageError("--profile: " + sim::quotedText(text) + " is no range of steps; as in --profile 10-12");
     return {std::stoi(first), std::stoi(last)};
 }
 
 void collect(const CollectArguments& arguments)
 {
-    if (!arguments.trace.empty())
-        sim::checkTraceDestination(arguments.trace); // before hours of a job are taken
+    checkWritable(arguments.trace, "--trace"); // before hours of a job are taken
     IngestOptions options{.endpoint = arguments.ingest.empty() ? besideViewers(arguments.listen) : arguments.ingest,
                           .name = arguments.name,
                           .profile = stepsOf(arguments.profile),
@@ -147,22 +148,27 @@ void addCollect(CLI::App& app)
     command->add_option("--listen", arguments->listen, "For viewers: tcp://127.0.0.1:PORT (0: a free one), ipc://PATH")
         ->type_name("ENDPOINT")
         ->check(sim::cli::notEmpty())
+        ->check(anEndpoint())
         ->capture_default_str();
     command->add_option("--ingest", arguments->ingest, "For the job's processes (default: the port after --listen's)")
         ->type_name("ENDPOINT")
-        ->check(sim::cli::notEmpty());
+        ->check(sim::cli::notEmpty())
+        ->check(anEndpoint());
     CLI::Option* key = command->add_option("--key", arguments->key, "The run's key file, to listen beyond this machine")
                            ->check(sim::cli::notEmpty());
     CLI::Option* allowed =
-        command->add_option("--allow", arguments->allowed, "File of the public keys of viewers and processes, one a line");
+        command->add_option("--allow", arguments->allowed, "File of the public keys of viewers and processes, one a line")
+            ->check(sim::cli::notEmpty());
     key->needs(allowed);
     allowed->needs(key);
     command->add_option("--name", arguments->name, "What the run is called")->check(sim::cli::notEmpty());
     command->add_option("--profile", arguments->profile, "Steps that each rank records with torch.profiler too, into its folder")
-        ->type_name("FIRST-LAST");
+        ->type_name("FIRST-LAST")
+        ->check(sim::cli::notEmpty());
     command->add_option("--trace", arguments->trace, "At the end write the last steps' timeline (.pftrace, .json)")
         ->type_name("OUT")
-        ->check(sim::cli::notEmpty());
+        ->check(sim::cli::notEmpty())
+        ->check(sim::traceNameProblem);
     command->add_flag("--json", arguments->json, "At the end print what came as JSON and nothing else");
     command->callback([arguments] { collect(*arguments); });
 }

@@ -1,15 +1,16 @@
 #include "live/cli/command.h"
 
+#include "live/stream/keys.h"
+#include "sim/cli/options.h"
+
 #include <iostream>
 
 namespace live::cli {
 
 void ScenarioArguments::addTo(CLI::App& command, bool required)
 {
-    command.add_option("FILE", file, "Scenario file")->type_name("")->required(required);
-    command.add_option("--set", overrides, "Override a key of the file, such as layout.tp=4 or /layout/tp=4; repeatable")
-        ->type_name("POINTER=VALUE")
-        ->allow_extra_args(false);
+    command.add_option("FILE", file, "Scenario file")->type_name("")->required(required)->check(sim::cli::notEmpty());
+    sim::cli::addOverrides(command, overrides);
 }
 
 sim::Scenario ScenarioArguments::read() const
@@ -22,8 +23,22 @@ sim::Scenario readScenario(const std::string& file, const sim::Catalogue& catalo
     std::vector<sim::Problem> warnings;
     sim::Scenario scenario = sim::readScenario(file, catalogue, overrides, &warnings);
     for (const sim::Problem& warning : warnings)
-        std::cerr << warning.text() << "\n";
+        std::cerr << sim::cli::linesForAPerson(warning.text());
     return scenario;
+}
+
+CLI::Validator anEndpoint()
+{
+    return CLI::Validator(
+        [](const std::string& text) {
+            try {
+                checkEndpoint(text);
+                return std::string();
+            } catch (const sim::Error& error) {
+                return std::string(error.what());
+            }
+        },
+        "");
 }
 
 } // namespace live::cli

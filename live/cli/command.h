@@ -1,5 +1,6 @@
 // The commands of rankscope-live: each registers itself on the program and runs when it was chosen. Results go to standard
-// output, messages to standard error; input that is bad is a sim::Error.
+// output, messages to standard error; input that is bad is a sim::Error, and what is wrong with the call itself a
+// sim::cli::UsageError.
 #pragma once
 
 #include "sim/scenario/document.h"
@@ -11,9 +12,6 @@
 
 namespace live::cli {
 
-/// Exit codes: docs/live.md.
-enum ExitCode : int { kGood = 0, kBadInput = 1, kCalledWrongly = 2 };
-
 /// FILE and --set of a command.
 struct ScenarioArguments {
     std::string file;
@@ -24,6 +22,9 @@ struct ScenarioArguments {
 
 /// Warnings are printed on standard error.
 sim::Scenario readScenario(const std::string& file, const sim::Catalogue&, const std::vector<std::string>& overrides);
+
+/// What is no address at all, whether or not a run may listen there.
+CLI::Validator anEndpoint();
 
 void addRun(CLI::App&);
 void addCollect(CLI::App&);

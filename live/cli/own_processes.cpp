@@ -55,6 +55,7 @@ public:
         ::sigemptyset(&signals);
         ::sigaddset(&signals, SIGINT);
         ::sigaddset(&signals, SIGTERM);
+        ::sigaddset(&signals, SIGHUP);
         ::sigprocmask(SIG_BLOCK, &signals, &m_before); // NOLINT(concurrency-mt-unsafe): one thread
     }
     ~SignalsHeld() { release(); }
@@ -240,6 +241,9 @@ void runInProcesses(int processes)
     Words words(processes);
     std::signal(SIGINT, handOn);
     std::signal(SIGTERM, handOn);
+    const bool isDetached = std::signal(SIGHUP, handOn) == SIG_IGN; // of nohup, and the processes inherit it
+    if (isDetached)
+        std::signal(SIGHUP, SIG_IGN);
     const std::string count = std::to_string(processes);
     for (int process = 0; process < processes; ++process) {
         const std::string number = std::to_string(process);
@@ -259,6 +263,8 @@ void runInProcesses(int processes)
         if (child == 0) {
             std::signal(SIGINT, SIG_DFL);
             std::signal(SIGTERM, SIG_DFL);
+            if (!isDetached)
+                std::signal(SIGHUP, SIG_DFL);
             std::signal(SIGPIPE, SIG_IGN); // it ends after its step where we are gone, not at its next word
             held.release();
             ::dup2(said, STDERR_FILENO);
@@ -274,6 +280,8 @@ void runInProcesses(int processes)
     const std::string failure = awaitAll(processes, words);
     std::signal(SIGINT, SIG_DFL);
     std::signal(SIGTERM, SIG_DFL);
+    if (!isDetached)
+        std::signal(SIGHUP, SIG_DFL);
     if (!failure.empty())
         throw sim::Error(failure);
 }

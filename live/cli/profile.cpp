@@ -55,12 +55,14 @@ void addProfile(CLI::App& app)
     auto arguments = std::make_shared<ProfileArguments>();
     CLI::App* command = app.add_subcommand("profile", "Measure this machine into a hardware profile for the simulator");
     command->add_option("--device", arguments->device, "What to measure")
-        ->check(CLI::IsMember({"auto", "cpu", "cuda"}))
+        ->check(sim::cli::oneOf({"auto", "cpu", "cuda"}))
         ->capture_default_str();
     command->add_option("--dtype", arguments->dtype, "Type of activations")
-        ->check(CLI::IsMember({"fp32", "bf16"}))
+        ->check(sim::cli::oneOf({"fp32", "bf16"}))
         ->capture_default_str();
-    command->add_option("--out", arguments->out, "File to write; standard output otherwise")->type_name("PROFILE.json");
+    command->add_option("--out", arguments->out, "File to write; standard output otherwise")
+        ->type_name("PROFILE.json")
+        ->check(sim::cli::notEmpty());
     command->add_option("--seconds", arguments->seconds, "About so long")
         ->check(sim::cli::number(1, 3600))
         ->capture_default_str();

@@ -255,12 +255,12 @@ void run(RunArguments& arguments)
     request.repeat = repeatOf(arguments);
     request.deadline = std::chrono::milliseconds(static_cast<std::int64_t>(arguments.deadlineSeconds * 1000));
     if (arguments.nvls && arguments.checkSerial)
-        throw sim::Error(
+        throw sim::cli::UsageError(
             "--nvls with --check-serial: sums in switches are not held against one rank; nearest: leave one of them out");
     if (arguments.nvls)
         setenv("NCCL_NVLS_ENABLE", "1", 1); // NOLINT(concurrency-mt-unsafe): before there are threads
     if (request.kernelTimes && arguments.checkSerial)
-        throw sim::Error(
+        throw sim::cli::UsageError(
             "--kernel-times with --check-serial: layouts are compared, and nothing is recorded; nearest: leave one of them out");
     const std::string& device = request.scenario.live.device;
     const bool isOneOfSeveral = readLaunchEnvironment(environmentVariables()).processes > 1;
@@ -278,8 +278,6 @@ void run(RunArguments& arguments)
         checkSumsInSwitches(request.scenario, processes);
     checkWritable(arguments.report, "--report");
     checkWritable(request.trace, "--trace");
-    if (!request.trace.empty())
-        sim::checkTraceDestination(request.trace);
     checkCanBeFolder(request.checkpoint, "--checkpoint");
     checkCanBeFolder(request.saveWeights, "--save-weights");
     if (!request.saveWeights.empty())
@@ -308,7 +306,7 @@ void addRun(CLI::App& app)
     arguments->scenario.addTo(*command);
     TrainingRequest& request = arguments->request;
     command->add_option("--device", arguments->device, "Where (default: the file's)")
-        ->check(CLI::IsMember({"auto", "cpu", "cuda", "emulated"}));
+        ->check(sim::cli::oneOf({"auto", "cpu", "cuda", "emulated"}));
     arguments->order =
         command->add_option("--order-seed", request.orderSeed, "On the emulated device: which of the orders that it may take")
             ->check(sim::cli::wholeNumber(0, std::numeric_limits<std::uint64_t>::max()))
@@ -325,15 +323,18 @@ void addRun(CLI::App& app)
         ->check(sim::cli::notEmpty());
     command->add_option("--trace", request.trace, "Write the last steps' timeline (.pftrace, .json)")
         ->type_name("OUT")
-        ->check(sim::cli::notEmpty());
+        ->check(sim::cli::notEmpty())
+        ->check(sim::traceNameProblem);
     command->add_flag("--kernel-times", request.kernelTimes,
                       "On GPUs: time each kernel by itself with CUPTI, as spans of their own in what is recorded");
     command->add_option("--listen", request.listen, "Let viewers attach: tcp://127.0.0.1:PORT (0: a free one), ipc://PATH")
         ->type_name("ENDPOINT")
-        ->check(sim::cli::notEmpty());
+        ->check(sim::cli::notEmpty())
+        ->check(anEndpoint());
     CLI::Option* key = command->add_option("--key", request.key, "The run's key file, to listen beyond this machine")
                            ->check(sim::cli::notEmpty());
-    CLI::Option* allowed = command->add_option("--allow", request.allowed, "File of the viewers' public keys, one a line");
+    CLI::Option* allowed = command->add_option("--allow", request.allowed, "File of the viewers' public keys, one a line")
+                               ->check(sim::cli::notEmpty());
     key->needs(allowed);
     allowed->needs(key);
     CLI::Option* checkpoint =

@@ -22,6 +22,7 @@
 #include "live/stream/publisher.h"
 #include "live/tasks/worker_pool.h"
 #include "sim/error.h"
+#include "sim/text/failure_text.h"
 #include "sim/trace/export.h"
 
 #include <algorithm>
@@ -70,7 +71,7 @@ public:
             if (!m_request.saveWeights.empty())
                 saveWeights();
         } catch (const std::exception& error) {
-            m_collector->setStatus(RunStatus::failed, error.what());
+            m_collector->setStatus(RunStatus::failed, sim::failureText(error));
             throw;
         }
         m_collector->setStatus(m_report.stopped ? RunStatus::stopped : RunStatus::finished);
@@ -87,7 +88,7 @@ private:
             return work();
         } catch (const std::exception& error) {
             if (m_store)
-                m_store->abort(error.what());
+                m_store->abort(sim::failureText(error));
             throw;
         }
     }

@@ -1,4 +1,5 @@
 #include "live/cli/command.h"
+#include "live/cli/writable.h"
 #include "live/profile/calibrate.h"
 #include "live/profile/observe.h"
 #include "live/stream/as_if_parallel.h"
@@ -8,6 +9,7 @@
 #include "sim/scenario/hardware_profile.h"
 #include "sim/scenario/words.h"
 #include "sim/simulate/simulation.h"
+#include "sim/text/quoted.h"
 #include "sim/trace/export.h"
 
 #include <algorithm>
@@ -45,6 +47,7 @@ public:
     explicit Validation(const ValidateArguments& arguments)
         : m_arguments(arguments), m_catalogue(sim::Catalogue::load(sim::Catalogue::findAssets()))
     {
+        checkWritable(arguments.out, "--out");
         if (!arguments.profile.empty()) {
             constexpr std::size_t kMostBytes = 4U << 20U;
             m_profile =
@@ -122,7 +125,7 @@ private:
     {
         sim::Scenario scenario = readScenario(file, m_catalogue, m_arguments.overrides);
         if (scenario.live.dtype == "fp64") {
-            std::cerr << file << ": live.dtype is fp64, which predictions do not know; trained in fp32 here\n";
+            std::cerr << sim::shownPlace(file) << ": live.dtype is fp64, which predictions do not know; trained in fp32 here\n";
             scenario.live.dtype = "fp32";
         }
         const std::string trained = m_arguments.device == "cpu" ? "fp32" : scenario.live.dtype; // not double is single there
@@ -199,24 +202,29 @@ void addValidate(CLI::App& app)
     auto arguments = std::make_shared<ValidateArguments>();
     CLI::App* command = app.add_subcommand(
         "validate", "Train scenarios for some steps and lay their step times beside the simulator's predictions");
-    command->add_option("FILE", arguments->files, "Scenario files")->type_name("")->required();
+    command->add_option("FILE", arguments->files, "Scenario files")->type_name("")->required()->check(sim::cli::notEmpty());
     command
         ->add_option("--device", arguments->device,
                      "Where: on cpu, ranks take turns and the step is as if each had a device; a GPU takes one rank, and the "
                      "clock is right")
-        ->check(CLI::IsMember({"cpu", "cuda"}))
+        ->check(sim::cli::oneOf({"cpu", "cuda"}))
         ->capture_default_str();
-    command->add_option("--profile", arguments->profile, "Predict with this hardware profile")->type_name("PROFILE.json");
+    command->add_option("--profile", arguments->profile, "Predict with this hardware profile")
+        ->type_name("PROFILE.json")
+        ->check(sim::cli::notEmpty());
     command->add_option("--calibrate-with", arguments->calibrateWith, "Train this scenario first and learn from it; repeatable")
         ->type_name("FILE")
-        ->allow_extra_args(false);
-    command->add_option("--out", arguments->out, "Write the profile that was learnt")->type_name("PROFILE.json");
+        ->allow_extra_args(false)
+        ->check(sim::cli::notEmpty());
+    command->add_option("--out", arguments->out, "Write the profile that was learnt")
+        ->type_name("PROFILE.json")
+        ->check(sim::cli::notEmpty());
     command
         ->add_option(
             "--traces", arguments->traces,
             "For each file, write there what was predicted and what was measured, as if parallel, to be laid side by side")
         ->type_name("FOLDER")
-        ->check(CLI::ExistingDirectory);
+        ->check(sim::cli::existingFolder());
     command->add_option("--steps", arguments->steps, "Steps of a round that count, after two that do not")
         ->check(sim::cli::wholeNumber(1, 1000))
         ->capture_default_str();
@@ -226,9 +234,7 @@ void addValidate(CLI::App& app)
     command
         ->add_option("--workers", arguments->workers, "Cores to use (default: on cpu one, which is the quietest; for a GPU all)")
         ->check(sim::cli::wholeNumber(1, 256));
-    command->add_option("--set", arguments->overrides, "Override a key of all files; repeatable")
-        ->type_name("POINTER=VALUE")
-        ->allow_extra_args(false);
+    sim::cli::addOverrides(*command, arguments->overrides);
     command->add_flag("--json", arguments->json, "One JSON document");
     command->callback([arguments] { Validation(*arguments).run(); });
 }

@@ -5,6 +5,7 @@
 #include "live/runtime/snapshot.h"
 #include "sim/error.h"
 #include "sim/scenario/files.h"
+#include "sim/text/failure_text.h"
 
 #include <limits>
 #include <optional>
@@ -47,8 +48,8 @@ ordered_json read(const fs::path& folder, const sim::Scenario& scenario, const s
     try {
         of = classOf(config);
         apart = differences(config, scenario, of);
-    } catch (const sim::Error& error) {
-        throw sim::Error((folder / kConfig).string() + ": " + error.what());
+    } catch (const std::exception& error) {
+        throw sim::Error((folder / kConfig).string() + ": " + sim::failureText(error));
     }
     if (!apart.empty()) {
         std::string text = (folder / kConfig).string() + " is of another model:";

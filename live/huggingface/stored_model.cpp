@@ -67,9 +67,15 @@ nlohmann::ordered_json readJson(const fs::path& path)
 {
     constexpr std::size_t kMostBytes = std::size_t{1} << 28U;
     const std::string text = sim::readFile(path, kMostBytes);
+    constexpr int kDeepest = 64; // no model's nests nearly as deep; what does cannot be copied
+    const auto isShallow = [&](int depth, nlohmann::ordered_json::parse_event_t, nlohmann::ordered_json&) {
+        if (depth > kDeepest)
+            throw sim::Error(path.string() + " nests deeper than " + std::to_string(kDeepest) + " levels");
+        return true;
+    };
     nlohmann::ordered_json read;
     try {
-        read = nlohmann::ordered_json::parse(text);
+        read = nlohmann::ordered_json::parse(text, isShallow);
     } catch (const nlohmann::json::parse_error& error) {
         throw sim::Error(path.string() + " is no JSON: what it has at byte " + std::to_string(error.byte) + " of " +
                          std::to_string(text.size()) + " does not belong there" +

@@ -4,6 +4,7 @@
 #include "live/runtime/tensor_file.h"
 #include "sim/error.h"
 #include "sim/scenario/files.h"
+#include "sim/text/failure_text.h"
 
 #include <algorithm>
 #include <array>
@@ -487,7 +488,7 @@ void readCheckpoint(const fs::path& checkpoint, const std::vector<Rank*>& ranks,
         try {
             readQuantities(manifest, checkpoint, ranks, process, processes, known);
         } catch (const json::exception& error) {
-            refuseDamaged(checkpoint / "manifest.json", error.what());
+            refuseDamaged(checkpoint / "manifest.json", sim::failureText(error));
         }
         return json();
     });

@@ -1,6 +1,7 @@
 #include "live/runtime/phases.h"
 
 #include "sim/error.h"
+#include "sim/text/failure_text.h"
 
 #include <nlohmann/json.hpp>
 
@@ -19,7 +20,7 @@ std::vector<json> Phases::together(const std::function<json()>& work, const std:
     try {
         answer["given"] = work();
     } catch (const std::exception& error) {
-        answer["failed"] = error.what();
+        answer["failed"] = sim::failureText(error);
     }
     std::vector<json> answers;
     std::string failure;

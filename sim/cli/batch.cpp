@@ -24,14 +24,13 @@ struct BatchArguments {
 };
 
 /// One line of the file as a step and its memory, or what is wrong with it.
-std::string answerOf(const std::string& line, const std::string& place)
+std::string answerOf(const std::string& line, const std::string& place, const std::string& beside)
 {
     Answer answer;
     try {
-        const auto resolved = ScenarioDocument::parse(line, place).resolve(catalogue());
-        if (!resolved.scenario)
-            throw ScenarioError(resolved.problems);
-        const auto simulation = simulate(*resolved.scenario);
+        const auto simulation = simulate(attributed(place, [&] {
+            return resolvedScenario(ScenarioDocument::parse(line, beside.empty() ? place : standInBeside(beside)), catalogue());
+        }));
         answer = {{"simulate", stepAnswer(*simulation)}, {"memory", memoryAnswer(*simulation)}};
     } catch (const ScenarioError& error) {
         answer = {{"error", error.what()}, {"problems", Answer::array()}};
@@ -82,9 +81,7 @@ void run(const BatchArguments& arguments)
     catalogue(); // read once, before the threads
     InOrder answers(lines.size());
     forEachInParallel(lines.size(), arguments.jobs, [&](std::size_t i) {
-        const std::string line = "line " + std::to_string(numbers[i]);
-        answers.add(i, answerOf(lines[i], arguments.beside.empty() ? arguments.file + ", " + line
-                                                                   : (std::filesystem::path(arguments.beside) / line).string()));
+        answers.add(i, answerOf(lines[i], arguments.file + ", line " + std::to_string(numbers[i]), arguments.beside));
     });
 }
 
@@ -94,7 +91,10 @@ void addBatch(CLI::App& app)
 {
     CLI::App* command = app.add_subcommand("batch", "Many steps at once: a scenario a line, and a line of JSON for each");
     const auto arguments = std::make_shared<BatchArguments>();
-    command->add_option("FILE", arguments->file, "Scenarios as JSON, one a line; /dev/stdin too")->type_name("")->required();
+    command->add_option("FILE", arguments->file, "Scenarios as JSON, one a line; /dev/stdin too")
+        ->type_name("")
+        ->required()
+        ->check(notEmpty());
     addBeside(*command, arguments->beside);
     command->add_option("--jobs", arguments->jobs, "Threads; as many as cores without it")
         ->type_name("N")

@@ -1,5 +1,4 @@
 #include "sim/cli/command.h"
-#include "sim/cli/options.h"
 
 #include "sim/simulate/memory_cap.h"
 #include "sim/text/quoted.h"
@@ -7,6 +6,12 @@
 #include <iostream>
 
 namespace sim::cli {
+namespace {
+
+/// What a document is called that is read as if it lay in another folder. No file is.
+constexpr const char* kStandIn = "(read as if it lay here)";
+
+} // namespace
 
 const Catalogue& catalogue()
 {
@@ -14,38 +19,37 @@ const Catalogue& catalogue()
     return loaded;
 }
 
-CLI::Option* addOverrides(CLI::App& command, std::vector<std::string>& overrides)
-{
-    return command
-        .add_option("--set", overrides,
-                    "Override a key of the file, such as layout.tp=4 or /layout/tp=4; layout.tp= erases it; repeatable")
-        ->type_name("POINTER=VALUE")
-        ->allow_extra_args(false)
-        ->check([](const std::string& text) {
-            return text.find('=') == std::string::npos ? "POINTER=VALUE, as layout.tp=4; it got " + shownText(text)
-                                                       : std::string();
-        });
-}
-
 CLI::Option* addBeside(CLI::App& command, std::string& folder)
 {
     return command
         .add_option("--beside", folder, "Folder that files named in the scenario are relative to; default the scenario's own")
         ->type_name("FOLDER")
-        ->check(CLI::ExistingDirectory);
+        ->check(existingFolder());
 }
 
 ScenarioDocument documentBeside(const std::string& beside, const std::string& file, const std::vector<std::string>& overrides)
 {
     ScenarioDocument document = readDocument(file, catalogue(), overrides);
     if (!beside.empty())
-        document.setFileName((std::filesystem::path(beside) / "scenario.json").string());
+        document.setFileName(standInBeside(beside));
     return document;
+}
+
+std::string standInBeside(const std::string& folder)
+{
+    return (std::filesystem::path(folder) / kStandIn).string();
+}
+
+void nameFile(std::vector<Problem>& problems, const std::string& file)
+{
+    for (Problem& problem : problems)
+        if (problem.file.empty() || std::filesystem::path(problem.file).filename() == kStandIn)
+            problem.file = file;
 }
 
 CLI::Option* ScenarioArguments::addTo(CLI::App& command)
 {
-    CLI::Option* option = command.add_option("FILE", file, "Scenario file")->type_name("")->required();
+    CLI::Option* option = command.add_option("FILE", file, "Scenario file")->type_name("")->required()->check(notEmpty());
     addOverrides(command, overrides);
     addBeside(command, beside);
     return option;
@@ -59,7 +63,8 @@ ScenarioDocument ScenarioArguments::document() const
 Scenario ScenarioArguments::resolved(const ScenarioDocument& document) const
 {
     std::vector<Problem> warnings;
-    Scenario scenario = resolvedScenario(document, catalogue(), &warnings);
+    Scenario scenario = attributed(file, [&] { return resolvedScenario(document, catalogue(), &warnings); });
+    nameFile(warnings, file);
     for (const Problem& warning : warnings)
         std::cerr << linesForAPerson(warning.text());
     return scenario;

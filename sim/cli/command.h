@@ -2,6 +2,7 @@
 // messages to standard error; input that is bad is a sim::Error.
 #pragma once
 
+#include "sim/cli/options.h"
 #include "sim/scenario/document.h"
 #include "sim/simulate/simulation.h"
 
@@ -13,21 +14,16 @@
 
 namespace sim::cli {
 
-/// Exit codes, those of rankscope-live too.
-enum ExitCode : int { kGood = 0, kBadInput = 1, kCalledWrongly = 2 };
-
-/// Called wrongly in a way that CLI11 cannot see.
-class UsageError : public Error {
-public:
-    using Error::Error;
-};
-
-/// --set, wherever a file is read.
-CLI::Option* addOverrides(CLI::App&, std::vector<std::string>& overrides);
 /// --beside, where the file may be a pipe: it has no folder that names in it could be relative to.
 CLI::Option* addBeside(CLI::App&, std::string& folder);
-/// Reads a file, which may be a pipe, as if it lay in `beside`, where that is given. Throws ScenarioError.
+/// Reads a file, which may be a pipe, as if it lay in `beside`, where that is given: its problems then are to be told with
+/// nameFile(). Throws ScenarioError.
 ScenarioDocument documentBeside(const std::string& beside, const std::string& file, const std::vector<std::string>& overrides);
+
+/// The name of a document that is read as if it lay there.
+std::string standInBeside(const std::string& folder);
+/// Of problems that name none, or such a stand-in.
+void nameFile(std::vector<Problem>& problems, const std::string& file);
 
 /// FILE and --set of a command.
 struct ScenarioArguments {
@@ -77,9 +73,7 @@ auto attributed(const std::string& file, Work&& work)
         throw;
     } catch (const ScenarioError& error) {
         std::vector<Problem> problems = error.problems();
-        for (Problem& problem : problems)
-            if (problem.file.empty())
-                problem.file = file;
+        nameFile(problems, file);
         throw ScenarioError(std::move(problems));
     } catch (const Error& error) {
         throw Error(Problem{.file = file, .pointer = "", .message = error.what()}.text());

@@ -218,7 +218,8 @@ void addLesson(CLI::App& app)
     add("check", "One line a problem; nothing when all lessons are right", check)
         ->add_option("FILE", arguments->files, "Lesson files")
         ->type_name("")
-        ->required();
+        ->required()
+        ->check(notEmpty());
     takeFile(add("key", "The engine's answers", printKey));
     CLI::App* mark = add("mark", "Marks what a learner answered", printMarks);
     takeFile(mark);

@@ -20,6 +20,15 @@
 
 namespace sim::cli {
 
+/// Exit codes of the programs.
+enum ExitCode : int { kGood = 0, kBadInput = 1, kCalledWrongly = 2 };
+
+/// Called wrongly in a way that CLI11 cannot see.
+class UsageError : public Error {
+public:
+    using Error::Error;
+};
+
 /// Throws Error where what is to be written is what was read, by whatever name.
 inline void keepInput(const std::string& in, const std::string& out)
 {
@@ -27,11 +36,42 @@ inline void keepInput(const std::string& in, const std::string& out)
         throw Error(shownPlace(out) + ": is a file that was read: write to another name");
 }
 
-/// Anything but nothing, which an unset variable of a shell is.
-inline CLI::Validator something()
+/// Anything but nothing: an unset variable of a shell would go for an option not given.
+inline CLI::Validator notEmpty()
 {
     return CLI::Validator([](const std::string& text) { return text.empty() ? std::string("nothing is given") : std::string(); },
                           "");
+}
+
+/// A folder that is there.
+inline CLI::Validator existingFolder()
+{
+    return CLI::Validator(
+        [](const std::string& text) {
+            std::error_code error;
+            const auto status = std::filesystem::status(text, error);
+            return text.empty()                             ? std::string("nothing is given")
+                   : std::filesystem::is_directory(status)  ? std::string()
+                   : std::filesystem::exists(status)        ? shownPlace(text) + " is a file, not a folder"
+                   : !std::filesystem::status_known(status) ? shownPlace(text) + ": " + error.message()
+                                                            : "there is no folder " + shownPlace(text);
+        },
+        "");
+}
+
+/// --set, wherever a file is read.
+inline CLI::Option* addOverrides(CLI::App& command, std::vector<std::string>& overrides)
+{
+    return command
+        .add_option("--set", overrides,
+                    "Override a key of the file, such as layout.tp=4 or /layout/tp=4; layout.tp= erases it; repeatable")
+        ->type_name("POINTER=VALUE")
+        ->allow_extra_args(false)
+        ->check([](const std::string& text) {
+            const std::size_t equals = text.find('=');
+            return equals == std::string::npos || equals == 0 ? "POINTER=VALUE, as layout.tp=4; it got " + shownText(text)
+                                                              : std::string();
+        });
 }
 
 /// A whole number from `least` on that an int holds.
@@ -106,7 +146,9 @@ inline CLI::Validator number(double least, double most)
 }
 
 enum class Zero { taken, refused };
-/// A finite number that is not negative.
+/// What is worked out of it stays a number.
+inline constexpr double kMostOfAnOption = 1e12;
+/// A number that is not negative.
 inline CLI::Validator positiveNumber(Zero zero)
 {
     return CLI::Validator(
@@ -114,6 +156,8 @@ inline CLI::Validator positiveNumber(Zero zero)
             double number = 0;
             const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
             const bool isNumber = error == std::errc() && end == text.data() + text.size() && std::isfinite(number);
+            if (isNumber && number > kMostOfAnOption)
+                return quotedText(text) + " is more than 1e12, the most that is taken";
             return isNumber && (number > 0 || (number == 0 && zero == Zero::taken))
                        ? std::string()
                        : quotedText(text) + (zero == Zero::taken ? " is not a number of at least 0" : " is not a number above 0");
@@ -130,15 +174,10 @@ inline CLI::Validator oneOf(std::vector<std::string> words)
             std::string known;
             for (const std::string& word : words)
                 known += (known.empty() ? "" : ", ") + word;
-            return quotedText(text) + " is none of " + known;
+            const std::string nearest = nearestWords(text, words);
+            return quotedText(text) + " is none of " + known + (nearest.starts_with("; nearest") ? nearest : std::string());
         },
         "");
-}
-
-/// For what is a file or an address: nothing at all, as from a script's unset variable, would go for an option not given.
-inline CLI::Validator notEmpty()
-{
-    return CLI::Validator([](const std::string& text) { return text.empty() ? std::string("it is empty") : std::string(); }, "");
 }
 
 /// What goes to a terminal: the lines of a message, however it was made, none of them endless and nothing in them unseen.

@@ -53,6 +53,15 @@ PlanSetting settingOf(const std::string& assignment, const char* option)
     return {assignment.substr(0, equals), assignment.substr(equals + 1)};
 }
 
+/// Of --free: what is wrong with a pointer, written either way.
+std::string searchedKey(const std::string& pointer)
+{
+    const std::vector<std::string_view> keys = plannedKeys();
+    const std::vector<std::string> known(keys.begin(), keys.end());
+    std::string asked = dotted(pointer);
+    return std::find(known.begin(), known.end(), asked) != known.end() ? std::string() : oneOf(known)(asked);
+}
+
 constexpr int kMostNumber = 1 << 20;
 
 PlanRequest requestOf(const PlanArguments& arguments)
@@ -94,8 +103,7 @@ Answer partIn(const std::string& file)
 {
     constexpr std::size_t kMostBytes = std::size_t{256} << 20;
     const std::string text = readFile(file, kMostBytes, Pipes::read);
-    parseStrict(text, file); // refuses what is nested so deeply that to copy it would end the program
-    Answer part = Answer::parse(text);
+    const Answer part = parseStrict(text, file); // the library's own reader compares each key of an object with all before it
     if (!part.is_object() || !part.contains("part"))
         throw Error(file + ": is no answer of plan --part I/N --json: it does not say which part it is");
     if (!part.contains("digest"))
@@ -471,15 +479,17 @@ void addPlan(CLI::App& app)
         ->add_option("--free", arguments->freed,
                      "POINTER: searched as well: layout.order, layout.placement, schedule.layers_per_stage, and "
                      "training.global_batch_size, batches of at most the file's by the time that a token takes; repeatable")
-        ->take_all();
+        ->take_all()
+        ->check(searchedKey);
     command->add_option("--margin", arguments->margin, "GiB of each GPU that stay free")->check(positiveNumber(Zero::taken));
     CLI::Option* ramp = command
                             ->add_option("--ramp-batch", arguments->rampBatch,
                                          "FIRST:STEP: the run begins with batches of FIRST and adds STEP up to the file's, as "
                                          "Megatron's --rampup-batch-size; a layout has to be legal with each of them")
-                            ->check(something());
+                            ->check(notEmpty());
+    const std::vector<std::string_view> frameworks = plannedFrameworks();
     command->add_option("--for", arguments->framework, "Only what this framework can do: megatron, torchtitan, ...")
-        ->check(something());
+        ->check(oneOf({frameworks.begin(), frameworks.end()}));
     command->add_option("--top", arguments->top, "So many of the best")->check(wholeNumber(1, 1000));
     command->add_option("--why", arguments->why, "POINTER=VALUE: the best with it beside the best of all; repeatable")
         ->take_all();
@@ -503,7 +513,7 @@ void addPlan(CLI::App& app)
             ->excludes(robust);
     CLI::Option* bySize =
         command->add_option("--sizes", arguments->sizes, "N,N,...: the best layout of each number of GPUs, a row each")
-            ->check(something());
+            ->check(notEmpty());
     for (const char* other : {"--why", "--top", "--gpus", "--sensitivity", "--robust", "--days"})
         bySize->excludes(command->get_option(other));
     CLI::Option* phases = command
@@ -511,7 +521,7 @@ void addPlan(CLI::App& app)
                                            "SEQUENCE[:BATCH],...: a run whose sequences grow: the best layout of each phase, "
                                            "what changes between them, and what "
                                            "each takes with the last one's")
-                              ->check(something());
+                              ->check(notEmpty());
     for (const char* other : {"--why", "--top", "--sensitivity", "--robust", "--days", "--sizes"})
         phases->excludes(command->get_option(other));
     phases->excludes(ramp);
@@ -532,7 +542,7 @@ void addPlan(CLI::App& app)
     CLI::Option* part = command
                             ->add_option("--part", arguments->part,
                                          "I/N: the I-th of N parts of the grids; auto: as mpirun, srun or a Slurm array says")
-                            ->check(something());
+                            ->check(notEmpty());
     part->excludes(days)->excludes(sensitivity)->excludes(robust)->excludes(least)->excludes(bySize)->excludes(phases);
     command
         ->add_option(
@@ -541,6 +551,7 @@ void addPlan(CLI::App& app)
             "the search in one piece says them; further layouts and why grids lost stand under \"parts\", beside each "
             "part's own first")
         ->take_all()
+        ->check(notEmpty())
         ->excludes(part);
     for (CLI::Option* other : others)
         command->get_option("--merge")->excludes(other);

@@ -58,6 +58,14 @@ std::vector<std::string> namesOf(const std::map<std::string, Value>& table)
     return names;
 }
 
+std::vector<std::string> namesOfFamilies()
+{
+    std::vector<std::string> names;
+    for (const ScheduleFamily& family : scheduleFamilies())
+        names.emplace_back(family.kind);
+    return names;
+}
+
 /// What a schedule adds up stays a number.
 constexpr double kMostCost = 1e12;
 
@@ -102,6 +110,16 @@ ScheduleRequest requestOf(const ScheduleArguments& arguments, const std::optiona
     request.memory = {memory};
     request.memoryCap = arguments.memoryCap;
     return request;
+}
+
+/// What cannot be made was asked for in the call, and in no file.
+ChosenSchedule scheduleAsked(const ScheduleRequest& request)
+{
+    try {
+        return chooseSchedule(request);
+    } catch (const Error& error) {
+        throw UsageError(error.what());
+    }
 }
 
 ChosenSchedule importedFrom(const ScheduleArguments& arguments)
@@ -181,7 +199,7 @@ void run(const ScheduleArguments& arguments)
             if (chosen.missedCap)
                 std::cerr << chosen.missedCap->text() << "; this order needs least\n";
         } else {
-            chosen = chooseSchedule(request);
+            chosen = scheduleAsked(request);
         }
     } else {
         chosen = importedFrom(arguments);
@@ -209,7 +227,9 @@ void addSchedule(CLI::App& app)
     CLI::Option* file = arguments->scenario.addTo(*command)->required(false);
     command->get_option("--set")->needs(file);
     ScheduleRequest& request = arguments->request;
-    CLI::Option* kind = command->add_option("--kind", request.kind, "Schedule family, without a FILE")->type_name("KIND");
+    CLI::Option* kind = command->add_option("--kind", request.kind, "Schedule family, without a FILE")
+                            ->type_name("KIND")
+                            ->check(oneOf(namesOfFamilies()));
     const auto addCount = [&](const char* name, int& value, const char* help) {
         command->add_option(name, value, help)->type_name("N")->check(wholeNumberFrom(1))->needs(kind);
     };
@@ -225,8 +245,9 @@ void addSchedule(CLI::App& app)
         ->add_flag("--overlap", request.overlapExpertComm,
                    "For 1f1b and interleaved-1f1b: forward and backward as one block, to hide expert communication")
         ->needs(kind);
-    CLI::Option* import =
-        command->add_option("--import", arguments->import, "A schedule of PyTorch, Megatron or sail instead")->type_name("FILE");
+    CLI::Option* import = command->add_option("--import", arguments->import, "A schedule of PyTorch, Megatron or sail instead")
+                              ->type_name("FILE")
+                              ->check(notEmpty());
     addWord("--dialect", arguments->dialect, "What --import reads: auto (default), pytorch, pytorch-2024, megatron, sail",
             namesOf(kDialects))
         ->needs(import);

@@ -66,10 +66,11 @@ struct Point {
     bool fits() const { return metrics() != nullptr && metrics()->fits && metrics()->hostFits && missedCap.empty(); }
 };
 
-void simulatePoint(const std::string& file, const std::vector<std::string>& overrides, Point& point)
+void simulatePoint(const ScenarioArguments& scenario, const std::vector<std::string>& overrides, Point& point)
 {
     try {
-        const auto simulation = simulate(readScenario(file, catalogue(), overrides));
+        const auto simulation =
+            simulate(resolvedScenario(documentBeside(scenario.beside, scenario.file, overrides), catalogue()));
         point.outcome = simulation->metrics();
         if (const auto missed = missedCap(*simulation))
             point.missedCap = "/schedule/memory_cap_gib: " + missed->text();
@@ -121,7 +122,7 @@ std::vector<Point> pointsOf(const SweepArguments& arguments, const std::vector<A
             rest %= block;
             overrides.push_back(axis.pointer + "=" + point.values.back());
         }
-        simulatePoint(arguments.scenario.file, overrides, point);
+        simulatePoint(arguments.scenario, overrides, point);
     }
     return points;
 }
@@ -253,10 +254,11 @@ void addSweep(CLI::App& app)
         ->required()
         ->allow_extra_args(false);
     command->add_flag("--csv", arguments->csv, "Comma-separated, with all digits");
-    command->add_option(
-        "--part", arguments->part,
-        "I/N: the I-th of N parts of the rows, or auto as mpirun, srun or a Slurm array says; with --csv. All parts "
-        "in their order are the whole: the first has the header");
+    command
+        ->add_option("--part", arguments->part,
+                     "I/N: the I-th of N parts of the rows, or auto as mpirun, srun or a Slurm array says; with --csv. All parts "
+                     "in their order are the whole: the first has the header")
+        ->check(notEmpty());
     command->callback([arguments] { run(*arguments); });
 }
 

@@ -14,12 +14,17 @@ namespace sim::cli {
 /// The answer to what stands where a command should, if it is none; else "".
 inline std::string unknownCommand(const CLI::App& app, int argc, const char* const* argv)
 {
-    if (argc < 2 || argv[1][0] == '-' || !app.get_subcommands().empty())
-        return {};
+    const CLI::App* above = &app;
+    int place = 1;
+    for (; !above->get_subcommands().empty(); ++place) // "lesson" of "lesson chek"
+        above = above->get_subcommands().front();
     std::vector<std::string> names;
-    for (const CLI::App* command : app.get_subcommands([](const CLI::App* c) { return !c->get_group().empty(); }))
+    for (const CLI::App* command : above->get_subcommands([](const CLI::App* c) { return !c->get_group().empty(); }))
         names.push_back(command->get_name());
-    return "There is no command " + sim::quotedText(argv[1]) + sim::nearestWords(argv[1], names);
+    if (place >= argc || argv[place][0] == '-' || names.empty())
+        return {};
+    const std::string before = above == &app ? std::string() : above->get_name() + " ";
+    return "There is no command " + before + quotedText(argv[place]) + nearestWords(argv[place], names);
 }
 
 } // namespace sim::cli

@@ -38,7 +38,7 @@ std::vector<Problem> problemsOf(const std::string& file, const ValidateArguments
     std::vector<Problem> problems;
     try {
         const ScenarioDocument document = documentBeside(arguments.beside, file, arguments.overrides);
-        attributed(file, [&] { make(file, resolvedScenario(document, catalogue(), &problems)); });
+        make(file, resolvedScenario(document, catalogue(), &problems));
         if (arguments.holds)
             for (Problem& problem : checkHolds(document, catalogue()))
                 problems.push_back(std::move(problem));
@@ -47,6 +47,7 @@ std::vector<Problem> problemsOf(const std::string& file, const ValidateArguments
     } catch (const Error& error) {
         problems.push_back({.file = {}, .pointer = {}, .message = error.what()});
     }
+    nameFile(problems, file);
     return problems;
 }
 
@@ -75,7 +76,7 @@ void addValidate(CLI::App& app)
 {
     CLI::App* command = app.add_subcommand("validate", "One line a problem; nothing when all files are good");
     auto arguments = std::make_shared<ValidateArguments>();
-    command->add_option("FILE", arguments->files, "Scenario files")->type_name("")->required();
+    command->add_option("FILE", arguments->files, "Scenario files")->type_name("")->required()->check(notEmpty());
     addOverrides(*command, arguments->overrides);
     addBeside(*command, arguments->beside);
     command->add_flag("--holds", arguments->holds,

@@ -410,6 +410,9 @@ TEST(RankscopeLive, SaysBeforeTheFirstStepWhatCannotBeWritten)
     const auto file = scratch() / "file", folder = scratch() / "folder";
     std::ofstream(file) << "kept";
     std::filesystem::create_directory(folder);
+    const auto link = scratch() / "link";
+    std::filesystem::create_symlink("nothing", link);
+    const std::string tooLong(256, 'n');
     const std::vector<std::pair<std::string, std::filesystem::path>> results = {{"--checkpoint", file / "x"},
                                                                                 {"--checkpoint", file},
                                                                                 {"--report", folder},
@@ -417,12 +420,59 @@ TEST(RankscopeLive, SaysBeforeTheFirstStepWhatCannotBeWritten)
                                                                                 {"--trace", folder},
                                                                                 {"--report", "/proc/report.json"},
                                                                                 {"--checkpoint", "/proc/folder"},
-                                                                                {"--save-weights", "/proc/folder"}};
+                                                                                {"--save-weights", "/proc/folder"},
+                                                                                {"--checkpoint", folder / tooLong},
+                                                                                {"--save-weights", folder / tooLong},
+                                                                                {"--report", folder / tooLong},
+                                                                                {"--trace", folder / (tooLong + ".json")},
+                                                                                {"--checkpoint", link}};
     for (const auto& [option, path] : results) {
         Child child({"run", gallery("58-"), "--steps", "1", option, path.string()});
         EXPECT_EQ(child.wait(), 1) << path;
         EXPECT_TRUE(child.err().starts_with(option)) << child.err();
         EXPECT_EQ(child.err().find("step 1"), std::string::npos) << child.err();
+        EXPECT_EQ(child.err().find("filesystem error"), std::string::npos) << child.err();
+    }
+}
+
+TEST(RankscopeLive, WritesToFilesOfTheLongestNames)
+{
+    const std::string report = (scratch() / std::string(255, 'r')).string(),
+                      trace = (scratch() / (std::string(250, 't') + ".json")).string();
+    Child child({"run", gallery("58-"), "--steps", "1", "--report", report, "--trace", trace});
+    EXPECT_EQ(child.wait(), 0) << child.err();
+    EXPECT_TRUE(std::filesystem::exists(report) && std::filesystem::exists(trace));
+}
+
+TEST(RankscopeLive, SaysInItsOwnWordsWhatLibrariesFound)
+{
+    const auto model = scratch() / "odd-model", deep = scratch() / "deep-model";
+    for (const auto& [folder, value] :
+         {std::pair{model, std::string("5")}, {deep, std::string(200'000, '[') + std::string(200'000, ']')}}) {
+        std::filesystem::create_directory(folder);
+        std::ofstream(folder / "config.json") << R"({"model_type": "x", "architectures": )" << value << "}";
+    }
+    const std::string tooLong(300, 'n');
+    for (const std::vector<std::string>& options : {std::vector<std::string>{"--weights", model.string()},
+                                                    {"--weights", deep.string()},
+                                                    {"--weights", tooLong},
+                                                    {"--resume", tooLong}}) {
+        std::vector<std::string> arguments = {"run", gallery("58-"), "--steps", "1"};
+        arguments.insert(arguments.end(), options.begin(), options.end());
+        Child child(arguments);
+        EXPECT_EQ(child.wait(), 1) << child.err();
+        for (const char* word : {"json.exception", "filesystem error", "std::"})
+            EXPECT_EQ(child.err().find(word), std::string::npos) << child.err();
+        EXPECT_NE(child.err().find(options[1].substr(0, 100)), std::string::npos) << child.err();
+    }
+}
+
+TEST(RankscopeLive, SaysWhenItsHelpCannotBeWritten)
+{
+    for (const char* call : {"--help", "--version", "run --help"}) {
+        Child child({"-c", RANKSCOPE_BIN_DIR "/rankscope-live " + std::string(call) + " >/dev/full"}, {}, 0, "/bin/bash");
+        EXPECT_EQ(child.wait(), 1) << call;
+        EXPECT_NE(child.err().find("Standard output"), std::string::npos) << child.err();
     }
 }
 
@@ -454,9 +504,9 @@ TEST(RankscopeLive, RefusesAtOnceAModelThatNoLayoutFitsIntoThisMachine)
 TEST(RankscopeLive, CollectsNothingForATraceThatCannotBeWritten)
 {
     for (const auto& [file, says] : {std::pair{(scratch() / "steps.txt").string(), "a trace is written as .pftrace"},
-                                     {(scratch() / "nowhere" / "steps.json").string(), "cannot be written"}}) {
+                                     {(scratch() / "nowhere" / "steps.json").string(), "there is no folder"}}) {
         Child child({"collect", "--listen", "ipc://" + (scratch() / "viewers").string(), "--trace", file});
-        EXPECT_EQ(child.wait(20s), 1);
+        EXPECT_EQ(child.wait(20s), file.ends_with(".txt") ? 2 : 1);
         EXPECT_NE(child.err().find(says), std::string::npos) << child.err();
         EXPECT_EQ(child.err().find("viewers:"), std::string::npos) << "it listens already";
     }
@@ -495,22 +545,35 @@ TEST(RankscopeLive, RefusesWhatItCannotTrain)
         {{"run", file, "--weights", "x", "--resume", "y"}, 2, "--resume"},
         {{"run", file, "--save-weights", "x", "--set", "model.hidden_act=relu2"}, 1, "GPT2LMHeadModel lacks hidden_act relu2"},
         {{"run", file, "--trace", "/nonexistent/x.pftrace"}, 1, "--trace"},
-        {{"run", file, "--steps", "1", "--trace", (scratch() / "x.txt").string()}, 1, ".pftrace"},
+        {{"run", file, "--steps", "1", "--trace", (scratch() / "x.txt").string()}, 2, ".pftrace"},
         {{"run", file, "--listen", "tcp://0.0.0.0:0", "--steps", "1"}, 1, "key"},
-        {{"run", file, "--listen", "tcp://127.0.0.1:99999", "--steps", "1"}, 1, "65535"},
-        {{"run", file, "--listen", "tcp://127.0.0.1:5x", "--steps", "1"}, 1, "65535"},
+        {{"run", file, "--listen", "tcp://127.0.0.1:99999", "--steps", "1"}, 2, "65535"},
+        {{"run", file, "--listen", "tcp://127.0.0.1:5x", "--steps", "1"}, 2, "65535"},
         {{"run", file, "--listen", "tcp://localhost:0", "--steps", "1"}, 0, "listening at tcp://127.0.0.1:"},
-        {{"run", file, "--listen", "inproc://x", "--steps", "1"}, 1, "ipc://PATH"},
-        {{"run", file, "--listen", "ipc://@x", "--steps", "1"}, 1, "path of a file"},
+        {{"run", file, "--listen", "inproc://x", "--steps", "1"}, 2, "ipc://PATH"},
+        {{"run", file, "--listen", "ipc://@x", "--steps", "1"}, 2, "path of a file"},
         {{"run", file, "--listen", "", "--steps", "1"}, 2, "--listen"},
         {{"run", file, "--report", "", "--steps", "1"}, 2, "--report"},
         {{"run", file, "--nvls", "--device", "cpu"},
          1,
          "--nvls lets NCCL sum in the switches between GPUs, but live.device is cpu"},
         {{"run", file, "--nvls", "--device", "emulated"}, 1, "but live.device is emulated; nearest: leave --nvls out"},
-        {{"run", file, "--nvls", "--check-serial"}, 1, "--nvls with --check-serial"},
+        {{"run", file, "--nvls", "--check-serial"}, 2, "--nvls with --check-serial"},
         {{"run", file, "--kernel-times", "--device", "cpu"}, 1, "has no profiler that times its kernels; nearest: leave it out"},
-        {{"run", file, "--kernel-times", "--check-serial"}, 1, "--kernel-times with --check-serial"},
+        {{"run", file, "--kernel-times", "--check-serial"}, 2, "--kernel-times with --check-serial"},
+        {{"run", file, "--set", "=x"}, 2, "--set: POINTER=VALUE"},
+        {{"run", file, "--set", "layout.tp"}, 2, "--set: POINTER=VALUE"},
+        {{"run", file, "--device", "cdua"}, 2, "nearest: \"cuda\""},
+        {{"run", ""}, 2, "FILE: nothing is given"},
+        {{"run", file, "--key", "k", "--allow", ""}, 2, "--allow: nothing is given"},
+        {{"collect", "--ingest", "here"}, 2, "there is no endpoint \"here\""},
+        {{"collect", "--profile", "5-2"}, 2, "\"5-2\" is no range of steps"},
+        {{"keys", ""}, 2, "NAME: nothing is given"},
+        {{"keys", std::string(300, 'n')}, 1, "File name too long"},
+        {{"validate", ""}, 2, "FILE: nothing is given"},
+        {{"validate", file, "--profile", ""}, 2, "--profile: nothing is given"},
+        {{"validate", file, "--traces", "/no/such/folder"}, 2, "--traces: there is no folder /no/such/folder"},
+        {{"validate", file, "--out", "/no/such/folder/x.json"}, 1, "--out: there is no folder /no/such/folder"},
         {{"run", file, "--device", "cuda", "--check-serial", "--set", "live.dtype=bf16"},
          1,
          "/live/dtype: layouts on a GPU are compared in fp32; this is bf16; nearest: --set live.dtype=fp32"},

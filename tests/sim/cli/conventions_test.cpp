@@ -81,7 +81,18 @@ TEST(Program, ExitsWithTwoWhenCalledWrongly)
                                          "schedule --kind 1f1b --stages 2 --microbatches 2 --times 1,1,1,inf",
                                          "schedule --kind 1f1b --stages 2 --microbatches 2 --memory 1",
                                          "schedule --kind 1f1b --stages 2 --microbatches 2 --format png",
-                                         "schedule --kind 1f1b --stages 2 --microbatches 2 --memory-cap 3"};
+                                         "schedule --kind 1f1b --stages 2 --microbatches 2 --memory-cap 3",
+                                         "schedule --kind 1f1c --stages 2 --microbatches 2",
+                                         "schedule --kind gpipe --stages 2 --microbatches 2 --slices 2",
+                                         "schedule --import ''",
+                                         "simulate " + file + " --set =4",
+                                         "simulate " + file + " --beside /nowhere",
+                                         "simulate " + file + " --price 1e308",
+                                         "simulate ''",
+                                         "validate ''",
+                                         "batch ''",
+                                         "lesson check ''",
+                                         "lesson chek " + file};
     for (const std::string& arguments : calls) {
         const Outcome outcome = run(arguments);
         EXPECT_EQ(outcome.code, 2) << arguments;
@@ -89,6 +100,9 @@ TEST(Program, ExitsWithTwoWhenCalledWrongly)
         EXPECT_THAT(outcome.err, Not(IsEmpty())) << arguments;
     }
     EXPECT_THAT(run("simulte x").err, HasSubstr("simulate")) << "the nearest command is named";
+    EXPECT_THAT(run("lesson chek x").err, HasSubstr("There is no command lesson \"chek\"; nearest: \"check\""));
+    EXPECT_THAT(run("simulate " + file + " --beside /nowhere").err, HasSubstr("--beside: there is no folder /nowhere\n"));
+    EXPECT_THAT(run("simulate " + file + " --beside " + file).err, HasSubstr("01-"));
 }
 
 TEST(Program, ExitsWithOneForBadInputAndSaysWhere)
@@ -115,7 +129,11 @@ TEST(Program, SaysWhenItsOutputCannotBeWritten)
     const Outcome outcome = run("describe --json " + gallery("01-") + " >/dev/full");
     EXPECT_EQ(outcome.code, 1);
     EXPECT_THAT(outcome.err, HasSubstr("Standard output"));
-    EXPECT_EQ(run("--help >/dev/full").code, 1);
+    for (const char* answer : {"--help", "--version", "plan --help", "lesson check --help"}) {
+        const Outcome unheard = run(std::string(answer) + " >/dev/full");
+        EXPECT_EQ(unheard.code, 1) << answer;
+        EXPECT_THAT(unheard.err, HasSubstr("Standard output")) << answer;
+    }
 }
 
 TEST(Program, ShowsNamesWithNothingInThemUnseen)
@@ -155,6 +173,33 @@ TEST(Program, OverridesKeysWhereverAFileIsRead)
     EXPECT_THAT(run("sweep --csv --vary training.micro_batch_size=1 " + file + " --set layout.tp=3").err,
                 HasSubstr("No combination"));
     EXPECT_EQ(runJson("describe --json " + file + " --set schedule.kind=gpipe").at("schedule").at("kind"), "gpipe");
+}
+
+/// Of what is read as if it lay in a folder: the file that has the problem, and not one of that folder.
+TEST(Program, NamesTheFileThatWasReadBesideOthers)
+{
+    const std::string file = gallery("05-"), beside = " --beside " + test::scratch().string();
+    for (const std::string& command : kCommands) {
+        if (command == "sweep")
+            continue;
+        const Outcome outcome = run(command + " " + file + beside + " --set layout.tp=5");
+        EXPECT_EQ(outcome.code, 1) << command;
+        EXPECT_THAT(outcome.out + outcome.err, HasSubstr(file + ": /layout/tp: 5 does not divide")) << command;
+    }
+    const std::string line = test::write(
+        "line.jsonl", R"({"format":"rankscope-scenario","version":1,"model":"tiny-gpt","cluster":"laptop","layout":{"dp":0}})"
+                      "\n");
+    EXPECT_THAT(run("batch " + line + beside).out, HasSubstr("line.jsonl, line 1: /layout/dp"));
+}
+
+TEST(Sweep, ReadsFilesBesideTheScenarioWhereItIsToldTo)
+{
+    test::write("order.csv", "0F0,0F1,0B0,0B1\n1F0,1F1,1B0,1B1\n");
+    const Outcome outcome =
+        run("sweep " + gallery("60-") + " --beside " + test::scratch().string() +
+            " --set schedule.kind=custom --set schedule.actions=order.csv --set layout.dp=1 --set layout.tp=1 "
+            "--set training.global_batch_size=2 --set training.micro_batch_size=1 --vary layout.pp=2 --csv");
+    EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
 }
 
 TEST(Program, TakesOptionsBeforeAndAfterTheFile)

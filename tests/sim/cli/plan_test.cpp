@@ -84,7 +84,6 @@ TEST(PlanCommand, SaysWhatIsNoKeyBeforeItSearches)
     EXPECT_THAT(refused("--fix layout.ttp=4"), HasSubstr("nearest: \"tp\""));
     EXPECT_THAT(refused("--fix layout.tp=two"), HasSubstr("whole number"));
     EXPECT_THAT(refused("--fix schedule.kind=1f1bb"), HasSubstr("nearest: \"1f1b\""));
-    EXPECT_THAT(refused("--free layout.tpp"), HasSubstr("nearest: \"layout.tp\""));
     EXPECT_THAT(refused("--why layout.ttp=4"), HasSubstr("nearest: \"tp\""));
     EXPECT_THAT(refused("--fix layout.tp=2 --fix /layout/tp=4"), HasSubstr("at 2 and at 4"));
     EXPECT_THAT(refused("--fix layout.tp=2 --free layout.tp"), HasSubstr("and to be free"));
@@ -93,8 +92,13 @@ TEST(PlanCommand, SaysWhatIsNoKeyBeforeItSearches)
     EXPECT_THAT(refused("--gpus 16 --fix cluster.nodes=4"), HasSubstr("are 2 nodes of 8"));
     EXPECT_THAT(refused("--margin 90"), HasSubstr("leaves nothing of the 2 GiB"));
     for (const char* wrong : {"--margin nan", "--margin -1", "--gpus 0", "--gpus 99999999999", "--top 0", "--price inf",
-                              "--objective fast", "--part 3/2", "--part 1", "--fix layout.tp"})
+                              "--objective fast", "--part 3/2", "--part 1", "--fix layout.tp", "--for nope", "--free layout.tpp",
+                              "--set =x", "--price 1e308", "--for ''", "--merge ''"})
         EXPECT_EQ(run(kPlan + wrong).code, 2) << wrong;
+    EXPECT_THAT(run(kPlan + "--for megatro").err, HasSubstr("is none of megatron, torchtitan, "));
+    EXPECT_THAT(run(kPlan + "--for megatro").err, HasSubstr("; nearest: \"megatron\""));
+    EXPECT_THAT(run(kPlan + "--free layout.tpp").err, HasSubstr("nearest: \"layout.tp\""));
+    EXPECT_THAT(run(kPlan + "--price 1e308").err, HasSubstr("--price: \"1e308\" is more than 1e12, the most that is taken"));
 }
 
 TEST(PlanCommand, ChangesAsLittleAsMakesItFit)
@@ -170,15 +174,16 @@ TEST(PlanCommand, KeepsToTheRampOfABatchAndPlansPhasesOfGrowingSequences)
     EXPECT_EQ(run(job + "--phases 2048 --sizes 8").code, 2);
 }
 
-/// What plan says when Ctrl-C comes as soon as it can be told.
-Outcome interrupted(const std::string& arguments)
+/// What plan says when Ctrl-C, or another signal, comes as soon as it can be told.
+Outcome interrupted(const std::string& arguments, const std::string& signal = "INT")
 {
     const std::string program = RANKSCOPE_BIN_DIR "/rankscope-sim ";
     // The signals that a process catches, as the kernel writes them: SIGINT is the second bit.
     return test::shell(program + arguments +
                        " & pid=$!; until grep -q rankscope /proc/$pid/comm && grep -q 'SigCgt:.*[2367abef]$' /proc/$pid/status; "
                        "do sleep 0.01; done;"
-                       " kill -INT $pid; wait $pid");
+                       " kill -" +
+                       signal + " $pid; wait $pid");
 }
 
 TEST(PlanCommand, NamesWhatItDidNotComeToWhenItIsStopped)
@@ -188,7 +193,8 @@ TEST(PlanCommand, NamesWhatItDidNotComeToWhenItIsStopped)
     EXPECT_EQ(sizes.code, 1) << "none was found";
     EXPECT_THAT(sizes.err, EndsWith("no layout on 4,096 GPUs was found that is legal and fits before it was stopped\n"));
     EXPECT_THAT(sizes.out, HasSubstr("Stopped; not begun: 8,192 GPUs, 16,384 GPUs\n"));
-    EXPECT_EQ(json::parse(interrupted(job + "--sizes 4096,8192 --json").out).at("not_begun"), json({8192}));
+    for (const char* signal : {"INT", "TERM", "HUP"})
+        EXPECT_EQ(json::parse(interrupted(job + "--sizes 4096,8192 --json", signal).out).at("not_begun"), json({8192})) << signal;
     EXPECT_THAT(interrupted(job + "--phases 4096,8192,131072:128").out,
                 HasSubstr("Stopped; not begun: 8,192 tokens; 131,072 tokens, 128 sequences a step\n"));
     EXPECT_EQ(json::parse(interrupted(job + "--phases 4096,8192:64 --json").out).at("not_begun"),
@@ -406,6 +412,18 @@ TEST(PlanCommand, MergesNothingThatIsNoAnswer)
     EXPECT_EQ(run("plan" + files).code, 1);
     EXPECT_EQ(run("plan --gpus 8" + files).code, 2);
     EXPECT_EQ(run("plan " + gallery("60-") + files).code, 2);
+}
+
+/// Each key of an object was compared with all before it: minutes, of which this allows seconds.
+TEST(PlanCommand, ReadsPartsInTimeThatGrowsAsTheyDo)
+{
+    json part{{"part", {1, 1}}, {"digest", "none"}};
+    for (int i = 0; i < 200'000; ++i)
+        part["held_fixed"]["key" + std::to_string(i)] = i;
+    const std::string file = write("many.json", part.dump());
+    const Outcome outcome = test::shell("timeout 40 " RANKSCOPE_BIN_DIR "/rankscope-sim plan --merge " + file);
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_THAT(outcome.err, HasSubstr("many.json: was damaged or edited"));
 }
 
 TEST(SweepCommand, IsTheWholeWhenItsPartsFollowEachOther)

@@ -126,7 +126,7 @@ TEST(ScheduleCommand, DrawsBlocksAndSlices)
     EXPECT_EQ(sliced.out, "0F0.0,0F0.1,0F0.2,0F0.3,0B0.3,0B0.2,0B0.1,0B0.0\n");
     EXPECT_THAT(sliced.err, HasSubstr("PyTorch has no words for slices"));
     EXPECT_EQ(run("schedule --kind seq-1f1b --stages 1 --microbatches 1 --format comms").code, 1);
-    EXPECT_EQ(run("schedule --kind gpipe --stages 1 --microbatches 1 --slices 2").code, 1);
+    EXPECT_EQ(run("schedule --kind gpipe --stages 1 --microbatches 1 --slices 2").code, 2);
 }
 
 } // namespace

@@ -168,10 +168,10 @@ TEST(Schedule, SaysWhatAnOptionWithoutItsValueNeeds)
 TEST(ScheduleCommand, NamesWhatWouldWork)
 {
     const test::Outcome unknown = run("schedule --kind 1f1c --stages 2 --microbatches 2");
-    EXPECT_EQ(unknown.code, 1);
-    EXPECT_THAT(unknown.err, HasSubstr("1f1b"));
+    EXPECT_EQ(unknown.code, 2);
+    EXPECT_THAT(unknown.err, HasSubstr("nearest: \"1f1b\""));
     const test::Outcome group = run("schedule --kind interleaved-1f1b --stages 4 --virtual 2 --microbatches 6");
-    EXPECT_EQ(group.code, 1);
+    EXPECT_EQ(group.code, 2);
     EXPECT_THAT(group.err, HasSubstr("6"));
 }
 

@@ -5,16 +5,22 @@
 #include "app/shell/widgets/format.h"
 #include "app/views/pictures.h"
 
+#include "live/stream/keys.h"
+#include "sim/error.h"
+#include "sim/text/nearest.h"
+
 #include <QCommandLineParser>
 #include <QFileInfo>
 #include <QUrl>
 
 #include <initializer_list>
+#include <string>
+#include <vector>
 
 namespace app {
 namespace {
 
-constexpr int kCalledWrongly = 2;
+constexpr int kWrongCall = 2;
 constexpr double kShortestFilm = 0.1, kLongestFilm = 600; ///< seconds
 constexpr int kMostFramesPerSecond = 120;
 constexpr quint64 kLargestSeed = 9'007'199'254'740'992; ///< what any JSON reader keeps
@@ -25,7 +31,7 @@ const QChar kBetween = QChar(0x1F); ///< joins the two values of --figure for th
 
 CommandLine wrong(const QString& message)
 {
-    return {{}, kCalledWrongly, message + QStringLiteral("\nTry rankscope --help\n")};
+    return {{}, kWrongCall, message + QStringLiteral("\nTry rankscope --help\n")};
 }
 
 bool oneOf(const QString& word, std::initializer_list<const char*> words)
@@ -37,22 +43,43 @@ bool oneOf(const QString& word, std::initializer_list<const char*> words)
     return false;
 }
 
-/// "grid, timeline"
-QString pictureNames()
+QStringList pictureNames()
 {
     QStringList names;
     for (const PictureInfo& picture : pictures())
         names << QLatin1String(picture.name);
-    return names.join(QStringLiteral(", "));
+    return names;
 }
 
-/// "best, memory"
-QString planPages()
+QStringList planPages()
 {
     QStringList names;
     for (const auto& [name, part] : kPlanPages)
         names << QLatin1String(name.data(), static_cast<qsizetype>(name.size()));
-    return names.join(QStringLiteral(", "));
+    return names;
+}
+
+QStringList themeNames()
+{
+    return {QStringLiteral("light"), QStringLiteral("dark"), QStringLiteral("high-contrast")};
+}
+
+/// "grid, timeline"
+QString listed(const QStringList& words)
+{
+    return words.join(QStringLiteral(", "));
+}
+
+/// An option's word that is none of those it takes; the nearest of them, where one is near.
+CommandLine unknownWord(const char* option, const QString& word, const char* what, const QStringList& words)
+{
+    std::vector<std::string> known;
+    for (const QString& each : words)
+        known.push_back(each.toStdString());
+    const std::string near = sim::nearestWords(word.toStdString(), known);
+    return wrong(QStringLiteral("--%1 %2: there is no such %3; there are %4%5")
+                     .arg(QLatin1String(option), word, QLatin1String(what), listed(words),
+                          near.starts_with("; nearest") ? QString::fromStdString(near) : QString()));
 }
 
 } // namespace
@@ -66,7 +93,7 @@ CommandLine parseCommandLine(const QStringList& arguments, const QString& versio
             continue;
         }
         if (i + 2 >= arguments.size())
-            return wrong(QStringLiteral("--figure takes a view (%1) and a file (.svg, .pdf, .png)").arg(pictureNames()));
+            return wrong(QStringLiteral("--figure takes a view (%1) and a file (.svg, .pdf, .png)").arg(listed(pictureNames())));
         joined << QStringLiteral("--figure=") + arguments[i + 1] + kBetween + arguments[i + 2];
         i += 2;
     }
@@ -81,12 +108,12 @@ CommandLine parseCommandLine(const QStringList& arguments, const QString& versio
     const QCommandLineOption versionOption({QStringLiteral("v"), QStringLiteral("version")}, QStringLiteral("Show the version."));
     const QCommandLineOption view(
         QStringLiteral("view"),
-        QStringLiteral("Open with this view in front; in a picture, only this one: %1.").arg(pictureNames()),
+        QStringLiteral("Open with this view in front; in a picture, only this one: %1.").arg(listed(pictureNames())),
         QStringLiteral("NAME"));
     const QCommandLineOption plan(QStringLiteral("plan"),
                                   QStringLiteral("Open FILE with the Plan view, and plan: the best layout of its GPUs."));
     const QCommandLineOption planPage(QStringLiteral("plan-page"),
-                                      QStringLiteral("The same with this page beside its map: %1.").arg(planPages()),
+                                      QStringLiteral("The same with this page beside its map: %1.").arg(listed(planPages())),
                                       QStringLiteral("NAME"));
     const QCommandLineOption lesson(QStringLiteral("lesson"), QStringLiteral("Play a lesson: its id, one-f-one-b, or its file."),
                                     QStringLiteral("ID"));
@@ -126,7 +153,7 @@ CommandLine parseCommandLine(const QStringList& arguments, const QString& versio
     const QCommandLineOption figure(
         QStringLiteral("figure"),
         QStringLiteral("--figure VIEW OUT: save a view (%1) as .svg, .pdf or .png and exit; needs no display.")
-            .arg(pictureNames()),
+            .arg(listed(pictureNames())),
         QStringLiteral("VIEW OUT"));
     const QCommandLineOption film(
         QStringLiteral("film"),
@@ -164,6 +191,8 @@ CommandLine parseCommandLine(const QStringList& arguments, const QString& versio
                 QStringLiteral("one FILE at a time, not %1: %2; only traces of one run are opened together, and %3 is none")
                     .arg(files.size())
                     .arg(files.join(QStringLiteral(", ")), file));
+    if (files.contains(QString()))
+        return wrong(QStringLiteral("FILE: nothing is given; leave it out to see the gallery"));
     options.file = local(files.value(0));
     for (const QString& file : files.mid(1))
         options.moreFiles << local(file);
@@ -192,8 +221,8 @@ CommandLine parseCommandLine(const QStringList& arguments, const QString& versio
     }
     options.theme = parser.value(theme);
     options.planPage = parser.value(planPage);
-    if (parser.isSet(planPage) && !planPages().split(QStringLiteral(", ")).contains(options.planPage))
-        return wrong(QStringLiteral("--plan-page %1: %2").arg(options.planPage, planPages()));
+    if (parser.isSet(planPage) && !planPages().contains(options.planPage))
+        return unknownWord("plan-page", options.planPage, "page", planPages());
     options.plan = parser.isSet(plan) || parser.isSet(planPage);
     if (options.plan && options.file.isEmpty())
         return wrong(QStringLiteral("--plan plans FILE, and no FILE was given"));
@@ -218,12 +247,20 @@ CommandLine parseCommandLine(const QStringList& arguments, const QString& versio
         return wrong(QStringLiteral("--live starts a training and --attach watches another: one of them"));
     if (parser.isSet(attach) && options.attach.isEmpty())
         return wrong(QStringLiteral("--attach takes the address of a run, as in tcp://127.0.0.1:5555"));
+    try {
+        if (parser.isSet(attach))
+            live::checkEndpoint(options.attach.toStdString());
+    } catch (const sim::Error& error) {
+        return wrong(QStringLiteral("--attach: ") + QString::fromUtf8(error.what()));
+    }
+    if ((parser.isSet(key) && options.key.isEmpty()) || (parser.isSet(serverKey) && options.serverKey.isEmpty()))
+        return wrong(QStringLiteral("--key and --server-key take keys, and nothing is given"));
     if (parser.isSet(key) != parser.isSet(serverKey) || (parser.isSet(key) && !parser.isSet(attach)))
         return wrong(QStringLiteral("--key and --server-key go together, with --attach"));
     if (parser.isSet(view) && !findPicture(options.view.toStdString()))
-        return wrong(QStringLiteral("--view %1: there is no such view; there are %2").arg(options.view, pictureNames()));
-    if (parser.isSet(theme) && !oneOf(options.theme, {"light", "dark", "high-contrast"}))
-        return wrong(QStringLiteral("--theme %1: light, dark or high-contrast").arg(options.theme));
+        return unknownWord("view", options.view, "view", pictureNames());
+    if (parser.isSet(theme) && !themeNames().contains(options.theme))
+        return unknownWord("theme", options.theme, "theme", themeNames());
     if (!options.overrides.isEmpty() && options.file.isEmpty())
         return wrong(QStringLiteral("--set changes a key of FILE, and no FILE was given"));
     for (const QString& assignment : options.overrides) {
@@ -263,8 +300,7 @@ CommandLine parseCommandLine(const QStringList& arguments, const QString& versio
         options.figureFile = parts.value(1);
         const bool isComparison = options.figureView == QLatin1String(kComparisonFigure) && !options.compare.isEmpty();
         if (!isComparison && !findPicture(options.figureView.toStdString()))
-            return wrong(
-                QStringLiteral("--figure %1: there is no such view; there are %2").arg(options.figureView, pictureNames()));
+            return unknownWord("figure", options.figureView, "view", pictureNames());
         if (!oneOf(QFileInfo(options.figureFile).suffix().toLower(), {"svg", "pdf", "png"}))
             return wrong(QStringLiteral("--figure %1 %2: the file must end in .svg, .pdf or .png")
                              .arg(options.figureView, options.figureFile));

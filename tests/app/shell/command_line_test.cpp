@@ -30,7 +30,11 @@ INSTANTIATE_TEST_SUITE_P(
                     Wrong{"--view nothing a.json", "there is no such view; there are grid"},
                     Wrong{"--lesson first FILE", "takes no other FILE"}, Wrong{"--live", "no FILE was given"},
                     Wrong{"--plan", "no FILE was given"}, Wrong{"--plan-page guide", "no FILE was given"},
-                    Wrong{"a.json --plan-page map", "--plan-page map: best, memory, cost, guide, robust"},
+                    Wrong{"a.json --plan-page map", "there are best, memory, cost, guide, robust"},
+                    Wrong{"a.json --plan-page memry", "nearest: \"memory\""},
+                    Wrong{"--view timelines a.json", "nearest: \"timeline\""},
+                    Wrong{"--figure gird a.svg a.json", "nearest: \"grid\""},
+                    Wrong{"--attach here", "--attach: there is no endpoint \"here\""},
                     Wrong{"a.json --live --attach tcp://localhost:1", "one of them"},
                     Wrong{"--attach tcp://localhost:1 --key k", "go together"}, Wrong{"--compare a.json", "no FILE"},
                     Wrong{"--figure compare a.svg a.json", "there is no such view"}, Wrong{"--screenshot a.jpg", ".png"},
@@ -53,7 +57,19 @@ INSTANTIATE_TEST_SUITE_P(
                     Wrong{"--page a.html --plan-page cost a.json", "--plan-page shows in a window"},
                     Wrong{"--film a.mp4 --present a.json", "--present shows in a window"},
                     Wrong{"--film a.mp4 --live a.json", "--live shows in a window"}, Wrong{"--present", "no FILE was given"},
-                    Wrong{"--set layout.tp a.json", "POINTER=VALUE"}, Wrong{"--theme blue", "light, dark or high-contrast"}));
+                    Wrong{"--set layout.tp a.json", "POINTER=VALUE"}, Wrong{"--theme blue", "light, dark, high-contrast"}));
+
+TEST(CommandLine, AnEmptyFileIsNotTheGallery)
+{
+    for (const QStringList& arguments :
+         {QStringList{QString()}, QStringList{QStringLiteral("--plan"), QString()},
+          QStringList{QStringLiteral("--attach"), QStringLiteral("tcp://localhost:1"), QStringLiteral("--key"), QString(),
+                      QStringLiteral("--server-key"), QString()}}) {
+        const CommandLine result = parseCommandLine(arguments, QStringLiteral("1.0"));
+        EXPECT_EQ(result.exitCode, 2);
+        EXPECT_TRUE(result.output.contains(QLatin1String("nothing is given"))) << result.output.toStdString();
+    }
+}
 
 TEST(CommandLine, WhatIsAboutAScenarioIsRefusedOfARecordedRun)
 {

@@ -196,7 +196,7 @@ inline std::string linesForAPerson(std::string_view message)
 /// What CLI11 found wrong with a call. Names and values in it are the caller's, however long.
 inline std::string wordsFor(const CLI::Error& error)
 {
-    constexpr std::size_t kMostOfAll = 400;
+    constexpr std::size_t kMostOfAll = 800;
     const std::string_view what = error.what();
     const auto after = [what](std::string_view start) { return what.substr(start.size()); };
     for (const std::string_view start :

@@ -175,12 +175,17 @@ void FilmDialog::film(const QString& path)
     refresh();
 }
 
+void FilmDialog::cancel()
+{
+    m_maker.cancel();
+    refresh();
+}
+
 void FilmDialog::reject()
 {
     if (!m_maker.isBusy())
         return QDialog::reject();
-    m_maker.cancel();
-    refresh();
+    cancel();
 }
 
 } // namespace app

@@ -23,6 +23,7 @@ public:
     FilmPlan plan() const; ///< but for the path
     FilmEnding ending() const;
     void film(const QString& path);
+    void cancel(); ///< and no file is left
     bool isBusy() const { return m_maker.isBusy(); }
 
 Q_SIGNALS:

@@ -1,6 +1,7 @@
 #include "app/shell/widgets/save_file.h"
 
 #include <QCoreApplication>
+#include <QFile>
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QMessageBox>
@@ -35,6 +36,16 @@ bool mayReplace(QWidget* parent, const QString& title, const QString& path)
 
 } // namespace
 
+QString whyNoSaveName(const QString& path)
+{
+    if (!path.contains(QChar(QChar::ReplacementCharacter)) && QFile::decodeName(QFile::encodeName(path)) == path)
+        return {};
+    return QCoreApplication::translate("SaveFile",
+                                       "“%1” is no valid UTF-8, and would be written under another name. Choose a name "
+                                       "and a folder that are.")
+        .arg(path);
+}
+
 QString chooseSaveFile(QWidget* parent, const QString& title, const QString& suggested, const QString& kinds, FileEnding ending)
 {
     QFileDialog dialog(parent, title, suggested, kinds);
@@ -43,6 +54,10 @@ QString chooseSaveFile(QWidget* parent, const QString& title, const QString& sug
     dialog.setOption(QFileDialog::DontConfirmOverwrite); // it would ask of the name without its ending
     while (dialog.exec() == QDialog::Accepted) {
         const QString path = withEnding(dialog.selectedFiles().value(0), dialog.selectedNameFilter(), ending);
+        if (const QString why = whyNoSaveName(path); !why.isEmpty()) {
+            QMessageBox::warning(parent, title, why);
+            continue;
+        }
         if (!QFileInfo::exists(path) || mayReplace(parent, title, path))
             return path;
     }

@@ -16,4 +16,8 @@ enum class FileEnding { offered, required };
 QString chooseSaveFile(QWidget* parent, const QString& title, const QString& suggested, const QString& kinds,
                        FileEnding = FileEnding::offered);
 
+/// Why a file cannot be called so; empty where it can. Names of files that are no UTF-8 have a sign for what is not known of
+/// them, and would be written as another file.
+QString whyNoSaveName(const QString& path);
+
 } // namespace app

@@ -12,6 +12,7 @@
 #include "app/session/settings_import.h"
 #include "app/session/trace_file.h"
 #include "app/shell/compare/compare_page.h"
+#include "app/shell/film/film_dialog.h"
 #include "app/shell/film/step_film.h"
 #include "app/shell/live/live_panel.h"
 #include "app/shell/plan/plan_panel.h"
@@ -22,6 +23,7 @@
 #include "app/shell/widgets/problem_banner.h"
 #include "app/shell/widgets/style.h"
 #include "app/shell/widgets/translations.h"
+#include "app/shell/window/argument_bytes.h"
 #include "app/shell/window/command_line.h"
 #include "app/shell/window/display.h"
 #include "app/shell/window/end_signals.h"
@@ -44,12 +46,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
+#include <span>
 #include <stdexcept>
 
 namespace app {
 namespace {
 
-constexpr int kBadInput = 1;
+constexpr int kBadInput = 1, kCalledWrongly = 2;
 constexpr const char* kPlatform = "QT_QPA_PLATFORM";
 
 void tell(const QString& message)
@@ -72,6 +75,8 @@ void leaveOutChatter(QtMsgType type, const QMessageLogContext&, const QString& m
 
 CommandLine readCommandLine(int argc, char** argv, const QString& version)
 {
+    if (const QString why = whyNoArguments(std::span(argv, static_cast<std::size_t>(argc))); !why.isEmpty())
+        return {.options = {}, .exitCode = kCalledWrongly, .output = why};
     const QCoreApplication core(argc, argv); // for the arguments; the window's application needs a platform first
     return parseCommandLine(QCoreApplication::arguments().mid(1), version);
 }
@@ -315,6 +320,7 @@ int saveFilm(StepFilm film, const StartOptions& options)
     QString failure;
     QEventLoop loop;
     FilmMaker maker;
+    const EndSignals ends([&] { maker.cancel(); }); // no piece of a film is left
     QObject::connect(&maker, &FilmMaker::finished, &loop, [&](const QString&, const QString& why) {
         failure = why;
         loop.quit();
@@ -372,7 +378,11 @@ int runWindow(const GuardedApplication& application, sim::Catalogue catalogue, c
     });
     std::optional<EndSignals> ends; // a picture that is written ends as any program does
     if (!options.isPicture())
-        ends.emplace([&] { window.session().keepSafe(); });
+        ends.emplace([&] {
+            window.session().keepSafe();
+            for (FilmDialog* film : window.findChildren<FilmDialog*>())
+                film->cancel(); // no piece of it is left
+        });
     if (const PictureInfo* only = findPicture(options.view.toStdString()))
         options.isPicture() ? window.showOnly(only->picture) : window.showInFront(only->picture);
     if (options.isPicture() && !options.file.isEmpty())
@@ -430,10 +440,12 @@ int runApplication(int argc, char** argv, const QString& version)
 {
     const auto [options, exitCode, output] = readCommandLine(argc, argv, version);
     if (exitCode >= 0) {
-        if (exitCode == 0)
-            std::fputs(qPrintable(output), stdout);
-        else
+        if (exitCode != 0) {
             tell(output);
+        } else if (std::fputs(qPrintable(output), stdout) < 0 || std::fflush(stdout) != 0) {
+            tell(QStringLiteral("Standard output took only a part of the result\n"));
+            return kBadInput;
+        }
         return exitCode;
     }
     if (options.isPicture()) {

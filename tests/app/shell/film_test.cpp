@@ -6,6 +6,7 @@
 #include <QComboBox>
 #include <QDir>
 #include <QDoubleSpinBox>
+#include <QProcess>
 #include <QProgressBar>
 #include <QPushButton>
 #include <QTemporaryDir>
@@ -44,6 +45,28 @@ protected:
     QTemporaryDir folder;
     FilmDialog* dialog = nullptr;
 };
+
+/// A program that is asked to end tidies up what it was about to write.
+TEST(Film, AProgramThatIsEndedLeavesNoPieceOfAFilm)
+{
+    for (const char* ending : {"svg", "mp4"}) {
+        const QTemporaryDir folder;
+        const QString path = folder.filePath(QStringLiteral("step.") + QLatin1String(ending));
+        if (!whyNoFilm(*filmEndingOf(path)).isEmpty())
+            continue; // no FFmpeg here
+        QProcess program;
+        program.start(QStringLiteral(RANKSCOPE_BIN_DIR "/rankscope"),
+                      {galleryFile(kTiny), QStringLiteral("--film"), path, QStringLiteral("--seconds"), QStringLiteral("600"),
+                       QStringLiteral("--fps"), QStringLiteral("60")});
+        ASSERT_TRUE(program.waitForStarted());
+        const QStringList pieces{QStringLiteral("*.part")};
+        ASSERT_TRUE(waitFor([&] { return !QDir(folder.path()).entryList(pieces, QDir::Files).isEmpty(); }));
+        program.terminate();
+        ASSERT_TRUE(program.waitForFinished());
+        EXPECT_EQ(program.exitStatus(), QProcess::CrashExit) << "by the signal, as whoever sent it sees";
+        EXPECT_EQ(QDir(folder.path()).entryList(QDir::Files | QDir::Hidden), QStringList()) << ending;
+    }
+}
 
 TEST_F(FilmDialogTest, MakesAFilmAndLeavesTheWindowAsItWas)
 {

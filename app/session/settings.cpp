@@ -57,6 +57,13 @@ QByteArray sumOf(const QByteArray& layout)
     return QCryptographicHash::hash(layout, QCryptographicHash::Sha256);
 }
 
+bool keep(const QString& key, const QVariant& value)
+{
+    QSettings file = userSettings();
+    file.setValue(key, value);
+    return isKept(file);
+}
+
 } // namespace
 
 const char* themeName(ThemeChoice theme)
@@ -87,7 +94,7 @@ Settings readSettings()
     return out;
 }
 
-void writeSettings(const Settings& settings)
+bool writeSettings(const Settings& settings)
 {
     QSettings file = userSettings();
     file.setValue(kThemeKey, QLatin1String(themeName(settings.theme)));
@@ -98,6 +105,7 @@ void writeSettings(const Settings& settings)
     file.setValue(kAutosaveKey, settings.autosaveSeconds);
     file.setValue(kPriceKey, settings.gpuHourPrice);
     file.setValue(kLanguageKey, settings.language);
+    return isKept(file);
 }
 
 QByteArray sealed(const QByteArray& layout)
@@ -117,6 +125,12 @@ QSettings userSettings()
     return QSettings(QSettings::IniFormat, QSettings::UserScope, QStringLiteral("rankscope"), QStringLiteral("rankscope"));
 }
 
+bool isKept(QSettings& settings)
+{
+    settings.sync();
+    return settings.status() == QSettings::NoError;
+}
+
 QString autosaveFolder()
 {
     return QStandardPaths::writableLocation(QStandardPaths::GenericDataLocation) + QStringLiteral("/rankscope/autosave");
@@ -129,18 +143,20 @@ QStringList recentFiles()
     return files;
 }
 
-void addRecentFile(const QString& path)
+bool addRecentFile(const QString& path)
 {
     const QString absolute = QFileInfo(path).absoluteFilePath();
     QStringList files = recentFiles();
     files.removeAll(absolute);
     files.prepend(absolute);
-    userSettings().setValue(kRecentKey, files.mid(0, kMostRecentFiles));
+    return keep(kRecentKey, files.mid(0, kMostRecentFiles));
 }
 
-void clearRecentFiles()
+bool clearRecentFiles()
 {
-    userSettings().remove(kRecentKey);
+    QSettings file = userSettings();
+    file.remove(kRecentKey);
+    return isKept(file);
 }
 
 CacheChoice cacheChoice()
@@ -148,9 +164,9 @@ CacheChoice cacheChoice()
     return valueOf(kCacheChoices, userSettings().value(kCacheKey).toString()).value_or(CacheChoice::ask);
 }
 
-void setCacheChoice(CacheChoice choice)
+bool setCacheChoice(CacheChoice choice)
 {
-    userSettings().setValue(kCacheKey, QLatin1String(wordOf(kCacheChoices, choice)));
+    return keep(kCacheKey, QLatin1String(wordOf(kCacheChoices, choice)));
 }
 
 QStringList recentAddresses()
@@ -158,12 +174,12 @@ QStringList recentAddresses()
     return userSettings().value(kAddressesKey).toStringList();
 }
 
-void addRecentAddress(const QString& endpoint)
+bool addRecentAddress(const QString& endpoint)
 {
     QStringList addresses = recentAddresses();
     addresses.removeAll(endpoint);
     addresses.prepend(endpoint);
-    userSettings().setValue(kAddressesKey, addresses.mid(0, kMostRecentAddresses));
+    return keep(kAddressesKey, addresses.mid(0, kMostRecentAddresses));
 }
 
 } // namespace app

@@ -37,12 +37,14 @@ struct Settings {
 
 /// What is missing or makes no sense is as usual.
 Settings readSettings();
-void writeSettings(const Settings&);
-const char* themeName(ThemeChoice); ///< "high-contrast": in files and on the command line
+bool writeSettings(const Settings&); ///< whether the disk took them, as all that remember something here
+const char* themeName(ThemeChoice);  ///< "high-contrast": in files and on the command line
 std::optional<ThemeChoice> themeNamed(const QString&);
 
 /// The user's settings file (ini, so that tests can move it with QSettings::setPath).
 QSettings userSettings();
+/// Writes what was set, and says whether the disk took it: by itself it fails without a word.
+bool isKept(QSettings&);
 /// A layout of the window, with a sum that tells whether it is as it was written: Qt takes what it is given, and damaged bytes
 /// end the program or lay docks over each other.
 QByteArray sealed(const QByteArray& layout);
@@ -53,16 +55,16 @@ QString autosaveFolder();
 
 /// Newest first, at most ten, absolute paths, files that are gone left out.
 QStringList recentFiles();
-void addRecentFile(const QString& path);
-void clearRecentFiles();
+bool addRecentFile(const QString& path);
+bool clearRecentFiles();
 
 /// Whether a cache is kept beside the files of a large recorded run that was read.
 enum class CacheChoice { ask, always, never };
 CacheChoice cacheChoice();
-void setCacheChoice(CacheChoice);
+bool setCacheChoice(CacheChoice);
 
 /// Where runs were watched, newest first.
 QStringList recentAddresses();
-void addRecentAddress(const QString& endpoint);
+bool addRecentAddress(const QString& endpoint);
 
 } // namespace app

@@ -1,5 +1,6 @@
 #include "app/shell/gallery/gallery_page.h"
 
+#include "app/session/names_apart.h"
 #include "app/shell/gallery/gallery_cards.h"
 #include "app/shell/widgets/style.h"
 
@@ -152,10 +153,11 @@ void GalleryPage::listContents()
 void GalleryPage::setRecentFiles(const QStringList& files)
 {
     m_recent->clear();
-    for (const QString& path : files) {
-        auto* item = new QListWidgetItem(QFileInfo(path).completeBaseName(), m_recent);
-        item->setData(Qt::UserRole, path);
-        item->setToolTip(path);
+    const QStringList names = namesApart(files, &QFileInfo::completeBaseName);
+    for (qsizetype i = 0; i < files.size(); ++i) {
+        auto* item = new QListWidgetItem(names[i], m_recent);
+        item->setData(Qt::UserRole, files[i]);
+        item->setToolTip(files[i]);
     }
     showRecent();
 }

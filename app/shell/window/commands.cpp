@@ -86,6 +86,8 @@ struct CommandTable {
     {
         return w.m_settings.theme == theme;
     }
+    /// As it looks, whatever the desktop has to do with it.
+    static bool isLight(const W& w) { return &themeFor(w.m_settings.theme) == &lightTheme(); }
     static QString withStep(CommandId id, const QString& step)
     {
         const QString text = textOf(command(id));
@@ -186,7 +188,7 @@ std::span<const Command> CommandTable::rows()
                  [](W& w) { w.saveWithView(); }),
         inWindow(clearRecent, file, "Clear Recent Files", "", "Forget the recent files", always,
                  [](W& w) {
-                     clearRecentFiles();
+                     w.tellIfForgotten(clearRecentFiles());
                      if (w.isGalleryShown())
                          w.refreshGallery();
                  }),
@@ -484,12 +486,15 @@ std::span<const Command> CommandTable::rows()
         inWindow(themeLight, view, "Theme: &Light", "", "Dark on light", always,
                  [](W& w) { w.setThemeChoice(ThemeChoice::light); },
                  {.checked = hasTheme<ThemeChoice::light>, .excludesOthers = true}),
-        inWindow(themeDark, view, "Theme: D&ark", "Ctrl+Shift+D", "Light on dark", always,
-                 [](W& w) { w.setThemeChoice(hasTheme<ThemeChoice::dark>(w) ? ThemeChoice::light : ThemeChoice::dark); },
-                 {.checked = hasTheme<ThemeChoice::dark>, .excludesOthers = true, .tool = {ToolSection::end, "theme"}}),
+        inWindow(themeDark, view, "Theme: D&ark", "", "Light on dark", always, [](W& w) { w.setThemeChoice(ThemeChoice::dark); },
+                 {.checked = hasTheme<ThemeChoice::dark>, .excludesOthers = true}),
         inWindow(themeHighContrast, view, "Theme: &High Contrast", "", "White and yellow on black, strong borders", always,
                  [](W& w) { w.setThemeChoice(ThemeChoice::highContrast); },
                  {.checked = hasTheme<ThemeChoice::highContrast>, .excludesOthers = true}),
+        inWindow(switchTheme, view, "Theme: S&witch Light and Dark", "Ctrl+Shift+D",
+                 "From light to dark, from any other to light", always,
+                 [](W& w) { w.setThemeChoice(isLight(w) ? ThemeChoice::dark : ThemeChoice::light); },
+                 {.startsGroup = true, .tool = {ToolSection::end, "theme"}}),
 
         inWindow(trainScenario, live, "&Train This Scenario…", "F5", "Really train it, on this machine, and watch", canTrain,
                  [](W& w) { w.chooseTraining(); },
@@ -649,7 +654,7 @@ QString submenuTitle(CommandId id)
         {showLive, swapSides, "&Runs and Comparison"},
         {lensGroups, switchArrangement, "&Lens"},
         {textLarger, textUsual, "Te&xt Size"},
-        {themeSystem, themeHighContrast, "T&heme"},
+        {themeSystem, switchTheme, "T&heme"},
     };
     for (const Submenu& submenu : kSubmenus)
         if (id >= submenu.first && id <= submenu.last)

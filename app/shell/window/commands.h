@@ -136,6 +136,7 @@ enum class CommandId {
     themeLight,
     themeDark,
     themeHighContrast,
+    switchTheme,
     trainScenario,
     trainAgain,
     attachRun,

@@ -326,6 +326,7 @@ private:
     ThemeChoice startTheme() const;
     void readSettings();
     void writeSettings();
+    void tellIfForgotten(bool isKept);
 
     const WindowOptions m_options;
     Desk m_desk;
@@ -392,6 +393,7 @@ private:
     std::optional<Picture> m_inFrontNext; ///< the one that was asked for
     bool m_plansNext = false;             ///< likewise
     bool m_playsNext = false;             ///< as soon as the scenario chosen in the gallery has a result
+    bool m_hasToldForgotten = false;      ///< that settings cannot be kept
     bool m_bannerTellsFailure = false;    ///< of the simulation: it is over with the next result
     QTimer m_busyTimer;                   ///< until then a simulation is not worth mentioning
     QTimer m_pointedTimer;

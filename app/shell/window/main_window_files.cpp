@@ -1,5 +1,6 @@
 // What the main window reads and writes: scenarios with what was on screen, figures, tables, traces, and the user's settings.
 #include "app/session/gallery.h"
+#include "app/session/names_apart.h"
 #include "app/session/scenario_name.h"
 #include "app/session/scenario_state.h"
 #include "app/session/settings_import.h"
@@ -42,11 +43,13 @@
 #include <QTimer>
 
 #include <array>
+#include <cstdio>
+#include <utility>
 
 namespace app {
 namespace {
 
-constexpr int kSavedMs = 4000;
+constexpr int kSavedMs = 4000, kForgottenMs = 20'000;
 constexpr QSize kUsualSize{1600, 900};
 constexpr QSize kSmallestWindow{1024, 640}; ///< at text of 100 %; larger text leaves room for less of it
 constexpr QSize kFrame{8, 40};              ///< what the desktop adds around a window, before anybody knows
@@ -167,7 +170,7 @@ bool MainWindow::saveAs()
     }
     m_banner->dismiss(notSavedTitle(path));
     if (!m_options.reproducible)
-        addRecentFile(path);
+        tellIfForgotten(addRecentFile(path));
     return true;
 }
 
@@ -212,9 +215,13 @@ void MainWindow::nameScenario()
 void MainWindow::fillRecentMenu()
 {
     m_recentMenu->clear();
-    for (const QString& path : m_options.reproducible ? QStringList() : recentFiles()) {
-        QAction* file = m_recentMenu->addAction(QFileInfo(path).fileName());
+    const QStringList recent = m_options.reproducible ? QStringList() : recentFiles();
+    const QStringList names = namesApart(recent, &QFileInfo::fileName);
+    for (qsizetype i = 0; i < recent.size(); ++i) {
+        const QString path = recent[i];
+        QAction* file = m_recentMenu->addAction(QString(names[i]).replace(QLatin1Char('&'), QLatin1String("&&")));
         file->setStatusTip(path);
+        file->setToolTip(path);
         connect(file, &QAction::triggered, this, [this, path] { openFile(path); });
     }
     if (m_recentMenu->isEmpty())
@@ -442,7 +449,19 @@ void MainWindow::writeSettings()
     Settings settings = m_settings;
     if (m_options.theme) // for this run only
         settings.theme = app::readSettings().theme;
-    app::writeSettings(settings);
+    const bool isLayoutKept = isKept(file);
+    tellIfForgotten(app::writeSettings(settings) && isLayoutKept);
+}
+
+/// Once: whatever is remembered next goes the same way.
+void MainWindow::tellIfForgotten(bool isKept)
+{
+    if (isKept || std::exchange(m_hasToldForgotten, true))
+        return;
+    const QString told =
+        tr("Settings, layout and recent files cannot be kept: %1 cannot be written").arg(userSettings().fileName());
+    statusBar()->showMessage(told, kForgottenMs);
+    std::fputs(qPrintable(told + QLatin1Char('\n')), stderr); // also where the window goes just now
 }
 
 /// As large as usual, frame included, where the screen is large enough; in its middle.
@@ -465,6 +484,8 @@ QSize MainWindow::smallestSize() const
 void MainWindow::showEvent(QShowEvent* event)
 {
     QMainWindow::showEvent(event);
+    if (!event->spontaneous() && !m_options.reproducible)
+        tellIfForgotten(userSettings().isWritable());
     if (event->spontaneous() || m_options.reproducible || isMaximized() || isFullScreen())
         return;
     const QRect room = screen()->availableGeometry();

@@ -441,8 +441,11 @@ void MainWindow::exportResults()
                                                   QLineEdit::Normal, userSettings().value(key).toString(), &ok);
     if (!ok)
         return;
-    if (!m_options.reproducible)
-        userSettings().setValue(key, learner);
+    if (!m_options.reproducible) {
+        QSettings settings = userSettings();
+        settings.setValue(key, learner);
+        tellIfForgotten(isKept(settings));
+    }
     const sim::Lesson& lesson = m_lesson->play()->lesson();
     const QString path = chooseSaveFile(this, tr("Lesson Results"), QString::fromStdString(lesson.id) + QStringLiteral(".csv"),
                                         tr("Tables (*.csv)") + QStringLiteral(";;") + tr("To be marked again (*.json)"));

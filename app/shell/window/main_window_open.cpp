@@ -78,7 +78,7 @@ Problems MainWindow::openScenario(const QString& path, const QStringList& overri
         return problems;
     m_banner->dismiss();
     if (!m_options.reproducible && !m_session.path().isEmpty())
-        addRecentFile(m_session.path());
+        tellIfForgotten(addRecentFile(m_session.path()));
     if (!m_options.reproducible)
         tellOfUnsaved(m_session.path());
     return {};

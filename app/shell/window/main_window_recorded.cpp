@@ -45,7 +45,8 @@ RecordedPanel* MainWindow::buildRecorded(QWidget* parent)
     out->setRows(m_desk.wantsKernels() ? RecordedRows::streams : RecordedRows::timeUse);
     out->setActions({action(CommandId::predictRecorded), action(CommandId::whatIfRecorded), action(CommandId::compareRecorded)});
     connect(out, &RecordedPanel::openOtherRequested, this, &MainWindow::chooseFile);
-    connect(&out->cacheQuestion(), &CacheQuestion::answered, this, &setCacheChoice);
+    connect(&out->cacheQuestion(), &CacheQuestion::answered, this,
+            [this](CacheChoice choice) { tellIfForgotten(setCacheChoice(choice)); });
     connect(out, &RecordedPanel::changed, this, [this] {
         updateActions();
         if (isRecordedShown() || statusBar()->currentMessage() == m_recordedBusy)
@@ -65,7 +66,7 @@ void MainWindow::openTraces(const QStringList& paths)
             m_recorded->cacheQuestion().consider(run->paths(), run->mayKeepCache() && run->isLarge(), cacheChoice());
         });
     if (!m_options.reproducible && paths.size() == 1)
-        addRecentFile(QFileInfo(paths.front()).absoluteFilePath());
+        tellIfForgotten(addRecentFile(QFileInfo(paths.front()).absoluteFilePath()));
     showRecorded();
 }
 

@@ -1,5 +1,6 @@
 #include "app/shell/window/palette_sources.h"
 
+#include "app/session/names_apart.h"
 #include "app/session/scenario_keys.h"
 #include "app/shell/widgets/format.h"
 #include "app/step/instant.h"
@@ -48,10 +49,12 @@ std::vector<PaletteEntry> findFiles(const QString& typed, const QStringList& rec
         const bool isCalledSo = name.startsWith(typed, Qt::CaseInsensitive);
         out.push_back({name, hint, [open, path] { open(path); }, {}, isCalledSo});
     };
-    for (const QString& path : recent) { // those of the gallery by what they are called there
+    const QStringList apart = namesApart(recent, &QFileInfo::completeBaseName);
+    for (qsizetype i = 0; i < recent.size(); ++i) { // those of the gallery by what they are called there
+        const QString& path = recent[i];
         const auto known =
             std::find_if(gallery.begin(), gallery.end(), [&](const GalleryEntry& entry) { return entry.path == path; });
-        const QString file = QFileInfo(path).completeBaseName(), name = known != gallery.end() ? known->name : file;
+        const QString file = QFileInfo(path).completeBaseName(), name = known != gallery.end() ? known->name : apart[i];
         constexpr int kPartOfName = 200;
         if (out.size() < kMostFiles && std::max(matchScore(name, typed), matchScore(file, typed)) >= kPartOfName) {
             add(name, QObject::tr("recent"), path);

@@ -5,7 +5,9 @@
 #include "sim/trace/export.h"
 #include "tests/app/session/session_fixtures.h"
 
+#include <QDir>
 #include <QFile>
+#include <QFileInfo>
 #include <QTemporaryDir>
 
 #include <gtest/gtest.h>
@@ -44,6 +46,24 @@ TEST(Settings, NonsenseInTheFileIsAsUsual)
     file.setValue(QStringLiteral("view/size_percent"), 5000);
     file.sync();
     EXPECT_EQ(readSettings().sizePercent, kLargestSizePercent);
+    userSettings().clear();
+}
+
+TEST(Settings, SayWhereTheDiskDidNotTakeThem)
+{
+    const QString before = QFileInfo(userSettings().fileName()).dir().absolutePath() + QStringLiteral("/..");
+    EXPECT_TRUE(writeSettings({}));
+    EXPECT_TRUE(addRecentFile(QStringLiteral(__FILE__)));
+    const QTemporaryDir folder;
+    QFile file(folder.filePath(QStringLiteral("no-folder"))); // also whoever may write everywhere cannot write below a file
+    ASSERT_TRUE(file.open(QIODevice::WriteOnly));
+    QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, file.fileName());
+    EXPECT_FALSE(writeSettings({.sizePercent = 125}));
+    EXPECT_FALSE(addRecentFile(QStringLiteral(__FILE__)));
+    EXPECT_FALSE(addRecentAddress(QStringLiteral("tcp://localhost:1")));
+    EXPECT_FALSE(setCacheChoice(CacheChoice::never));
+    QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, QDir::cleanPath(before));
+    EXPECT_TRUE(clearRecentFiles());
     userSettings().clear();
 }
 

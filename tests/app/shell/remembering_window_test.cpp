@@ -9,6 +9,8 @@
 #include <QApplication>
 #include <QDir>
 #include <QFile>
+#include <QFileInfo>
+#include <QMenu>
 #include <QMessageBox>
 #include <QPushButton>
 #include <QStatusBar>
@@ -169,6 +171,45 @@ TEST_F(RememberingWindowTest, OpenedFilesAreRecent)
     open(kSixteen);
     open(kTiny);
     EXPECT_EQ(recentFiles(), (QStringList{galleryFile(kTiny), galleryFile(kSixteen)}));
+}
+
+TEST_F(RememberingWindowTest, SaysOnceThatNothingCanBeRemembered)
+{
+    const QString before = QDir::cleanPath(QFileInfo(userSettings().fileName()).absolutePath() + QStringLiteral("/.."));
+    const QTemporaryDir folder;
+    QFile file(folder.filePath(QStringLiteral("no-folder")));
+    ASSERT_TRUE(file.open(QIODevice::WriteOnly));
+    const auto told = [this] { return window.statusBar()->currentMessage(); };
+    EXPECT_FALSE(told().contains(QStringLiteral("cannot be kept")));
+    QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, file.fileName());
+    open(kSixteen);
+    EXPECT_TRUE(told().startsWith(QStringLiteral("Settings, layout and recent files cannot be kept: ")) &&
+                told().contains(userSettings().fileName()))
+        << told().toStdString();
+    window.statusBar()->clearMessage();
+    open(kTiny);
+    EXPECT_FALSE(told().contains(QStringLiteral("cannot be kept"))) << "once";
+    QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, before);
+}
+
+TEST_F(RememberingWindowTest, RecentFilesOfOneNameAreToldApart)
+{
+    clearRecentFiles();
+    const QTemporaryDir folder;
+    for (const char* name : {"first", "second"}) {
+        ASSERT_TRUE(QDir(folder.path()).mkdir(QLatin1String(name)));
+        const QString file = folder.filePath(QLatin1String(name)) + QStringLiteral("/a&b.json");
+        ASSERT_TRUE(QFile::copy(galleryFile(kTiny), file));
+        ASSERT_TRUE(window.openFile(file).empty());
+    }
+    QStringList names;
+    for (const QMenu* menu : window.findChildren<QMenu*>())
+        if (menu->title() == QStringLiteral("Open &Recent")) {
+            Q_EMIT const_cast<QMenu*>(menu)->aboutToShow();
+            for (const QAction* action : menu->actions())
+                names << action->text();
+        }
+    EXPECT_EQ(names.mid(0, 2), (QStringList{QStringLiteral("a&&b.json – second"), QStringLiteral("a&&b.json – first")}));
 }
 
 TEST_F(RememberingWindowTest, ThemeAndDocksAreRemembered)

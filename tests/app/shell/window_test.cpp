@@ -608,8 +608,32 @@ TEST_F(WindowTest, DarkIsDark)
     window.run(CommandId::themeDark);
     EXPECT_LT(lightness(), 100);
     EXPECT_LE(changes.heard, 2) << "as the old sheet goes, and as the new one comes";
-    window.run(CommandId::themeDark);
+    window.run(CommandId::switchTheme);
     EXPECT_GT(lightness(), 150);
+}
+
+TEST_F(WindowTest, ExactlyOneThemeIsMarkedAndChoosingItAgainKeepsIt)
+{
+    open(kTiny);
+    const auto marked = [this] {
+        QStringList out;
+        for (const QAction* action : window.findChildren<QAction*>())
+            if (action->actionGroup() && action->isChecked() && action->text().contains(QStringLiteral("Theme: ")))
+                out << QString(action->text()).remove(QLatin1Char('&'));
+        return out.join(QLatin1Char(','));
+    };
+    for (const auto& [id, name] : {std::pair{CommandId::themeSystem, "Theme: System"},
+                                   {CommandId::themeLight, "Theme: Light"},
+                                   {CommandId::themeDark, "Theme: Dark"},
+                                   {CommandId::themeHighContrast, "Theme: High Contrast"}})
+        for (const char* time : {"first", "again"}) {
+            window.run(id);
+            EXPECT_EQ(marked().toStdString(), name) << time;
+        }
+    window.run(CommandId::switchTheme);
+    EXPECT_EQ(marked().toStdString(), "Theme: Light") << "from high contrast";
+    window.run(CommandId::switchTheme);
+    EXPECT_EQ(marked().toStdString(), "Theme: Dark");
 }
 
 TEST_F(WindowTest, AnIdleWindowDrawsNothing)

@@ -12,8 +12,10 @@
 #include "sim/scenario/files.h"
 #include "sim/text/number_text.h"
 
+#include <QAbstractItemView>
 #include <QClipboard>
 #include <QComboBox>
+#include <QCompleter>
 #include <QGuiApplication>
 #include <QHeaderView>
 #include <QKeyEvent>
@@ -46,7 +48,10 @@ QToolButton* button(const QString& text, const QString& what)
 /// `examples`: that find something in what is shown.
 QString queryHelp(const sim::OpQueryExamples& examples)
 {
-    QString out = OpsPanel::tr("A part of a name, such as %1; or an expression, such as %2.\n"
+    QString out = OpsPanel::tr("A part of a name, such as %1; a kind of collective: all-reduce, all-gather, reduce-scatter, "
+                               "all-to-all, ring-shift, send, receive;\n"
+                               "a pass as the timeline writes it: F3 (of micro-batch 3), 3B (of stage 3), 0F3; or an "
+                               "expression, such as %2.\n"
                                "and, or, not, + - * /, contains(name, \"attn\"), and of each op:")
                       .arg(QString::fromStdString(examples.part), QString::fromStdString(examples.expression));
     for (const sim::OpQueryName& name : sim::opQueryNames())
@@ -94,6 +99,13 @@ OpsPanel::OpsPanel(QWidget* parent)
     m_grouping->setAccessibleName(tr("What ops are added up by"));
     m_query->setAccessibleName(tr("Only these ops"));
     m_query->setClearButtonEnabled(true);
+    QStringList words;
+    for (const char* word : sim::opQueryWords())
+        words << QLatin1String(word);
+    auto* completer = new QCompleter(words, m_query);
+    completer->setCaseSensitivity(Qt::CaseInsensitive);
+    completer->popup()->setAccessibleName(tr("Words of the query"));
+    m_query->setCompleter(completer);
     m_kernels->setToolTip(tr("Every kernel and collective, not only the passes they are in"));
     m_kernels->hide();
     setRole(m_failure, "error");
@@ -240,7 +252,7 @@ void OpsPanel::refresh()
         0,
         [step = m_desk->step(), selection = m_shownSelection, query, grouping] {
             sim::OpSelection ops = opSelection(step.simulation.get(), *step.trace, selection);
-            ops.filter = query->filterOf(*step.trace);
+            ops.filter = query->filterOf(*step.trace, step.simulation.get());
             const auto table = std::make_shared<const sim::OpTable>(sim::opTable(*step.trace, grouping, ops));
             return std::pair{table, sim::opQueryExamples(*step.trace, *table)};
         },

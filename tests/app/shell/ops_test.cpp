@@ -9,6 +9,7 @@
 #include <QAction>
 #include <QClipboard>
 #include <QComboBox>
+#include <QCompleter>
 #include <QGuiApplication>
 #include <QLineEdit>
 #include <QTableView>
@@ -78,6 +79,34 @@ TEST_F(OpsWindow, IsAsNarrowAsTheFormAndCutsNoButton)
                 << button->accessibleName().toStdString();
             EXPECT_GE(button->width(), button->minimumSizeHint().width()) << button->accessibleName().toStdString();
         }
+}
+
+TEST_F(OpsWindow, TakesKindsOfCollectivesAndPassesAsTheTimelineWritesThem)
+{
+    const auto names = [this] {
+        QStringList out;
+        for (int row = 0; row < model().rowCount(); ++row)
+            out << cell(row, OpColumn::name);
+        return out;
+    };
+    panel().setQuery(QStringLiteral("1F"));
+    settle();
+    EXPECT_EQ(names().size(), 1) << "passes of a stage: " << names().join(QLatin1Char('|')).toStdString();
+    window.run(CommandId::showKernels);
+    panel().setQuery(QStringLiteral("reduce-scatter"));
+    settle();
+    EXPECT_TRUE(names().contains(QStringLiteral("mlp.reduce"))) << names().join(QLatin1Char('|')).toStdString();
+    EXPECT_FALSE(names().contains(QStringLiteral("mlp.gather")));
+    panel().setQuery(QStringLiteral("B0"));
+    settle();
+    EXPECT_TRUE(names().contains(QStringLiteral("mlp.up.dgrad"))) << names().join(QLatin1Char('|')).toStdString();
+    EXPECT_FALSE(names().contains(QStringLiteral("mlp.up")));
+    auto* field = panel().findChild<QLineEdit*>();
+    ASSERT_TRUE(field && field->completer());
+    field->completer()->setCompletionPrefix(QStringLiteral("all"));
+    EXPECT_EQ(field->completer()->completionCount(), 3) << "all-reduce, all-gather, all-to-all";
+    EXPECT_TRUE(field->toolTip().contains(QStringLiteral("reduce-scatter")));
+    EXPECT_TRUE(field->toolTip().contains(QStringLiteral("0F3")));
 }
 
 TEST_F(OpsWindow, GroupsByRankClassAndStage)

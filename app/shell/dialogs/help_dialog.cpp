@@ -9,6 +9,7 @@
 #include <QListWidget>
 #include <QResizeEvent>
 #include <QScreen>
+#include <QScrollBar>
 #include <QShowEvent>
 #include <QTextBrowser>
 #include <QUrl>
@@ -130,9 +131,10 @@ void HelpDialog::tell()
         m_text->setMarkdown(QStringLiteral("## %1\n").arg(entry.title) + entry.text);
         return;
     }
-    constexpr int kAround = 36; // the document's margins
+    constexpr int kAround = 36;                                                         // the document's margins
+    const int room = m_text->width() - m_text->verticalScrollBar()->sizeHint().width(); // it may come with the drawing
     QString html = QStringLiteral("<h2>%1</h2><p>%2</p>").arg(entry.title.toHtmlEscaped(), entry.text.toHtmlEscaped()) +
-                   termImageHtml(entry, m_theme, m_text->viewport()->width() - kAround);
+                   termImageHtml(entry, m_theme, room - kAround);
     if (!entry.also.isEmpty())
         html += QStringLiteral("<p style=\"color:%1\">%2</p>")
                     .arg(palette().color(QPalette::PlaceholderText).name(),

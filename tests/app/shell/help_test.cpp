@@ -230,6 +230,25 @@ TEST_F(HelpTest, ASettingsLabelOpensItsTerm)
         }
 }
 
+TEST_F(HelpTest, DrawingsOfTheGlossaryAreNoWiderThanThePage)
+{
+    open(kTiny);
+    window.run(CommandId::glossary);
+    auto* dialog = window.findChild<HelpDialog*>();
+    ASSERT_TRUE(dialog);
+    auto* text = dialog->findChild<QTextBrowser*>();
+    ASSERT_TRUE(text);
+    for (const int width : {500, 560, 624, 700}) {
+        dialog->resize(width, 310); // 1280 × 720 at 200 %: the page is longer than that
+        for (const char* term : {"Step time", "MFU", "Peak memory"}) {
+            dialog->showEntry(QString::fromLatin1(term));
+            QCoreApplication::processEvents();
+            ASSERT_TRUE(dialog->showsPicture()) << term;
+            EXPECT_EQ(text->horizontalScrollBar()->maximum(), 0) << term << " at " << width;
+        }
+    }
+}
+
 TEST_F(HelpTest, TheGlossaryFitsAScreenOfLargeText)
 {
     open(kTiny);

@@ -1,5 +1,6 @@
 #include "sim/analysis/collective_uses.h"
 
+#include "sim/analysis/traffic/traffic.h"
 #include "sim/cost/all_to_all.h"
 #include "sim/engine/classes.h"
 #include "sim/index.h"
@@ -114,7 +115,7 @@ const std::vector<FoundCollective>& CollectiveCounter::walk(std::uint32_t pass, 
         if (op.kind != OpKind::collective)
             continue;
         FoundCollective found{.alike = {.role = op.group, .content = contentOf(m_program.labels[op.label])},
-                              .bytes = ops.shapes[i].bytes,
+                              .bytes = meanBytes(ops.shapes[i], op.group, m_simulation.scenario()),
                               .layer = op.layer};
         found.kind = ops.shapes[i].collective;
         found.alike.sends = factsOf(found.kind).sends;

@@ -198,8 +198,7 @@ const Perturbation* failuresOf(const Scenario& scenario)
 
 std::int64_t savedParameters(const Simulation& simulation)
 {
-    const Model& model = simulation.scenario().model;
-    return model.lora.isOn() ? trainableParameterCount(model) : simulation.metrics().parameters;
+    return trainableParameterCount(simulation.scenario().model);
 }
 
 namespace {

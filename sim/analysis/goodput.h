@@ -81,7 +81,8 @@ std::optional<Goodput> goodput(const Simulation&);
 /// What so many tokens take with all that is lost to the scenario's failures, GPU hours with those of spares; where it has none,
 /// wholeRun. Microseconds.
 WholeRun lastingRun(const Simulation&, double tokens);
-/// What a checkpoint has: all, or with LoRA the adapters, since what is frozen is saved already.
+/// What a checkpoint has: all that is trained, prediction modules included; with LoRA the adapters, since what is frozen is saved
+/// already.
 std::int64_t savedParameters(const Simulation&);
 
 } // namespace sim

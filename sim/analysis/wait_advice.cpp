@@ -5,6 +5,7 @@
 #include "sim/error.h"
 #include "sim/index.h"
 #include "sim/legal/legal.h"
+#include "sim/scenario/balanced_layers.h"
 #include "sim/text/number_text.h"
 
 #include <algorithm>
@@ -37,10 +38,7 @@ void interleave(Scenario& scenario)
     scenario.schedule.kind = "interleaved-1f1b";
     scenario.schedule.virtualStages = 2;
     scenario.schedule.microbatchGroup = scenario.layout.pp;
-    const int stages = scenario.stages(), layers = scenario.model.numHiddenLayers;
-    scenario.schedule.layersPerStage.clear();
-    for (int stage = 0; stage < stages; ++stage)
-        scenario.schedule.layersPerStage.push_back(layers / stages + (stage < layers % stages ? 1 : 0));
+    scenario.schedule.layersPerStage = balancedLayers(scenario.model.numHiddenLayers, scenario.stages());
 }
 
 double secondsOfToken(const Simulation& simulation)

@@ -7,6 +7,7 @@
 #include "sim/analysis/goodput.h"
 #include "sim/analysis/straggler_wait.h"
 #include "sim/analysis/whole_run.h"
+#include "sim/cost/cost.h"
 #include "sim/engine/documents.h"
 #include "sim/index.h"
 #include "sim/program/program.h"
@@ -176,14 +177,13 @@ Explanation Explainer::kernelTime() const
 Explanation Explainer::hostTime() const
 {
     Account account = accountOf(m_simulation, StepPart::host, m_seconds);
-    const Cluster& c = m_scenario.cluster;
+    const CostModel cost(m_scenario);
     return account.close(
         {},
         "Measured in the simulated step: the rank's next kernel waits for what goes to the host or comes from it, or for the "
         "host's optimizer. A GPU's link carries " +
-            numberText(c.gpu.hostBandwidthGBs * c.efficiency.hostLink, Unit::number) +
-            " GB/s each way; its share of the host's memory " +
-            numberText(c.host.memoryBandwidthGBs / std::max(1, c.gpusPerNode) * c.efficiency.hostMemory, Unit::number) + " GB/s.",
+            numberText(cost.hostGBs(Stream::toHost), Unit::number) + " GB/s each way; its share of the host's memory " +
+            numberText(cost.hostGBs(Stream::host), Unit::number) + " GB/s.",
         "Ren et al. 2021, ZeRO-Offload; event simulation of all ops",
         {.pictures = {"timeline"}, .classes = {OpClass::hostTransfer}});
 }

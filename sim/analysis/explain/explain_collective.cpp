@@ -226,10 +226,6 @@ Explanation TrafficExplainer::tensor(const CollectiveUse& use) const
         routed *= hidden();
         const MoeSettings& moe = m_scenario.training.moe;
         value = static_cast<double>(m_sharding.routedTokens()) * model.numExpertsPerTok * model.hiddenSize;
-        if (moe.imbalance != 1) {
-            routed *= account.term("u", moe.imbalance, Unit::number, "tokens of the busiest rank over the mean");
-            value *= moe.imbalance;
-        }
         if (use.role == CommunicatorRole::exptTp || moe.dispatchBytes == moe.combineBytes) {
             const int bytes = use.role == CommunicatorRole::exptTp ? m_sharding.bytesPerElement : moe.dispatchBytes;
             routed *= account.term("e", bytes, Unit::bytes, "an element of an activation");
@@ -304,7 +300,8 @@ std::optional<Formula> TrafficExplainer::states(Account& account, const Collecti
     const StateBytes bytes = StateBytes::of(m_scenario.training);
     const ShardRanks shards = ShardRanks::of(m_scenario.layout);
     const bool gathers = use.content == CollectiveContent::parameters;
-    const int each = gathers ? bytes.parameter : bytes.gradient;
+    const bool isReduced = use.content == CollectiveContent::gradients || use.content == CollectiveContent::replicaGradients;
+    const int each = gathers ? bytes.parameter : isReduced ? bytes.reducedGradient : bytes.gradient;
     // Switches add for some stages' groups and not for others': each kind of them has a part of the stages.
     if (use.ranks == 0 ||
         !isClose(static_cast<double>(use.ranks) * static_cast<double>(use.bytes), static_cast<double>(use.times)))
@@ -312,9 +309,10 @@ std::optional<Formula> TrafficExplainer::states(Account& account, const Collecti
     Formula out = sent * account.term("r", static_cast<double>(use.ranks), Unit::count, "ranks of a stage");
     const auto element = [&] {
         return account.term("e", each, Unit::bytes,
-                            gathers     ? "a parameter"
-                            : each == 2 ? "a gradient: accumulated in 16 bits"
-                                        : "a gradient: accumulated in fp32");
+                            gathers                  ? "a parameter"
+                            : each != bytes.gradient ? "a gradient: accumulated in 16 bits, it travels in fp32"
+                            : each == 2              ? "a gradient: accumulated in 16 bits"
+                                                     : "a gradient: accumulated in fp32");
     };
     if (use.content == CollectiveContent::embeddingGradient) {
         const std::int64_t rows = (m_scenario.model.vocabSize + m_sharding.tp - 1) / m_sharding.tp;

@@ -55,10 +55,12 @@ private:
         if (m_failures.checkpointSeconds)
             return account.close({}, "Given in the scenario.", "");
         const StateBytes states = StateBytes::of(m_simulation.scenario().training);
+        const Model& model = m_simulation.scenario().model;
         const Formula elements =
             account.term("Ψ", static_cast<double>(savedParameters(m_simulation)), Unit::count,
-                         m_simulation.scenario().model.lora.isOn() ? "parameters of adapters: what is frozen is saved already"
-                                                                   : "parameters of the model");
+                         model.lora.isOn()                 ? "parameters of adapters: what is frozen is saved already"
+                         : model.numNextnPredictLayers > 0 ? "parameters of the model, with its modules of multi-token prediction"
+                                                           : "parameters of the model");
         const Formula bytes =
             account.term("b", states.parameter + states.optimizer, Unit::bytes, "a parameter: itself and its optimizer states");
         return account.close(elements * bytes /

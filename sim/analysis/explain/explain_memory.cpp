@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace sim {
 namespace {
@@ -171,8 +172,10 @@ Explanation Explainer::states(MetricId id) const
                                    : staysGathered ? ", but for the step they stay gathered beside the shards"
                                                    : "";
     const bool trained = id != MetricId::parameterMemory;
-    Explanation routed = heldParameters(true, trained);
-    Formula elements = account.term(heldParameters(false, trained));
+    Explanation routed = heldParameters(true, trained), dense = heldParameters(false, trained);
+    const bool isRounded =
+        sharded && (std::fmod(dense.result.value, shards.dense) != 0 || std::fmod(routed.result.value, shards.routed) != 0);
+    Formula elements = account.term(std::move(dense));
     if (sharded && shards.dense > 1)
         elements /= account.term("d", shards.dense, Unit::count,
                                  "ranks that share them: ZeRO " + std::to_string(m_scenario.layout.zeroStage));
@@ -186,7 +189,8 @@ Explanation Explainer::states(MetricId id) const
     if (offloaded > 0)
         elements *= Formula::number(1) - account.term("f", offloaded, Unit::fraction, "that the host holds");
     return account.close(elements * account.term("b", state.bytesEach, Unit::bytes, "a parameter: " + state.consistsOf),
-                         sharded ? "Sharded by ZeRO " + std::to_string(m_scenario.layout.zeroStage) + keepsWhole + "."
+                         sharded ? "Sharded by ZeRO " + std::to_string(m_scenario.layout.zeroStage) + keepsWhole + "." +
+                                       (isRounded ? " A shard is rounded up to whole elements." : "")
                                  : "Whole on every data-parallel rank: ZeRO " + std::to_string(state.shardedFrom) +
                                        " would share them" + keepsWhole + ".",
                          kZero3, showMemory());
@@ -218,9 +222,7 @@ Explanation Explainer::buffers() const
 {
     const MemoryBreakdown m = m_simulation.memoryOfClass(m_simulation.classOf(m_rank));
     Account account("buffers", "M_b", static_cast<double>(m.buffers), Unit::bytes);
-    return account.close(
-        {}, "Simulated: gathered parameters, gradients on their way, communication buffers and workspace at the peak.",
-        kSimulated, showMemory());
+    return account.close({}, "Simulated: gathered parameters and gradients on their way, at the peak.", kSimulated, showMemory());
 }
 
 } // namespace sim

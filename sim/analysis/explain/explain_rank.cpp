@@ -65,15 +65,14 @@ public:
     }
     Explanation exposed() const
     {
-        Account account("Exposed communication of " + rankName(m_rank), "f_comm", share(m_times.exposedNs.total()),
-                        Unit::fraction);
+        Account account("Exposed communication of " + rankName(m_rank), "f_comm", share(m_times.waitingNs()), Unit::fraction);
         const Formula time = account.term(exposedTime());
         return account.close(time / stepTerm(account), "Of the step: a transfer runs, and the next kernel waits for it.",
                              kSimulated, show());
     }
     Explanation bubble() const
     {
-        const double value = 1 - share(m_times.busyNs) - share(m_times.exposedNs.total());
+        const double value = 1 - share(m_times.busyNs) - share(m_times.waitingNs());
         Account account("Bubble of " + rankName(m_rank), "f_bubble", std::max(0.0, value), Unit::fraction);
         Account waits("what is left of the step", "t_bubble", std::max(0.0, value) * m_step, Unit::seconds);
         const Formula busyAndHeldUp = stepTerm(waits) - waits.term(busyTime());
@@ -132,13 +131,16 @@ private:
     }
     Explanation exposedTime() const
     {
-        Account account("transfers that hold it up", "t_comm", seconds(m_times.exposedNs.total()), Unit::seconds);
+        Account account("transfers that hold it up", "t_comm", seconds(m_times.waitingNs()), Unit::seconds);
         std::vector<Formula> parts;
         for (const Dimension dimension : kDimensions)
             if (m_times.exposedNs[dimension] > 0)
                 parts.push_back(account.term(std::string("t_") + std::string(dimensionName(dimension)),
                                              seconds(m_times.exposedNs[dimension]), Unit::seconds,
                                              collectivesText(m_simulation, dimension)));
+        if (m_times.exposedHostNs > 0)
+            parts.push_back(account.term("t_host", seconds(m_times.exposedHostNs), Unit::seconds,
+                                         "what goes to the host or comes from it, and the host's work"));
         return account.close(Formula::sum(std::move(parts)), "Simulated; where several fill a gap, it counts once.", kSimulated);
     }
 
@@ -232,12 +234,12 @@ private:
                 if (pass.ops[i].kind != OpKind::compute || begin < m_begin || end > m_end)
                     continue;
                 const OpPurpose purpose = pass.ops[i].purpose;
-                const KernelKind kind = pass.shapes[i].kernel;
-                (purpose == OpPurpose::recompute                                                 ? times.recomputation
-                 : purpose == OpPurpose::optimizer                                               ? times.optimizer
-                 : kind == KernelKind::gemm || kind == KernelKind::groupedGemm                   ? times.gemm
-                 : kind == KernelKind::attentionForward || kind == KernelKind::attentionBackward ? times.attention
-                                                                                                 : times.other) += end - begin;
+                const OpShape& shape = pass.shapes[i];
+                (purpose == OpPurpose::recompute           ? times.recomputation
+                 : purpose == OpPurpose::optimizer         ? times.optimizer
+                 : isAttention(shape)                      ? times.attention
+                 : shape.kernel != KernelKind::memoryBound ? times.gemm
+                                                           : times.other) += end - begin;
                 sum += end - begin;
             }
         }

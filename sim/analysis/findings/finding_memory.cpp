@@ -239,12 +239,22 @@ void replicated(const RuleContext& context, const Fullest& full, FindingList& ou
         return;
     Finding finding{
         .kind = FindingKind::replicatedStates, .severity = FindingSeverity::hint, .memoryShare = saved / context.capacityBytes()};
-    finding.title = "Optimizer states are kept " + say(finding, ClaimOf::stateCopies, ranks, Unit::count) +
-                    " times: " + say(finding, ClaimOf::bytesShared, saved, Unit::bytes) + " a GPU could be shared";
+    // Experts are cut by other groups: their states have copies of their own, often a single one. Adapters are beside none.
+    const Model& model = context.scenario.model;
+    const bool trainsExperts = model.numExperts > 0 && !model.lora.isOn();
+    const int expertCopies = trainsExperts ? context.simulation.mesh().groupSize(ProcessGroup::expt_dp) : ranks;
+    finding.title = "Optimizer states are kept " + say(finding, ClaimOf::stateCopies, ranks, Unit::count) + " times";
+    if (expertCopies == 1)
+        finding.title += ", the experts' " + say(finding, ClaimOf::expertCopies, expertCopies, "once");
+    else if (expertCopies != ranks)
+        finding.title += ", the experts' " + say(finding, ClaimOf::expertCopies, expertCopies, Unit::count) + " times";
+    finding.title += ": " + say(finding, ClaimOf::bytesShared, saved, Unit::bytes) + " a GPU could be shared";
     const StateBytes bytes = StateBytes::of(context.training);
     const Stack& stack = context.training.stack;
     const std::string reduction = stack.reducesWhole || stack.sendsShards ? "all-reduces" : "reduce-scatters";
-    finding.reason = "Every data-parallel rank has all of them. ZeRO 1 gives each a share and " + reduction + " gradients of " +
+    finding.reason = std::string(expertCopies == ranks ? "Every data-parallel rank has all of them."
+                                                       : "Each rank has those of all the parameters that it holds.") +
+                     " ZeRO 1 gives each a share and " + reduction + " gradients of " +
                      say(finding, ClaimOf::gradientBytes, bytes.reducedGradient, Unit::count) +
                      " bytes, then gathers parameters of " + say(finding, ClaimOf::parameterBytes, bytes.parameter, Unit::count) +
                      ": over dp it sends " +

@@ -9,7 +9,7 @@
 // A ring over several domains is as many rings side by side as a domain has members, each leaving it through another member's
 // port (rails): with g members in a domain, each hands 1/g of what it sends to the same place of the next domain, and the rest to
 // its neighbour inside. A group that does not lie evenly has one ring in the order of GPUs. A transfer counts on the innermost
-// tier that joins its two ends. Parts are rounded down to whole bytes.
+// tier that joins its two ends. Parts are rounded down to whole bytes. Of routed tokens each rank sends the mean of all ranks.
 #pragma once
 
 #include "sim/index.h"
@@ -119,7 +119,10 @@ private:
     std::shared_ptr<const TrafficFlows> m_flows; ///< never changes, so copies share it
 };
 
-/// What one member of a group sends in a collective, all its peers together.
-std::int64_t sentByMember(const OpShape&, const GroupShape&, const Scenario&);
+/// Of a collective's tensor, mean over ranks. Programs take every rank as the one with the most routed tokens, since the others
+/// wait for it: right for the time that it takes, too much for a sum over all ranks.
+std::int64_t meanBytes(const OpShape&, CommunicatorRole, const Scenario&);
+/// What one member of a group sends in a collective, all its peers together; of routed tokens the mean.
+std::int64_t sentByMember(const OpShape&, CommunicatorRole, const GroupShape&, const Scenario&);
 
 } // namespace sim

@@ -4,6 +4,7 @@
 #include "sim/index.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 namespace sim {
@@ -33,23 +34,30 @@ std::int64_t leaving(std::int64_t each, const AllToAllRoutes& routes)
 
 } // namespace
 
-std::int64_t sentByMember(const OpShape& shape, const GroupShape& group, const Scenario& scenario)
+std::int64_t meanBytes(const OpShape& shape, CommunicatorRole role, const Scenario& scenario)
 {
-    const std::int64_t n = group.size;
+    const double imbalance = scenario.training.moe.imbalance;
+    const bool isOfTokens = role == CommunicatorRole::ep || role == CommunicatorRole::exptTp;
+    return isOfTokens && imbalance != 1 ? std::llround(static_cast<double>(shape.bytes) / imbalance) : shape.bytes;
+}
+
+std::int64_t sentByMember(const OpShape& shape, CommunicatorRole role, const GroupShape& group, const Scenario& scenario)
+{
+    const std::int64_t n = group.size, bytes = meanBytes(shape, role, scenario);
     if (n <= 1)
         return 0;
     switch (factsOf(shape.collective).sends) {
     case CollectiveSends::onceRound:
-        return onceRound(shape.bytes, n);
+        return onceRound(bytes, n);
     case CollectiveSends::twiceRound:
-        return (scenario.cluster.tiers[asIndex(group.spanningTier())].inNetworkReduction ? 1 : 2) * onceRound(shape.bytes, n);
+        return (scenario.cluster.tiers[asIndex(group.spanningTier())].inNetworkReduction ? 1 : 2) * onceRound(bytes, n);
     case CollectiveSends::toEach: {
         const AllToAllRoutes routes = allToAllRoutes(group, scenario.cluster, copiesOfToken(scenario));
-        return routes.isOnce ? static_cast<std::int64_t>(static_cast<double>(shape.bytes) * routes.sentShare())
-                             : (n - 1) * toEach(shape.bytes, n);
+        return routes.isOnce ? static_cast<std::int64_t>(static_cast<double>(bytes) * routes.sentShare())
+                             : (n - 1) * toEach(bytes, n);
     }
     case CollectiveSends::whole:
-        return shape.bytes;
+        return bytes;
     }
     return 0;
 }
@@ -102,10 +110,10 @@ TrafficFlows::Volumes TrafficFlows::volumesOf(int c, const Scenario& scenario, c
             const GroupShape& group = geometry.shapes[role];
             const CollectiveSends sends = factsOf(shape.collective).sends;
             if (sends == CollectiveSends::toEach)
-                volumes.each[role] += timesRun[p] * toEach(shape.bytes, group.size);
+                volumes.each[role] += timesRun[p] * toEach(meanBytes(shape, pass.ops[i].group, scenario), group.size);
             else
                 (sends == CollectiveSends::whole ? volumes.shift : volumes.ring)[role] +=
-                    timesRun[p] * sentByMember(shape, group, scenario);
+                    timesRun[p] * sentByMember(shape, pass.ops[i].group, group, scenario);
         }
     }
     return volumes;

@@ -26,7 +26,7 @@ void expectBecauseOfRanks(const Simulation& simulation, bool sent)
                           exposed = explain(simulation, RankNumber::exposed, rank),
                           bubble = explain(simulation, RankNumber::bubble, rank);
         EXPECT_DOUBLE_EQ(busy.result.value, 1e-9 * static_cast<double>(times.busyNs) / step);
-        EXPECT_DOUBLE_EQ(exposed.result.value, 1e-9 * static_cast<double>(times.exposedNs.total()) / step);
+        EXPECT_DOUBLE_EQ(exposed.result.value, 1e-9 * static_cast<double>(times.waitingNs()) / step);
         EXPECT_NEAR(busy.result.value + exposed.result.value + bubble.result.value, 1, 1e-9);
         for (const Explanation& of : {busy, exposed, bubble, explain(simulation, RankNumber::againstPeers, rank)})
             test::expectSound(of);
@@ -106,6 +106,47 @@ TEST(ExplainRank, AnActionIsTheSumOfItsKernelsAndWaits)
     }
     EXPECT_NEAR(sum, of.result.value, 1e-12);
     EXPECT_TRUE(waits) << "all-gathers of tensor parallelism stand between its kernels";
+}
+
+TEST(ExplainRank, WaitingForTheHostIsNoBubble)
+{
+    for (const int pp : {1, 2}) {
+        Scenario scenario = test::offloadedScenario(0.5, 3, pp);
+        scenario.cluster.gpu.hostBandwidthGBs = 2;
+        const auto simulation = simulate(scenario);
+        ASSERT_GT(simulation->metrics().exposedHost, 0.1);
+        expectBecauseOfRanks(*simulation, true);
+        double bubble = 0;
+        for (int rank = 0; rank < pp; ++rank) {
+            bubble += explain(*simulation, RankNumber::bubble, rank).result.value / pp;
+            bool told = false;
+            test::forAll(explain(*simulation, RankNumber::exposed, rank), [&](const Explanation& e) {
+                for (const Term& term : e.terms)
+                    told = told || term.quantity.symbol == "t_host";
+            });
+            EXPECT_TRUE(told) << rank;
+        }
+        EXPECT_NEAR(bubble, simulation->metrics().bubbleFraction, 1e-9);
+    }
+}
+
+TEST(ExplainRank, AttentionThatIsNotFusedIsAttentionInActionsToo)
+{
+    Scenario scenario = test::smallScenario(1, 1, 1);
+    scenario.training.flashAttention = false;
+    test::resolve(scenario);
+    const auto simulation = simulate(scenario);
+    const Trace trace = simulation->trace(TraceDetail::actions);
+    double attention = 0, products = 0;
+    for (std::uint32_t t = 0; t < trace.tracks.size(); ++t)
+        for (std::uint32_t i = 0; trace.tracks[t].role == TrackRole::actions && i < trace.tracks[t].size(); ++i)
+            for (const Term& term : explainSpan(*simulation, trace, t, i).terms) {
+                attention += term.quantity.symbol == "t_attn" ? term.quantity.value : 0;
+                products += term.quantity.symbol == "t_gemm" ? term.quantity.value : 0;
+            }
+    EXPECT_GT(attention, 0);
+    EXPECT_NEAR(attention, 1e-9 * static_cast<double>(simulation->timeOfClass(0).attentionNs), 1e-12);
+    EXPECT_NEAR(products, 1e-9 * static_cast<double>(simulation->timeOfClass(0).gemmNs), 1e-12);
 }
 
 TEST(ExplainStored, TensorsLayersAndAllOfThemAddUpToWhatTheSimulationHolds)

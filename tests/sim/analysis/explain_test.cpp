@@ -181,3 +181,49 @@ TEST(Explain, ExposedCommunicationIsToldByWhatIsTransferred)
         }
     }
 }
+
+TEST(Explain, TheHostsRateIsTheOneThatWasSimulated)
+{
+    Scenario scenario = test::offloadedScenario(1, 0, 2); // two ranks on a node of eight GPUs
+    const auto simulation = simulate(scenario);
+    const Cluster& cluster = simulation->scenario().cluster;
+    ASSERT_EQ(cluster.gpusPerNode, 8);
+    const double rate = cluster.host.memoryBandwidthGBs * cluster.efficiency.hostMemory / 2;
+    bool said = false;
+    test::forAll(explain(*simulation, MetricId::stepTime), [&](const Explanation& e) {
+        if (const auto at = e.convention.find("its share of the host's memory "); at != std::string::npos) {
+            EXPECT_NE(e.convention.find("memory " + numberText(rate, Unit::number) + " GB/s", at), std::string::npos)
+                << e.convention;
+            said = true;
+        }
+    });
+    EXPECT_TRUE(said);
+}
+
+TEST(Explain, ShardsThatAreNoWholeElementsAreToldToBeRounded)
+{
+    const auto convention = [](int dp) {
+        Scenario scenario = test::smallScenario(1, 1, dp);
+        scenario.layout.zeroStage = 1;
+        const auto simulation = simulate(scenario);
+        const bool divides = simulation->metrics().perPipelineRank[0].parameters % dp == 0;
+        const std::string told = explain(*simulation, MetricId::optimizerMemory).convention;
+        EXPECT_EQ(told.find("rounded up to whole elements") == std::string::npos, divides) << told;
+        return divides;
+    };
+    EXPECT_TRUE(convention(8));
+    EXPECT_FALSE(convention(5));
+}
+
+TEST(Explain, BuffersAreOfWhatIsGatheredAndReducedAlone)
+{
+    // Tensor and pipeline parallelism send from and into tensors that are counted already.
+    const auto buffers = [](int zero) {
+        Scenario scenario = test::smallScenario(2, 1, 2);
+        scenario.layout.zeroStage = zero;
+        return explain(*simulate(scenario), MetricId::bufferMemory);
+    };
+    EXPECT_EQ(buffers(0).result.value, 0);
+    EXPECT_GT(buffers(3).result.value, 0);
+    EXPECT_EQ(buffers(3).convention.find("workspace"), std::string::npos) << buffers(3).convention;
+}

@@ -205,3 +205,40 @@ TEST(ExplainTraffic, ExposedCommunicationNamesWhatIsWaitedFor)
         EXPECT_NE(exposed.convention.find(words), std::string::npos) << exposed.convention;
     EXPECT_NE(explain(*opened.simulation, MetricId::exposedPp).convention.find("sends of activations"), std::string::npos);
 }
+
+TEST(ExplainTraffic, GradientsThatTravelWiderThanTheyAddUpAreNotToldToTravelTwice)
+{
+    Scenario scenario = test::smallScenario(1, 1, 4, 1); // one micro-batch
+    scenario.training.gradientBytes = 2;
+    scenario.training.stack.reducesWide = true;
+    for (const int zero : {0, 1, 2}) {
+        SCOPED_TRACE(zero);
+        scenario.layout.zeroStage = zero;
+        const auto simulation = simulate(scenario);
+        expectBecauseOfAll(*simulation, 1e-7);
+        bool said = false;
+        test::forAll(because(*simulation, CommunicatorRole::dpShard), [&](const Explanation& e) {
+            for (const Term& term : e.terms) {
+                EXPECT_NE(term.quantity.symbol, "u") << e.inSymbols() << ": " << term.meaning;
+                if (term.quantity.symbol == "e" && term.meaning.starts_with("a gradient")) {
+                    EXPECT_EQ(term.quantity.value, 4);
+                    EXPECT_NE(term.meaning.find("travels in fp32"), std::string::npos) << term.meaning;
+                    said = true;
+                }
+            }
+        });
+        EXPECT_TRUE(said);
+    }
+}
+
+TEST(ExplainTraffic, UnevenTokensAreToldAsTheMeanOfRanks)
+{
+    Scenario scenario = test::smallScenario(2, 1, 4);
+    scenario.model.numExperts = 8;
+    scenario.model.numExpertsPerTok = 2;
+    scenario.model.moeIntermediateSize = 256;
+    scenario.layout.ep = 4;
+    scenario.layout.etp = 2;
+    scenario.training.moe.imbalance = 1.5;
+    expectBecauseOfAll(*simulate(scenario), 1e-7);
+}

@@ -336,6 +336,8 @@ double Prover::again(const Claim& claim) const
         }
         return std::accumulate(most.begin(), most.end(), 0.0) / l.pp;
     }
+    case ClaimOf::expertCopies:
+        return 1.0 * l.worldSize() / (l.pp * l.ep * l.etp);
     case ClaimOf::stateCopies:
         return m_simulation.mesh().groupSize(ProcessGroup::dp_cp);
     case ClaimOf::bytesShared:
@@ -516,6 +518,7 @@ TEST_F(FindingClaims, OfTheGalleryAndOfEveryKindOfTroubleAreTrue)
         {"17", {"cluster.gpu.memory_gib=18"}},
         {"17", {"cluster.gpu.memory_gib=20"}},
         {"73", {"schedule.memory_cap_gib=3"}},
+        {"53", {"layout.zero_stage=0"}},
         {"02", {"layout.order=dp-tp-cp-ep-pp"}},
         {"02", {"cluster.nodes=4"}},
         {"03", {"training.precision=fp32"}},

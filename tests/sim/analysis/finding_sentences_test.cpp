@@ -40,6 +40,20 @@ TEST(FindingSentences, AShardedOptimizerSendsAQuarterLess)
     FAIL() << "states are whole on every rank";
 }
 
+TEST(FindingSentences, ExpertsThatLieOnOneRankAreNotToldToBeKeptOftener)
+{
+    const auto document = ScenarioDocument::parse(R"({"format": "rankscope-scenario", "version": 1, "model": "mixtral-8x7b",
+        "cluster": "h100-sxm-ib400", "layout": {"dp": 8, "ep": 8, "zero_stage": 0},
+        "training": {"sequence_length": 4096, "global_batch_size": 8}})");
+    const auto simulation = simulate(resolvedScenario(document, test::catalogue()));
+    for (const Finding& finding : findings(*simulation, document, test::catalogue()))
+        if (finding.kind == FindingKind::replicatedStates) {
+            EXPECT_TRUE(finding.title.starts_with("Optimizer states are kept 8 times, the experts' once: ")) << finding.title;
+            return;
+        }
+    FAIL() << "the other states are whole on every rank";
+}
+
 TEST(Warnings, ParametersTakeMoreMemoryWithZeroThreeThanWithOneWhereThereIsAPipeline)
 {
     // What the warning at /layout/zero_stage says: gathered once a step, they stay beside their shards.

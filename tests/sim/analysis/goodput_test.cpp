@@ -1,4 +1,5 @@
 #include "sim/analysis/goodput.h"
+#include "sim/model/parameters.h"
 
 #include "sim/analysis/explain/explain_goodput.h"
 #include "sim/text/duration_text.h"
@@ -225,6 +226,11 @@ TEST(Goodput, CheckpointsHoldEveryStateOnce)
     const auto parameters = static_cast<double>(simulation->metrics().parameters);
     EXPECT_EQ(found.checkpointBytes, 14 * parameters) << "16-bit parameters, master copy, two moments";
     EXPECT_DOUBLE_EQ(found.job.save, 14 * parameters / 2e9) << "two nodes write 1 GB/s each";
+    Scenario predicting = scenario; // modules of multi-token prediction are trained, and saved
+    predicting.model.numNextnPredictLayers = 2;
+    const std::int64_t modules = predictionParameterCount(predicting.model);
+    ASSERT_GT(modules, 0);
+    EXPECT_EQ(goodput(*simulate(predicting))->checkpointBytes, 14 * (parameters + static_cast<double>(modules)));
     scenario.perturbations[0].failures.spares = 3;
     scenario.training.tokens = 1e9;
     const auto spared = goodput(*simulate(scenario));

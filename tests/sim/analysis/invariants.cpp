@@ -115,7 +115,7 @@ void Checker::classes()
     for (int c = 0; c < looked; ++c) {
         const TimeShares t = m_simulation.timeOfClass(c);
         const double busy = static_cast<double>(t.busyNs) * 1e-9;
-        within("busy and exposed of a class", busy + static_cast<double>(t.exposedNs.total()) * 1e-9, 0, step, step);
+        within("busy and exposed of a class", busy + static_cast<double>(t.waitingNs()) * 1e-9, 0, step, step);
         within("recomputation and optimizer", static_cast<double>(t.recomputationNs + t.optimizerNs) * 1e-9, 0, busy, step);
         const MemoryCurves curves = m_simulation.memoryCurves(c);
         for (std::size_t i = 0; i < curves.size(); ++i) {

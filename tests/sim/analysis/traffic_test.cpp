@@ -156,6 +156,31 @@ TEST(Traffic, ExpertsSendToEveryOtherMemberAlike)
     EXPECT_EQ(toPeer, (std::map<int, std::int64_t>{{0, perPeer}, {2, perPeer}, {3, perPeer}}));
 }
 
+TEST(Traffic, TokensThatAreNotEvenlyRoutedAreAsManyInAll)
+{
+    for (const bool sendsOnce : {false, true}) {
+        Scenario scenario = onOneNode(2, 1, 4);
+        scenario.model.numExperts = 8;
+        scenario.model.numExpertsPerTok = 2;
+        scenario.model.moeIntermediateSize = 256;
+        scenario.layout.ep = 4;
+        scenario.layout.etp = 2;
+        scenario.training.moe.sendOncePerNode = sendsOnce;
+        const Sent even(scenario);
+        scenario.training.moe.imbalance = 1.5;
+        const Sent uneven(scenario);
+        EXPECT_GT(uneven.simulation->metrics().stepTimeSeconds, even.simulation->metrics().stepTimeSeconds);
+        EXPECT_GT(even.sums.ofRole(CommunicatorRole::ep), 0);
+        EXPECT_GT(even.sums.ofRole(CommunicatorRole::exptTp), 0);
+        EXPECT_EQ(uneven.sums, even.sums);
+        std::int64_t bytes = 0;
+        for (const TimedTransfers::Row& row : TimedTransfers(*uneven.simulation).rows())
+            bytes += row.bytes * uneven.simulation->classSize(row.rankClass);
+        EXPECT_NEAR(static_cast<double>(bytes), static_cast<double>(even.sums.total()),
+                    1e-6 * static_cast<double>(even.sums.total()));
+    }
+}
+
 TEST(Traffic, WhereANodeTakesATokenOnceEachTierCarriesWhatThePortsArePricedFor)
 {
     struct Case {

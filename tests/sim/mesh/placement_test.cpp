@@ -9,6 +9,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <map>
 #include <set>
 
 namespace {
@@ -55,6 +57,11 @@ TEST(Placement, PutsGroupsOnNodesAndRailsAsTheGoldenStatisticsSay)
                 planes(std::stoi(distribution.substr(6)), cluster.nodes, cluster.gpusPerNode, layout.worldSize());
         }
         const Placement placement(layout, cluster);
+        std::map<int, int> ranksOf;
+        int most = 0;
+        for (int rank = 0; rank < layout.worldSize(); ++rank)
+            most = std::max(most, ++ranksOf[placement.node(rank)]);
+        EXPECT_EQ(sim::mostRanksOfNode(layout, cluster), most);
         if (!test.at("placement").is_null())
             for (const json& place : test.at("placement")) {
                 EXPECT_EQ(placement.node(place.at(0)), place.at(1)) << "rank " << place.at(0);

@@ -89,10 +89,8 @@ Formula TrafficExplainer::tokens(Account& account, bool ofSlice) const
         out /= account.term("c", m_sharding.cp, Unit::count, "context-parallel ranks");
     if (m_sharding.slices > 1)
         out /= account.term("q", m_sharding.slices, Unit::count, "slices of a sequence");
-    if (ofSlice && m_sharding.tp > 1)
-        out /= account.term("t", m_sharding.tp, Unit::count,
-                            m_sharding.sequenceParallel ? "tensor-parallel ranks: each has its part of the sequence"
-                                                        : "tensor-parallel ranks: each sends its part of the tokens");
+    if (ofSlice && m_sharding.sequenceParallel)
+        out /= account.term("t", m_sharding.tp, Unit::count, "tensor-parallel ranks: each has its part of the sequence");
     return out;
 }
 
@@ -222,6 +220,8 @@ Explanation TrafficExplainer::tensor(const CollectiveUse& use) const
     }
     case CollectiveContent::tokens: {
         Formula routed = tokens(account, true);
+        if (m_sharding.tp > 1 && !m_sharding.sequenceParallel) // which all of them have
+            routed /= account.term("t", m_sharding.tp, Unit::count, "tensor-parallel ranks: each sends its part of the tokens");
         routed *= account.term("k", model.numExpertsPerTok, Unit::count, "experts a token goes to");
         routed *= hidden();
         const MoeSettings& moe = m_scenario.training.moe;

@@ -55,6 +55,7 @@ private:
     void explain();
     void sumByAxis();
     double computesLonger(std::size_t rank) const;
+    bool isWorthwhile(const RankArrivals&) const;
     std::string doneMeanwhile(std::size_t rank) const;
     std::string seenByNetworks() const;
 
@@ -86,7 +87,8 @@ void ArrivalFinder::measure()
         const Meeting& meeting = meetings[i];
         if (!endsForAll(m_evidence, meeting))
             continue;
-        Arrival arrival{.meeting = i, .last = 0, .lastStartNs = INT64_MIN, .transferNs = INT64_MAX, .waitNs = {}};
+        Arrival arrival{
+            .meeting = i, .last = 0, .lastStartNs = INT64_MIN, .transferNs = INT64_MAX, .waitNs = {}, .countedNs = {}};
         for (const Part& part : meeting.parts) {
             const CommSpan& span = spanOf(part);
             if (span.startNs > arrival.lastStartNs) {
@@ -97,15 +99,21 @@ void ArrivalFinder::measure()
         }
         for (const Part& part : meeting.parts) {
             arrival.waitNs.push_back(arrival.lastStartNs - spanOf(part).startNs);
-            m_result.ranks[part.rank].waitedNs += arrival.waitNs.back();
             ++m_result.ranks[part.rank].meetings;
         }
-        m_result.ranks[arrival.last].last += arrival.waited() > 0 ? 1 : 0; // of members that come at one moment none is last
-        m_result.causedNs += arrival.waited();
+        m_result.ranks[arrival.last].last += arrival.hasLast() ? 1 : 0;
         m_result.list.push_back(std::move(arrival));
     }
-    std::sort(m_result.list.begin(), m_result.list.end(),
-              [](const Arrival& a, const Arrival& b) { return a.lastStartNs < b.lastStartNs; });
+    std::stable_sort(m_result.list.begin(), m_result.list.end(),
+                     [](const Arrival& a, const Arrival& b) { return a.lastStartNs < b.lastStartNs; });
+    std::vector<CoveredTime> waits(m_evidence.ranks.size());
+    for (Arrival& arrival : m_result.list) {
+        for (const Part& part : meetings[arrival.meeting].parts) {
+            arrival.countedNs.push_back(waits[part.rank].add(spanOf(part).startNs, arrival.lastStartNs));
+            m_result.ranks[part.rank].waitedNs += arrival.countedNs.back();
+        }
+        m_result.causedNs += arrival.waited();
+    }
     m_roots = lateRoots(m_recovered, m_result.list);
     for (std::size_t i = 0; i < m_roots.size(); ++i) {
         m_result.list[i].root = m_roots[i];
@@ -145,7 +153,7 @@ std::string ArrivalFinder::doneMeanwhile(std::size_t rank) const
     std::vector<BusyTime::Span> late; // since its fellows came
     for (std::size_t i = 0; i < m_result.list.size(); ++i) {
         const Arrival& arrival = m_result.list[i];
-        if (arrival.last == rank && m_roots[i] == rank && arrival.waited() > 0)
+        if (arrival.last == rank && m_roots[i] == rank && arrival.hasLast())
             late.emplace_back(arrival.lastStartNs - *std::max_element(arrival.waitNs.begin(), arrival.waitNs.end()),
                               arrival.lastStartNs);
     }
@@ -200,6 +208,19 @@ std::string ArrivalFinder::seenByNetworks() const
            numberText(static_cast<double>(waited) * 1e-9, Unit::seconds) + " of all ranks'";
 }
 
+/// Whether the others would have their steps noticeably sooner: where they wait little in collectives it does not matter for
+/// whom.
+bool ArrivalFinder::isWorthwhile(const RankArrivals& rank) const
+{
+    constexpr double kWorthwhile = 0.05;
+    double steps = 0; // of all ranks
+    for (const RecoveredStep& step : m_recovered.steps.steps)
+        for (std::size_t r = 0; r < step.rankStartNs.size(); ++r)
+            steps += static_cast<double>(std::max<std::int64_t>(0, step.rankEndNs[r] - step.rankStartNs[r]));
+    const auto ranks = static_cast<double>(m_evidence.ranks.size());
+    return static_cast<double>(rank.causedNs) / std::max(1.0, ranks - 1) >= kWorthwhile * steps / ranks;
+}
+
 /// Beside the fellows of each meeting where it came last, and nobody had kept it: what it did longer since all had ended their
 /// last one.
 void ArrivalFinder::explain()
@@ -212,7 +233,7 @@ void ArrivalFinder::explain()
         const Meeting& meeting = m_recovered.meetings.meetings[arrival.meeting];
         const auto [before, isFirst] = lastEnd.try_emplace(meeting.group, INT64_MIN);
         const std::int64_t from = before->second;
-        if (from != INT64_MIN && from < arrival.lastStartNs && arrival.waited() > 0 && m_roots[i] == arrival.last) {
+        if (from != INT64_MIN && from < arrival.lastStartNs && arrival.hasLast() && m_roots[i] == arrival.last) {
             std::array<std::vector<double>, 3> fellows;
             std::array<double, 3> own{};
             for (const Part& part : meeting.parts) {
@@ -265,7 +286,7 @@ void ArrivalFinder::explain()
     // Of many ranks most wait for others' reasons: there it is clear where a rank is last in most of what it takes part in, as it
     // computes longer than its peers.
     constexpr double kClearlyLonger = 0.1, kTimesTheMean = 10;
-    const bool isMuch = share >= 1.0 / 3 && share >= 2.0 / static_cast<double>(ranks);
+    const bool isMuch = share >= 1.0 / 3 && share >= 2.0 / static_cast<double>(ranks) && isWorthwhile(*worst);
     const bool isSlow = worst->why == Lateness::computes && worst->longerBy >= kClearlyLonger &&
                         2 * worst->last >= worst->meetings && share >= kTimesTheMean / static_cast<double>(ranks);
     if (isMuch || isSlow)
@@ -274,7 +295,7 @@ void ArrivalFinder::explain()
     if (worst->last > 0)
         m_result.text += " comes last in " + numberText(static_cast<double>(worst->last), Unit::count) + " of " +
                          numberText(static_cast<double>(worst->meetings), Unit::count) + " collectives and";
-    m_result.text += " causes " + percentText(share) + " of the waiting, " +
+    m_result.text += " causes " + percentText(share) + " of the waiting in collectives, " +
                      numberText(static_cast<double>(worst->causedNs) * 1e-9, Unit::seconds) + " of all ranks' time";
     if (worst->why != Lateness::none) {
         const bool hasKernels = std::any_of(m_evidence.ranks.begin(), m_evidence.ranks.end(),
@@ -300,7 +321,12 @@ std::string_view latenessText(Lateness lateness, bool areKernelsKnown)
 
 std::int64_t Arrival::waited() const
 {
-    return std::accumulate(waitNs.begin(), waitNs.end(), std::int64_t{0});
+    return std::accumulate(countedNs.begin(), countedNs.end(), std::int64_t{0});
+}
+
+bool Arrival::hasLast() const
+{
+    return std::any_of(waitNs.begin(), waitNs.end(), [](std::int64_t ns) { return ns > 0; });
 }
 
 Arrivals arrivalsOf(const Recovered& recovered)

@@ -17,7 +17,10 @@ struct Arrival {
     std::int64_t lastStartNs = 0;
     std::int64_t transferNs = 0;      ///< what it cost once all were there: the shortest member's time
     std::vector<std::int64_t> waitNs; ///< by part: last start − own start
-    std::int64_t waited() const;      ///< of all parts
+    /// By part: of that what the rank spends in no wait that ends earlier. In several collectives at once a rank waits once.
+    std::vector<std::int64_t> countedNs;
+    std::int64_t waited() const; ///< counted, of all parts
+    bool hasLast() const;        ///< members do not all come at one moment
 };
 
 /// What a rank was late with, beside what its fellows did meanwhile.
@@ -44,8 +47,9 @@ struct Arrivals {
     std::size_t collectives = 0;             ///< in the list: stays where that is left out
     std::map<std::string, AxisWaits> byAxis; ///< by AxesOfGroups' names, of groups that are known
     std::int64_t causedNs = 0;               ///< all waiting
-    int straggler = -1; ///< index of the rank that caused most, if it is at least a third of all and clearly above its share
-    std::string text;   ///< one sentence with the numbers
+    /// Index of the rank that caused most, if it is at least a third of all, clearly above its share, and worth the others' time.
+    int straggler = -1;
+    std::string text; ///< one sentence with the numbers
 };
 
 /// Of collectives that end for all together. On one clock only: without it starts of ranks of other hosts cannot be compared, and

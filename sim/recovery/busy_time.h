@@ -70,4 +70,25 @@ private:
     std::vector<std::int64_t> m_before; ///< filled before span i
 };
 
+/// Spans that come in the order of their ends, each instant counted once.
+class CoveredTime {
+public:
+    /// What of [from, to) no earlier span covers. `to` is no less than of any earlier. O(1) in the mean.
+    std::int64_t add(std::int64_t from, std::int64_t to)
+    {
+        if (to <= from)
+            return 0;
+        std::int64_t first = from, covered = 0;
+        for (; !m_spans.empty() && m_spans.back().second >= from; m_spans.pop_back()) {
+            covered += m_spans.back().second - std::max(from, m_spans.back().first);
+            first = std::min(first, m_spans.back().first);
+        }
+        m_spans.emplace_back(first, to);
+        return to - from - covered;
+    }
+
+private:
+    std::vector<BusyTime::Span> m_spans; ///< apart from each other, by time
+};
+
 } // namespace sim

@@ -1,6 +1,7 @@
 #include "sim/recovery/late_roots.h"
 
 #include "sim/cancel.h"
+#include "sim/recovery/busy_time.h"
 
 #include <algorithm>
 #include <map>
@@ -20,7 +21,8 @@ struct Event {
 class RootFinder {
 public:
     RootFinder(const Recovered& recovered, const std::vector<Arrival>& arrivals)
-        : m_evidence(recovered.evidence), m_meetings(recovered.meetings), m_arrivals(arrivals), m_waits(m_evidence.ranks.size())
+        : m_evidence(recovered.evidence), m_meetings(recovered.meetings), m_arrivals(arrivals), m_waits(m_evidence.ranks.size()),
+          m_covered(m_evidence.ranks.size())
     {
         for (std::size_t i = 0; i < arrivals.size(); ++i)
             m_events.push_back({arrivals[i].lastStartNs, i, nullptr});
@@ -46,8 +48,8 @@ public:
             }
             const Arrival& arrival = m_arrivals[event.arrival];
             const Meeting& meeting = m_meetings.meetings[arrival.meeting];
-            const auto [ended, isFirst] = m_lastMet.try_emplace(meeting.group, INT64_MIN);
-            const std::int64_t from = ended->second;
+            const auto [met, isFirst] = m_lastMet.try_emplace(meeting.group, INT64_MIN);
+            const std::int64_t from = met->second;
             std::vector<std::int64_t> starts, waits; // of the fellows
             for (const Part& part : meeting.parts)
                 if (part.rank != arrival.last) {
@@ -59,7 +61,7 @@ public:
             roots[event.arrival] = root;
             for (std::size_t i = 0; i < meeting.parts.size(); ++i)
                 note(meeting.parts[i].rank, event.atNs, arrival.waitNs[i], root);
-            ended->second = std::max(ended->second, arrival.lastStartNs + arrival.transferNs);
+            met->second = event.atNs;
         }
         return roots;
     }
@@ -80,8 +82,10 @@ private:
         std::nth_element(values.begin(), middle, values.end());
         return *middle;
     }
-    void note(std::uint32_t rank, std::int64_t atNs, std::int64_t ns, std::uint32_t root)
+    /// In several at once a rank waits once: for whom comes first.
+    void note(std::uint32_t rank, std::int64_t atNs, std::int64_t waitNs, std::uint32_t root)
     {
+        const std::int64_t ns = m_covered[rank].add(atNs - waitNs, atNs);
         if (ns <= 0)
             return;
         std::vector<Wait>& waits = m_waits[rank];
@@ -94,6 +98,8 @@ private:
     }
     std::int64_t waitedWithin(std::uint32_t rank, std::int64_t from, std::int64_t to) const
     {
+        if (to <= from) // who need not wait for the last one to begin the next
+            return 0;
         const std::vector<Wait>& waits = m_waits[rank];
         const auto first = after(waits, from), last = after(waits, to);
         return first == last ? 0 : std::prev(last)->before + std::prev(last)->ns - first->before;
@@ -117,8 +123,9 @@ private:
     const Meetings& m_meetings;
     const std::vector<Arrival>& m_arrivals;
     std::vector<std::vector<Wait>> m_waits; ///< [rank]
+    std::vector<CoveredTime> m_covered;     ///< [rank]
     std::vector<Event> m_events;
-    std::map<std::int32_t, std::int64_t> m_lastMet;                             ///< of a group
+    std::map<std::int32_t, std::int64_t> m_lastMet;                             ///< of a group: when all had come
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> m_lastSent; ///< of sender and receiver
 };
 

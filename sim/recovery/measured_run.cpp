@@ -1,5 +1,6 @@
 #include "sim/recovery/measured_run.h"
 
+#include "sim/recovery/busy_time.h"
 #include "sim/text/number_text.h"
 
 #include <algorithm>
@@ -18,8 +19,7 @@ public:
     {
         for (std::size_t r = 0; r < m_recovered.evidence.ranks.size(); ++r)
             for (const WorkSpan& span : m_recovered.evidence.ranks[r].work)
-                add(m_run.kernels[m_recovered.evidence.names[span.name]], r, span.startNs,
-                    static_cast<double>(span.endNs - span.startNs), 0);
+                add(m_run.kernels[m_recovered.evidence.names[span.name]], r, span.startNs, span.endNs - span.startNs);
         std::erase_if(m_run.kernels, [](const auto& of) { return of.second.empty(); });
     }
     void addCollectives(bool isByPurpose);
@@ -37,9 +37,9 @@ private:
         const auto place = std::prev(after);
         return ns < steps[*place].rankEndNs[rank] ? static_cast<int>(place - m_run.kept.begin()) : -1;
     }
-    void add(ClassSeries& series, std::size_t rank, std::int64_t startNs, double ns, double waitingNs) const
+    static constexpr double kSecondsOfOneNs = 1e-9;
+    void add(ClassSeries& series, std::size_t rank, std::int64_t startNs, std::int64_t ns) const
     {
-        constexpr double kSecondsOfOneNs = 1e-9;
         const int step = stepAt(rank, startNs);
         if (step < 0)
             return;
@@ -49,9 +49,22 @@ private:
             own.seconds.assign(m_run.kept.size(), 0);
             own.waiting.assign(m_run.kept.size(), 0);
         }
-        own.seconds[static_cast<std::size_t>(step)] += ns * kSecondsOfOneNs;
-        own.waiting[static_cast<std::size_t>(step)] += waitingNs * kSecondsOfOneNs;
+        own.seconds[static_cast<std::size_t>(step)] += static_cast<double>(ns) * kSecondsOfOneNs;
         own.count += 1;
+    }
+    struct Wait {
+        std::int64_t startNs = 0, endNs = 0;
+        ClassSeries* series = nullptr; ///< to which what is waited in was added
+    };
+    /// In several collectives at once a rank waits once: in what goes on first.
+    void addWaits(std::size_t rank, std::vector<Wait>& waits) const
+    {
+        std::stable_sort(waits.begin(), waits.end(), [](const Wait& a, const Wait& b) { return a.endNs < b.endNs; });
+        CoveredTime covered;
+        for (const Wait& wait : waits)
+            if (const std::int64_t ns = covered.add(wait.startNs, wait.endNs); ns > 0)
+                if (const int step = stepAt(rank, wait.startNs); step >= 0)
+                    (*wait.series)[rank].waiting[static_cast<std::size_t>(step)] += static_cast<double>(ns) * kSecondsOfOneNs;
     }
 
     const Recovered& m_recovered;
@@ -77,6 +90,7 @@ void RunReader::addCollectives(bool isByPurpose)
     std::vector<std::vector<bool>> isMet;
     for (const RankEvidence& rank : evidence.ranks)
         isMet.emplace_back(rank.comms.size(), false);
+    std::vector<std::vector<Wait>> waits(evidence.ranks.size());
     for (const std::vector<Meeting>* list : {&m_recovered.meetings.meetings, &m_recovered.meetings.transfers})
         for (const Meeting& meeting : *list) {
             if (!isWhole(evidence, meeting))
@@ -90,10 +104,13 @@ void RunReader::addCollectives(bool isByPurpose)
                 const CommSpan& span = evidence.ranks[part.rank].comms[part.span];
                 isMet[part.rank][part.span] = true;
                 // Both ends of a transfer are one class.
-                add(m_run.collectives[classOf(meeting.exchange, span, false)], part.rank, span.startNs,
-                    static_cast<double>(shortest), static_cast<double>(span.endNs - span.startNs - shortest));
+                ClassSeries& series = m_run.collectives[classOf(meeting.exchange, span, false)];
+                add(series, part.rank, span.startNs, shortest);
+                waits[part.rank].push_back({span.startNs, span.endNs - shortest, &series});
             }
         }
+    for (std::size_t r = 0; r < waits.size(); ++r)
+        addWaits(r, waits[r]);
     const auto isToldApart = [&](const CollectiveClass& of) { // by others of its kind
         const auto found = m_run.collectives.find(of);
         return found != m_run.collectives.end() && !found->second.empty();
@@ -109,8 +126,7 @@ void RunReader::addCollectives(bool isByPurpose)
     for (std::size_t r = 0; r < evidence.ranks.size(); ++r)
         for (std::size_t i = 0; i < evidence.ranks[r].comms.size(); ++i)
             if (const CommSpan& span = evidence.ranks[r].comms[i]; !isMet[r][i])
-                add(m_run.collectives[classOf(span.exchange, span, true)], r, span.startNs,
-                    static_cast<double>(span.endNs - span.startNs), 0);
+                add(m_run.collectives[classOf(span.exchange, span, true)], r, span.startNs, span.endNs - span.startNs);
     std::erase_if(m_run.collectives, [](const auto& of) { return of.second.empty(); });
 }
 

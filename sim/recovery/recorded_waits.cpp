@@ -373,12 +373,13 @@ std::string RecordedWaits::linkText(const RecordedWaitLink& link)
     return "the " + what + (axes.empty() ? " of " + rank : " in " + spokenGroup(axes));
 }
 
-/// Of the collective that the rank waits in: who came last. Of several in a row of that where it matters most, for after it all
-/// members come at once.
-std::string RecordedWaits::aboutMembers(const std::vector<RecordedWaitLink>& links) const
+/// Of the collective that the rank waits in: who came last. It is named where that is not what is waited for first. Of several in
+/// a row of that where it matters most, for after it all members come at once.
+std::string RecordedWaits::aboutMembers(const std::vector<RecordedWaitLink>& links)
 {
     const auto startOf = [this](const Part& part) { return m_evidence.ranks[part.rank].comms[part.span].startNs; };
     std::pair<Part, Part> members; // the first and the last to come
+    std::string whose;
     std::int64_t mostApart = -1;
     for (const RecordedWaitLink& link : links) {
         const bool communicates = link.kind == RecordedWaitLink::Kind::communicating;
@@ -392,11 +393,12 @@ std::string RecordedWaits::aboutMembers(const std::vector<RecordedWaitLink>& lin
         if (const std::int64_t apart = startOf(*last) - startOf(*first); apart > mostApart) {
             mostApart = apart;
             members = {*first, *last};
+            whose = linkText(link) == linkText(links.front()) ? "its " : "of " + linkText(link) + " the ";
         }
     }
     if (mostApart < kShortestNs)
-        return mostApart < 0 ? std::string() : "its members come at the same time";
-    return "its last member is " + rankText(members.second.rank) + ", " + duration(mostApart) + " after the first, " +
+        return mostApart < 0 ? std::string() : whose + "members come at the same time";
+    return whose + "last member is " + rankText(members.second.rank) + ", " + duration(mostApart) + " after the first, " +
            rankText(members.first.rank);
 }
 

@@ -87,7 +87,7 @@ private:
     std::string rankText(std::uint32_t rank) const;
     std::string passText(std::uint32_t rank, const Action&);
     std::string linkText(const RecordedWaitLink&);
-    std::string aboutMembers(const std::vector<RecordedWaitLink>&) const;
+    std::string aboutMembers(const std::vector<RecordedWaitLink>&);
     std::string missingOf(const RecordedWaitLink&) const;
     bool isOptimizer(const WorkSpan&) const;
     bool hasLaunches(std::uint32_t rank) const;

@@ -13,6 +13,7 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <tuple>
 
 namespace sim {
 namespace {
@@ -93,6 +94,41 @@ TEST(RecordedWaits, NameTheLateMemberOfACollectiveAndWhatItDid)
         return;
     }
     FAIL() << "rank 4 waits inside no pass";
+}
+
+TEST(RecordedWaits, NameTheCollectiveThatALateMemberIsOfWhereAnotherIsWaitedForFirst)
+{
+    constexpr std::int64_t kUs = 1000;
+    RunEvidence evidence;
+    evidence.worldSize = 4;
+    evidence.isOneClock = true;
+    evidence.axes = {{"dp", 2, 1}, {"pp", 2, 2}};
+    evidence.names = {"all_reduce", "gemm"};
+    for (const auto& members : std::vector<std::vector<int>>{{0, 1}, {2, 3}, {0, 1, 2, 3}})
+        evidence.groups.push_back({.name = {}, .description = {}, .ranks = members, .evidence = {}});
+    for (int r = 0; r < 4; ++r) {
+        RankEvidence& rank = evidence.ranks.emplace_back();
+        rank.rank = r;
+        const std::int64_t ready = (r == 3 ? 100 : 10) * kUs; // of the sum over all; after it all come at once
+        rank.work = {{.startNs = 0, .endNs = ready, .name = 1}, {.startNs = 130 * kUs, .endNs = 150 * kUs, .name = 1}};
+        for (const auto& [start, end, group] : {std::tuple(ready, 110 * kUs, 2), std::tuple(110 * kUs, 130 * kUs, r / 2)})
+            rank.comms.push_back({.startNs = start,
+                                  .endNs = end,
+                                  .exchange = group == 2 ? Exchange::allReduce : Exchange::reduceScatter,
+                                  .group = group,
+                                  .sequence = 0,
+                                  .bytes = 64,
+                                  .stream = 1});
+    }
+    const auto recovered = std::make_shared<const Recovered>(recover(std::move(evidence)));
+    RecordedWaits waits(recovered, 0);
+    const auto wait = waits.longestIn(0, 0, INT64_MAX);
+    ASSERT_TRUE(wait);
+    const std::vector<std::string> lines = waits.lines(*wait);
+    EXPECT_THAT(lines, testing::Contains(testing::StartsWith("waits for the reduce-scatter in dp, 20")));
+    EXPECT_THAT(lines,
+                testing::Contains(testing::MatchesRegex("of the all-reduce in .* the last member is pp 1 .rank 3., 90.*")));
+    EXPECT_THAT(lines, testing::Not(testing::Contains(testing::HasSubstr("its last member"))));
 }
 
 TEST(RecordedWaits, SayWhatIsMissingToAnswer)

@@ -24,6 +24,7 @@
 #include <chrono>
 #include <filesystem>
 #include <iostream>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <optional>
@@ -159,7 +160,29 @@ std::string lasting(std::int64_t ns)
     return seconds(static_cast<double>(ns) * 1e-9);
 }
 
-void printInfo(const Recording& recording)
+/// As the files list them; of those that they only name, what was found out instead, where anything was.
+std::vector<RecordedGroup> groupsToShow(const Recording& recording, const Recovered& recovered)
+{
+    std::vector<RecordedGroup> groups;
+    const auto isOnlyNamed = [](const RecordedGroup& group) { return group.ranks.empty() && group.size <= 0; };
+    if (recovered.groups.empty() || std::none_of(recording.groups.begin(), recording.groups.end(), isOnlyNamed))
+        return recording.groups;
+    std::remove_copy_if(recording.groups.begin(), recording.groups.end(), std::back_inserter(groups), isOnlyNamed);
+    const std::size_t listed = groups.size();
+    for (const KnownGroup& found : recovered.groups)
+        if (std::none_of(groups.begin(), groups.begin() + static_cast<std::ptrdiff_t>(listed),
+                         [&](const RecordedGroup& group) { return group.ranks == found.ranks; })) {
+            RecordedGroup& group = groups.emplace_back();
+            group.name = found.name;
+            group.description = found.description;
+            group.ranks = found.ranks;
+            group.size = static_cast<int>(found.ranks.size());
+            group.evidence = found.evidence;
+        }
+    return groups;
+}
+
+void printInfo(const Recording& recording, const Recovered& recovered)
 {
     constexpr std::size_t kMostRows = 64;
     const auto count = [](std::size_t number) { return grouped(static_cast<std::int64_t>(number)); };
@@ -181,12 +204,11 @@ void printInfo(const Recording& recording)
     ranks.print(std::cout);
     if (recording.ranks.size() > kMostRows)
         std::cout << "… and " << count(recording.ranks.size() - kMostRows) << " ranks more; --json has them all\n";
-    if (!recording.groups.empty()) {
+    if (const std::vector<RecordedGroup> all = groupsToShow(recording, recovered); !all.empty()) {
         std::cout << "\n";
         Table groups({"group", "description", "size", "ranks", "known from"});
-        for (const RecordedGroup& group : recording.groups) {
-            if (&group - recording.groups.data() >= static_cast<std::ptrdiff_t>(kMostRows))
-                break;
+        for (std::size_t i = 0; i < std::min(all.size(), kMostRows); ++i) {
+            const RecordedGroup& group = all[i];
             std::string members;
             for (const int rank : group.ranks) {
                 members += (members.empty() ? "" : " ") + std::to_string(rank);
@@ -195,10 +217,14 @@ void printInfo(const Recording& recording)
                     break;
                 }
             }
-            groups.add({shownText(group.name, 24), group.description.empty() ? "-" : shownText(group.description, 40),
-                        std::to_string(group.size), members.empty() ? "?" : members, group.evidence});
+            groups.add({group.name.empty() ? "-" : shownText(group.name, 24),
+                        group.description.empty() ? "-" : shownText(group.description, 40),
+                        group.size > 0 ? std::to_string(group.size) : "?", members.empty() ? "?" : members, group.evidence});
         }
         groups.print(std::cout);
+        if (all.size() > kMostRows)
+            std::cout << "… and " << counted(static_cast<std::int64_t>(all.size() - kMostRows), "group")
+                      << " more; --json has them all\n";
     }
     std::size_t steps = 0;
     for (const RankRecording& rank : recording.ranks)
@@ -259,7 +285,7 @@ void info(const TraceArguments& arguments)
         std::cout << traceInfoAnswer(recording, &parts).dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)
                   << "\n";
     } else {
-        printInfo(recording);
+        printInfo(recording, recovered);
         std::cout << "\n"
                   << linesForAPerson(recoveredText(recovered)) << "\n"
                   << linesForAPerson(answersText(recovered, answers));
@@ -394,7 +420,7 @@ void addTrace(CLI::App& app)
         ->required()
         ->check(notEmpty());
     infoCommand->add_flag("--json", infoArguments->json, "One JSON document");
-    infoCommand->add_option("--step", infoArguments->step, "Number of the step whose critical path is told; else the middle one")
+    infoCommand->add_option("--step", infoArguments->step, "Number of the step whose critical path is told; else a typical one")
         ->type_name("NUMBER")
         ->check(wholeNumber(0, std::numeric_limits<std::int64_t>::max()));
     const auto [convertCommand, convertArguments] =

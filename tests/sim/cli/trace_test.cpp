@@ -169,6 +169,29 @@ TEST(TraceCommand, WritesOverNoneOfTheFilesItReads)
     EXPECT_EQ(test::run("trace convert " + test::scratch().string() + " " + file.string()).code, 2);
 }
 
+/// As a live run writes it: spans say what their group is for, and who belongs to it follows from who meets.
+TEST(TraceCommand, ListsTheRanksOfGroupsThatTheFileOnlyNames)
+{
+    std::string events;
+    for (int rank = 0; rank < 2; ++rank) {
+        const std::string pid = R"(,"pid":)" + std::to_string(rank);
+        events += R"({"ph":"M","name":"process_name")" + pid + R"(,"args":{"name":"rank )" + std::to_string(rank) + " (dp" +
+                  std::to_string(rank) + " pp0 cp0 tp0)\"}},\n";
+        for (int i = 0; i < 3; ++i)
+            events += R"({"ph":"X","name":"gradient.reduce","cat":"dp comm","tid":3)" + pid + R"(,"ts":)" +
+                      std::to_string(1000 * i) + R"(,"dur":50,"args":{"group":"dp_cp","correlation":)" + std::to_string(7 + i) +
+                      "}},\n";
+    }
+    events.resize(events.size() - 2);
+    const std::string file = test::write("live.json", R"({"schemaVersion":1,"traceEvents":[)" + events + "]}");
+    const json groups = test::runJson("trace info --json " + file).at("groups");
+    ASSERT_EQ(groups.size(), 1U);
+    EXPECT_EQ(groups.at(0).at("ranks"), json::array({0, 1}));
+    const std::string text = test::run("trace info " + file).out;
+    EXPECT_THAT(text, HasSubstr("2  0 1    " + groups.at(0).at("evidence").get<std::string>()));
+    EXPECT_THAT(text, testing::Not(HasSubstr("  0  ? "))) << "no group is of nobody";
+}
+
 TEST(TraceCommand, NamesEachFileThatIsNone)
 {
     const std::filesystem::path folder = test::scratch() / "mixed";

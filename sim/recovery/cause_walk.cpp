@@ -79,17 +79,17 @@ std::int64_t CauseWalk::endOf(std::size_t rank, DeviceSpan span) const
     return span.isComm ? of.comms[span.place].endNs : of.work[span.place].endNs;
 }
 
-std::optional<CauseWalk::End> CauseWalk::lastEndOf(std::uint32_t rank) const
+std::optional<CauseWalk::End> CauseWalk::lastEndOf(std::uint32_t rank, std::int64_t byNs) const
 {
-    return rank >= m_spans.size() || m_spans[rank].empty() ? std::nullopt
-                                                           : std::optional(End{rank, endOf(rank, m_spans[rank].back())});
+    const DeviceSpan* const last = rank >= m_spans.size() ? nullptr : before(rank, byNs);
+    return last == nullptr ? std::nullopt : std::optional(End{rank, endOf(rank, *last)});
 }
 
-std::optional<CauseWalk::End> CauseWalk::lastEnd() const
+std::optional<CauseWalk::End> CauseWalk::lastEnd(std::int64_t byNs) const
 {
     std::optional<End> last;
     for (std::uint32_t rank = 0; rank < m_spans.size(); ++rank)
-        if (const auto end = lastEndOf(rank); end && (!last || end->ns > last->ns))
+        if (const auto end = lastEndOf(rank, byNs); end && (!last || end->ns > last->ns))
             last = end;
     return last;
 }

@@ -45,14 +45,14 @@ public:
     CauseWalk(const Recovered&, std::size_t step);
 
     std::int64_t beginNs() const { return m_beginNs; } ///< of the first rank to begin
-    /// The rank whose device is busy last, and until when; nothing where none ever was.
+    /// The rank whose device is busy last, and until when; nothing where none ever was. What ends later than `byNs` is left out.
     struct End {
         std::uint32_t rank = 0;
         std::int64_t ns = 0;
     };
-    std::optional<End> lastEnd() const;
+    std::optional<End> lastEnd(std::int64_t byNs = INT64_MAX) const;
     /// The same of one rank.
-    std::optional<End> lastEndOf(std::uint32_t rank) const;
+    std::optional<End> lastEndOf(std::uint32_t rank, std::int64_t byNs = INT64_MAX) const;
 
     /// nullptr: of a span that no recorded rank met in, or that does not end for all.
     const Meeting* meetingOf(std::uint32_t rank, std::uint32_t comm) const;

@@ -181,7 +181,7 @@ std::string gpuOfDeviceName(const Catalogue& catalogue, const std::string& devic
 std::vector<ShapedWork> shapedWork(const Recording& recording, const Recovered& recovered, const Catalogue* catalogue)
 {
     std::vector<ShapedWork> all;
-    const auto window = recovered.middleStep();
+    const auto window = recovered.typicalStep();
     if (window.empty() || recording.shapes.empty())
         return all;
     std::vector<std::optional<ShapedWork>> known;

@@ -14,7 +14,7 @@
 
 namespace sim {
 
-/// Calls of one operator with inputs of one shape, of all recorded ranks in the middle step.
+/// Calls of one operator with inputs of one shape, of all recorded ranks in the typical step.
 struct ShapedWork {
     std::string op;    ///< "aten::mm"
     std::string dtype; ///< as recorded: "c10::BFloat16"

@@ -45,7 +45,8 @@ RankPath criticalPathOver(const Recovered& recovered, std::size_t step)
     if (recovered.windowOf(step).empty() || !recovered.clock.isAligned)
         return out;
     const CauseWalk walk(recovered, step);
-    const CauseWalk::End last = walk.lastEnd().value_or(CauseWalk::End{0, walk.beginNs()});
+    // What was begun in the step may end in a later one, as sums that nobody waits for yet: it makes this one no longer.
+    const CauseWalk::End last = walk.lastEnd(recovered.steps.steps[step].endNs).value_or(CauseWalk::End{0, walk.beginNs()});
     walk.back(last, INT64_MIN, walk.beginNs(), [&](const PathSegment& segment, const DeviceSpan*) {
         if (!out.segments.empty() && out.segments.back().rank != segment.rank)
             ++out.jumps;
@@ -69,7 +70,7 @@ std::vector<RankPath> criticalPathsOver(const Recovered& recovered, const std::v
 
 RankPath criticalPathOver(const Recovered& recovered)
 {
-    return criticalPathOver(recovered, recovered.steps.middle());
+    return criticalPathOver(recovered, recovered.steps.typical());
 }
 
 } // namespace sim

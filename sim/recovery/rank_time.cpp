@@ -258,7 +258,7 @@ std::vector<RankTime> meanTimesOf(const Recovered& recovered, const std::vector<
 RunTimes timesOf(const Recovered& recovered)
 {
     RunTimes times;
-    const auto window = recovered.middleStep();
+    const auto window = recovered.typicalStep();
     if (window.empty())
         return times;
     std::unordered_map<std::uint32_t, KernelTime> kernels;

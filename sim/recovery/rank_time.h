@@ -45,7 +45,7 @@ struct StageTime {
 
 struct RunTimes {
     std::vector<RankTime> ranks;     ///< as RunEvidence::ranks, mean over RecoveredSteps::usual()
-    std::vector<KernelTime> kernels; ///< of all ranks in the middle step, the longest total first
+    std::vector<KernelTime> kernels; ///< of all ranks in the typical step, the longest total first
     std::vector<StageTime> stages;   ///< empty without a pipeline
     double imbalance = 1;            ///< slowest stage over the mean: 1 is even
 };

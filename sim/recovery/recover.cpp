@@ -77,7 +77,7 @@ bool precedesAttention(const KernelWords& words, const RankEvidence& rank, const
     return next == rank.work.begin() || std::prev(next)->endNs <= soon;
 }
 
-/// What each group carries in the middle step.
+/// What each group carries in the typical step.
 std::vector<Carried> carriedByGroup(const RunEvidence& evidence, const std::vector<std::pair<std::int64_t, std::int64_t>>& window)
 {
     std::vector<Carried> carried(evidence.groups.size());
@@ -121,7 +121,7 @@ std::vector<Carried> carriedByGroup(const RunEvidence& evidence, const std::vect
 
 void collectGroups(Recovered& result)
 {
-    const auto window = result.middleStep();
+    const auto window = result.typicalStep();
     const std::vector<Carried> carried =
         window.empty() ? std::vector<Carried>(result.evidence.groups.size()) : carriedByGroup(result.evidence, window);
     std::map<std::tuple<std::string, std::string, std::vector<int>>, std::size_t> known;
@@ -256,8 +256,8 @@ Recovered recover(RunEvidence evidence, const RecoverOptions& options)
     correct(result.axes, options.corrections, result.axes.problems);
     checkCancelled();
     result.passes = recoverPasses(result.evidence, result.axes, result.steps.steps.size());
-    countPasses(result.evidence, result.axes, result.middleStep(), result.passes);
-    result.schedule = recoverSchedule(result.evidence, result.axes, result.passes, result.middleStep());
+    countPasses(result.evidence, result.axes, result.typicalStep(), result.passes);
+    result.schedule = recoverSchedule(result.evidence, result.axes, result.passes, result.typicalStep());
     if (result.schedule && (!result.passes.any() || result.passes.areCounted) && result.steps.areGuessed) {
         constexpr double kGuessed = 0.4;
         result.schedule->sure *= kGuessed;
@@ -265,7 +265,7 @@ Recovered recover(RunEvidence evidence, const RecoverOptions& options)
             "; all that was recorded is taken for one step: were it several, each has fewer micro-batches";
     }
     if (result.schedule)
-        inferPasses(result.evidence, result.axes, *result.schedule, result.middleStep(), result.passes);
+        inferPasses(result.evidence, result.axes, *result.schedule, result.typicalStep(), result.passes);
 
     const auto report = [&result](const std::vector<std::string>& problems) {
         result.problems.insert(result.problems.end(), problems.begin(), problems.end());

@@ -46,8 +46,8 @@ struct Recovered {
 
     /// Of a step (an index of its list), by recorded rank. Empty where there is no such step.
     std::vector<std::pair<std::int64_t, std::int64_t>> windowOf(std::size_t step) const;
-    /// Of the step in the middle: where analyses look that nobody told otherwise.
-    std::vector<std::pair<std::int64_t, std::int64_t>> middleStep() const { return windowOf(steps.middle()); }
+    /// Of the typical step: where analyses look that nobody told otherwise.
+    std::vector<std::pair<std::int64_t, std::int64_t>> typicalStep() const { return windowOf(steps.typical()); }
 };
 
 Recovered recover(const Recording&, const RecoverOptions& = {});

@@ -23,7 +23,7 @@ RunAnswers answersOf(const Recovered& recovered, std::optional<std::size_t> path
     answers.times = timesOf(recovered);
     answers.experts = expertLoads(recovered);
     checkCancelled();
-    answers.path = criticalPathOver(recovered, pathStep.value_or(recovered.steps.middle()));
+    answers.path = criticalPathOver(recovered, pathStep.value_or(recovered.steps.typical()));
     answers.findings = findingsOf(recovered, answers);
     return answers;
 }
@@ -193,7 +193,9 @@ std::string answersText(const Recovered& recovered, const RunAnswers& answers)
                     ", copies " + percentText(copy / window) + ", idle " + percentText(idle / window) + "\n";
     }
     if (!answers.path.segments.empty()) {
-        text += "critical path of step " + std::to_string(recovered.steps.steps[answers.path.step].number) + ", " +
+        const RecoveredStep& step = recovered.steps.steps[answers.path.step];
+        text += "critical path of step " + std::to_string(step.number) +
+                (step.overlapNs > 0 ? ", until its last rank ends it, " : ", ") +
                 countedText(static_cast<std::int64_t>(answers.path.jumps), "jump") + " between ranks\n ";
         for (const auto& [part, ns] : answers.path.ns)
             text += " " + std::string(pathPartText(part)) + " " + timeText(secondsOf(static_cast<double>(ns))) + ";";

@@ -42,7 +42,7 @@ struct RunAnswers {
     RecordedAmounts amounts;          ///< of answers about a recording
 };
 
-/// `pathStep`: the step whose critical path is told, an index into RecoveredSteps::steps; else the one in the middle.
+/// `pathStep`: the step whose critical path is told, an index into RecoveredSteps::steps; else the typical one.
 RunAnswers answersOf(const Recovered&, std::optional<std::size_t> pathStep = {});
 /// With kernels by shape, and their share of the peak of the catalogue's GPU.
 RunAnswers answersOf(const Recording&, const Recovered&, const Catalogue&, std::optional<std::size_t> pathStep = {});

@@ -171,7 +171,7 @@ private:
             all(step.number, step.startNs, step.endNs);
             numbers(step.rankStartNs);
             numbers(step.rankEndNs);
-            all(step.isOutlier, step.longestNs, step.isOneClock);
+            all(step.isOutlier, step.longestNs, step.isOneClock, step.overlapNs);
         });
         all(of.medianSeconds, of.evidence, of.sure, of.areGuessed);
         texts(of.problems);
@@ -281,6 +281,7 @@ public:
         for (const RecoveredStep& step : recovered.steps.steps) {
             require(step.rankStartNs.size() == m_ranks && step.rankEndNs.size() == m_ranks, "a step of other ranks");
             require(isTime(step.startNs) && isTime(step.endNs) && step.startNs <= step.endNs, "a step of no time");
+            require(step.overlapNs >= 0 && step.overlapNs <= step.endNs - step.startNs, "a step of less than no time");
             require(std::all_of(step.rankStartNs.begin(), step.rankStartNs.end(), isTime) &&
                         std::all_of(step.rankEndNs.begin(), step.rankEndNs.end(), isTime),
                     "a rank's step of no time");
@@ -402,13 +403,13 @@ const DigestedStep* RunDigest::find(std::size_t step) const
 std::vector<DigestedStep> digestSteps(const Recording& recording, const Recovered& recovered, const RunAnswers& answers,
                                       std::size_t mostSpans)
 {
-    const std::size_t count = recovered.steps.steps.size(), middle = recovered.steps.middle();
-    std::vector<std::size_t> order; // the middle, the one after it, the one before it, and so on
+    const std::size_t count = recovered.steps.steps.size(), first = recovered.steps.typical();
+    std::vector<std::size_t> order; // the typical one, the one after it, the one before it, and so on
     for (std::size_t away = 0; order.size() < count; ++away) {
-        if (away > 0 && middle + away < count)
-            order.push_back(middle + away);
-        if (away <= middle)
-            order.push_back(middle - away);
+        if (away > 0 && first + away < count)
+            order.push_back(first + away);
+        if (away <= first)
+            order.push_back(first - away);
     }
     // Each time twice as many: the run is gone over for all of them together, and there may be room for a few only.
     std::vector<DigestedStep> out;

@@ -17,7 +17,7 @@
 namespace sim {
 
 /// The name under which a cache keeps it: another one whenever recovery, answers or this file change what they say.
-inline constexpr std::string_view kDigestName = "digest 2";
+inline constexpr std::string_view kDigestName = "digest 3";
 
 /// A step as it is first shown.
 struct DigestedStep {
@@ -36,7 +36,7 @@ struct RunDigest {
     const DigestedStep* find(std::size_t step) const; ///< nullptr where it is not among them
 };
 
-/// Of the step in the middle, and of as many around it as `mostSpans` lanes' spans allow. O(spans log spans) of these steps.
+/// Of the typical step, and of as many around it as `mostSpans` lanes' spans allow. O(spans log spans) of these steps.
 std::vector<DigestedStep> digestSteps(const Recording&, const Recovered&, const RunAnswers&, std::size_t mostSpans = 8'000'000);
 
 std::string digestBytes(const Recovered&, const RunAnswers&, const std::vector<DigestedStep>&);

@@ -18,7 +18,7 @@ StepPasses::StepPasses(const Recovered& recovered, std::size_t stepIndex, std::s
         if (!m_passes.empty())
             break;
     }
-    if (m_passes.empty() && stepIndex == recovered.steps.middle()) {
+    if (m_passes.empty() && stepIndex == recovered.steps.typical()) {
         m_onDevice = true;
         for (const RecoveredPass& pass : recovered.passes.ranks[rank])
             m_passes.push_back({pass.startNs, pass.endNs, pass.action});

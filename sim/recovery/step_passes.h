@@ -16,7 +16,7 @@ struct StepPass {
 class StepPasses {
 public:
     /// Marks of the device where it has them: these say when kernels ran, the host's when they were asked for. Without marks
-    /// those that were inferred, of the step in the middle. Indices into RecoveredSteps::steps and RunEvidence::ranks.
+    /// those that were inferred, of the typical step. Indices into RecoveredSteps::steps and RunEvidence::ranks.
     StepPasses(const Recovered&, std::size_t step, std::size_t rank);
 
     const std::vector<StepPass>& all() const { return m_passes; } ///< by start

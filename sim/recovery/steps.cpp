@@ -12,6 +12,7 @@
 #include <set>
 #include <string_view>
 #include <tuple>
+#include <utility>
 
 namespace sim {
 namespace {
@@ -291,6 +292,23 @@ void fillGaps(RecoveredSteps& result)
     }
 }
 
+/// A rank may begin a step that others have yet to end: with a pipeline, or where it may run ahead of the last sums.
+void tellOverlaps(RecoveredSteps& result)
+{
+    std::int64_t most = 0;
+    for (std::size_t k = 0; k + 1 < result.steps.size(); ++k) {
+        RecoveredStep& step = result.steps[k];
+        if (const std::int64_t next = result.steps[k + 1].startNs; next > step.startNs && next < step.endNs)
+            step.overlapNs = step.endNs - next;
+        if (step.overlapsNext())
+            most = std::max(most, step.overlapNs);
+    }
+    if (most > 0)
+        result.problems.push_back("steps overlap: ranks begin the next one while others are in this one, by up to " +
+                                  numberText(static_cast<double>(most) * 1e-9, Unit::seconds) +
+                                  "; a step's length is from its begin to the next one's");
+}
+
 /// Where a rank goes on after an optimizer's kernels, from the first kernel after a backward's on that is one until the last
 /// before something else; the first is where its kernels begin. Nothing where they are not told.
 std::vector<std::int64_t> startsByOptimizer(const RankEvidence& rank, const KernelWords& words)
@@ -481,6 +499,26 @@ RecoveredSteps stepsOf(const RunEvidence& evidence)
 
 } // namespace
 
+bool RecoveredStep::overlapsNext() const
+{
+    constexpr double kNoticeable = 0.1;
+    return static_cast<double>(overlapNs) > kNoticeable * static_cast<double>(endNs - startNs);
+}
+
+std::size_t RecoveredSteps::typical() const
+{
+    constexpr double kAsLong = 0.01;            // of the median
+    const auto unlike = [this](std::size_t i) { // in length, then in place
+        const double apart = std::abs(steps[i].seconds() - medianSeconds);
+        const std::size_t middle = (steps.size() - 1) / 2;
+        return std::pair(apart <= kAsLong * medianSeconds ? 0 : apart, std::max(i, middle) - std::min(i, middle));
+    };
+    const std::vector<std::size_t> among = usual();
+    const auto found =
+        std::min_element(among.begin(), among.end(), [&](std::size_t a, std::size_t b) { return unlike(a) < unlike(b); });
+    return found == among.end() ? 0 : *found;
+}
+
 std::vector<std::size_t> RecoveredSteps::usual() const
 {
     const bool areAllUnlike = std::all_of(steps.begin(), steps.end(), [](const RecoveredStep& step) { return step.isOutlier; });
@@ -500,8 +538,10 @@ RecoveredSteps recoverSteps(const RunEvidence& evidence, bool isOneClock)
         for (std::size_t r = 0; r < step.rankStartNs.size(); ++r)
             step.longestNs = std::max(step.longestNs, step.rankEndNs[r] - step.rankStartNs[r]);
     }
-    if (isOneClock)
+    if (isOneClock) {
         fillGaps(result);
+        tellOverlaps(result);
+    }
     judge(result);
     return result;
 }

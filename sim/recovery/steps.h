@@ -18,7 +18,10 @@ struct RecoveredStep {
     bool isOutlier = false;     ///< beyond 3 robust deviations and 5 % of the median
     std::int64_t longestNs = 0; ///< a rank's own time; the step's where ranks' clocks are apart
     bool isOneClock = true;
-    double seconds() const { return static_cast<double>(isOneClock ? endNs - startNs : longestNs) * 1e-9; }
+    std::int64_t overlapNs = 0; ///< on one clock: at its end, in which some rank is in the next step already
+    /// So that steps that overlap add up to what was recorded, without `overlapNs`.
+    double seconds() const { return static_cast<double>(isOneClock ? endNs - startNs - overlapNs : longestNs) * 1e-9; }
+    bool overlapsNext() const; ///< noticeably
 };
 
 struct RecoveredSteps {
@@ -30,7 +33,8 @@ struct RecoveredSteps {
     std::vector<std::string> problems; ///< "rank 3 holds no step 12"
     /// Indices of the steps that numbers are means over: all but outliers.
     std::vector<std::size_t> usual() const;
-    std::size_t middle() const { return steps.empty() ? 0 : (steps.size() - 1) / 2; } ///< index; 0 where there are none
+    /// Index of the step to look at first: a usual one about as long as the median, near the middle. 0 where there are none.
+    std::size_t typical() const;
 };
 
 /// From `ProfilerStep#N` where ranks have them; else from how often the order of collectives repeats; else all is one step.

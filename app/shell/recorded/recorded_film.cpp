@@ -41,7 +41,7 @@ std::unique_ptr<RecordedRun> readForFilm(const QStringList& paths, const sim::Ca
             fail(QObject::tr("%1: no step was recovered: there are no kernels and no collectives of a rank that is known")
                      .arg(run->name()));
         else
-            run->showStep(run->run()->steps().middle(), RecordedRows::timeUse);
+            run->showStep(run->run()->steps().typical(), RecordedRows::timeUse);
     });
     QObject::connect(run.get(), &RecordedRun::pictureReady, &loop, &QEventLoop::quit);
     QObject::connect(run.get(), &RecordedRun::notRead, &loop, fail);

@@ -329,6 +329,8 @@ void RecordedPanel::showTimelines()
         note += tr(", unlike the others (%1)").arg(durationQuantity(m_run->run()->steps().medianSeconds).text());
     if (const double drawn = static_cast<double>(picture->timeUse->endNs) * 1e-9; !step.isOneClock && drawn > step.seconds())
         note += tr(", drawn over %1: clocks are apart").arg(durationQuantity(drawn).text());
+    else if (step.overlapsNext())
+        note += tr(", drawn over %1: ranks begin the next one while others are in this one").arg(durationQuantity(drawn).text());
     if (const auto drawn = std::count(picture->hasStreams.begin(), picture->hasStreams.end(), true);
         all && drawn < std::ssize(picture->hasStreams))
         note += tr(", streams of %1 of %2 ranks: select another rank and choose the rows again for those around it")

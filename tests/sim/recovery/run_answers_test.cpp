@@ -489,6 +489,42 @@ TEST(PathOverRanks, IsOfTheStepThatIsAskedFor)
     EXPECT_EQ(sim::answersJson(recovered, sim::answersOf(recovered))["critical_path"]["step"], 12);
 }
 
+TEST(PathOverRanks, IsNoLongerThanItsStepWhereWhatWasBegunInItGoesOn)
+{
+    sim::RunEvidence evidence;
+    evidence.worldSize = 2;
+    evidence.isOneClock = true;
+    evidence.names = {"all_reduce", "gemm"};
+    evidence.groups = {{.name = "0", .description = {}, .ranks = {0, 1}, .evidence = {}}};
+    for (int rank = 0; rank < 2; ++rank) {
+        sim::RankEvidence& of = evidence.ranks.emplace_back();
+        of.rank = rank;
+        for (std::int64_t step = 0; step < 5; ++step) {
+            const std::int64_t begin = step * 1'000'000;
+            of.steps.push_back({.number = step, .startNs = begin, .endNs = begin + 1'000'000});
+            of.work.push_back({.startNs = begin, .endNs = begin + 990'000, .name = 1});
+            of.comms.push_back({.startNs = begin + 900'000 + rank * 1000,
+                                .endNs = begin + 1'300'000, // nobody waits for it before the next step's end
+                                .exchange = sim::Exchange::allReduce,
+                                .group = 0,
+                                .sequence = step,
+                                .bytes = 64,
+                                .stream = 1});
+        }
+    }
+    const sim::Recovered recovered = sim::recover(std::move(evidence));
+    ASSERT_EQ(recovered.steps.steps.size(), 5U);
+    for (std::size_t i = 0; i < 5; ++i) {
+        const sim::RankPath path = sim::criticalPathOver(recovered, i);
+        ASSERT_FALSE(path.segments.empty());
+        std::int64_t sum = 0;
+        for (const auto& [part, ns] : path.ns)
+            sum += ns;
+        EXPECT_EQ(path.segments.back().endNs, recovered.steps.steps[i].startNs + 990'000);
+        EXPECT_LE(static_cast<double>(sum) * 1e-9, recovered.steps.steps[i].seconds());
+    }
+}
+
 TEST(RecoveredScenario, SimulatesToTheStepThatItWasRecoveredFrom)
 {
     const sim::Scenario truth = test::smallScenario(2, 4, 2, 8);

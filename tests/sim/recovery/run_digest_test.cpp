@@ -94,7 +94,7 @@ TEST(RunDigests, HaveOfSeveralStepsWhatEachHasByItself)
     const std::vector<sim::DigestedStep> steps = sim::digestSteps(recording, recovered, answers);
     ASSERT_EQ(steps.size(), recovered.steps.steps.size());
     ASSERT_GE(steps.size(), 2U);
-    EXPECT_EQ(steps[0].step, recovered.steps.middle());
+    EXPECT_EQ(steps[0].step, recovered.steps.typical());
     std::vector<std::size_t> found;
     for (const sim::DigestedStep& of : steps) {
         found.push_back(of.step);
@@ -113,7 +113,7 @@ TEST(RunDigests, HaveOfSeveralStepsWhatEachHasByItself)
     }
     std::sort(found.begin(), found.end());
     EXPECT_EQ(std::unique(found.begin(), found.end()), found.end()) << "each once";
-    EXPECT_EQ(sim::digestSteps(recording, recovered, answers, 1).size(), 1U) << "the middle one always";
+    EXPECT_EQ(sim::digestSteps(recording, recovered, answers, 1).size(), 1U) << "the typical one always";
 }
 
 TEST(RunDigests, OfDamagedBytesAreRefusedOrSound)
@@ -176,6 +176,7 @@ TEST(RunDigests, ThatNobodyOfOursWroteAreRefused)
         of.schedule->rows[0] = {{.kind = static_cast<sim::ActionKind>(255)}};
     }));
     EXPECT_TRUE(isRefused([](sim::Recovered& of, sim::RunAnswers&) { of.steps.steps[0].rankEndNs[0] = INT64_MIN; }));
+    EXPECT_TRUE(isRefused([](sim::Recovered& of, sim::RunAnswers&) { of.steps.steps[0].overlapNs = INT64_MAX; }));
     EXPECT_TRUE(isRefused([](sim::Recovered& of, sim::RunAnswers&) {
         of.clock.isAligned = true;
         of.clock.ranks.clear();

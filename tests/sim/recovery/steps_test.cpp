@@ -1,7 +1,12 @@
 // Steps of recordings in which nothing marks them.
 #include "sim/recovery/steps.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <array>
+#include <utility>
+#include <vector>
 
 namespace {
 
@@ -97,6 +102,71 @@ TEST(Steps, ThatNothingMarksAreCountedFromTheEndWhereARankBeganLater)
     for (const sim::RecoveredStep& step : steps.steps)
         EXPECT_EQ(step.rankStartNs[0], step.rankStartNs[1]);
     EXPECT_EQ(steps.steps.front().rankStartNs[1], 3000);
+}
+
+/// Two ranks with marks: begin and end of each step on each.
+sim::RecoveredSteps stepsOfMarks(const std::vector<std::array<std::pair<std::int64_t, std::int64_t>, 2>>& steps,
+                                 bool isOneClock = true)
+{
+    sim::RunEvidence evidence;
+    evidence.names = {"kernel"};
+    for (const int rank : {0, 1}) {
+        sim::RankEvidence& of = evidence.ranks.emplace_back();
+        of.rank = rank;
+        for (std::size_t k = 0; k < steps.size(); ++k) {
+            const auto& [begin, end] = steps[k][static_cast<std::size_t>(rank)];
+            of.steps.push_back({.number = static_cast<std::int64_t>(k), .startNs = begin, .endNs = end});
+            of.work.push_back({.startNs = begin, .endNs = end, .name = 0});
+        }
+    }
+    return sim::recoverSteps(evidence, isOneClock);
+}
+
+TEST(Steps, ThatOverlapAddUpToWhatWasRecorded)
+{
+    // Rank 0 runs ahead.
+    const sim::RecoveredSteps steps =
+        stepsOfMarks({{{{0, 100}, {0, 160}}}, {{{100, 220}, {160, 300}}}, {{{220, 420}, {300, 450}}}});
+    ASSERT_EQ(steps.steps.size(), 3U);
+    double sum = 0;
+    for (const sim::RecoveredStep& step : steps.steps)
+        sum += step.seconds();
+    EXPECT_NEAR(sum, 450e-9, 1e-15);
+    EXPECT_NEAR(steps.steps[0].seconds(), 100e-9, 1e-15);
+    EXPECT_NEAR(steps.steps[1].seconds(), 120e-9, 1e-15);
+    EXPECT_NEAR(steps.medianSeconds, 120e-9, 1e-15);
+    EXPECT_EQ(steps.steps[1].endNs, 300) << "what is drawn of it stays";
+    EXPECT_EQ(steps.steps[1].rankStartNs[1], 160);
+    EXPECT_TRUE(steps.steps[0].overlapsNext());
+    EXPECT_FALSE(steps.steps[2].overlapsNext());
+    EXPECT_THAT(steps.problems, testing::ElementsAre(testing::HasSubstr("steps overlap: ")));
+    EXPECT_THAT(steps.problems, testing::ElementsAre(testing::HasSubstr("by up to 80")));
+
+    const sim::RecoveredSteps apart = stepsOfMarks({{{{0, 100}, {0, 110}}}, {{{115, 220}, {112, 230}}}});
+    EXPECT_NEAR(apart.steps[0].seconds(), 110e-9, 1e-15);
+    EXPECT_TRUE(apart.problems.empty());
+    const sim::RecoveredSteps clocks = stepsOfMarks({{{{0, 100}, {1000, 1160}}}, {{{100, 220}, {1160, 1300}}}}, false);
+    EXPECT_NEAR(clocks.steps[0].seconds(), 160e-9, 1e-15) << "of the longest rank";
+    EXPECT_TRUE(clocks.problems.empty());
+}
+
+TEST(Steps, AreFirstLookedAtWhereOneIsLikeMost)
+{
+    const auto typical = [](const std::vector<std::int64_t>& lengths) {
+        std::vector<std::array<std::pair<std::int64_t, std::int64_t>, 2>> steps;
+        std::int64_t at = 0;
+        for (const std::int64_t length : lengths) {
+            steps.push_back({std::pair(at, at + length), std::pair(at, at + length)});
+            at += length;
+        }
+        return stepsOfMarks(steps).typical();
+    };
+    EXPECT_EQ(typical({1000, 1000, 1000, 1000, 1000}), 2U);
+    EXPECT_EQ(typical({1000, 1002, 1005, 1001, 1003}), 2U) << "as long as the others";
+    EXPECT_EQ(typical({1000, 1001, 3000, 1000, 1000}), 1U) << "the one in the middle is unlike the others";
+    EXPECT_EQ(typical({3490, 2000, 2680}), 2U);
+    EXPECT_EQ(typical({1700}), 0U);
+    EXPECT_EQ(sim::RecoveredSteps().typical(), 0U);
 }
 
 TEST(Steps, OfOneOptimizerAreOne)

@@ -319,14 +319,15 @@ PartFloors Floors::priceParts(const Scenario& given, const PipelineGeometry& geo
     const PassPricer price(given, cost, geometry.groups);
     Labels labels;
     const Sharding sharding = Sharding::of(scenario);
+    PassBuilder builder(scenario, labels); // one for all: to make one counts the model's tensors
 
-    const auto passesOf = [&](const ContentKey& key, int recomputed) {
+    std::map<std::pair<ContentKey, int>, PassFloors> known;
+    const auto makePasses = [&](const ContentKey& key, int recomputed) {
         scenario.training.recompute = recomputed > 0                                ? Recompute::full
                                       : given.training.recompute == Recompute::full ? Recompute::none
                                                                                     : given.training.recompute;
         scenario.training.recomputeLayers = recomputed;
         const StageContent content = makeStageContent(scenario, sharding, key);
-        PassBuilder builder(scenario, labels);
         const PassReplay forward = price(builder.forward(content, {}, nullptr));
         const PassReplay backward = price(builder.backward(content, ActionKind::backward, {}));
         const PassReplay input = price(builder.backward(content, ActionKind::backwardInput, {}));
@@ -346,6 +347,12 @@ PartFloors Floors::priceParts(const Scenario& given, const PipelineGeometry& geo
                           .kept = forward.keptBytes,
                           .transient = backward.peakBytes};
     };
+    const auto passesOf = [&](const ContentKey& key, int recomputed) {
+        const auto [at, isNew] = known.try_emplace({key, recomputed});
+        if (isNew)
+            at->second = makePasses(key, recomputed);
+        return at->second;
+    };
     const auto elementsOf = [&](const ContentKey& key) { return makeStageContent(scenario, sharding, key).parameters(); };
 
     const auto earlyOf = [&](const LayerKind& kind) {
@@ -353,7 +360,6 @@ PartFloors Floors::priceParts(const Scenario& given, const PipelineGeometry& geo
             return 0.0;
         scenario.training.recompute = Recompute::selective;
         const StageContent content = makeStageContent(scenario, sharding, {.layers = {kind}});
-        PassBuilder builder(scenario, labels);
         return std::max(price.earlyNs(builder.backward(content, ActionKind::backward, {.receives = true})),
                         price.earlyNs(builder.backward(content, ActionKind::backwardInput, {.receives = true})));
     };
@@ -430,18 +436,24 @@ std::shared_ptr<const PartFloors> Floors::partsOf(const Choice& choice, const Sc
     return m_parts.try_emplace(key, std::move(made)).first->second;
 }
 
-Floors::HalfKey Floors::halfKey(HalfOfLayer half, const Choice& choice, const Scenario& scenario)
+Floors::HalfKey Floors::halfKey(HalfOfLayer half, std::size_t kind, const Choice& choice, const Scenario& scenario) const
 {
     const PlanGrid& grid = choice.grid;
-    const std::int64_t tokens = Sharding::of(scenario).tokens();
+    const LayerKind& of = m_kinds[kind];
+    if (half == HalfOfLayer::attention) { // whatever follows it
+        const auto first = std::find_if(m_kinds.begin(), m_kinds.end(),
+                                        [&](const LayerKind& other) { return other.type == of.type && other.rope == of.rope; });
+        return {half, first - m_kinds.begin(), {grid.tp, grid.cp, choice.microBatch, 0}, choice.sequenceParallel};
+    }
+    const bool hasExperts = of.moe; // nothing else asks how they are split
     return {half,
-            half == HalfOfLayer::attention ? std::array<std::int64_t, 4>{grid.tp, grid.cp, choice.microBatch, 0}
-                                           : std::array<std::int64_t, 4>{grid.tp, grid.ep, grid.etp, tokens},
+            static_cast<std::ptrdiff_t>(kind),
+            {grid.tp, hasExperts ? grid.ep : 0, hasExperts ? grid.etp : 0, Sharding::of(scenario).tokens()},
             choice.sequenceParallel};
 }
 
 /// Kernels are priced one by one and bytes add up, so that the halves' sum is the layer's.
-Floors::HalfFloors Floors::priceHalf(HalfOfLayer half, const Scenario& given) const
+Floors::HalfFloors Floors::priceHalf(HalfOfLayer half, const LayerKind& kind, const Scenario& given) const
 {
     Scenario scenario = given;
     scenario.training.offload.activationLayers = 0;
@@ -449,50 +461,49 @@ Floors::HalfFloors Floors::priceHalf(HalfOfLayer half, const Scenario& given) co
     const PassPricer price(given, cost, GroupGeometry{});
     const Sharding sharding = Sharding::of(scenario);
     Labels labels;
+    PassBuilder builder(scenario, labels); // one for all: to make one counts the model's tensors
     HalfFloors floors{{Recompute::none, {}}};
     for (const Recompute recompute : m_space.recomputes())
         floors[recompute];
-    for (const LayerKind& kind : m_kinds) {
-        StageContent content = makeStageContent(scenario, sharding, {.layers = {kind}});
-        Bucket& layer = content.buckets.front();
-        const auto middle = layer.list.operators.begin() + static_cast<std::ptrdiff_t>(layer.list.secondHalf);
-        if (half == HalfOfLayer::attention) {
-            layer.list.operators.erase(middle, layer.list.operators.end());
-        } else {
-            layer.list.operators.erase(layer.list.operators.begin(), middle);
-            layer.list.inputBytes = 0; // the layer's comes in before attention
-        }
-        for (auto& [recompute, of] : floors) {
-            scenario.training.recompute = recompute;
-            layer.recomputed = recompute == Recompute::full;
-            scenario.training.recomputeLayers = layer.recomputed ? 1 : 0;
-            PassBuilder builder(scenario, labels);
-            const PassReplay forward = price.kernelsOf(builder.forward(content, {}, nullptr));
-            of.kept.push_back(forward.keptBytes);
-            if (!layer.recomputed) // a layer need not be run again: its time is that of one that is not
-                of.kernelNs.push_back(forward.kernelNs +
-                                      price.kernelsOf(builder.backward(content, ActionKind::backward, {})).kernelNs);
-        }
+    StageContent content = makeStageContent(scenario, sharding, {.layers = {kind}});
+    Bucket& layer = content.buckets.front();
+    const auto middle = layer.list.operators.begin() + static_cast<std::ptrdiff_t>(layer.list.secondHalf);
+    if (half == HalfOfLayer::attention) {
+        layer.list.operators.erase(middle, layer.list.operators.end());
+    } else {
+        layer.list.operators.erase(layer.list.operators.begin(), middle);
+        layer.list.inputBytes = 0; // the layer's comes in before attention
+    }
+    for (auto& [recompute, of] : floors) {
+        scenario.training.recompute = recompute;
+        layer.recomputed = recompute == Recompute::full;
+        scenario.training.recomputeLayers = layer.recomputed ? 1 : 0;
+        const PassReplay forward = price.kernelsOf(builder.forward(content, {}, nullptr));
+        of.kept = forward.keptBytes;
+        if (!layer.recomputed) // a layer need not be run again: its time is that of one that is not
+            of.kernelNs = forward.kernelNs + price.kernelsOf(builder.backward(content, ActionKind::backward, {})).kernelNs;
     }
     return floors;
 }
 
-const Floors::HalfFloors& Floors::halfOf(HalfOfLayer half, const Choice& choice, const Scenario& scenario) const
+const Floors::HalfFloors& Floors::halfOf(HalfOfLayer half, std::size_t kind, const Choice& choice, const Scenario& scenario) const
 {
-    const HalfKey key = halfKey(half, choice, scenario);
+    const HalfKey key = halfKey(half, kind, choice, scenario);
     {
         const std::lock_guard guard(m_lock);
         if (const auto found = m_halves.find(key); found != m_halves.end())
             return found->second;
     }
-    HalfFloors made = priceHalf(half, scenario);
+    HalfFloors made = priceHalf(half, m_kinds[kind], scenario);
     const std::lock_guard guard(m_lock);
     return m_halves.try_emplace(key, std::move(made)).first->second;
 }
 
 std::map<Recompute, LayoutFloor> Floors::leastOf(const Choice& choice, const Scenario& scenario) const
 {
-    const std::array halves{&halfOf(HalfOfLayer::attention, choice, scenario), &halfOf(HalfOfLayer::rest, choice, scenario)};
+    std::vector<std::array<const HalfFloors*, 2>> halves; // [kind]
+    for (std::size_t k = 0; k < m_kinds.size(); ++k)
+        halves.push_back({&halfOf(HalfOfLayer::attention, k, choice, scenario), &halfOf(HalfOfLayer::rest, k, choice, scenario)});
     // Some rank has so many layers, all of which hold the activations of a micro-batch when its last forward pass ends.
     const int most = (scenario.model.numHiddenLayers + choice.grid.pp - 1) / choice.grid.pp;
     std::map<Recompute, LayoutFloor> floors;
@@ -501,9 +512,9 @@ std::map<Recompute, LayoutFloor> Floors::leastOf(const Choice& choice, const Sce
         double leastKept = std::numeric_limits<double>::infinity();
         for (std::size_t k = 0; k < m_kinds.size(); ++k) {
             double kernelNs = 0, kept = 0;
-            for (const HalfFloors* half : halves) {
-                kernelNs += half->at(recompute == Recompute::full ? Recompute::none : recompute).kernelNs[k];
-                kept += half->at(recompute).kept[k];
+            for (const HalfFloors* half : halves[k]) {
+                kernelNs += half->at(recompute == Recompute::full ? Recompute::none : recompute).kernelNs;
+                kept += half->at(recompute).kept;
             }
             floor.stepNs += m_layersTo[k].back() * kernelNs;
             leastKept = std::min(leastKept, kept);

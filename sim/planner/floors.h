@@ -154,19 +154,20 @@ private:
     using Key = std::tuple<int, int, int, int, int, bool, bool, std::array<GroupShape, 4>>;
     mutable std::mutex m_lock;
     mutable std::map<Key, std::shared_ptr<const PartFloors>> m_parts;
-    /// [kind of layer]: kernels of both passes, and bytes kept between them.
-    struct LayerFloors {
-        std::vector<double> kernelNs, kept;
+    /// Of one kind of layer: kernels of both passes, and bytes kept between them.
+    struct HalfFloor {
+        double kernelNs = 0, kept = 0;
     };
-    using HalfFloors = std::map<Recompute, LayerFloors>;
+    using HalfFloors = std::map<Recompute, HalfFloor>;
     /// A layer's attention and what follows it have little in common that they depend on: apart they are few.
     enum class HalfOfLayer : std::uint8_t { attention, rest };
-    /// The half, split of tensors (attention's: tp, cp, sequences; the rest's: tp, ep, etp, tokens), sequence parallelism.
-    using HalfKey = std::tuple<HalfOfLayer, std::array<std::int64_t, 4>, bool>;
-    static HalfKey halfKey(HalfOfLayer, const Choice&, const Scenario&);
-    HalfFloors priceHalf(HalfOfLayer, const Scenario&) const;
+    /// The half, the first kind of layer that has the same, split of tensors (attention's: tp, cp, sequences; the rest's: tp,
+    /// tokens and, of experts, ep, etp), sequence parallelism.
+    using HalfKey = std::tuple<HalfOfLayer, std::ptrdiff_t, std::array<std::int64_t, 4>, bool>;
+    HalfKey halfKey(HalfOfLayer, std::size_t kind, const Choice&, const Scenario&) const;
+    HalfFloors priceHalf(HalfOfLayer, const LayerKind&, const Scenario&) const;
     mutable std::map<HalfKey, HalfFloors> m_halves;
-    const HalfFloors& halfOf(HalfOfLayer, const Choice&, const Scenario&) const;
+    const HalfFloors& halfOf(HalfOfLayer, std::size_t kind, const Choice&, const Scenario&) const;
     using ShardKey = std::tuple<PlanGrid, int, int, int>;
     mutable std::map<ShardKey, std::shared_ptr<const ShardFloors>> m_shards;
     /// With the ranks of a group that shards; 0: of layers.

@@ -14,7 +14,7 @@ namespace sim {
 /// What the search has seen of a grid.
 struct GridRecord {
     PlanGrid grid;
-    std::int64_t legal = 0, evaluated = 0;
+    std::int64_t legal = 0, evaluated = 0, simulated = 0;
     std::string rule;                                            ///< where nothing is legal, or the framework refuses what fits
     bool isSurveyed = false;                                     ///< else the search was stopped before it came here
     double openNs = std::numeric_limits<double>::infinity();     ///< the least floor of what was left when the search ended

@@ -3,6 +3,7 @@
 #include "sim/cancel.h"
 #include "sim/mesh/mesh.h"
 #include "sim/parallel.h"
+#include "sim/planner/nearest_grids.h"
 #include "sim/planner/sensitivity.h"
 #include "sim/simulate/simulation.h"
 #include "sim/text/number_text.h"
@@ -88,54 +89,17 @@ std::size_t RobustChoice::worstCase(std::size_t layout) const
 
 std::vector<PlannedLayout> robustLayouts(const PlanRequest& request, const Catalogue& catalogue, const PlanAnswer& answer)
 {
-    constexpr std::size_t kMostOthers = 5, kMostSearched = 12;
-    constexpr std::int64_t kMostEvaluated = 400'000; ///< layouts of the grids that are searched: a minute of one core
-    std::vector<PlannedLayout> others;               // the nearest of each grid, nearest first
+    constexpr std::size_t kMostOthers = 5;
     if (answer.best.empty())
-        return others;
-    const auto take = [&](const PlannedLayout& layout) {
-        if (layout.grid == answer.best.front().grid)
-            return;
-        const auto known =
-            std::find_if(others.begin(), others.end(), [&](const PlannedLayout& other) { return other.grid == layout.grid; });
-        if (known == others.end())
-            others.push_back(layout);
-        else if (layout.paceSeconds() < known->paceSeconds())
-            *known = layout;
-        std::stable_sort(others.begin(), others.end(),
-                         [](const PlannedLayout& a, const PlannedLayout& b) { return a.paceSeconds() < b.paceSeconds(); });
-    };
-    for (const PlannedLayout& layout : answer.best)
-        take(layout);
-    std::vector<const RejectedGrid*> nearest;
-    for (const RejectedGrid& grid : answer.rejected) {
-        if (grid.best)
-            take(*grid.best);
-        if (grid.leastFloorSeconds > 0)
-            nearest.push_back(&grid);
-    }
-    std::stable_sort(nearest.begin(), nearest.end(),
-                     [](const RejectedGrid* a, const RejectedGrid* b) { return a->leastFloorSeconds < b->leastFloorSeconds; });
-    // Where the first was proved at once few were simulated, and of their grids not the best: what may be nearer is searched.
-    nearest.resize(std::min(nearest.size(), kMostSearched));
-    std::int64_t evaluated = 0;
-    for (const RejectedGrid* grid : nearest) {
-        if (others.size() >= kMostOthers &&
-            (evaluated >= kMostEvaluated || grid->leastFloorSeconds >= others[kMostOthers - 1].paceSeconds()))
-            break;
-        const auto isThis = [&](const PlannedLayout& other) { return other.grid == grid->grid; };
-        if (std::any_of(others.begin(), others.begin() + static_cast<std::ptrdiff_t>(std::min(others.size(), kMostOthers)),
-                        isThis))
-            continue; // already among the nearest
-        const PlanAnswer found = planOfGrid(request, catalogue, grid->grid);
-        evaluated += found.evaluated;
-        for (const PlannedLayout& best : found.best)
-            take(best);
-    }
-    if (others.size() > kMostOthers)
-        others.resize(kMostOthers);
-    others.insert(others.begin(), answer.best.front());
-    return others;
+        return {};
+    // Where the first was proved at once few were simulated, and of their grids not the best.
+    std::vector<AskedGrid> others;
+    for (const RejectedGrid& grid : answer.rejected)
+        if (grid.leastFloorSeconds > 0 && grid.grid != answer.best.front().grid)
+            others.push_back({.grid = grid.grid, .floorSeconds = grid.leastFloorSeconds, .known = grid.best});
+    std::vector<PlannedLayout> layouts = nearestGrids(request, catalogue, others, kMostOthers).layouts;
+    layouts.insert(layouts.begin(), answer.best.front());
+    return layouts;
 }
 
 RobustChoice robustChoice(const PlanRequest& request, const Catalogue& catalogue, const std::vector<PlannedLayout>& layouts)

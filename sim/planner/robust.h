@@ -27,8 +27,8 @@ struct RobustChoice {
 };
 
 /// What robustChoice() compares: the first and the best of each of the five other grids that are nearest to it. Where the search
-/// was over before it had looked into grids that may be among them, they are searched, the least floors first, until the five are
-/// known, a dozen were searched, or these held too many layouts. Throws Cancelled.
+/// was over before it had looked into grids that may be among them, these are searched together, up to so many layouts that a
+/// minute is enough. Throws Cancelled.
 std::vector<PlannedLayout> robustLayouts(const PlanRequest&, const Catalogue&, const PlanAnswer&);
 
 /// The layouts in each case: products, memory, each tier's bandwidth slower than thought, as

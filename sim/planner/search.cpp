@@ -50,13 +50,19 @@ void Search::report(bool always)
     m_progress(progress);
 }
 
+std::int64_t Search::mostSimulated() const
+{
+    if (m_request.mostSimulated > 0)
+        return m_request.mostSimulated;
+    // By the size of what is simulated, not by a clock: the answer is the same on any machine.
+    const double layersOfStep = 1.0 * m_space.base.model.numHiddenLayers * m_space.base.training.globalBatchSize;
+    return static_cast<std::int64_t>(std::clamp(1e6 / std::max(1.0, layersOfStep), 200.0, 4000.0));
+}
+
 void Search::explore()
 {
     std::int64_t mostForOthers = std::numeric_limits<std::int64_t>::max();
-    // By the size of what is simulated, not by a clock: the answer is the same on any machine.
-    const double layersOfStep = 1.0 * m_space.base.model.numHiddenLayers * m_space.base.training.globalBatchSize;
-    const auto mostSimulations = static_cast<std::int64_t>(std::clamp(1e6 / std::max(1.0, layersOfStep), 200.0, 4000.0));
-    const std::int64_t mostSimulated = m_request.mostSimulated > 0 ? m_request.mostSimulated : mostSimulations;
+    const std::int64_t most = mostSimulated();
     while (!m_queue.empty()) {
         const bool hasEnough = static_cast<int>(m_paces.size()) >= m_request.top || std::isfinite(m_enoughNs);
         if (m_bestKey <= m_enoughNs && std::isfinite(m_enoughNs))
@@ -66,15 +72,15 @@ void Search::explore()
                 break;
             mostForOthers = std::min(mostForOthers, m_answer.tightened + std::max(kTightForOthers, m_answer.tightened / 4));
         }
-        if (m_answer.simulated >= mostSimulated)
+        if (m_answer.simulated >= most)
             break;
         checkCancelled();
         report(false);
         const bool simulates = m_queue.top().rung == Rung::tight;
-        const auto left = static_cast<std::size_t>(mostSimulated - m_answer.simulated);
-        const std::size_t most = simulates ? std::min<std::size_t>(kSimulatedAtOnce, left) : kLookedAtOnce;
+        const auto left = static_cast<std::size_t>(most - m_answer.simulated);
+        const std::size_t atOnce = simulates ? std::min<std::size_t>(kSimulatedAtOnce, left) : kLookedAtOnce;
         std::vector<Waiting> batch, passed; // a simulation is long: the next one begins beside it, whatever waits between
-        while (!m_queue.empty() && batch.size() < most && passed.size() < kPassedAtOnce &&
+        while (!m_queue.empty() && batch.size() < atOnce && passed.size() < kPassedAtOnce &&
                (batch.empty() || !isCut(m_queue.top()))) {
             const bool isTight = m_queue.top().rung == Rung::tight;
             if (isTight && !simulates)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "sim/planner/floors.h"
+#include "sim/planner/nearest_grids.h"
 #include "sim/planner/planner.h"
 #include "sim/planner/reasons.h"
 #include "sim/planner/space.h"
@@ -33,10 +34,10 @@ inline constexpr std::size_t kLookedAtOnce = 24, kSimulatedAtOnce = 2, kPassedAt
 /// Laid out at least, once the first is proved, to fill the places after it.
 inline constexpr std::int64_t kTightForOthers = 16;
 
-/// How closely something was looked at. A node is all of a grid with one micro-batch and kind of recomputation; a shape is all
-/// ways of sharding one schedule of it, ordered once the order of its passes was; a leaf is one layout, tight once laid out.
-/// Times are of as many tokens as the request's global batch has, at the pace of each.
-enum class Rung : std::uint8_t { node, shape, ordered, leaf, tight };
+/// How closely something was looked at. A grid is one that was not surveyed; a node is all of a grid with one micro-batch and
+/// kind of recomputation; a shape is all ways of sharding one schedule of it, ordered once the order of its passes was; a leaf is
+/// one layout, tight once laid out. Times are of as many tokens as the request's global batch has, at the pace of each.
+enum class Rung : std::uint8_t { grid, node, shape, ordered, leaf, tight };
 
 /// What waits to be looked at closer.
 struct Waiting {
@@ -83,6 +84,8 @@ public:
     {
     }
     PlanAnswer run();
+    /// Instead of run(): see nearestGrids().
+    NearestGrids nearest(const std::vector<AskedGrid>&, std::size_t count);
 
 private:
     bool byHeadroom() const { return m_request.objective == PlanObjective::headroom; }
@@ -97,6 +100,10 @@ private:
     void refuseWhatNoLayoutSays(const std::vector<std::vector<Waiting>>& nodes);
     void surveyGrid(std::size_t index, GridRecord&, std::vector<Waiting>&);
     void explore();
+    void exploreNearest();
+    void noteNearest();
+    bool isFarther(const Waiting&) const;
+    std::int64_t mostSimulated() const; ///< of the request, or as many as are soon done
     struct Laid {
         TightFloor floor;
         int layers = 0; ///< run again
@@ -165,6 +172,8 @@ private:
     mutable std::map<ScheduleKey, std::shared_ptr<const Schedule>> m_schedules;
     mutable std::size_t m_keptActions = 0; ///< in m_schedules
     std::vector<GridRecord> m_grids;
+    std::size_t m_nearest = 0;        ///< of nearest(): so many grids are asked for
+    double m_nearestKey = kUnbounded; ///< of these, the last one's best
     /// A heap that can be looked through.
     struct Queue : std::priority_queue<Waiting, std::vector<Waiting>, Later> {
         const std::vector<Waiting>& all() const { return c; }

@@ -279,6 +279,8 @@ StepWatch watchFor(double mostNs, double floorNs)
 double Search::mostOfInterestNs(const Waiting& leaf) const
 {
     const std::size_t places = asIndex(std::max(1, m_request.top));
+    if (m_nearest > 0 && !m_space.base.training.offload.isOn())
+        return std::min(m_nearestKey, m_grids[asIndex(leaf.grid)].bestKey);
     if (byHeadroom() || m_paces.size() < places ||
         m_space.base.training.offload.isOn()) // the host's memory is the engine's alone
         return kUnbounded;
@@ -329,6 +331,7 @@ void Search::simulateAll(const std::vector<Waiting>& leaves)
             continue;
         }
         ++m_answer.simulated;
+        ++record.simulated;
         if (isTooSlow[i])
             continue;
         const double bytes = results[i]->metrics().peakMemoryGib * kBytesPerGib;

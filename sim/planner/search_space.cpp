@@ -425,6 +425,9 @@ void Search::lookCloser(const std::vector<Waiting>& waiting)
     std::vector<Look> looks(waiting.size());
     m_crew.forEach(waiting.size(), [&](std::size_t i) {
         switch (waiting[i].rung) {
+        case Rung::grid:
+            surveyGrid(asIndex(waiting[i].grid), m_grids[asIndex(waiting[i].grid)], looks[i].next);
+            break;
         case Rung::node:
             expandNode(waiting[i], looks[i].next);
             break;
@@ -451,8 +454,10 @@ void Search::lookCloser(const std::vector<Waiting>& waiting)
         record.evaluated += more.evaluated;
         m_answer.evaluated += more.evaluated;
         record.floor.note(more.floor.bytes, more.floor.rank, more.floor.of);
-        for (Waiting& one : looks[i].next)
+        for (Waiting& one : looks[i].next) {
+            one.key = std::max(one.key, waiting[i].key);
             m_queue.push(std::move(one));
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 // Which layout loses least where not all goes as planned.
 #include "sim/planner/robust.h"
 
+#include "sim/planner/nearest_grids.h"
 #include "sim/planner/sensitivity.h"
 #include "sim/simulate/simulation.h"
 #include "sim/text/spoken_name.h"
@@ -92,6 +93,45 @@ TEST(RobustLayouts, AreTheNearestGridsThereAre)
     EXPECT_EQ(layouts.front().settings, answer.best.front().settings);
     for (std::size_t i = 0; i < 5; ++i)
         EXPECT_NEAR(layouts[i + 1].paceSeconds(), nearest[i], 1e-9) << layouts[i + 1].grid.text();
+}
+
+TEST(RobustLayouts, AreFoundWithFewLaidOut)
+{
+    PlanRequest request = jobOf("", R"({"tp": 2, "pp": 2, "dp": 2})", "");
+    request.top = 1;
+    const PlanAnswer answer = plan(request, test::catalogue());
+    std::vector<AskedGrid> asked;
+    std::vector<double> paces;
+    std::int64_t laidOut = 0, simulated = 0; // were each grid searched by itself
+    for (const RejectedGrid& grid : answer.rejected) {
+        if (grid.leastFloorSeconds <= 0)
+            continue;
+        asked.push_back({.grid = grid.grid, .floorSeconds = grid.leastFloorSeconds, .known = std::nullopt});
+        const PlanAnswer alone = planOfGrid(request, test::catalogue(), grid.grid);
+        ASSERT_TRUE(alone.proved);
+        ASSERT_FALSE(alone.best.empty());
+        laidOut += alone.tightened;
+        simulated += alone.simulated;
+        for (const PlannedLayout& best : alone.best)
+            paces.push_back(best.paceSeconds());
+    }
+    std::sort(paces.begin(), paces.end());
+    for (const std::size_t count : {std::size_t{1}, std::size_t{3}, paces.size()}) {
+        const NearestGrids nearest = nearestGrids(request, test::catalogue(), asked, count);
+        EXPECT_TRUE(nearest.proved);
+        ASSERT_EQ(nearest.layouts.size(), count);
+        for (std::size_t i = 0; i < count; ++i)
+            EXPECT_NEAR(nearest.layouts[i].paceSeconds(), paces[i], 1e-9) << nearest.layouts[i].grid.text();
+        if (count <= 3) {
+            EXPECT_LT(2 * nearest.laidOut, laidOut) << count;
+            EXPECT_LT(2 * nearest.simulated, simulated) << count;
+        }
+    }
+    for (AskedGrid& of : asked) { // what is known is not looked for again
+        of.known = planOfGrid(request, test::catalogue(), of.grid).best.front();
+        of.floorSeconds = of.known->paceSeconds();
+    }
+    EXPECT_EQ(nearestGrids(request, test::catalogue(), asked, 5).laidOut, 0);
 }
 
 TEST(RobustChoice, TheBestLosesLeastInItsWorstCase)

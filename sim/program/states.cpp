@@ -6,6 +6,11 @@
 #include <numeric>
 
 namespace sim {
+int StateBytes::ofUpdate() const
+{
+    return gradient + 2 * optimizer + (parameter == 4 ? 2 : 1) * parameter;
+}
+
 StateBytes StateBytes::of(const Training& training)
 {
     const bool fullPrecision = elementBytes(training.precision) == 4;

@@ -20,7 +20,7 @@ struct StateBytes {
     int reducedGradient = 4; ///< as it travels between replicas: Stack::reducesWide
     /// What an update moves: it reads gradient, master copy and moments, and writes all but the gradient, and the parameter in
     /// its precision. Without a master copy, beside parameters in fp32, it reads the parameter.
-    int ofUpdate() const { return gradient + 2 * optimizer + (parameter == 4 ? 2 : 1) * parameter; }
+    int ofUpdate() const;
     static StateBytes of(const Training&);
 };
 

@@ -55,10 +55,10 @@ void addProfile(CLI::App& app)
     auto arguments = std::make_shared<ProfileArguments>();
     CLI::App* command = app.add_subcommand("profile", "Measure this machine into a hardware profile for the simulator");
     command->add_option("--device", arguments->device, "What to measure")
-        ->check(sim::cli::oneOf({"auto", "cpu", "cuda"}))
+        ->check(sim::cli::oneOf({"auto", "cpu", "cuda"}, sim::cli::Words::listed))
         ->capture_default_str();
     command->add_option("--dtype", arguments->dtype, "Type of activations")
-        ->check(sim::cli::oneOf({"fp32", "bf16"}))
+        ->check(sim::cli::oneOf({"fp32", "bf16"}, sim::cli::Words::listed))
         ->capture_default_str();
     command->add_option("--out", arguments->out, "File to write; standard output otherwise")
         ->type_name("PROFILE.json")

@@ -306,7 +306,7 @@ void addRun(CLI::App& app)
     arguments->scenario.addTo(*command);
     TrainingRequest& request = arguments->request;
     command->add_option("--device", arguments->device, "Where (default: the file's)")
-        ->check(sim::cli::oneOf({"auto", "cpu", "cuda", "emulated"}));
+        ->check(sim::cli::oneOf({"auto", "cpu", "cuda", "emulated"}, sim::cli::Words::listed));
     arguments->order =
         command->add_option("--order-seed", request.orderSeed, "On the emulated device: which of the orders that it may take")
             ->check(sim::cli::wholeNumber(0, std::numeric_limits<std::uint64_t>::max()))

@@ -207,7 +207,7 @@ void addValidate(CLI::App& app)
         ->add_option("--device", arguments->device,
                      "Where: on cpu, ranks take turns and the step is as if each had a device; a GPU takes one rank, and the "
                      "clock is right")
-        ->check(sim::cli::oneOf({"cpu", "cuda"}))
+        ->check(sim::cli::oneOf({"cpu", "cuda"}, sim::cli::Words::listed))
         ->capture_default_str();
     command->add_option("--profile", arguments->profile, "Predict with this hardware profile")
         ->type_name("PROFILE.json")

@@ -165,8 +165,14 @@ inline CLI::Validator positiveNumber(Zero zero)
         "");
 }
 
-inline CLI::Validator oneOf(std::vector<std::string> words)
+/// `Words::listed`: help and completions have them from here, as the option's own text does not say them.
+enum class Words : std::uint8_t { told, listed };
+inline CLI::Validator oneOf(std::vector<std::string> words, Words in = Words::told)
 {
+    std::string list;
+    if (in == Words::listed)
+        for (const std::string& word : words)
+            list += (list.empty() ? "{" : ",") + word;
     return CLI::Validator(
         [words = std::move(words)](const std::string& text) {
             if (std::find(words.begin(), words.end(), text) != words.end())
@@ -177,7 +183,7 @@ inline CLI::Validator oneOf(std::vector<std::string> words)
             const std::string nearest = nearestWords(text, words);
             return quotedText(text) + " is none of " + known + (nearest.starts_with("; nearest") ? nearest : std::string());
         },
-        "");
+        list.empty() ? list : list + "}");
 }
 
 /// What goes to a terminal: the lines of a message, however it was made, none of them endless and nothing in them unseen.

@@ -472,7 +472,7 @@ void addPlan(CLI::App& app)
     command->add_option("--gpus", arguments->gpus, "Ranks; as many as the file's layout has unless given")
         ->check(wholeNumber(1, 1 << 20));
     command->add_option("--objective", arguments->objective, "What is best")
-        ->check(oneOf({"time", "tokens", "headroom", "gpu-hours", "cost"}));
+        ->check(oneOf({"time", "tokens", "headroom", "gpu-hours", "cost"}, Words::listed));
     command->add_option("--price", arguments->price, "Of a GPU for an hour")->check(positiveNumber(Zero::refused));
     command->add_option("--fix", arguments->fixed, "POINTER=VALUE: held there, as layout.tp=8; repeatable")->take_all();
     command

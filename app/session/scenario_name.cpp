@@ -1,5 +1,6 @@
 #include "app/session/scenario_name.h"
 
+#include "app/session/plain_words.h"
 #include "app/session/scenario_changes.h"
 #include "app/session/scenario_keys.h"
 #include "sim/analysis/whole_run.h"
@@ -162,6 +163,12 @@ QString shownName(const WrittenScenario& now, const WrittenScenario& file)
         return name; // that says what it is, or that somebody gave it as it is now
     const QString changed = changedSettings(now, file);
     return changed.isEmpty() ? name : QObject::tr("%1, now %2").arg(name, changed);
+}
+
+QString shownDescription(const sim::Scenario& now, bool isAsWritten)
+{
+    const QString text = plainDescription(QString::fromStdString(now.description));
+    return text.isEmpty() || isAsWritten ? text : QObject::tr("*Of the scenario as it was opened:* %1").arg(text);
 }
 
 } // namespace app

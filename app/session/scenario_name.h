@@ -28,4 +28,8 @@ QString changedSettings(const WrittenScenario& now, const WrittenScenario& file)
 /// file what has changed since.
 QString shownName(const WrittenScenario& now, const WrittenScenario& file);
 
+/// Its description, plain; where the settings have left its file behind, with a line before it that says so, since it speaks of
+/// the file's.
+QString shownDescription(const sim::Scenario& now, bool isAsWritten);
+
 } // namespace app

@@ -81,6 +81,8 @@ ScheduleWorth worthOf(const sim::Simulation& simulation, const sim::Trace& actio
     return {.stepSeconds = simulation.metrics().stepTimeSeconds,
             .idleOfSpan = idleBetweenPasses(actions),
             .activationBytes = fullest->memory.activations,
+            .peakGib = simulation.metrics().peakMemoryGib,
+            .gpuGib = simulation.scenario().cluster.gpu.memoryGib,
             .peakMicrobatches = mostMicrobatchesHeld(simulation.schedule())};
 }
 

@@ -153,6 +153,13 @@ QString Session::displayName() const
     return named ? shownName({*m_document, *m_scenario}, {m_savedScenario ? *m_saved : *m_shown, *named}) : nameOf(*m_scenario);
 }
 
+bool Session::isAsDescribed() const
+{
+    const std::optional<sim::Scenario>& written = m_savedScenario ? m_savedScenario : m_shownScenario;
+    return !m_scenario || !written || written->description != m_scenario->description ||
+           changedSettings({*m_document, *m_scenario}, {m_savedScenario ? *m_saved : *m_shown, *written}).isEmpty();
+}
+
 QString Session::overridesText(const QStringList& overrides)
 {
     return overrides.isEmpty() ? QString() : QStringLiteral("--set ") + overrides.join(QStringLiteral(" --set "));

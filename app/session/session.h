@@ -43,6 +43,8 @@ public:
     QString path() const { return m_path; } ///< empty if never saved
     /// The scenario's name, else one made of its settings; what has changed since the file is said behind it.
     QString displayName() const;
+    /// Nothing but names differs from what its description was written of; also where no file says.
+    bool isAsDescribed() const;
 
     /// Opens a file, or a link, whose scenario then is in no file yet; overrides as of --set become the first undoable step. What
     /// is wrong comes back, and then nothing has changed. Where the file alone could be opened, problems name file and overrides.

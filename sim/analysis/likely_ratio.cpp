@@ -24,6 +24,13 @@ bool areOneJob(const Scenario& a, const Scenario& b)
            a.training.stack.id == b.training.stack.id && a.training.precision == b.training.precision;
 }
 
+/// Whatever they are called: nothing that a step takes its time from differs.
+bool areOneStep(const Scenario& a, const Scenario& b)
+{
+    return a.model == b.model && a.cluster == b.cluster && a.layout == b.layout && a.schedule == b.schedule &&
+           a.training == b.training && a.perturbations == b.perturbations;
+}
+
 std::string changeText(double ratio)
 {
     return (ratio < 1 ? "-" : "+") + percentText(std::abs(ratio - 1));
@@ -35,6 +42,11 @@ LikelyRatio likelyRatio(const Scenario& a, const Scenario& b, double predicted)
 {
     const Own ofA(a.uncertainty), ofB(b.uncertainty);
     LikelyRatio out{.predicted = predicted, .level = b.uncertainty.level, .isOfOneJob = areOneJob(a, b)};
+    if (predicted == 1 && areOneStep(a, b)) {
+        out.low = out.high = 1;
+        out.basis = "the same step";
+        return out;
+    }
     const double half = out.isOfOneJob ? b.uncertainty.ratioShare * (ofA.half + ofB.half) / 2
                                        : std::sqrt(ofA.half * ofA.half + ofB.half * ofB.half);
     const double middle = ofB.middle - ofA.middle; // both are off by the same where they are one job
@@ -46,9 +58,9 @@ LikelyRatio likelyRatio(const Scenario& a, const Scenario& b, double predicted)
 
 std::string sureText(const LikelyRatio& ratio)
 {
-    return !ratio.isKnown()  ? std::string()
-           : ratio.canTell() ? "likely " + changeText(ratio.low) + " to " + changeText(ratio.high)
-                             : kCannotTell;
+    return !ratio.isKnown() || ratio.low == ratio.high ? std::string() // nothing to add to what is exact
+           : ratio.canTell()                           ? "likely " + changeText(ratio.low) + " to " + changeText(ratio.high)
+                                                       : kCannotTell;
 }
 
 } // namespace sim

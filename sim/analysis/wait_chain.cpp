@@ -592,6 +592,10 @@ std::vector<std::string> WaitChains::lines(const WaitChain& chain) const
     const Data& d = *m_data;
     const auto duration = [](std::int64_t ns) { return numberText(static_cast<double>(ns) * 1e-9, Unit::seconds); };
     const Gap& gap = chain.gap;
+    const auto passText = [this](const WaitLink& link) {
+        const bool isRest = link.kind == WaitLink::Kind::pass && m_data->computesFrom(link) < link.beginNs;
+        return (isRest ? "the rest of " : "") + linkText(link);
+    };
     // A pass and the message that brings its result are told as one.
     std::vector<WaitedFor> told;
     for (std::size_t i = 0; i < chain.links.size(); ++i) {
@@ -600,7 +604,7 @@ std::vector<std::string> WaitChains::lines(const WaitChain& chain) const
         if (link.kind == WaitLink::Kind::message && made != nullptr && made->kind == WaitLink::Kind::pass &&
             made->classIndex == link.classIndex && made->step == link.step) {
             told.push_back(
-                {linkText(*made) + ", " + duration(made->lengthNs()) + ", and its message, " + duration(link.lengthNs()),
+                {passText(*made) + ", " + duration(made->lengthNs()) + ", and its message, " + duration(link.lengthNs()),
                  made->lengthNs() + link.lengthNs()});
             ++i;
         } else if (link.kind == WaitLink::Kind::collective) { // told once, however many there are in a row
@@ -612,8 +616,7 @@ std::vector<std::string> WaitChains::lines(const WaitChain& chain) const
                 ns += chain.links[i + 1].lengthNs();
             told.push_back({text + (times > 1 ? ", " + std::to_string(times) + " in a row, " : ", ") + duration(ns), ns});
         } else {
-            const bool isRest = link.kind == WaitLink::Kind::pass && m_data->computesFrom(link) < link.beginNs;
-            told.push_back({(isRest ? "the rest of " : "") + linkText(link) + ", " + duration(link.lengthNs()), link.lengthNs()});
+            told.push_back({passText(link) + ", " + duration(link.lengthNs()), link.lengthNs()});
         }
     }
     std::vector<std::string> out = waitLines(told, !gap.next);

@@ -302,7 +302,9 @@ std::string planProof(const Answer& answer)
         const auto number = answer.at(key).get<std::int64_t>();
         return digits(number) + " " + noun + (number == 1 ? "" : "s");
     };
-    std::string text = counted("covered", "legal layout") + " on " + counted("gpus", "GPU");
+    const bool isJudged = answer.at("covered").get<std::int64_t>() > 0 || answer.at("proved").get<bool>();
+    std::string text = isJudged ? counted("covered", "legal layout") + " on " + counted("gpus", "GPU")
+                                : "no layout on " + counted("gpus", "GPU") + " was judged";
     if (answer.contains("simulated") && answer.at("covered").get<std::int64_t>() > 0)
         text += ", of which " + count("evaluated") + " had a floor worked out, " + count("tightened") +
                 " their passes laid out, and " + count("simulated") +
@@ -313,8 +315,10 @@ std::string planProof(const Answer& answer)
                                                        : std::string();
     if (!ofPart.empty() && proved && answer.at("best").empty() && answer.at("rejected").empty())
         text += "; nothing is" + ofPart + ": there are fewer grids than parts";
-    else if (answer.at("best").empty())
+    else if (answer.at("best").empty() && isJudged)
         text += (proved ? "; none" : "; none that was reached") + ofPart + " fits";
+    else if (!isJudged)
+        text += " yet";
     else if (proved)
         text += "; the first is proved best" + std::string(answer.at("objective") == "tokens" ? " in tokens a day" : "") + ofPart;
     else

@@ -126,7 +126,9 @@ void CopySettingsDialog::kindChanged()
                     : tr("Read back, these settings are this scenario but for %1 keys that the framework does not have or "
                          "sets otherwise; each stands in a comment at the end where the form has comments.")
                           .arg(separated(lost));
-        if (lost > 0 && exported.text.find("not expressible") == std::string::npos) { // a form without comments
+        constexpr std::int64_t kFew = 3;
+        const bool hasComments = exported.text.find("not expressible") != std::string::npos;
+        if (lost > 0 && (lost <= kFew || !hasComments)) {
             QStringList keys;
             for (const sim::Note& note : exported.notes)
                 if (!note.pointer.empty())

@@ -5,6 +5,7 @@
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/style.h"
 #include "app/shell/widgets/thumbnail.h"
+#include "sim/text/number_text.h"
 
 #include <QAbstractItemView>
 #include <QComboBox>
@@ -162,8 +163,15 @@ private:
             painter.setFont(uiFont(14, QFont::DemiBold));
             painter.setPen(toQColor(m_theme.text));
             painter.drawText(QRectF(right - kColumnWidth, top, kColumnWidth, 20), Qt::AlignRight | Qt::AlignVCenter, texts[c]);
-            if (shares[c] < 0)
+            if (shares[c] < 0) {
+                if (!worth.fits()) { // a time of no run
+                    painter.setFont(uiFont(11, QFont::DemiBold));
+                    painter.setPen(toQColor(m_theme.error));
+                    painter.drawText(QRectF(right - kColumnWidth, top + 20, kColumnWidth, 16), Qt::AlignRight | Qt::AlignVCenter,
+                                     ScheduleChooser::tr("does not fit"));
+                }
                 continue;
+            }
             const qreal width = kColumnWidth - 28;
             const QRectF bar(right - width, top + 26, width, 4);
             painter.fillRect(bar, toQColor(m_theme.border));
@@ -234,6 +242,10 @@ QString spoken(const ScheduleCandidate& candidate)
         text += ScheduleChooser::tr(". Step %1, slowest rank idle %2, activations %3")
                     .arg(durationQuantity(candidate.worth->stepSeconds).text(),
                          percentQuantity(candidate.worth->idleOfSpan).text(), memoryText(*candidate.worth));
+    if (candidate.worth && !candidate.worth->fits())
+        text += ScheduleChooser::tr(". Does not fit: %1 of %2 GiB")
+                    .arg(QString::fromStdString(sim::numberText(candidate.worth->peakGib, sim::Unit::number)),
+                         QString::fromStdString(sim::numberText(candidate.worth->gpuGib, sim::Unit::number)));
     return text;
 }
 

@@ -80,6 +80,7 @@ FormRow* ScenarioForm::addRow(const ScenarioKey& key, const std::string& pointer
     connect(row, &FormRow::explains, this, [this](const QString& why) {
         m_help->setText(
             why.isEmpty() ? tr("What a setting means, and which values it may have, stands here while it has the focus.") : why);
+        fitHelp();
         m_helpArea->verticalScrollBar()->setValue(0);
     });
     connect(row, &FormRow::resetRequested, this, [this, row] { resetRow(row); });

@@ -85,6 +85,7 @@ protected:
     void showEvent(QShowEvent*) override;
 
 private:
+    void fitHelp();
     /// A title inside a fold, and the rows below it.
     struct Group {
         QWidget* heading;

@@ -25,8 +25,8 @@ namespace app {
 namespace {
 
 constexpr int kFormSide = 12, kSideWithGutter = 4, kFormScrollBar = 10, kBetweenFormRows = 6;
-constexpr int kHelpHeight = 80, kLowForm = 400; ///< in a low form help is low too, and scrolls
-constexpr int kLowHelpHeight = 44;
+constexpr int kHelpHeight = 80, kLowForm = 400; ///< about; in a low form help is low too, and scrolls
+constexpr int kLowHelpHeight = 44, kAroundHelp = 13;
 constexpr int kLowestForm = 180; ///< in a lower one there is no room for help: hints at the pointer say the same
 
 } // namespace
@@ -92,7 +92,6 @@ void ScenarioForm::build()
     m_helpArea->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     m_helpArea->setFrameShape(QFrame::NoFrame);
     m_helpArea->setFocusPolicy(Qt::NoFocus);
-    m_helpArea->setFixedHeight(kHelpHeight);
     m_helpArea->setAccessibleName(tr("About the setting in focus"));
 
     // The page is in its place before it has rows: moved with them, it would have all of them styled again.
@@ -349,8 +348,17 @@ void ScenarioForm::refreshVisibility()
 void ScenarioForm::resizeEvent(QResizeEvent* event)
 {
     QWidget::resizeEvent(event);
-    m_helpArea->setFixedHeight(height() >= kLowForm ? kHelpHeight : kLowHelpHeight);
+    fitHelp();
     m_helpArea->setVisible(height() >= kLowestForm);
+}
+
+/// Whole lines, however large the text is: none is cut in half.
+void ScenarioForm::fitHelp()
+{
+    m_help->ensurePolished();
+    const int line = std::max(1, QFontMetrics(m_help->font()).lineSpacing());
+    const int lines = height() >= kLowForm ? std::clamp(kHelpHeight / line, 3, 5) : std::clamp(kLowHelpHeight / line, 1, 2);
+    m_helpArea->setFixedHeight(lines * line + kAroundHelp);
 }
 
 /// Behind another tab nothing was laid out.

@@ -2,7 +2,6 @@
 
 #include "app/canvas/qt/fonts.h"
 #include "app/canvas/svg_canvas.h"
-#include "app/session/plain_words.h"
 #include "app/session/scenario_link.h"
 #include "app/session/scenario_name.h"
 #include "app/shell/widgets/format.h"
@@ -301,21 +300,21 @@ QByteArray pageOf(const sim::ScenarioDocument& document, const QString& name, co
         tabled += tableHtml(*findTable(table), source);
     const QString from =
         scenario.source.empty() ? QString() : QObject::tr("Source: %1").arg(QString::fromStdString(scenario.source));
-    const QByteArray page = filled(
-        templateOf(catalogue),
-        {
-            {QStringLiteral("title"), printable(name).toHtmlEscaped()},
-            {QStringLiteral("theme"), theme.dark ? QStringLiteral("dark") : QStringLiteral("light")},
-            {QStringLiteral("layout"), layoutLine(scenario.layout).simplified().toHtmlEscaped()},
-            {QStringLiteral("description"), htmlOfMarkdown(plainDescription(QString::fromStdString(scenario.description)))},
-            {QStringLiteral("source"), from.toHtmlEscaped()},
-            {QStringLiteral("cards"), cardsHtml(*simulation)},
-            {QStringLiteral("figures"), figures},
-            {QStringLiteral("tables"), tabled},
-            {QStringLiteral("scenario"), escaped(document.text())},
-            {QStringLiteral("link"), scenarioLink(document.text())},
-            {QStringLiteral("version"), version.toHtmlEscaped()},
-        });
+    const QByteArray page =
+        filled(templateOf(catalogue),
+               {
+                   {QStringLiteral("title"), printable(name).toHtmlEscaped()},
+                   {QStringLiteral("theme"), theme.dark ? QStringLiteral("dark") : QStringLiteral("light")},
+                   {QStringLiteral("layout"), layoutLine(scenario.layout).simplified().toHtmlEscaped()},
+                   {QStringLiteral("description"), htmlOfMarkdown(shownDescription(scenario, name == nameOf(scenario)))},
+                   {QStringLiteral("source"), from.toHtmlEscaped()},
+                   {QStringLiteral("cards"), cardsHtml(*simulation)},
+                   {QStringLiteral("figures"), figures},
+                   {QStringLiteral("tables"), tabled},
+                   {QStringLiteral("scenario"), escaped(document.text())},
+                   {QStringLiteral("link"), scenarioLink(document.text())},
+                   {QStringLiteral("version"), version.toHtmlEscaped()},
+               });
     if (page.size() > kMostPageBytes)
         throw sim::Error("the page would have " + std::to_string(page.size()) + " bytes, more than the " +
                          std::to_string(kMostPageBytes) + " that a message takes; export figures instead");

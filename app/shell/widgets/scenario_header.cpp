@@ -2,6 +2,7 @@
 
 #include "app/session/gallery.h"
 #include "app/session/plain_words.h"
+#include "app/session/scenario_name.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/style.h"
 #include "app/shell/widgets/text_habit.h"
@@ -151,7 +152,8 @@ void ScenarioHeader::refresh()
     const QString source = scenario ? QString::fromStdString(scenario->source) : QString();
     m_layout->setText(scenario ? layoutLine(scenario->layout) : QString());
     m_summary->setText(firstSentence(description));
-    m_text->setText(withoutHtml(source.isEmpty() ? description : description + tr("\n\n*Source: %1*").arg(source)));
+    const QString whole = scenario ? shownDescription(*scenario, m_session.isAsDescribed()) : QString();
+    m_text->setText(withoutHtml(source.isEmpty() ? whole : whole + tr("\n\n*Source: %1*").arg(source)));
     m_more->setVisible(m_tellsMore && (!description.isEmpty() || !source.isEmpty()) && (!m_isLow || m_more->isChecked()));
     m_summary->setVisible(!m_more->isChecked() && !m_isLow);
     if (!m_whyMasked.isEmpty()) {

@@ -382,6 +382,7 @@ int runWindow(const GuardedApplication& application, sim::Catalogue catalogue, c
             window.session().keepSafe();
             for (FilmDialog* film : window.findChildren<FilmDialog*>())
                 film->cancel(); // no piece of it is left
+            window.endRun();
         });
     if (const PictureInfo* only = findPicture(options.view.toStdString()))
         options.isPicture() ? window.showOnly(only->picture) : window.showInFront(only->picture);

@@ -140,6 +140,8 @@ public:
     /// As a figure (.svg, .pdf, .png) or a table.
     void saveComparison(const QString& path);
     LiveRun* liveRun() { return m_run.get(); } ///< nullptr: there is none
+    /// For a program that is ended: a worker that was started here goes with its folder.
+    void endRun() { m_run.reset(); }
     Presentation* presentation() const;        ///< nullptr: none is given
     RecordWindow* recorder() const;            ///< nullptr: no lesson is recorded
     bool isGalleryShown() const;

@@ -275,7 +275,10 @@ QString MainWindow::compareWithSchedule(const QString& kind)
     const Problems problems = m_desk.lineup().add(name, document, m_session.catalogue());
     if (!problems.empty())
         return plainWords(QString::fromStdString(problems.front().text()));
-    return tr("%1 is compared: %2 of 6. Alt+6 shows them on one axis.").arg(name).arg(m_desk.lineup().entries().size() + 2);
+    const int ofBoth = m_baseline.document().text() == m_session.document().text() ? 1 : 2; // a copy is shown once
+    return tr("%1 is compared: %2 of 6. Alt+6 shows them on one axis.")
+        .arg(name)
+        .arg(static_cast<int>(m_desk.lineup().entries().size()) + ofBoth);
 }
 
 void MainWindow::exportComparison(bool asFigure)

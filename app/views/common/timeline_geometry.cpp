@@ -162,8 +162,8 @@ TimelineFrame::TimelineFrame(Rect area, Parts parts)
     const bool low = area.height() < kLowTimeline, lowBelowStory = area.height() - parts.story < kLowTimeline;
     constexpr float kLegend = 28, kLegendLine = 22; // the first line, and each below it
     constexpr float kLowLegend = 20, kLowestWithLegend = 92;
-    const float headerHeight = !parts.legend || area.height() < kLowestWithLegend ? 0.0F
-                               : low                                              ? kLowLegend
+    const float headerHeight = !parts.legend || (low && !parts.lowLegend) || area.height() < kLowestWithLegend ? 0.0F
+                               : low                                                                           ? kLowLegend
                                      : kLegend + kLegendLine * static_cast<float>(parts.legendLines - 1),
                 rulerHeight = parts.ruler ? 22.0F : 0.0F, overviewHeight = lowBelowStory || !parts.overview ? 0.0F : 26.0F;
     const float gutterWidth = std::floor(std::clamp(area.width() * 0.16F, 64.0F, 168.0F));

@@ -94,6 +94,7 @@ struct TimelineFrame {
         float story = 0;
         bool overview = true, legend = true, ruler = true, marks = false;
         int legendLines = 1;
+        bool lowLegend = false; ///< also where a low area leaves the rows little room
     };
     explicit TimelineFrame(Rect area) : TimelineFrame(area, Parts{}) {}
     TimelineFrame(Rect area, Parts);

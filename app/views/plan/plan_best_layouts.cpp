@@ -117,19 +117,19 @@ void PlanBestLayouts::paint(Canvas& canvas) const
         textInside(canvas,
                    {spot.rect.left + 2, spot.rect.top, spot.rect.left + kBestPlace, hasText ? words.bottom : spot.rect.bottom},
                    std::to_string(i + 1), t.text, FontFace::bold, Align::right);
+        // Where all of it has no room, what tells it from the others; its grid is in the tooltip.
+        const std::string all = layoutText(layout);
+        const std::vector<std::string> names{all, briefer(all), telling[i], briefer(telling[i])};
         if (hasText) {
-            const std::string all = layoutText(layout), tight = picture().tightText(layout);
+            const std::string tight = picture().tightText(layout);
             const float warned = tight.empty() ? 0 : canvas.textWidth(tight, FontFace::small) + 8;
             // Beside its words, never instead of them; the tooltip has both.
             const bool isWarned =
                 warned > 0 && !fitting(canvas, {briefer(telling[i])}, words.width() - warned, FontFace::small).empty();
             Rect room = words;
             room.right -= isWarned ? warned : 0;
-            // Where all of it has no room, what tells it from the others; its grid is in the tooltip.
             const float shown =
-                textInside(canvas, room,
-                           fitting(canvas, {all, briefer(all), telling[i], briefer(telling[i])}, room.width(), FontFace::small),
-                           t.text, FontFace::small);
+                textInside(canvas, room, fitting(canvas, names, room.width(), FontFace::small), t.text, FontFace::small);
             if (isWarned)
                 textInside(canvas, {room.left + (shown > 0 ? shown + 8 : 0), words.top, words.right, words.bottom}, tight,
                            t.warning, FontFace::small);
@@ -149,7 +149,10 @@ void PlanBestLayouts::paint(Canvas& canvas) const
             const Color fill = fillOf(part, t);
             canvas.fillRect(bar, fill);
             const std::string name = sim::factsOf(part).name;
-            const std::string shown = fitting(canvas, {name + " " + durationText(ns), name}, bar.width() - 6, FontFace::small);
+            const bool isNamed = !hasText && part == sim::StepPart::computing; // in a low list on its widest part
+            const std::string shown =
+                fitting(canvas, isNamed ? names : std::vector<std::string>{name + " " + durationText(ns), name}, bar.width() - 6,
+                        FontFace::small);
             textInside(canvas, {bar.left + 3, bar.top, bar.right, bar.bottom}, shown, readableOn(fill), FontFace::small);
         }
         const float right = std::max(at(layout.paceSeconds()), at(sum)) + 6;

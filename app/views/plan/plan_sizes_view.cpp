@@ -102,7 +102,10 @@ void PlanSizesView::draw(Canvas& canvas)
         } else {
             canvas.strokeRect(room, mix(m_theme.canvas, m_theme.text, 0.25F), 1, LineStyle::dashed);
             textInside(canvas, room,
-                       fitting(canvas, {size.isSearched ? "nothing fits" : "not searched", size.isSearched ? "none" : "?"},
+                       fitting(canvas,
+                               !size.isSearched ? std::vector<std::string>{"not searched", "?"}
+                               : size.isProved  ? std::vector<std::string>{"nothing fits", "none"}
+                                                : std::vector<std::string>{"none found", "?"},
                                rect.width() - 4, FontFace::small),
                        m_theme.mutedText, FontFace::small, Align::center);
         }

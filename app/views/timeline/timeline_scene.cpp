@@ -55,7 +55,8 @@ TimelineFrame::Parts TimelineScene::parts(Rect canvas) const
             .legend = surroundings.legend && (!steps || canvas.height() >= kLegendBesideStory),
             .ruler = surroundings.ruler,
             .marks = surroundings.ruler && !marks.all().empty(),
-            .legendLines = legendLines};
+            .legendLines = legendLines,
+            .lowLegend = true};
 }
 
 float TimelineScene::roomForStory(Rect canvas) const

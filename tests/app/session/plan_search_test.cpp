@@ -96,6 +96,16 @@ TEST(PlanSearch, KeepsWhatItFoundWhenItIsStopped)
         EXPECT_FALSE(grid.text.empty()) << grid.grid.text() << ": a reason for each, wherever it was stopped";
 }
 
+TEST(PlanSearch, StoppedBeforeItJudgedAnythingSaysNoMore)
+{
+    sim::Answer answer{{"covered", 0},   {"gpus", 1024},    {"proved", false},    {"best", sim::Answer::array()},
+                       {"too_large", 0}, {"stopped", true}, {"objective", "time"}};
+    EXPECT_EQ(sim::planProof(answer), "no layout on 1,024 GPUs was judged yet\nstopped: what was found until then");
+    answer["proved"] = true;
+    answer["rejected"] = sim::Answer::array();
+    EXPECT_TRUE(sim::planProof(answer).starts_with("0 legal layouts on 1,024 GPUs; none fits"));
+}
+
 TEST(PlanSearch, EndsByItselfAfterAWhile)
 {
     PlanSearch search(catalogue());

@@ -105,6 +105,7 @@ TEST(ScheduleCandidates, SayWhatChoosingThemGives)
             const auto simulation = sim::simulate(scenario(chosen));
             const sim::Metrics& metrics = simulation->metrics();
             EXPECT_EQ(c.worth->stepSeconds, metrics.stepTimeSeconds) << file << " " << c.kind;
+            EXPECT_EQ(c.worth->fits(), metrics.fits) << file << " " << c.kind;
             std::int64_t fullest = 0;
             for (int i = 0; i < simulation->classCount(); ++i)
                 fullest = std::max(fullest, simulation->memoryOfClass(i).total());

@@ -1,3 +1,4 @@
+#include "app/session/scenario_name.h"
 #include "app/session/session.h"
 
 #include "app/session/gallery.h"
@@ -100,6 +101,19 @@ TEST_F(SessionTest, OpensAFile)
     session.edit({{{"/layout/placement", "\"round-robin\""}}, "placement", 0});
     EXPECT_EQ(session.displayName(),
               QStringLiteral("Sixteen ranks, four dimensions, now recompute whole layers, placement round-robin"));
+}
+
+TEST_F(SessionTest, ItsDescriptionIsOfTheScenarioAsItWasOpened)
+{
+    ASSERT_TRUE(session.open(galleryFile(kSixteen)).empty());
+    EXPECT_TRUE(session.isAsDescribed());
+    const QString before = shownDescription(*session.scenario(), true);
+    session.edit({{{"/training/recompute", "\"full\""}}, "recompute", 0});
+    EXPECT_FALSE(session.isAsDescribed());
+    EXPECT_EQ(shownDescription(*session.scenario(), session.isAsDescribed()),
+              QStringLiteral("*Of the scenario as it was opened:* ") + before);
+    session.edit({{{"/description", "\"All is run again.\""}}, "description", 0});
+    EXPECT_TRUE(session.isAsDescribed()) << "somebody describes it as it is";
 }
 
 TEST_F(SessionTest, UndoGivesBackExactlyWhatWasThere)

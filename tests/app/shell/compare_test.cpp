@@ -696,8 +696,13 @@ TEST_F(CompareTest, ACopyOfAIsLeftOutUntilSomethingIsChanged)
         return out;
     };
     EXPECT_EQ(letters(), QStringLiteral("AC"));
-    EXPECT_FALSE(says("B: ")) << "nor has it a timeline";
-    EXPECT_TRUE(says("C: "));
+    const auto hasTimeline = [&](const std::string& letter) {
+        const auto& nodes = page().canvas().nodes();
+        return std::any_of(nodes.begin(), nodes.end(),
+                           [&](const Node& node) { return node.role == "caption" && node.name.starts_with(letter + ": "); });
+    };
+    EXPECT_FALSE(hasTimeline("B"));
+    EXPECT_TRUE(hasTimeline("C"));
     EXPECT_TRUE(says("C, ")) << "its bar has its letter";
     EXPECT_TRUE(page().csv().section(QLatin1Char('\n'), 0, 0).contains(QStringLiteral(",C: ")));
     EXPECT_FALSE(page().csv().section(QLatin1Char('\n'), 0, 0).contains(QStringLiteral("B: ")));
@@ -709,7 +714,7 @@ TEST_F(CompareTest, ACopyOfAIsLeftOutUntilSomethingIsChanged)
     window.session().edit(makeKeyEdit("/training/global_batch_size", "64", "global batch", "", "64"));
     settle();
     EXPECT_EQ(letters(), QStringLiteral("ABC"));
-    EXPECT_TRUE(says("B: "));
+    EXPECT_TRUE(hasTimeline("B"));
 }
 
 TEST_F(CompareTest, EscLeavesItAfterAMenuWasOpen)
@@ -728,8 +733,9 @@ TEST_F(CompareTest, EscLeavesItAfterAMenuWasOpen)
     settle();
     ASSERT_FALSE(menu->isVisible());
     ASSERT_TRUE(window.isCompareShown());
-    ASSERT_TRUE(QApplication::focusWidget());
-    QTest::keyClick(QApplication::focusWidget(), Qt::Key_Escape);
+    QWidget* const focused = window.focusWidget(); // without a window manager none is the application's
+    EXPECT_NE(focused, bar) << "Esc would first have to leave it";
+    QTest::keyClick(focused != nullptr ? focused : &window, Qt::Key_Escape);
     EXPECT_FALSE(window.isCompareShown());
 }
 

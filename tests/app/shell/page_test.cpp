@@ -45,6 +45,16 @@ QStringList loadsOf(const QString& html)
     return out;
 }
 
+TEST(Page, SaysOfWhichScenarioItsDescriptionIs)
+{
+    const QString older = QStringLiteral("Of the scenario as it was opened:");
+    const sim::ScenarioDocument sixteen = document(kSixteen);
+    EXPECT_FALSE(page(sixteen).contains(older));
+    const QString changed = QString::fromUtf8(
+        pageOf(sixteen, QStringLiteral("Sixteen ranks, now tp 2"), catalogue(), lightTheme(), QStringLiteral("1")));
+    EXPECT_TRUE(changed.contains(older));
+}
+
 TEST(Page, HoldsScenarioNumbersAndEveryPictureAndLoadsNothing)
 {
     const sim::ScenarioDocument sixteen = document(kSixteen);

@@ -21,6 +21,7 @@
 #include <QSlider>
 #include <QSpinBox>
 #include <QToolButton>
+#include <QUndoStack>
 
 #include <gtest/gtest.h>
 
@@ -327,7 +328,7 @@ TEST_F(PlanWindow, DaysAndCostAskForTheTokensOfTheRunWhereTheScenarioDoesNotSayT
     EXPECT_EQ(window.desk().simulation()->scenario().training.tokens, 1e11);
     EXPECT_FALSE(ask->isVisible());
     EXPECT_GT(panel().canvas(PlanPart::cost).nodes().size(), 2U) << "planned anew, for its days";
-    window.session().undo();
+    window.session().undoStack().undo();
     settle();
     EXPECT_TRUE(ask->isVisible()) << "one step, that can be undone";
 }

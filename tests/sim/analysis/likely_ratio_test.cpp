@@ -36,6 +36,19 @@ TEST(LikelyRatio, OfOneJobIsThatPartOfItsOwnInterval)
     EXPECT_EQ(ratio.level, 0.8);
 }
 
+TEST(LikelyRatio, OfAStepWithItselfIsSure)
+{
+    const Scenario a = measured(0.9, 1.2);
+    Scenario b = a;
+    b.name = "called otherwise";
+    const LikelyRatio ratio = likelyRatio(a, b, 1);
+    EXPECT_EQ(ratio.low, 1);
+    EXPECT_EQ(ratio.high, 1);
+    EXPECT_TRUE(ratio.isKnown());
+    b.layout.placement = PlacementRule::roundRobin; // as long by chance
+    EXPECT_LT(likelyRatio(a, b, 1).low, 1);
+}
+
 TEST(LikelyRatio, OfTwoJobsIsAsUnsureAsBoth)
 {
     const Scenario a = measured(0.9, 1.2);

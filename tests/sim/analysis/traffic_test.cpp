@@ -174,7 +174,8 @@ TEST(Traffic, TokensThatAreNotEvenlyRoutedAreAsManyInAll)
         EXPECT_GT(even.sums.ofRole(CommunicatorRole::exptTp), 0);
         EXPECT_EQ(uneven.sums, even.sums);
         std::int64_t bytes = 0;
-        for (const TimedTransfers::Row& row : TimedTransfers(*uneven.simulation).rows())
+        const TimedTransfers timed(*uneven.simulation);
+        for (const TimedTransfers::Row& row : timed.rows())
             bytes += row.bytes * uneven.simulation->classSize(row.rankClass);
         EXPECT_NEAR(static_cast<double>(bytes), static_cast<double>(even.sums.total()),
                     1e-6 * static_cast<double>(even.sums.total()));

@@ -166,6 +166,25 @@ TEST(WaitChain, TheLastPipelineRankWaitsForTheForwardPassesOfThoseBeforeIt)
     EXPECT_THAT(text, HasSubstr("\ntry: the interleaved schedule"));
 }
 
+TEST(WaitChain, APassThatBeganBeforeTheGapIsToldAsARestAlsoWithItsMessage)
+{
+    const auto simulation = test::openNumber("17").simulation;
+    WaitChains chains(*simulation);
+    int rests = 0;
+    for (int c = 0; c < simulation->classCount(); ++c)
+        for (const Gap& gap : gapsOf(*simulation, chains, c)) {
+            const WaitChain chain = chains.chain(gap);
+            const std::string text = joined(chains.lines(chain));
+            const bool startsInside = chain.links.size() > 1 && chain.links.back().kind == WaitLink::Kind::pass &&
+                                      worksAt(*simulation, chain.links.back(), gap.beginNs - 1);
+            if (startsInside && chain.links[chain.links.size() - 2].kind == WaitLink::Kind::message) {
+                EXPECT_THAT(text, HasSubstr("the rest of ")) << text;
+                ++rests;
+            }
+        }
+    EXPECT_GT(rests, 0);
+}
+
 TEST(WaitChain, ARankThatWaitsInACollectiveWaitsForItsLastMember)
 {
     Scenario scenario = test::smallScenario(1, 1, 2);

@@ -354,6 +354,27 @@ TEST(PlanGuideView, ComparesASmallerBatchByAsManyTokens)
     EXPECT_THAT(planSizeText(size), HasSubstr("step "));
 }
 
+TEST(PlanSizes, OfASearchThatWasStoppedNothingIsSaidNotToFit)
+{
+    PlanSizesView view(lightTheme());
+    for (const auto& [isSearched, isProved, said] :
+         {std::tuple{true, true, "nothing fits"}, {true, false, "none found"}, {false, false, "not searched"}}) {
+        view.set({{.gpus = 8, .isSearched = isSearched, .isProved = isProved, .best = std::nullopt}});
+        EXPECT_THAT(drawn(view).texts(), testing::Contains(said));
+    }
+}
+
+TEST(PlanBest, ALowListStillSaysWhichLayoutIsWhich)
+{
+    Shown shown(pictureOf(found()));
+    RecorderCanvas low({0, 0, 420, 60.0F + 22.0F * static_cast<float>(found()->best.size())});
+    shown.best.draw(low);
+    const std::string grid = found()->best.front().grid.text();
+    EXPECT_TRUE(std::ranges::any_of(low.texts(), [&](const std::string& text) { return text.find(grid) != std::string::npos; }))
+        << grid;
+    EXPECT_TRUE(low.cutTexts().empty());
+}
+
 TEST(PlanViews, MineIsOfAsManySequencesAsTheOthers)
 {
     sim::PlanAnswer answer = *found();

@@ -142,8 +142,8 @@ public:
     LiveRun* liveRun() { return m_run.get(); } ///< nullptr: there is none
     /// For a program that is ended: a worker that was started here goes with its folder.
     void endRun() { m_run.reset(); }
-    Presentation* presentation() const;        ///< nullptr: none is given
-    RecordWindow* recorder() const;            ///< nullptr: no lesson is recorded
+    Presentation* presentation() const; ///< nullptr: none is given
+    RecordWindow* recorder() const;     ///< nullptr: no lesson is recorded
     bool isGalleryShown() const;
     bool isLiveShown() const;
     bool isRecordedShown() const;

@@ -1,4 +1,4 @@
-#include "app/shell/compare/comparison_talk.h"
+#include "app/shell/presentation/comparison_talk.h"
 
 #include "app/shell/widgets/format.h"
 #include "app/step/selection.h"

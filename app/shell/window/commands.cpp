@@ -491,9 +491,8 @@ std::span<const Command> CommandTable::rows()
         inWindow(themeHighContrast, view, "Theme: &High Contrast", "", "White and yellow on black, strong borders", always,
                  [](W& w) { w.setThemeChoice(ThemeChoice::highContrast); },
                  {.checked = hasTheme<ThemeChoice::highContrast>, .excludesOthers = true}),
-        inWindow(switchTheme, view, "Theme: Switch Light and Dark", "Ctrl+Shift+D",
-                 "From light to dark, from any other to light", always,
-                 [](W& w) { w.setThemeChoice(isLight(w) ? ThemeChoice::dark : ThemeChoice::light); },
+        inWindow(switchTheme, view, "Theme: Switch Light and Dark", "Ctrl+Shift+D", "From light to dark, from any other to light",
+                 always, [](W& w) { w.setThemeChoice(isLight(w) ? ThemeChoice::dark : ThemeChoice::light); },
                  {.startsGroup = true, .tool = {ToolSection::end, "theme"}}),
 
         inWindow(trainScenario, live, "&Train This Scenario…", "F5", "Really train it, on this machine, and watch", canTrain,

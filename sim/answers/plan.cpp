@@ -341,15 +341,23 @@ Answer whyAnswer(const PlanWhy& why)
     Answer terms = Answer::array();
     for (const auto& [part, seconds] : why.terms)
         terms.push_back({{"part", factsOf(part).name}, {"delta_s", seconds}});
-    return {{"asked", {{"pointer", slashed(why.asked.first)}, {"value", valueOf(why.asked.second)}}},
-            {"text", why.text},
-            {"best", why.other ? layoutOf(*why.other, why.other->cost > 0) : Answer(nullptr)},
-            {"delta_s", why.deltaSeconds},
-            {"terms", terms},
-            {"proved", why.proved},
-            {"tokens_ratio", why.tokensRatio},
-            {"per_token", why.perToken},
-            {"sure", why.sure}};
+    Answer answer{{"asked", {{"pointer", slashed(why.asked.first)}, {"value", valueOf(why.asked.second)}}},
+                  {"text", why.text},
+                  {"best", why.other ? layoutOf(*why.other, why.other->cost > 0) : Answer(nullptr)},
+                  {"delta_s", why.deltaSeconds},
+                  {"terms", terms},
+                  {"proved", why.proved},
+                  {"tokens_ratio", why.tokensRatio},
+                  {"per_token", why.perToken},
+                  {"sure", why.sure}};
+    if (!why.deltaGib)
+        return answer;
+    Answer memoryTerms = Answer::array();
+    for (const auto& [part, gib] : why.memoryTerms)
+        memoryTerms.push_back({{"part", part}, {"delta_gib", gib}});
+    answer["delta_gib"] = *why.deltaGib;
+    answer["memory_terms"] = memoryTerms;
+    return answer;
 }
 
 std::string partDigest(const Answer& part)

@@ -181,7 +181,10 @@ std::string phaseText(const Phase& phase)
 /// Whether the first of a search is the best; nothing where there is none, which stands where it would.
 std::string proofOf(const PlanAnswer& answer)
 {
-    return answer.stopped ? "stopped" : answer.best.empty() ? "-" : answer.proved ? "proved" : "not proved";
+    const std::string proof = answer.stopped ? "stopped" : answer.best.empty() ? "-" : answer.proved ? "proved" : "not proved";
+    const std::string tight =
+        answer.best.empty() ? "" : tightText(answer.best.front().peakMemoryGib, answer.best.front().headroomGib);
+    return tight.empty() ? proof : proof + "; " + tight;
 }
 
 /// What was asked for after what a search was stopped at.

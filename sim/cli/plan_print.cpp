@@ -145,7 +145,10 @@ void printPlan(const Answer& answer, std::ostream& out)
             if (byTokens)
                 row.push_back(tokensADay(layout.at("tokens_per_second").get<double>()));
             row.push_back(fixed(layout.at("peak_memory_gib").get<double>(), 1));
-            row.emplace_back(layout.at("tie_with_first").get<bool>() ? "tie with the first" : "");
+            const std::string tie = layout.at("tie_with_first").get<bool>() ? "tie with the first" : "";
+            const std::string tight =
+                tightText(layout.at("peak_memory_gib").get<double>(), layout.at("headroom_gib").get<double>());
+            row.push_back(tie + (tie.empty() || tight.empty() ? "" : "; ") + tight);
             table.add(std::move(row));
         }
         table.print(out);
@@ -297,16 +300,26 @@ void printWhy(const Answer& why, const std::string& ofPart, std::ostream& out)
         out << why.at("text").get<std::string>() << "\n";
         return;
     }
+    const std::string best = why.at("proved").get<bool>() ? "The best with it" : "The best with it of those simulated";
+    if (why.contains("delta_gib")) { // what was asked for is to hold less, however long that takes
+        const double more = why.at("delta_gib").get<double>();
+        out << best << " holds " << fixed(why.at("best").at("peak_memory_gib").get<double>(), 1) << " GiB, "
+            << threeDigits(std::abs(more)) << (more >= 0 ? " GiB more" : " GiB less") << ":\n";
+        for (const Answer& term : why.at("memory_terms")) {
+            const double gib = term.at("delta_gib").get<double>();
+            out << "  " << term.at("part").get<std::string>() << (gib >= 0 ? " +" : " -") << threeDigits(std::abs(gib))
+                << " GiB\n";
+        }
+        return;
+    }
     if (const double tokens = why.at("tokens_ratio").get<double>(); tokens != 1) { // a step of other work: per token
-        out << (why.at("proved").get<bool>() ? "The best with it takes " : "The best with it of those simulated takes ")
-            << seconds(why.at("best").at("step_time_s").get<double>()) << " for " << threeDigits(tokens)
+        out << best << " takes " << seconds(why.at("best").at("step_time_s").get<double>()) << " for " << threeDigits(tokens)
             << " times the tokens of a step: per token " << threeDigits(std::abs(why.at("per_token").get<double>() - 1) * 100)
             << " % " << (why.at("per_token").get<double>() >= 1 ? "more" : "less") << "\n";
         return;
     }
     const double delta = why.at("delta_s").get<double>();
-    out << (why.at("proved").get<bool>() ? "The best with it takes " : "The best with it of those simulated takes ")
-        << seconds(why.at("best").at("step_time_s").get<double>()) << ", " << seconds(std::abs(delta))
+    out << best << " takes " << seconds(why.at("best").at("step_time_s").get<double>()) << ", " << seconds(std::abs(delta))
         << (delta >= 0 ? " more" : " less") << " (" << why.at("sure").get<std::string>() << "):\n";
     for (const Answer& term : why.at("terms")) {
         const double seconds_ = term.at("delta_s").get<double>();

@@ -1,6 +1,9 @@
 #include "sim/planner/planned_layout.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdio>
 #include <utility>
 
 namespace sim {
@@ -28,6 +31,17 @@ PlannedLayout plannedLayout(const PlanGrid& grid, std::vector<PlanSetting> setti
         layout.runDays = steps * layout.stepSeconds / kSecondsPerDay;
     layout.cost = layout.gpuHours * price;
     return layout;
+}
+
+std::string tightText(double peakGib, double headroomGib)
+{
+    constexpr double kTight = 0.05;
+    const double gpuGib = peakGib + headroomGib;
+    if (headroomGib >= kTight * gpuGib)
+        return {};
+    std::array<char, 96> text{};
+    std::snprintf(text.data(), text.size(), "only %.1f GiB of %.0f left", std::max(0.0, headroomGib), gpuGib);
+    return text.data();
 }
 
 } // namespace sim

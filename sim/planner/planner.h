@@ -85,6 +85,9 @@ struct PlannedLayout {
     double paceSeconds() const { return stepSeconds * batches; }
 };
 
+/// "only 1.2 GiB of 80 left" where that is less than a twentieth of the GPU's memory; else empty.
+std::string tightText(double peakGib, double headroomGib);
+
 /// `open`: not looked at to the end, so that it may still hold a better one than the first.
 enum class PlanReason : std::uint8_t { rule, memory, floor, slower, open };
 const char* planReasonName(PlanReason);
@@ -161,7 +164,10 @@ struct PlanWhy {
     bool proved = false;                ///< nothing with it can be better than the other; else it is the best of those simulated
     double deltaSeconds = 0;            ///< of the other's step
     std::vector<std::pair<StepPart, double>> terms; ///< seconds; they add up to it
-    std::string sure;                               ///< how sure the difference is
+    /// The same of the fullest ranks' peaks, where the request is for headroom; the terms add up to it.
+    std::optional<double> deltaGib;
+    std::vector<std::pair<std::string, double>> memoryTerms; ///< "activations", GiB
+    std::string sure;                                        ///< how sure the difference is
     /// Tokens of the other's step for each of the first's, and what a token takes of the other for what it takes of the first.
     double tokensRatio = 1, perToken = 1;
 };

@@ -282,6 +282,16 @@ PlanWhy whyNot(const PlanRequest& request, const Catalogue& catalogue, const Pla
     why.tokensRatio = tokensOf(*b) / tokensOf(*a);
     why.perToken = b->metrics().stepTimeSeconds / a->metrics().stepTimeSeconds / why.tokensRatio;
     why.sure = sureText(comparison.likely);
+    if (request.objective == PlanObjective::headroom) {
+        why.deltaGib = static_cast<double>(comparison.memory.b.total() - comparison.memory.a.total()) / kBytesPerGib;
+        for (const auto& [part, bytes] : {std::pair{"parameters", &MemoryBreakdown::parameters},
+                                          {"gradients", &MemoryBreakdown::gradients},
+                                          {"optimizer", &MemoryBreakdown::optimizer},
+                                          {"activations", &MemoryBreakdown::activations},
+                                          {"buffers", &MemoryBreakdown::buffers}})
+            if (const std::int64_t delta = comparison.memory.b.*bytes - comparison.memory.a.*bytes; delta != 0)
+                why.memoryTerms.emplace_back(part, static_cast<double>(delta) / kBytesPerGib);
+    }
     why.text = termsText(*why.other, answer.best.front());
     return why;
 }

@@ -17,6 +17,7 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <limits>
 #include <map>
@@ -97,7 +98,7 @@ private:
         return of.key > best || (of.key == best && of.second > m_bestSecond);
     }
     void survey();
-    void refuseWhatNoLayoutSays(const std::vector<std::vector<Waiting>>& nodes);
+    void refuseWhatNoLayoutSays(const std::deque<Waiting>& nodes) const;
     void surveyGrid(std::size_t index, GridRecord&, std::vector<Waiting>&);
     void explore();
     void exploreNearest();
@@ -174,9 +175,14 @@ private:
     std::vector<GridRecord> m_grids;
     std::size_t m_nearest = 0;        ///< of nearest(): so many grids are asked for
     double m_nearestKey = kUnbounded; ///< of these, the last one's best
-    /// A heap that can be looked through.
-    struct Queue : std::priority_queue<Waiting, std::vector<Waiting>, Later> {
-        const std::vector<Waiting>& all() const { return c; }
+    /// A heap that can be looked through. Of millions, for which a vector would need room twice each time it grows.
+    struct Queue : std::priority_queue<Waiting, std::deque<Waiting>, Later> {
+        const std::deque<Waiting>& all() const { return c; }
+        void adopt(std::deque<Waiting> all)
+        {
+            c = std::move(all);
+            std::make_heap(c.begin(), c.end(), comp);
+        }
     };
     Queue m_queue;
     struct Found {

@@ -178,9 +178,12 @@ void Search::layOutLeanest()
 {
     constexpr std::size_t kMost = 256;
     std::vector<bool> mayFit(m_grids.size(), false);
-    for (const std::vector<Waiting>* open : {&m_queue.all(), &std::as_const(m_tooLarge)}) // millions: not to be copied
-        for (const Waiting& waiting : *open)
+    const auto note = [&](const auto& open) {
+        for (const Waiting& waiting : open)
             mayFit[asIndex(waiting.grid)] = true;
+    };
+    note(m_queue.all());
+    note(m_tooLarge);
     std::vector<std::size_t> grids;
     for (std::size_t i = 0; i < m_grids.size() && grids.size() < kMost; ++i)
         if (const GridRecord& record = m_grids[i]; record.legal > 0 && !record.best && !mayFit[i] && record.hasMemory())

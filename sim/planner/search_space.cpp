@@ -134,22 +134,18 @@ void Search::surveyGrid(std::size_t index, GridRecord& record, std::vector<Waiti
 
 /// A key of the job, and not of a layout, that the framework's settings have no word for is refused of every layout: of some that
 /// have little in common it is asked at once, else all that fit would be laid out first.
-void Search::refuseWhatNoLayoutSays(const std::vector<std::vector<Waiting>>& nodes)
+void Search::refuseWhatNoLayoutSays(const std::deque<Waiting>& all) const
 {
     if (m_request.framework.empty())
         return;
     constexpr std::size_t kMostAsked = 12;
-    std::vector<const Choice*> all;
-    for (const std::vector<Waiting>& ofGrid : nodes)
-        for (const Waiting& node : ofGrid)
-            all.push_back(&node.choice);
     const auto isOfLayouts = [](std::string_view pointer) {
         return !pointer.starts_with("/training/") || pointer.starts_with("/training/overlap") ||
                pointer.starts_with("/training/recompute") || pointer.ends_with("_batch_size");
     };
     std::string first;
     for (std::size_t i = 0; i < std::min(all.size(), kMostAsked); ++i) {
-        Choice of = *all[i * all.size() / std::min(all.size(), kMostAsked)];
+        const Choice& of = all[i * all.size() / std::min(all.size(), kMostAsked)].choice;
         Scenario scratch = m_space.base;
         std::vector<Scenario> asked; // one of each stage of ZeRO
         eachShape(of, scratch, [&](const Choice& shape, int) {
@@ -186,20 +182,21 @@ void Search::survey()
             mine.push_back(all[i]);
     for (const PlanGrid& grid : mine)
         m_grids.push_back({.grid = grid});
-    std::vector<std::vector<Waiting>> nodes(mine.size());
+    std::deque<Waiting> nodes;
     constexpr std::size_t kGridsAtOnce = 64;
     for (std::size_t from = 0; from < mine.size(); from += kGridsAtOnce) {
         const std::size_t count = std::min(kGridsAtOnce, mine.size() - from);
-        m_crew.forEach(count, [&](std::size_t i) { surveyGrid(from + i, m_grids[from + i], nodes[from + i]); });
+        std::vector<std::vector<Waiting>> ofGrids(count);
+        m_crew.forEach(count, [&](std::size_t i) { surveyGrid(from + i, m_grids[from + i], ofGrids[i]); });
+        for (const std::vector<Waiting>& ofGrid : ofGrids)
+            nodes.insert(nodes.end(), ofGrid.begin(), ofGrid.end());
         m_gridsDone = static_cast<std::int64_t>(from + count);
         report(false);
     }
     refuseWhatNoLayoutSays(nodes);
-    for (std::size_t i = 0; i < mine.size(); ++i) {
-        m_answer.covered += m_grids[i].legal;
-        for (Waiting& node : nodes[i])
-            m_queue.push(std::move(node));
-    }
+    for (const GridRecord& record : m_grids)
+        m_answer.covered += record.legal;
+    m_queue.adopt(std::move(nodes));
     m_isSurveyed = true;
 }
 

@@ -255,10 +255,7 @@ std::string PlanPicture::costText(const sim::PlannedLayout& layout) const
 
 std::string PlanPicture::tightText(const sim::PlannedLayout& layout) const
 {
-    constexpr double kTight = 0.05;
-    if (!(m_gpuGib > 0) || layout.headroomGib >= kTight * m_gpuGib)
-        return {};
-    return "only " + formatted("%.1f", std::max(0.0, layout.headroomGib)) + " GiB of " + formatted("%.0f", m_gpuGib) + " left";
+    return m_gpuGib > 0 ? sim::tightText(m_gpuGib - layout.headroomGib, layout.headroomGib) : std::string();
 }
 
 namespace {

@@ -145,6 +145,38 @@ TEST(PlanCommand, ListsTheBestOfEachNumberOfGpus)
     EXPECT_THAT(run(job + "--sizes 16,x").err, HasSubstr("--sizes takes numbers of GPUs"));
 }
 
+TEST(PlanCommand, MarksWhatFitsByAHair)
+{
+    const std::string job = "plan " + gallery("05-") + " --fix schedule.kind=1f1b -j 1 ";
+    const json best = runJson(job + "--gpus 16 --top 1 --json").at("best").at(0);
+    const double gib = best.at("peak_memory_gib").get<double>();
+    const auto withMemory = [&](double factor) {
+        return job + "--set cluster.gpu.memory_gib=" + std::to_string(factor * gib) + " ";
+    };
+    for (const char* form : {"--gpus 16 --top 1", "--sizes 16"}) {
+        EXPECT_THAT(run(withMemory(1.001) + form).out, HasSubstr("only 0.")) << form;
+        EXPECT_THAT(run(withMemory(1.2) + form).out, Not(HasSubstr(" left"))) << form;
+    }
+}
+
+TEST(PlanCommand, SaysWhatAsksForMoreMemoryWhereThatIsSearched)
+{
+    const std::string job = "plan " + gallery("05-") + " --objective headroom -j 1 --gpus 16 --why training.recompute=none ";
+    const json answer = runJson(job + "--json"), why = answer.at("why").at(0);
+    const auto gibOf = [](const json& layout) { return layout.at("peak_memory_gib").get<double>(); };
+    const double more = gibOf(why.at("best")) - gibOf(answer.at("best").at(0));
+    EXPECT_GT(more, 0);
+    EXPECT_NEAR(why.at("delta_gib").get<double>(), more, 1e-9);
+    double sum = 0;
+    for (const json& term : why.at("memory_terms"))
+        sum += term.at("delta_gib").get<double>();
+    EXPECT_NEAR(sum, more, 1e-9);
+    EXPECT_THAT(run(job).out,
+                AllOf(HasSubstr("The best with it holds "), HasSubstr(" GiB more:\n"), HasSubstr("  activations +")));
+    EXPECT_FALSE(
+        runJson("plan " + gallery("05-") + " -j 1 --gpus 16 --why layout.tp=2 --json").at("why").at(0).contains("delta_gib"));
+}
+
 TEST(PlanCommand, KeepsToTheRampOfABatchAndPlansPhasesOfGrowingSequences)
 {
     const std::string job = "plan " + gallery("05-") + " --fix layout.tp=1 --fix layout.pp=1 --fix training.recompute=none -j 1 ";

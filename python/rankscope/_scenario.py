@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import operator
 import os
 import pathlib
 from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
@@ -11,6 +12,27 @@ from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
 from ._program import Problem, ScenarioError
 
 Scenario = Union[str, "os.PathLike[str]", Mapping[str, Any]]
+
+
+def as_json(value: Any) -> str:
+    """Numbers of numpy and pandas too, and paths."""
+    return json.dumps(value, default=_plain)
+
+
+def _plain(value: Any) -> Any:
+    item = getattr(value, "item", None)  # numpy's numbers
+    if callable(item):
+        return item()
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    for plain in (operator.index, list):
+        try:
+            return plain(value)
+        except TypeError:
+            continue
+    raise ScenarioError([Problem("", f"{value!r} is a {type(value).__name__}: a scenario has numbers, words, lists and dicts")])
 
 
 def _read(text: str, place: str) -> Dict[str, Any]:
@@ -63,7 +85,7 @@ def set_value(document: Dict[str, Any], pointer: str, value: Any) -> None:
                 return
             child = at[key] = {}
         if not isinstance(child, dict):
-            raise ScenarioError([Problem(pointer, f"{key} is {json.dumps(child)}, which has no keys below it")])
+            raise ScenarioError([Problem(pointer, f"{key} is {as_json(child)}, which has no keys below it")])
         at = child
     if value is None:
         at.pop(last, None)

@@ -257,9 +257,10 @@ class Attachment:
             return
         try:
             if self._profiler is not None:
-                self._profiler.step()
                 if step > self._profile[1]:
                     self._stop_profiling()
+                else:
+                    self._profiler.step()
             elif step > self._profile[1]:
                 self._no_profile(f"steps {self._profile[0]} to {self._profile[1]} were over before they could be recorded")
             elif step >= self._profile[0]:
@@ -288,7 +289,9 @@ class Attachment:
         is_taken = getattr(torch.autograd, "_profiler_enabled", None)
         if is_taken is not None and is_taken():
             raise RuntimeError("the job has a profiler of its own")
-        profiler = torch.profiler.profile(record_shapes=True)
+        # Without a schedule it marks no steps. Its numbers are the job's, so that those of two windows are told apart.
+        profiler = torch.profiler.profile(record_shapes=True, schedule=lambda _: torch.profiler.ProfilerAction.RECORD)
+        profiler.step_num = self._recorder.step
         try:
             profiler.start()
         except Exception:

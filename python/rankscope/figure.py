@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import pathlib
 from typing import Any, Dict, Optional
 
 from ._program import ProgramError, ScenarioError, ask
-from ._scenario import Scenario, changed
+from ._scenario import Scenario, as_json, changed
 from .simulator import _problems
 
 
@@ -39,7 +38,7 @@ def figure(
     options: Dict[str, Any] = {"--width": width, "--height": height, "--theme": theme, "--beside": folder}
     arguments = [word for name, value in options.items() if value is not None for word in (name, str(value))]
     try:
-        return Figure(ask("rankscope-figure", ["/dev/stdin", view, *arguments], json.dumps(document)))
+        return Figure(ask("rankscope-figure", ["/dev/stdin", view, *arguments], as_json(document)))
     except ProgramError as error:
         problems = [p for p in _problems(document, folder) if p.severity == "error"]
         raise (ScenarioError(problems) if problems else error) from None

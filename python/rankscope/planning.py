@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import errno
 import json
+import operator
 import os
 import pathlib
 import tempfile
 from typing import Any, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
 
 from ._program import Problem, ProgramError, ScenarioError, ask, ask_json, problem_of
-from ._scenario import Scenario, changed
+from ._scenario import Scenario, as_json, changed
 from .result import Result
 from .simulator import _beside, _problems
 
@@ -24,13 +25,16 @@ def _pairs(name: str, settings: Optional[Mapping[str, Any]]) -> Iterable[Tuple[s
 
 
 def _assignment(pointer: str, value: Any) -> str:
-    return f"{pointer.replace('__', '.')}={value if isinstance(value, str) else json.dumps(value)}"
+    return f"{pointer.replace('__', '.')}={value if isinstance(value, str) else as_json(value)}"
 
 
 def _numbers(name: str, shape: str, given: Any, least: int, most: int) -> str:
     """8192 or (8192, 2048) as the program takes it."""
-    numbers = [given] if isinstance(given, int) else list(given)
-    if not least <= len(numbers) <= most or not all(isinstance(number, int) and number > 0 for number in numbers):
+    try:
+        numbers = [operator.index(number) for number in (given if isinstance(given, (list, tuple)) else [given])]
+    except TypeError:
+        numbers = []
+    if not least <= len(numbers) <= most or min(numbers) <= 0:
         raise TypeError(f"{name} takes {shape} in whole numbers, not {given!r}")
     return ":".join(str(number) for number in numbers)
 
@@ -90,7 +94,7 @@ def plan(
     for pointer in [free] if isinstance(free, str) else free:
         options += ["--free", pointer]
     try:
-        return Result(ask_json(["plan", "/dev/stdin", *_beside(folder), *options, "--json"], json.dumps(document)))
+        return Result(ask_json(["plan", "/dev/stdin", *_beside(folder), *options, "--json"], as_json(document)))
     except ProgramError as error:
         problems = [p for p in _problems(document, folder) if p.severity == "error"]
         raise ScenarioError(problems or [problem_of(str(error))]) from None
@@ -145,7 +149,7 @@ def export_settings(scenario: Scenario, kind: str, **overrides: Any) -> Settings
     """The settings that produce this layout in another framework; ScenarioError with its rule where it would refuse."""
     document, folder = changed(scenario, overrides)
     try:
-        answer = Result(ask_json(["export", "/dev/stdin", *_beside(folder), "--to", kind, "--json"], json.dumps(document)))
+        answer = Result(ask_json(["export", "/dev/stdin", *_beside(folder), "--to", kind, "--json"], as_json(document)))
     except ProgramError as error:
         problems = [p for p in _problems(document, folder) if p.severity == "error"]
         raise ScenarioError(problems or [problem_of(str(error))]) from None

@@ -12,7 +12,7 @@ import pathlib
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 from ._program import Problem, ProgramError, ScenarioError, ask, ask_json, problem_of, problems_of
-from ._scenario import Scenario, changed, load, set_value
+from ._scenario import Scenario, as_json, changed, load, set_value
 from .result import Columns, Result
 
 
@@ -21,7 +21,7 @@ def _beside(folder: Optional[pathlib.Path]) -> List[str]:
 
 
 def _batch(documents: Sequence[Dict[str, Any]], folder: Optional[pathlib.Path]) -> List[Dict[str, Any]]:
-    lines = "\n".join(json.dumps(document) for document in documents) + "\n"
+    lines = "\n".join(as_json(document) for document in documents) + "\n"
     printed = ask("rankscope-sim", ["batch", "/dev/stdin", *_beside(folder)], lines)
     return [json.loads(line) for line in printed.splitlines()]
 
@@ -37,7 +37,7 @@ def _step(scenario: Scenario, overrides: Mapping[str, Any]) -> Dict[str, Any]:
 def _asked(command: Sequence[str], scenario: Scenario, overrides: Mapping[str, Any]) -> Any:
     """A command on a scenario; what it refuses is told place by place."""
     document, folder = changed(scenario, overrides)
-    text = json.dumps(document)
+    text = as_json(document)
     try:
         return ask_json([*command, "/dev/stdin", *_beside(folder), "--json"], text)
     except ProgramError as error:
@@ -47,7 +47,7 @@ def _asked(command: Sequence[str], scenario: Scenario, overrides: Mapping[str, A
 
 def _problems(document: Mapping[str, Any], folder: Optional[pathlib.Path]) -> List[Problem]:
     command = ["validate", "/dev/stdin", "--json", *_beside(folder)]
-    listed = ask_json(command, json.dumps(document), bad_is_answer=True)["problems"]
+    listed = ask_json(command, as_json(document), bad_is_answer=True)["problems"]
     return problems_of({"problems": listed}) if listed else []
 
 
@@ -118,7 +118,7 @@ def schedule(
         raise TypeError(f"{', '.join(given)}: a scenario says its own; change it with keys, such as schedule__kind")
     document, folder = changed(scenario, overrides)
     try:
-        return Result(ask_json(["schedule", "/dev/stdin", *_beside(folder), *options], json.dumps(document)))
+        return Result(ask_json(["schedule", "/dev/stdin", *_beside(folder), *options], as_json(document)))
     except ProgramError as error:
         problems = [p for p in _problems(document, folder) if p.severity == "error"]
         raise ScenarioError(problems or [problem_of(str(error))]) from None

@@ -348,18 +348,23 @@ class AttachedJob(unittest.TestCase):
                 def _prepare_trace(self):
                     if place.running: raise RuntimeError("there is one")
             class Profile(Inner):
-                def __init__(self, **_): pass
-                def start(self): Inner._prepare_trace(self); place.running += 1
-                def stop(self): place.running -= 1
-                def step(self): pass
+                def __init__(self, schedule=None, **_): self.step_num, self.schedule, self.marks = 0, schedule, []
+                def start(self): Inner._prepare_trace(self); place.running += 1; self.mark()
+                def stop(self): place.running -= 1; place.marks = self.marks
+                def step(self): self.step_num += 1; self.mark()
+                def mark(self): self.marks += [self.step_num] if self.schedule and self.schedule(self.step_num) == "record" else []
                 def export_chrome_trace(self, path): open(path, "w").write("{}")
-            torch.profiler = types.SimpleNamespace(profile=Profile)
+            torch.profiler = types.SimpleNamespace(profile=Profile, ProfilerAction=types.SimpleNamespace(RECORD="record"))
             torch.autograd = types.SimpleNamespace(_profiler_enabled=lambda: place.running > 0, profiler=types.SimpleNamespace(profile=Inner))
             prepare, folder = Inner._prepare_trace, sys.argv[2]
             def attached(**more): return rankscope.attach("ipc:///nowhere/at/all", folder=folder, **more)
             with attached(profile=(0, 0)) as attachment:
                 attachment.step()
             assert len(os.listdir(folder)) == 1 and not place.running and Inner._prepare_trace is prepare
+            assert place.marks == [0], place.marks
+            with attached(first_step=5, profile=(6, 7)) as attachment:
+                for step in range(4): attachment.step()
+            assert place.marks == [6, 7], place.marks
             with attached(first_step=5, profile=(0, 2)) as attachment:
                 attachment.step()
             place.running = 1
@@ -595,6 +600,22 @@ class OnAGpu(unittest.TestCase):
         self.assertEqual(hooks.waits(0), [])
         self.assertFalse(hooks._open)
         self.assertEqual(len(hooks.recorder.take(10)[0]), 3)
+
+    def test_an_operation_that_was_refused_is_no_hang_and_one_that_gathers_has_all_bytes(self):
+        import types
+
+        _, hooks = hooks_on_fake_gpu(by_cpu=True)
+        hooks.torch.distributed = types.SimpleNamespace(get_world_size=lambda: 2, get_process_group_ranks=lambda g: [0, 1])
+        group = types.SimpleNamespace(group_name="0", group_desc="default_pg", register_pre_hook=lambda *_: None, register_post_hook=lambda *_: None)
+        hooks.watch_group(group)
+        tensor = types.SimpleNamespace(numel=lambda: 256, element_size=lambda: 4)
+        gathers = types.SimpleNamespace(name="ALLGATHER", root=-1, input_tensors=[tensor], output_tensors=[tensor] * 8)
+        hooks._before_operation(id(group), gathers)  # and it raises: there is no other hook
+        self.assertEqual([op.size for op in hooks._open], [8 * 1024])
+        hooks._before_operation(id(group), gathers)
+        self.assertEqual([op.number for op in hooks._open], [1])
+        hooks.step_done()
+        self.assertEqual(hooks.waits(0), [])
 
     def test_a_time_is_taken_where_the_thread_was_not_kept_waiting(self):
         cuda, hooks = hooks_on_fake_gpu()

@@ -201,6 +201,25 @@ class Planning(unittest.TestCase):
         self.assertTrue(answer.proved)
         self.assertEqual(rankscope.simulate(TINY, **best.settings).step_time_s, best.step_time_s)
 
+    def test_numbers_may_be_those_of_other_libraries(self):
+        class Int64:  # as numpy's: no int
+            def __init__(self, value):
+                self.value = value
+
+            def item(self):
+                return self.value
+
+            def __index__(self):
+                return self.value
+
+        plain = rankscope.simulate(LLAMA, layout={"tp": 8, "dp": 1})
+        self.assertEqual(rankscope.simulate(LLAMA, layout={"tp": Int64(8), "dp": Int64(1)}).step_time_s, plain.step_time_s)
+        table = rankscope.sweep(LLAMA, vary={"layout.tp": [Int64(8)]}, layout={"dp": 1})
+        self.assertEqual(table["step_time_s"], [plain.step_time_s])
+        self.assertEqual(rankscope.plan(TINY, sizes=[Int64(4)]).sizes[0].best[0].settings, rankscope.plan(TINY, sizes=[4]).sizes[0].best[0].settings)
+        with self.assertRaisesRegex(rankscope.ScenarioError, "is a object: a scenario has numbers"):
+            rankscope.simulate(LLAMA, layout={"tp": object()})
+
     def test_batches_and_sequences_may_grow(self):
         held = {"layout.cp": 1, "layout.pp": 1}
         ramped = rankscope.plan(TINY, gpus=4, fix=held, ramp_batch=(1, 1))

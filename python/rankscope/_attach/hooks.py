@@ -243,7 +243,7 @@ class Hooks:
 
     def _before_operation(self, key, args):
         recorder = self.recorder
-        self._issued.op = None
+        self._forget_unissued()
         group = self._known(key)
         name = getattr(args.name, "name", None) or str(args.name).rpartition(".")[2]
         op = Open()
@@ -266,7 +266,8 @@ class Hooks:
         op.since, op.waits, op.work = time.monotonic_ns(), True, None
         op.step, op.microbatch = recorder.step, self._microbatch
         inputs, outputs = args.input_tensors, args.output_tensors
-        op.size = sum(tensor.numel() * tensor.element_size() for tensor in (inputs or outputs))
+        # As NCCL's own figures are: of the side that has all of it.
+        op.size = max(sum(tensor.numel() * tensor.element_size() for tensor in side) for side in (inputs, outputs))
         if is_transfer:
             op.name = "send" if sends else "receive"
             op.track = (self._direction(group, peer)) if sends else wire.RECEIVE
@@ -278,6 +279,12 @@ class Hooks:
             op.kind = recorder.kind(f"{group.name} {op.name}", wire.CLASS_OF_AXIS[axis], group=group.name)
         self._issued.op = op
         self._open[op] = True
+
+    def _forget_unissued(self):
+        """One that was refused as it was issued has no post hook, and will not end."""
+        refused, self._issued.op = getattr(self._issued, "op", None), None
+        if refused is not None:
+            self._forget(refused)
 
     def _direction(self, group, peer):
         """Forward or backward: of the pass that was done last, else by the ranks' order."""
@@ -654,6 +661,7 @@ class Hooks:
             self.step_done()
 
     def step_done(self):
+        self._forget_unissued()
         for began in self._parts_began:  # of forward passes that were left by an exception
             began.clear()
         for ops in self._coalesced.values():  # whose end was not seen

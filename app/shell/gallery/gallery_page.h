@@ -10,6 +10,7 @@
 
 #include <vector>
 
+class QBoxLayout;
 class QLabel;
 class QLineEdit;
 class QListWidget;

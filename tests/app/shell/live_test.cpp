@@ -4,6 +4,7 @@
 #include "app/shell/dialogs/attach_dialog.h"
 #include "app/shell/dialogs/train_dialog.h"
 #include "app/shell/dialogs/worker_dialog.h"
+#include "app/shell/gallery/gallery_page.h"
 #include "app/shell/live/difference_table.h"
 #include "app/shell/live/live_panel.h"
 #include "app/shell/widgets/metric_card.h"
@@ -35,7 +36,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <csignal>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace app {
 namespace {

@@ -116,6 +116,9 @@ class NumberedFilm final : public FilmFile {
 public:
     NumberedFilm(const QString& path, const FigureShape& shape) : m_path(path), m_shape(shape), m_mark(path)
     {
+        constexpr qsizetype kLongestName = 255; // bytes
+        if (QFile::encodeName(QFileInfo(frameFile(1)).fileName()).size() > kLongestName)
+            throw sim::Error(path.toStdString() + ": names of its frames, which end in -0001.svg, would be too long");
         for (qsizetype of = 1; QFile::exists(frameFile(of)); ++of)
             if (!isFrame(frameFile(of)))
                 throw sim::Error(frameFile(of).toStdString() +
@@ -157,8 +160,8 @@ private:
     {
         constexpr int kDigits = 4;
         const QFileInfo file(m_path);
-        return file.dir().filePath(
-            QStringLiteral("%1-%2.svg").arg(file.completeBaseName()).arg(number, kDigits, 10, QLatin1Char('0')));
+        return file.dir().filePath(file.completeBaseName() +
+                                   QStringLiteral("-%1.svg").arg(number, kDigits, 10, QLatin1Char('0')));
     }
 
     QString m_path;

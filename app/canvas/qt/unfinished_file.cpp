@@ -7,6 +7,7 @@
 #include <QFileInfo>
 #include <QRegularExpression>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -29,23 +30,37 @@ bool isLeft(const QString& file)
     return isFree;
 }
 
+/// "step.svg.4711.part". Of a long name its end, which tells frames apart: with what follows it must not be longer than names may
+/// be, 255 bytes.
+QString unfinishedName(const QString& name, const QString& process)
+{
+    constexpr qsizetype kMostBytes = 235;
+    const QByteArray bytes = QFile::encodeName(name);
+    qsizetype from = std::max<qsizetype>(0, bytes.size() - kMostBytes);
+    while (from < bytes.size() && (static_cast<unsigned char>(bytes[from]) & 0xC0U) == 0x80U) // within a character of UTF-8
+        ++from;
+    return QStringLiteral("%1.%2.part").arg(QFile::decodeName(bytes.mid(from)), process);
+}
+
 /// "step.svg.4711.part" of a program that is gone, and with it "step-0001.svg.4711.part" and so on. What has such a name by
 /// chance is another's: only what a program of that number has written and not locked any more goes.
 void removeLeft(const QString& path)
 {
     const QFileInfo of(path);
     const QDir folder = of.dir();
-    const auto quoted = [](const QString& text) { return QRegularExpression::escape(text); };
-    const QRegularExpression whole(QStringLiteral("^%1\\.(\\d+)\\.part$").arg(quoted(of.fileName())));
-    for (const QString& name : folder.entryList({of.fileName() + QStringLiteral(".*.part")}, QDir::Files | QDir::Hidden)) {
-        const QRegularExpressionMatch match = whole.match(name);
-        if (!match.hasMatch() || !isLeft(folder.filePath(name)))
+    static const QRegularExpression kProcess(QStringLiteral("\\.(\\d+)\\.part$")),
+        kFrame(QStringLiteral("(-\\d+\\.[^.]*)\\.\\d+\\.part$"));
+    const QStringList parts = folder.entryList({QStringLiteral("*.part")}, QDir::Files | QDir::Hidden);
+    for (const QString& name : parts) {
+        const QString process = kProcess.match(name).captured(1);
+        if (process.isEmpty() || name != unfinishedName(of.fileName(), process) || !isLeft(folder.filePath(name)))
             continue;
-        const QRegularExpression frame(QStringLiteral("^%1-\\d+\\.%2\\.%3\\.part$")
-                                           .arg(quoted(of.completeBaseName()), quoted(of.suffix()), match.captured(1)));
-        for (const QString& each : folder.entryList({of.completeBaseName() + QStringLiteral("-*.part")}, QDir::Files))
-            if (frame.match(each).hasMatch())
+        for (const QString& each : parts) {
+            const QString number = kFrame.match(each).captured(1); // "-0001.svg"
+            if (!number.isEmpty() && number.endsWith(QLatin1Char('.') + of.suffix()) &&
+                each == unfinishedName(of.completeBaseName() + number, process))
                 QFile::remove(folder.filePath(each));
+        }
         QFile::remove(folder.filePath(name));
     }
 }
@@ -71,7 +86,8 @@ UnfinishedFile::~UnfinishedFile()
 
 QString UnfinishedFile::nameFor(const QString& path)
 {
-    return QStringLiteral("%1.%2.part").arg(path).arg(::getpid());
+    const QFileInfo of(path);
+    return of.dir().filePath(unfinishedName(of.fileName(), QString::number(::getpid())));
 }
 
 void UnfinishedFile::putInPlace()

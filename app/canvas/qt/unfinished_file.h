@@ -1,6 +1,6 @@
 // A file that others write piece by piece, under a name of its own until it is whole: "film.mp4.4711.part". While it is written
 // it is locked, so that the next who writes the same file can tell one that a killed program has left from one that is still
-// being written.
+// being written. Of a long name only the end is in it: there is one for every name that a file can have.
 #pragma once
 
 #include <QString>

@@ -1,5 +1,6 @@
 // Films as files: as many frames as asked for, of the moments asked for, whole or not at all.
 #include "app/canvas/film/film_palette.h"
+#include "app/canvas/qt/unfinished_file.h"
 #include "app/session/film.h"
 #include "tests/app/session/session_fixtures.h"
 
@@ -216,6 +217,37 @@ TEST_F(FilmTest, WhatAKilledProgramLeftGoesAndWhatOthersAreWritingStays)
     EXPECT_EQ(
         files().join(QLatin1Char(' ')).toStdString(),
         "a-0001.svg a-0001.svg.4712.part a-0002.svg a-notes.svg.4711.part a.svg.4712.part a.svg.notes.part b.svg.4711.part");
+}
+
+/// Names have at most 255 bytes, of which an unfinished file's wants some.
+TEST_F(FilmTest, HasTheLongestNamesThatFilesCanHave)
+{
+    const auto film = [this](const QString& base) {
+        FilmPlan of = plan("a.svg");
+        of.path = folder.filePath(base + QStringLiteral(".svg"));
+        of.seconds = 0.1;
+        isDone = false;
+        failure.clear();
+        start(of);
+        ASSERT_TRUE(waitFor([this] { return isDone; }));
+    };
+    for (const QString& base : {QString(246, QLatin1Char('a')), QString(123, QChar(0xE4)), QStringLiteral("50%1 of [it]")}) {
+        for (const char* end : {".svg", "-0001.svg", "-0007.svg"}) { // what a program that was killed left of it
+            QFile part(UnfinishedFile::nameFor(folder.filePath(base + QLatin1String(end)))
+                           .replace(QStringLiteral(".%1.part").arg(::getpid()), QStringLiteral(".4711.part")));
+            ASSERT_TRUE(part.open(QIODevice::WriteOnly)) << part.fileName().toStdString();
+        }
+        ASSERT_EQ(files().size(), 3);
+        film(base);
+        EXPECT_EQ(failure.toStdString(), "") << base.toStdString();
+        EXPECT_EQ(files(), QStringList({base + QStringLiteral("-0001.svg"), base + QStringLiteral("-0002.svg")}))
+            << base.toStdString();
+        for (const QString& file : files())
+            ASSERT_TRUE(QFile::remove(folder.filePath(file)));
+    }
+    film(QString(247, QLatin1Char('a')));
+    EXPECT_TRUE(failure.contains(QStringLiteral("too long"))) << failure.toStdString();
+    EXPECT_TRUE(files().empty()) << "told before a frame is drawn";
 }
 
 TEST_F(FilmTest, SaysWhyItCannotBeWritten)

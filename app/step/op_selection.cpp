@@ -27,4 +27,14 @@ sim::OpSelection opSelection(const sim::Simulation* simulation, const sim::Trace
     return out;
 }
 
+sim::OpTable shownOpTable(const sim::Trace& trace, const ClassNames& names, sim::OpGrouping grouping,
+                          const sim::OpSelection& selection)
+{
+    sim::OpTable table = sim::opTable(trace, grouping, selection);
+    if (grouping == sim::OpGrouping::opClass)
+        for (sim::OpGroup& group : table.groups)
+            group.name = names[group.opClass];
+    return table;
+}
+
 } // namespace app

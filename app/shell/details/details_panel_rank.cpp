@@ -3,6 +3,7 @@
 
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/style.h"
+#include "app/step/class_names.h"
 #include "sim/mesh/spoken_group.h"
 #include "sim/simulate/action_class.h"
 #include "sim/text/spoken_name.h"
@@ -37,12 +38,12 @@ QString membersText(const sim::Mesh& mesh, sim::ProcessGroup kind, int group, in
 }
 
 /// What a span is, when, and how fast its work went.
-QStringList spanLines(const sim::Trace& trace, SpanRef span)
+QStringList spanLines(const sim::Trace& trace, const ClassNames& names, SpanRef span)
 {
     const sim::Track& track = trace.tracks[span.track];
     const sim::SpanKind& kind = trace.kinds[track.kind[span.span]];
     const double seconds = static_cast<double>(track.durationNs[span.span]) * 1e-9;
-    QStringList what{QString::fromLatin1(sim::opClassName(kind.opClass))};
+    QStringList what{QString::fromStdString(names[kind.opClass])};
     if (kind.stage >= 0)
         what << QObject::tr("stage %1").arg(kind.stage);
     if (kind.layer >= 0)
@@ -97,7 +98,7 @@ void DetailsPanel::setSpan(const std::shared_ptr<const sim::Trace>& trace, std::
         return;
     }
     m_spanTitle->setText(spanName(*trace, *span));
-    m_spanText->setText(spanLines(*trace, *span).join(QLatin1Char('\n')));
+    m_spanText->setText(spanLines(*trace, ClassNames(*trace, m_simulation.get()), *span).join(QLatin1Char('\n')));
 }
 
 void DetailsPanel::setIdle(const std::optional<IdleTime>& idle)

@@ -17,11 +17,21 @@ QString durationsText(const sim::OpGroup& group)
 
 } // namespace
 
-void OpTableModel::setTable(std::shared_ptr<const sim::OpTable> table)
+void OpTableModel::setTable(std::shared_ptr<const sim::OpTable> table, const ClassNames& names)
 {
     beginResetModel();
     m_table = std::move(table);
-    m_units = m_table ? opUnits(*m_table) : OpUnits();
+    m_units = opUnits(*m_table);
+    m_classNames = names;
+    endResetModel();
+}
+
+void OpTableModel::clear()
+{
+    beginResetModel();
+    m_table.reset();
+    m_units.clear();
+    m_classNames.reset();
     endResetModel();
 }
 
@@ -60,7 +70,7 @@ QVariant OpTableModel::data(const QModelIndex& index, int role) const
         return column == OpColumn::name ? QVariant(toQColor(m_theme->fill(of.opClass))) : QVariant();
     case Qt::ToolTipRole:
         return column == OpColumn::name        ? QStringLiteral("%1 · %2").arg(QString::fromStdString(of.name),
-                                                                               QString::fromLatin1(sim::opClassName(of.opClass)))
+                                                                               QString::fromStdString((*m_classNames)[of.opClass]))
                : column == OpColumn::durations ? durationsText(of)
                                                : QVariant();
     case Qt::AccessibleTextRole:

@@ -1,12 +1,14 @@
 // A table of ops as Qt's views want it: cells, and what they are sorted by.
 #pragma once
 
+#include "app/step/class_names.h"
 #include "app/views/common/op_columns.h"
 #include "app/views/common/theme.h"
 
 #include <QAbstractTableModel>
 
 #include <memory>
+#include <optional>
 
 namespace app {
 
@@ -15,7 +17,8 @@ public:
     static constexpr int kSortRole = Qt::UserRole;
 
     using QAbstractTableModel::QAbstractTableModel;
-    void setTable(std::shared_ptr<const sim::OpTable>);
+    void setTable(std::shared_ptr<const sim::OpTable>, const ClassNames&);
+    void clear();
     void setTheme(const Theme&);
     const std::shared_ptr<const sim::OpTable>& table() const { return m_table; } ///< nullptr: there is none
     const sim::OpGroup& group(int row) const { return m_table->groups[static_cast<std::size_t>(row)]; }
@@ -29,7 +32,8 @@ public:
 
 private:
     std::shared_ptr<const sim::OpTable> m_table;
-    OpUnits m_units; ///< of its columns
+    OpUnits m_units;                        ///< of its columns
+    std::optional<ClassNames> m_classNames; ///< of the step that it is of
     const Theme* m_theme = &lightTheme();
 };
 

@@ -253,20 +253,22 @@ void OpsPanel::refresh()
         [step = m_desk->step(), selection = m_shownSelection, query, grouping] {
             sim::OpSelection ops = opSelection(step.simulation.get(), *step.trace, selection);
             ops.filter = query->filterOf(*step.trace, step.simulation.get());
-            const auto table = std::make_shared<const sim::OpTable>(sim::opTable(*step.trace, grouping, ops));
-            return std::pair{table, sim::opQueryExamples(*step.trace, *table)};
+            const ClassNames names(*step.trace, step.simulation.get());
+            const auto table = std::make_shared<const sim::OpTable>(shownOpTable(*step.trace, names, grouping, ops));
+            return MadeTable{table, names, sim::opQueryExamples(*step.trace, *table)};
         },
-        [this](const auto& made) { show(made.first, made.second); },
+        [this](const MadeTable& made) { show(made); },
         [this](const QString& why) {
             m_isAsked = false;
             showNothing(why);
         });
 }
 
-void OpsPanel::show(const std::shared_ptr<const sim::OpTable>& table, const sim::OpQueryExamples& examples)
+void OpsPanel::show(const MadeTable& made)
 {
+    const auto& [table, names, examples] = made;
     m_isAsked = false;
-    m_model->setTable(table);
+    m_model->setTable(table, names);
     m_summary->setText(summaryText(*table, m_shownSelection.range.has_value()));
     m_kernels->setVisible(!table->ofKernels && m_desk->simulation());
     if (!examples.expression.empty()) {
@@ -288,7 +290,7 @@ void OpsPanel::show(const std::shared_ptr<const sim::OpTable>& table, const sim:
 void OpsPanel::showNothing(const QString& why)
 {
     m_summary->setText({});
-    m_model->setTable({});
+    m_model->clear();
     tellFailure(why);
 }
 

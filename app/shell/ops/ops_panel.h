@@ -10,6 +10,7 @@
 #include <QTimer>
 #include <QWidget>
 
+class QBoxLayout;
 class QComboBox;
 class QLabel;
 class QLineEdit;
@@ -52,9 +53,14 @@ protected:
     void resizeEvent(QResizeEvent*) override;
 
 private:
+    struct MadeTable {
+        std::shared_ptr<const sim::OpTable> table;
+        ClassNames names;
+        sim::OpQueryExamples examples;
+    };
     void refreshSoon() { m_soon.start(); }
     void refresh();
-    void show(const std::shared_ptr<const sim::OpTable>&, const sim::OpQueryExamples&);
+    void show(const MadeTable&);
     void showNothing(const QString& why);
     void tellFailure(const QString&);
     void fitDurations();

@@ -456,7 +456,7 @@ std::vector<std::string> criticalPathTexts(const TimelineModel& model, const sim
     }
     for (const sim::OpClass c : model.classesPresent())
         if (sim::isCommunication(c))
-            parts.emplace_back(static_cast<double>(path.byClass[static_cast<std::size_t>(c)]) / length, sim::opClassName(c));
+            parts.emplace_back(static_cast<double>(path.byClass[static_cast<std::size_t>(c)]) / length, model.className(c));
     parts.emplace_back(static_cast<double>(path.transferNs) / length, "transfers");
     parts.emplace_back(static_cast<double>(path.unexplainedNs) / length, "other waits");
     std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.first > b.first; });

@@ -5,7 +5,6 @@
 #include "app/views/common/labels.h"
 #include "sim/mesh/spoken_group.h"
 #include "sim/simulate/action_class.h"
-#include "sim/simulate/purpose_name.h"
 #include "sim/text/number_text.h"
 #include "sim/text/spoken_name.h"
 
@@ -56,7 +55,8 @@ TimelineWait timelineWait(sim::RecordedWait found)
 } // namespace
 
 TimelineModel::TimelineModel(const ShownStep& step)
-    : m_trace(step.trace), m_simulation(step.simulation), m_recordedWaits(step.waits), m_whyNoWaits(step.whyNoWaits)
+    : m_trace(step.trace), m_simulation(step.simulation), m_classNames(*step.trace, step.simulation.get()),
+      m_recordedWaits(step.waits), m_whyNoWaits(step.whyNoWaits)
 {
     for (const sim::Track& track : m_trace->tracks) {
         m_busy.push_back(std::make_unique<sim::BusyMipmap>(track, m_trace->kinds));
@@ -70,7 +70,6 @@ TimelineModel::TimelineModel(const ShownStep& step)
     for (const sim::SpanKind& kind : m_trace->kinds) {
         m_spokenNames.push_back(sim::spokenOp(kind.name));
         m_classOfKind.push_back(static_cast<std::uint8_t>(kind.opClass));
-        m_othersWait = m_othersWait && (kind.opClass != sim::OpClass::other || kind.name.starts_with("wait "));
     }
     std::int32_t last = 0;
     for (const sim::Track& track : m_trace->tracks)
@@ -221,7 +220,7 @@ void TimelineModel::measureRow(TimelineRow& row, int index) const
     const sim::BusyByClass busy = m_busy[row.work]->busyNs(0, m_trace->endNs);
     for (std::size_t c = 0; c < busy.size(); ++c)
         if (!sim::isCommunication(static_cast<sim::OpClass>(c)) &&
-            !(m_othersWait && static_cast<sim::OpClass>(c) == sim::OpClass::other))
+            !(othersWait() && static_cast<sim::OpClass>(c) == sim::OpClass::other))
             row.busyShare += static_cast<double>(busy[c]) / length;
 }
 
@@ -372,15 +371,6 @@ int TimelineModel::rankOf(int row, const Selection& selection) const
     return m_trace->processes[static_cast<std::size_t>(row)].rank;
 }
 
-std::string TimelineModel::className(sim::OpClass opClass) const
-{
-    if (opClass == sim::OpClass::dpComm && m_simulation) // without data parallelism it is something else
-        if (const std::string purpose = sim::purposeName(*m_simulation, sim::Dimension::dp);
-            purpose != sim::dimensionName(sim::Dimension::dp))
-            return purpose + " comm";
-    return opClass == sim::OpClass::other && m_othersWait ? "waiting" : sim::opClassName(opClass);
-}
-
 sim::OpClass TimelineModel::opClass(std::uint32_t track, std::size_t span) const
 {
     return m_trace->kinds[m_trace->tracks[track].kind[span]].opClass;
@@ -480,7 +470,7 @@ std::string TimelineModel::describe(SpanRef ref) const
     std::string text = kindName(track.kind[ref.span]);
     const std::string letter = opClassLetter(kind.opClass);
     if (track.role == sim::TrackRole::actions && !letter.empty())
-        text = spanLabels(ref.track, ref.span).back() + ", " + sim::opClassName(kind.opClass);
+        text = spanLabels(ref.track, ref.span).back() + ", " + className(kind.opClass);
     if (const auto& row = m_rows[static_cast<std::size_t>(track.process)]; !row.names.empty())
         text += "\n" + row.names.front();
     std::string where;

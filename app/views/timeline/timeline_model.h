@@ -1,6 +1,7 @@
 // A trace, prepared for drawing: rows, lanes, names, colours of its kinds, levels of detail. Made once a trace.
 #pragma once
 
+#include "app/step/class_names.h"
 #include "app/step/selection.h"
 #include "app/step/shown_step.h"
 #include "app/views/common/counter_levels.h"
@@ -74,8 +75,8 @@ public:
     /// What a kind of spans is called on screen (sim/text/spoken_name.h).
     const std::string& kindName(std::size_t kind) const { return m_spokenNames[kind]; }
     /// "forward"; "waiting" where the class holds nothing else.
-    std::string className(sim::OpClass) const;
-    bool othersWait() const { return m_othersWait; }
+    const std::string& className(sim::OpClass opClass) const { return m_classNames[opClass]; }
+    bool othersWait() const { return m_classNames.othersWait(); }   ///< spans of class other are waits, all of them
     std::int64_t memoryScaleBytes() const { return m_memoryScale; } ///< highest of all counters
 
     const sim::BusyMipmap& busy(std::uint32_t track) const { return *m_busy[track]; }
@@ -153,6 +154,7 @@ private:
 
     std::shared_ptr<const sim::Trace> m_trace;
     std::shared_ptr<const sim::Simulation> m_simulation;
+    ClassNames m_classNames;
     std::vector<TimelineRow> m_rows;
     std::vector<int> m_allRows;                           ///< 0, 1, …
     std::vector<int> m_rowsOfPipelineRank;                ///< how many; empty without a pipeline
@@ -173,7 +175,6 @@ private:
     std::vector<std::uint32_t> m_flowsBySpan; ///< 2 · flow + (1 if it arrives), by track and span
     std::string m_widestMicrobatch;
     int m_chunks = 1;
-    bool m_othersWait = true; ///< spans of class other are waits, all of them
     std::int64_t m_memoryScale = 0;
 };
 

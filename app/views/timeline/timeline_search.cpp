@@ -66,7 +66,7 @@ SpanSearch::SpanSearch(const TimelineModel& model, std::string_view wanted)
         const sim::SpanKind& kind = m_trace->kinds[k];
         const std::string kindName = lower(kind.name);
         m_wholeKind[k] = kindName.find(text) != std::string::npos || lower(model.kindName(k)).find(text) != std::string::npos ||
-                                 lower(sim::opClassName(kind.opClass)) == text
+                                 lower(sim::opClassName(kind.opClass)) == text || lower(model.className(kind.opClass)) == text
                              ? 1
                              : 0;
         const bool called = name == kindName || (!name.empty() && name == lower(opClassLetter(kind.opClass)));

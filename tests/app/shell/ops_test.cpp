@@ -17,6 +17,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 namespace app {
 namespace {
 
@@ -116,6 +120,27 @@ TEST_F(OpsWindow, GroupsByRankClassAndStage)
         settle();
         EXPECT_EQ(panel().shownTable().rows, tableOf(expected(grouping)).rows) << sim::opGroupingName(grouping);
     }
+}
+
+/// As the legends of the pictures call them.
+TEST_F(OpsWindow, CallsNothingDataParallelWhereNothingIs)
+{
+    open("17-schedule-1f1b.json"); // four stages of one replica, with a shared embedding
+    window.run(CommandId::showKernels);
+    panel().setGrouping(sim::OpGrouping::opClass);
+    settle();
+    QStringList names, tips;
+    for (int row = 0; row < model().rowCount(); ++row) {
+        names << cell(row, OpColumn::name);
+        tips << model().index(row, static_cast<int>(OpColumn::name)).data(Qt::ToolTipRole).toString();
+    }
+    EXPECT_TRUE(names.contains(QStringLiteral("embedding comm"))) << names.join(QLatin1Char('|')).toStdString();
+    for (const QString& text : names + tips)
+        EXPECT_FALSE(text.contains(QStringLiteral("dp comm"))) << text.toStdString();
+    std::vector<std::string> copied;
+    for (const auto& row : panel().shownTable().rows)
+        copied.push_back(row[0]);
+    EXPECT_NE(std::find(copied.begin(), copied.end(), "embedding comm"), copied.end());
 }
 
 TEST_F(OpsWindow, SortsByNumbersAndCopiesWhatIsSelected)

@@ -3,8 +3,10 @@
 
 #include "app/views/timeline/exposed_waits.h"
 #include "app/views/timeline/range_statistics.h"
+#include "app/views/timeline/timeline_search.h"
 
 #include <algorithm>
+#include <memory>
 #include <numeric>
 
 namespace test {
@@ -110,6 +112,10 @@ TEST(ExposedWaits, AreNotCalledDataParallelWhereNothingIs)
     const Timeline timeline(tied), parallel(smallScenario(1, 1, 2));
     EXPECT_EQ(TimelineModel({timeline.simulation, timeline.trace}).className(sim::OpClass::dpComm), "embedding comm");
     EXPECT_EQ(TimelineModel({parallel.simulation, parallel.trace}).className(sim::OpClass::dpComm), "dp comm");
+    const auto kernels = std::make_shared<const sim::Trace>(timeline.simulation->trace(sim::TraceDetail::kernels));
+    const TimelineModel model({timeline.simulation, kernels});
+    EXPECT_FALSE(SpanSearch(model, "embedding comm").found().empty());
+    EXPECT_EQ(SpanSearch(model, "embedding comm").found().size(), SpanSearch(model, "dp comm").found().size());
 }
 
 TEST(ExposedWaits, HaveLanesOfTheirOwnAmongKernels)

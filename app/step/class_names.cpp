@@ -1,0 +1,25 @@
+#include "app/step/class_names.h"
+
+#include "sim/simulate/purpose_name.h"
+
+#include <algorithm>
+
+namespace app {
+
+ClassNames::ClassNames(const sim::Trace& trace, const sim::Simulation* simulation)
+    : m_othersWait(std::all_of(trace.kinds.begin(), trace.kinds.end(), [](const sim::SpanKind& kind) {
+          return kind.opClass != sim::OpClass::other || kind.name.starts_with("wait ");
+      }))
+{
+    for (std::size_t c = 0; c < m_names.size(); ++c)
+        m_names[c] = sim::opClassName(static_cast<sim::OpClass>(c));
+    if (simulation) {
+        const std::string purpose = sim::purposeName(*simulation, sim::Dimension::dp);
+        if (purpose != sim::dimensionName(sim::Dimension::dp))
+            m_names[static_cast<std::size_t>(sim::OpClass::dpComm)] = purpose + " comm";
+    }
+    if (m_othersWait)
+        m_names[static_cast<std::size_t>(sim::OpClass::other)] = "waiting";
+}
+
+} // namespace app

@@ -1,0 +1,26 @@
+// What the classes of ops are called beside the step that they are of: in legends, tables and tooltips alike.
+#pragma once
+
+#include "sim/simulate/simulation.h"
+#include "sim/trace/trace.h"
+
+#include <array>
+#include <string>
+
+namespace app {
+
+class ClassNames {
+public:
+    /// `simulation`: of the trace; nullptr: more is not known of it. O(kinds).
+    ClassNames(const sim::Trace&, const sim::Simulation*);
+    /// As sim::opClassName(), but "embedding comm" for what goes the way of dp in a job without data parallelism, and "waiting"
+    /// for class other where all its spans are waits.
+    const std::string& operator[](sim::OpClass opClass) const { return m_names[static_cast<std::size_t>(opClass)]; }
+    bool othersWait() const { return m_othersWait; }
+
+private:
+    std::array<std::string, sim::kOpClassCount> m_names;
+    bool m_othersWait = false;
+};
+
+} // namespace app

@@ -371,15 +371,29 @@ void Desk::setLayoutRule(LayoutRule rule)
     requestLegalValues();
 }
 
+/// A job each: one is shown while the next is weighed, and what is more urgent comes between.
 void Desk::requestCandidates()
 {
-    m_worker.ask(
-        kindOf(kCandidates),
-        [document = withoutView(m_session.document()), catalogue = m_session.catalogue(), lastLegal = *m_session.scenario()] {
-            return scheduleCandidates(document, catalogue, lastLegal);
-        },
-        [this](const ScheduleCandidates& candidates) { Q_EMIT candidatesReady(candidates); },
-        [this](const QString& why) { Q_EMIT candidatesFailed(why); });
+    dropCandidates();
+    const auto document = std::make_shared<const sim::ScenarioDocument>(withoutView(m_session.document()));
+    const auto catalogue = std::make_shared<const sim::Catalogue>(m_session.catalogue());
+    const auto lastLegal = std::make_shared<const sim::Scenario>(*m_session.scenario());
+    const ScheduleCandidates listed = listedCandidates(*lastLegal);
+    Q_EMIT candidatesListed(listed);
+    for (std::size_t place = 0; place < listed.size(); ++place)
+        m_worker.submit({.kind = kindOf(kCandidates),
+                         .work =
+                             [=, this, candidate = listed[place]](const Task& task) {
+                                 task.tell([this, place, made = weighedCandidate(candidate, *document, *catalogue, *lastLegal)] {
+                                     Q_EMIT candidateWeighed(place, made);
+                                 });
+                             },
+                         .failed =
+                             [this, place, candidate = listed[place]](const QString& why) mutable {
+                                 candidate.isWeighed = true;
+                                 candidate.whyNot = why.toStdString();
+                                 Q_EMIT candidateWeighed(place, candidate);
+                             }});
 }
 
 void Desk::requestFindings()

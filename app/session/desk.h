@@ -77,9 +77,10 @@ public:
     void setEveryRank(bool); ///< a row for each rank; beyond 512 ranks nothing comes of it
     bool canShowEveryRank() const;
     void setLayoutRule(LayoutRule); ///< of the form's legal values
-    void requestCandidates();       ///< what each schedule family would make of the job
-    void dropCandidates();          ///< nobody waits for them any more
-    bool pinBaseline();             ///< false: the step on screen is not of the scenario as it is now
+    /// What each schedule family would make of the job: candidatesListed() at once, then candidateWeighed() for each.
+    void requestCandidates();
+    void dropCandidates(); ///< nobody waits for them any more
+    bool pinBaseline();    ///< false: the step on screen is not of the scenario as it is now
 
     bool isSimulating() const { return m_awaits.step || m_awaits.kernels; }
     bool isSettled() const; ///< everything that was asked for is there
@@ -111,8 +112,8 @@ Q_SIGNALS:
     void selectionChanged(bool onlyCursor);
     void zoomChanged();
     void legalValuesReady(const app::LegalValueTable& values);
-    void candidatesReady(const app::ScheduleCandidates& candidates);
-    void candidatesFailed(const QString& message);
+    void candidatesListed(const app::ScheduleCandidates& candidates);
+    void candidateWeighed(std::size_t place, const app::ScheduleCandidate& candidate);
     void findingsReady(const app::FindingList& findings); ///< of the step
     void findingsFailed(const QString& message);          ///< instead: why nothing can be found
     void editMeasured(const app::EditResult& result);     ///< after findingsReady, one by one

@@ -95,44 +95,48 @@ std::string firstError(const std::vector<sim::Problem>& problems)
 
 } // namespace
 
-ScheduleCandidates scheduleCandidates(const sim::ScenarioDocument& document, const sim::Catalogue& catalogue,
-                                      const sim::Scenario& lastLegal)
+ScheduleCandidates listedCandidates(const sim::Scenario& lastLegal)
 {
     ScheduleCandidates out;
     for (const sim::ScheduleFamily& family : sim::scheduleFamilies()) {
-        sim::checkCancelled();
         const bool isCurrent = family.kind == lastLegal.schedule.kind;
-        if (family.isWrittenOut && !isCurrent)
-            continue;
-        ScheduleCandidate candidate{.kind = std::string(family.kind),
-                                    .title = std::string(family.title),
-                                    .character = std::string(family.character),
-                                    .source = std::string(family.source),
-                                    .isCurrent = isCurrent};
-        sim::ScenarioDocument changed = document;
-        apply(changed, makeScheduleEdit(document, &lastLegal, family.kind));
-        candidate.virtualStages = controlValue(changed, &lastLegal, Control::virtualStages);
-        const sim::ScenarioDocument::Resolved resolved = changed.resolve(catalogue);
-        candidate.whyNot = plainWords(firstError(resolved.problems));
-        try {
-            candidate.sketch = sketchOf(family);
-            if (resolved.scenario) {
-                const auto simulation = sim::simulate(*resolved.scenario);
-                const sim::Trace actions = simulation->trace(sim::TraceDetail::actions);
-                candidate.worth = worthOf(*simulation, actions);
-                if (auto own = sketchOf(*simulation, actions)) {
-                    candidate.sketch = std::move(own);
-                    candidate.isSketchOwn = true;
-                }
-            }
-        } catch (const sim::Cancelled&) {
-            throw;
-        } catch (...) { // the others can be had all the same
-            candidate.whyNot = failureText();
-        }
-        out.push_back(std::move(candidate));
+        if (!family.isWrittenOut || isCurrent)
+            out.push_back({.kind = std::string(family.kind),
+                           .title = std::string(family.title),
+                           .character = std::string(family.character),
+                           .source = std::string(family.source),
+                           .isCurrent = isCurrent});
     }
     return out;
+}
+
+ScheduleCandidate weighedCandidate(ScheduleCandidate candidate, const sim::ScenarioDocument& document,
+                                   const sim::Catalogue& catalogue, const sim::Scenario& lastLegal)
+{
+    sim::checkCancelled();
+    candidate.isWeighed = true;
+    sim::ScenarioDocument changed = document;
+    apply(changed, makeScheduleEdit(document, &lastLegal, candidate.kind));
+    candidate.virtualStages = controlValue(changed, &lastLegal, Control::virtualStages);
+    const sim::ScenarioDocument::Resolved resolved = changed.resolve(catalogue);
+    candidate.whyNot = plainWords(firstError(resolved.problems));
+    try {
+        candidate.sketch = sketchOf(*sim::findScheduleFamily(candidate.kind));
+        if (resolved.scenario) {
+            const auto simulation = sim::simulate(*resolved.scenario);
+            const sim::Trace actions = simulation->trace(sim::TraceDetail::actions);
+            candidate.worth = worthOf(*simulation, actions);
+            if (auto own = sketchOf(*simulation, actions)) {
+                candidate.sketch = std::move(own);
+                candidate.isSketchOwn = true;
+            }
+        }
+    } catch (const sim::Cancelled&) {
+        throw;
+    } catch (...) { // the others can be had all the same
+        candidate.whyNot = failureText();
+    }
+    return candidate;
 }
 
 } // namespace app

@@ -29,8 +29,10 @@ struct ScheduleWorth {
 
 struct ScheduleCandidate {
     std::string kind, title, character, source;
-    int virtualStages = 1;
     bool isCurrent = false;
+    // Known once it is weighed:
+    bool isWeighed = false;
+    int virtualStages = 1;
     std::string whyNot; ///< what stands in its way and what would do; empty if it can be chosen
     std::optional<ScheduleWorth> worth;
     std::optional<ScheduleSketch> sketch;
@@ -40,6 +42,10 @@ struct ScheduleCandidate {
 /// In the order of sim::scheduleFamilies(). Kinds that are not available yet are left out, and `custom` where it is not what the
 /// document has.
 using ScheduleCandidates = std::vector<ScheduleCandidate>;
-ScheduleCandidates scheduleCandidates(const sim::ScenarioDocument&, const sim::Catalogue&, const sim::Scenario& lastLegal);
+/// None is weighed yet: at once, however large the job is.
+ScheduleCandidates listedCandidates(const sim::Scenario& lastLegal);
+/// One of them simulated, which takes as long as a step of the job with it. Throws Cancelled.
+ScheduleCandidate weighedCandidate(ScheduleCandidate, const sim::ScenarioDocument&, const sim::Catalogue&,
+                                   const sim::Scenario& lastLegal);
 
 } // namespace app

@@ -13,7 +13,9 @@
 #include <QLabel>
 #include <QListWidget>
 #include <QPainter>
+#include <QProgressBar>
 #include <QPushButton>
+#include <QScrollBar>
 #include <QStyledItemDelegate>
 #include <QTextLayout>
 #include <QVBoxLayout>
@@ -87,13 +89,26 @@ public:
             painter->setOpacity(legal ? 1 : 0.45);
             paintSchedule(*painter, sketch, candidate.sketch->schedule, candidate.sketch->times, m_theme);
             painter->setOpacity(1);
+        } else if (!candidate.isWeighed && hasSketch) {
+            painter->setPen(QPen(toQColor(m_theme.border), 1, Qt::DashLine));
+            painter->setBrush(Qt::NoBrush);
+            painter->drawRect(sketch);
+            painter->setFont(uiFont(11));
+            painter->setPen(toQColor(m_theme.mutedText));
+            painter->drawText(sketch, Qt::AlignCenter, ScheduleChooser::tr("being drawn…"));
         }
         const qreal left = hasSketch ? sketch.right() + 16 : sketch.left();
         const qreal textRight = columnRight(row.right(), 0) - kColumnWidth + 8;
         paintWords(*painter, {left, row.top() + 8, (legal ? textRight : row.right() - kFamilyMargin) - left, row.height() - 14},
                    candidate);
-        if (candidate.worth)
+        if (candidate.worth) {
             paintNumbers(*painter, row, candidate);
+        } else if (!candidate.isWeighed) {
+            painter->setFont(uiFont(12));
+            painter->setPen(toQColor(m_theme.mutedText));
+            painter->drawText(QRectF(textRight, row.top() + 16, row.right() - kFamilyMargin - textRight, 20),
+                              Qt::AlignRight | Qt::AlignVCenter, ScheduleChooser::tr("being weighed…"));
+        }
         painter->restore();
     }
 
@@ -215,9 +230,12 @@ private:
     const Theme& m_theme;
 };
 
-double keyOf(const ScheduleCandidate& candidate, ScheduleChooser::Order order)
+/// `areAllWeighed`: until then those that are listed stay where they are.
+double keyOf(const ScheduleCandidate& candidate, ScheduleChooser::Order order, bool areAllWeighed)
 {
-    if (!candidate.worth || !candidate.whyNot.empty())
+    if (order == ScheduleChooser::Order::listed && !areAllWeighed)
+        return 0;
+    if (!candidate.worth || !candidate.whyNot.empty())  // or is not weighed yet
         return std::numeric_limits<double>::infinity(); // what cannot be had comes last
     switch (order) {
     case ScheduleChooser::Order::listed:
@@ -236,6 +254,8 @@ double keyOf(const ScheduleCandidate& candidate, ScheduleChooser::Order order)
 QString spoken(const ScheduleCandidate& candidate)
 {
     QString text = fromView(candidate.title) + QStringLiteral(": ") + fromView(candidate.character);
+    if (!candidate.isWeighed)
+        return text + ScheduleChooser::tr(". Being weighed");
     if (!candidate.whyNot.empty())
         return text + ScheduleChooser::tr(". Not possible: %1").arg(fromView(candidate.whyNot));
     if (candidate.worth)
@@ -253,8 +273,8 @@ QString spoken(const ScheduleCandidate& candidate)
 
 ScheduleChooser::ScheduleChooser(const Theme& theme, QWidget* parent)
     : QDialog(parent), m_theme(theme), m_candidates(std::make_unique<ScheduleCandidates>()), m_order(new ChoiceBox),
-      m_list(new QListWidget), m_source(new QLabel), m_note(new QLabel), m_use(new QPushButton(tr("Use This Schedule"))),
-      m_compare(new QPushButton(tr("Add to Comparison")))
+      m_list(new QListWidget), m_source(new QLabel), m_note(new QLabel), m_progress(new QProgressBar),
+      m_use(new QPushButton(tr("Use This Schedule"))), m_compare(new QPushButton(tr("Add to Comparison")))
 {
     setObjectName(QStringLiteral("scheduleChooser"));
     setWindowTitle(tr("Choose a Schedule"));
@@ -289,6 +309,7 @@ ScheduleChooser::ScheduleChooser(const Theme& theme, QWidget* parent)
     setRole(m_source, "small");
     m_source->setWordWrap(true);
     setRole(m_use, "primary");
+    m_use->setObjectName(QStringLiteral("useSchedule"));
     m_use->setDefault(true);
     m_use->setEnabled(false);
     connect(m_use, &QPushButton::clicked, this, &ScheduleChooser::choose);
@@ -315,10 +336,17 @@ ScheduleChooser::ScheduleChooser(const Theme& theme, QWidget* parent)
     column->setContentsMargins(16, 14, 16, 14);
     column->setSpacing(8);
     column->addLayout(top);
+    column->addWidget(m_progress);
     column->addWidget(m_list, 1);
     column->addLayout(words);
     column->addLayout(bottom);
-    m_note->setText(tr("Weighing every schedule…"));
+    m_progress->setTextVisible(false);
+    m_progress->setMaximumHeight(4);
+    m_progress->setAccessibleName(tr("Schedules weighed"));
+    QSizePolicy keepsItsRoom = m_progress->sizePolicy(); // rows do not jump when it goes
+    keepsItsRoom.setRetainSizeWhenHidden(true);
+    m_progress->setSizePolicy(keepsItsRoom);
+    tellProgress();
     m_list->setFocus();
 }
 
@@ -327,15 +355,54 @@ ScheduleChooser::~ScheduleChooser() = default;
 void ScheduleChooser::setCandidates(const ScheduleCandidates& candidates)
 {
     *m_candidates = candidates;
-    m_note->setText(tr("This job with each of them, simulated. Idle: time between passes of the rank that takes longest; the "
-                       "step's bubble is the mean of all ranks. Activations at the peak of the fullest rank.") +
-                    (std::any_of(candidates.begin(), candidates.end(), [](const ScheduleCandidate& c) { return c.isSketchOwn; })
-                         ? QString()
-                         : QLatin1Char(' ') + tr("So many passes are a blur: the drawings are of four ranks.")));
-    m_headings->setToolTip(m_note->text());
-    m_tells = false;
-    placeNotes();
     fill();
+    tellProgress();
+}
+
+void ScheduleChooser::setCandidate(std::size_t place, const ScheduleCandidate& candidate)
+{
+    (*m_candidates)[place] = candidate;
+    if (static_cast<Order>(m_order->currentData().toInt()) == Order::listed && !isReady()) {
+        dress(*m_list->item(static_cast<int>(place)), candidate);
+        m_list->viewport()->update(); // bars are as long beside the longest
+        showSelected();
+    } else {
+        fill();
+    }
+    tellProgress();
+}
+
+bool ScheduleChooser::isReady() const
+{
+    return !m_candidates->empty() &&
+           std::all_of(m_candidates->begin(), m_candidates->end(), [](const ScheduleCandidate& c) { return c.isWeighed; });
+}
+
+/// How far it is; then what columns mean, unless there is other news.
+void ScheduleChooser::tellProgress()
+{
+    const auto all = static_cast<int>(m_candidates->size());
+    const auto done = static_cast<int>(
+        std::count_if(m_candidates->begin(), m_candidates->end(), [](const ScheduleCandidate& c) { return c.isWeighed; }));
+    m_progress->setRange(0, all);
+    m_progress->setValue(done);
+    m_progress->setVisible(!isReady());
+    if (m_hasNews)
+        return;
+    m_tells = !isReady();
+    if (m_tells) {
+        m_note->setText(all == 0 ? tr("Weighing every schedule…") : tr("Weighing every schedule: %1 of %2").arg(done).arg(all));
+        placeNotes();
+        return;
+    }
+    m_note->setText(
+        tr("This job with each of them, simulated. Idle: time between passes of the rank that takes longest; the "
+           "step's bubble is the mean of all ranks. Activations at the peak of the fullest rank.") +
+        (std::any_of(m_candidates->begin(), m_candidates->end(), [](const ScheduleCandidate& c) { return c.isSketchOwn; })
+             ? QString()
+             : QLatin1Char(' ') + tr("So many passes are a blur: the drawings are of four ranks.")));
+    m_headings->setToolTip(m_note->text());
+    placeNotes();
 }
 
 void ScheduleChooser::resizeEvent(QResizeEvent* event)
@@ -352,11 +419,6 @@ void ScheduleChooser::placeNotes()
     m_note->setVisible(hasRoom || m_tells);
 }
 
-void ScheduleChooser::setFailure(const QString& why)
-{
-    tell(tr("The schedules cannot be weighed: %1").arg(why));
-}
-
 void ScheduleChooser::fill()
 {
     const auto* before = selected();
@@ -364,21 +426,31 @@ void ScheduleChooser::fill()
     const auto order = static_cast<Order>(m_order->currentData().toInt());
     std::vector<std::size_t> places(m_candidates->size());
     std::iota(places.begin(), places.end(), std::size_t{0});
+    const bool areAllWeighed = isReady();
     std::stable_sort(places.begin(), places.end(), [&](std::size_t a, std::size_t b) {
-        return keyOf((*m_candidates)[a], order) < keyOf((*m_candidates)[b], order);
+        return keyOf((*m_candidates)[a], order, areAllWeighed) < keyOf((*m_candidates)[b], order, areAllWeighed);
     });
+    const int scrolled = m_list->verticalScrollBar()->value();
     m_list->clear();
     for (const std::size_t place : places) {
         auto* item = new QListWidgetItem;
         item->setData(kIndexRole, static_cast<int>(place));
-        item->setData(Qt::AccessibleTextRole, spoken((*m_candidates)[place]));
-        item->setToolTip(fromView((*m_candidates)[place].whyNot));
+        dress(*item, (*m_candidates)[place]);
         m_list->addItem(item);
         const bool wanted = kind.isEmpty() ? (*m_candidates)[place].isCurrent : fromView((*m_candidates)[place].kind) == kind;
         if (wanted)
             m_list->setCurrentItem(item);
     }
+    if (before)
+        m_list->verticalScrollBar()->setValue(scrolled);
     showSelected();
+}
+
+/// What is said of a row; the delegate draws the rest.
+void ScheduleChooser::dress(QListWidgetItem& item, const ScheduleCandidate& candidate) const
+{
+    item.setData(Qt::AccessibleTextRole, spoken(candidate));
+    item.setToolTip(fromView(candidate.whyNot));
 }
 
 const ScheduleCandidate* ScheduleChooser::selected() const
@@ -390,7 +462,7 @@ const ScheduleCandidate* ScheduleChooser::selected() const
 void ScheduleChooser::showSelected()
 {
     const ScheduleCandidate* candidate = selected();
-    m_use->setEnabled(candidate && candidate->whyNot.empty());
+    m_use->setEnabled(candidate && candidate->isWeighed && candidate->whyNot.empty());
     m_compare->setEnabled(m_use->isEnabled());
     QString text;
     if (candidate) {
@@ -405,7 +477,7 @@ void ScheduleChooser::showSelected()
 void ScheduleChooser::choose()
 {
     const ScheduleCandidate* candidate = selected();
-    if (!candidate || !candidate->whyNot.empty())
+    if (!candidate || !candidate->isWeighed || !candidate->whyNot.empty())
         return;
     Q_EMIT chosen(QString::fromStdString(candidate->kind));
     accept();
@@ -414,7 +486,7 @@ void ScheduleChooser::choose()
 void ScheduleChooser::tell(const QString& what)
 {
     m_note->setText(what);
-    m_tells = true;
+    m_tells = m_hasNews = true;
     placeNotes();
 }
 

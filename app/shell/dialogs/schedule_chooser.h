@@ -5,12 +5,15 @@
 
 #include <QDialog>
 
+#include <cstddef>
 #include <memory>
 #include <vector>
 
 class QComboBox;
 class QLabel;
 class QListWidget;
+class QListWidgetItem;
+class QProgressBar;
 class QPushButton;
 
 namespace app {
@@ -25,10 +28,10 @@ public:
 
     explicit ScheduleChooser(const Theme&, QWidget* parent = nullptr);
     ~ScheduleChooser() override;
-    /// Until then the list is empty and says that it is being filled.
+    /// Those that are not weighed yet say so.
     void setCandidates(const ScheduleCandidates&);
-    /// Why it stays empty.
-    void setFailure(const QString& why);
+    void setCandidate(std::size_t place, const ScheduleCandidate&);
+    bool isReady() const;           ///< all are weighed
     void tell(const QString& what); ///< below the list
     void setOrder(Order);
     QStringList kindsShown() const; ///< top to bottom
@@ -44,6 +47,8 @@ protected:
 private:
     void placeNotes();
     void fill();
+    void dress(QListWidgetItem&, const ScheduleCandidate&) const;
+    void tellProgress();
     void showSelected();
     void choose();
     const ScheduleCandidate* selected() const;
@@ -54,7 +59,9 @@ private:
     QListWidget* m_list;
     QWidget* m_headings = nullptr;
     QLabel *m_source, *m_note;
-    bool m_tells = true; ///< the note is news, not what columns mean
+    QProgressBar* m_progress;
+    bool m_hasNews = false; ///< of a comparison, in the note
+    bool m_tells = true;    ///< the note is news or how far it is, not what columns mean
     QPushButton *m_use, *m_compare;
 };
 

@@ -273,8 +273,8 @@ void MainWindow::present(bool fromItsBegin)
 void MainWindow::chooseSchedule()
 {
     auto* chooser = new ScheduleChooser(themeFor(m_settings.theme), this);
-    connect(&m_desk, &Desk::candidatesReady, chooser, &ScheduleChooser::setCandidates);
-    connect(&m_desk, &Desk::candidatesFailed, chooser, &ScheduleChooser::setFailure);
+    connect(&m_desk, &Desk::candidatesListed, chooser, &ScheduleChooser::setCandidates);
+    connect(&m_desk, &Desk::candidateWeighed, chooser, &ScheduleChooser::setCandidate);
     connect(chooser, &ScheduleChooser::chosen, this, [this](const QString& kind) {
         m_session.edit(makeScheduleEdit(m_session.document(), m_session.scenario(), kind.toStdString()));
     });

@@ -18,10 +18,18 @@ using namespace test;
 constexpr const char* kFourStages = "17-schedule-1f1b.json";
 constexpr const char* kByHand = "20-schedule-by-hand.json";
 
+ScheduleCandidates weighedOf(const sim::ScenarioDocument& of, const sim::Scenario& lastLegal)
+{
+    ScheduleCandidates out = listedCandidates(lastLegal);
+    for (ScheduleCandidate& candidate : out)
+        candidate = weighedCandidate(candidate, of, catalogue(), lastLegal);
+    return out;
+}
+
 ScheduleCandidates candidatesOf(const char* file)
 {
     const sim::ScenarioDocument d = document(file);
-    return scheduleCandidates(d, catalogue(), scenario(d));
+    return weighedOf(d, scenario(d));
 }
 
 const ScheduleCandidate& find(const ScheduleCandidates& candidates, std::string_view kind)
@@ -72,7 +80,7 @@ TEST(ScheduleCandidates, ThoseForChunksHaveSome)
     EXPECT_EQ(find(candidates, "gpipe").virtualStages, 1);
     sim::ScenarioDocument d = document(kFourStages);
     d.set("/schedule/kind", "\"looped-bfs\"");
-    EXPECT_EQ(find(scheduleCandidates(d, catalogue(), scenario(d)), "looped-bfs").virtualStages, 1) << "as the file says";
+    EXPECT_EQ(find(weighedOf(d, scenario(d)), "looped-bfs").virtualStages, 1) << "as the file says";
 }
 
 TEST(ScheduleCandidates, AreDrawnAsThisJobRunsWhereItsPassesCanBeToldApart)
@@ -80,7 +88,7 @@ TEST(ScheduleCandidates, AreDrawnAsThisJobRunsWhereItsPassesCanBeToldApart)
     sim::ScenarioDocument d = document(kFourStages);
     d.set("/training/global_batch_size", "64"); // sixteen micro-batches: the small ones have eight
     const sim::Scenario s = scenario(d);
-    for (const ScheduleCandidate& c : scheduleCandidates(d, catalogue(), s)) {
+    for (const ScheduleCandidate& c : weighedOf(d, s)) {
         EXPECT_EQ(c.isSketchOwn, c.worth.has_value()) << c.kind;
         if (!c.isSketchOwn)
             continue;
@@ -97,7 +105,7 @@ TEST(ScheduleCandidates, SayWhatChoosingThemGives)
         const sim::ScenarioDocument d = document(file);
         const sim::Scenario s = scenario(d);
         int said = 0;
-        for (const ScheduleCandidate& c : scheduleCandidates(d, catalogue(), s)) {
+        for (const ScheduleCandidate& c : weighedOf(d, s)) {
             if (!c.worth || c.kind == "auto") // a search each: proved where it is searched
                 continue;
             sim::ScenarioDocument chosen = d;
@@ -128,8 +136,8 @@ TEST(ScheduleCandidates, DoNotDependOnTheScheduleInUse)
     const sim::Scenario s = scenario(d);
     sim::ScenarioDocument other = d;
     apply(other, makeScheduleEdit(d, &s, "zb-h1"));
-    const ScheduleCandidates before = scheduleCandidates(d, catalogue(), s);
-    const ScheduleCandidates after = scheduleCandidates(other, catalogue(), scenario(other));
+    const ScheduleCandidates before = weighedOf(d, s);
+    const ScheduleCandidates after = weighedOf(other, scenario(other));
     for (const char* kind : {"gpipe", "1f1b", "zb-h1", "zb-h2", "zb-v", "v-half", "dualpipe-v", "seq-1f1b"}) {
         EXPECT_EQ(find(before, kind).worth->idleOfSpan, find(after, kind).worth->idleOfSpan) << kind;
         EXPECT_EQ(find(before, kind).worth->activationBytes, find(after, kind).worth->activationBytes) << kind;
@@ -156,7 +164,7 @@ TEST(ScheduleCandidates, WhatCannotBeHadSaysWhy)
 {
     sim::ScenarioDocument d = document(kFourStages);
     d.set("/training/global_batch_size", "12"); // three micro-batches of four
-    const ScheduleCandidates candidates = scheduleCandidates(d, catalogue(), scenario(d));
+    const ScheduleCandidates candidates = weighedOf(d, scenario(d));
     const ScheduleCandidate& dualpipe = find(candidates, "dualpipe-v");
     EXPECT_FALSE(dualpipe.worth);
     EXPECT_NE(dualpipe.whyNot.find("micro-batch"), std::string::npos) << dualpipe.whyNot;
@@ -167,7 +175,7 @@ TEST(ScheduleCandidates, AreWhatChoosingThemGives)
 {
     const sim::ScenarioDocument d = document(kFourStages);
     const sim::Scenario s = scenario(d);
-    for (const ScheduleCandidate& c : scheduleCandidates(d, catalogue(), s)) {
+    for (const ScheduleCandidate& c : weighedOf(d, s)) {
         sim::ScenarioDocument chosen = d;
         apply(chosen, makeScheduleEdit(d, &s, c.kind));
         const auto resolved = chosen.resolve(catalogue());

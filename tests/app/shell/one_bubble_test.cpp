@@ -74,7 +74,7 @@ TEST_P(OneBubble, IsWhatEveryPlaceCallsBubble)
     EXPECT_TRUE(texts.last().contains(QLatin1String("slowest rank idle"))) << texts.last().toStdString();
     window.run(CommandId::chooseSchedule);
     auto* chooser = window.findChild<ScheduleChooser*>();
-    ASSERT_TRUE(waitFor([&] { return !chooser->kindsShown().isEmpty(); }));
+    ASSERT_TRUE(waitFor([&] { return chooser->isReady(); }));
     gather(*chooser, texts);
     chooser->reject();
     window.run(CommandId::findSchedule);

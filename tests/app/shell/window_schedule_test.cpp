@@ -25,7 +25,7 @@ TEST_F(WindowTest, AScheduleIsChosenFromAllOfThem)
     window.run(CommandId::chooseSchedule);
     auto* chooser = window.findChild<ScheduleChooser*>();
     ASSERT_TRUE(chooser);
-    ASSERT_TRUE(waitFor([&] { return !chooser->kindsShown().isEmpty(); }));
+    ASSERT_TRUE(waitFor([&] { return chooser->isReady(); }));
     chooser->setOrder(ScheduleChooser::Order::memory);
     const auto place = [&](const char* kind) { return chooser->kindsShown().indexOf(QLatin1String(kind)); };
     EXPECT_LT(place("v-min"), place("v-half"));
@@ -48,7 +48,7 @@ TEST_F(WindowTest, TheChooserHasRoomForSchedulesOnASmallScreen)
     open("17-schedule-1f1b.json");
     window.run(CommandId::chooseSchedule);
     auto* chooser = window.findChild<ScheduleChooser*>();
-    ASSERT_TRUE(waitFor([&] { return !chooser->kindsShown().isEmpty(); }));
+    ASSERT_TRUE(waitFor([&] { return chooser->isReady(); }));
     const auto* list = chooser->findChild<QListWidget*>();
     for (const QSize size : {QSize(500, 300), QSize(630, 340), QSize(780, 600)}) { // 1024x640 and 1280x720 with text of 200 %
         chooser->resize(size);
@@ -65,10 +65,47 @@ TEST_F(WindowTest, TheChooserHasRoomForSchedulesOnASmallScreen)
     })) << "where there is room, it says what columns are";
 }
 
+/// Of a large job all of them take long: what there is to choose from is seen at once, and one after the other is drawn.
+TEST_F(WindowTest, TheChooserFillsOneByOne)
+{
+    open("17-schedule-1f1b.json");
+    const QSignalSpy weighed(&window.desk(), &Desk::candidateWeighed);
+    window.run(CommandId::chooseSchedule);
+    auto* chooser = window.findChild<ScheduleChooser*>();
+    ASSERT_TRUE(chooser);
+    const QStringList listed = chooser->kindsShown();
+    EXPECT_GT(listed.size(), 10) << "at once";
+    const auto* list = chooser->findChild<QListWidget*>();
+    const auto* use = chooser->findChild<QPushButton*>(QStringLiteral("useSchedule"));
+    const auto isWeighed = [&](int row) {
+        return !list->item(row)->data(Qt::AccessibleTextRole).toString().endsWith(QStringLiteral("Being weighed"));
+    };
+    EXPECT_FALSE(isWeighed(0));
+    EXPECT_FALSE(use->isEnabled());
+    EXPECT_EQ(list->currentRow(), listed.indexOf(QStringLiteral("1f1b"))) << "what is in use is marked at once";
+    bool seesSome = false;
+    for (int told = 1; told < listed.size(); ++told) {
+        ASSERT_TRUE(waitFor([&] { return weighed.count() >= told; }));
+        if (weighed.count() == listed.size())
+            break;
+        seesSome = true;
+        EXPECT_TRUE(isWeighed(0));
+        EXPECT_FALSE(isWeighed(static_cast<int>(listed.size()) - 1));
+        EXPECT_EQ(chooser->kindsShown(), listed) << "nothing moves below the pointer";
+        EXPECT_FALSE(chooser->isReady());
+    }
+    EXPECT_TRUE(seesSome);
+    ASSERT_TRUE(waitFor([&] { return chooser->isReady(); }));
+    EXPECT_TRUE(use->isEnabled());
+    for (int row = 0; row < list->count(); ++row)
+        EXPECT_TRUE(isWeighed(row)) << row;
+    chooser->reject();
+}
+
 TEST_F(WindowTest, ACancelledChooserIsWaitedForByNobody)
 {
     open("17-schedule-1f1b.json");
-    const QSignalSpy weighed(&window.desk(), &Desk::candidatesReady);
+    const QSignalSpy weighed(&window.desk(), &Desk::candidateWeighed);
     window.run(CommandId::chooseSchedule);
     auto* chooser = window.findChild<ScheduleChooser*>();
     ASSERT_TRUE(chooser);
@@ -84,7 +121,7 @@ TEST_F(WindowTest, TheChooserSaysWhatDetailsWillSay)
     const auto saidOf = [&](const char* kind) {
         window.run(CommandId::chooseSchedule);
         auto* chooser = window.findChild<ScheduleChooser*>();
-        EXPECT_TRUE(waitFor([&] { return !chooser->kindsShown().isEmpty(); }));
+        EXPECT_TRUE(waitFor([&] { return chooser->isReady(); }));
         const auto* list = chooser->findChild<QListWidget*>();
         const auto row = static_cast<int>(chooser->kindsShown().indexOf(QLatin1String(kind)));
         const QString said = list->item(row)->data(Qt::AccessibleTextRole).toString();

@@ -286,6 +286,7 @@ void ComparePage::show(CompareView::Side a, CompareView::Side b, Made made)
             m_tables->showChanges(m_changes, !m_swapped);
             m_tables->showRows(rows());
             m_tables->showStages(comparison->stages);
+            giveTables(m_tables->widthOfRows());
         }
     } else {
         m_tables->clear();
@@ -441,13 +442,18 @@ std::vector<CompareTables::Column> ComparePage::others() const
 void ComparePage::showSeveral()
 {
     m_tables->showSeveral(m_nameA->text(), others());
-    if (m_splitter->orientation() == Qt::Horizontal && !m_isSplitByHand) {
-        constexpr double kMostOfPage = 0.5;
-        const int all = m_splitter->width() - m_splitter->handleWidth();
-        const int tables =
-            std::clamp(m_tables->widthOfSeveral(), kUsualTables, std::max(kUsualTables, static_cast<int>(kMostOfPage * all)));
-        m_splitter->setSizes({tables, all - tables});
-    }
+    giveTables(m_tables->widthOfSeveral());
+}
+
+/// So many pixels, as far as that leaves the picture its half, unless somebody has dealt the room.
+void ComparePage::giveTables(int wanted)
+{
+    if (m_splitter->orientation() != Qt::Horizontal || m_isSplitByHand)
+        return;
+    constexpr double kMostOfPage = 0.5;
+    const int all = m_splitter->width() - m_splitter->handleWidth();
+    const int tables = std::clamp(wanted, kUsualTables, std::max(kUsualTables, static_cast<int>(kMostOfPage * all)));
+    m_splitter->setSizes({tables, all - tables});
 }
 
 QString ComparePage::headline() const

@@ -69,6 +69,7 @@ private:
     std::vector<ComparisonRow> rows() const;
     std::vector<ComparisonRow> rowsOf(const sim::Comparison&, const sim::Simulation& a, const sim::Simulation& b) const;
     void showSeveral();
+    void giveTables(int wanted);
     std::vector<CompareTables::Column> others() const;
     void adopt(int change);
     void askOfRow(int row, int column);

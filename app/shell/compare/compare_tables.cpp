@@ -118,7 +118,7 @@ public:
     {
         int width = 0;
         for (int row = 0; row < count(); ++row)
-            width = std::max(width, QFontMetrics(fontOf(row)).horizontalAdvance(textOf(row)));
+            width = std::max(width, static_cast<int>(std::ceil(QFontMetricsF(fontOf(row)).horizontalAdvance(textOf(row)))));
         return width + kLeft + kRight;
     }
 
@@ -485,7 +485,7 @@ void CompareTables::nameRows(QTableWidget* of) const
 /// Columns of both tables are equally wide, and so are their heads.
 void CompareTables::alignSeveral()
 {
-    constexpr int kWidestColumn = 110, kWidestName = 150; // long lists end in …, their tooltips have them whole
+    constexpr int kWidestColumn = 110, kWidestName = 200; // long lists end in …, their tooltips have them whole
     int names = 0;
     for (const QTableWidget* of : {m_severalKeys, m_severalRows})
         names = std::max(names, static_cast<const RowNames*>(of->verticalHeader())->neededWidth());
@@ -565,9 +565,23 @@ void CompareTables::showSeveral(const QString& nameOfA, const std::vector<Column
     placeHead();
 }
 
+namespace {
+
+constexpr int kAround = 36; ///< tables: margins, and the scroll bar of all of them
+
+} // namespace
+
+int CompareTables::widthOfRows() const
+{
+    int width = kAround;
+    for (int column = 0; column < m_rows->columnCount(); ++column)
+        width += std::max(m_rows->horizontalHeader()->sectionSizeHint(column),
+                          static_cast<const QAbstractItemView*>(m_rows)->sizeHintForColumn(column));
+    return width;
+}
+
 int CompareTables::widthOfSeveral() const
 {
-    constexpr int kAround = 36; // margins, and the scroll bar of all tables
     return m_severalHead->verticalHeader()->width() + m_severalHead->horizontalHeader()->length() + kAround;
 }
 

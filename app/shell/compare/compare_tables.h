@@ -38,6 +38,7 @@ public:
     /// stay in sight, however far the numbers are scrolled.
     void showSeveral(const QString& nameOfA, const std::vector<Column>& others);
     int widthOfSeveral() const; ///< with which they need no scrolling
+    int widthOfRows() const;    ///< with which no name or number of rows() is cut
     void clear();
     void setTheme(const Theme&); ///< of what is shown next
 

@@ -13,6 +13,7 @@
 #include <QAccessible>
 #include <QAccessibleActionInterface>
 #include <QFile>
+#include <QFontMetrics>
 #include <QLabel>
 #include <QMenu>
 #include <QMenuBar>
@@ -203,6 +204,28 @@ TEST_F(CompareTest, RowsOfWhatDiffersCanBeToldApart)
         const QString name = changes.item(row, 0)->text();
         EXPECT_TRUE(names.insert(name).second) << "twice: " << name.toStdString();
         EXPECT_FALSE(name.contains(QLatin1Char('_'))) << name.toStdString();
+    }
+}
+
+TEST_F(CompareTest, NamesOfRowsAreWholeWhereThereIsRoom)
+{
+    open(k1F1B);
+    ASSERT_TRUE(window.compareWith(galleryFile("05-dp2-tp4-pp2-sixteen-gpus.json")).empty());
+    for (const QSize size : {QSize(1600, 900), QSize(1280, 720), QSize(1024, 640)}) {
+        window.resize(size);
+        window.showCompare();
+        page().swapSides();
+        settle();
+        const QTableWidget& rows = page().tables().rows();
+        int longest = 0;
+        for (int row = 0; row < rows.rowCount(); ++row) {
+            const QTableWidgetItem& name = *rows.item(row, 0);
+            const QFont font = name.data(Qt::FontRole).isValid() ? name.font() : rows.font();
+            const int wide = QFontMetrics(font).horizontalAdvance(name.text());
+            longest = std::max(longest, wide);
+            EXPECT_GT(rows.columnWidth(0), wide) << size.width() << ": " << name.text().toStdString();
+        }
+        EXPECT_GT(longest, 120) << "“Dp / embedding exposed” is among them";
     }
 }
 

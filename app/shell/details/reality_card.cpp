@@ -95,16 +95,20 @@ void IntervalBar::paintEvent(QPaintEvent*)
     painter.setRenderHint(QPainter::Antialiasing);
     const double least = std::min(m_beside.low, m_measured), most = std::max(m_beside.high, m_measured);
     const double room = std::max((most - least) * 0.15, most * 1e-6); // beside the ends
-    const auto at = [&](double value) { return (value - least + room) / (most - least + 2 * room) * width(); };
+    constexpr double kInset = 6; ///< the axis begins and ends inside the card, not cut off at its edge
+    const double length = std::max(0.0, width() - 2 * kInset);
+    const auto at = [&](double value) { return kInset + (value - least + room) / (most - least + 2 * room) * length; };
     const double middle = kBarRoom / 2.0, top = middle - kBandHeight / 2.0;
+    painter.setPen(QPen(toQColor(m_theme->border), 2, Qt::SolidLine, Qt::RoundCap));
+    painter.drawLine(QPointF(kInset, middle), QPointF(kInset + length, middle));
     painter.setPen(Qt::NoPen);
-    painter.setBrush(toQColor(m_theme->border));
-    painter.drawRoundedRect(QRectF(0, middle - 1, width(), 2), 1, 1);
     QColor band = toQColor(m_theme->accent);
     band.setAlphaF(0.28F);
     painter.setBrush(band);
-    painter.drawRoundedRect(QRectF(at(m_beside.low), top, at(m_beside.high) - at(m_beside.low), kBandHeight), 3, 3);
+    painter.drawRect(QRectF(at(m_beside.low), top, at(m_beside.high) - at(m_beside.low), kBandHeight));
     painter.setBrush(toQColor(m_theme->accent));
+    for (const double end : {m_beside.low, m_beside.high}) // it ends there: nothing of it is cut
+        painter.drawRect(QRectF(at(end) - 0.75, top - 1, 1.5, kBandHeight + 2));
     painter.drawRect(QRectF(at(m_beside.predicted) - 1, top - 3, 2, kBandHeight + 6));
     constexpr double kHalf = 5.5;
     const QPointF centre(at(m_measured), middle);

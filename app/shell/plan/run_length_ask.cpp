@@ -10,6 +10,11 @@
 #include <QVBoxLayout>
 
 namespace app {
+namespace {
+
+constexpr int kAroundPlaceholder = 24; ///< margins and frame of the field
+
+} // namespace
 
 RunLengthAsk::RunLengthAsk(QWidget* parent)
     : QWidget(parent), m_field(new QLineEdit), m_set(new QPushButton(tr("Set"))), m_problem(new QLabel)
@@ -26,9 +31,10 @@ RunLengthAsk::RunLengthAsk(QWidget* parent)
         label->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
     }
     m_field->setObjectName(QStringLiteral("runTokens"));
-    m_field->setPlaceholderText(tr("15 T, 400 B, 2e12"));
+    m_field->setPlaceholderText(tr("15 T or 400 B"));
     m_field->setAccessibleName(tr("Tokens of the whole run"));
-    m_field->setMinimumWidth(90);
+    m_field->ensurePolished();
+    m_field->setMinimumWidth(m_field->fontMetrics().horizontalAdvance(m_field->placeholderText()) + kAroundPlaceholder);
     m_field->setMaximumWidth(220);
     m_set->setObjectName(QStringLiteral("setRunTokens"));
     m_set->setAccessibleName(tr("Set the tokens of the whole run"));

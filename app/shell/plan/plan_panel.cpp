@@ -373,6 +373,8 @@ void PlanPanel::refreshFrames()
 {
     refreshSizes();
     refreshCostPage();
+    // Lower, its cells would say nothing: the panel scrolls instead.
+    m_mapCanvas->setMinimumHeight(std::max(kLowestPicture, static_cast<int>(std::ceil(m_map.leastHeight()))));
     if (isReady())
         Q_EMIT ready();
     for (CanvasWidget* canvas :

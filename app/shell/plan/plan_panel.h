@@ -108,6 +108,8 @@ protected:
     void showEvent(QShowEvent*) override;
 
 private:
+    static constexpr int kLowestPicture = 110; ///< lower, the panel scrolls
+
     sim::PlanRequest requestNow() const;
     std::string searchedText() const;
     std::string textOf(sim::ScenarioDocument) const;

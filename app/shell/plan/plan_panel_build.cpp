@@ -117,7 +117,7 @@ PlanPanel::PlanPanel(Desk& desk, Renderer renderer, QWidget* parent)
                                        {m_sizesCanvas, tr("The best by the number of GPUs")}}) {
         canvas->setFocusPolicy(Qt::StrongFocus);
         canvas->setAccessibleName(name);
-        canvas->setMinimumSize(160, 110);
+        canvas->setMinimumSize(160, kLowestPicture);
         canvas->installEventFilter(this);
     }
     for (PlanView* view : std::initializer_list<PlanView*>{&m_map, &m_best, &m_scatter}) {

@@ -16,6 +16,7 @@ namespace app {
 namespace {
 
 constexpr float kHeatGutter = 52, kHeatHead = 24, kHeatLegend = 22, kWidestPlanCell = 132, kHighestPlanCell = 58, kHeatGap = 2;
+constexpr float kLowestPlanCell = 18, kHeatFoot = 4; ///< a line of text and the gap
 constexpr float kHatchPixels = 7;
 
 /// From the lower left to the upper right, all over the rectangle; `both`: the other way as well.
@@ -79,6 +80,27 @@ int legendRowsOf(const std::vector<LegendEntry>& entries, float width)
     return rows;
 }
 
+/// What it says beside its time, longest first; the tooltip has the whole.
+std::vector<std::string> marginTexts(const PlanPicture& picture, const PlanCell& cell)
+{
+    const std::string whole = marginText(picture, cell), percent = marginPercent(cell.margin, 0),
+                      number = percent.substr(0, percent.find(' '));
+    switch (cell.kind) {
+    case PlanCellKind::tie:
+        return {whole, "tie"};
+    case PlanCellKind::slower:
+        return {whole, percent, number};
+    case PlanCellKind::floor:
+        return picture.byHeadroom() ? std::vector<std::string>{whole, "≥"} : std::vector<std::string>{whole, "≥ " + number, "≥"};
+    case PlanCellKind::memory:
+        return {whole, "mem"};
+    case PlanCellKind::rule:
+        return {whole, "no"};
+    default:
+        return {whole};
+    }
+}
+
 /// In the upper left corner of a cell.
 void mineMark(Canvas& canvas, Rect rect, const Theme& theme)
 {
@@ -127,12 +149,21 @@ PlanHeatMap::Frame PlanHeatMap::frame(Rect area) const
     f.top = area.top + kHeatHead;
     const float right = area.right - kMargin;
     const int rows = legendRowsOf(legendOf(picture()), right - f.left);
-    f.legendRows = std::clamp(static_cast<int>((area.height() - kRoomForLegend) / kHeatLegend), 0, rows);
-    const float bottom = area.bottom - (f.legendRows > 0 ? kHeatLegend * static_cast<float>(f.legendRows) : 4);
+    const float ofMap = std::max(kRoomForLegend, kHeatHead + kLowestPlanCell * static_cast<float>(f.pps.size()));
+    f.legendRows = std::clamp(static_cast<int>((area.height() - ofMap) / kHeatLegend), 0, rows);
+    const float bottom = area.bottom - (f.legendRows > 0 ? kHeatLegend * static_cast<float>(f.legendRows) : kHeatFoot);
     f.width = std::clamp((right - f.left) / static_cast<float>(f.tps.size()), 1.0F, kWidestPlanCell);
     f.height = std::clamp((bottom - f.top) / static_cast<float>(f.pps.size()), 1.0F, kHighestPlanCell);
     f.legendTop = f.top + f.height * static_cast<float>(f.pps.size()) + 2;
     return f;
+}
+
+float PlanHeatMap::leastHeight() const
+{
+    if (!hasPicture())
+        return 0;
+    const auto rows = static_cast<float>(shownSizes(picture(), picture().pps(), &PlanCell::pp).size());
+    return kHeatHead + kLowestPlanCell * rows + kHeatFoot;
 }
 
 std::vector<PlanView::Spot> PlanHeatMap::spots(Rect area) const
@@ -187,8 +218,10 @@ void PlanHeatMap::paint(Canvas& canvas) const
             default:
                 break;
             }
-            const std::string margin = marginText(picture(), *cell);
-            const Rect inner = rect.inset(3);
+            const std::vector<std::string> margins = marginTexts(picture(), *cell);
+            // In a low cell one line of text comes before the room around it.
+            const float above = std::clamp((rect.height() - canvas.textHeight(FontFace::small)) / 2, 0.0F, 3.0F);
+            const Rect inner{rect.left + 3, rect.top + above, rect.right - 3, rect.bottom - above};
             const auto labelled = [&](Rect at, const std::string& text, FontFace face) {
                 const float width = canvas.textWidth(text, face), height = canvas.textHeight(face);
                 if (text.empty() || width > at.width() || height > at.height() + 2)
@@ -206,16 +239,15 @@ void PlanHeatMap::paint(Canvas& canvas) const
                 const std::string first = fitting(canvas, {time}, inner.width(), FontFace::bold);
                 if (isHigh && !first.empty()) {
                     labelled({inner.left, inner.top, inner.right, half + 2}, first, FontFace::bold);
-                    labelled(
-                        {inner.left, half + 2, inner.right, inner.bottom},
-                        fitting(canvas, {margin, cell->kind == PlanCellKind::tie ? "tie" : ""}, inner.width(), FontFace::small),
-                        FontFace::small);
+                    labelled({inner.left, half + 2, inner.right, inner.bottom},
+                             fitting(canvas, margins, inner.width(), FontFace::small), FontFace::small);
                 } else {
-                    labelled(inner, fitting(canvas, {margin, time}, inner.width(), FontFace::small), FontFace::small);
+                    std::vector<std::string> inALine = margins;
+                    inALine.insert(inALine.begin(), time + " · " + margins.front());
+                    labelled(inner, fitting(canvas, inALine, inner.width(), FontFace::small), FontFace::small);
                 }
             } else {
-                std::string brief = cell->kind == PlanCellKind::memory ? "mem" : cell->kind == PlanCellKind::rule ? "no" : "";
-                labelled(inner, fitting(canvas, {margin, brief}, inner.width(), FontFace::small), FontFace::small);
+                labelled(inner, fitting(canvas, margins, inner.width(), FontFace::small), FontFace::small);
             }
             if (cell->kind == PlanCellKind::winner)
                 canvas.strokeRect(rect, t.accent, 3);

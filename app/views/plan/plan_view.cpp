@@ -65,7 +65,7 @@ void PlanView::setHint(std::string title, std::string hint)
 void PlanView::draw(Canvas& canvas)
 {
     canvas.fillRect(canvas.area(), m_theme.canvas);
-    if (!m_picture || m_picture->isEmpty()) {
+    if (!hasPicture()) {
         drawEmpty(canvas, m_theme, m_title, m_hint);
         return;
     }
@@ -89,7 +89,7 @@ void PlanView::choose(const PlanChoice& choice)
 
 bool PlanView::pointer(const PointerEvent& event, Rect area)
 {
-    if (!m_picture || m_picture->isEmpty())
+    if (!hasPicture())
         return false;
     std::optional<Spot> under;
     if (event.kind != PointerEvent::Kind::leave)
@@ -114,7 +114,7 @@ bool PlanView::pointer(const PointerEvent& event, Rect area)
 
 bool PlanView::command(ViewCommand command, bool, Rect area)
 {
-    if (!m_picture || m_picture->isEmpty())
+    if (!hasPicture())
         return false;
     const std::vector<Spot> all = spots(area);
     if (all.empty())

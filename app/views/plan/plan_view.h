@@ -56,7 +56,8 @@ protected:
     virtual std::vector<Spot> spots(Rect area) const = 0;
     virtual void paint(Canvas&) const = 0; ///< of a picture that is not empty
 
-    const PlanPicture& picture() const { return *m_picture; }
+    bool hasPicture() const { return m_picture && !m_picture->isEmpty(); }
+    const PlanPicture& picture() const { return *m_picture; } ///< only where there is one
     const Theme& theme() const { return m_theme; }
     bool isChosen(const PlanChoice& choice) const { return *m_choice && (*m_choice)->isSame(choice); }
     bool isChosenCell(int tp, int pp) const { return *m_choice && (*m_choice)->tp == tp && (*m_choice)->pp == pp; }
@@ -78,6 +79,7 @@ class PlanHeatMap final : public PlanView {
 public:
     using PlanView::PlanView;
     std::string title() const override { return "Plan: tensor by pipeline parallelism"; }
+    float leastHeight() const; ///< with which every cell has room for a line of text
 
 protected:
     std::vector<Spot> spots(Rect area) const override;

@@ -533,6 +533,20 @@ TEST_F(PlanWindow, AMapThatIsNotFilledToTheEndSaysSo)
         << panel().proofText().toStdString();
 }
 
+TEST_F(PlanWindow, TheMapIsAsHighAsItsCellsNeedInALowPanel)
+{
+    plan();
+    window.setMinimumSize(512, 320);
+    for (const QSize size : {QSize(1280, 720), QSize(1024, 640), QSize(640, 400)}) {
+        window.resize(size);
+        settle();
+        const CanvasWidget& map = panel().canvas(PlanPart::map);
+        for (const Node& cell : map.nodes())
+            EXPECT_GE(cell.rect.height(), 15) << size.width() << ": " << cell.name;
+        ASSERT_FALSE(map.nodes().empty());
+    }
+}
+
 TEST_F(PlanWindow, TheButtonOfLimitsSaysThemAndThatItHasAMenu)
 {
     EXPECT_EQ(panel().options().text(), QStringLiteral("All may change"));

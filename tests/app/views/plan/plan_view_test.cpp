@@ -162,6 +162,31 @@ TEST(PlanPicture, HasACellForEachTpAndPpWithAReason)
     EXPECT_EQ(planTable(picture).rows.size(), picture.cells().size());
 }
 
+TEST(PlanHeatMap, EveryCellSaysSomethingHoweverLowItIs)
+{
+    auto answer = std::make_shared<sim::PlanAnswer>(*found());
+    answer->rejected.push_back(
+        {.grid = {.tp = 1, .pp = 8, .dp = 2}, .reason = sim::PlanReason::open, .text = "not looked at yet"});
+    answer->rejected.push_back(
+        {.grid = {.tp = 1, .pp = 16}, .reason = sim::PlanReason::floor, .text = "cut", .leastFloorSeconds = 9});
+    Shown shown(pictureOf(answer));
+    const float least = shown.map.leastHeight();
+    EXPECT_GT(least, 0);
+    for (const float width : {300.0F, 420.0F, 700.0F})
+        for (float height = least; height < 420; height += 7) {
+            const RecorderCanvas canvas = drawn(shown.map, {0, 0, width, height});
+            EXPECT_TRUE(canvas.cutTexts().empty());
+            for (const Node& cell : canvas.nodesOf("cell"))
+                EXPECT_TRUE(std::any_of(canvas.primitives().begin(), canvas.primitives().end(),
+                                        [&](const Primitive& each) {
+                                            return each.kind == Primitive::Kind::text &&
+                                                   cell.rect.contains({(each.rect.left + each.rect.right) / 2,
+                                                                       (each.rect.top + each.rect.bottom) / 2});
+                                        }))
+                    << width << " × " << height << ": " << cell.name;
+        }
+}
+
 TEST(PlanPicture, OfSeveralGridsOfACellTellsTheOneThatRan)
 {
     auto answer = std::make_shared<sim::PlanAnswer>();

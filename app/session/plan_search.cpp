@@ -25,6 +25,15 @@ sim::PlanAnswer inPlainWords(sim::PlanAnswer answer)
     return answer;
 }
 
+sim::PlanGuide inPlainWords(sim::PlanGuide guide)
+{
+    for (sim::GuideGate& gate : guide.gates)
+        for (std::string* text : {&gate.question, &gate.numbers, &gate.then})
+            *text = plainWords(*text);
+    guide.end = plainWords(guide.end);
+    return guide;
+}
+
 PlanState stateOf(const sim::PlanRequest& request, sim::PlanAnswer answer, const sim::PlanProgress& progress, bool isRunning)
 {
     PlanState state{.request = request, .answer = nullptr, .proof = {}, .progress = progress, .isRunning = isRunning};
@@ -92,7 +101,7 @@ void PlanSearch::start(sim::PlanRequest request, double mostSeconds)
                      .failed =
                          [this](const QString& why) {
                              m_isRunning = false;
-                             Q_EMIT failed(why);
+                             Q_EMIT failed(plainWords(why));
                          }});
 }
 
@@ -145,7 +154,7 @@ void PlanSearch::askCell(const PlanFound& of, int tp, int pp)
         },
         [this](const QString& why) {
             m_asksCell = false;
-            Q_EMIT cellFailed(why);
+            Q_EMIT cellFailed(plainWords(why));
         });
 }
 
@@ -221,14 +230,15 @@ void PlanSearch::askGuide(const sim::PlanRequest& request)
 {
     m_asksGuide = true;
     m_worker.ask(
-        kGuideJob, [this, request] { return std::make_shared<const sim::PlanGuide>(sim::planGuide(request, m_catalogue)); },
+        kGuideJob,
+        [this, request] { return std::make_shared<const sim::PlanGuide>(inPlainWords(sim::planGuide(request, m_catalogue))); },
         [this](const std::shared_ptr<const sim::PlanGuide>& guide) {
             m_asksGuide = false;
             Q_EMIT guideFound(guide);
         },
         [this](const QString& why) {
             m_asksGuide = false;
-            Q_EMIT guideFailed(why);
+            Q_EMIT guideFailed(plainWords(why));
         });
 }
 
@@ -253,7 +263,7 @@ void PlanSearch::askRobust(const PlanFound& of)
         },
         [this](const QString& why) {
             m_asksRobust = false;
-            Q_EMIT robustFailed(why);
+            Q_EMIT robustFailed(plainWords(why));
         });
 }
 

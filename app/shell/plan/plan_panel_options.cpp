@@ -1,4 +1,6 @@
 // The menu of what is held, what is searched besides, and limits; and its button's words.
+#include "app/session/edit.h"
+#include "app/session/scenario_changes.h"
 #include "app/session/scenario_keys.h"
 #include "app/session/scenario_state.h"
 #include "app/shell/plan/plan_panel.h"
@@ -6,6 +8,8 @@
 #include "sim/scenario/pointer_text.h"
 
 #include <QActionGroup>
+#include <QJsonDocument>
+#include <QJsonValue>
 #include <QMenu>
 #include <QScreen>
 #include <QToolButton>
@@ -17,6 +21,26 @@ QString keyName(const std::string& pointer)
 {
     const ScenarioKey* key = findScenarioKey(sim::slashed(pointer));
     return QString::fromStdString(key ? sentenceName(*key) : pointer.substr(pointer.find('.') + 1));
+}
+
+/// As the form says it: "on", "1 · optimizer", "DualPipeV", "Whole layers, 4 a chunk".
+QString keyValue(const std::string& pointer, const std::string& json, const sim::Catalogue& catalogue)
+{
+    const ScenarioKey* key = findScenarioKey(sim::slashed(pointer));
+    const std::string text = valueText(json);
+    const bool isObject = json.starts_with('{');
+    if (key)
+        for (const KeyOption& option : keyOptions(catalogue, *key))
+            if (option.json == (isObject ? app::quoted(text) : json)) {
+                const QString layers = isObject
+                                           ? QJsonDocument::fromJson(QByteArray::fromStdString(json))[QStringLiteral("layers")]
+                                                 .toVariant()
+                                                 .toString()
+                                           : QString();
+                return QString::fromStdString(option.text) +
+                       (layers.isEmpty() ? QString() : PlanPanel::tr(", %1 a chunk").arg(layers));
+            }
+    return QString::fromStdString(text);
 }
 
 /// One of several that exclude each other.
@@ -89,7 +113,8 @@ void PlanPanel::fillOptions()
         const auto value = state.at(sim::slashed(pointer));
         if (!value)
             continue;
-        QAction* action = m_optionsMenu->addAction(tr("%1 = %2").arg(keyName(pointer), QString::fromStdString(unquoted(*value))));
+        QAction* action =
+            m_optionsMenu->addAction(tr("%1: %2").arg(keyName(pointer), keyValue(pointer, *value, session.catalogue())));
         action->setCheckable(true);
         action->setChecked(m_held.contains(pointer));
         connect(action, &QAction::toggled, this, [this, pointer](bool on) { setHeld(pointer, on); });

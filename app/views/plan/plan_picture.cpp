@@ -1,6 +1,7 @@
 #include "app/views/plan/plan_picture.h"
 
 #include "app/views/common/labels.h"
+#include "sim/schedule/families/families.h"
 #include "sim/text/number_text.h"
 
 #include <algorithm>
@@ -273,7 +274,9 @@ std::array<LayoutFeature, 7> featuresOf(const sim::PlannedLayout& layout)
         {{}, "not sequence parallel"},         {{}, "no recomputation"}, {{}, "batch as it is"}};
     if (const auto kind = settingIn(layout, "schedule.kind"); !kind.empty() && layout.grid.pp > 1) {
         const auto chunks = settingIn(layout, "schedule.virtual_stages");
-        out[1].words = bare(kind) + (chunks.empty() || chunks == "1" ? "" : " × " + std::string(chunks));
+        const sim::ScheduleFamily* family = sim::findScheduleFamily(bare(kind));
+        out[1].words = (family ? std::string(family->title) : bare(kind)) +
+                       (chunks.empty() || chunks == "1" ? "" : " × " + std::string(chunks));
     }
     if (const auto size = settingIn(layout, "training.micro_batch_size"); !size.empty())
         out[2].words = "micro-batch " + std::string(size);
@@ -330,6 +333,16 @@ std::vector<std::string> tellingTexts(const std::vector<sim::PlannedLayout>& lay
             out[i] = layouts[i].grid.text();
     }
     return out;
+}
+
+std::string differingText(const sim::PlannedLayout& layout, const sim::PlannedLayout& first)
+{
+    const auto own = featuresOf(layout), others = featuresOf(first);
+    std::string text;
+    for (std::size_t feature = 0; feature < own.size(); ++feature)
+        if (own[feature].words != others[feature].words)
+            addWords(text, own[feature].told());
+    return text.empty() ? layout.grid.text() : text;
 }
 
 std::string marginText(const PlanPicture& picture, const PlanCell& cell)

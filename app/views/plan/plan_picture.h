@@ -100,10 +100,12 @@ private:
     std::vector<sim::PlannedLayout> m_layouts;
 };
 
-/// "tp 8 · pp 4 · dp 2 · 1f1b · micro-batch 1 · ZeRO 1": what of it a person reads first.
+/// "tp 8 · pp 4 · dp 2 · 1F1B · micro-batch 1 · ZeRO 1": in the words of the form, what of it a person reads first.
 std::string layoutText(const sim::PlannedLayout&);
 /// Of each, what not all of them have: "ZeRO 1 · sequence parallel", "no ZeRO". Of one that is alone, its grid.
 std::vector<std::string> tellingTexts(const std::vector<sim::PlannedLayout>&);
+/// What is not so in `first`: "tp 4 · pp 8 · dp 2 · DualPipeV · no ZeRO"; where nothing is that a person reads, its grid.
+std::string differingText(const sim::PlannedLayout&, const sim::PlannedLayout& first);
 /// "+12.3 %", "tie", "winner", "does not fit".
 std::string marginText(const PlanPicture&, const PlanCell&);
 std::string marginPercent(double share, int decimals);     ///< "+12.3 %", "−0.4 %"

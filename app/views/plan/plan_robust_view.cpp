@@ -4,6 +4,7 @@
 #include "app/views/common/labels.h"
 #include "app/views/common/measures.h"
 #include "app/views/plan/plan_heat.h"
+#include "app/views/plan/plan_picture.h"
 #include "sim/text/number_text.h"
 
 #include <algorithm>
@@ -64,13 +65,20 @@ float PlanRobustView::drawPage(Canvas& canvas, Rect area)
     return drawNames(canvas, {column.left, end + kRobustGap, column.right, column.bottom});
 }
 
+/// The first as it is, of the others what is not so in the first.
+std::string PlanRobustView::nameOf(std::size_t layout) const
+{
+    const std::vector<sim::PlannedLayout>& layouts = m_choice->layouts;
+    return layout == 0 ? layoutText(layouts.front()) : differingText(layouts[layout], layouts.front());
+}
+
 /// What the letters stand for, and the numbers of cases where their names had no room.
 float PlanRobustView::drawNames(Canvas& canvas, Rect area)
 {
     float y = area.top;
     for (std::size_t i = 0; i < m_choice->layouts.size(); ++i) {
         const bool isBest = i == m_choice->best;
-        y = drawWrapped(canvas, {area.left, y, area.right, area.bottom}, robustLetter(i) + "  " + m_choice->names[i],
+        y = drawWrapped(canvas, {area.left, y, area.right, area.bottom}, robustLetter(i) + "  " + nameOf(i),
                         isBest ? m_theme.text : m_theme.mutedText, FontFace::body);
     }
     for (std::size_t row = 1; m_areNumbered && row < m_choice->cases.size(); ++row)

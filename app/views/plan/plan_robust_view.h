@@ -35,6 +35,7 @@ private:
     };
     float drawNames(Canvas&, Rect);
     float drawTable(Canvas&, Rect);
+    std::string nameOf(std::size_t layout) const;
     void choose(std::size_t layout);
     std::optional<std::size_t> layoutAt(Point) const;
     bool hasPage() const override;

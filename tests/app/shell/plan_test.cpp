@@ -569,6 +569,11 @@ TEST_F(PlanWindow, TheButtonOfLimitsSaysThemAndThatItHasAMenu)
         EXPECT_FALSE((*found)->isSeparator()) << title;
         EXPECT_FALSE((*found)->isEnabled()) << title;
     }
+    QStringList entries;
+    for (const QAction* action : menu->actions())
+        entries << action->text();
+    EXPECT_TRUE(entries.contains(QStringLiteral("kind: 1F1B"))) << entries.join(QLatin1Char('|')).toStdString();
+    EXPECT_TRUE(entries.filter(QStringLiteral("ZeRO: ")).size() == 1) << "as the form says them";
     menu->close();
     EXPECT_FALSE(panel().options().isDown());
 }

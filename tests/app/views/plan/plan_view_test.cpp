@@ -473,6 +473,28 @@ TEST(PlanGuideView, APressBeforeTheNextFrameTakesNothingThatIsGone)
     EXPECT_EQ(chosen, 0);
 }
 
+/// The window speaks as its form does, the file and the command line in keys.
+TEST(PlanPicture, LayoutsSpeakInTheWordsOfTheForm)
+{
+    sim::PlannedLayout first{.grid = {.tp = 2, .pp = 4, .dp = 2, .etp = 2}}, second = first;
+    first.settings = {{"schedule.kind", "\"1f1b\""}, {"schedule.virtual_stages", "1"}, {"layout.zero_stage", "0"}};
+    second.settings = {{"schedule.kind", "\"dualpipe-v\""}, {"schedule.virtual_stages", "2"}, {"layout.zero_stage", "1"}};
+    EXPECT_THAT(layoutText(first), testing::EndsWith(" · 1F1B"));
+    EXPECT_THAT(layoutText(second), testing::EndsWith(" · DualPipeV × 2 · ZeRO 1"));
+    EXPECT_EQ(differingText(second, first), "DualPipeV × 2 · ZeRO 1");
+
+    auto choice = std::make_shared<sim::RobustChoice>();
+    choice->cases = {{"as given", ""}, {"one GPU computes 10 % slower", ""}};
+    choice->layouts = {first, second};
+    choice->names = {"tp 2, pp 4, dp 2", "kind dualpipe-v, virtual_stages 2, zero_stage 1"};
+    choice->seconds = {{1.00, 1.30}, {1.02, 1.04}};
+    PlanRobustView view(lightTheme());
+    view.set(choice);
+    const std::vector<std::string> texts = drawn(view, {0, 0, 700, 420}).texts();
+    EXPECT_THAT(texts, testing::Contains("A  " + layoutText(first)));
+    EXPECT_THAT(texts, testing::Contains("B  DualPipeV × 2 · ZeRO 1"));
+}
+
 TEST(PlanPicture, LayoutsOfOneGridSayWhatTellsThemApart)
 {
     sim::PlannedLayout first = found()->best.front(), second = first, third = first;
@@ -491,6 +513,9 @@ TEST(PlanPicture, LayoutsOfOneGridSayWhatTellsThemApart)
     EXPECT_EQ(telling[1], "ZeRO 1 · no recomputation");
     EXPECT_EQ(telling[2], "no ZeRO · full recomputation");
     EXPECT_EQ(tellingTexts({first}).front(), first.grid.text());
+    EXPECT_EQ(differingText(second, first), "ZeRO 1");
+    EXPECT_EQ(differingText(first, third), "no recomputation");
+    EXPECT_EQ(differingText(first, first), first.grid.text());
 
     // Where the whole has no room, that is what stands there.
     sim::PlanAnswer answer = *found();
@@ -591,7 +616,6 @@ TEST(PlanRobustView, ShowsEachStepAndHowFarItIsBehind)
     auto choice = std::make_shared<sim::RobustChoice>();
     choice->cases = {{"as given", ""}, {"one GPU computes 10 % slower", ""}};
     choice->layouts = {{.grid = {.tp = 8, .etp = 8}}, {.grid = {.tp = 4, .etp = 4}}};
-    choice->names = {"tp 8", "tp 4 instead of 8"};
     choice->seconds = {{1.00, 1.30}, {1.02, 1.04}};
     choice->best = 1;
     PlanRobustView view(lightTheme());

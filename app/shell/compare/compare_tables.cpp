@@ -567,13 +567,13 @@ void CompareTables::showSeveral(const QString& nameOfA, const std::vector<Column
 
 namespace {
 
-constexpr int kAround = 36; ///< tables: margins, and the scroll bar of all of them
+constexpr int kAroundTables = 36; ///< tables: margins, and the scroll bar of all of them
 
 } // namespace
 
 int CompareTables::widthOfRows() const
 {
-    int width = kAround;
+    int width = kAroundTables;
     for (int column = 0; column < m_rows->columnCount(); ++column)
         width += std::max(m_rows->horizontalHeader()->sectionSizeHint(column),
                           static_cast<const QAbstractItemView*>(m_rows)->sizeHintForColumn(column));
@@ -582,7 +582,7 @@ int CompareTables::widthOfRows() const
 
 int CompareTables::widthOfSeveral() const
 {
-    return m_severalHead->verticalHeader()->width() + m_severalHead->horizontalHeader()->length() + kAround;
+    return m_severalHead->verticalHeader()->width() + m_severalHead->horizontalHeader()->length() + kAroundTables;
 }
 
 } // namespace app

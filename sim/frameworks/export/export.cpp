@@ -95,6 +95,21 @@ void sayAllLayersPlainly(Json& scenario)
         recompute = "full";
 }
 
+/// Biases of every matrix of every layer are those of the one key that means them all.
+void sayBiasesPlainly(Json& scenario)
+{
+    Json& model = scenario["model"];
+    const auto isOn = [&model](const char* key) { return memberOr<bool>(model, key, false); };
+    const bool hasExpertsAlone = memberOr<int>(model, "num_experts", 0) > 0 && memberOr<int>(model, "moe_layer_freq", 1) == 1 &&
+                                 memberOr<int>(model, "first_k_dense_replace", 0) == 0 &&
+                                 memberOr<int>(model, "num_shared_experts", 0) == 0;
+    if (!isOn("bias") && !(hasExpertsAlone && isOn("qkv_bias") && isOn("attention_output_bias") && isOn("expert_bias")))
+        return;
+    model["bias"] = true;
+    for (const char* part : {"qkv_bias", "attention_output_bias", "expert_bias"})
+        model[part] = false;
+}
+
 bool hasMeaning(const Scenario& s, const std::string& pointer)
 {
     if (pointer.ends_with("/base") || pointer.ends_with("/name") || pointer == "/training/tokens")
@@ -178,16 +193,25 @@ Exported exportSettings(const Scenario& scenario, std::string_view kind, const C
     Json want = Json::parse(resolvedText(scenario));
     ScenarioDocument document = ScenarioDocument::parse(back.scenario);
     document.set("/cluster", want["cluster"].dump());
-    if (kind == "deepspeed-json" || kind == "accelerate-yaml") // it says nothing of the model, which stands beside it
+    std::vector<std::array<std::string, 3>> lost;
+    if (kind == "deepspeed-json" || kind == "accelerate-yaml") { // it says nothing of the model, which stands beside it
         document.set("/model", want["model"].dump());
+        // What is assumed where nobody says the length may be more than the model's positions: the rest is compared beside its
+        // own.
+        const std::string length = want["training"]["sequence_length"].dump();
+        document.set("/training/sequence_length", length);
+        lost.push_back({"/training/sequence_length", length, ""});
+    }
     const bool saysStack = document.get("/training/stack").has_value();
     const std::string stackSaid = saysStack ? keepKernels(document, want, catalogue) : std::string();
     const ScenarioDocument::Resolved resolved = document.resolve(catalogue);
     Json have = resolved.scenario ? Json::parse(resolvedText(*resolved.scenario)) : Json::parse(back.scenario);
     sayAllLayersPlainly(want);
-    if (resolved.scenario)
+    sayBiasesPlainly(want);
+    if (resolved.scenario) {
         sayAllLayersPlainly(have);
-    std::vector<std::array<std::string, 3>> lost;
+        sayBiasesPlainly(have);
+    }
     for (const char* block : {"model", "layout", "schedule", "training"})
         differences(*memberOf(want, block), have.contains(block) ? have[block] : Json::object(), std::string("/") + block, lost);
     if (saysStack && stackSaid != scenario.training.stack.id)

@@ -297,6 +297,23 @@ const std::array kLayoutLimits{
                     return std::string(
                         "/training/offload/optimizer: on the host Megatron has adam alone; nearest: optimizer adamw");
                 }},
+    LayoutLimit{"megatron", Breach::refused,
+                [](const Scenario& s) { return s.model.numExperts > 0 && s.model.bias && s.layout.etp > 1; },
+                [](const Scenario& s) {
+                    return "/layout/etp: Megatron gives experts biases only where they are whole; etp is " + digits(s.layout.etp) +
+                           ", nearest: 1";
+                }},
+    LayoutLimit{"megatron", Breach::refused,
+                [](const Scenario& s) {
+                    const int layers = s.training.offload.activationLayers;
+                    return layers > 0 && (s.layout.pp > 1 || s.training.recompute != Recompute::none ||
+                                          layers >= s.model.numHiddenLayers);
+                },
+                [](const Scenario& s) {
+                    return "/training/offload/activation_layers: Megatron keeps activations on the host of fewer than all " +
+                           digits(s.model.numHiddenLayers) +
+                           " layers, without pipeline stages and without recomputation; nearest: 0";
+                }},
     // torchtitan, models/llama3/infra/parallelize.py and distributed/pipeline_parallel.py
     LayoutLimit{"torchtitan", Breach::refused, [](const Scenario& s) { return isOtherKind(kTitanKinds, s); },
                 [](const Scenario& s) { return scheduleText("torchtitan", kTitanKinds, s); }},

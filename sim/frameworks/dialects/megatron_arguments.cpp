@@ -426,7 +426,8 @@ void readMegatronTraining(Job& job, const MegatronRules& rules)
             number(std::clamp(reading.real("optimizer_offload_fraction", "/training/offload/optimizer").value_or(1.0), 0.0, 1.0));
     else
         reading.say("optimizer_offload_fraction", Became::harmless, "counts only beside --optimizer-cpu-offload");
-    if (reading.flag("cpu_offloading", "/training/offload/activation_layers").value_or(false)) {
+    const bool isOffloaded = reading.flag("cpu_offloading", "/training/offload/activation_layers").value_or(false);
+    if (isOffloaded || (!rules.offloadNeedsSwitch && reading.has("cpu_offloading_num_layers"))) {
         const int layers = reading.integer("cpu_offloading_num_layers", "/training/offload/activation_layers").value_or(0);
         job.training["offload"]["activation_layers"] = std::clamp(layers, 0, 100000);
         for (const char* name : {"cpu_offloading_weights", "cpu_offloading_activations"})

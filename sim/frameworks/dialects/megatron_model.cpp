@@ -143,8 +143,12 @@ void readMegatronAttention(Job& job, const MegatronRules& rules)
     }
     if (const auto type = reading.word("attention_head_type", "/model/num_key_value_heads"); type == "multiquery")
         job.model["num_key_value_heads"] = 1;
-    if (reading.flag("qk_layernorm", "/model/qk_norm").value_or(false) && !latent)
+    const bool normalises = reading.flag("qk_layernorm", "/model/qk_norm").value_or(false);
+    if (normalises && !latent)
         job.model["qk_norm"] = true;
+    else if (latent && !normalises && !rules.modelIsNamed)
+        reading.byDefault("qk_layernorm", false, "",
+                          "is not given: what latent attention compresses to is not normalised; it always is in the scenario");
     readMegatronWindow(reading, job.model);
     if (const auto kind = reading.word("softmax_type", "/model/attention_sinks"); kind && *kind != "vanilla") {
         job.model["attention_sinks"] = true;
@@ -209,7 +213,8 @@ void readMegatronExperts(Job& job, const MegatronRules& rules)
             }
         }
     }
-    if (reading.flag("moe_router_enable_expert_bias", "/model/router_bias").value_or(false))
+    const bool hasBias = reading.flag("moe_router_enable_expert_bias", "/model/router_bias").value_or(false);
+    if (hasBias || job.model.value("bias", Json()) == Json(true)) // the router's layer is one of those with biases
         job.model["router_bias"] = true;
     if (const auto score = reading.word("moe_router_score_function", "/model/scoring_func");
         score == "sigmoid" || score == "softmax")

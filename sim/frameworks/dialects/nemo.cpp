@@ -39,6 +39,11 @@ Json isHalf(const Json& dtype)
                            : Json(dtype != Json("fp32") && dtype != Json("float32") && dtype != Json("torch.float32"));
 }
 
+Json wordOfFp32(const Json& isOn)
+{
+    return isOn == Json(true) ? Json("fp32") : Json(nullptr);
+}
+
 constexpr std::array kNemoAliases = {
     Alias{"fp8", "@fp8"}, // a switch here: the two others say which form of it
     Alias{"fp8_e4m3", "@fp8_e4m3"},
@@ -58,6 +63,11 @@ constexpr std::array kNemoAliases = {
 constexpr std::array kBridgeAliases = {
     Alias{"mixed_precision", "@precision"},
     Alias{"mixed_precision.grad_reduce_in_fp32", "grad_reduce_in_bf16", negated},
+    Alias{"mixed_precision.bf16", "bf16"},
+    Alias{"mixed_precision.fp16", "fp16"},
+    Alias{"mixed_precision.fp32", "@precision", wordOfFp32},
+    Alias{"mixed_precision.fp8", "fp8_format"},
+    Alias{"mixed_precision.fp4", "fp4_format"},
     Alias{"mixed_precision.fp8_recipe", "fp8_recipe"},
     Alias{"mixed_precision.fp8_param_gather", "fp8_param_gather"},
     Alias{"mixed_precision.fp8_param", "fp8_param_gather"},
@@ -125,7 +135,7 @@ void readNemo(Job& job)
     reading.setSpelling(spelledInModel);
     if (reading.flag("mcore_gpt", "").has_value())
         reading.say("mcore_gpt", Became::harmless, "");
-    readMegatronArguments(job, {.groupsNeedFlag = false, .p2pIsOff = true});
+    readMegatronArguments(job, {.groupsNeedFlag = false, .offloadNeedsSwitch = true, .p2pIsOff = true});
     const bool isFp8 = reading.flag("@fp8", "/training/precision").value_or(false);
     if (isFp8)
         job.training["precision"] = "fp8";
@@ -279,6 +289,7 @@ void readBridge(Job& job)
         rules.expertTensor = 1;
         job.ask("/layout/etp", "experts cut over tensor-parallel ranks would not fit the GPUs: a base recipe's 1 is assumed");
     }
+    rules.offloadNeedsSwitch = true;
     readMegatronArguments(job, rules);
     takeClassDefaults(job, recipe);
     if (const auto scheme = reading.word("peft", "/training/lora"); scheme == "lora" || reading.hasPrefix("peft.")) {

@@ -6,6 +6,46 @@
 #include <string_view>
 
 namespace sim::frameworks {
+namespace {
+
+/// Fields of its configuration that Megatron's command line has no argument for: it knows one value of them, or another argument
+/// says it (megatron/training/arguments.py, _add_mla_args and _add_network_size_args).
+bool isNoArgument(std::string_view name)
+{
+    return name == "original_max_position_embeddings" || name == "beta_fast" || name == "beta_slow" || name == "cpu_offloading";
+}
+
+/// "([0]*3+[1]*58)" where the list has two runs, else as it is.
+std::string patternText(const Json& list)
+{
+    std::vector<std::pair<Json, int>> runs;
+    for (const Json& value : list) {
+        if (runs.empty() || runs.back().first != value)
+            runs.emplace_back(value, 0);
+        ++runs.back().second;
+    }
+    if (runs.size() > 2)
+        return list.dump();
+    std::string text;
+    for (const auto& [value, times] : runs)
+        text += (text.empty() ? "([" : "+[") + value.dump() + "]*" + std::to_string(times);
+    return text + ")";
+}
+
+std::string argumentText(const std::string& name, const Json& value)
+{
+    if (name == "window_size")
+        return "'" + value[0].dump() + "," + value[1].dump() + "'";
+    if (name == "moe_layer_freq" && value.is_array())
+        return "'" + patternText(value) + "'";
+    if (!value.is_string())
+        return value.dump();
+    const std::string word = value.get<std::string>();
+    const bool isPlain = name == "recompute_modules" || word.find_first_of(" *|([,") == std::string::npos;
+    return isPlain ? word : "'" + word + "'";
+}
+
+} // namespace
 
 std::string writeMegatron(const Scenario& s)
 {
@@ -21,17 +61,11 @@ std::string writeMegatron(const Scenario& s)
                 "    --master_addr \"${MASTER_ADDR:?the first node}\"\n    --master_port \"${MASTER_PORT:-29500}\"\n";
     text += ")\n# Data, tokenizer, learning rate and --train-iters follow as arguments of this script.\nMODEL_ARGS=(\n";
     for (const auto& [name, value] : megatronFlags(s)) {
+        if (isNoArgument(name))
+            continue;
         std::string flag = name;
         std::replace(flag.begin(), flag.end(), '_', '-');
-        text += "    --" + flag;
-        if (value.is_string()) {
-            const std::string word = value.get<std::string>();
-            text +=
-                name == "recompute_modules" || word.find_first_of(" *|([,") == std::string::npos ? " " + word : " '" + word + "'";
-        } else if (!value.is_boolean()) {
-            text += " " + value.dump();
-        }
-        text += "\n";
+        text += "    --" + flag + (value.is_boolean() ? "" : " " + argumentText(name, value)) + "\n";
     }
     return text + ")\ntorchrun \"${DISTRIBUTED_ARGS[@]}\" pretrain_gpt.py \"${MODEL_ARGS[@]}\" \"$@\"\n";
 }
@@ -43,10 +77,6 @@ const Json* flagOf(const MegatronFlags& flags, std::string_view name)
     const auto found = std::find_if(flags.begin(), flags.end(), [name](const auto& flag) { return flag.first == name; });
     return found == flags.end() ? nullptr : &found->second;
 }
-
-} // namespace
-
-namespace {
 
 /// Megatron Core's settings that NeMo 1's files do not have.
 bool isYoungerThanNemo(std::string_view name)
@@ -80,6 +110,7 @@ std::string writeNemo(const Scenario& s)
                             : "fused_adam"}};
     static constexpr std::pair<std::string_view, std::string_view> kNames[] = {
         {"seq_length", "encoder_seq_length"},
+        {"norm_epsilon", "layernorm_epsilon"},
         {"num_experts", "num_moe_experts"},
         {"tp_comm_overlap", "ub_tp_comm_overlap"},
         {"num_virtual_stages_per_pipeline_rank", "virtual_pipeline_model_parallel_size"},
@@ -136,31 +167,38 @@ std::string writeBridge(const Scenario& s)
     std::string text = "# Settings on top of any pre-training recipe of Megatron-Bridge; " +
                        std::to_string(s.layout.worldSize()) +
                        " GPUs.\n"
-                       "# import torch, torch.nn.functional as F; from megatron.core.transformer.enums import AttnBackend\n";
+                       "# import torch, torch.nn.functional as F; from megatron.core.transformer.enums import AttnBackend\n"
+                       "# from megatron.bridge.training.mixed_precision import MixedPrecisionConfig\n";
     const auto line = [&](const std::string& name, const Json& value) {
         text += "cfg." + name + " = " + pythonLiteral(value) + "\n";
     };
-    const auto raw = [&](const std::string& name, const char* value) { text += "cfg." + name + " = " + value + "\n"; };
-    line("mixed_precision", s.training.precision == Precision::fp8     ? "bf16_with_fp8_current_scaling_mixed"
-                            : s.training.precision == Precision::mxfp8 ? "bf16_with_mxfp8_mixed"
-                            : s.training.precision == Precision::nvfp4 ? "bf16_with_nvfp4_mixed"
-                            : s.training.precision == Precision::fp16  ? "fp16_mixed"
-                            : s.training.precision == Precision::bf16  ? "bf16_mixed"
-                                                                       : "fp32");
+    const auto raw = [&](const std::string& name, const std::string& value) { text += "cfg." + name + " = " + value + "\n"; };
+    const Precision precision = s.training.precision;
+    if (precision == Precision::fp32 || precision == Precision::tf32) // which no recipe of its precisions is of
+        raw("mixed_precision", "MixedPrecisionConfig(fp32=True, params_dtype=torch.float32, pipeline_dtype=torch.float32)");
+    else
+        line("mixed_precision", precision == Precision::fp8     ? "bf16_with_fp8_current_scaling_mixed"
+                                : precision == Precision::mxfp8 ? "bf16_with_mxfp8_mixed"
+                                : precision == Precision::nvfp4 ? "bf16_with_nvfp4_mixed"
+                                : precision == Precision::fp16  ? "fp16_mixed"
+                                                                : "bf16_mixed");
     raw("model.gated_linear_unit", s.model.gatedMlp ? "True" : "False");
     raw("model.activation_func", s.model.hiddenAct == HiddenActivation::silu   ? "F.silu"
                                  : s.model.hiddenAct == HiddenActivation::gelu ? "F.gelu"
                                                                                : "squared_relu");
+    line("model.add_bias_linear", flagOf(flags, "disable_bias_linear") == nullptr);
+    line("model.share_embeddings_and_output_weights", s.model.tieWordEmbeddings);
     for (const auto& [name, value] : flags) {
         if (name == "swiglu" || name == "squared_relu" || name == "quick_geglu" || name == "bf16" || name == "fp16" ||
-            name.starts_with("fp8") || name.starts_with("fp4") || name == "group_query_attention")
+            name.starts_with("fp8") || name.starts_with("fp4") || name == "group_query_attention" ||
+            name == "disable_bias_linear" || name == "untie_embeddings_and_output_weights")
             continue;
-        if (name == "disable_bias_linear")
-            line("model.add_bias_linear", false);
-        else if (name == "untie_embeddings_and_output_weights")
-            line("model.share_embeddings_and_output_weights", false);
-        else if (name == "num_experts")
+        if (name == "num_experts")
             line("model.num_moe_experts", value);
+        else if (name == "norm_epsilon")
+            line("model.layernorm_epsilon", value);
+        else if (name == "window_size") // a tuple
+            raw("model.window_size", "(" + value[0].dump() + ", " + value[1].dump() + ")");
         else if (name == "micro_batch_size" || name == "global_batch_size")
             line("train." + name, value);
         else if (name == "seq_length") {

@@ -85,7 +85,13 @@ void addRopeScaling(const Model& m, const Add& add)
         add("no_rope_freq", m.noRopeLayerInterval);
 }
 
-void addModelFlags(const Model& m, MegatronFlags& flags)
+/// Whether each layer's matrices, its router among them, have biases, which is what Megatron's one flag of biases says then.
+bool hasAllBiases(const Model& m)
+{
+    return m.bias || (m.moeLayers() == m.numHiddenLayers && m.numSharedExperts == 0 && m.qkvBias && m.outputBias && m.expertBias);
+}
+
+void addModelFlags(const Model& m, int etp, MegatronFlags& flags)
 {
     const auto add = [&](const char* name, Json value) { flags.emplace_back(name, std::move(value)); };
     add("num_layers", m.numHiddenLayers);
@@ -127,11 +133,12 @@ void addModelFlags(const Model& m, MegatronFlags& flags)
         add("squared_relu", true);
     else if (m.gatedMlp)
         add("quick_geglu", true);
-    if (!m.bias)
+    const bool isBiased = m.bias || (hasAllBiases(m) && etp == 1); // experts that are cut have none (limits.cpp)
+    if (!isBiased)
         add("disable_bias_linear", true);
-    if (m.qkvBias)
+    if (m.qkvBias && !isBiased)
         add("add_qkv_bias", true);
-    if (m.qkNorm)
+    if (m.qkNorm || m.isLatentAttention()) // of what it compresses to, too
         add("qk_layernorm", true);
     if (!m.tieWordEmbeddings)
         add("untie_embeddings_and_output_weights", true);
@@ -140,7 +147,7 @@ void addModelFlags(const Model& m, MegatronFlags& flags)
     if (m.attentionDropout != 0.1)
         add("attention_dropout", number(m.attentionDropout));
     if (m.slidingWindow > 0)
-        add("window_size", std::to_string(m.slidingWindow - 1) + ",0");
+        add("window_size", Json::array({m.slidingWindow - 1, 0}));
     if (m.slidingWindow > 0 && m.slidingWindowPattern > 0)
         add("window_attn_skip_freq", m.slidingWindowPattern);
     if (m.attentionSinks)
@@ -155,19 +162,14 @@ void addModelFlags(const Model& m, MegatronFlags& flags)
     if (m.numSharedExperts > 0)
         add("moe_shared_expert_intermediate_size", m.numSharedExperts * m.moeIntermediateSize);
     if (m.firstKDenseReplace > 0) {
-        std::string pattern = "([0]*" + std::to_string(m.firstKDenseReplace) + "+";
-        if (m.moeLayerFreq == 1) {
-            pattern += "[1]*" + std::to_string(m.numHiddenLayers - m.firstKDenseReplace);
-        } else {
-            for (int layer = m.firstKDenseReplace; layer < m.numHiddenLayers; ++layer)
-                pattern += (layer > m.firstKDenseReplace ? "," : "[") + std::string(m.isMoeLayer(layer) ? "1" : "0");
-            pattern += "]";
-        }
-        add("moe_layer_freq", pattern + ")");
+        Json pattern = Json::array();
+        for (int layer = 0; layer < m.numHiddenLayers; ++layer)
+            pattern.push_back(m.isMoeLayer(layer) ? 1 : 0);
+        add("moe_layer_freq", pattern);
     } else if (m.moeLayerFreq > 1) {
         add("moe_layer_freq", m.moeLayerFreq);
     }
-    if (m.routerBias)
+    if (m.routerBias && m.scoringFunction == ScoringFunction::sigmoid) // with a softmax it is one of the layers' biases
         add("moe_router_enable_expert_bias", true);
     if (m.scoringFunction == ScoringFunction::sigmoid)
         add("moe_router_score_function", "sigmoid");
@@ -217,7 +219,7 @@ MegatronFlags megatronFlags(const Scenario& s)
     if (l.zeroStage > 0 && l.dpShard < l.dp * l.cp)
         add("num_distributed_optimizer_instances", l.dp * l.cp / l.dpShard);
     addPipelineFlags(s, flags);
-    addModelFlags(s.model, flags);
+    addModelFlags(s.model, etp, flags);
     add("seq_length", t.sequenceLength);
     add("micro_batch_size", t.microBatchSize);
     add("global_batch_size", t.globalBatchSize);

@@ -62,6 +62,94 @@ Json importedModel(const std::string& kind, const std::string& text, int gpus)
     return Json::parse(sim::resolvedText(sim::resolvedScenario(document, test::catalogue())));
 }
 
+TEST(ExportForms, MegatronsCommandLineHasNoArgumentForEachField)
+{
+    const sim::Scenario yarn =
+        changed("deepseek-v3", {{"layout.dp", "8"},
+                                {"layout.ep", "8"},
+                                {"layout.zero_stage", "1"},
+                                {"training.offload.activation_layers", "4"},
+                                {"model.rope_scaling", R"({"rope_type": "yarn", "factor": 40, "beta_fast": 32, "beta_slow": 1,
+                                 "original_max_position_embeddings": 4096, "mscale": 1, "mscale_all_dim": 1})"}});
+    const std::string text = formOf("megatron-args", yarn);
+    EXPECT_THAT(text, HasSubstr("--rope-type yarn"));
+    EXPECT_THAT(text, HasSubstr("--cpu-offloading-num-layers 4"));
+    EXPECT_THAT(text, HasSubstr("--moe-layer-freq '([0]*3+[1]*58)'"));
+    EXPECT_THAT(text, HasSubstr("--qk-layernorm"));
+    for (const char* flag : {"--original-max-position-embeddings", "--beta-", "--cpu-offloading\n"})
+        EXPECT_THAT(text, Not(HasSubstr(flag)));
+    for (const char* pointer : {"/model/rope_scaling", "/training/offload"})
+        for (const std::string& lost : lostBy("megatron-args", yarn))
+            EXPECT_FALSE(lost.starts_with(pointer)) << lost;
+    const std::string bridge = formOf("bridge-python", yarn);
+    for (const char* line : {"cfg.model.original_max_position_embeddings = 4096", "cfg.model.cpu_offloading = True"})
+        EXPECT_THAT(bridge, HasSubstr(line));
+}
+
+TEST(ExportForms, MegatronKeepsActivationsOnTheHostWhereItsConfigurationTakesThem)
+{
+    const auto with = [](const char* layers, const char* pp, const char* recompute) {
+        return formOf("megatron-args", changed("llama3-8b", {{"layout.pp", pp},
+                                                             {"training.recompute", recompute},
+                                                             {"training.offload.activation_layers", layers},
+                                                             {"training.global_batch_size", "8"}}));
+    };
+    EXPECT_THAT(with("8", "1", "\"none\""), HasSubstr("--cpu-offloading-num-layers 8"));
+    for (const std::string& refused : {with("4", "2", "\"none\""), with("8", "1", "\"full\""), with("32", "1", "\"none\"")})
+        EXPECT_THAT(refused, HasSubstr("/training/offload/activation_layers: Megatron"));
+}
+
+TEST(ExportForms, MegatronsRouterHasTheBiasThatItsLayersHave)
+{
+    const auto oss = [](const char* etp, const char* tp) {
+        return changed("gpt-oss-20b", {{"layout.dp", "8"},
+                                       {"layout.ep", "8"},
+                                       {"layout.tp", tp},
+                                       {"layout.etp", etp},
+                                       {"layout.sequence_parallel", std::string_view(tp) == "1" ? "false" : "true"},
+                                       {"layout.zero_stage", "1"}});
+    };
+    const std::string text = formOf("megatron-args", oss("1", "1"));
+    for (const char* flag : {"--moe-router-enable-expert-bias", "--disable-bias-linear", "--add-qkv-bias"})
+        EXPECT_THAT(text, Not(HasSubstr(flag)));
+    for (const char* kind : {"megatron-args", "bridge-python"})
+        for (const char* key : {"bias", "qkv_bias", "attention_output_bias", "expert_bias", "router_bias"})
+            EXPECT_FALSE(loses(kind, oss("1", "1"), std::string("/model/") + key)) << kind << " " << key;
+    EXPECT_THAT(formOf("bridge-python", oss("1", "1")), HasSubstr("cfg.model.add_bias_linear = True"));
+    // Experts that are cut have none: then it says of biases what it can.
+    const std::string cut = formOf("megatron-args", oss("2", "2"));
+    EXPECT_THAT(cut, HasSubstr("--add-qkv-bias"));
+    EXPECT_THAT(cut, Not(HasSubstr("--moe-router-enable-expert-bias")));
+    EXPECT_TRUE(loses("megatron-args", oss("2", "2"), "/model/router_bias"));
+    EXPECT_THAT(
+        formOf("megatron-args",
+               changed("mixtral-8x7b",
+                       {{"layout.tp", "2"}, {"layout.etp", "2"}, {"layout.sequence_parallel", "true"}, {"model.bias", "true"}})),
+        HasSubstr("/layout/etp: Megatron gives experts biases"));
+    EXPECT_THAT(formOf("megatron-args", changed("deepseek-v3", {})), HasSubstr("--moe-router-enable-expert-bias"));
+}
+
+TEST(ExportForms, ConfigurationsOfMegatronHaveValuesAndNoCommandLine)
+{
+    const sim::Scenario oss = changed("gpt-oss-20b", {{"model.rms_norm_eps", "1e-6"}});
+    const sim::Scenario deepseek = changed("deepseek-v2-lite", {});
+    for (const char* line : {"cfg.model.window_size = (127, 0)", "cfg.model.layernorm_epsilon = 1e-06"})
+        EXPECT_THAT(formOf("bridge-python", oss), HasSubstr(line));
+    EXPECT_THAT(formOf("bridge-python", oss), Not(HasSubstr("norm_epsilon = \"")));
+    EXPECT_THAT(formOf("bridge-python", deepseek), HasSubstr("cfg.model.moe_layer_freq = [0,1,1,"));
+    EXPECT_THAT(formOf("nemo-yaml", deepseek), HasSubstr("moe_layer_freq: [0,1,1,"));
+    EXPECT_THAT(formOf("nemo-yaml", oss), HasSubstr("window_size: [127,0]"));
+    EXPECT_THAT(formOf("nemo-yaml", oss), HasSubstr("layernorm_epsilon: 1e-06"));
+    for (const char* kind : {"bridge-python", "nemo-yaml"}) {
+        for (const char* pointer : {"/model/sliding_window", "/model/rms_norm_eps"})
+            EXPECT_FALSE(loses(kind, oss, pointer)) << kind << pointer;
+        EXPECT_FALSE(loses(kind, deepseek, "/model/first_k_dense_replace")) << kind;
+    }
+    const sim::Scenario full = changed("llama3-8b", {{"training.precision", "\"fp32\""}});
+    EXPECT_THAT(formOf("bridge-python", full), HasSubstr("cfg.mixed_precision = MixedPrecisionConfig(fp32=True, "));
+    EXPECT_FALSE(loses("bridge-python", full, "/training/precision"));
+}
+
 TEST(ExportForms, SettingsWithoutAModelLoseNothingOfWhatTheySay)
 {
     for (const auto& file : test::galleryFiles()) {

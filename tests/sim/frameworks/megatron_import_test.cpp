@@ -211,7 +211,8 @@ TEST(MegatronImport, LayersWhoseActivationsAreOnTheHostAreAKey)
 {
     const auto out = importedText(kJob + "--cpu-offloading --cpu-offloading-num-layers 6", 8);
     EXPECT_EQ(out.at("/training/offload/activation_layers"), 6);
-    EXPECT_EQ(importedText(kJob + "--cpu-offloading-num-layers 6", 8).at("/training/offload/activation_layers"), 0);
+    // The number alone switches it on (validate_args); it is the only argument that there is.
+    EXPECT_EQ(importedText(kJob + "--cpu-offloading-num-layers 6", 8).at("/training/offload/activation_layers"), 6);
 }
 
 TEST(MegatronImport, ItsOwnFlashAttentionAndABackendDoNotContradict)

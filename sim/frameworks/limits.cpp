@@ -165,6 +165,10 @@ int titanUnit(const Scenario& s)
 {
     return s.layout.tp * (s.layout.cp > 1 ? 2 * s.layout.cp : 1);
 }
+bool isBlockScaled(const Scenario& s)
+{
+    return s.training.precision == Precision::mxfp8 || s.training.precision == Precision::nvfp4;
+}
 int expertRanks(const Scenario& s)
 {
     return s.layout.etp * s.layout.ep * s.layout.pp;
@@ -317,6 +321,32 @@ const std::array kLayoutLimits{
     // torchtitan, models/llama3/infra/parallelize.py and distributed/pipeline_parallel.py
     LayoutLimit{"torchtitan", Breach::refused, [](const Scenario& s) { return isOtherKind(kTitanKinds, s); },
                 [](const Scenario& s) { return scheduleText("torchtitan", kTitanKinds, s); }},
+    // config/job_config.py, components/optimizer.py and components/quantization
+    LayoutLimit{"torchtitan", Breach::refused, [](const Scenario& s) { return s.training.precision == Precision::fp16; },
+                [](const Scenario&) {
+                    return std::string("/training/precision: torchtitan trains in bfloat16 and float32, not fp16; nearest: bf16");
+                }},
+    LayoutLimit{"torchtitan", Breach::refused, [](const Scenario& s) { return s.training.optimizer != Optimizer::adamw; },
+                [](const Scenario&) {
+                    return std::string("/training/optimizer: torchtitan has Adam and AdamW alone; nearest: adamw");
+                }},
+    LayoutLimit{"torchtitan", Breach::refused,
+                [](const Scenario& s) {
+                    return isBlockScaled(s) && s.layout.tp > 1 && s.training.stack.id.starts_with("pytorch-compiled");
+                },
+                [](const Scenario& s) {
+                    return "/layout/tp: torchtitan's MX formats take no tensor parallelism in a compiled model; tp is " +
+                           digits(s.layout.tp) + ", nearest: 1";
+                }},
+    LayoutLimit{"torchtitan", Breach::otherwise,
+                [](const Scenario& s) {
+                    return s.training.precision == Precision::fp8 && s.model.numExperts > 0 && (s.layout.pp > 1 || s.layout.cp > 1);
+                },
+                [](const Scenario& s) {
+                    return "/training/precision: torchtitan has experts in fp8 only without pipeline stages and context "
+                           "parallelism; pp is " +
+                           digits(s.layout.pp) + ", cp " + digits(s.layout.cp);
+                }},
     LayoutLimit{"torchtitan", Breach::refused, repeatsHeads, [](const Scenario& s) { return headsText("torchtitan", s); }},
     LayoutLimit{"torchtitan", Breach::refused, [](const Scenario& s) { return s.training.sequenceLength % titanUnit(s) != 0; },
                 [](const Scenario& s) { return ringText("torchtitan", titanUnit(s), s); }},

@@ -1,4 +1,4 @@
-// torchtitan, DeepSpeed, nanotron, picotron, Accelerate, MaxText, Hugging Face: each what it can say of a scenario.
+// torchtitan, DeepSpeed, nanotron, Accelerate: each what it can say of a scenario.
 #include "sim/frameworks/dialects/torchtitan_flavours.h"
 #include "sim/frameworks/export/writers.h"
 #include "sim/frameworks/limits.h"
@@ -52,6 +52,22 @@ std::string titanStages(const Scenario& s)
     return text + "]\n";
 }
 
+/// Its converter of experts' products in 8 bits knows neither pipeline stages nor context-parallel ranks.
+bool convertsExperts(const Scenario& s)
+{
+    return s.model.numExperts > 0 && (s.training.precision != Precision::fp8 || (s.layout.pp == 1 && s.layout.cp == 1));
+}
+
+std::string titanConverters(const Scenario& s)
+{
+    const std::string form = s.training.precision == Precision::fp8 ? "float8" : "mx";
+    std::string text = "converters = [\"quantize.linear." + form + "\"";
+    if (convertsExperts(s))
+        text += ", \"quantize.grouped_mm." + form + "\"";
+    text += "]\n";
+    return text;
+}
+
 } // namespace
 
 std::string writeTorchtitan(const Scenario& s)
@@ -66,16 +82,14 @@ std::string writeTorchtitan(const Scenario& s)
                                "registry\nname = \"llama3\"\nflavor = \"" +
                                    (s.model.base.empty() ? std::string("custom") : s.model.base) + "\"\n";
     if (isNarrow(t.precision))
-        text += t.precision == Precision::fp8 ? "converters = [\"float8\"]\n" : "converters = [\"mx\"]\n";
+        text += titanConverters(s);
     const int microbatches = s.microbatches();
     const int local = l.pp > 1 ? t.microBatchSize * microbatches : t.microBatchSize;
     text += "\n[training]\nlocal_batch_size = " + std::to_string(local) +
             "\nglobal_batch_size = " + std::to_string(t.globalBatchSize) + "\nseq_len = " + std::to_string(t.sequenceLength) +
             "\n";
-    if (t.precision == Precision::fp32 || t.precision == Precision::fp16)
-        text += "mixed_precision_param = \"" + std::string(dtypeWord(t.precision)) + "\"\n";
-    if (t.gradientBytes == 2)
-        text += "mixed_precision_reduce = \"bfloat16\"\n";
+    if (t.precision == Precision::fp32 || t.precision == Precision::tf32)
+        text += "mixed_precision_param = \"float32\"\n";
     const int shardRanks = std::max(1, l.dpShard / l.cp);
     const bool isDdp = l.zeroStage == 0 && l.dp > 1 && l.cp == 1;
     const int shard = isDdp ? 1 : std::min(l.dp, shardRanks);
@@ -111,8 +125,9 @@ std::string writeTorchtitan(const Scenario& s)
     if (t.stack.id.starts_with("pytorch-compiled"))
         text += std::string("\n[compile]\nenable = true\ncomponents = [\"model\"") +
                 (t.stack.id == "pytorch-compiled" ? "" : ", \"loss\"") + "]\n";
-    if (t.optimizer == Optimizer::sgd)
-        text += "\n[optimizer]\nname = \"SGD\"\n";
+    if (isNarrow(t.precision) && convertsExperts(s))
+        text += "\n[quantize.grouped_mm." + std::string(t.precision == Precision::fp8 ? "float8" : "mx") +
+                "]\nfqns = [\"experts\"]\n";
     return text;
 }
 

@@ -150,6 +150,31 @@ TEST(ExportForms, ConfigurationsOfMegatronHaveValuesAndNoCommandLine)
     EXPECT_FALSE(loses("bridge-python", full, "/training/precision"));
 }
 
+TEST(ExportForms, TorchtitanConvertsByTheNamesThatItHas)
+{
+    const auto dense = [](const char* precision) {
+        return changed("llama3-8b", {{"layout.dp", "8"}, {"layout.zero_stage", "3"}, {"training.precision", precision}},
+                       "dgx-b200");
+    };
+    EXPECT_THAT(formOf("torchtitan-toml", dense("\"fp8\"")), HasSubstr("converters = [\"quantize.linear.float8\"]"));
+    EXPECT_THAT(formOf("torchtitan-toml", dense("\"mxfp8\"")), HasSubstr("converters = [\"quantize.linear.mx\"]"));
+    EXPECT_THAT(formOf("torchtitan-toml", dense("\"fp16\"")), HasSubstr("/training/precision: torchtitan trains in bfloat16"));
+    EXPECT_THAT(formOf("torchtitan-toml", dense("\"tf32\"")), HasSubstr("mixed_precision_param = \"float32\""));
+    for (const char* precision : {"\"fp8\"", "\"mxfp8\"", "\"fp32\""})
+        EXPECT_FALSE(loses("torchtitan-toml", dense(precision), "/training/precision")) << precision;
+    const std::string experts =
+        formOf("torchtitan-toml",
+               changed("qwen3-30b-a3b", {{"layout.dp", "8"}, {"layout.zero_stage", "3"}, {"training.precision", "\"fp8\""}}));
+    EXPECT_THAT(experts, HasSubstr("converters = [\"quantize.linear.float8\", \"quantize.grouped_mm.float8\"]"));
+    EXPECT_THAT(experts, HasSubstr("[quantize.grouped_mm.float8]\nfqns = [\"experts\"]"));
+    const sim::Scenario halves =
+        changed("llama3-8b", {{"layout.dp", "8"}, {"layout.zero_stage", "3"}, {"training.gradient_dtype", "\"bf16\""}});
+    EXPECT_THAT(formOf("torchtitan-toml", halves), Not(HasSubstr("mixed_precision_reduce")));
+    EXPECT_TRUE(loses("torchtitan-toml", halves, "/training/gradient_dtype"));
+    EXPECT_THAT(formOf("torchtitan-toml", changed("llama3-8b", {{"training.optimizer", "\"sgd\""}})),
+                HasSubstr("/training/optimizer: torchtitan has"));
+}
+
 TEST(ExportForms, SettingsWithoutAModelLoseNothingOfWhatTheySay)
 {
     for (const auto& file : test::galleryFiles()) {

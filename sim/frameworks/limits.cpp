@@ -129,6 +129,11 @@ bool cutsExpertsOtherwise(const Scenario& s)
 {
     return s.model.numExperts > 0 && s.layout.etp != s.layout.tp;
 }
+/// DeepSpeed's AutoEP.
+bool spreadsExperts(const Scenario& s)
+{
+    return s.model.numExperts > 0 && s.layout.ep > 1;
+}
 std::string expertsText(std::string_view framework, const Scenario& s)
 {
     return "/layout/etp: " + std::string(framework) + " cuts experts as it cuts all else: etp " + digits(s.layout.etp) +
@@ -414,11 +419,39 @@ const std::array kLayoutLimits{
                     return "/layout/zero_stage: DeepSpeed's pipeline takes ZeRO 0 and 1, not " + digits(s.layout.zeroStage) +
                            "; nearest: 1";
                 }},
-    LayoutLimit{"deepspeed", Breach::refused, [](const Scenario& s) { return s.layout.dp % s.layout.ep != 0; },
+    // module_inject/auto_ep_folding.py, and runtime/engine.py: _validate_zero3_moe_compatibility
+    LayoutLimit{"deepspeed", Breach::refused, [](const Scenario& s) { return s.layout.tp * s.layout.dp % s.layout.ep != 0; },
                 [](const Scenario& s) {
-                    return "/layout/ep: DeepSpeed spreads experts over data-parallel ranks: ep " + digits(s.layout.ep) +
-                           " must divide dp " + digits(s.layout.dp);
+                    return "/layout/ep: DeepSpeed spreads experts over the ranks of a stage: ep " + digits(s.layout.ep) +
+                           " must divide tp x dp = " + digits(s.layout.tp * s.layout.dp);
                 }},
+    LayoutLimit{"deepspeed", Breach::refused, [](const Scenario& s) { return spreadsExperts(s) && s.layout.etp > 1; },
+                [](const Scenario& s) {
+                    return "/layout/etp: DeepSpeed does not cut the experts that it spreads; etp is " + digits(s.layout.etp) +
+                           ", nearest: 1";
+                }},
+    LayoutLimit{"deepspeed", Breach::refused,
+                [](const Scenario& s) { return spreadsExperts(s) && s.layout.tp > 1 && s.layout.zeroStage == 3; },
+                [](const Scenario& s) {
+                    return "/layout/zero_stage: DeepSpeed takes tensor parallelism beside spread experts with ZeRO 0 to 2, not 3 "
+                           "(AutoEP with AutoTP; tp is " +
+                           digits(s.layout.tp) + "); nearest: 2";
+                }},
+    LayoutLimit{"deepspeed", Breach::refused,
+                [](const Scenario& s) { return spreadsExperts(s) && s.layout.tp > 1 && s.layout.pp > 1; },
+                [](const Scenario& s) {
+                    return "/layout/pp: DeepSpeed takes tensor parallelism beside spread experts without a pipeline; pp is " +
+                           digits(s.layout.pp) + ", nearest: 1";
+                }},
+    LayoutLimit{"deepspeed", Breach::refused,
+                [](const Scenario& s) { return spreadsExperts(s) && s.layout.tp > 1 && s.training.offload.optimizer > 0; },
+                [](const Scenario&) {
+                    return std::string("/training/offload/optimizer: DeepSpeed keeps the optimizer on the GPU where experts are "
+                                       "spread beside tensor parallelism; nearest: 0");
+                }},
+    LayoutLimit{"deepspeed", Breach::refused,
+                [](const Scenario& s) { return spreadsExperts(s) && s.layout.zeroStage == 3 && isShardedInPart(s); },
+                [](const Scenario& s) { return shardText("DeepSpeed", "shards spread experts over all ranks (no MiCS)", s); }},
     LayoutLimit{"deepspeed", Breach::otherwise, isShardedByItself,
                 [](const Scenario&) {
                     return std::string(
@@ -432,7 +465,7 @@ const std::array kLayoutLimits{
                 }},
     LayoutLimit{"deepspeed", Breach::otherwise, [](const Scenario& s) { return isShardedInPart(s) && s.layout.zeroStage < 3; },
                 [](const Scenario& s) { return shardText("DeepSpeed", "shards in part (MiCS) with ZeRO 3 alone", s); }},
-    LayoutLimit{"deepspeed", Breach::otherwise, cutsExpertsOtherwise,
+    LayoutLimit{"deepspeed", Breach::otherwise, [](const Scenario& s) { return s.layout.ep == 1 && cutsExpertsOtherwise(s); },
                 [](const Scenario& s) { return expertsText("DeepSpeed", s); }},
     LayoutLimit{"deepspeed", Breach::otherwise, isPartlyRecomputed, [](const Scenario& s) { return partlyText("DeepSpeed", s); }},
     LayoutLimit{"deepspeed", Breach::otherwise, isSelective,
@@ -523,11 +556,15 @@ const std::array kLayoutLimits{
                 [](const Scenario& s) {
                     const Layout& l = s.layout;
                     const int shard = l.zeroStage == 0 ? 1 : std::max(1, l.dpShard / l.cp);
-                    return l.dp / shard > 1 && shard == 1 && l.tp > 1;
+                    return l.dp / shard > 1 && shard == 1 && (l.tp > 1 || l.cp > 1); // parallelism_config.py
                 },
                 [](const Scenario& s) {
-                    return "/layout/zero_stage: Accelerate refuses replicas (dp " + digits(s.layout.dp) +
-                           ") without shards beside tp " + digits(s.layout.tp) + "; nearest: ZeRO 3";
+                    const Layout& l = s.layout;
+                    const bool isCut = l.tp > 1;
+                    return std::string(l.zeroStage == 0 ? "/layout/zero_stage" : "/layout/dp_shard") +
+                           ": Accelerate refuses replicas (dp " + digits(l.dp) + ") without shards beside " +
+                           (isCut ? "tp " : "cp ") + digits(isCut ? l.tp : l.cp) + "; nearest: " +
+                           (l.zeroStage == 0 ? std::string("ZeRO 3") : digits(l.dp * l.cp));
                 }},
     LayoutLimit{"huggingface", Breach::otherwise,
                 [](const Scenario& s) { return isSplitInReplicas(s) && s.layout.zeroStage == 1; },

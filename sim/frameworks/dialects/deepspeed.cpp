@@ -205,8 +205,12 @@ void readDeepSpeed(Job& job)
     if (isShardedByBf16(facts.stage, facts.precision, job.pp > 1))
         shardByBf16(reading, facts, "zero_optimization.stage");
     job.layout["zero_stage"] = facts.stage;
-    if (const std::optional<int> experts = reading.integer("expert_parallel.autoep_size", "/layout/ep"); experts && *experts > 0)
+    if (const std::optional<int> experts = reading.integer("expert_parallel.autoep_size", "/layout/ep");
+        experts && *experts > 0) {
         job.layout["ep"] = *experts;
+        if (*experts > 1)
+            job.layout["etp"] = 1; // AutoEP cuts none of the experts that it spreads
+    }
     const auto positive = [](std::optional<int> value) { return value && *value > 0 ? value : std::nullopt; };
     job.microBatch = positive(reading.integer("train_micro_batch_size_per_gpu", "/training/micro_batch_size"));
     job.globalBatch = positive(reading.integer("train_batch_size", "/training/global_batch_size"));

@@ -192,4 +192,38 @@ TEST(ExportForms, SettingsWithoutAModelLoseNothingOfWhatTheySay)
     }
 }
 
+TEST(ExportForms, AccelerateShardsWhereItCutsSequences)
+{
+    const auto with = [](const char* zero, const char* shard) {
+        return formOf("accelerate-yaml",
+                      changed("llama3-8b",
+                              {{"layout.cp", "2"}, {"layout.dp", "4"}, {"layout.zero_stage", zero}, {"layout.dp_shard", shard}}));
+    };
+    EXPECT_THAT(with("3", "8"), HasSubstr("parallelism_config_cp_size: 2"));
+    EXPECT_THAT(with("3", "4"), HasSubstr("parallelism_config_dp_replicate_size: 2"));
+    EXPECT_THAT(with("3", "2"), HasSubstr("/layout/dp_shard: Accelerate refuses replicas (dp 4) without shards beside cp 2"));
+    EXPECT_THAT(with("0", "8"), HasSubstr("/layout/zero_stage: Accelerate refuses replicas"));
+}
+
+TEST(ExportForms, DeepSpeedSpreadsExpertsThatItDoesNotCut)
+{
+    const auto with = [](const char* tp, const char* etp, const char* zero, const char* shard) {
+        return changed("mixtral-8x7b", {{"layout.tp", tp},
+                                        {"layout.dp", "8"},
+                                        {"layout.ep", "8"},
+                                        {"layout.etp", etp},
+                                        {"layout.zero_stage", zero},
+                                        {"layout.dp_shard", shard}});
+    };
+    EXPECT_THAT(formOf("deepspeed-json", with("2", "2", "1", "8")), HasSubstr("/layout/etp: DeepSpeed does not cut the experts"));
+    EXPECT_THAT(formOf("deepspeed-json", with("2", "1", "3", "8")), HasSubstr("/layout/zero_stage: DeepSpeed takes tensor"));
+    EXPECT_THAT(formOf("deepspeed-json", with("1", "1", "3", "4")),
+                HasSubstr("/layout/dp_shard: DeepSpeed shards spread experts"));
+    EXPECT_THAT(formOf("deepspeed-json", with("1", "1", "3", "8")), HasSubstr("\"autoep_size\": 8"));
+    const sim::Scenario folded = with("2", "1", "2", "8");
+    EXPECT_THAT(formOf("deepspeed-json", folded), HasSubstr("\"autotp_size\": 2"));
+    for (const char* key : {"tp", "ep", "etp", "zero_stage"})
+        EXPECT_FALSE(loses("deepspeed-json", folded, std::string("/layout/") + key)) << key;
+}
+
 } // namespace

@@ -605,6 +605,21 @@ const std::array kLayoutLimits{
                     return "/schedule/virtual_stages: MaxText wants stages of equal layers: " + digits(s.model.numHiddenLayers) +
                            " layers do not divide by " + digits(s.stages()) + " stages";
                 }},
+    LayoutLimit{"maxtext", Breach::refused,
+                [](const Scenario& s) { return s.layout.pp > 1 && s.microbatches() % s.layout.pp != 0; },
+                [](const Scenario& s) {
+                    const int pp = s.layout.pp, ofOneEach = s.training.microBatchSize * s.layout.dp;
+                    return "/training/global_batch_size: MaxText wants as many micro-batches as there are stages, " + digits(pp) +
+                           ", or a multiple; here are " + digits(s.microbatches()) + ", nearest: " +
+                           digits((s.microbatches() + pp - 1) / pp * pp) + " of them, " +
+                           digits(std::int64_t{1} * (s.microbatches() + pp - 1) / pp * pp * ofOneEach) + " sequences";
+                }},
+    LayoutLimit{"maxtext", Breach::refused,
+                [](const Scenario& s) { return isNarrow(s.training.precision) && s.layout.pp == 1 && s.microbatches() > 1; },
+                [](const Scenario& s) {
+                    return "/training/precision: MaxText does not accumulate gradients in 8 bits; here are " +
+                           digits(s.microbatches()) + " micro-batches, nearest: bf16, or 1";
+                }},
     LayoutLimit{"maxtext", Breach::otherwise,
                 [](const Scenario& s) {
                     const std::vector<int>& counts = s.schedule.layersPerStage;

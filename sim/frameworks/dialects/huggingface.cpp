@@ -46,6 +46,8 @@ void readRopeScaling(Job& job, const std::string& prefix)
                             "beta_slow", "attention_factor", "mscale", "mscale_all_dim"})
         if (const auto value = reading.real(prefix + key, std::string("/model/rope_scaling/") + key))
             scaling[key] = number(*value);
+    if (const auto truncates = reading.flag(prefix + "truncate", "/model/rope_scaling/truncate"))
+        scaling["truncate"] = *truncates;
     for (const char* name : {"rope_type", "type"})
         if (const auto kind = reading.word(prefix + name, "/model/rope_scaling/rope_type"))
             scaling["rope_type"] = *kind;

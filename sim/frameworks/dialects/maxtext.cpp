@@ -33,18 +33,27 @@ void readMaxTextModel(Job& job, bool isNamed)
         const char *name, *key;
         int fallback, times;
     };
-    for (const auto& [name, key, fallback, times] :
-         {Size{"base_num_decoder_layers", "num_hidden_layers", 16, scale.layers},
-          Size{"base_emb_dim", "hidden_size", 2048, scale.hidden}, Size{"base_mlp_dim", "intermediate_size", 7168, scale.heads},
-          Size{"base_num_query_heads", "num_attention_heads", 16, scale.heads},
-          Size{"base_num_kv_heads", "num_key_value_heads", 16, scale.heads}, Size{"head_dim", "head_dim", 128, 1},
-          Size{"vocab_size", "vocab_size", 32000, 1}, Size{"base_moe_mlp_dim", "moe_intermediate_size", 0, scale.heads},
-          Size{"shared_experts", "num_shared_experts", 0, 1}, Size{"first_num_dense_layers", "first_k_dense_replace", 0, 1},
-          Size{"interleave_moe_layer_step", "moe_layer_freq", 0, 1}, Size{"nope_layer_interval", "no_rope_layer_interval", 0, 1},
-          Size{"q_lora_rank", "q_lora_rank", 0, 1}, Size{"kv_lora_rank", "kv_lora_rank", 0, 1},
-          Size{"qk_nope_head_dim", "qk_nope_head_dim", 0, 1}, Size{"qk_rope_head_dim", "qk_rope_head_dim", 0, 1},
-          Size{"v_head_dim", "v_head_dim", 0, 1}, Size{"sliding_window_size", "sliding_window", 0, 1},
-          Size{"mtp_num_layers", "num_nextn_predict_layers", 0, 1}}) {
+    for (const auto& [name, key, fallback, times] : {Size{"base_num_decoder_layers", "num_hidden_layers", 16, scale.layers},
+                                                     Size{"base_emb_dim", "hidden_size", 2048, scale.hidden},
+                                                     Size{"base_mlp_dim", "intermediate_size", 7168, scale.heads},
+                                                     Size{"base_num_query_heads", "num_attention_heads", 16, scale.heads},
+                                                     Size{"base_num_kv_heads", "num_key_value_heads", 16, scale.heads},
+                                                     Size{"head_dim", "head_dim", 128, 1},
+                                                     Size{"vocab_size", "vocab_size", 32000, 1},
+                                                     Size{"base_moe_mlp_dim", "moe_intermediate_size", 0, scale.heads},
+                                                     Size{"shared_experts", "num_shared_experts", 0, 1},
+                                                     Size{"first_num_dense_layers", "first_k_dense_replace", 0, 1},
+                                                     Size{"interleave_moe_layer_step", "moe_layer_freq", 0, 1},
+                                                     Size{"nope_layer_interval", "no_rope_layer_interval", 0, 1},
+                                                     Size{"q_lora_rank", "q_lora_rank", 0, 1},
+                                                     Size{"kv_lora_rank", "kv_lora_rank", 0, 1},
+                                                     Size{"qk_nope_head_dim", "qk_nope_head_dim", 0, 1},
+                                                     Size{"qk_rope_head_dim", "qk_rope_head_dim", 0, 1},
+                                                     Size{"v_head_dim", "v_head_dim", 0, 1},
+                                                     Size{"sliding_window_size", "sliding_window", 0, 1},
+                                                     Size{"mtp_num_layers", "num_nextn_predict_layers", 0, 1},
+                                                     Size{"trainable_position_size", "max_position_embeddings", 0, 1},
+                                                     Size{"chunk_attn_window_size", "attention_chunk_size", 0, 1}}) {
         const std::string pointer = std::string("/model/") + key;
         std::optional<int> value = reading.integer(name, pointer);
         if (!value && fallback > 0 && !isNamed) {
@@ -56,6 +65,9 @@ void readMaxTextModel(Job& job, bool isNamed)
     }
     if (job.model.contains("kv_lora_rank"))
         job.model.erase("head_dim");
+    if (const int every = memberOr<int>(job.model, "moe_layer_freq", 1); // each so many-th, counted from one
+        every > 1 && every < (1 << 16) && !job.model.contains("first_k_dense_replace"))
+        job.model["first_k_dense_replace"] = every - 1;
     if (const auto experts = reading.integer("num_experts", "/model/num_experts"); experts && *experts > 1)
         job.model["num_experts"] = *experts;
     if (const auto chosen = reading.integer("num_experts_per_tok", "/model/num_experts_per_tok");
@@ -64,6 +76,16 @@ void readMaxTextModel(Job& job, bool isNamed)
     if (job.model.contains("num_experts") && !job.model.contains("moe_intermediate_size") &&
         job.model.contains("intermediate_size"))
         job.model["moe_intermediate_size"] = job.model["intermediate_size"];
+    if (const auto score = reading.word("routed_score_func", "/model/scoring_func"); score == "sigmoid" || score == "softmax")
+        job.model["scoring_func"] = *score;
+    if (const auto factor = reading.real("routed_scaling_factor", "/model/routed_scaling_factor"); factor && *factor > 0)
+        job.model["routed_scaling_factor"] = number(*factor);
+    if (const auto isNormed = reading.flag("norm_topk_prob", "/model/norm_topk_prob"))
+        job.model["norm_topk_prob"] = *isNormed;
+    if (reading.flag("routed_bias", "/model/router_bias").value_or(false))
+        job.model["router_bias"] = true;
+    if (reading.flag("mlp_bias", "/model/expert_bias").value_or(false))
+        job.model[job.model.contains("num_experts") ? "expert_bias" : "bias"] = true;
     if (const auto layers = reading.any("mlp_activations", "/model/hidden_act")) {
         const std::vector<std::string> words = wordsOfList(*layers);
         const std::string first = words.empty() ? "silu" : words.front();
@@ -72,7 +94,12 @@ void readMaxTextModel(Job& job, bool isNamed)
         if (first == "relu")
             reading.say("mlp_activations", Became::notRepresentable, "relu: imported as relu2, its square");
     }
-    if (reading.word("decoder_block", "/model/normalization") == "gpt3") {
+    const std::optional<std::string> block = reading.word("decoder_block", "/model/normalization");
+    if (block == "gpt_oss" && job.model.contains("sliding_window"))
+        job.model["sliding_window_pattern"] = 2; // such layers and whole ones take turns
+    if (reading.flag("attention_sink", "/model/attention_sinks").value_or(false))
+        job.model["attention_sinks"] = true;
+    if (block == "gpt3") {
         job.model["normalization"] = "layernorm";
         job.model["position_embedding"] = "learned";
         job.model["bias"] = true;
@@ -81,13 +108,17 @@ void readMaxTextModel(Job& job, bool isNamed)
         job.model["tie_word_embeddings"] = *tied;
     if (const auto norm = reading.flag("use_qk_norm", "/model/qk_norm"))
         job.model["qk_norm"] = *norm;
-    if (const auto bias = reading.flag("attention_bias", "/model/qkv_bias"); bias.value_or(false))
+    if (const auto bias = reading.flag("attention_bias", "/model/qkv_bias"); bias.value_or(false)) {
         job.model["qkv_bias"] = true;
+        if (block && *block != "qwen2") // the one whose attention's output has none
+            job.model["attention_output_bias"] = true;
+    }
     if (const auto theta = reading.real("rope_max_timescale", "/model/rope_theta"); theta && *theta > 1)
         job.model["rope_theta"] = number(*theta);
     if (const auto epsilon = reading.real("normalization_layer_epsilon", "/model/rms_norm_eps");
         epsilon && *epsilon > 0 && *epsilon < 1)
-        job.model["rms_norm_eps"] = number(*epsilon);
+        job.model[job.model.value("normalization", Json()) == Json("layernorm") ? "layer_norm_epsilon" : "rms_norm_eps"] =
+            number(*epsilon);
 }
 
 } // namespace
@@ -232,7 +263,8 @@ void readMaxText(Job& job)
                                                                           "monitor*",
                                                                           "max_prefill*"};
     reading.harmless(kMaxTextHarmless);
-    reading.harmless(std::array<std::string_view, 12>{"max_segments_per_seq", "megablox", "sparse_matmul", "num_vocab_tiling",
+    reading.harmless(std::array<std::string_view, 14>{"inhomogeneous_layer_cycle_interval", "mlp_activations_limit",
+                                                      "max_segments_per_seq", "megablox", "sparse_matmul", "num_vocab_tiling",
                                                       "fused_*", "sharding_strategy", "replicate_*", "trainable_position_size",
                                                       "use_*", "dropout_rate", "attention_type", "quantize_kvcache"});
 }

@@ -112,6 +112,8 @@ void sayBiasesPlainly(Json& scenario)
 
 bool hasMeaning(const Scenario& s, const std::string& pointer)
 {
+    if (pointer == "/model/intermediate_size" && s.model.moeLayers() == s.model.numHiddenLayers) // no layer is dense
+        return false;
     if (pointer.ends_with("/base") || pointer.ends_with("/name") || pointer == "/training/tokens")
         return false;
     if (s.layout.pp == 1 && (pointer.starts_with("/schedule") || pointer == "/training/overlap/p2p"))
@@ -245,6 +247,9 @@ Exported exportSettings(const Scenario& scenario, std::string_view kind, const C
             out.notes.push_back({pointer, shownText(value, 80), 0, Became::notRepresentable, pointer,
                                  "not expressible; there it is " + shownText(instead, 80)});
     }
+    if (kind == "picotron-json" && huggingFaceId(scenario.model.base).empty())
+        out.notes.push_back({"/model/base", shownText(scenario.model.base, 80), 0, Became::notRepresentable, "/model/base",
+                             "picotron takes the model's sizes from a name on Hugging Face: give model.name one of this size"});
     if (!scenario.perturbations.empty())
         out.notes.push_back(
             {"/perturbations", "", 0, Became::notRepresentable, "/perturbations", "what is not ideal is no setting"});

@@ -9,7 +9,6 @@
 #include <algorithm>
 
 namespace sim::frameworks {
-namespace {
 
 const char* dtypeWord(Precision precision)
 {
@@ -17,6 +16,8 @@ const char* dtypeWord(Precision precision)
            : precision == Precision::fp32 || precision == Precision::tf32 ? "float32"
                                                                           : "bfloat16";
 }
+
+namespace {
 
 /// How the layers are dealt out: by what embedding and output count for, or where that does not come out so, each stage by name.
 std::string titanStages(const Scenario& s)
@@ -168,7 +169,9 @@ std::string writeNanotron(const Scenario& s)
     const Layout& l = s.layout;
     const Model& m = s.model;
     const Training& t = s.training;
-    Json config{{m.qkvBias || m.numExperts > 0 ? "is_qwen2_config" : "is_llama_config", true},
+    // Layers without rotation are its Qwen's alone, and each n-th of a multiple of n.
+    const bool skipsRope = m.noRopeLayerInterval > 0 && m.numHiddenLayers % m.noRopeLayerInterval == 0;
+    Json config{{m.qkvBias || m.numExperts > 0 || skipsRope ? "is_qwen2_config" : "is_llama_config", true},
                 {"num_hidden_layers", m.numHiddenLayers},
                 {"hidden_size", m.hiddenSize},
                 {"intermediate_size", m.intermediateSize},
@@ -177,9 +180,13 @@ std::string writeNanotron(const Scenario& s)
                 {"vocab_size", m.vocabSize},
                 {"max_position_embeddings", m.maxPositionEmbeddings},
                 {"tie_word_embeddings", m.tieWordEmbeddings},
+                {"rope_theta", number(m.ropeTheta)},
+                {"rms_norm_eps", number(m.rmsNormEps)},
                 {"hidden_act", m.hiddenAct == HiddenActivation::gelu ? "gelu" : "silu"}};
     if (m.qkvBias)
         config["attention_bias"] = true;
+    if (skipsRope)
+        config["no_rope_layer"] = m.noRopeLayerInterval;
     if (m.slidingWindow > 0)
         config["sliding_window_size"] = m.slidingWindow;
     if (m.numExperts > 0) {
@@ -211,32 +218,6 @@ std::string writeNanotron(const Scenario& s)
     return yamlText(root);
 }
 
-std::string writePicotron(const Scenario& s)
-{
-    refuseWhatBreaks("picotron", s);
-    const Training& t = s.training;
-    const Json root{{"distributed",
-                     {{"tp_size", s.layout.tp},
-                      {"cp_size", s.layout.cp},
-                      {"pp_size", s.layout.pp},
-                      {"dp_size", s.layout.dp},
-                      {"pp_engine", s.schedule.kind == "gpipe" ? "afab" : "1f1b"},
-                      {"backend", "nccl"},
-                      {"use_cpu", false}}},
-                    {"model",
-                     {{"name", s.model.base.empty() ? "custom" : s.model.base},
-                      {"num_hidden_layers", s.model.numHiddenLayers},
-                      {"num_attention_heads", s.model.numAttentionHeads},
-                      {"num_key_value_heads", s.model.numKeyValueHeads},
-                      {"dtype", dtypeWord(t.precision)},
-                      {"use_flash_attention", t.flashAttention}}},
-                    {"training",
-                     {{"seq_length", t.sequenceLength},
-                      {"micro_batch_size", t.microBatchSize},
-                      {"gradient_accumulation_steps", s.microbatches()}}}};
-    return prettyText(root);
-}
-
 std::string writeAccelerate(const Scenario& s)
 {
     refuseWhatBreaks("huggingface", s);
@@ -262,137 +243,6 @@ std::string writeAccelerate(const Scenario& s)
                                   {"parallelism_config_tp_size", l.tp},
                                   {"parallelism_config_cp_size", l.cp}};
     return yamlText(root);
-}
-
-std::string writeMaxText(const Scenario& s)
-{
-    refuseWhatBreaks("maxtext", s);
-    const Layout& l = s.layout;
-    const Model& m = s.model;
-    const Training& t = s.training;
-    const int expert = l.ep;
-    const int rest = l.dp / expert;
-    const int shard = l.zeroStage < 1 ? 1 : std::clamp(l.dpShard / l.cp / expert, 1, rest);
-    Json root{{"model_name", "default"},
-              {"base_num_decoder_layers", m.numHiddenLayers},
-              {"base_emb_dim", m.hiddenSize},
-              {"base_mlp_dim", m.numExperts > 0 ? m.moeIntermediateSize : m.intermediateSize},
-              {"base_num_query_heads", m.numAttentionHeads},
-              {"base_num_kv_heads", m.numKeyValueHeads},
-              {"head_dim", m.headDim},
-              {"vocab_size", m.vocabSize}};
-    if (m.numExperts > 0) {
-        root["num_experts"] = m.numExperts;
-        root["num_experts_per_tok"] = m.numExpertsPerTok;
-    }
-    root["ici_data_parallelism"] = rest / shard;
-    root["ici_fsdp_parallelism"] = shard;
-    root[l.sequenceParallel ? "ici_tensor_sequence_parallelism" : "ici_tensor_parallelism"] = l.tp;
-    root["ici_context_parallelism"] = l.cp;
-    root["ici_expert_parallelism"] = expert;
-    root["ici_pipeline_parallelism"] = l.pp;
-    root["max_target_length"] = t.sequenceLength;
-    const int accumulation = l.pp > 1 ? 1 : s.microbatches();
-    root["gradient_accumulation_steps"] = accumulation;
-    root["per_device_batch_size"] = number(static_cast<double>(t.globalBatchSize) / l.worldSize() / accumulation);
-    if (l.pp > 1) {
-        root["num_pipeline_microbatches"] = s.microbatches();
-        root["num_pipeline_repeats"] = s.schedule.virtualStages;
-    }
-    root["dtype"] = dtypeWord(t.precision);
-    if (isNarrow(t.precision))
-        root["quantization"] = "fp8";
-    root["remat_policy"] = t.recompute == Recompute::full ? "full" : t.recompute == Recompute::none ? "none" : "minimal";
-    root["attention"] = t.flashAttention ? "cudnn_flash_te" : "dot_product";
-    return yamlText(root);
-}
-
-Json huggingFaceConfig(const Model& m)
-{
-    const bool isMoe = m.numExperts > 0;
-    const bool isGpt2 = m.normalization == Normalization::layernorm && m.positionEmbedding == PositionEmbedding::learned &&
-                        m.hiddenAct == HiddenActivation::gelu && m.bias;
-    const std::string type = isGpt2 ? "gpt2"
-                             : m.isLatentAttention()
-                                 ? (m.scoringFunction == ScoringFunction::sigmoid ? "deepseek_v3" : "deepseek_v2")
-                             : isMoe                                          ? (m.qkNorm                              ? "qwen3_moe"
-                                                                                 : m.numSharedExperts > 0 || m.qkvBias ? "qwen2_moe"
-                                                                                                                       : "mixtral")
-                             : m.qkNorm                                       ? "qwen3"
-                             : m.qkvBias                                      ? "qwen2"
-                             : m.positionEmbedding == PositionEmbedding::none ? "bloom"
-                                                                              : "llama";
-    Json config{{"model_type", type}};
-    if (isGpt2) {
-        config["n_layer"] = m.numHiddenLayers;
-        config["n_embd"] = m.hiddenSize;
-        config["n_head"] = m.numAttentionHeads;
-        config["n_inner"] = m.intermediateSize;
-        config["n_positions"] = m.maxPositionEmbeddings;
-        config["activation_function"] = "gelu_new";
-        config["layer_norm_epsilon"] = number(m.layerNormEpsilon);
-    } else {
-        config["num_hidden_layers"] = m.numHiddenLayers;
-        config["hidden_size"] = m.hiddenSize;
-        config["num_attention_heads"] = m.numAttentionHeads;
-        config["num_key_value_heads"] = m.numKeyValueHeads;
-        if (!m.isLatentAttention())
-            config["head_dim"] = m.headDim;
-        config["intermediate_size"] = m.intermediateSize;
-        config["max_position_embeddings"] = m.maxPositionEmbeddings;
-        config["hidden_act"] = toWord(kActivationWords, m.hiddenAct);
-        config["rms_norm_eps"] = number(m.rmsNormEps);
-        config["rope_theta"] = number(m.ropeTheta);
-        if (m.normalization == Normalization::layernorm) {
-            config.erase("rms_norm_eps");
-            config["layer_norm_epsilon"] = number(m.layerNormEpsilon);
-        }
-        if (m.bias)
-            config["mlp_bias"] = true;
-        if (m.qkvBias || m.bias)
-            config["attention_bias"] = true;
-    }
-    config["vocab_size"] = m.vocabSize;
-    config["tie_word_embeddings"] = m.tieWordEmbeddings;
-    if (m.slidingWindow > 0) {
-        config["sliding_window"] = m.slidingWindow;
-        config["use_sliding_window"] = true;
-    }
-    if (m.isLatentAttention()) {
-        config["q_lora_rank"] = m.qLoraRank > 0 ? Json(m.qLoraRank) : Json(nullptr);
-        config["kv_lora_rank"] = m.kvLoraRank;
-        config["qk_nope_head_dim"] = m.qkNopeHeadDim;
-        config["qk_rope_head_dim"] = m.qkRopeHeadDim;
-        config["v_head_dim"] = m.vHeadDim;
-    }
-    if (isMoe) {
-        config[type == "mixtral"       ? "num_local_experts"
-               : m.isLatentAttention() ? "n_routed_experts"
-                                       : "num_experts"] = m.numExperts;
-        config["num_experts_per_tok"] = m.numExpertsPerTok;
-        config["moe_intermediate_size"] = m.moeIntermediateSize;
-        if (m.numSharedExperts > 0)
-            config["n_shared_experts"] = m.numSharedExperts;
-        config["first_k_dense_replace"] = m.firstKDenseReplace;
-        config["moe_layer_freq"] = m.moeLayerFreq;
-        config["scoring_func"] = toWord(kScoringWords, m.scoringFunction);
-        if (m.expertGroups > 1) {
-            config["n_group"] = m.expertGroups;
-            config["topk_group"] = m.chosenGroups;
-        }
-        config["routed_scaling_factor"] = number(m.routedScalingFactor);
-        config["norm_topk_prob"] = m.normTopkProb;
-    }
-    if (m.numNextnPredictLayers > 0)
-        config["num_nextn_predict_layers"] = m.numNextnPredictLayers;
-    return config;
-}
-
-std::string writeHuggingFace(const Scenario& s)
-{
-    Json config = huggingFaceConfig(s.model);
-    config["torch_dtype"] = dtypeWord(s.training.precision);
-    return prettyText(config);
 }
 
 } // namespace sim::frameworks

@@ -7,6 +7,7 @@
 #include "sim/scenario/scenario.h"
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -30,8 +31,12 @@ std::string writeMaxText(const Scenario&);
 
 /// config.json of a model, in the words of the family that it is nearest to.
 Json huggingFaceConfig(const Model&);
+/// What a model of the catalogue is called on Hugging Face, of those with Llama's layers alone; empty where it is none of them.
+std::string huggingFaceId(std::string_view base);
 /// "8 nodes x 8 GPUs = 64: tp 4 x cp 1 x pp 8 x dp 2; 64 micro-batches of 1"
 std::string worldLine(const Scenario&);
+/// "bfloat16": what a matrix product's operands are kept in.
+const char* dtypeWord(Precision);
 /// "True" and None for Python, otherwise JSON.
 std::string pythonLiteral(const Json&);
 /// Block style; lists in one line.

@@ -62,6 +62,7 @@ Json importedModel(const std::string& kind, const std::string& text, int gpus)
     return Json::parse(sim::resolvedText(sim::resolvedScenario(document, test::catalogue())));
 }
 
+// _add_mla_args and _add_network_size_args of megatron/training/arguments.py
 TEST(ExportForms, MegatronsCommandLineHasNoArgumentForEachField)
 {
     const sim::Scenario yarn =
@@ -99,6 +100,7 @@ TEST(ExportForms, MegatronKeepsActivationsOnTheHostWhereItsConfigurationTakesThe
         EXPECT_THAT(refused, HasSubstr("/training/offload/activation_layers: Megatron"));
 }
 
+// transformer_config.py: a bias that balances experts wants sigmoid; a router's own is a linear layer's
 TEST(ExportForms, MegatronsRouterHasTheBiasThatItsLayersHave)
 {
     const auto oss = [](const char* etp, const char* tp) {
@@ -150,6 +152,7 @@ TEST(ExportForms, ConfigurationsOfMegatronHaveValuesAndNoCommandLine)
     EXPECT_FALSE(loses("bridge-python", full, "/training/precision"));
 }
 
+// torchtitan 0.2.0: components/quantization, config/job_config.py
 TEST(ExportForms, TorchtitanConvertsByTheNamesThatItHas)
 {
     const auto dense = [](const char* precision) {
@@ -175,6 +178,86 @@ TEST(ExportForms, TorchtitanConvertsByTheNamesThatItHas)
                 HasSubstr("/training/optimizer: torchtitan has"));
 }
 
+// types.py: base_moe_mlp_dim, decoder_block, num_pipeline_microbatches; configs/gpu of MaxText
+TEST(ExportForms, MaxTextHasTheBlocksOfItsOwnModels)
+{
+    const std::string mixtral = formOf("maxtext", changed("mixtral-8x7b", {}));
+    for (const char* line : {"decoder_block: mixtral", "base_moe_mlp_dim: 14336", "base_mlp_dim: 14336", "hardware: gpu",
+                             "rope_max_timescale: 1000000", "mlp_activations: [\"silu\",\"linear\"]"})
+        EXPECT_THAT(mixtral, HasSubstr(line));
+    const std::string qwen = formOf("maxtext", changed("qwen3-30b-a3b", {}));
+    for (const char* line : {"decoder_block: qwen3_moe", "base_moe_mlp_dim: 768", "base_mlp_dim: 768", "use_qk_norm: true"})
+        EXPECT_THAT(qwen, HasSubstr(line));
+    const std::string deepseek = formOf("maxtext", changed("deepseek-v3", {}));
+    for (const char* line : {"decoder_block: deepseek", "attention_type: mla", "kv_lora_rank: 512", "first_num_dense_layers: 3",
+                             "base_mlp_dim: 18432", "base_moe_mlp_dim: 2048", "shared_experts: 1"})
+        EXPECT_THAT(deepseek, HasSubstr(line));
+    EXPECT_THAT(formOf("maxtext", changed("llama4-maverick", {})), HasSubstr("interleave_moe_layer_step: 2"));
+    EXPECT_THAT(formOf("maxtext", changed("gpt3-175b", {})), HasSubstr("decoder_block: gpt3"));
+    EXPECT_THAT(formOf("maxtext", changed("llama3.2-1b", {})), HasSubstr("logits_via_embedding: true"));
+    EXPECT_THAT(formOf("maxtext", changed("llama3-8b", {}, "tpu-v5p-pod")), HasSubstr("hardware: tpu"));
+    for (const char* model : {"mixtral-8x7b", "qwen3-30b-a3b", "deepseek-v3", "llama3-8b", "llama3.2-1b", "gpt3-175b",
+                              "llama4-maverick", "gpt-oss-20b"})
+        for (const char* key : {"rope_theta",
+                                "tie_word_embeddings",
+                                "hidden_act",
+                                "gated_mlp",
+                                "normalization",
+                                "num_hidden_layers",
+                                "intermediate_size",
+                                "moe_intermediate_size",
+                                "num_shared_experts",
+                                "first_k_dense_replace",
+                                "moe_layer_freq",
+                                "kv_lora_rank",
+                                "qk_norm",
+                                "sliding_window",
+                                "sliding_window_pattern",
+                                "attention_sinks",
+                                "router_bias",
+                                "expert_bias",
+                                "qkv_bias",
+                                "attention_output_bias",
+                                "scoring_func",
+                                "routed_scaling_factor",
+                                "attention_chunk_size",
+                                "no_rope_layer_interval"})
+            EXPECT_FALSE(loses("maxtext", changed(model, {}), std::string("/model/") + key)) << model << " " << key;
+    // A block has what it has: shared experts beside usual attention are no block's.
+    const sim::Scenario shared = changed("qwen2-57b-a14b", {});
+    EXPECT_THAT(formOf("maxtext", shared), HasSubstr("decoder_block: mixtral"));
+    EXPECT_TRUE(loses("maxtext", shared, "/model/num_shared_experts"));
+}
+
+TEST(ExportForms, MaxTextsMeshLiesInsideOfNodesAndBetween)
+{
+    const sim::Scenario many = changed("llama3-8b", {{"layout.tp", "4"},
+                                                     {"layout.dp", "8"},
+                                                     {"layout.pp", "2"},
+                                                     {"layout.zero_stage", "3"},
+                                                     {"schedule.kind", "\"gpipe\""},
+                                                     {"training.global_batch_size", "64"}});
+    const std::string text = formOf("maxtext", many);
+    for (const char* line :
+         {"ici_tensor_parallelism: 4", "ici_fsdp_parallelism: 2", "ici_pipeline_parallelism: 1", "ici_data_parallelism: 1",
+          "dcn_fsdp_parallelism: 4", "dcn_pipeline_parallelism: 2", "dcn_data_parallelism: 1"})
+        EXPECT_THAT(text, HasSubstr(std::string("\n") + line + "\n"));
+    const Json back = importedModel("maxtext", text, 64);
+    for (const auto& [key, size] : {std::pair{"tp", 4}, {"dp", 8}, {"pp", 2}, {"dp_shard", 8}})
+        EXPECT_EQ(back["layout"][key], size) << key;
+    const auto staged = [](const char* batch, const char* precision) {
+        return formOf("maxtext", changed("llama3-8b", {{"layout.pp", "4"},
+                                                       {"schedule.kind", "\"gpipe\""},
+                                                       {"training.precision", precision},
+                                                       {"training.global_batch_size", batch}}));
+    };
+    EXPECT_THAT(staged("6", "\"bf16\""), HasSubstr("/training/global_batch_size: MaxText wants"));
+    EXPECT_THAT(staged("8", "\"bf16\""), HasSubstr("num_pipeline_microbatches: 8"));
+    EXPECT_THAT(staged("8", "\"fp8\""), HasSubstr("quantization: fp8"));
+    EXPECT_THAT(formOf("maxtext", changed("llama3-8b", {{"training.precision", "\"fp8\""}, {"training.global_batch_size", "4"}})),
+                HasSubstr("/training/precision: MaxText does not accumulate"));
+}
+
 TEST(ExportForms, SettingsWithoutAModelLoseNothingOfWhatTheySay)
 {
     for (const auto& file : test::galleryFiles()) {
@@ -192,6 +275,44 @@ TEST(ExportForms, SettingsWithoutAModelLoseNothingOfWhatTheySay)
     }
 }
 
+TEST(ExportForms, WhatAnImporterReadsIsWritten)
+{
+    const sim::Scenario nope = changed("llama3-8b", {{"model.no_rope_layer_interval", "4"}, {"model.rms_norm_eps", "1e-6"}});
+    for (const char* key : {"rope_theta", "rms_norm_eps", "no_rope_layer_interval"})
+        EXPECT_FALSE(loses("nanotron-yaml", nope, std::string("/model/") + key)) << key;
+    EXPECT_THAT(formOf("nanotron-yaml", nope), HasSubstr("rope_theta: 500000"));
+    for (
+        const char* scaling :
+        {R"({"rope_type": "linear", "factor": 4})",
+         R"({"rope_type": "llama3", "factor": 8, "low_freq_factor": 1, "high_freq_factor": 4, "original_max_position_embeddings": 8192})",
+         R"({"rope_type": "yarn", "factor": 32, "original_max_position_embeddings": 4096, "truncate": false, "mscale": 0.7})"}) {
+        const sim::Scenario scaled = changed("llama3-8b", {{"model.rope_scaling", scaling}});
+        for (const std::string& lost : lostBy("huggingface", scaled))
+            EXPECT_FALSE(lost.starts_with("/model/rope_scaling")) << lost << scaling;
+    }
+}
+
+TEST(ExportForms, QwensExpertsAreInItsFamilysWords)
+{
+    const sim::Scenario qwen2 = changed("qwen2-57b-a14b", {});
+    const Json config = Json::parse(formOf("huggingface", qwen2));
+    EXPECT_EQ(config["model_type"], "qwen2_moe");
+    EXPECT_EQ(config["shared_expert_intermediate_size"], 20480);
+    for (const char* key : {"n_shared_experts", "first_k_dense_replace", "moe_layer_freq"})
+        EXPECT_FALSE(config.contains(key)) << key;
+    EXPECT_FALSE(loses("huggingface", qwen2, "/model/num_shared_experts"));
+    for (const auto& [first, every] : {std::pair{"2", "1"}, {"1", "2"}, {"0", "1"}}) {
+        const sim::Scenario some =
+            changed("qwen3-30b-a3b", {{"model.first_k_dense_replace", first}, {"model.moe_layer_freq", every}});
+        for (const char* key : {"first_k_dense_replace", "moe_layer_freq"})
+            EXPECT_FALSE(loses("huggingface", some, std::string("/model/") + key)) << first << every << key;
+    }
+    EXPECT_EQ(Json::parse(
+                  formOf("huggingface", changed("mixtral-8x7b", {{"model.moe_intermediate_size", "4096"}})))["intermediate_size"],
+              4096);
+}
+
+// parallelism_config.py of Accelerate
 TEST(ExportForms, AccelerateShardsWhereItCutsSequences)
 {
     const auto with = [](const char* zero, const char* shard) {
@@ -205,6 +326,7 @@ TEST(ExportForms, AccelerateShardsWhereItCutsSequences)
     EXPECT_THAT(with("0", "8"), HasSubstr("/layout/zero_stage: Accelerate refuses replicas"));
 }
 
+// module_inject/auto_ep_folding.py and runtime/engine.py of DeepSpeed
 TEST(ExportForms, DeepSpeedSpreadsExpertsThatItDoesNotCut)
 {
     const auto with = [](const char* tp, const char* etp, const char* zero, const char* shard) {
@@ -224,6 +346,35 @@ TEST(ExportForms, DeepSpeedSpreadsExpertsThatItDoesNotCut)
     EXPECT_THAT(formOf("deepspeed-json", folded), HasSubstr("\"autotp_size\": 2"));
     for (const char* key : {"tp", "ep", "etp", "zero_stage"})
         EXPECT_FALSE(loses("deepspeed-json", folded, std::string("/layout/") + key)) << key;
+}
+
+// train.py of picotron
+TEST(ExportForms, PicotronHasAModelsNameAndAllItsSections)
+{
+    const Json config = Json::parse(formOf("picotron-json", changed("llama3-8b", {{"training.flash_attention", "false"}})));
+    EXPECT_EQ(config["model"]["name"], "meta-llama/Llama-3.1-8B");
+    for (const auto& [section, key] : {std::pair{"environment", "OMP_NUM_THREADS"},
+                                       {"environment", "TOKENIZERS_PARALLELISM"},
+                                       {"dataset", "name"},
+                                       {"dataset", "num_workers"},
+                                       {"checkpoint", "load_path"},
+                                       {"checkpoint", "save_frequency"},
+                                       {"logging", "use_wandb"},
+                                       {"training", "total_train_steps"},
+                                       {"training", "max_tokens"},
+                                       {"model", "use_fused_adam"}})
+        EXPECT_TRUE(config[section].contains(key)) << section << " " << key;
+    EXPECT_EQ(config["environment"]["FLASH_ATTEN"], "0");
+    EXPECT_FALSE(loses("picotron-json", changed("llama3-8b", {}), "/model/base"));
+    EXPECT_TRUE(loses("picotron-json", changed("gpt2", {}), "/model/base"));
+    EXPECT_TRUE(loses("picotron-json", changed("llama3-8b", {{"training.precision", "\"fp32\""}}), "/training/precision"));
+    for (const auto& entry : test::catalogue().models())
+        if (const std::string id = sim::frameworks::huggingFaceId(entry.id); !id.empty()) {
+            const Json back = importedModel("picotron-json", formOf("picotron-json", changed(entry.id, {})), 1);
+            const Json* const model = test::catalogue().modelJson(entry.id);
+            for (const char* key : {"hidden_size", "intermediate_size", "vocab_size"})
+                EXPECT_EQ(back["model"][key], (*model)[key]) << id;
+        }
 }
 
 } // namespace

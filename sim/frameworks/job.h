@@ -32,6 +32,8 @@ struct Job {
     void ask(std::string_view pointer, std::string text);
 };
 
+/// GPUs of a node by the processes that srun or a batch file starts on each: for where nothing else counts them.
+std::optional<int> gpusByTasks(Reading&);
 /// dp from GPUs, or GPUs from dp; says what does not fit. After tp, cp, pp and what there is of gpus, nodes, gpusPerNode.
 void settleWorld(Job&);
 /// The three batch numbers from those that are given. `isMultiple`: the framework wants whole micro-batches.

@@ -33,10 +33,20 @@ void Job::ask(std::string_view pointer, std::string text)
     reading.addNote(dotted(std::string(pointer)), Became::unknown, std::move(text), pointer);
 }
 
+std::optional<int> gpusByTasks(Reading& reading)
+{
+    for (const char* name : {"ntasks_per_node", "@launcher.ntasks_per_node"})
+        if (const std::optional<int> tasks = reading.integer(name, "/cluster/gpus_per_node"); tasks && *tasks > 0) {
+            const int each = reading.integer("@launcher.gpus_per_task", "/cluster/gpus_per_node").value_or(1);
+            return std::clamp(*tasks, 1, 1 << 12) * std::clamp(each, 1, 1 << 10);
+        }
+    return std::nullopt;
+}
+
 void settleWorld(Job& job)
 {
-    constexpr int kMostOfAxis = 1 << 12;
-    constexpr long long kMostRanks = 1 << 24;
+    constexpr int kMostOfAxis = 1 << 10;
+    constexpr long long kMostRanks = 1 << 20;
     const auto product = [&job] { return static_cast<double>(job.tp) * job.cp * job.pp; };
     if (product() > static_cast<double>(kMostRanks)) {
         job.reading.addNote("world", Became::contradictory,

@@ -30,8 +30,6 @@ void readMegatronWorld(Job& job)
         job.nodes = positive(reading.integer("@nodes", "/cluster/nodes"));
     if (!job.gpusPerNode)
         job.gpusPerNode = positive(reading.integer("@gpus_per_node", "/cluster/gpus_per_node"));
-    if (!job.gpusPerNode)
-        job.gpusPerNode = positive(reading.integer("ntasks_per_node", "/cluster/gpus_per_node"));
     if (!job.gpus)
         job.gpus = positive(reading.integer("@gpus", "/cluster"));
     for (const char* name : {"@env.NNODES", "@env.NUM_NODES", "@env.NODES", "@env.N_NODES"})
@@ -47,6 +45,8 @@ void readMegatronWorld(Job& job)
         }
     if (!job.gpus && !(job.nodes && job.gpusPerNode) && reading.has("@env.WORLD_SIZE"))
         job.gpus = positive(reading.integer("@env.WORLD_SIZE", "/cluster"));
+    if (!job.gpusPerNode && !job.gpus && !reading.has("@gpus_per_node"))
+        job.gpusPerNode = gpusByTasks(reading);
     job.gpusFrom = reading.has("@gpus_per_node") ? "@gpus_per_node" : reading.has("@nodes") ? "@nodes" : "";
     const bool isToldOutside = reading.has("@nodes"); // by a variable of the environment
     if (job.gpusPerNode && !job.nodes && !job.gpus && !job.askedGpus && !isToldOutside) {

@@ -525,6 +525,7 @@ private:
             script(text, words.front().line, m_level + 1);
             return std::nullopt;
         }
+        tellBehindScript(words);
         bool hasInner = false;
         for (const ShellText& one : words) { // bash -c "torchrun --nproc_per_node 8 …"
             const bool isScript = one.text.find_first_of(" \n\x1f") != std::string::npos && !one.text.starts_with("--") &&
@@ -543,6 +544,24 @@ private:
         if (made.flags + made.assigned > 0 && m_commands.size() < 10000)
             m_commands.push_back(std::move(made));
         return std::nullopt;
+    }
+
+    /// Of bash -c "torchrun … ${ARGS[@]}" all elements but the first are arguments of the shell, and none of what it starts.
+    void tellBehindScript(const std::vector<ShellText>& words)
+    {
+        const auto option = std::find_if(words.begin(), words.end(), [](const ShellText& one) { // -c, -lc
+            return one.text.size() < 5 && one.text.starts_with('-') && !one.text.starts_with("--") && one.text.ends_with('c');
+        });
+        if (option == words.begin() || words.end() - option < 3)
+            return;
+        const std::string& shell = (option - 1)->text;
+        if (const std::string name = shell.substr(shell.rfind('/') + 1); name != "bash" && name != "sh")
+            return;
+        for (auto one = option + 2; one != words.end() && m_sheet.undecided.size() < kMostSettings; ++one)
+            if (one->text.starts_with("--"))
+                m_sheet.undecided.push_back({one->text, std::string(), one->line, one->text, m_file,
+                                             "stands behind the text that " + shell +
+                                                 " -c runs, which does not get it: not read (\"${NAME[*]}\" would be one text)"});
     }
 
     int m_level = 0;

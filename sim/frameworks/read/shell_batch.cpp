@@ -12,19 +12,51 @@ struct Option {
     std::string name{}, value{};
 };
 
-/// The option that begins at `at`, with what stands behind it up to the next blank.
-Option optionAt(const std::string& text, std::size_t at)
+/// Words at blanks, without the quotes around parts of them; a comment ends them.
+std::vector<std::string> batchWords(const std::string& text, std::size_t at)
 {
-    const std::size_t start = text.find_first_not_of(" \t", at);
-    if (start == std::string::npos)
-        return {};
-    const std::size_t end = text.find_first_of("= \t", start);
-    Option option{.name = text.substr(start, end == std::string::npos ? end : end - start)};
-    if (end != std::string::npos) {
-        const std::size_t from = text.find_first_not_of("= \t", end);
-        option.value = from == std::string::npos ? "" : text.substr(from, text.find_first_of(" \t#", from) - from);
+    std::vector<std::string> words;
+    bool isOpen = false;
+    char quote = '\0';
+    for (; at < text.size(); ++at) {
+        const char c = text[at];
+        if (quote == '\0' && (c == ' ' || c == '\t')) {
+            isOpen = false;
+            continue;
+        }
+        if (quote == '\0' && c == '#' && !isOpen)
+            break;
+        if (!isOpen)
+            words.emplace_back();
+        isOpen = true;
+        if (quote == '\0' ? c == '"' || c == '\'' : c == quote)
+            quote = quote == '\0' ? c : '\0';
+        else
+            words.back() += c;
     }
-    return option;
+    return words;
+}
+
+/// All options of a line, each with what stands behind it: "--nodes=4", "--nodes 4", "-N 4", and where values may stand at once
+/// behind a letter "-N4".
+std::vector<Option> batchOptions(const std::string& text, std::size_t at, bool isAttached)
+{
+    std::vector<Option> options;
+    for (const std::string& word : batchWords(text, at)) {
+        if (word.size() > 1 && word[0] == '-' && !isDigit(word[1])) {
+            const std::size_t equals = word.find('=');
+            Option option{.name = word.substr(0, equals)};
+            if (isAttached && word[1] != '-' && word.size() > 2)
+                option = {.name = word.substr(0, 2), .value = word.substr(word[2] == '=' ? 3 : 2)};
+            else if (equals != std::string::npos)
+                option.value = word.substr(equals + 1);
+            options.push_back(std::move(option));
+        } else if (!options.empty()) {
+            std::string& value = options.back().value;
+            value += (value.empty() ? "" : " ") + word;
+        }
+    }
+    return options;
 }
 
 /// How many GPUs "gpu:v100:4", "nvme:100,gpu:4(S:0-1)" or a plain "4" are: one where no number is given.
@@ -74,15 +106,20 @@ public:
                    option.name == "--gpus-per-node") {
             add("@gpus_per_node", count, spelled);
             set({"SLURM_GPUS_PER_NODE", "SLURM_GPUS_ON_NODE"}, count);
-        } else if (option.name == "--ntasks-per-node") {
-            set({"SLURM_NTASKS_PER_NODE"}, option.value);
+        } else if (option.name == "--ntasks-per-node" || option.name == "--gpus-per-task") {
+            add(option.name == "--gpus-per-task" ? "@launcher.gpus_per_task" : "@launcher.ntasks_per_node", count, spelled);
+            set({option.name == "--gpus-per-task" ? "SLURM_GPUS_PER_TASK" : "SLURM_NTASKS_PER_NODE"}, count);
         } else if (option.name == "--gpus" || option.name == "-G") {
             add("@gpus", count, spelled);
+        } else {
+            addOther(option, spelled);
         }
     }
     /// Resources of PBS and of Fujitsu's PJM: nodes in chunks, and what each has.
-    void resources(const std::string& text, const std::string& spelled)
+    void resources(const Option& option, const std::string& spelled)
     {
+        const std::string& text = option.value;
+        const std::size_t before = out.settings.size();
         for (const char* const key : {"select", "nodes", "node"})
             if (const std::string count = numberBehind(text, key); !count.empty()) {
                 add("@nodes", count, spelled + " " + key);
@@ -93,6 +130,18 @@ public:
                 add("@gpus_per_node", count, spelled + " " + key);
                 break;
             }
+        if (out.settings.size() == before)
+            addOther(option, spelled);
+    }
+    /// What says nothing of GPUs: a queue, a time, a file for what is printed.
+    void addOther(const Option& option, const std::string& spelled)
+    {
+        std::string name = option.name.substr(option.name.find_first_not_of('-'));
+        std::replace(name.begin(), name.end(), '-', '_');
+        if (option.value.empty())
+            out.settings.push_back({"@launcher." + name, true, m_line, spelled, m_file});
+        else
+            add(("@launcher." + name).c_str(), option.value, spelled);
     }
     void add(const char* name, const std::string& value, const std::string& spelled)
     {
@@ -119,13 +168,19 @@ BatchLine batchLineOf(const std::string& comment, int line, const std::string& f
     BatchReader reader(line, file);
     const std::size_t end = std::min(comment.find_first_of(" \t"), comment.size());
     const std::string system = comment.substr(0, end);
-    const Option option = optionAt(comment, end);
-    if (system == "#SBATCH")
-        reader.slurm(option);
-    else if ((system == "#PBS" && option.name == "-l") || (system == "#PJM" && option.name == "-L"))
-        reader.resources(comment.substr(comment.find(option.name, end) + 2), system + " " + option.name);
-    else if ((system == "#BSUB" && option.name == "-nnodes") || (system == "#COBALT" && (option.name == "-n")))
-        reader.add("@nodes", option.value, system + " " + option.name);
+    if (system != "#SBATCH" && system != "#PBS" && system != "#PJM" && system != "#BSUB" && system != "#COBALT")
+        return std::move(reader.out);
+    for (const Option& option : batchOptions(comment, end, system == "#SBATCH")) {
+        const std::string spelled = system + " " + option.name;
+        if (system == "#SBATCH")
+            reader.slurm(option);
+        else if ((system == "#PBS" && option.name == "-l") || (system == "#PJM" && option.name == "-L"))
+            reader.resources(option, spelled);
+        else if ((system == "#BSUB" && option.name == "-nnodes") || (system == "#COBALT" && option.name == "-n"))
+            reader.add("@nodes", option.value, spelled);
+        else
+            reader.addOther(option, spelled);
+    }
     return std::move(reader.out);
 }
 

@@ -10,12 +10,12 @@
 namespace sim::frameworks {
 
 struct BatchLine {
-    Settings settings{};                                          ///< "@nodes", "@gpus_per_node", "@gpus"
+    Settings settings{}; ///< "@nodes", "@gpus_per_node", "@gpus"; all else as "@launcher.NAME"
     std::vector<std::pair<std::string, std::string>> variables{}; ///< that the batch system sets for the script
 };
 
 /// "#SBATCH --nodes=24", "-N 24", "--gres=gpu:a100:8"; "#PBS -l select=24:ngpus=8"; "#BSUB -nnodes 24"; "#PJM -L node=24";
-/// "#COBALT -n 24". Nothing of any other comment.
+/// "#COBALT -n 24"; all options of a line. Nothing of any other comment.
 BatchLine batchLineOf(const std::string& comment, int line, const std::string& file);
 
 } // namespace sim::frameworks

@@ -262,11 +262,11 @@ void ShellWords::expansion(std::vector<Part>& out, bool isQuoted, int depth)
         keep("$");
         return;
     }
-    variable(name, "${" + name + "}", line, out, isQuoted, false);
+    variable(name, "${" + name + "}", line, out, isQuoted, Elements::first);
 }
 
 void ShellWords::variable(const std::string& name, const std::string& asWritten, int line, std::vector<Part>& out, bool isQuoted,
-                          bool isWhole)
+                          Elements which)
 {
     const auto found = m_variables.find(name);
     if (found == m_variables.end()) {
@@ -277,9 +277,12 @@ void ShellWords::variable(const std::string& name, const std::string& asWritten,
     const ShellVariable& value = found->second;
     Part part{.texts = value.isArray ? value.elements : value.pieces, .isSplit = !isQuoted};
     if (value.isArray) {
-        part.areWords = isWhole || !isQuoted;
-        if (!isWhole && !part.texts.empty())
+        part.areWords = !isQuoted || which == Elements::words;
+        if (which == Elements::first && !part.texts.empty())
             part.texts.resize(1);
+        if (which == Elements::joined && isQuoted)
+            for (std::size_t i = 1; i < part.texts.size(); ++i)
+                part.texts[i].text.insert(0, " ");
     }
     for (const ShellText& text : part.texts)
         spend(text.text.size());
@@ -294,9 +297,9 @@ void ShellWords::braced(const std::string& inside, int line, std::vector<Part>& 
         ++length;
     const std::string name = inside.substr(0, length);
     std::string rest = inside.substr(length);
-    bool isWhole = false;
+    Elements which = Elements::first;
     if (rest.starts_with("[@]") || rest.starts_with("[*]") || rest.starts_with("[0]")) {
-        isWhole = rest[1] != '0';
+        which = rest[1] == '@' ? Elements::words : rest[1] == '*' ? Elements::joined : which;
         rest.erase(0, 3);
     }
     const std::string asWritten = "${" + inside.substr(0, 80) + "}";
@@ -310,7 +313,7 @@ void ShellWords::braced(const std::string& inside, int line, std::vector<Part>& 
     const bool isSet = found != m_variables.end() && (!hasColon || found->second.isArray || !joined(found->second).empty());
     const std::string op = rest.substr(hasColon ? 1 : 0, 1);
     if (rest.empty() || ((op == "-" || op == "=" || op == "?") && isSet)) {
-        variable(name, asWritten, line, out, isQuoted, isWhole);
+        variable(name, asWritten, line, out, isQuoted, which);
     } else if (op == "-" || op == "=") {
         std::string fallback = expandedText(rest.substr(hasColon ? 2 : 1), line, depth + 1);
         if (fallback.size() >= 2 && (fallback[0] == '"' || fallback[0] == '\'') && fallback.back() == fallback[0])

@@ -5,6 +5,7 @@
 #include "sim/frameworks/read/shell_values.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -68,8 +69,13 @@ private:
     void quoted(std::vector<Part>& out);
     /// $NAME, ${NAME…}, $((…)), $(…), `…`.
     void expansion(std::vector<Part>& out, bool isQuoted, int depth);
+    enum class Elements : std::uint8_t {
+        first,  ///< "$ARRAY", "${ARRAY[0]}"
+        words,  ///< "${ARRAY[@]}": in quotes as many words as there are
+        joined, ///< "${ARRAY[*]}": in quotes one word of all, with blanks between
+    };
     void variable(const std::string& name, const std::string& asWritten, int line, std::vector<Part>& out, bool isQuoted,
-                  bool isWhole);
+                  Elements);
     void braced(const std::string& inside, int line, std::vector<Part>& out, bool isQuoted, int depth);
 
     void spend(std::size_t bytes);

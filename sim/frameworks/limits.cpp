@@ -207,6 +207,14 @@ bool isShardedByItself(const Scenario& s)
            precision != Precision::fp32 && precision != Precision::tf32;
 }
 
+/// DeepSpeed without ZeRO (runtime/engine.py, _do_optimizer_sanity_check).
+bool addsUpInOtherFormat(const Scenario& s)
+{
+    const Training& t = s.training;
+    const bool isWhole = t.precision == Precision::fp32 || t.precision == Precision::tf32;
+    return s.layout.zeroStage == 0 && t.gradientBytes != (isWhole ? 4 : 2);
+}
+
 constexpr std::string_view kMegatronKinds = "1f1b, interleaved-1f1b";
 constexpr std::string_view kTitanKinds = "gpipe, 1f1b, interleaved-1f1b, looped-bfs, interleaved-zb, zb-v, dualpipe-v";
 constexpr std::string_view kTwoKinds = "gpipe, 1f1b";
@@ -452,6 +460,13 @@ const std::array kLayoutLimits{
     LayoutLimit{"deepspeed", Breach::refused,
                 [](const Scenario& s) { return spreadsExperts(s) && s.layout.zeroStage == 3 && isShardedInPart(s); },
                 [](const Scenario& s) { return shardText("DeepSpeed", "shards spread experts over all ranks (no MiCS)", s); }},
+    LayoutLimit{"deepspeed", Breach::otherwise, addsUpInOtherFormat,
+                [](const Scenario& s) {
+                    const bool isWide = s.training.gradientBytes == 4;
+                    return std::string("/training/gradient_dtype: without ZeRO DeepSpeed adds gradients up in the model's own "
+                                       "format, not in ") +
+                           (isWide ? "fp32; nearest: bf16" : "bf16; nearest: fp32") + ", or ZeRO 1";
+                }},
     LayoutLimit{"deepspeed", Breach::otherwise, isShardedByItself,
                 [](const Scenario&) {
                     return std::string(

@@ -37,6 +37,23 @@ DeepSpeedFacts readDeepSpeedOfAccelerate(Job& job)
     return facts;
 }
 
+/// deepspeed_config.offload_optimizer_device, which DeepSpeed's own file goes before.
+void readOffloadOfAccelerate(Job& job)
+{
+    Reading& reading = job.reading;
+    constexpr const char *kDevice = "deepspeed_config.offload_optimizer_device", *kPointer = "/training/offload/optimizer";
+    const std::optional<std::string> device = reading.word(kDevice, kPointer);
+    if (!device || job.training.contains("offload"))
+        return;
+    if (*device == "none") {
+        reading.say(kDevice, Became::harmless, "is switched off", kPointer);
+        return;
+    }
+    job.training["offload"]["optimizer"] = 1;
+    if (*device != "cpu")
+        reading.say(kDevice, Became::notRepresentable, *device + ": imported as the host's memory, which is faster", kPointer);
+}
+
 } // namespace
 
 void readAccelerate(Job& job)
@@ -54,11 +71,15 @@ void readAccelerate(Job& job)
     const std::string prefix = "parallelism_config.parallelism_config_";
     job.tp = reading.sizeOr(prefix + "tp_size", "/layout/tp", 1);
     job.cp = reading.sizeOr(prefix + "cp_size", "/layout/cp", 1);
+    const char* const cutAxis = job.tp > 1 ? "tp_size" : job.cp > 1 ? "cp_size" : nullptr;
     if (const auto sp = reading.integer(prefix + "sp_size", "/layout/cp"); sp && *sp > 1) {
+        const bool hasBoth = job.cp > 1; // parallelism_config.py, __post_init__
         job.cp = std::clamp(job.cp, 1, 1 << 15) * std::clamp(*sp, 1, 1 << 15);
-        reading.say(prefix + "sp_size", Became::notRepresentable,
-                    "Ulysses sequence parallelism has no key: imported as context parallelism, whose transfers are others",
-                    "/layout/cp");
+        reading.say(
+            prefix + "sp_size", hasBoth ? Became::contradictory : Became::notRepresentable,
+            (hasBoth ? "Accelerate refuses it beside cp_size (" + reading.placeOf(prefix + "cp_size") + "); " : std::string()) +
+                "Ulysses sequence parallelism has no key: imported as context parallelism, whose transfers are others",
+            "/layout/cp");
     }
     if (const auto tp = reading.integer("megatron_lm_config.megatron_lm_tp_degree", "/layout/tp"); tp && *tp > 0)
         job.tp = *tp;
@@ -77,10 +98,11 @@ void readAccelerate(Job& job)
                         std::to_string(*processes) + " processes leave dp " + std::to_string(job.dp) +
                             "; dp_replicate x dp_shard is " + std::to_string(replicate * *shard),
                         "/layout/dp");
-    if (replicate > 1 && shard.value_or(1) == 1 && job.tp > 1)
+    if (replicate > 1 && shard.value_or(1) == 1 && cutAxis != nullptr)
         reading.say(prefix + "dp_replicate_size", Became::contradictory,
-                    "Accelerate refuses replicas without shards beside tensor parallelism (" +
-                        reading.placeOf(prefix + "tp_size") + ")");
+                    "Accelerate refuses replicas without shards (dp_shard_size of " + reading.placeOf(prefix + "dp_shard_size") +
+                        " is 1) beside tensor or context parallelism (" + cutAxis + " of " + reading.placeOf(prefix + cutAxis) +
+                        ")");
     FsdpFacts facts;
     DeepSpeedFacts deepSpeed;
     bool isSelective = false;
@@ -109,25 +131,35 @@ void readAccelerate(Job& job)
     if (!job.accumulation)
         if (const auto steps = reading.integer("gradient_accumulation_steps", "/training/global_batch_size"); steps && *steps > 0)
             job.accumulation = steps;
-    if (!job.microBatch && !job.globalBatch)
-        job.ask("/training/global_batch_size", "sequence and batch are not in this file, the training script has them: one "
-                                               "micro-batch of each replica is assumed");
+    const bool isAsked = !job.microBatch && !job.globalBatch;
     settleBatch(job);
+    if (isAsked)
+        job.ask("/training/global_batch_size",
+                "sequence and batch are not in this file, the training script has them: a global batch of " +
+                    std::to_string(job.globalBatch.value_or(1)) + " = micro-batch 1" +
+                    (job.accumulation ? " x accumulation " + std::to_string(*job.accumulation) : std::string()) + " x dp " +
+                    std::to_string(job.dp) + " is assumed");
     std::string precision = deepSpeed.precision; // of DeepSpeed's file, where that is given
     if (precision.empty())
         precision = precisionWord(reading.wordOr("mixed_precision", "/training/precision", "no"));
     else
         reading.say("mixed_precision", Became::harmless, "DeepSpeed's file says " + precision);
     job.training["precision"] = precision.empty() ? "fp32" : precision;
-    putOverlapOfFsdp(job, facts.stage == 3);
+    if (type == "deepspeed") {
+        putGradientsOfDeepSpeed(job, deepSpeed, "ds_config.");
+        putOverlapOfDeepSpeed(job, deepSpeed, "ds_config.");
+        readOffloadOfAccelerate(job);
+    } else {
+        putOverlapOfFsdp(job, facts.stage == 3);
+    }
     if (reading.hasPrefix("ds_config.")) {
-        job.put("/training/overlap/grad_reduce", deepSpeed.overlap.value_or(facts.stage == 3));
         harmlessOfDeepSpeed(reading);
         reading.harmless(std::array<std::string_view, 1>{"ds_config.*"});
     }
     static constexpr std::array kAccelerateNot = {
         Alias{"fsdp_config.fsdp_offload_params", "parameters on the host have no key"},
-        Alias{"deepspeed_config.offload_*_device", "offloading: see training.offload.optimizer"},
+        Alias{"deepspeed_config.offload_optimizer_device", "counts only beside distributed_type: DEEPSPEED"},
+        Alias{"deepspeed_config.offload_param_device", "parameters on the host have no key"},
         Alias{"*_cp_comm_strategy", "how context-parallel ranks talk has no key"}};
     reading.notRepresentable(kAccelerateNot);
     static constexpr std::array<std::string_view, 27> kAccelerateHarmless = {"compute_environment",
@@ -186,10 +218,12 @@ void readAxolotl(Job& job)
     if (ep && *ep > 1)
         job.layout["ep"] = *ep;
     FsdpFacts facts;
+    std::optional<DeepSpeedFacts> deepSpeed;
     if (reading.hasPrefix("fsdp_config.") || reading.hasPrefix("fsdp") || shard)
         facts = readFsdp(reading, "fsdp_config.");
     else if (const auto file = reading.word("deepspeed", "/layout/zero_stage")) {
-        facts.stage = factsOfDeepSpeedFile(job, "deepspeed", *file).stage;
+        deepSpeed = factsOfDeepSpeedFile(job, "deepspeed", *file);
+        facts.stage = deepSpeed->stage;
         if (file->find("cpuoffload_all") != std::string::npos)
             job.training["offload"]["optimizer"] = 1;
     }
@@ -238,7 +272,12 @@ void readAxolotl(Job& job)
         if (adapter == "qlora")
             reading.say("adapter", Became::notRepresentable, "weights in 4 bits have no key: imported as LoRA");
     }
-    putOverlapOfFsdp(job, facts.stage == 3);
+    if (deepSpeed) {
+        putGradientsOfDeepSpeed(job, *deepSpeed, "ds_config.");
+        putOverlapOfDeepSpeed(job, *deepSpeed, "ds_config.");
+    } else {
+        putOverlapOfFsdp(job, facts.stage == 3);
+    }
     if (reading.hasPrefix("ds_config."))
         harmlessOfDeepSpeed(reading);
     static constexpr std::array kAxolotlNot = {

@@ -21,6 +21,9 @@ constexpr std::array kDeepSpeedNotRepresentable = {
     Alias{"*compression_training*", "has no key"},
     Alias{"*curriculum_learning*", "has no key"},
     Alias{"*expert_parallel.*", "see layout.ep"},
+    Alias{"*activation_checkpointing.partition_activations",
+          "activations shared among tensor-parallel ranks have no key; see layout.sequence_parallel"},
+    Alias{"*activation_checkpointing.cpu_checkpointing", "activations on the host: see training.offload.activation_layers"},
 };
 
 /// A stage of ZeRO; others than 0 to 3 are told.
@@ -40,8 +43,16 @@ DeepSpeedFacts readDeepSpeedJson(Job& job, const std::string& prefix)
 {
     Reading& reading = job.reading;
     DeepSpeedFacts facts;
-    const std::string stage = prefix + "zero_optimization.stage";
-    facts.stage = zeroStage(reading, stage, reading.integerOr(stage, "/layout/zero_stage", 0));
+    const std::string stage = prefix + "zero_optimization.stage", whole = prefix + "zero_optimization";
+    const std::optional<bool> isOn = // of the oldest files (zero/config.py, get_zero_config)
+        reading.peek(whole) != nullptr && reading.peek(whole)->is_boolean() ? reading.flag(whole, "/layout/zero_stage")
+                                                                            : std::nullopt;
+    if (isOn && reading.peek(stage) == nullptr) {
+        facts.stage = *isOn ? 1 : 0;
+        reading.say(whole, Became::used, *isOn ? "true is stage 1" : "false is stage 0", "/layout/zero_stage");
+    } else {
+        facts.stage = zeroStage(reading, stage, reading.integerOr(stage, "/layout/zero_stage", 0));
+    }
     facts.overlap = reading.flag(prefix + "zero_optimization.overlap_comm", "/training/overlap/grad_reduce");
     const bool bf16 = reading.flag(prefix + "bf16.enabled", "/training/precision").value_or(false) ||
                       reading.flag(prefix + "bfloat16.enabled", "/training/precision").value_or(false);
@@ -55,7 +66,12 @@ DeepSpeedFacts readDeepSpeedJson(Job& job, const std::string& prefix)
     if (const auto given = reading.word(prefix + "data_types.grad_accum_dtype", "/training/gradient_dtype")) {
         const std::string format = precisionWord(*given);
         facts.gradient = format == "fp32" ? "fp32" : "bf16"; // or another of two bytes
-        job.training["gradient_dtype"] = facts.gradient;
+        const bool isOwn = (facts.gradient == "bf16") == (bf16 || fp16);
+        if (facts.stage == 0 && reading.has(stage) && !isOwn)
+            reading.say(prefix + "data_types.grad_accum_dtype", Became::contradictory,
+                        quotedText(*given) + ": without ZeRO (stage 0 of " + reading.placeOf(stage) +
+                            ") DeepSpeed adds gradients up in the model's own format alone, and refuses this",
+                        "/training/gradient_dtype");
     }
     const std::string transfer = prefix + "communication_data_type";
     if (const auto given = reading.word(transfer, "")) {
@@ -67,6 +83,27 @@ DeepSpeedFacts readDeepSpeedJson(Job& job, const std::string& prefix)
                         quotedText(*given) + ": gradients are reduced as they are added up here, see training.gradient_dtype");
     }
     return facts;
+}
+
+void putGradientsOfDeepSpeed(Job& job, const DeepSpeedFacts& facts, const std::string& prefix)
+{
+    const std::string precision = memberOr<std::string>(job.training, "precision", "fp32");
+    const bool isWhole = precision == "fp32" || precision == "tf32";
+    job.training["gradient_dtype"] = !facts.gradient.empty() ? facts.gradient : isWhole ? "fp32" : "bf16"; // or fp16, as wide
+    job.reading.takeDefaults("/training/gradient_dtype");
+    if (facts.gradient.empty())
+        job.reading.byDefault(prefix + "data_types.grad_accum_dtype", precision, "/training/gradient_dtype",
+                              "is not given: DeepSpeed adds gradients up in the model's own format");
+}
+
+void putOverlapOfDeepSpeed(Job& job, const DeepSpeedFacts& facts, const std::string& prefix)
+{
+    if (!facts.overlap)
+        job.reading.byDefault(prefix + "zero_optimization.overlap_comm", facts.stage == 3, "/training/overlap/grad_reduce",
+                              "is not given: on at stage 3 only");
+    job.put("/training/overlap/grad_reduce", facts.overlap.value_or(facts.stage == 3));
+    job.put("/training/overlap/param_gather", facts.stage == 3);
+    job.put("/training/overlap/tp_comm", false);
 }
 
 bool isShardedByBf16(int stage, std::string_view precision, bool hasPipelineModule)
@@ -222,11 +259,7 @@ void readDeepSpeed(Job& job)
     job.training["precision"] = facts.precision.empty() ? "fp32" : facts.precision;
     if (facts.precision.empty())
         reading.byDefault("bf16.enabled", false, "/training/precision", "is not given, nor fp16: fp32");
-    if (!facts.overlap)
-        reading.byDefault("zero_optimization.overlap_comm", facts.stage == 3, "/training/overlap/grad_reduce",
-                          "is not given: on at stage 3 only");
-    job.put("/training/overlap/grad_reduce", facts.overlap.value_or(facts.stage == 3));
-    job.put("/training/overlap/param_gather", facts.stage == 3);
+    putOverlapOfDeepSpeed(job, facts, "");
     const std::optional<int> interval = reading.integer("pipeline.activation_checkpoint_interval", "/training/recompute");
     job.put("/training/recompute", job.pp > 1 && interval.value_or(0) > 0 ? "full" : "none");
     if (const std::optional<std::string> type = reading.word("optimizer.type", "/training/optimizer"))
@@ -234,6 +267,7 @@ void readDeepSpeed(Job& job)
     if (reading.flag("tensor_parallel.tp_overlap_comm", "/training/overlap/tp_comm").value_or(false))
         job.put("/training/overlap/tp_comm", true);
     readTrainer(job);
+    putGradientsOfDeepSpeed(job, facts, "");
     harmlessOfDeepSpeed(reading);
 }
 
@@ -311,10 +345,6 @@ void readMegatronDeepSpeed(Job& job)
     readMegatronArguments(job, rules);
     if (ofNeox)
         putNeoxDefaults(job);
-    if (!facts.gradient.empty()) {
-        job.training["gradient_dtype"] = facts.gradient;
-        reading.takeDefaults("/training/gradient_dtype");
-    }
     if (const std::optional<std::string> type = reading.word("ds_config.optimizer.type", "/training/optimizer");
         type && !reading.has("optimizer"))
         putOptimizer(job, "ds_config.optimizer.type", *type);
@@ -330,6 +360,10 @@ void readMegatronDeepSpeed(Job& job)
                           "is not given: on at stage 3 only");
     if (job.training["precision"] == "fp32" && !facts.precision.empty())
         job.training["precision"] = facts.precision;
+    putGradientsOfDeepSpeed(job, facts, "ds_config.");
+    for (const char* name : {"accumulate_allreduce_grads_in_fp32", "grad_reduce_in_bf16"})
+        if (reading.has(name))
+            reading.say(name, Became::harmless, "DeepSpeed's data_types.grad_accum_dtype says it");
     const int layers = memberOr<int>(job.model, "num_hidden_layers", 0);
     if (partition && partition->find("embedding") != std::string::npos && job.pp > 1 && layers > 0) {
         const int units = layers + 2; // both embeddings count as layers

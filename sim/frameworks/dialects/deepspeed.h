@@ -17,6 +17,10 @@ struct DeepSpeedFacts {
 };
 /// What the JSON says, below `prefix`.
 DeepSpeedFacts readDeepSpeedJson(Job&, const std::string& prefix);
+/// What gradients are added up in: by default the model's own format (runtime/engine.py, get_data_types). After the precision.
+void putGradientsOfDeepSpeed(Job&, const DeepSpeedFacts&, const std::string& prefix);
+/// How its transfers are hidden: gradients' where overlap_comm says so, by default at stage 3 alone.
+void putOverlapOfDeepSpeed(Job&, const DeepSpeedFacts&, const std::string& prefix);
 /// Optimizer states that lie on the host.
 void readOffload(Job&, const std::string& prefix);
 /// Where it is a file beside, below "ds_config.": what it says, or the stage alone as the file's name has it

@@ -33,6 +33,16 @@ FsdpFacts readFsdp(Reading& reading, const std::string& prefix)
     } else if (strategy.empty()) {
         reading.byDefault(prefix + "fsdp_sharding_strategy", "FULL_SHARD", "/layout/zero_stage");
     }
+    const std::string prefetch = prefix + "fsdp_backward_prefetch";
+    const Json* const version = reading.peek(prefix + "fsdp_version");
+    const bool isFirst = version == nullptr || *version == Json(1);
+    if (const auto given = reading.word(prefetch, "/training/overlap/param_gather"); given && !isFirst)
+        reading.say(prefetch, Became::harmless, "counts only in version 1");
+    else if (given && smallWord(*given) == "no_prefetch" && facts.stage == 3)
+        reading.say(prefetch, Became::notRepresentable,
+                    "parameters are gathered for the backward pass no sooner than it needs them: overlap is one for both passes "
+                    "here, and true is imported",
+                    "/training/overlap/param_gather");
     return facts;
 }
 

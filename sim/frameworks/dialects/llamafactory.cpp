@@ -41,13 +41,16 @@ void readAxes(Job& job)
     job.layout["sequence_parallel"] = isCut && job.tp > 1;
 }
 
-/// DeepSpeed's file, FSDP by transformers' own words or Accelerate's, Megatron's optimizer, or plain replicas.
+/// DeepSpeed's file, FSDP by transformers' own words or Accelerate's, Megatron's optimizer, or plain replicas. After the
+/// precision.
 void readSharding(Job& job)
 {
     Reading& reading = job.reading;
     FsdpFacts facts;
+    std::optional<DeepSpeedFacts> deepSpeed;
     if (const auto file = reading.word("deepspeed", "/layout/zero_stage")) {
-        facts.stage = factsOfDeepSpeedFile(job, "deepspeed", *file).stage;
+        deepSpeed = factsOfDeepSpeedFile(job, "deepspeed", *file);
+        facts.stage = deepSpeed->stage;
     } else if (reading.hasPrefix("accelerate.fsdp_config.")) {
         facts = readFsdp(reading, "accelerate.fsdp_config.");
     } else if (const auto words = reading.word("fsdp", "/layout/zero_stage")) {
@@ -63,7 +66,12 @@ void readSharding(Job& job)
                           "neither deepspeed nor fsdp is given: every replica is whole");
     }
     putShardGroup(job, facts, std::nullopt, 1);
-    putOverlapOfFsdp(job, facts.stage == 3);
+    if (deepSpeed) {
+        putGradientsOfDeepSpeed(job, *deepSpeed, "ds_config.");
+        putOverlapOfDeepSpeed(job, *deepSpeed, "ds_config.");
+    } else {
+        putOverlapOfFsdp(job, facts.stage == 3);
+    }
     for (const auto& [name, key] :
          {std::pair{"overlap_grad_reduce", "grad_reduce"}, std::pair{"overlap_param_gather", "param_gather"}})
         if (const auto given = reading.flag(name, std::string("/training/overlap/") + key))
@@ -146,9 +154,9 @@ void readLlamaFactory(Job& job)
     if (const auto name = reading.word("model_name_or_path", "/model/base"))
         putModelByName(job, "model_name_or_path", *name);
     readAxes(job);
+    readPrecision(job);
     readSharding(job);
     readBatch(job);
-    readPrecision(job);
     readRecompute(job);
     readFinetuning(job);
     const std::string attention = reading.wordOr("flash_attn", "/training/flash_attention", "auto");

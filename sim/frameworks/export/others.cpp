@@ -149,6 +149,9 @@ std::string writeDeepSpeed(const Scenario& s)
         root["fp16"] = {{"enabled", true}};
     else if (t.precision != Precision::fp32 && t.precision != Precision::tf32)
         root["bf16"] = {{"enabled", true}};
+    const bool isWhole = t.precision == Precision::fp32 || t.precision == Precision::tf32;
+    if (s.layout.zeroStage > 0 && t.gradientBytes != (isWhole ? 4 : 2)) // else they are added up in the model's own format
+        root["data_types"] = {{"grad_accum_dtype", t.gradientBytes == 4 ? "fp32" : "bf16"}};
     if (s.layout.tp > 1)
         root["tensor_parallel"] = {{"autotp_size", s.layout.tp}};
     if (s.layout.ep > 1)

@@ -1,0 +1,121 @@
+// DeepSpeed's JSON alone and as Accelerate, axolotl and LLaMA-Factory start it: what it does where it is told nothing.
+#include "tests/support/imported.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+namespace {
+
+using sim::Became;
+using sim::Json;
+using test::importedText;
+using testing::HasSubstr;
+using testing::Not;
+
+std::string deepSpeedJson(const std::string& more)
+{
+    return R"({"train_micro_batch_size_per_gpu": 1, "train_batch_size": 16, )" + more + "}";
+}
+
+TEST(DeepSpeedImport, GradientsAreAddedUpInTheModelsOwnFormat)
+{
+    // runtime/engine.py, get_data_types
+    const std::string stage = R"("zero_optimization": {"stage": 2}, )";
+    const auto bf16 = importedText(deepSpeedJson(stage + R"("bf16": {"enabled": true})"), 16);
+    EXPECT_EQ(bf16.at("/training/gradient_dtype"), "bf16");
+    EXPECT_THAT(bf16.textOn("data_types.grad_accum_dtype"), HasSubstr("own format"));
+    EXPECT_EQ(importedText(deepSpeedJson(stage + R"("fp16": {"enabled": true})"), 16).at("/training/gradient_dtype"), "bf16")
+        << "two bytes";
+    EXPECT_EQ(importedText(deepSpeedJson(R"("zero_optimization": {"stage": 2})"), 16).at("/training/gradient_dtype"), "fp32");
+    EXPECT_EQ(importedText(deepSpeedJson(stage + R"("bf16": {"enabled": true}, "data_types": {"grad_accum_dtype": "fp32"})"), 16)
+                  .at("/training/gradient_dtype"),
+              "fp32");
+    const auto refused = importedText(
+        deepSpeedJson(
+            R"("zero_optimization": {"stage": 0}, "bf16": {"enabled": true}, "data_types": {"grad_accum_dtype": "fp32"})"),
+        16);
+    EXPECT_EQ(refused.became("data_types.grad_accum_dtype"), "contradictory");
+}
+
+const std::string kAccelerateDeepSpeed =
+    "compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\nmixed_precision: bf16\n"
+    "num_machines: 2\nnum_processes: 16\ndeepspeed_config:\n  gradient_accumulation_steps: 4\n";
+
+TEST(AccelerateImport, DeepSpeedHidesAndKeepsWhatItsOwnFileWould)
+{
+    const auto two =
+        importedText(kAccelerateDeepSpeed + "  zero_stage: 2\n  offload_optimizer_device: cpu\n  offload_param_device: none\n");
+    EXPECT_EQ(two.at("/training/overlap/grad_reduce"), false) << "overlap_comm is on at stage 3 alone";
+    EXPECT_EQ(two.became("FSDP prefetch"), "no note");
+    EXPECT_EQ(two.at("/training/gradient_dtype"), "bf16");
+    EXPECT_EQ(two.at("/training/offload/optimizer"), 1);
+    EXPECT_EQ(two.became("deepspeed_config.offload_optimizer_device"), "used");
+    EXPECT_EQ(two.at("/training/global_batch_size"), 64);
+    std::string told;
+    for (const sim::Note& note : two.imported.notes)
+        if (note.pointer == "/training/global_batch_size" && note.became == Became::unknown)
+            told = note.text;
+    EXPECT_THAT(told, HasSubstr("64 = micro-batch 1 x accumulation 4 x dp 16"));
+    const auto three = importedText(kAccelerateDeepSpeed + "  zero_stage: 3\n  offload_optimizer_device: nvme\n");
+    EXPECT_EQ(three.at("/training/overlap/grad_reduce"), true);
+    EXPECT_EQ(three.became("deepspeed_config.offload_optimizer_device"), "not_representable");
+    const auto none = importedText(kAccelerateDeepSpeed + "  zero_stage: 3\n  offload_optimizer_device: none\n");
+    EXPECT_EQ(none.became("deepspeed_config.offload_optimizer_device"), "harmless");
+}
+
+TEST(AccelerateImport, AxesThatItRefusesTogetherAreTold)
+{
+    // parallelism_config.py, __post_init__
+    const auto of = [](const std::string& axes) {
+        std::string text = "distributed_type: FSDP\nfsdp_config:\n  fsdp_version: 2\nnum_processes: 16\nparallelism_config:\n";
+        std::istringstream in(axes);
+        for (std::string axis; in >> axis;)
+            text += "  parallelism_config_" + axis.substr(0, axis.find('=')) + ": " + axis.substr(axis.find('=') + 1) + "\n";
+        return importedText(text);
+    };
+    const std::string prefix = "parallelism_config.parallelism_config_";
+    const auto ring = of("dp_replicate_size=2 dp_shard_size=1 cp_size=4 sp_size=2");
+    EXPECT_EQ(ring.became(prefix + "sp_size"), "contradictory");
+    EXPECT_THAT(ring.textOn(prefix + "sp_size"), HasSubstr("line 8"));
+    EXPECT_EQ(ring.became(prefix + "dp_replicate_size"), "contradictory");
+    EXPECT_THAT(ring.textOn(prefix + "dp_replicate_size"), HasSubstr("cp_size of line 8"));
+    EXPECT_EQ(of("dp_replicate_size=2 dp_shard_size=8 sp_size=1").became(prefix + "dp_replicate_size"), "used");
+    EXPECT_EQ(of("dp_replicate_size=2 dp_shard_size=2 cp_size=4").became(prefix + "dp_replicate_size"), "used");
+    EXPECT_EQ(of("dp_replicate_size=8 dp_shard_size=1 tp_size=2").became(prefix + "dp_replicate_size"), "contradictory");
+    EXPECT_EQ(of("dp_shard_size=8 sp_size=2").became(prefix + "sp_size"), "not_representable");
+}
+
+TEST(DeepSpeedImport, TheOldestFilesSayWhetherThereIsZero)
+{
+    // runtime/zero/config.py, read_zero_config_deprecated
+    EXPECT_EQ(importedText(deepSpeedJson(R"("zero_optimization": true)"), 16).at("/layout/zero_stage"), 1);
+    EXPECT_EQ(importedText(deepSpeedJson(R"("zero_optimization": true)"), 16).became("zero_optimization"), "used");
+    EXPECT_EQ(importedText(deepSpeedJson(R"("zero_optimization": false)"), 16).at("/layout/zero_stage"), 0);
+}
+
+TEST(DeepSpeedImport, CheckpointsThatAreSharedOrElsewhereAreTold)
+{
+    const std::string head = R"("zero_optimization": {"stage": 1}, "activation_checkpointing": {)";
+    const auto out = importedText(deepSpeedJson(head + R"("partition_activations": true, "cpu_checkpointing": true})"), 16);
+    EXPECT_EQ(out.became("activation_checkpointing.partition_activations"), "not_representable");
+    EXPECT_EQ(out.became("activation_checkpointing.cpu_checkpointing"), "not_representable");
+    EXPECT_EQ(importedText(deepSpeedJson(head + R"("partition_activations": false})"), 16)
+                  .became("activation_checkpointing.partition_activations"),
+              "harmless");
+}
+
+TEST(AccelerateImport, ParametersThatAreNotGatheredAheadAreTold)
+{
+    const auto became = [](const std::string& more) {
+        return importedText("distributed_type: FSDP\nnum_processes: 8\nfsdp_config:\n  fsdp_sharding_strategy: FULL_SHARD\n" +
+                            more)
+            .became("fsdp_config.fsdp_backward_prefetch");
+    };
+    EXPECT_EQ(became("  fsdp_backward_prefetch: NO_PREFETCH\n"), "not_representable");
+    EXPECT_EQ(became("  fsdp_backward_prefetch: BACKWARD_PRE\n"), "used");
+    EXPECT_EQ(became("  fsdp_version: 2\n  fsdp_backward_prefetch: NO_PREFETCH\n"), "harmless");
+}
+
+} // namespace

@@ -214,6 +214,60 @@ void readMegatronPipeline(Job& job, const MegatronRules& rules)
         job.schedule["microbatch_group"] = *group;
 }
 
+/// Formats of Megatron-FSDP's own buffers; "auto" is left to it.
+void readFsdpFormats(Job& job)
+{
+    Reading& reading = job.reading;
+    constexpr const char *kMain = "megatron_fsdp_main_grads_dtype", *kSent = "megatron_fsdp_grad_comm_dtype",
+                         *kCopy = "megatron_fsdp_main_params_dtype", *kPointer = "/training/gradient_dtype";
+    if (!reading.flag("use_megatron_fsdp", "/layout/zero_stage").value_or(false)) {
+        for (const char* name : {kMain, kSent, kCopy})
+            reading.say(name, Became::harmless, "counts only beside --use-megatron-fsdp");
+        return;
+    }
+    if (const auto given = reading.word(kMain, kPointer); given && *given != "auto") {
+        const bool isWide = precisionWord(*given) == "fp32";
+        job.training["gradient_dtype"] = isWide ? "fp32" : "bf16"; // or another of two bytes
+        reading.takeDefaults(kPointer);
+    }
+    const std::string main = memberOr<std::string>(job.training, "gradient_dtype", "fp32");
+    if (const auto given = reading.word(kSent, ""); given && *given != "auto") {
+        if ((precisionWord(*given) == "fp32") == (main == "fp32"))
+            reading.say(kSent, Became::harmless, "as gradients are added up");
+        else
+            reading.say(kSent, Became::notRepresentable,
+                        quotedText(*given) + ": gradients are reduced as they are added up here, see training.gradient_dtype");
+    }
+    if (const auto given = reading.word(kCopy, ""); given) {
+        if (precisionWord(*given) == "fp32")
+            reading.say(kCopy, Became::harmless, "is the default");
+        else
+            reading.say(kCopy, Became::notRepresentable,
+                        quotedText(*given) + ": the copy of the parameters that the optimizer updates is in fp32 here");
+    }
+}
+
+/// Layers that stay in 16 bits where others are in 8 or 4.
+void readWideLayers(Job& job, bool isNarrow)
+{
+    Reading& reading = job.reading;
+    constexpr std::array kCounts = {"num_layers_at_start_in_bf16", "num_layers_at_end_in_bf16"};
+    const bool isOn = reading.flag("first_last_layers_bf16", "/training/precision").value_or(false);
+    int layers = 0;
+    for (const char* name : kCounts) {
+        const int count = reading.integer(name, "/training/precision").value_or(1); // each, unless given
+        layers += std::clamp(count, 0, 100000);
+        if (!isNarrow || !isOn)
+            reading.say(name, Became::harmless, "counts only beside --first-last-layers-bf16 and a narrower format");
+    }
+    if (isOn && isNarrow && layers > 0)
+        reading.say("first_last_layers_bf16", Became::notRepresentable,
+                    "the first and the last layers in 16 bits (" + std::to_string(layers) +
+                        " of all): the scenario has one precision for all of them");
+    else if (isOn)
+        reading.say("first_last_layers_bf16", Became::harmless, "all layers are in 16 bits");
+}
+
 /// Formats of what the optimizer keeps, which count beside --use-precision-aware-optimizer alone.
 void readMomentFormats(Job& job)
 {
@@ -232,6 +286,10 @@ void readMomentFormats(Job& job)
         }
         if (name.starts_with("exp_avg") && format == "bf16") {
             moment += "b";
+            continue;
+        }
+        if (name == "main_grads_dtype" && job.training["gradient_dtype"] == "bf16") {
+            reading.say(name, Became::used, "", "/training/gradient_dtype");
             continue;
         }
         reading.say(name, Became::notRepresentable, quotedText(*given) + ": moments are fp32 or bf16 here, all else fp32");
@@ -295,6 +353,32 @@ void readAttention(Job& job, const MegatronRules& rules)
         readAttentionVariables(job);
 }
 
+/// Gradients are added up and reduced in fp32 by itself for bf16 alone (validate_args): those of fp16 are as wide as parameters.
+void readGradientFormat(Job& job, bool isHalf)
+{
+    Reading& reading = job.reading;
+    constexpr const char *kReduce = "grad_reduce_in_bf16", *kAccumulate = "accumulate_allreduce_grads_in_fp32",
+                         *kPointer = "/training/gradient_dtype";
+    const std::optional<bool> isNarrow = reading.flag(kReduce, kPointer), isWide = reading.flag(kAccumulate, kPointer);
+    // NeMo and Bridge say the opposite, and of all formats: grad_reduce_in_fp32, grad_sync_dtype
+    const bool saysWide = isNarrow == false && reading.spelled(kReduce).find("bf16") == std::string::npos;
+    if (!isHalf) {
+        const Json* const main = reading.peek("main_grads_dtype");
+        const bool isMainNarrow = main != nullptr && precisionWord(shownValue(*main)) == "bf16" &&
+                                  reading.flag("use_precision_aware_optimizer", "/training/moment_dtype").value_or(false) &&
+                                  !isWide.value_or(false) && job.training["precision"] != "fp32";
+        job.training["gradient_dtype"] = isNarrow.value_or(false) || isMainNarrow ? "bf16" : "fp32";
+        if (!isNarrow && !isWide && !isMainNarrow)
+            reading.byDefault(kReduce, false, kPointer);
+        return;
+    }
+    if (isNarrow.value_or(false) && reading.spelled(kReduce).find("bf16") != std::string::npos)
+        reading.say(kReduce, Became::harmless, "counts only beside bf16");
+    job.training["gradient_dtype"] = isWide.value_or(false) || saysWide ? "fp32" : "bf16"; // fp16's, as wide
+    if (!isWide && !isNarrow)
+        reading.byDefault(kAccumulate, false, kPointer, "is not given beside fp16: gradients are added up in 16 bits");
+}
+
 void readMegatronTraining(Job& job, const MegatronRules& rules)
 {
     Reading& reading = job.reading;
@@ -338,6 +422,7 @@ void readMegatronTraining(Job& job, const MegatronRules& rules)
         precision = rules.precision;
         reading.byDefault("bf16", precision == "bf16", "/training/precision", "is not given, nor fp16: " + precision);
     }
+    const bool isHalf = precision == "fp16";
     if (fp8 && *fp8 != "false" && *fp8 != "none")
         precision = recipe == "mxfp8" ? "mxfp8" : "fp8";
     if (fp4 && *fp4 != "false" && *fp4 != "none")
@@ -420,7 +505,9 @@ void readMegatronTraining(Job& job, const MegatronRules& rules)
         job.training["overlap"]["grad_reduce"] = true;
         reading.say("DDP_impl", Became::used, "PyTorch's own reduces gradients beside the backward pass");
     }
-    job.training["gradient_dtype"] = reading.flagOr("grad_reduce_in_bf16", "/training/gradient_dtype", false) ? "bf16" : "fp32";
+    readGradientFormat(job, isHalf);
+    readFsdpFormats(job);
+    readWideLayers(job, precision == "fp8" || precision == "mxfp8" || precision == "nvfp4");
     if (reading.flag("optimizer_cpu_offload", "/training/offload/optimizer").value_or(false))
         job.training["offload"]["optimizer"] =
             number(std::clamp(reading.real("optimizer_offload_fraction", "/training/offload/optimizer").value_or(1.0), 0.0, 1.0));

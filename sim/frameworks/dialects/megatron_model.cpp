@@ -262,16 +262,21 @@ void readMegatronLayerCount(Job& job)
                     "/model/num_hidden_layers");
 }
 
-/// Positions of latent attention. Defaults are MLATransformerConfig's.
-void readYarn(Job& job)
+/// Positions of latent attention. Defaults are MLATransformerConfig's, but for the factor, which a command line has another for.
+void readYarn(Job& job, double usualFactor)
 {
     Reading& reading = job.reading;
+    const std::optional<double> given = reading.real("rotary_scaling_factor", "/model/rope_scaling/factor");
+    if (!given)
+        reading.byDefault("rotary_scaling_factor", number(usualFactor), "/model/rope_scaling/factor");
+    if (given.value_or(usualFactor) <= 1) // scales nothing
+        return;
     Json scaling{{"rope_type", "yarn"}};
     struct Factor {
         const char *flag, *key;
         double fallback, least;
     };
-    for (const Factor& one : {Factor{"rotary_scaling_factor", "factor", 40, 1},
+    for (const Factor& one : {Factor{"rotary_scaling_factor", "factor", usualFactor, 1},
                               Factor{"original_max_position_embeddings", "", 4096, 1}, Factor{"beta_fast", "", 32, 0},
                               Factor{"beta_slow", "", 1, 0}, Factor{"mscale", "", 1, 0}, Factor{"mscale_all_dim", "", 0, 0}}) {
         const std::string key = *one.key == '\0' ? one.flag : one.key;
@@ -339,9 +344,13 @@ void readModel(Job& job, const MegatronRules& rules)
     else if (!isRotated && !position.starts_with("learned") && position != "none")
         reading.say("position_embedding_type", Became::notRepresentable, quotedText(position) + ": imported as none");
     const bool isLatent = job.model.contains("kv_lora_rank"); // which has a kind of its own
-    if (const std::optional<std::string> type = reading.word("rope_type", "/model/rope_scaling/rope_type");
-        isLatent && type == "yarn" && isRotated)
-        readYarn(job);
+    const std::optional<std::string> type = reading.word("rope_type", "/model/rope_scaling/rope_type");
+    const bool isOfCommand = rules.groupsNeedFlag && !rules.modelIsNamed;
+    if (isLatent && isRotated && !type && isOfCommand)
+        reading.byDefault("rope_type", "yarn", "/model/rope_scaling/rope_type",
+                          "is not given: latent attention takes yarn, which by a factor of 1 scales nothing");
+    if (isLatent && isRotated && (type ? *type == "yarn" : isOfCommand))
+        readYarn(job, isOfCommand ? 1 : 40);
     if (const std::optional<double> base = reading.real("rotary_base", "/model/rope_theta"); base && *base > 1 && isRotated)
         job.model["rope_theta"] = number(*base);
     if (reading.flag("use_rope_scaling", "/model/rope_scaling").value_or(false) && isRotated && !isLatent) // of Llama 3.1

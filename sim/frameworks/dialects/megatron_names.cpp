@@ -53,6 +53,7 @@ constexpr std::array kMegatronAliases = {
     Alias{"fp8_params", "fp8_param_gather"},
     Alias{"overlap_p2p_comm_warmup_flush", "overlap_p2p_communication_warmup_flush"},
     Alias{"use_custom_fsdp", "use_megatron_fsdp"},
+    Alias{"torch_fsdp2_reshard_after_forward", "torch_fsdp2_no_reshard_after_forward", negated}, // of a dump
     Alias{"first_pipeline_num_layers", "decoder_first_pipeline_num_layers"},
     Alias{"num_layers_in_first_pipeline_stage", "decoder_first_pipeline_num_layers"},
     Alias{"last_pipeline_num_layers", "decoder_last_pipeline_num_layers"},

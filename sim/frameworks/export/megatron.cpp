@@ -130,6 +130,8 @@ std::string writeNemo(const Scenario& s)
             model["activation"] = "fast-geglu";
         else if (name == "normalization")
             model["normalization"] = "rmsnorm";
+        else if (name == "grad_reduce_in_bf16" || name == "accumulate_allreduce_grads_in_fp32")
+            optim["grad_sync_dtype"] = name == "grad_reduce_in_bf16" ? "bf16" : "fp32";
         else if (name == "overlap_grad_reduce")
             optim["overlap_grad_sync"] = true;
         else if (name == "overlap_param_gather")
@@ -218,6 +220,8 @@ std::string writeBridge(const Scenario& s)
             line("model.overlap_p2p_comm", false);
         else if (name == "grad_reduce_in_bf16")
             line("ddp.grad_reduce_in_fp32", false);
+        else if (name == "accumulate_allreduce_grads_in_fp32")
+            line("ddp.grad_reduce_in_fp32", true);
         else if (name == "use_tp_pp_dp_mapping")
             line("dist.use_tp_pp_dp_mapping", true);
         else if (name == "tp_comm_overlap" || name == "overlap_moe_expert_parallel_comm")

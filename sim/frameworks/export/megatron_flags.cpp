@@ -235,8 +235,10 @@ MegatronFlags megatronFlags(const Scenario& s)
         add("fp4_format", "e2m1");
     if (t.optimizer == Optimizer::sgd)
         add("optimizer", "sgd");
-    if (t.gradientBytes == 2)
+    if (t.gradientBytes == 2 && t.precision != Precision::fp16)
         add("grad_reduce_in_bf16", true);
+    else if (t.gradientBytes == 4 && t.precision == Precision::fp16)
+        add("accumulate_allreduce_grads_in_fp32", true);
     if (t.recompute == Recompute::selective) {
         add("recompute_granularity", "selective");
         const bool isByOperators = t.recomputes(RecomputeModule::operators); // it has no such list (limits.cpp says so)

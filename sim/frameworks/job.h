@@ -44,8 +44,6 @@ enum class WholeName : bool { no, yes };
 std::string modelByName(const Catalogue&, std::string_view name, WholeName whole = WholeName::no);
 /// The catalogue's entries whose names begin most like it: "a, b, c".
 std::string modelsNear(const Catalogue&, const std::string& name);
-/// A catalogue entry with these numbers, as far as they are given; empty if there is none.
-std::string modelByNumbers(const Catalogue&, const Json& numbers);
 /// Names the model in the job; asks for it, with a guess in its place, where the name is not of the catalogue.
 void putModelByName(Job&, std::string_view setting, const std::string& name);
 /// An entry to stand in for a model that no file says: near in width, or with experts where they are laid out.

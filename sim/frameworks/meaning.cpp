@@ -2,6 +2,7 @@
 #include "sim/frameworks/job.h"
 
 #include "sim/scenario/document.h"
+#include "sim/scenario/key_facts.h"
 #include "sim/scenario/pointer_text.h"
 #include "sim/text/characters.h"
 #include "sim/text/quoted.h"
@@ -293,34 +294,34 @@ std::string modelByName(const Catalogue& catalogue, std::string_view name, Whole
 
 namespace {
 
-/// All of them; Llama's first, whose sizes others took over.
-std::vector<std::string> modelsByNumbers(const Catalogue& catalogue, const Json& numbers)
+/// A size of a model; where it is not written, what follows from others.
+int impliedSize(const Json& model, const std::string& key)
+{
+    const int written = numberIn(model, key);
+    if (key == "num_experts")
+        return std::max(1, written); // one is a dense layer
+    if (written == 0 && key == "num_key_value_heads")
+        return numberIn(model, "num_attention_heads");
+    return written == 0 && key == "intermediate_size" ? 4 * std::min(numberIn(model, "hidden_size"), 1 << 26) : written;
+}
+
+/// The catalogue's entries of the sizes of a model whose vocabulary alone is not known. Llama's first, whose sizes others took
+/// over.
+std::vector<std::string> modelsBySizes(const Catalogue& catalogue, const Json& sizes)
 {
     std::vector<std::string> all;
     for (const Catalogue::Entry& entry : catalogue.models()) {
         const Json* const model = catalogue.modelJson(entry.id);
         bool matches = model != nullptr;
         for (const char* key : {"num_hidden_layers", "hidden_size", "num_attention_heads", "intermediate_size",
-                                "num_key_value_heads", "vocab_size", "num_experts"}) {
-            const int wanted = numberIn(numbers, key);
-            matches = matches && (wanted == 0 || numberIn(*model, key) == 0 || wanted == numberIn(*model, key));
-        }
+                                "num_key_value_heads", "num_experts"})
+            matches = matches && impliedSize(*model, key) == impliedSize(sizes, key);
         if (matches)
             all.push_back(entry.id);
     }
     std::stable_partition(all.begin(), all.end(), [](const std::string& id) { return id.starts_with("llama"); });
     return all;
 }
-
-} // namespace
-
-std::string modelByNumbers(const Catalogue& catalogue, const Json& numbers)
-{
-    const std::vector<std::string> all = modelsByNumbers(catalogue, numbers);
-    return all.empty() ? std::string() : all.front();
-}
-
-namespace {
 
 /// The entry whose hidden size is nearest, in ratio.
 std::string nearestModel(const Catalogue& catalogue, int hiddenSize)
@@ -438,15 +439,32 @@ void putModelByName(Job& job, std::string_view setting, const std::string& name)
 
 namespace {
 
-/// Takes out what there is at least one of, where a file says less; the pointers of it.
-std::vector<std::string> takeUnusable(Job& job)
+struct Unusable {
+    std::string pointer, why;
+};
+
+/// Takes out what there is at least one of, where a file says less, and what is more than a scenario takes.
+std::vector<Unusable> takeUnusable(Job& job)
 {
-    std::vector<std::string> taken;
+    std::vector<Unusable> taken;
+    for (const auto& [block, name] : {std::pair{&job.model, "/model/"}, std::pair{&job.training, "/training/"}})
+        for (auto member = block->begin(); member != block->end();) {
+            const std::string pointer = name + member.key();
+            const std::optional<KeyFacts> facts =
+                member.value().is_number() ? keyFacts(job.catalogue, pointer) : std::optional<KeyFacts>();
+            if (facts && member.value().get<double>() > facts->high) {
+                taken.push_back({pointer, " is more than the " + shownValue(number(facts->high)) +
+                                              " that a scenario takes, and not imported"});
+                member = block->erase(member);
+            } else {
+                ++member;
+            }
+        }
     const auto look = [&taken](Json& block, const std::string& name, std::initializer_list<const char*> keys) {
         for (const char* key : keys)
             if (const Json* const value = memberOf(block, key);
                 value != nullptr && value->is_number() && value->get<double>() < 1) {
-                taken.push_back("/" + name + "/" + key);
+                taken.push_back({"/" + name + "/" + key, " is less than 1, and not imported"});
                 block.erase(key);
             }
     };
@@ -457,20 +475,21 @@ std::vector<std::string> takeUnusable(Job& job)
     return taken;
 }
 
-void tellUnusable(std::vector<Note>& notes, const std::vector<std::string>& pointers)
+void tellUnusable(std::vector<Note>& notes, const std::vector<Unusable>& all)
 {
     for (Note& note : notes)
-        if (note.became == Became::used && std::find(pointers.begin(), pointers.end(), note.pointer) != pointers.end()) {
-            note.became = Became::unknown;
-            note.text = note.value + " is less than 1, and not imported";
-        }
+        for (const Unusable& one : all)
+            if (note.became == Became::used && note.pointer == one.pointer) {
+                note.became = Became::unknown;
+                note.text = note.value + one.why;
+            }
 }
 
 } // namespace
 
 Imported scenarioOf(Job&& job, std::string_view kind)
 {
-    const std::vector<std::string> unusable = takeUnusable(job);
+    const std::vector<Unusable> unusable = takeUnusable(job);
     Json& model = job.model;
     const bool isWritten = numberIn(model, "num_hidden_layers") > 0 && numberIn(model, "hidden_size") > 0 &&
                            numberIn(model, "num_attention_heads") > 0;
@@ -484,7 +503,7 @@ Imported scenarioOf(Job&& job, std::string_view kind)
                               " stands in its place; say it with --set model.base=…, or give its config.json too");
     }
     if (!model.contains("base") && !model.contains("vocab_size")) {
-        const std::vector<std::string> same = modelsByNumbers(job.catalogue, model);
+        const std::vector<std::string> same = modelsBySizes(job.catalogue, model);
         const std::string near = same.empty() ? nearestModel(job.catalogue, numberIn(model, "hidden_size")) : same.front();
         const int size = numberIn(*job.catalogue.modelJson(near), "vocab_size");
         model["vocab_size"] = size;
@@ -500,8 +519,14 @@ Imported scenarioOf(Job&& job, std::string_view kind)
         job.training["sequence_length"] = 2048;
         job.ask("/training/sequence_length", "the sequence length is not in the file: 2048 is assumed");
     }
-    if (!job.training.contains("micro_batch_size"))
+    if (!job.training.contains("micro_batch_size") || !job.training.contains("global_batch_size")) {
+        if (!job.training.contains("micro_batch_size")) // or it was more than a scenario takes
+            job.microBatch.reset();
+        if (!job.training.contains("global_batch_size"))
+            job.globalBatch.reset();
+        job.accumulation.reset();
         settleBatch(job);
+    }
     if (job.pp > 1 && !job.schedule.contains("kind"))
         job.schedule["kind"] = "1f1b";
     const Json cluster = clusterOf(job);

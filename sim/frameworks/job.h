@@ -81,6 +81,7 @@ struct MegatronRules {
     bool groupsNeedFlag = true;         ///< --num-query-groups counts only beside --group-query-attention
     bool alwaysShardsOptimizer = false; ///< Bridge
     bool offloadNeedsSwitch = false;    ///< a number of layers alone keeps no activations on the host: NeMo, Bridge
+    bool hidesReplicas = false;         ///< Bridge: its recipes overlap gradients and parameters with the passes
     bool p2pIsOff = false;              ///< NeMo: overlap_p2p_comm is false unless given
     bool modelIsNamed = false;          ///< sizes come from a base recipe unless given
     std::optional<int> zeroStage{};     ///< decided already: DeepSpeed

@@ -480,9 +480,18 @@ void readMegatronTraining(Job& job, const MegatronRules& rules)
     putOptimizer(job, "optimizer", optimizer);
 
     Json overlap;
-    overlap["grad_reduce"] =
-        rules.gradReduce ? *rules.gradReduce : reading.flagOr("overlap_grad_reduce", "/training/overlap/grad_reduce", false);
-    overlap["param_gather"] = reading.flagOr("overlap_param_gather", "/training/overlap/param_gather", false);
+    for (const char* key : {"grad_reduce", "param_gather"}) {
+        const std::string name = std::string("overlap_") + key, pointer = std::string("/training/overlap/") + key;
+        if (key == std::string_view("grad_reduce") && rules.gradReduce) {
+            overlap[key] = *rules.gradReduce;
+            continue;
+        }
+        const std::optional<bool> given = reading.flag(name, pointer);
+        if (!given)
+            reading.byDefault(name, rules.hidesReplicas, pointer,
+                              rules.hidesReplicas ? "is not given: as the framework's recipes have it" : "");
+        overlap[key] = given.value_or(rules.hidesReplicas);
+    }
     const bool isSharded = memberOr<int>(job.layout, "zero_stage", 0) > 0 || optimizer == "dist_muon";
     if (overlap["param_gather"] == Json(true) && (!isSharded || overlap["grad_reduce"] != Json(true)))
         reading.say("overlap_param_gather", Became::contradictory,

@@ -105,6 +105,32 @@ constexpr std::array kBridgeAliases = {
     Alias{"fp8", "fp8_format"},
 };
 
+/// "Llama3Config70B" of "nemo.collections.llm.gpt.model.llama.Llama3Config70B"; null of what is no class of a model's sizes.
+Json classOfTarget(const Json& target)
+{
+    const std::string whole = shownValue(target);
+    const std::string name = whole.substr(whole.rfind('.') + 1);
+    return name.find("Config") != std::string::npos || name.find("Provider") != std::string::npos ? Json(name) : Json(nullptr);
+}
+
+/// What CommOverlapConfig (training/comm_overlap.py) decides over data parallelism's own settings where there are replicas and
+/// they share out the optimizer, unless it is told.
+void putPlannedOverlap(Job& job)
+{
+    Reading& reading = job.reading;
+    if (job.dp == 1 || memberOr<int>(job.layout, "zero_stage", 0) == 0)
+        return;
+    for (const char* key : {"grad_reduce", "param_gather"}) {
+        const std::string name = std::string("overlap_") + key;
+        if (job.training["overlap"][key] != Json(false) || reading.spelled(name).find("comm_overlap.") != std::string::npos)
+            continue;
+        job.training["overlap"][key] = true;
+        reading.say(name, Became::contradictory,
+                    "comm_overlap puts it on where dp is above 1 (here " + std::to_string(job.dp) + "), unless comm_overlap." +
+                        name + " is false: true is imported");
+    }
+}
+
 /// "model.tensor_model_parallel_size" of "tensor_model_parallel_size".
 std::string spelledInModel(std::string_view name)
 {
@@ -229,6 +255,9 @@ void readBridge(Job& job)
     reading.rename([](const std::string& name) {
         if (name.ends_with(".@class"))
             return std::string("@class");
+        for (const std::string_view owner : {"model.config._target_", "model._target_"}) // of a dump: what makes the model
+            if (name == owner || name.ends_with("." + std::string(owner)))
+                return std::string("@target");
         std::string out = name;
         for (const std::string_view block : kBlocksOfConfigs)
             if (const std::size_t at = out.find("." + std::string(block)); at != std::string::npos) {
@@ -251,7 +280,14 @@ void readBridge(Job& job)
                 out = std::string(block) + out.substr(own.size());
         return out;
     });
+    const auto isOff = [&reading](std::string_view name) {
+        const Json* const value = reading.peek(name);
+        return value != nullptr && *value == Json(false);
+    };
+    const bool hasWholeOptimizer = isOff("ddp.use_distributed_optimizer") && isOff("optimizer.use_distributed_optimizer");
+    const bool plansOverlap = reading.peek("comm_overlap") != nullptr || reading.hasPrefix("comm_overlap.");
     reading.apply(kBridgeAliases);
+    reading.apply(std::array{Alias{"@target", "@class", classOfTarget}});
     dropBlocks(reading);
     useMegatronNames(reading);
     reading.setSpelling(spelledInModel);
@@ -284,13 +320,24 @@ void readBridge(Job& job)
         table != nullptr && reading.peek("tp_comm_overlap") == nullptr)
         reading.addNote("tp_comm_overlap_cfg", Became::notRepresentable,
                         "buffers of an overlap that is not switched on in this file");
-    MegatronRules rules{.groupsNeedFlag = false, .alwaysShardsOptimizer = true, .modelIsNamed = true, .precision = "bf16"};
+    MegatronRules rules{.groupsNeedFlag = false,
+                        .alwaysShardsOptimizer = !hasWholeOptimizer,
+                        .hidesReplicas = true,
+                        .modelIsNamed = true,
+                        .precision = "bf16"};
     if (!recipe.hasSizes && reading.peek("expert_tensor_parallel_size") == nullptr && expertsNeedWholeOnes(job)) {
         rules.expertTensor = 1;
         job.ask("/layout/etp", "experts cut over tensor-parallel ranks would not fit the GPUs: a base recipe's 1 is assumed");
     }
     rules.offloadNeedsSwitch = true;
     readMegatronArguments(job, rules);
+    if (!hasWholeOptimizer && isOff("use_distributed_optimizer"))
+        reading.say("use_distributed_optimizer", Became::contradictory,
+                    "the optimizer and data parallelism each say it, recipes put both on, and where one is on the framework puts "
+                    "the other on: ZeRO-1 is imported",
+                    "/layout/zero_stage");
+    if (plansOverlap)
+        putPlannedOverlap(job);
     takeClassDefaults(job, recipe);
     if (const auto scheme = reading.word("peft", "/training/lora"); scheme == "lora" || reading.hasPrefix("peft.")) {
         const std::optional<int> rank = reading.integer("peft.dim", "/training/lora/rank");

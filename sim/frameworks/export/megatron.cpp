@@ -251,6 +251,16 @@ std::string writeBridge(const Scenario& s)
         } else
             line("model." + name, value);
     }
+    // Recipes have these on.
+    const Training& t = s.training;
+    if (s.layout.zeroStage == 0)
+        for (const char* block : {"ddp.", "optimizer."})
+            line(std::string(block) + "use_distributed_optimizer", false);
+    const std::string planned = t.overlap.tpComm || t.overlap.epComm ? "comm_overlap." : "ddp.";
+    if (!t.overlap.gradReduce)
+        line(planned + "overlap_grad_reduce", false);
+    if (!t.overlap.paramGather || !t.overlap.gradReduce || s.layout.zeroStage == 0)
+        line(planned + "overlap_param_gather", false);
     return text;
 }
 

@@ -213,4 +213,56 @@ TEST(RecipeImport, ClustersThatAreGuessedHaveThePrecision)
               "mxfp8");
 }
 
+std::string bridgeRecipe(const std::string& more)
+{
+    return "def llama3_8b_pretrain_8gpu_config():\n    cfg = llama3_8b_pretrain_config()\n"
+           "    cfg.model.tensor_model_parallel_size = 2\n    cfg.train.global_batch_size = 128\n"
+           "    cfg.train.micro_batch_size = 1\n" +
+           more;
+}
+
+TEST(RecipeImport, TheOptimizerIsWholeWhereBothSayIt)
+{
+    // training/config.py, _validate_and_sync_distributed_optimizer_settings: one that is on puts the other on
+    const std::string ddp = "    cfg.ddp.use_distributed_optimizer = False\n",
+                      own = "    cfg.optimizer.use_distributed_optimizer = False\n";
+    EXPECT_EQ(importedText(bridgeRecipe(ddp + own)).at("/layout/zero_stage"), 0);
+    const auto one = importedText(bridgeRecipe(ddp));
+    EXPECT_EQ(one.at("/layout/zero_stage"), 1);
+    EXPECT_EQ(one.became("cfg.ddp.use_distributed_optimizer"), "contradictory");
+    EXPECT_EQ(importedText(bridgeRecipe("")).at("/layout/zero_stage"), 1);
+}
+
+TEST(RecipeImport, RecipesHideTheTransfersOfDataParallelism)
+{
+    // recipes/common.py; training/comm_overlap.py, _get_optimizer_overlap_cfgs
+    const auto out = importedText(bridgeRecipe(""));
+    EXPECT_EQ(out.at("/training/overlap/grad_reduce"), true);
+    EXPECT_EQ(out.at("/training/overlap/param_gather"), true);
+    const std::string off = "    cfg.ddp.overlap_grad_reduce = False\n    cfg.ddp.overlap_param_gather = False\n";
+    EXPECT_EQ(importedText(bridgeRecipe(off)).at("/training/overlap/grad_reduce"), false);
+    EXPECT_EQ(importedText(bridgeRecipe(off)).at("/training/overlap/param_gather"), false);
+    const auto planned = importedText(bridgeRecipe(off + "    cfg.comm_overlap = CommOverlapConfig(tp_comm_overlap=True)\n"));
+    EXPECT_EQ(planned.at("/training/overlap/grad_reduce"), true);
+    EXPECT_EQ(planned.became("cfg.ddp.overlap_grad_reduce"), "contradictory");
+    const auto told = importedText(
+        bridgeRecipe(off + "    cfg.comm_overlap = CommOverlapConfig(tp_comm_overlap=True, overlap_grad_reduce=False)\n"));
+    EXPECT_EQ(told.at("/training/overlap/grad_reduce"), false);
+}
+
+TEST(RecipeImport, ADumpNamesTheClassOfItsModel)
+{
+    const auto out = importedText("_target_: nemo.collections.llm.api.pretrain\nmodel:\n"
+                                  "  _target_: nemo.collections.llm.gpt.model.llama.LlamaModel\n  config:\n"
+                                  "    _target_: nemo.collections.llm.gpt.model.llama.Llama3Config70B\n    seq_length: 8192\n"
+                                  "trainer:\n  devices: 8\n  num_nodes: 4\n  strategy:\n"
+                                  "    _target_: nemo.lightning.MegatronStrategy\n    tensor_model_parallel_size: 4\n"
+                                  "    pipeline_model_parallel_size: 8\n"
+                                  "data:\n  global_batch_size: 128\n  micro_batch_size: 1\n");
+    EXPECT_EQ(Json::parse(out.imported.scenario)["model"]["base"], "llama3-70b");
+    EXPECT_EQ(out.at("/layout/pp"), 8);
+    EXPECT_EQ(out.count(Became::contradictory), 0) << "80 layers divide over 8 stages";
+    EXPECT_THAT(out.imported.unknown, testing::Not(testing::Contains("/model")));
+}
+
 } // namespace

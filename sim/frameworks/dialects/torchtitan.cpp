@@ -155,6 +155,55 @@ int ofOneFlush(Job& job, int local, int global)
     return static_cast<int>(step);
 }
 
+/// torchtitan's own checks of experts' degrees (distributed/parallel_dims.py).
+void checkTitanExperts(Job& job, int etp, int shard)
+{
+    const int ep = memberOr<int>(job.layout, "ep", 1);
+    if (ep <= 1)
+        return;
+    Reading& reading = job.reading;
+    if (etp != 1 && etp != job.tp)
+        reading.say("parallelism.expert_tensor_parallel_degree", Became::contradictory,
+                    std::to_string(etp) + ", and tensor_parallel_degree of " +
+                        reading.placeOf("parallelism.tensor_parallel_degree") + " is " + std::to_string(job.tp) +
+                        ": torchtitan takes 1 or the latter",
+                    "/layout/etp");
+    const long long ranks = 1LL * shard * job.cp * (etp == 1 ? job.tp : 1);
+    if (ranks % ep != 0)
+        reading.say("parallelism.expert_parallel_degree", Became::contradictory,
+                    std::to_string(ep) + " does not divide the " + std::to_string(ranks) +
+                        " ranks that experts lie over: data_parallel_shard_degree " + std::to_string(shard) + " x cp " +
+                        std::to_string(job.cp) + (etp == 1 ? " x tp " + std::to_string(job.tp) : std::string()),
+                    "/layout/ep");
+}
+
+/// What a registered config sets and the command line does not say (2026: --module llama3 --config llama3_8b) is not torchtitan's
+/// default.
+void askOfRegistry(Job& job)
+{
+    Reading& reading = job.reading;
+    const Json* const config = reading.peek("config");
+    if (config == nullptr)
+        return;
+    struct Open {
+        const char *pointer, *what, *name, *otherName;
+    };
+    for (const auto& [pointer, what, name, otherName] :
+         {Open{"/layout/tp", "tensor parallelism", "parallelism.tensor_parallel_degree", ""},
+          Open{"/training/sequence_length", "the sequence length", "training.seq_len", ""},
+          Open{"/training/micro_batch_size", "the micro-batch", "training.local_batch_size",
+               "training.num_tokens_per_microbatch_per_dp_rank"},
+          Open{"/training/recompute", "recomputation", "activation_checkpoint.mode", ""}}) {
+        if (reading.has(name) || reading.has(otherName))
+            continue;
+        reading.takeDefaults(pointer);
+        const Json& block = std::string_view(pointer).starts_with("/layout") ? job.layout : job.training;
+        const std::string key = std::string(pointer).substr(std::string_view(pointer).rfind('/') + 1);
+        job.ask(pointer, std::string(what) + " is set by the config " + quotedText(shownValue(*config)) +
+                             ", which is not in this file: " + shownValue(block.at(key)) + " is assumed");
+    }
+}
+
 /// The compiler keeps as many activations as the budget allows: 1 all, 0 none.
 const char* recomputeByBudget(Reading& reading)
 {
@@ -189,6 +238,8 @@ void readTorchtitan(Job& job)
     for (const char* name : {"nnodes", "@nodes"})
         if (const auto count = reading.integer(name, "/cluster/nodes"); count && *count > 0)
             job.nodes = count;
+    if (!job.gpusPerNode && !reading.has("@gpus_per_node") && !reading.has("nproc_per_node"))
+        job.gpusPerNode = gpusByTasks(reading);
     if (shard > 0 && 1LL * shard * replicate < (1 << 24)) {
         job.givenDp = shard * replicate;
         job.gpusFrom = "parallelism.data_parallel_shard_degree";
@@ -201,6 +252,11 @@ void readTorchtitan(Job& job)
                 job.gpus = std::stoi(match[1].str());
                 reading.addNote("a comment: " + shownText(comment, 100), Became::used, "GPUs", "/layout/dp");
             }
+    }
+    if (job.gpusPerNode && !job.nodes && !job.gpus && !job.askedGpus && !job.givenDp && !reading.has("nnodes") &&
+        !reading.has("@nodes")) {
+        job.nodes = 1;
+        reading.byDefault("nnodes", 1, "/cluster/nodes", "the launcher starts one node unless told");
     }
     if (const Json* const ep = reading.peek("parallelism.expert_parallel_degree"))
         job.expertRanks = static_cast<int>(
@@ -215,6 +271,7 @@ void readTorchtitan(Job& job)
     job.layout["ep"] = reading.sizeOr("parallelism.expert_parallel_degree", "/layout/ep", 1);
     const int etp = reading.sizeOr("parallelism.expert_tensor_parallel_degree", "/layout/etp", 1);
     job.layout["etp"] = job.layout["ep"] == 1 ? job.tp : etp; // without EP experts are cut as everything is
+    checkTitanExperts(job, etp, job.dp / std::max(1, std::min(replicate, job.dp)));
     const std::string reshard = reading.wordOr("parallelism.fsdp_reshard_after_forward", "/layout/zero_stage", "default");
     const bool keeps = reshard == "never" || (reshard != "always" && job.pp > 1);
     const bool isSharded = job.dp / std::max(1, std::min(replicate, job.dp)) * job.cp > 1 || job.dp == 1;
@@ -301,11 +358,13 @@ void readTorchtitan(Job& job)
                         std::to_string(*tokens) + " tokens are no whole number of sequences of " + std::to_string(length) + ": " +
                             std::to_string(local) + " imported");
         job.microBatch = local;
-        const int parts =
-            job.pp > 1 ? std::max(1, reading.integer("parallelism.pipeline_parallel_microbatches", "/training/global_batch_size")
-                                         .value_or(job.pp))
-                       : 1;
-        local = static_cast<int>(std::min<long long>(1LL * local * parts, 1 << 24));
+        std::optional<int> parts = 1;
+        if (job.pp > 1)
+            parts = reading.size("parallelism.pipeline_parallel_microbatches", "/training/global_batch_size");
+        if (!parts)
+            reading.byDefault("parallelism.num_pp_microbatches", 1, "/training/global_batch_size",
+                              "are not given: one micro-batch fills the pipeline");
+        local = static_cast<int>(std::min<long long>(1LL * local * parts.value_or(1), 1 << 24));
     } else {
         local = reading.sizeOr("training.local_batch_size", "/training/micro_batch_size", 8);
         int micro = local;
@@ -349,7 +408,9 @@ void readTorchtitan(Job& job)
     if (const auto param = reading.word("training.mixed_precision_param", "/training/precision");
         param && !precisionWord(*param).empty())
         precision = precisionWord(*param);
-    if (const auto dtype = reading.word("training.dtype", "/training/precision"); dtype && precisionWord(*dtype) == "bf16")
+    const auto dtype = reading.word("training.dtype", "/training/precision");
+    const bool hasNoCopy = dtype && precisionWord(*dtype) == "bf16";
+    if (hasNoCopy)
         precision = "bf16";
     bool has8 = false;
     if (const auto converters = reading.any("model.converters", "/training/precision"))
@@ -369,10 +430,17 @@ void readTorchtitan(Job& job)
                         "/training/precision");
     job.training["precision"] = precision;
     if (const auto reduce = reading.word("training.mixed_precision_reduce", "/training/gradient_dtype");
-        reduce && precisionWord(*reduce) == "bf16")
+        hasNoCopy || (reduce && precisionWord(*reduce) == "bf16"))
         job.training["gradient_dtype"] = "bf16";
     else
         job.training["gradient_dtype"] = "fp32";
+    if (hasNoCopy) {
+        job.training["moment_dtype"] = "bf16";
+        reading.say("training.dtype", Became::notRepresentable,
+                    *dtype + ": parameters, gradients and moments are in 16 bits, which is imported, and there is no copy of the "
+                             "parameters in fp32, which the scenario counts (4 bytes a parameter)",
+                    "/training/moment_dtype");
+    }
 
     job.training["stack"] = stackOf(reading);
 
@@ -420,10 +488,16 @@ void readTorchtitan(Job& job)
     reading.byDefault("pipeline p2p", false, "/training/overlap/p2p", "sends and receives are waited for");
     if (const auto name = reading.word("optimizer.name", "/training/optimizer"))
         putOptimizer(job, "optimizer.name", *name);
+    askOfRegistry(job);
     static constexpr std::array kTitanNot = {
         Alias{"parallelism.context_parallel_rotate_method", "how context-parallel ranks talk has no key"},
         Alias{"parallelism.module_fqns_per_model_part*", "names of modules: see schedule.layers_per_stage"},
         Alias{"training.enable_cpu_offload", "see training.offload.optimizer"},
+        Alias{"optimizer.early_step_in_backward",
+              "a step of each parameter within the backward pass, after which its gradient is dropped, has no key"},
+        Alias{"parallelism.pipeline_parallel_schedule_csv", "a schedule of its own: see schedule.actions"},
+        Alias{"quantize.*.enable_fsdp_float8_all_gather", "parameters gathered in 8 bits have no key"},
+        Alias{"float8.enable_fsdp_float8_all_gather", "parameters gathered in 8 bits have no key"},
         Alias{"parallelism.enable_compiled_autograd", "has no key"},
         Alias{"parallelism.disable_loss_parallel", "each rank takes the whole loss: see training.stack.gathers_logits"},
         Alias{"activation_checkpoint.per_op_sac*", "lists of operators have no key"},

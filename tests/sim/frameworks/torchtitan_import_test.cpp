@@ -110,4 +110,63 @@ TEST(TorchtitanImport, StagesAreGivenByModulesOrAsTheyOnceWereByPoints)
         << "three are no stages of two ranks";
 }
 
+TEST(TorchtitanImport, OneMicroBatchFillsThePipelineUnlessTold)
+{
+    // config/configs.py of 2026: num_pp_microbatches
+    const std::string command = "torchrun --nproc_per_node 8 -m torchtitan.train --module llama3 --config llama3_8b "
+                                "--parallelism.pipeline_parallel_degree 4 --parallelism.data_parallel_shard_degree 2 "
+                                "--training.num_tokens_per_microbatch_per_dp_rank 8192 --training.max_context_length 8192 ";
+    const auto one = importedText(command);
+    EXPECT_EQ(one.at("/training/global_batch_size"), 2);
+    EXPECT_EQ(one.became("parallelism.num_pp_microbatches"), "default");
+    EXPECT_EQ(importedText(command + "--parallelism.num_pp_microbatches 4").at("/training/global_batch_size"), 8);
+}
+
+TEST(TorchtitanImport, WhatARegisteredConfigSetsIsAskedFor)
+{
+    const auto out = importedText("torchrun --nproc_per_node 8 -m torchtitan.train --module llama3 --config llama3_8b "
+                                  "--parallelism.context_parallel_degree 1\n");
+    EXPECT_EQ(out.at("/layout/dp"), 8) << "a launcher that is not told starts one node";
+    for (const char* pointer : {"/layout/tp", "/training/sequence_length", "/training/micro_batch_size", "/training/recompute"})
+        EXPECT_THAT(out.imported.unknown, testing::Contains(pointer));
+    EXPECT_THAT(out.imported.unknown, testing::Not(testing::Contains("/layout/dp")));
+    EXPECT_EQ(out.became("training.seq_len"), "no note") << "no default of the framework's";
+    const auto told = importedText("torchrun --nproc_per_node 8 -m torchtitan.train --module llama3 --config llama3_8b "
+                                   "--training.seq_len 4096 --parallelism.tensor_parallel_degree 2\n");
+    EXPECT_THAT(told.imported.unknown, testing::Not(testing::Contains("/layout/tp")));
+    EXPECT_THAT(told.imported.unknown, testing::Not(testing::Contains("/training/sequence_length")));
+}
+
+TEST(TorchtitanImport, TrainingInBf16AloneKeepsNothingInFp32)
+{
+    const auto out = importedText(model("llama3", "8B") + "dtype = \"bfloat16\"\n", 8);
+    EXPECT_EQ(out.at("/training/moment_dtype"), "bf16");
+    EXPECT_EQ(out.at("/training/gradient_dtype"), "bf16");
+    EXPECT_EQ(out.became("training.dtype"), "not_representable");
+    const auto usual = importedText(model("llama3", "8B") + "dtype = \"float32\"\n", 8);
+    EXPECT_EQ(usual.at("/training/moment_dtype"), "fp32");
+    EXPECT_EQ(usual.at("/training/gradient_dtype"), "fp32");
+}
+
+TEST(TorchtitanImport, ExpertsDegreesThatItRefusesAreTold)
+{
+    const auto of = [](const std::string& degrees) {
+        return importedText(model("deepseek_v3", "16B") + "[parallelism]\ntensor_parallel_degree = 2\n" + degrees, 16);
+    };
+    const std::string ep = "parallelism.expert_parallel_degree", etp = "parallelism.expert_tensor_parallel_degree";
+    EXPECT_EQ(of("expert_parallel_degree = 4\nexpert_tensor_parallel_degree = 4\n").became(etp), "contradictory");
+    EXPECT_EQ(of("expert_parallel_degree = 3\n").became(ep), "contradictory");
+    EXPECT_EQ(of("expert_parallel_degree = 4\nexpert_tensor_parallel_degree = 2\n").became(etp), "used");
+    EXPECT_EQ(of("expert_parallel_degree = 8\n").became(ep), "used");
+}
+
+TEST(TorchtitanImport, WhatChangesTheStepIsNotHarmless)
+{
+    const auto out = importedText(model("llama3", "8B") + "[optimizer]\nname = \"AdamW\"\nearly_step_in_backward = true\n", 8);
+    EXPECT_EQ(out.became("optimizer.early_step_in_backward"), "not_representable");
+    EXPECT_EQ(importedText(model("llama3", "8B") + "[quantize.linear.float8]\nenable_fsdp_float8_all_gather = true\n", 8)
+                  .became("quantize.linear.float8.enable_fsdp_float8_all_gather"),
+              "not_representable");
+}
+
 } // namespace

@@ -1,6 +1,8 @@
 // nanotron's YAML (huggingface/nanotron at 2411b02) and picotron's JSON (huggingface/picotron at 59714b1).
 #include "sim/frameworks/job.h"
 
+#include "sim/text/quoted.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -61,7 +63,11 @@ void readNanotron(Job& job)
     job.layout["sequence_parallel"] = scatters && job.tp > 1;
     if (scatters && job.tp == 1)
         reading.say("parallelism.tp_mode", Became::used, "with tp 1 there is nothing to scatter: false is imported");
-    job.layout["zero_stage"] = std::clamp(reading.integerOr("optimizer.zero_stage", "/layout/zero_stage", 0), 0, 3);
+    const int stage = reading.integerOr("optimizer.zero_stage", "/layout/zero_stage", 0);
+    job.layout["zero_stage"] = std::clamp(stage, 0, 1);
+    if (stage > 1)
+        reading.say("optimizer.zero_stage", Became::used,
+                    "nanotron has one kind of it, which shards the optimizer: ZeRO-1 is imported", "/layout/zero_stage");
     std::string engine = reading.wordOr("parallelism.pp_engine", "/schedule/kind", "afab");
     std::transform(engine.begin(), engine.end(), engine.begin(),
                    [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
@@ -78,13 +84,21 @@ void readNanotron(Job& job)
     job.training["precision"] = dtype.empty() ? "bf16" : dtype;
     const bool recomputes = reading.flagOr("parallelism.recompute_layer", "/training/recompute", false);
     job.training["recompute"] = recomputes ? "full" : "none";
-    job.training["gradient_dtype"] =
-        reading.flagOr("optimizer.accumulate_grad_in_fp32", "/training/gradient_dtype", false) ? "fp32" : "bf16";
+    const bool isWide = reading.flagOr("optimizer.accumulate_grad_in_fp32", "/training/gradient_dtype", false);
+    job.training["gradient_dtype"] = isWide || job.training["precision"] == "fp32" ? "fp32" : "bf16";
+    if (!isWide && job.training["precision"] != "fp32") { // the optimizer's parameters are the model's own
+        job.training["moment_dtype"] = "bf16";
+        reading.addNote("optimizer.accumulate_grad_in_fp32", Became::notRepresentable,
+                        "without it gradients and moments are in the model's format, which is imported, and there is no copy of "
+                        "the parameters in fp32, which the scenario counts (4 bytes a parameter)",
+                        "/training/moment_dtype");
+    }
     const bool async = reading.flagOr("parallelism.tp_linear_async_communication", "/training/overlap/tp_comm", false);
     job.put("/training/overlap/tp_comm", async && job.tp > 1);
     job.put("/training/overlap/grad_reduce", true);
-    job.put("/training/overlap/param_gather", true);
+    job.put("/training/overlap/param_gather", false); // at the end of the optimizer's step (optim/zero.py, step)
     job.put("/training/overlap/p2p", false);
+    reading.byDefault("parameters' all-gather", false, "/training/overlap/param_gather", "is waited for at the end of the step");
     reading.byDefault("gradient buckets", true, "/training/overlap/grad_reduce",
                       "gradients are reduced by bucket beside the backward pass");
     reading.byDefault("pipeline p2p", false, "/training/overlap/p2p", "sends and receives are waited for");
@@ -160,6 +174,30 @@ void readNanotron(Job& job)
     reading.harmless(kNanotronHarmless);
 }
 
+namespace {
+
+/// The model is whole in bf16 on GPUs and in fp32 on CPUs, whatever the file says (train.py), and AdamW keeps its moments as its
+/// parameters are.
+void readPicotronPrecision(Job& job)
+{
+    Reading& reading = job.reading;
+    const bool isOnCpu = reading.flag("distributed.use_cpu", "/training/precision").value_or(false);
+    const std::string precision = isOnCpu ? "fp32" : "bf16";
+    job.training["precision"] = precision;
+    if (const auto given = reading.word("model.dtype", "/training/precision"); given && precisionWord(*given) != precision)
+        reading.say("model.dtype", Became::contradictory,
+                    quotedText(*given) + " is read by nothing: picotron trains in " + precision +
+                        (isOnCpu ? ", as distributed.use_cpu is true" : " on GPUs"),
+                    "/training/precision");
+    if (!isOnCpu)
+        reading.addNote("model.dtype", Became::notRepresentable,
+                        "parameters and moments are in bf16, without a copy of the parameters in fp32: the scenario counts that "
+                        "copy and moments in fp32, 8 bytes a parameter more",
+                        "/training/moment_dtype");
+}
+
+} // namespace
+
 void readPicotron(Job& job)
 {
     Reading& reading = job.reading;
@@ -185,20 +223,24 @@ void readPicotron(Job& job)
     job.microBatch = reading.integer("training.micro_batch_size", "/training/micro_batch_size");
     job.accumulation = reading.integerOr("training.gradient_accumulation_steps", "/training/global_batch_size", 1);
     settleBatch(job);
-    const std::string dtype = precisionWord(reading.wordOr("model.dtype", "/training/precision", "bfloat16"));
-    job.training["precision"] = dtype.empty() ? "bf16" : dtype;
+    readPicotronPrecision(job);
     job.training["recompute"] = "none";
-    if (const auto flash = reading.flag("model.use_flash_attention", "/training/flash_attention"))
-        job.training["flash_attention"] = *flash;
+    // Which attention and which norm there are the environment says alone (picotron/model.py).
+    const std::optional<int> kernels = reading.integer("environment.FLASH_ATTEN", "/training/flash_attention");
+    job.training["flash_attention"] = kernels.value_or(1) == 1;
+    if (!kernels)
+        reading.byDefault("environment.FLASH_ATTEN", 1, "/training/flash_attention");
+    if (reading.has("model.use_flash_attention"))
+        reading.say("model.use_flash_attention", Became::harmless, "is read by nothing: environment.FLASH_ATTEN decides");
     job.put("/training/overlap/grad_reduce", true);
     job.put("/training/overlap/p2p", false);
     job.put("/training/overlap/tp_comm", false);
     reading.byDefault("gradient buckets", true, "/training/overlap/grad_reduce",
                       "gradients are reduced by bucket beside the backward pass");
     reading.byDefault("pipeline p2p", false, "/training/overlap/p2p", "sends and receives are waited for");
-    static constexpr std::array<std::string_view, 9> kPicotronHarmless = {
-        "distributed.backend", "distributed.use_cpu", "model.use_fused_adam", "model.name", "training.*", "dataset.*",
-        "checkpoint.*",        "logging.*",           "environment.*"};
+    static constexpr std::array<std::string_view, 8> kPicotronHarmless = {
+        "distributed.backend", "model.use_fused_adam", "model.name", "training.*",
+        "dataset.*",           "checkpoint.*",         "logging.*",  "environment.*"};
     reading.harmless(kPicotronHarmless);
 }
 

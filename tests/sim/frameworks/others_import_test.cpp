@@ -220,7 +220,8 @@ TEST(NanotronImport, PositionsAreScaledAndLeftOutAsTheModelSays)
                      "    hidden_size: 2048\n    num_hidden_layers: 8\n    num_attention_heads: 16\n    intermediate_size: 8192\n"
                      "    vocab_size: 32000\n    max_position_embeddings: 4096\n    no_rope_layer: 4\n    rope_scaling:\n"
                      "      rope_type: llama3\n      factor: 32.0\n      low_freq_factor: 1.0\n      high_freq_factor: 4.0\n"
-                     "      original_max_position_embeddings: 8192\n");
+                     "      original_max_position_embeddings: 8192\n"
+                     "optimizer: {zero_stage: 0, accumulate_grad_in_fp32: true}\n");
     EXPECT_EQ(out.at("/model/rope_scaling/factor"), 32);
     EXPECT_EQ(out.at("/model/no_rope_layer_interval"), 4);
     EXPECT_EQ(out.count(sim::Became::notRepresentable), 0);

@@ -95,6 +95,8 @@ struct MegatronRules {
     std::string precision = "fp32";     ///< unless given
 };
 void readMegatronArguments(Job&, const MegatronRules&);
+/// What Megatron itself would refuse together, told on one of them with where the other stands.
+void tellRefusedMegatronArguments(Job&);
 /// Rules of a job whose model is named beside the settings (`model`), as launchers around Megatron have it; else as given.
 MegatronRules rulesOfNamedModel(Job&, MegatronRules);
 /// Notes on those that become no key: unsayable here, or without effect on the step.

@@ -567,6 +567,7 @@ void readMegatron(Job& job)
 {
     useMegatronNames(job.reading);
     readMegatronArguments(job, rulesOfNamedModel(job, {}));
+    tellRefusedMegatronArguments(job);
     if (const std::optional<std::string> type = job.reading.word("tuner_type", "/training/lora"); type && *type == "lora")
         job.training["lora"] = {{"rank", job.reading.sizeOr("lora_rank", "/training/lora/rank", 8)}};
     job.reading.harmless(std::array<std::string_view, 10>{"ENV_VARS.*", "TEST_TYPE", "METRICS*", "*_VARS*", "ds_config.*",

@@ -246,6 +246,7 @@ void readMegatronYaml(Job& job)
             reading.say("@gated", Became::harmless, "activation_func says it");
     }
     readMegatronArguments(job, isConfig ? MegatronRules{.groupsNeedFlag = false} : rulesOfNamedModel(job, {}));
+    tellRefusedMegatronArguments(job);
 }
 
 void readBridge(Job& job)

@@ -242,6 +242,27 @@ static void joinEncoder(Job& job, bool isT5)
                 "/model");
 }
 
+/// Sizes that a family's configurations leave out where they are its own.
+static void putFamilySizes(Job& job, const std::string& type)
+{
+    struct Size {
+        std::string_view key;
+        int value;
+    };
+    static constexpr std::array kGemma3 = {Size{"num_hidden_layers", 26},   Size{"hidden_size", 2304},
+                                           Size{"intermediate_size", 9216}, Size{"num_attention_heads", 8},
+                                           Size{"num_key_value_heads", 4},  Size{"head_dim", 256},
+                                           Size{"vocab_size", 262208},      Size{"max_position_embeddings", 131072}};
+    if (!isFamily(type, {"gemma3", "gemma3_text"}))
+        return;
+    for (const auto& [key, value] : kGemma3)
+        if (!job.model.contains(key)) {
+            job.model[std::string(key)] = value;
+            job.reading.byDefault(key, value, "/model/" + std::string(key),
+                                  "is not given: as models of the type " + type + " have it");
+        }
+}
+
 /// The whole of a config.json whose names have no prefix.
 static void readHuggingFaceConfig(Job& job)
 {
@@ -270,6 +291,7 @@ static void readHuggingFaceConfig(Job& job)
         reading.apply(
             std::array{Alias{"intermediate_size", "moe_intermediate_size"}, Alias{"intermediate_size_mlp", "intermediate_size"}});
     readHuggingFaceModel(job, "");
+    putFamilySizes(job, type);
     if (isT5 || isBart)
         joinEncoder(job, isT5);
     else if (reading.hasPrefix("vision_config") || reading.hasPrefix("audio_config"))
@@ -296,7 +318,7 @@ static void readHuggingFaceConfig(Job& job)
     }
     if (!job.model.contains("tie_word_embeddings")) {
         const bool tied = isT5 || (isGpt2 && !isFamily(type, {"gpt_neox", "gptj"})) ||
-                          isFamily(type, {"gemma", "gemma2", "gemma3", "gemma3_text", "cohere", "cohere2"});
+                          isFamily(type, {"gemma", "gemma2", "gemma3", "gemma3_text", "cohere", "cohere2", "starcoder2"});
         job.model["tie_word_embeddings"] = tied;
         reading.byDefault("tie_word_embeddings", tied, "/model/tie_word_embeddings",
                           "is not given: as models of the type " + (type.empty() ? std::string("llama") : type) + " have it");
@@ -386,7 +408,7 @@ static void readHuggingFaceConfig(Job& job)
                                                                         "embd_*",
                                                                         "summary_*",
                                                                         "task_specific_params*",
-                                                                        "scale_attn*",
+                                                                        "scale_att*",
                                                                         "reorder_and*",
                                                                         "router_aux_loss_coef",
                                                                         "output_router_logits",
@@ -411,6 +433,8 @@ static void readHuggingFaceConfig(Job& job)
         Alias{"mm_tokens_per_image", "an encoder beside the text model has no key"},
         Alias{"partial_rotary_factor", "heads that are turned in part have no key"},
         Alias{"rotary_dim", "heads that are turned in part have no key"},
+        Alias{"rotary_pct", "heads that are turned in part have no key"},
+        Alias{"rotary_percentage", "heads that are turned in part have no key"},
         Alias{"use_parallel_residual", "attention and MLP side by side have no key"},
         Alias{"linear_*", "attention that is linear has no key: it is counted as usual attention"},
         Alias{"full_attention_interval", "attention that is linear has no key: it is counted as usual attention"},
@@ -418,6 +442,9 @@ static void readHuggingFaceConfig(Job& job)
         Alias{"attn_config.alibi", "a bias inside of attention is not counted"},
         Alias{"index_*", "attention that is sparse has no key"},
         Alias{"type_vocab_size", "embeddings of token types are not in the model"}};
+    for (const char* name : {"partial_rotary_factor", "rotary_pct", "rotary_percentage"})
+        if (const Json* const part = reading.peek(name); part != nullptr && part->is_number() && part->get<double>() == 1)
+            reading.say(name, Became::harmless, "heads are turned whole");
     reading.notRepresentable(kModelNot);
     reading.harmless(kModelHarmless);
     reading.harmless(std::array<std::string_view, 45>{"*_dropout_prob",

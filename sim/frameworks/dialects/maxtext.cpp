@@ -2,6 +2,8 @@
 // (dcn).
 #include "sim/frameworks/job.h"
 
+#include "sim/text/quoted.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -123,6 +125,29 @@ void readMaxTextModel(Job& job, bool isNamed)
 
 } // namespace
 
+namespace {
+
+/// The format of parameters, in which gradients and moments are too; and the optimizer.
+void readMaxTextWeights(Job& job)
+{
+    Reading& reading = job.reading;
+    if (const auto given = reading.word("weight_dtype", "/training/moment_dtype"); given) {
+        if (precisionWord(*given) == "fp32" || precisionWord(*given).empty()) {
+            reading.say("weight_dtype", Became::harmless, "is the default");
+        } else {
+            job.training["moment_dtype"] = job.training["gradient_dtype"] = "bf16";
+            reading.say("weight_dtype", Became::notRepresentable,
+                        *given + ": gradients and moments are in 16 bits, which is imported, and there is no copy of the "
+                                 "parameters in fp32, which the scenario counts (4 bytes a parameter)",
+                        "/training/moment_dtype");
+        }
+    }
+    if (const auto given = reading.word("opt_type", "/training/optimizer"))
+        putOptimizer(job, "opt_type", *given == "adam_pax" ? "adamw" : *given);
+}
+
+} // namespace
+
 void readMaxText(Job& job)
 {
     Reading& reading = job.reading;
@@ -204,6 +229,11 @@ void readMaxText(Job& job)
     if (const auto quantized = reading.word("quantization", "/training/precision");
         quantized && quantized->find("fp8") != std::string::npos)
         job.training["precision"] = "fp8";
+    else if (quantized && !quantized->empty())
+        reading.say("quantization", Became::notRepresentable,
+                    quotedText(*quantized) + ": products in this format have no key, " + (dtype.empty() ? "bf16" : dtype) +
+                        " is imported");
+    readMaxTextWeights(job);
     const std::string remat = reading.wordOr("remat_policy", "/training/recompute", "full");
     job.training["recompute"] = remat == "full" ? "full" : remat == "none" ? "none" : "selective";
     if (remat != "full" && remat != "none" && remat != "minimal")
@@ -222,7 +252,7 @@ void readMaxText(Job& job)
                                                Alias{"optimizer_memory_host_offload", "see training.offload.optimizer"},
                                                Alias{"context_parallel_strategy", "how context-parallel ranks talk has no key"}};
     reading.notRepresentable(kMaxTextNot);
-    static constexpr std::array<std::string_view, 40> kMaxTextHarmless = {"base_output_directory",
+    static constexpr std::array<std::string_view, 38> kMaxTextHarmless = {"base_output_directory",
                                                                           "run_name",
                                                                           "hardware",
                                                                           "scan_layers",
@@ -240,8 +270,6 @@ void readMaxText(Job& job)
                                                                           "grain*",
                                                                           "use_iota*",
                                                                           "sa_*",
-                                                                          "weight_dtype",
-                                                                          "opt_type",
                                                                           "adam*",
                                                                           "gcs*",
                                                                           "reuse*",

@@ -340,4 +340,36 @@ TEST(DeepSpeedImport, GradientsHaveAFormatOfTheirOwn)
     EXPECT_EQ(four.became("communication_data_type"), "harmless") << "the default of bf16";
 }
 
+TEST(HuggingFaceImport, WhatAFamilyLeavesOutIsItsOwn)
+{
+    const auto coder = importedText(config("starcoder2", kSizes + ", \"scale_attention_softmax_in_fp32\": true"));
+    EXPECT_EQ(coder.at("/model/tie_word_embeddings"), true);
+    EXPECT_EQ(coder.became("scale_attention_softmax_in_fp32"), "harmless");
+    const auto gemma = importedText(R"({"model_type": "gemma3", "text_config": {"model_type": "gemma3_text", "hidden_size": 2560,
+        "intermediate_size": 10240, "num_hidden_layers": 34, "sliding_window": 1024}, "vision_config": {"hidden_size": 1152}})");
+    EXPECT_EQ(gemma.at("/model/num_attention_heads"), 8);
+    EXPECT_EQ(gemma.at("/model/num_key_value_heads"), 4);
+    EXPECT_EQ(gemma.at("/model/head_dim"), 256);
+    EXPECT_EQ(gemma.at("/model/vocab_size"), 262208);
+    EXPECT_EQ(gemma.at("/model/hidden_size"), 2560);
+    EXPECT_THAT(gemma.imported.unknown, testing::Not(testing::Contains("/model")));
+    EXPECT_EQ(importedText(config("gpt_neox", kSizes + ", \"rotary_pct\": 0.25")).became("rotary_pct"), "not_representable");
+    EXPECT_EQ(importedText(config("gpt_neox", kSizes + ", \"rotary_pct\": 1.0")).became("rotary_pct"), "harmless");
+}
+
+TEST(MaxTextImport, FormatsAndOptimizersAreNotHarmless)
+{
+    const std::string head = "base_emb_dim: 2048\nbase_num_decoder_layers: 16\nici_fsdp_parallelism: 8\n";
+    const auto weights = importedText(head + "weight_dtype: bfloat16\n", 8);
+    EXPECT_EQ(weights.became("weight_dtype"), "not_representable");
+    EXPECT_EQ(weights.at("/training/moment_dtype"), "bf16");
+    EXPECT_EQ(weights.at("/training/gradient_dtype"), "bf16");
+    EXPECT_EQ(importedText(head + "weight_dtype: float32\n", 8).became("weight_dtype"), "harmless");
+    EXPECT_EQ(importedText(head + "opt_type: sgd\n", 8).at("/training/optimizer"), "sgd");
+    EXPECT_EQ(importedText(head + "opt_type: muon\n", 8).became("opt_type"), "not_representable");
+    EXPECT_EQ(importedText(head + "opt_type: adam_pax\n", 8).became("opt_type"), "used");
+    EXPECT_EQ(importedText(head + "quantization: int8\n", 8).became("quantization"), "not_representable");
+    EXPECT_EQ(importedText(head + "quantization: fp8\n", 8).at("/training/precision"), "fp8");
+}
+
 } // namespace

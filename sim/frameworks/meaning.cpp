@@ -38,8 +38,10 @@ std::optional<int> gpusByTasks(Reading& reading)
 {
     for (const char* name : {"ntasks_per_node", "@launcher.ntasks_per_node"})
         if (const std::optional<int> tasks = reading.integer(name, "/cluster/gpus_per_node"); tasks && *tasks > 0) {
-            const int each = reading.integer("@launcher.gpus_per_task", "/cluster/gpus_per_node").value_or(1);
-            return std::clamp(*tasks, 1, 1 << 12) * std::clamp(each, 1, 1 << 10);
+            const std::optional<int> each = reading.integer("@launcher.gpus_per_task", "/cluster/gpus_per_node");
+            if (*tasks > 1 || each)
+                return std::clamp(*tasks, 1, 1 << 12) * std::clamp(each.value_or(1), 1, 1 << 10);
+            reading.say(name, Became::harmless, "one process of a node may start others: it counts no GPUs");
         }
     return std::nullopt;
 }

@@ -151,6 +151,8 @@ void readAccelerate(Job& job)
         readOffloadOfAccelerate(job);
     } else {
         putOverlapOfFsdp(job, facts.stage == 3);
+        reading.say("deepspeed_config.offload_optimizer_device", Became::harmless,
+                    "counts only beside distributed_type: DEEPSPEED");
     }
     if (reading.hasPrefix("ds_config.")) {
         harmlessOfDeepSpeed(reading);
@@ -158,7 +160,6 @@ void readAccelerate(Job& job)
     }
     static constexpr std::array kAccelerateNot = {
         Alias{"fsdp_config.fsdp_offload_params", "parameters on the host have no key"},
-        Alias{"deepspeed_config.offload_optimizer_device", "counts only beside distributed_type: DEEPSPEED"},
         Alias{"deepspeed_config.offload_param_device", "parameters on the host have no key"},
         Alias{"*_cp_comm_strategy", "how context-parallel ranks talk has no key"}};
     reading.notRepresentable(kAccelerateNot);

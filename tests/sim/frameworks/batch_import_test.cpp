@@ -42,6 +42,10 @@ TEST(BatchImport, ProcessesOfANodeCountWhereNothingElseDoes)
     EXPECT_EQ(dp("#SBATCH --nodes=4 --ntasks-per-node=1 --gres=gpu:8"), 32);
     EXPECT_EQ(dp("#SBATCH --nodes=4 --ntasks-per-node=1\nGPUS_PER_NODE=8"), 32);
     EXPECT_EQ(dp("#SBATCH --nodes=4 --ntasks-per-node=1", "srun torchrun --nproc_per_node 8 --nnodes $SLURM_NNODES"), 32);
+    const auto one =
+        importedText("#SBATCH --nodes=4 --ntasks-per-node=1\nsrun torchrun $DISTRIBUTED_ARGS pretrain_gpt.py " + kBatchJob);
+    EXPECT_THAT(one.imported.unknown, Contains("/layout/dp")) << "what srun starts may start one for each GPU";
+    EXPECT_EQ(one.became("#SBATCH --ntasks-per-node"), "harmless");
     const auto used = importedText("#SBATCH --nodes=4 --ntasks-per-node=8\nsrun python pretrain_gpt.py " + kBatchJob);
     EXPECT_EQ(used.became("#SBATCH --ntasks-per-node"), "used");
 }

@@ -39,14 +39,13 @@ TEST(DeepSpeedImport, GradientsAreAddedUpInTheModelsOwnFormat)
     EXPECT_EQ(refused.became("data_types.grad_accum_dtype"), "contradictory");
 }
 
-const std::string kAccelerateDeepSpeed =
-    "compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\nmixed_precision: bf16\n"
-    "num_machines: 2\nnum_processes: 16\ndeepspeed_config:\n  gradient_accumulation_steps: 4\n";
+const std::string kStagedAccelerate = "compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\nmixed_precision: bf16\n"
+                                      "num_machines: 2\nnum_processes: 16\ndeepspeed_config:\n  gradient_accumulation_steps: 4\n";
 
 TEST(AccelerateImport, DeepSpeedHidesAndKeepsWhatItsOwnFileWould)
 {
     const auto two =
-        importedText(kAccelerateDeepSpeed + "  zero_stage: 2\n  offload_optimizer_device: cpu\n  offload_param_device: none\n");
+        importedText(kStagedAccelerate + "  zero_stage: 2\n  offload_optimizer_device: cpu\n  offload_param_device: none\n");
     EXPECT_EQ(two.at("/training/overlap/grad_reduce"), false) << "overlap_comm is on at stage 3 alone";
     EXPECT_EQ(two.became("FSDP prefetch"), "no note");
     EXPECT_EQ(two.at("/training/gradient_dtype"), "bf16");
@@ -58,10 +57,10 @@ TEST(AccelerateImport, DeepSpeedHidesAndKeepsWhatItsOwnFileWould)
         if (note.pointer == "/training/global_batch_size" && note.became == Became::unknown)
             told = note.text;
     EXPECT_THAT(told, HasSubstr("64 = micro-batch 1 x accumulation 4 x dp 16"));
-    const auto three = importedText(kAccelerateDeepSpeed + "  zero_stage: 3\n  offload_optimizer_device: nvme\n");
+    const auto three = importedText(kStagedAccelerate + "  zero_stage: 3\n  offload_optimizer_device: nvme\n");
     EXPECT_EQ(three.at("/training/overlap/grad_reduce"), true);
     EXPECT_EQ(three.became("deepspeed_config.offload_optimizer_device"), "not_representable");
-    const auto none = importedText(kAccelerateDeepSpeed + "  zero_stage: 3\n  offload_optimizer_device: none\n");
+    const auto none = importedText(kStagedAccelerate + "  zero_stage: 3\n  offload_optimizer_device: none\n");
     EXPECT_EQ(none.became("deepspeed_config.offload_optimizer_device"), "harmless");
 }
 

@@ -42,18 +42,20 @@ Json stepsOf(const Recording& recording)
         std::int64_t startNs = 0, endNs = 0;
         std::size_t ranks = 0;
     };
-    std::map<std::int64_t, Step> steps;
-    for (const RankRecording& rank : recording.ranks)
+    std::map<std::pair<std::size_t, std::int64_t>, Step> steps; // each of several recordings may count anew
+    for (const RankRecording& rank : recording.ranks) {
+        std::map<std::int64_t, std::size_t> times; // that a number was there
         for (const RecordedStep& step : rank.steps) {
-            Step& of = steps[step.number];
+            Step& of = steps[{times[step.number]++, step.number}];
             const std::int64_t end = std::max(step.endNs, step.deviceEndNs);
             of.startNs = of.ranks == 0 ? step.startNs : std::min(of.startNs, step.startNs);
             of.endNs = of.ranks == 0 ? end : std::max(of.endNs, end);
             ++of.ranks;
         }
+    }
     Json out = Json::array();
-    for (const auto& [number, step] : steps)
-        out.push_back({{"step", number},
+    for (const auto& [key, step] : steps)
+        out.push_back({{"step", key.second},
                        {"first_ns", step.startNs},
                        {"last_ns", step.endNs},
                        {"duration_ns", step.endNs - step.startNs},

@@ -414,13 +414,17 @@ void applyClock(RunEvidence& evidence, const ClockAlignment& clock)
             if (span.launchNs != INT64_MIN)
                 shift(span.launchNs);
         }
+        for (auto& [first, last] : evidence.ranks[rank].windows) {
+            shift(first);
+            shift(last);
+        }
         for (MarkSpan& span : evidence.ranks[rank].marks) {
             shift(span.startNs);
             shift(span.endNs);
         }
         for (StepMark& step : evidence.ranks[rank].steps) {
-            shift(step.startNs);
-            shift(step.endNs);
+            for (std::int64_t StepMark::*time : {&StepMark::startNs, &StepMark::endNs, &StepMark::fromNs, &StepMark::toNs})
+                shift(step.*time);
         }
     }
 }

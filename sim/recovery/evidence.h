@@ -84,6 +84,9 @@ struct MarkSpan {
 struct StepMark {
     std::int64_t number = 0;
     std::int64_t startNs = 0, endNs = 0;
+    /// When the host was in it, as far as the device was done with what was asked for before: it may idle from then on, and
+    /// until.
+    std::int64_t fromNs = startNs, toNs = endNs;
 };
 
 /// An axis of the grid as the recorder itself names it; "ep" lies across the others.
@@ -102,7 +105,7 @@ struct RankEvidence {
     std::vector<CommSpan> asked;
     std::vector<WorkSpan> work;
     std::vector<MarkSpan> marks;
-    std::vector<StepMark> steps; ///< by number
+    std::vector<StepMark> steps;
     /// First and last of several recordings that were made one after another; empty where it is one.
     std::vector<std::pair<std::int64_t, std::int64_t>> windows;
 };

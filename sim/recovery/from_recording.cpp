@@ -48,6 +48,7 @@ public:
         std::stable_sort(m_result.asked.begin(), m_result.asked.end(), byStart);
         std::stable_sort(m_result.work.begin(), m_result.work.end(), byStart);
         std::stable_sort(m_result.marks.begin(), m_result.marks.end(), byStart);
+        std::stable_sort(m_result.steps.begin(), m_result.steps.end(), byStart);
         return std::move(m_result);
     }
 
@@ -264,6 +265,9 @@ void RankReader::readSpans()
 /// where the host's mark does, or later, when the device has done all that was asked until then; and the next begins there.
 void RankReader::readSteps()
 {
+    const std::vector<RecordedStep>& steps = m_rank.steps;
+    if (steps.empty())
+        return;
     struct Asked {
         std::int64_t atNs = 0, startNs = 0, endNs = 0;
         std::int64_t allDoneNs = 0; ///< end of this and of all that was asked before
@@ -272,24 +276,37 @@ void RankReader::readSteps()
     const auto hasTwin = [](const RecordedStep& step) {
         return step.deviceStartNs >= 0 && step.deviceEndNs > step.deviceStartNs;
     };
-    if (!m_rank.steps.empty()) {
-        const RecordedSpans& spans = m_rank.spans;
-        for (const RecordedLink& link : m_rank.links)
-            if (link.kind == RecordedLink::Kind::launch && isDeviceWork(spans.kind[link.to]))
-                asked.push_back({spans.startNs[link.from], spans.startNs[link.to], spans.endNs(link.to)});
-        std::sort(asked.begin(), asked.end(), [](const Asked& a, const Asked& b) { return a.atNs < b.atNs; });
-        std::int64_t allDoneNs = INT64_MIN;
-        for (Asked& of : asked)
-            of.allDoneNs = allDoneNs = std::max(allDoneNs, of.endNs);
-    }
+    const RecordedSpans& spans = m_rank.spans;
+    // Copies on streams of their own keep no step from its end.
+    std::vector<bool> computes(m_rank.tracks.size(), false); // [row]
+    std::vector<std::pair<std::int64_t, std::int64_t>> busy; // starts, and until when all that started by then goes on
+    for (std::size_t row = 0; row < m_rank.tracks.size(); ++row)
+        for (std::uint32_t i = m_rank.tracks[row].first; i < m_rank.tracks[row].last; ++i) {
+            const RecordedKind kind = spans.kind[i];
+            if (!isDeviceWork(kind) || kind == RecordedKind::memcpy || kind == RecordedKind::memset)
+                continue;
+            computes[row] = true;
+            busy.emplace_back(spans.startNs[i], spans.endNs(i));
+        }
+    std::sort(busy.begin(), busy.end());
+    for (std::size_t i = 1; i < busy.size(); ++i)
+        busy[i].second = std::max(busy[i].second, busy[i - 1].second);
+    for (const RecordedLink& link : m_rank.links)
+        if (link.kind == RecordedLink::Kind::launch && isDeviceWork(spans.kind[link.to]) &&
+            (busy.empty() || computes[streamOf(link.to) - 1]))
+            asked.push_back({spans.startNs[link.from], spans.startNs[link.to], spans.endNs(link.to)});
+    std::sort(asked.begin(), asked.end(), [](const Asked& a, const Asked& b) { return a.atNs < b.atNs; });
+    std::int64_t allDoneNs = INT64_MIN;
+    for (Asked& of : asked)
+        of.allDoneNs = allDoneNs = std::max(allDoneNs, of.endNs);
     const auto isBefore = [](const Asked& of, std::int64_t ns) { return of.atNs < ns; };
     /// The instant, or when the device has done what was asked before it.
     const auto doneBy = [&](std::int64_t ns) {
         const auto after = std::lower_bound(asked.begin(), asked.end(), ns, isBefore);
         return after == asked.begin() ? ns : std::max(ns, std::prev(after)->allDoneNs);
     };
-    const bool anyTwin = std::any_of(m_rank.steps.begin(), m_rank.steps.end(), hasTwin);
-    for (const RecordedStep& step : m_rank.steps) {
+    const bool anyTwin = std::any_of(steps.begin(), steps.end(), hasTwin);
+    for (const RecordedStep& step : steps) {
         StepMark mark{.number = step.number, .startNs = step.startNs, .endNs = step.endNs};
         if (hasTwin(step)) {
             mark.startNs = step.deviceStartNs;
@@ -310,6 +327,11 @@ void RankReader::readSteps()
             if (mark.startNs >= mark.endNs) // nothing was asked for, and the device is behind: no time is its own
                 continue;
         }
+        // What the device does before is of another step, whoever asked for it.
+        const auto before = std::lower_bound(busy.begin(), busy.end(), std::pair(mark.startNs, INT64_MIN));
+        const std::int64_t busyUntil = before == busy.begin() ? INT64_MIN : std::prev(before)->second;
+        mark.fromNs = std::min(mark.startNs, std::max(step.startNs, busyUntil));
+        mark.toNs = std::max(mark.endNs, step.endNs);
         m_result.steps.push_back(mark);
     }
 }

@@ -70,24 +70,26 @@ public:
         }
         shareExposed(time, from, to);
         // A gap's end is a kernel's begin; when it was asked for says whether the host kept the device waiting. What then passes
-        // until it begins is the host's too.
+        // until it begins is the host's too. It may begin after the window.
         const auto& busy = m_all.spans();
         auto first = std::upper_bound(m_rank.work.begin(), m_rank.work.end(), from,
                                       [](std::int64_t at, const WorkSpan& span) { return at < span.startNs; });
         std::int64_t countedNs = INT64_MIN;
-        for (; first != m_rank.work.end() && first->startNs <= to; ++first) {
+        for (; first != m_rank.work.end(); ++first) {
             const WorkSpan& span = *first;
-            if (span.launchNs == INT64_MIN)
-                continue;
             const auto here = std::lower_bound(busy.begin(), busy.end(), span.startNs,
                                                [](const BusyTime::Span& b, std::int64_t at) { return b.first < at; });
+            if (span.startNs > to && (here == busy.begin() || std::prev(here)->second >= to))
+                break;
+            if (span.launchNs == INT64_MIN)
+                continue;
             if (here == busy.end() || here->first != span.startNs || span.startNs == countedNs)
                 continue;
             const std::int64_t gapBegins = here == busy.begin() ? from : std::max(from, std::prev(here)->second);
             if (span.launchNs <= gapBegins)
                 continue;
             countedNs = span.startNs; // of several that begin with it none has a gap of its own
-            time.hostBoundNs += std::max<std::int64_t>(0, span.startNs - gapBegins);
+            time.hostBoundNs += std::max<std::int64_t>(0, std::min(span.startNs, to) - gapBegins);
         }
         return time;
     }

@@ -210,8 +210,11 @@ std::vector<std::pair<std::int64_t, std::int64_t>> Recovered::windowOf(std::size
     if (index >= steps.steps.size())
         return window;
     const RecoveredStep& step = steps.steps[index];
-    for (std::size_t r = 0; r < step.rankStartNs.size(); ++r)
-        window.emplace_back(step.rankStartNs[r], step.rankEndNs[r]);
+    for (std::size_t r = 0; r < step.rankStartNs.size(); ++r) {
+        const bool isNextThere = index + 1 < steps.steps.size() && steps.steps[index + 1].rankStartNs[r] == step.rankEndNs[r] &&
+                                 step.rankStartNs[r] < step.rankEndNs[r];
+        window.emplace_back(step.rankStartNs[r], step.rankEndNs[r] - (isNextThere ? 1 : 0));
+    }
     return window;
 }
 

@@ -44,7 +44,8 @@ struct Recovered {
     std::optional<RecoveredSchedule> schedule;
     std::vector<std::string> problems; ///< of all parts, for a person
 
-    /// Of a step (an index of its list), by recorded rank. Empty where there is no such step.
+    /// Of a step (an index of its list), by recorded rank: the first and the last instant at which something begins that is the
+    /// step's. Empty where there is no such step.
     std::vector<std::pair<std::int64_t, std::int64_t>> windowOf(std::size_t step) const;
     /// Of the typical step: where analyses look that nobody told otherwise.
     std::vector<std::pair<std::int64_t, std::int64_t>> typicalStep() const { return windowOf(steps.typical()); }

@@ -2,6 +2,7 @@
 
 #include "sim/recovery/kernel_words.h"
 #include "sim/recovery/passes.h"
+#include "sim/recovery/step_bounds.h"
 #include "sim/text/number_text.h"
 
 #include <algorithm>
@@ -19,24 +20,33 @@ namespace {
 
 constexpr std::string_view kStepWord = "ProfilerStep#";
 
+/// A step's number, behind how often the rank held a step of that number before: each of several recordings may count anew.
+using StepKey = std::pair<std::size_t, std::int64_t>;
+
 /// The device's twin where there is one.
-std::map<std::int64_t, StepMark> marksOf(const RunEvidence& evidence, const RankEvidence& rank)
+std::map<StepKey, StepMark> marksOf(const RunEvidence& evidence, const RankEvidence& rank)
 {
-    std::map<std::int64_t, StepMark> steps;
-    for (const StepMark& step : rank.steps)
-        steps[step.number] = step;
-    if (!steps.empty())
-        return steps;
+    std::vector<StepMark> marks = rank.steps;
     for (const bool onDevice : {true, false})
         for (const MarkSpan& mark : rank.marks) {
             const std::string_view name = evidence.names[mark.name];
-            if (mark.onDevice != onDevice || !name.starts_with(kStepWord))
+            if (!rank.steps.empty() || mark.onDevice != onDevice || !name.starts_with(kStepWord))
                 continue;
             StepMark step{.number = 0, .startNs = mark.startNs, .endNs = mark.endNs};
             const char* digits = name.data() + kStepWord.size();
             if (std::from_chars(digits, name.data() + name.size(), step.number).ec == std::errc())
-                steps.try_emplace(step.number, step);
+                marks.push_back(step);
         }
+    if (!rank.steps.empty())
+        std::stable_sort(marks.begin(), marks.end(), [](const StepMark& a, const StepMark& b) { return a.startNs < b.startNs; });
+    std::map<StepKey, StepMark> steps;
+    std::map<std::int64_t, std::size_t> times; // that a number was there
+    for (const StepMark& mark : marks) {
+        std::size_t& before = times[mark.number];
+        const bool isTwin = before > 0 && (rank.steps.empty() || mark.startNs < steps.at({before - 1, mark.number}).endNs);
+        if (!isTwin)
+            steps.emplace(StepKey(before++, mark.number), mark);
+    }
     return steps;
 }
 
@@ -268,47 +278,6 @@ void judge(RecoveredSteps& result)
                          std::abs(step.seconds() - result.medianSeconds) > std::max(3 * spread, 0.05 * result.medianSeconds);
 }
 
-/// A rank's time between its steps belongs to the step that goes on meanwhile; of two that do to the earlier.
-void fillGaps(RecoveredSteps& result)
-{
-    if (result.steps.empty())
-        return;
-    for (std::size_t r = 0; r < result.steps.front().rankStartNs.size(); ++r) {
-        const bool isAscending = std::is_sorted(result.steps.begin(), result.steps.end(), [r](const auto& a, const auto& b) {
-            return a.rankStartNs[r] < b.rankStartNs[r];
-        });
-        if (!isAscending)
-            continue;
-        std::int64_t taken = INT64_MIN;
-        for (std::size_t k = 0; k < result.steps.size(); ++k) {
-            RecoveredStep& step = result.steps[k];
-            if (step.rankStartNs[r] > step.rankEndNs[r])
-                continue; // nothing is known of it
-            const std::int64_t next = k + 1 < result.steps.size() ? result.steps[k + 1].rankStartNs[r] : INT64_MAX;
-            step.rankStartNs[r] = std::min(step.rankStartNs[r], std::max(step.startNs, taken));
-            step.rankEndNs[r] = std::max(step.rankEndNs[r], std::min(step.endNs, next));
-            taken = step.rankEndNs[r];
-        }
-    }
-}
-
-/// A rank may begin a step that others have yet to end: with a pipeline, or where it may run ahead of the last sums.
-void tellOverlaps(RecoveredSteps& result)
-{
-    std::int64_t most = 0;
-    for (std::size_t k = 0; k + 1 < result.steps.size(); ++k) {
-        RecoveredStep& step = result.steps[k];
-        if (const std::int64_t next = result.steps[k + 1].startNs; next > step.startNs && next < step.endNs)
-            step.overlapNs = step.endNs - next;
-        if (step.overlapsNext())
-            most = std::max(most, step.overlapNs);
-    }
-    if (most > 0)
-        result.problems.push_back("steps overlap: ranks begin the next one while others are in this one, by up to " +
-                                  numberText(static_cast<double>(most) * 1e-9, Unit::seconds) +
-                                  "; a step's length is from its begin to the next one's");
-}
-
 /// Where a rank goes on after an optimizer's kernels, from the first kernel after a backward's on that is one until the last
 /// before something else; the first is where its kernels begin. Nothing where they are not told.
 std::vector<std::int64_t> startsByOptimizer(const RankEvidence& rank, const KernelWords& words)
@@ -335,62 +304,65 @@ std::vector<std::int64_t> startsByOptimizer(const RankEvidence& rank, const Kern
     return starts;
 }
 
-/// Between two recordings nothing is known: a step ends with the one that it began in.
-void endWithWindows(RecoveredSteps& result, const RunEvidence& evidence)
+/// Those that all ranks hold. `hosts`: as boundSteps() has it.
+bool takeMarkedSteps(RecoveredSteps& result, const RunEvidence& evidence, std::vector<std::vector<HostInStep>>& hosts)
 {
-    if (std::all_of(evidence.ranks.begin(), evidence.ranks.end(), [](const RankEvidence& rank) { return rank.windows.empty(); }))
-        return;
-    for (RecoveredStep& step : result.steps) {
-        step.endNs = INT64_MIN;
-        for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
-            for (const auto& [first, last] : evidence.ranks[r].windows)
-                if (step.rankStartNs[r] >= first && step.rankStartNs[r] <= last)
-                    step.rankEndNs[r] = std::min(step.rankEndNs[r], last);
-            step.endNs = std::max(step.endNs, step.rankEndNs[r]);
-        }
-    }
-}
-
-RecoveredSteps stepsOf(const RunEvidence& evidence)
-{
-    RecoveredSteps result;
-    if (evidence.ranks.empty())
-        return result;
-    std::vector<std::map<std::int64_t, StepMark>> marks;
-    std::map<std::int64_t, std::size_t> holders; // of each number
+    std::vector<std::map<StepKey, StepMark>> marks;
+    std::map<StepKey, std::size_t> holders; // of each
     for (const RankEvidence& rank : evidence.ranks) {
         marks.push_back(marksOf(evidence, rank));
-        for (const auto& [number, step] : marks.back())
-            ++holders[number];
+        for (const auto& [key, step] : marks.back())
+            ++holders[key];
     }
+    std::vector<StepKey> held;
     std::size_t leftOut = 0;
-    for (const auto& [number, count] : holders) {
-        if (count < marks.size() && leftOut++ > 0)
+    for (const auto& [key, count] : holders) {
+        if (count == marks.size()) {
+            held.push_back(key);
             continue;
-        std::vector<Extent> extents;
-        std::string firstLacking;
-        for (std::size_t r = 0; r < marks.size(); ++r) {
-            const auto step = marks[r].find(number);
-            if (step != marks[r].end())
-                extents.push_back({step->second.startNs, step->second.endNs});
-            else if (firstLacking.empty())
-                firstLacking = "rank " + std::to_string(evidence.ranks[r].rank) + " holds no step " + std::to_string(number);
         }
-        if (extents.size() == marks.size())
-            addStep(result, evidence, number, extents);
-        else
-            result.problems.push_back(firstLacking);
+        if (leftOut++ > 0)
+            continue;
+        std::size_t lacks = 0;
+        while (marks[lacks].contains(key))
+            ++lacks;
+        result.problems.push_back("rank " + std::to_string(evidence.ranks[lacks].rank) + " holds no step " +
+                                  std::to_string(key.second) +
+                                  (key.first > 0 ? " of its recording " + std::to_string(key.first + 1) : std::string()));
     }
     if (leftOut == 1)
         result.problems.back() += "; the step is left out";
     else if (leftOut > 1)
         result.problems.back() += "; it and " + countedText(static_cast<std::int64_t>(leftOut - 1), "other step") +
                                   " that some rank lacks are left out, of " + std::to_string(holders.size());
-    if (!result.steps.empty()) {
-        result.evidence = "ProfilerStep# marks of " + countedText(static_cast<std::int64_t>(evidence.ranks.size()), "rank");
-        result.sure = 0.98;
-        return result;
+    if (held.empty())
+        return false;
+    const std::map<StepKey, StepMark>& first = marks.front();
+    std::stable_sort(held.begin(), held.end(),
+                     [&](const StepKey& a, const StepKey& b) { return first.at(a).startNs < first.at(b).startNs; });
+    for (const StepKey& key : held) {
+        std::vector<Extent> extents;
+        std::vector<HostInStep>& host = hosts.emplace_back();
+        for (const std::map<StepKey, StepMark>& ofRank : marks) {
+            const StepMark& mark = ofRank.at(key);
+            extents.push_back({mark.startNs, mark.endNs});
+            host.emplace_back(mark.fromNs, mark.toNs);
+        }
+        addStep(result, evidence, key.second, extents);
     }
+    result.evidence = "ProfilerStep# marks of " + countedText(static_cast<std::int64_t>(evidence.ranks.size()), "rank");
+    result.sure = 0.98;
+    return true;
+}
+
+/// `hosts`: of steps that are marked, as boundSteps() has it.
+RecoveredSteps stepsOf(const RunEvidence& evidence, std::vector<std::vector<HostInStep>>& hosts)
+{
+    RecoveredSteps result;
+    if (evidence.ranks.empty())
+        return result;
+    if (takeMarkedSteps(result, evidence, hosts))
+        return result;
 
     std::vector<Extent> whole;
     for (const RankEvidence& rank : evidence.ranks)
@@ -531,17 +503,11 @@ std::vector<std::size_t> RecoveredSteps::usual() const
 
 RecoveredSteps recoverSteps(const RunEvidence& evidence, bool isOneClock)
 {
-    RecoveredSteps result = stepsOf(evidence);
-    endWithWindows(result, evidence);
-    for (RecoveredStep& step : result.steps) {
+    std::vector<std::vector<HostInStep>> hosts;
+    RecoveredSteps result = stepsOf(evidence, hosts);
+    for (RecoveredStep& step : result.steps)
         step.isOneClock = isOneClock;
-        for (std::size_t r = 0; r < step.rankStartNs.size(); ++r)
-            step.longestNs = std::max(step.longestNs, step.rankEndNs[r] - step.rankStartNs[r]);
-    }
-    if (isOneClock) {
-        fillGaps(result);
-        tellOverlaps(result);
-    }
+    boundSteps(result, evidence, hosts, isOneClock);
     judge(result);
     return result;
 }

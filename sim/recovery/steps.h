@@ -11,9 +11,9 @@ namespace sim {
 
 struct RecoveredStep {
     std::int64_t number = 0;
-    std::int64_t startNs = 0, endNs = 0; ///< of the first rank to begin and the last to end
+    std::int64_t startNs = 0, endNs = 0; ///< of the first rank to begin and the last to end; as step_bounds.h says
     /// As RunEvidence::ranks. On one clock the step itself, but for what a rank spends in another step meanwhile: a stage that
-    /// is not yet, or no longer, at work waits in the step.
+    /// is not yet, or no longer, at work waits in the step. What a rank begins at its end is the next one's.
     std::vector<std::int64_t> rankStartNs, rankEndNs;
     bool isOutlier = false;     ///< beyond 3 robust deviations and 5 % of the median
     std::int64_t longestNs = 0; ///< a rank's own time; the step's where ranks' clocks are apart

@@ -122,7 +122,8 @@ private:
         bool isOnDevice;
     };
     std::vector<Step> m_steps; ///< from finish() on by place
-    std::vector<RecordedStep> stepsOf(const std::vector<Step>&) const;
+    std::vector<bool> rowsOfCopies() const;
+    std::vector<RecordedStep> stepsOf(const std::vector<Step>&, const std::vector<bool>& copiesAlone) const;
     struct CounterOf {
         std::uint32_t track;
         RecordedCounter counter;

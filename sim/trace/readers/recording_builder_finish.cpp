@@ -9,6 +9,7 @@
 #include <charconv>
 #include <map>
 #include <numeric>
+#include <set>
 #include <tuple>
 
 namespace sim {
@@ -383,11 +384,37 @@ Recording RecordingBuilder::finish(std::int64_t baseNs)
     return std::move(recording);
 }
 
-/// One a number: of several streams, or threads, from the first's start to the last's end.
-std::vector<RecordedStep> RecordingBuilder::stepsOf(const std::vector<Step>& marks) const
+/// [row] of a device: whether it copies, and does nothing else.
+std::vector<bool> RecordingBuilder::rowsOfCopies() const
 {
+    std::vector<bool> copiesAlone;
+    for (const RecordedTrack& row : m_tracks) {
+        const auto first = m_spans.kind.begin() + row.first, last = m_spans.kind.begin() + row.last;
+        const auto copies = [](RecordedKind kind) { return kind == RecordedKind::memcpy || kind == RecordedKind::memset; };
+        const auto computes = [&](RecordedKind kind) { return isDeviceWork(kind) && !copies(kind); };
+        copiesAlone.push_back(row.isDevice && std::any_of(first, last, copies) && std::none_of(first, last, computes));
+    }
+    return copiesAlone;
+}
+
+/// One a number: of several streams, or threads, from the first's start to the last's end. Copies on streams of their own are
+/// what a step prefetches or stores away: where it has a twin on others too, these say when it was.
+std::vector<RecordedStep> RecordingBuilder::stepsOf(const std::vector<Step>& marks, const std::vector<bool>& copiesAlone) const
+{
+    const auto isOfCopies = [&](const Step& mark) {
+        const auto after = std::upper_bound(m_tracks.begin(), m_tracks.end(), mark.span,
+                                            [](std::uint32_t span, const RecordedTrack& row) { return span < row.first; });
+        return mark.isOnDevice && after != m_tracks.begin() &&
+               copiesAlone[static_cast<std::size_t>(after - m_tracks.begin() - 1)];
+    };
+    std::set<std::int64_t> compute; // numbers
+    for (const Step& mark : marks)
+        if (mark.isOnDevice && !isOfCopies(mark))
+            compute.insert(mark.number);
     std::map<std::int64_t, RecordedStep> steps;
     for (const Step& mark : marks) {
+        if (compute.contains(mark.number) && isOfCopies(mark))
+            continue;
         RecordedStep& step =
             steps.try_emplace(mark.number, RecordedStep{.number = mark.number, .startNs = 0, .endNs = -1}).first->second;
         std::int64_t& start = mark.isOnDevice ? step.deviceStartNs : step.startNs;
@@ -462,6 +489,7 @@ void RecordingBuilder::splitIntoRanks()
                                             [&](std::uint32_t s, const Part& of) { return s < firstSpan(of); });
         return static_cast<std::uint32_t>(after - parts.begin() - 1);
     };
+    const std::vector<bool> copiesAlone = m_steps.empty() ? std::vector<bool>() : rowsOfCopies();
     if (areSeveral) {
         for (RecordedLink link : about.links) {
             Part& of = parts[partOf(link.to)];
@@ -490,9 +518,9 @@ void RecordingBuilder::splitIntoRanks()
         for (const Step& mark : m_steps)
             marks[partOf(mark.span)].push_back(mark);
         for (std::size_t of = 0; of < parts.size(); ++of)
-            parts[of].rank.steps = stepsOf(marks[of]);
+            parts[of].rank.steps = stepsOf(marks[of], copiesAlone);
     } else {
-        parts.front().rank.steps = stepsOf(m_steps);
+        parts.front().rank.steps = stepsOf(m_steps, copiesAlone);
     }
     for (RecordedFlow& flow : recording.flows) {
         flow.fromRank = partOf(flow.fromSpan);

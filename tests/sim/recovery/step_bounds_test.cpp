@@ -1,0 +1,303 @@
+// Where steps begin and end: of profiles as PyTorch writes them, and of what nobody marked. Times of files are µs.
+#include "sim/recovery/rank_path.h"
+#include "sim/recovery/rank_time.h"
+#include "sim/recovery/recover.h"
+#include "sim/recovery/run_difference.h"
+#include "sim/trace/readers/read_recording.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace {
+
+constexpr std::int64_t kMsOfBounds = 1'000'000; ///< in ns
+
+/// A profile of one rank.
+class MarkedProfile {
+public:
+    explicit MarkedProfile(std::string mark = "ProfilerStep#") : m_mark(std::move(mark)) {}
+    MarkedProfile& span(const std::string& category, const std::string& name, int thread, std::int64_t startUs,
+                        std::int64_t lastsUs, const std::string& args = {})
+    {
+        const bool isOfDevice = category == "kernel" || category.starts_with("gpu_");
+        m_events += std::string(m_events.empty() ? "" : ",") + R"({"ph":"X","cat":")" + category + R"(","name":")" + name +
+                    R"(","pid":)" + (isOfDevice ? "0" : "100") + R"(,"tid":)" + std::to_string(thread) + R"(,"ts":)" +
+                    std::to_string(startUs) + R"(,"dur":)" + std::to_string(lastsUs) + R"(,"args":{)" + args + "}}";
+        return *this;
+    }
+    /// What the host asked for at `askedUs`.
+    MarkedProfile& work(std::int64_t askedUs, std::int64_t startUs, std::int64_t lastsUs, const std::string& category = "kernel",
+                        int stream = 7)
+    {
+        const std::string correlation = R"("correlation":)" + std::to_string(++m_correlation);
+        span("cuda_runtime", "cudaLaunchKernel", 100, askedUs, 2, correlation);
+        return span(category, category == "kernel" ? "gemm" : "Memcpy DtoH (Device -> Pinned)", stream, startUs, lastsUs,
+                    correlation + R"(,"stream":)" + std::to_string(stream) + R"(,"device":0)");
+    }
+    MarkedProfile& step(int number, std::int64_t startUs, std::int64_t lastsUs)
+    {
+        return span("user_annotation", m_mark + std::to_string(number), 100, startUs, lastsUs);
+    }
+    MarkedProfile& twin(int number, std::int64_t startUs, std::int64_t lastsUs, int stream = 7)
+    {
+        return span("gpu_user_annotation", m_mark + std::to_string(number), stream, startUs, lastsUs);
+    }
+    sim::Recovered recovered() const
+    {
+        const std::string text =
+            R"({"schemaVersion":1,"distributedInfo":{"rank":0,"world_size":1},"traceEvents":[)" + m_events + "]}";
+        return sim::recover(sim::readRecording(text.data(), text.size(), "rank0.json"));
+    }
+
+private:
+    std::string m_mark, m_events;
+    int m_correlation = 0;
+};
+
+/// Steps of which the device waits for `stallUs` before 6 ms of kernels.
+MarkedProfile stalledSteps(std::int64_t stallUs, bool hasTwins)
+{
+    MarkedProfile profile;
+    for (int k = 0; k < 5; ++k) {
+        const std::int64_t begin = 1000 + k * (6000 + stallUs), works = begin + stallUs;
+        profile.step(k + 1, begin, 6000 + stallUs);
+        for (int i = 0; i < 6; ++i)
+            profile.work(begin + std::max<std::int64_t>(0, stallUs - 50) + i * 2, works + i * 1000, 1000);
+        if (hasTwins)
+            profile.twin(k + 1, works, 6000);
+    }
+    return profile;
+}
+
+std::vector<double> millisecondsOf(const sim::RecoveredSteps& steps)
+{
+    std::vector<double> out;
+    out.reserve(steps.steps.size());
+    for (const sim::RecoveredStep& step : steps.steps)
+        out.push_back(step.seconds() * 1e3);
+    return out;
+}
+
+testing::Matcher<std::vector<double>> areEach(std::size_t count, double milliseconds)
+{
+    return testing::AllOf(testing::SizeIs(count), testing::Each(testing::DoubleNear(milliseconds, 1e-6)));
+}
+
+TEST(StepBounds, HoldTheTimeThatTheDeviceWaitsForTheNextStep)
+{
+    for (const bool hasTwins : {true, false}) {
+        const sim::Recovered run = stalledSteps(4000, hasTwins).recovered();
+        EXPECT_THAT(millisecondsOf(run.steps), areEach(5, 10)) << hasTwins;
+        const sim::RankTime time = sim::timesOf(run).ranks.at(0);
+        EXPECT_EQ(time.windowNs, 10 * kMsOfBounds);
+        EXPECT_EQ(time.computingNs, 6 * kMsOfBounds);
+        EXPECT_EQ(time.idleNs, 4 * kMsOfBounds);
+        EXPECT_EQ(time.hostBoundNs, 4 * kMsOfBounds);
+    }
+    const sim::RunDifference slower = sim::differenceOf(stalledSteps(0, true).recovered(), stalledSteps(4000, true).recovered());
+    EXPECT_NEAR(slower.stepSeconds.a, 6e-3, 1e-9);
+    EXPECT_NEAR(slower.stepSeconds.b, 10e-3, 1e-9);
+}
+
+TEST(StepBounds, HoldWhatTheHostDidBeforeTheFirstKernelAndAfterTheLast)
+{
+    // The first step compiles for 200 ms; the third writes something for 3 ms when its kernels are done.
+    MarkedProfile profile;
+    std::int64_t at = 1000;
+    for (int k = 0; k < 6; ++k) {
+        const std::int64_t before = k == 0 ? 190'000 : 0, after = k == 2 ? 3000 : 0, lasts = before + 10'000 + after;
+        profile.step(k + 1, at, lasts).work(at + before, at + before, 10'000).twin(k + 1, at + before, 10'000);
+        at += lasts;
+    }
+    const sim::Recovered run = profile.recovered();
+    EXPECT_THAT(millisecondsOf(run.steps), testing::Pointwise(testing::DoubleNear(1e-6), {200, 10, 13, 10, 10, 10}));
+    EXPECT_TRUE(run.steps.steps[0].isOutlier);
+    EXPECT_TRUE(run.steps.steps[2].isOutlier);
+    EXPECT_FALSE(run.steps.steps[5].isOutlier);
+}
+
+TEST(StepBounds, LeaveOutWhatTheDeviceDidBeforeTheFirstMarkedStep)
+{
+    // The host is 40 ms ahead: it enters the first step while the device does what nobody recorded the launch of.
+    MarkedProfile profile;
+    for (int i = 0; i < 4; ++i)
+        profile.span("kernel", "gemm", 7, 1000 + i * 10'000, 10'000, R"("stream":7,"device":0)");
+    for (int k = 0; k < 3; ++k)
+        profile.step(k + 1, 1000 + k * 100, 90)
+            .work(1010 + k * 100, 41'010 + k * 10'000, 9000)
+            .twin(k + 1, 41'010 + k * 10'000, 9000);
+    const sim::Recovered run = profile.recovered();
+    EXPECT_THAT(millisecondsOf(run.steps), testing::Pointwise(testing::DoubleNear(1e-6), {9.01, 10.0, 10.0}));
+    EXPECT_EQ(run.steps.steps[0].startNs, 41'000 * std::int64_t{1000});
+}
+
+TEST(StepBounds, CutACopyThatGoesOnWithTheNextStep)
+{
+    // A checkpoint leaves in the fourth step of ten milliseconds, and takes 35.
+    MarkedProfile once;
+    // Another stores away for 9 ms what each step made, beside the next one's 8 ms of kernels.
+    MarkedProfile always;
+    for (int k = 0; k < 8; ++k) {
+        const std::int64_t begin = 1000 + k * 10'000;
+        once.step(k + 1, begin, 10'000).twin(k + 1, begin + 100, 10'000);
+        for (int i = 0; i < 10; ++i)
+            once.work(begin + i * 20, begin + 100 + i * 1000, 1000);
+        if (k == 3)
+            once.work(begin + 4000, begin + 5000, 35'000, "gpu_memcpy", 30).twin(k + 1, begin + 5000, 35'000, 30);
+        always.step(k + 1, begin, 10'000).twin(k + 1, begin + 100, 9900);
+        always.work(begin + 1, begin + 100, 8000);
+        always.work(begin + 5000, begin + 6000, 9000, "gpu_memcpy", 30).twin(k + 1, begin + 6000, 9000, 30);
+    }
+    const sim::Recovered stored = once.recovered();
+    EXPECT_TRUE(stored.steps.problems.empty()) << stored.steps.problems.front();
+    for (const sim::Recovered& run : {stored, always.recovered()}) {
+        std::vector<std::size_t> all;
+        std::int64_t sum = 0;
+        for (std::size_t k = 0; k < run.steps.steps.size(); ++k) {
+            const sim::RecoveredStep& step = run.steps.steps[k];
+            all.push_back(k);
+            sum += step.rankEndNs[0] - step.rankStartNs[0];
+            EXPECT_FALSE(step.isOutlier) << k;
+            EXPECT_NEAR(step.seconds(), 10e-3, 0.1001e-3) << k;
+        }
+        EXPECT_EQ(sum, run.steps.steps.back().rankEndNs[0] - run.steps.steps.front().rankStartNs[0]) << "each instant once";
+        EXPECT_NEAR(static_cast<double>(sum), 80.0 * kMsOfBounds, 0.2 * kMsOfBounds);
+        for (const sim::RankTime& time : sim::meanTimesOf(run, all))
+            EXPECT_NEAR(static_cast<double>(time.windowNs), 10.0 * kMsOfBounds, 0.02 * kMsOfBounds);
+        std::int64_t path = 0;
+        for (const auto& [part, ns] : sim::criticalPathOver(run).ns)
+            path += ns;
+        EXPECT_NEAR(static_cast<double>(path), 10.0 * kMsOfBounds, 0.1 * kMsOfBounds);
+    }
+    const sim::RankTime each = sim::timesOf(always.recovered()).ranks.at(0);
+    EXPECT_NEAR(static_cast<double>(each.computingNs) / static_cast<double>(each.windowNs), 0.8, 1e-3);
+}
+
+TEST(StepBounds, OfARankWithAClockOfItsOwnHoldItsOwnWaiting)
+{
+    sim::RunEvidence evidence;
+    evidence.names = {"gemm"};
+    for (const int rank : {0, 1}) {
+        sim::RankEvidence& of = evidence.ranks.emplace_back();
+        of.rank = rank;
+        for (std::int64_t k = 0; k < 3; ++k) {
+            const std::int64_t begin = (rank == 0 ? 0 : 70'000) + k * 100;
+            of.steps.push_back({.number = k, .startNs = begin + 40, .endNs = begin + 100, .fromNs = begin, .toNs = begin + 100});
+            of.work.push_back({.startNs = begin + 40, .endNs = begin + 100});
+        }
+    }
+    const sim::RecoveredSteps steps = sim::recoverSteps(evidence, false);
+    ASSERT_EQ(steps.steps.size(), 3U);
+    for (const sim::RecoveredStep& step : steps.steps) {
+        EXPECT_NEAR(step.seconds(), 100e-9, 1e-15);
+        EXPECT_EQ(step.rankEndNs[1] - step.rankStartNs[1], 100);
+    }
+}
+
+TEST(StepBounds, OfStagesLeaveAFillingPipelineToTheStepThatFillsIt)
+{
+    // Rank 1 begins 30 later and ends when rank 0, which does the last backward, has 20 to go; its host comes to the next step 5
+    // after that.
+    sim::RunEvidence evidence;
+    evidence.names = {"gemm"};
+    for (const int rank : {0, 1}) {
+        sim::RankEvidence& of = evidence.ranks.emplace_back();
+        of.rank = rank;
+        for (std::int64_t k = 0; k < 3; ++k) {
+            const std::int64_t begin = k * 110 + (rank == 0 ? 0 : 30), end = k * 110 + (rank == 0 ? 100 : 80);
+            of.steps.push_back({.number = k, .startNs = begin, .endNs = end, .fromNs = k * 110 - 5, .toNs = end});
+            of.work.push_back({.startNs = begin, .endNs = end});
+        }
+    }
+    const sim::RecoveredSteps steps = sim::recoverSteps(evidence, true);
+    ASSERT_EQ(steps.steps.size(), 3U);
+    EXPECT_TRUE(steps.problems.empty()) << "nobody begins the next one before all are done";
+    EXPECT_EQ(steps.steps[1].startNs, 105);
+    EXPECT_EQ(steps.steps[1].endNs, 215);
+    EXPECT_EQ(steps.steps[1].rankStartNs[1], 105);
+    EXPECT_EQ(steps.steps[1].rankEndNs[1], 215);
+}
+
+TEST(StepBounds, HoldALoaderThatIsInNobodysMarkAndNoPause)
+{
+    // Each mark holds 60 of 150; behind the fourth something else is done for long.
+    sim::RunEvidence evidence;
+    evidence.names = {"gemm"};
+    sim::RankEvidence& of = evidence.ranks.emplace_back();
+    for (std::int64_t k = 0; k < 8; ++k) {
+        const std::int64_t begin = k * 150 + (k < 4 ? 0 : 400);
+        of.steps.push_back({.number = k, .startNs = begin, .endNs = begin + 60});
+        of.work.push_back({.startNs = begin, .endNs = begin + 60});
+    }
+    const sim::RecoveredSteps steps = sim::recoverSteps(evidence, true);
+    ASSERT_EQ(steps.steps.size(), 8U);
+    for (const std::size_t k : {0U, 2U, 4U, 6U})
+        EXPECT_EQ(steps.steps[k].endNs - steps.steps[k].startNs, 150) << k;
+    EXPECT_EQ(steps.steps[3].endNs - steps.steps[3].startNs, 60);
+}
+
+TEST(StepBounds, DoNotReachOverWhatTheRecorderLeftOut)
+{
+    sim::RunEvidence evidence;
+    evidence.names = {"gemm"};
+    sim::RankEvidence& of = evidence.ranks.emplace_back();
+    for (const std::int64_t number : {1, 2, 11, 12}) {
+        of.steps.push_back({.number = number, .startNs = number * 100, .endNs = number * 100 + 90});
+        of.work.push_back({.startNs = number * 100, .endNs = number * 100 + 90});
+    }
+    const sim::RecoveredSteps steps = sim::recoverSteps(evidence, true);
+    ASSERT_EQ(steps.steps.size(), 4U);
+    EXPECT_EQ(steps.steps[0].endNs, 200);
+    EXPECT_EQ(steps.steps[1].endNs, 290) << "and not 1100";
+    EXPECT_EQ(steps.steps[2].endNs, 1200);
+}
+
+/// Steps 1 to 3 of two recordings of a rank, one after another; computing for 6 and for 9 of 10 ms.
+sim::RunEvidence recordedTwice(int ranks)
+{
+    sim::RunEvidence evidence;
+    evidence.names = {"gemm"};
+    evidence.isOneClock = true;
+    for (int r = 0; r < ranks; ++r) {
+        sim::RankEvidence& of = evidence.ranks.emplace_back();
+        of.rank = r;
+        for (std::int64_t window = 0; window < 2; ++window) {
+            const std::int64_t first = (1 + window * 60) * 1000 * kMsOfBounds;
+            of.windows.emplace_back(first, first + 30 * kMsOfBounds);
+            for (std::int64_t k = 0; k < 3; ++k) {
+                const std::int64_t begin = first + k * 10 * kMsOfBounds;
+                of.steps.push_back({.number = k + 1, .startNs = begin, .endNs = begin + 10 * kMsOfBounds});
+                of.work.push_back({.startNs = begin, .endNs = begin + (window == 0 ? 6 : 9) * kMsOfBounds});
+            }
+        }
+    }
+    return evidence;
+}
+
+TEST(StepsOfTwoRecordings, AreAllKeptThoughTheirNumbersAreTheSame)
+{
+    for (const int ranks : {1, 2}) {
+        const sim::Recovered run = sim::recover(recordedTwice(ranks));
+        EXPECT_THAT(millisecondsOf(run.steps), areEach(6, 10)) << ranks;
+        std::vector<std::int64_t> numbers;
+        for (const sim::RecoveredStep& step : run.steps.steps)
+            numbers.push_back(step.number);
+        EXPECT_THAT(numbers, testing::ElementsAre(1, 2, 3, 1, 2, 3));
+        EXPECT_EQ(sim::timesOf(run).ranks.at(0).computingNs, 7'500'000);
+        EXPECT_TRUE(run.steps.problems.empty());
+    }
+    sim::RunEvidence lacks = recordedTwice(2);
+    lacks.ranks[1].steps.pop_back();
+    const sim::RecoveredSteps steps = sim::recoverSteps(lacks, true);
+    EXPECT_EQ(steps.steps.size(), 5U);
+    EXPECT_THAT(steps.problems, testing::ElementsAre("rank 1 holds no step 3 of its recording 2; the step is left out"));
+}
+
+} // namespace

@@ -106,6 +106,7 @@ struct RankEvidence {
     std::vector<WorkSpan> work;
     std::vector<MarkSpan> marks;
     std::vector<StepMark> steps;
+    std::string stepWord; ///< where ranges that somebody named stand for marks of steps: "iteration"
     /// First and last of several recordings that were made one after another; empty where it is one.
     std::vector<std::pair<std::int64_t, std::int64_t>> windows;
 };

@@ -4,6 +4,7 @@
 #include "sim/parallel.h"
 #include "sim/recovery/launch_class.h"
 #include "sim/recovery/named_axes.h"
+#include "sim/recovery/named_iterations.h"
 #include "sim/recovery/rank_numbers.h"
 #include "sim/text/number_text.h"
 
@@ -265,7 +266,11 @@ void RankReader::readSpans()
 /// where the host's mark does, or later, when the device has done all that was asked until then; and the next begins there.
 void RankReader::readSteps()
 {
-    const std::vector<RecordedStep>& steps = m_rank.steps;
+    NamedIterations named;
+    if (m_rank.steps.empty())
+        named = iterationsOf(m_recording, m_rank);
+    m_result.stepWord = named.word;
+    const std::vector<RecordedStep>& steps = m_rank.steps.empty() ? named.steps : m_rank.steps;
     if (steps.empty())
         return;
     struct Asked {

@@ -164,44 +164,6 @@ void correct(RecoveredAxes& axes, const std::vector<AxisCorrection>& corrections
     }
 }
 
-/// A recording may begin or end inside a step, of which it then holds a part: less than half of what others hold, in less than
-/// half of their time. No means are taken over it.
-void setPartsOfStepsApart(RecoveredSteps& steps, const RunEvidence& evidence)
-{
-    std::vector<std::size_t> held;
-    double longest = 0;
-    for (const RecoveredStep& step : steps.steps) {
-        std::size_t spans = 0;
-        for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
-            const auto within = [&](const auto& of) {
-                const auto at = [&](std::int64_t ns) {
-                    return std::partition_point(of.begin(), of.end(), [ns](const auto& span) { return span.startNs < ns; });
-                };
-                return static_cast<std::size_t>(at(step.rankEndNs[r]) - at(step.rankStartNs[r]));
-            };
-            spans += within(evidence.ranks[r].work) + within(evidence.ranks[r].comms);
-        }
-        held.push_back(spans);
-        longest = std::max(longest, step.seconds());
-    }
-    const std::size_t most = held.empty() ? 0 : *std::max_element(held.begin(), held.end());
-    std::vector<double> whole;
-    for (std::size_t i = 0; i < steps.steps.size(); ++i) {
-        RecoveredStep& step = steps.steps[i];
-        if (2 * held[i] >= most || 2 * step.seconds() >= longest) {
-            whole.push_back(step.seconds());
-            continue;
-        }
-        step.isOutlier = true;
-        steps.problems.push_back("step " + std::to_string(step.number) +
-                                 " was recorded in part only: no means are taken over it");
-    }
-    if (whole.empty() || whole.size() == steps.steps.size())
-        return;
-    std::sort(whole.begin(), whole.end());
-    steps.medianSeconds = (whole[(whole.size() - 1) / 2] + whole[whole.size() / 2]) / 2;
-}
-
 } // namespace
 
 std::vector<std::pair<std::int64_t, std::int64_t>> Recovered::windowOf(std::size_t index) const
@@ -248,7 +210,6 @@ Recovered recover(RunEvidence evidence, const RecoverOptions& options)
     checkCancelled();
     result.steps =
         recoverSteps(result.evidence, result.clock.isAligned || result.evidence.isOneClock || result.evidence.ranks.size() < 2);
-    setPartsOfStepsApart(result.steps, result.evidence);
     checkCancelled();
     collectGroups(result);
     std::vector<int> recorded;

@@ -3,6 +3,7 @@
 #include "sim/recovery/kernel_words.h"
 #include "sim/recovery/passes.h"
 #include "sim/recovery/step_bounds.h"
+#include "sim/recovery/unlike_steps.h"
 #include "sim/text/number_text.h"
 
 #include <algorithm>
@@ -83,6 +84,34 @@ bool isCommBefore(const RankEvidence& rank, std::int64_t ns)
 {
     return std::any_of(rank.comms.begin(), rank.comms.end(),
                        [ns](const CommSpan& span) { return !isTransfer(span.exchange) && span.startNs < ns; });
+}
+
+/// `begins` are those of a period's first collective, but a recording may begin with kernels that lead to it, which then belong
+/// to it in each period: they are put before by as many kernels. Returns where the last period ends, after as many kernels as the
+/// one before it holds; what was recorded behind them is of a step that is cut.
+std::int64_t beginWithWork(std::vector<std::int64_t>& begins, const RankEvidence& rank, const Extent& whole)
+{
+    std::vector<std::int64_t> kernels; // their starts
+    for (const WorkSpan& span : rank.work)
+        if (span.work == DeviceWork::kernel)
+            kernels.push_back(span.startNs);
+    const auto placeOf = [&](std::int64_t ns) {
+        return static_cast<std::size_t>(std::lower_bound(kernels.begin(), kernels.end(), ns) - kernels.begin());
+    };
+    const bool isCut = isCommBefore(rank, begins.front());
+    std::size_t lead = isCut ? 0 : placeOf(begins.front());
+    std::size_t fewest = SIZE_MAX; // in a period
+    for (std::size_t k = 0; k + 1 < begins.size(); ++k)
+        fewest = std::min(fewest, placeOf(begins[k + 1]) - placeOf(begins[k]));
+    if (lead > fewest) // that is more than leads to one of them
+        lead = 0;
+    else if (!isCut)
+        begins.front() = whole.first;
+    for (std::size_t k = 1; k < begins.size() && lead > 0; ++k)
+        begins[k] = kernels[placeOf(begins[k]) - lead];
+    const std::size_t each = placeOf(begins.back()) - placeOf(begins[begins.size() - 2]);
+    const std::size_t end = placeOf(begins.back()) + each;
+    return each > 0 && end < kernels.size() ? kernels[end] : whole.last;
 }
 
 /// After how many collectives the order of all of them begins anew: 0 where it never does twice.
@@ -255,29 +284,6 @@ void addStep(RecoveredSteps& result, const RunEvidence& evidence, std::int64_t n
     result.steps.push_back(std::move(step));
 }
 
-void judge(RecoveredSteps& result)
-{
-    if (result.steps.empty())
-        return;
-    std::vector<double> times;
-    for (const RecoveredStep& step : result.steps)
-        times.push_back(step.seconds());
-    const auto medianOfTimes = [](std::vector<double> values) {
-        std::sort(values.begin(), values.end());
-        const std::size_t half = values.size() / 2;
-        return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-    };
-    result.medianSeconds = medianOfTimes(times);
-    std::vector<double> deviations;
-    deviations.reserve(times.size());
-    for (const double time : times)
-        deviations.push_back(std::abs(time - result.medianSeconds));
-    const double spread = 1.4826 * medianOfTimes(deviations);
-    for (RecoveredStep& step : result.steps)
-        step.isOutlier = times.size() >= 4 &&
-                         std::abs(step.seconds() - result.medianSeconds) > std::max(3 * spread, 0.05 * result.medianSeconds);
-}
-
 /// Where a rank goes on after an optimizer's kernels, from the first kernel after a backward's on that is one until the last
 /// before something else; the first is where its kernels begin. Nothing where they are not told.
 std::vector<std::int64_t> startsByOptimizer(const RankEvidence& rank, const KernelWords& words)
@@ -350,13 +356,16 @@ bool takeMarkedSteps(RecoveredSteps& result, const RunEvidence& evidence, std::v
         }
         addStep(result, evidence, key.second, extents);
     }
-    result.evidence = "ProfilerStep# marks of " + countedText(static_cast<std::int64_t>(evidence.ranks.size()), "rank");
-    result.sure = 0.98;
+    const std::string& word = evidence.ranks.front().stepWord;
+    const std::string ofRanks = " of " + countedText(static_cast<std::int64_t>(evidence.ranks.size()), "rank");
+    result.evidence = word.empty() ? std::string(kStepWord) + " marks" + ofRanks
+                                   : "ranges named “" + word + " " + std::to_string(held.front().second) + "” and on" + ofRanks;
+    result.sure = word.empty() ? 0.98 : 0.9;
     return true;
 }
 
-/// `hosts`: of steps that are marked, as boundSteps() has it.
-RecoveredSteps stepsOf(const RunEvidence& evidence, std::vector<std::vector<HostInStep>>& hosts)
+/// `hosts`: of steps that are marked, as boundSteps() has it. `mayBeCut`: as findUnlikeSteps() has it.
+RecoveredSteps stepsOf(const RunEvidence& evidence, std::vector<std::vector<HostInStep>>& hosts, bool& mayBeCut)
 {
     RecoveredSteps result;
     if (evidence.ranks.empty())
@@ -425,13 +434,17 @@ RecoveredSteps stepsOf(const RunEvidence& evidence, std::vector<std::vector<Host
             count = 0;
     }
     if (count >= 2) {
+        mayBeCut = true;
+        std::vector<std::int64_t> ends;
+        for (std::size_t r = 0; r < evidence.ranks.size(); ++r)
+            ends.push_back(endWithOptimizer ? whole[r].last : beginWithWork(begins[r], evidence.ranks[r], whole[r]));
         for (std::size_t k = 0; k < count; ++k) {
             std::vector<Extent> extents;
             for (std::size_t r = 0; r < evidence.ranks.size(); ++r) { // counted from the end
                 const std::size_t at = begins[r].size() - count + k;
-                const bool isCut = at == 0 && !endWithOptimizer && isCommBefore(evidence.ranks[r], begins[r][0]);
-                extents.push_back({at == 0 && !isCut ? whole[r].first : begins[r][at],
-                                   at + 1 < begins[r].size() ? begins[r][at + 1] : whole[r].last});
+                const bool isWhole = at == 0 && endWithOptimizer;
+                extents.push_back(
+                    {isWhole ? whole[r].first : begins[r][at], at + 1 < begins[r].size() ? begins[r][at + 1] : ends[r]});
             }
             addStep(result, evidence, static_cast<std::int64_t>(k), extents);
         }
@@ -504,11 +517,12 @@ std::vector<std::size_t> RecoveredSteps::usual() const
 RecoveredSteps recoverSteps(const RunEvidence& evidence, bool isOneClock)
 {
     std::vector<std::vector<HostInStep>> hosts;
-    RecoveredSteps result = stepsOf(evidence, hosts);
+    bool mayBeCut = false;
+    RecoveredSteps result = stepsOf(evidence, hosts, mayBeCut);
     for (RecoveredStep& step : result.steps)
         step.isOneClock = isOneClock;
     boundSteps(result, evidence, hosts, isOneClock);
-    judge(result);
+    findUnlikeSteps(result, evidence, mayBeCut);
     return result;
 }
 

@@ -138,6 +138,26 @@ TEST(StepBounds, LeaveOutWhatTheDeviceDidBeforeTheFirstMarkedStep)
     EXPECT_EQ(run.steps.steps[0].startNs, 41'000 * std::int64_t{1000});
 }
 
+TEST(StepBounds, OfThreeStepsLeaveOutOneThatCompiledIfTheOthersAreAlike)
+{
+    const auto usual = [](const std::vector<std::int64_t>& lengths) {
+        sim::RunEvidence evidence;
+        evidence.names = {"gemm"};
+        sim::RankEvidence& of = evidence.ranks.emplace_back();
+        std::int64_t at = 0;
+        for (const std::int64_t lasts : lengths) {
+            of.steps.push_back({.number = static_cast<std::int64_t>(of.steps.size()), .startNs = at, .endNs = at + lasts});
+            for (int i = 0; i < (lasts > 1'000'000 ? 50 : 10); ++i) // it tries kernels
+                of.work.push_back({.startNs = at + i, .endNs = at + i + 1});
+            at += lasts;
+        }
+        return sim::recoverSteps(evidence, true).usual();
+    };
+    EXPECT_THAT(usual({2'000'000, 1000, 1010}), testing::ElementsAre(1, 2));
+    EXPECT_THAT(usual({1900, 1000, 1010}), testing::ElementsAre(0, 1, 2));
+    EXPECT_THAT(usual({2'000'000, 1000, 1100}), testing::ElementsAre(0, 1, 2)) << "nobody knows what is usual";
+}
+
 TEST(StepBounds, CutACopyThatGoesOnWithTheNextStep)
 {
     // A checkpoint leaves in the fourth step of ten milliseconds, and takes 35.
@@ -298,6 +318,103 @@ TEST(StepsOfTwoRecordings, AreAllKeptThoughTheirNumbersAreTheSame)
     const sim::RecoveredSteps steps = sim::recoverSteps(lacks, true);
     EXPECT_EQ(steps.steps.size(), 5U);
     EXPECT_THAT(steps.problems, testing::ElementsAre("rank 1 holds no step 3 of its recording 2; the step is left out"));
+}
+
+/// `count` times 6 ms of kernels and 4 ms of a sum on each of two ranks; `before` ms of other work, and of a cut step behind.
+sim::RunEvidence unmarkedSteps(std::int64_t count, std::int64_t before = 0, std::int64_t behind = 0)
+{
+    sim::RunEvidence evidence;
+    evidence.names = {"gemm", "ncclAllReduce"};
+    evidence.isOneClock = true;
+    evidence.groups = {{.name = "0", .description = {}, .ranks = {0, 1}, .evidence = {}}};
+    for (const int rank : {0, 1}) {
+        sim::RankEvidence& of = evidence.ranks.emplace_back();
+        of.rank = rank;
+        std::int64_t at = kMsOfBounds;
+        const auto kernels = [&](std::int64_t ms) {
+            for (std::int64_t i = 0; i < ms; ++i, at += kMsOfBounds)
+                of.work.push_back({.startNs = at, .endNs = at + kMsOfBounds, .name = 0});
+        };
+        if (before > 0)
+            kernels(before);
+        for (std::int64_t k = 0; k < count; ++k) {
+            if (k > 0 || before == 0)
+                kernels(6);
+            of.comms.push_back({.startNs = at,
+                                .endNs = at + 4 * kMsOfBounds,
+                                .exchange = sim::Exchange::allReduce,
+                                .group = 0,
+                                .sequence = k,
+                                .bytes = 4096,
+                                .stream = 9,
+                                .name = 1});
+            at += 4 * kMsOfBounds;
+        }
+        kernels(behind);
+    }
+    return evidence;
+}
+
+TEST(StepsWithoutMarks, AreAllAsLongAsTheirPeriod)
+{
+    for (const std::int64_t count : {2, 3, 4, 6}) {
+        const sim::Recovered run = sim::recover(unmarkedSteps(count));
+        EXPECT_THAT(millisecondsOf(run.steps), areEach(static_cast<std::size_t>(count), 10)) << count;
+        EXPECT_EQ(sim::timesOf(run).ranks.at(0).windowNs, 10 * kMsOfBounds) << count;
+    }
+}
+
+TEST(StepsWithoutMarks, ThatWereRecordedInPartAreNotJudgedWithTheOthers)
+{
+    // The recorder begins with the last 2 ms of kernels of a step, and stops after 3 of another.
+    const sim::Recovered run = sim::recover(unmarkedSteps(5, 2, 3));
+    EXPECT_NEAR(run.steps.medianSeconds, 10e-3, 1e-9);
+    EXPECT_EQ(sim::timesOf(run).ranks.at(0).windowNs, 10 * kMsOfBounds);
+    EXPECT_EQ(sim::timesOf(run).ranks.at(0).computingNs, 6 * kMsOfBounds);
+    EXPECT_GE(run.steps.usual().size(), 4U);
+    for (const std::size_t k : run.steps.usual())
+        EXPECT_NEAR(run.steps.steps[k].seconds(), 10e-3, 1e-9) << k;
+}
+
+TEST(StepsWithoutMarks, AreJudgedOnceThePartsAreSetAside)
+{
+    // Three alike, one a little longer, and parts before and behind them.
+    sim::RunEvidence evidence;
+    evidence.names = {"gemm"};
+    sim::RankEvidence& of = evidence.ranks.emplace_back();
+    std::int64_t at = 0;
+    for (const std::int64_t lasts : {20, 100, 100, 100, 115, 20}) {
+        of.steps.push_back({.number = static_cast<std::int64_t>(of.steps.size()), .startNs = at, .endNs = at + lasts});
+        for (std::int64_t i = 0; i < (lasts < 50 ? 2 : 10); ++i)
+            of.work.push_back({.startNs = at + i * lasts / 10, .endNs = at + (i + 1) * lasts / 10});
+        at += lasts;
+    }
+    const sim::Recovered run = sim::recover(evidence);
+    EXPECT_THAT(run.steps.usual(), testing::ElementsAre(1, 2, 3));
+    EXPECT_NEAR(run.steps.medianSeconds, 100e-9, 1e-15);
+}
+
+TEST(StepsWithoutMarks, AreThoseThatRangesOfIterationsName)
+{
+    for (const char* mark : {"iteration ", "step ", "Iteration: ", "train_step_", "iter "}) {
+        MarkedProfile profile(mark);
+        for (int k = 0; k < 4; ++k) {
+            const std::int64_t begin = 1000 + k * 10'000;
+            profile.step(k + 7, begin, 9000).work(begin + 5, begin + 10, 6000).work(begin + 6, begin + 6010, 3000);
+            profile.span("user_annotation", "layer " + std::to_string(k), 100, begin, 400);
+        }
+        const sim::Recovered run = profile.recovered();
+        ASSERT_EQ(run.steps.steps.size(), 4U) << mark << run.steps.evidence;
+        EXPECT_EQ(run.steps.steps[0].number, 7);
+        EXPECT_EQ(run.steps.steps[3].number, 10);
+        EXPECT_NEAR(run.steps.medianSeconds, 10e-3, 1e-9) << mark;
+        EXPECT_THAT(run.steps.evidence, testing::HasSubstr("ranges named"));
+    }
+    // Numbers that begin anew are of something smaller.
+    MarkedProfile inner("step ");
+    for (int k = 0; k < 6; ++k)
+        inner.step(k % 3, 1000 + k * 10'000, 9000).work(1005 + k * 10'000, 1010 + k * 10'000, 6000);
+    EXPECT_THAT(inner.recovered().steps.evidence, testing::Not(testing::HasSubstr("ranges named")));
 }
 
 } // namespace

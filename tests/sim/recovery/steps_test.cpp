@@ -165,6 +165,7 @@ TEST(Steps, AreFirstLookedAtWhereOneIsLikeMost)
     EXPECT_EQ(typical({1000, 1002, 1005, 1001, 1003}), 2U) << "as long as the others";
     EXPECT_EQ(typical({1000, 1001, 3000, 1000, 1000}), 1U) << "the one in the middle is unlike the others";
     EXPECT_EQ(typical({3490, 2000, 2680}), 2U);
+    EXPECT_EQ(typical({2'000'000, 1000, 1001}), 1U) << "the first compiled";
     EXPECT_EQ(typical({1700}), 0U);
     EXPECT_EQ(sim::RecoveredSteps().typical(), 0U);
 }

@@ -45,9 +45,16 @@ RankPath criticalPathOver(const Recovered& recovered, std::size_t step)
     if (recovered.windowOf(step).empty() || !recovered.clock.isAligned)
         return out;
     const CauseWalk walk(recovered, step);
-    // What was begun in the step may end in a later one, as sums that nobody waits for yet: it makes this one no longer.
-    const CauseWalk::End last = walk.lastEnd(recovered.steps.steps[step].endNs).value_or(CauseWalk::End{0, walk.beginNs()});
-    walk.back(last, INT64_MIN, walk.beginNs(), [&](const PathSegment& segment, const DeviceSpan*) {
+    // What was begun in the step may end in a later one, as sums that nobody waits for yet: it makes this one no longer. When all
+    // are done the step goes on until the next is asked for.
+    const std::int64_t endNs = recovered.steps.steps[step].endNs;
+    const auto last = walk.lastEnd(endNs);
+    if (!last)
+        return out;
+    const std::vector<WorkSpan>& work = recovered.evidence.ranks[last->rank].work;
+    const auto next = std::partition_point(work.begin(), work.end(), [endNs](const WorkSpan& of) { return of.startNs < endNs; });
+    const std::int64_t launchNs = next == work.end() ? INT64_MIN : next->launchNs;
+    walk.back({last->rank, endNs}, launchNs, walk.beginNs(), [&](const PathSegment& segment, const DeviceSpan*) {
         if (!out.segments.empty() && out.segments.back().rank != segment.rank)
             ++out.jumps;
         out.segments.push_back(segment);

@@ -23,13 +23,14 @@ struct PathStretch {
 
 struct RankPath {
     std::size_t step = 0;              ///< index into RecoveredSteps::steps
-    std::vector<PathSegment> segments; ///< from the step's begin to the last end in it, without holes
+    std::vector<PathSegment> segments; ///< from the step's begin to its end, without holes
     std::map<PathPart, std::int64_t> ns;
     std::vector<std::int64_t> rankNs; ///< as RunEvidence::ranks: how long the path lies there
     std::size_t jumps = 0;            ///< from rank to rank
 };
 
-/// Back from the last span to end in the step, as CauseWalk goes. On one clock only; empty without. O(spans log spans).
+/// Back from the step's end on the rank that is busy last, as CauseWalk goes. On one clock only; empty without. O(spans log
+/// spans).
 RankPath criticalPathOver(const Recovered&, std::size_t step);
 /// The same through several.
 std::vector<RankPath> criticalPathsOver(const Recovered&, const std::vector<std::size_t>& steps);

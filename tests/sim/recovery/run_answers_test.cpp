@@ -520,7 +520,7 @@ TEST(PathOverRanks, IsNoLongerThanItsStepWhereWhatWasBegunInItGoesOn)
         std::int64_t sum = 0;
         for (const auto& [part, ns] : path.ns)
             sum += ns;
-        EXPECT_EQ(path.segments.back().endNs, recovered.steps.steps[i].startNs + 990'000);
+        EXPECT_EQ(path.segments.back().endNs, recovered.steps.steps[i].startNs + 1'000'000) << "with what is idle at its end";
         EXPECT_LE(static_cast<double>(sum) * 1e-9, recovered.steps.steps[i].seconds());
     }
 }

@@ -279,6 +279,27 @@ TEST(StepBounds, DoNotReachOverWhatTheRecorderLeftOut)
     EXPECT_EQ(steps.steps[2].endNs, 1200);
 }
 
+TEST(CriticalPath, IsAsLongAsItsStep)
+{
+    // The device is done 2 ms before the next step, which the host asks for late.
+    MarkedProfile profile;
+    for (int k = 0; k < 4; ++k) {
+        const std::int64_t begin = 1000 + k * 10'000;
+        profile.step(k + 1, begin, 10'000).twin(k + 1, begin, 10'000).work(begin - 5, begin, 8000);
+    }
+    const sim::Recovered run = profile.recovered();
+    for (const std::size_t step : {1U, 3U}) {
+        const sim::RankPath path = sim::criticalPathOver(run, step);
+        std::int64_t all = 0;
+        for (const auto& [part, ns] : path.ns)
+            all += ns;
+        EXPECT_EQ(all, 10 * kMsOfBounds) << step;
+        EXPECT_EQ(path.ns.at(sim::PathPart::computing), 8 * kMsOfBounds) << step;
+        EXPECT_EQ(path.ns.at(step == 3 ? sim::PathPart::idling : sim::PathPart::launching), 2 * kMsOfBounds) << step;
+        EXPECT_EQ(path.segments.back().endNs, run.steps.steps[step].endNs) << step;
+    }
+}
+
 /// Steps 1 to 3 of two recordings of a rank, one after another; computing for 6 and for 9 of 10 ms.
 sim::RunEvidence recordedTwice(int ranks)
 {

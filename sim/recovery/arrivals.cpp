@@ -32,9 +32,16 @@ public:
         }
         m_work.resize(m_evidence.ranks.size());
         m_comms.resize(m_evidence.ranks.size());
-        forEachInParallel(m_evidence.ranks.size(), 0, [this](std::size_t r) {
+        m_usual.resize(m_evidence.ranks.size());
+        const std::vector<std::size_t> usual = m_recovered.steps.usual();
+        forEachInParallel(m_evidence.ranks.size(), 0, [&](std::size_t r) {
             const RankEvidence& rank = m_evidence.ranks[r];
-            std::vector<BusyTime::Span> work, comms;
+            std::vector<BusyTime::Span> work, comms, steps;
+            for (const std::size_t step : usual)
+                steps.emplace_back(m_recovered.steps.steps[step].rankStartNs[r], m_recovered.steps.steps[step].rankEndNs[r]);
+            if (usual.empty()) // nothing tells what is
+                steps.emplace_back(INT64_MIN / 2, INT64_MAX / 2);
+            m_usual[r] = BusyTime(std::move(steps));
             for (const WorkSpan& span : rank.work)
                 work.emplace_back(span.startNs, span.endNs);
             for (const CommSpan& span : rank.comms)
@@ -50,6 +57,8 @@ public:
 
 private:
     const CommSpan& spanOf(const Part& part) const { return m_evidence.ranks[part.rank].comms[part.span]; }
+    /// How much of the rank's usual steps is over.
+    std::int64_t ofUsual(std::uint32_t rank, std::int64_t ns) const { return m_usual[rank].within(INT64_MIN / 2, ns); }
     Approach approachOf(std::uint32_t rank, std::int64_t from, std::int64_t to) const;
     void measure();
     void explain();
@@ -62,6 +71,7 @@ private:
     const Recovered& m_recovered;
     const RunEvidence& m_evidence;
     std::vector<BusyTime> m_work, m_comms;
+    std::vector<BusyTime> m_usual;      ///< steps
     std::vector<std::uint32_t> m_roots; ///< of the list
     Arrivals m_result;
 };
@@ -76,7 +86,7 @@ void ArrivalFinder::sumByAxis()
             continue;
         AxisWaits& waits = m_result.byAxis[axes.of(meeting.group, meeting.exchange)];
         waits.waitedNs += arrival.waited();
-        ++waits.meetings;
+        waits.meetings += arrival.isUsual ? 1 : 0;
     }
 }
 
@@ -97,11 +107,13 @@ void ArrivalFinder::measure()
             }
             arrival.transferNs = std::min(arrival.transferNs, span.endNs - span.startNs);
         }
+        // What lasts no time may stand at the very end.
+        arrival.isUsual = m_usual[arrival.last].within(arrival.lastStartNs - 1, arrival.lastStartNs + 1) > 0;
         for (const Part& part : meeting.parts) {
             arrival.waitNs.push_back(arrival.lastStartNs - spanOf(part).startNs);
-            ++m_result.ranks[part.rank].meetings;
+            m_result.ranks[part.rank].meetings += arrival.isUsual ? 1 : 0;
         }
-        m_result.ranks[arrival.last].last += arrival.hasLast() ? 1 : 0;
+        m_result.ranks[arrival.last].last += arrival.isUsual && arrival.hasLast() ? 1 : 0;
         m_result.list.push_back(std::move(arrival));
     }
     std::stable_sort(m_result.list.begin(), m_result.list.end(),
@@ -109,7 +121,8 @@ void ArrivalFinder::measure()
     std::vector<CoveredTime> waits(m_evidence.ranks.size());
     for (Arrival& arrival : m_result.list) {
         for (const Part& part : meetings[arrival.meeting].parts) {
-            arrival.countedNs.push_back(waits[part.rank].add(spanOf(part).startNs, arrival.lastStartNs));
+            const std::int64_t from = ofUsual(part.rank, spanOf(part).startNs), to = ofUsual(part.rank, arrival.lastStartNs);
+            arrival.countedNs.push_back(arrival.isUsual ? waits[part.rank].add(from, to) : 0);
             m_result.ranks[part.rank].waitedNs += arrival.countedNs.back();
         }
         m_result.causedNs += arrival.waited();
@@ -130,11 +143,16 @@ Approach ArrivalFinder::approachOf(std::uint32_t rank, std::int64_t from, std::i
     return approach;
 }
 
-/// Over all that was recorded, beside the median of the ranks of its stage. Sums between meetings would not do: fellows that wait
+/// Over all usual steps, beside the median of the ranks of its stage. Sums between meetings would not do: fellows that wait
 /// in one may have computed before the last one ended.
 double ArrivalFinder::computesLonger(std::size_t rank) const
 {
-    const auto computed = [this](std::size_t r) { return static_cast<double>(m_work[r].within(INT64_MIN / 2, INT64_MAX / 2)); };
+    const auto computed = [this](std::size_t r) {
+        std::int64_t sum = 0;
+        for (const auto& [start, end] : m_usual[r].spans())
+            sum += m_work[r].within(start, end);
+        return static_cast<double>(sum);
+    };
     std::vector<double> fellows;
     for (std::size_t r = 0; r < m_evidence.ranks.size(); ++r)
         if (r != rank && m_recovered.passes.pipelineRank[r] == m_recovered.passes.pipelineRank[rank])
@@ -153,7 +171,7 @@ std::string ArrivalFinder::doneMeanwhile(std::size_t rank) const
     std::vector<BusyTime::Span> late; // since its fellows came
     for (std::size_t i = 0; i < m_result.list.size(); ++i) {
         const Arrival& arrival = m_result.list[i];
-        if (arrival.last == rank && m_roots[i] == rank && arrival.hasLast())
+        if (arrival.isUsual && arrival.last == rank && m_roots[i] == rank && arrival.hasLast())
             late.emplace_back(arrival.lastStartNs - *std::max_element(arrival.waitNs.begin(), arrival.waitNs.end()),
                               arrival.lastStartNs);
     }
@@ -214,9 +232,8 @@ bool ArrivalFinder::isWorthwhile(const RankArrivals& rank) const
 {
     constexpr double kWorthwhile = 0.05;
     double steps = 0; // of all ranks
-    for (const RecoveredStep& step : m_recovered.steps.steps)
-        for (std::size_t r = 0; r < step.rankStartNs.size(); ++r)
-            steps += static_cast<double>(std::max<std::int64_t>(0, step.rankEndNs[r] - step.rankStartNs[r]));
+    for (std::uint32_t r = 0; r < m_usual.size() && !m_recovered.steps.steps.empty(); ++r)
+        steps += static_cast<double>(ofUsual(r, INT64_MAX / 2));
     const auto ranks = static_cast<double>(m_evidence.ranks.size());
     return static_cast<double>(rank.causedNs) / std::max(1.0, ranks - 1) >= kWorthwhile * steps / ranks;
 }
@@ -233,7 +250,8 @@ void ArrivalFinder::explain()
         const Meeting& meeting = m_recovered.meetings.meetings[arrival.meeting];
         const auto [before, isFirst] = lastEnd.try_emplace(meeting.group, INT64_MIN);
         const std::int64_t from = before->second;
-        if (from != INT64_MIN && from < arrival.lastStartNs && arrival.hasLast() && m_roots[i] == arrival.last) {
+        if (arrival.isUsual && from != INT64_MIN && from < arrival.lastStartNs && arrival.hasLast() &&
+            m_roots[i] == arrival.last) {
             std::array<std::vector<double>, 3> fellows;
             std::array<double, 3> own{};
             for (const Part& part : meeting.parts) {

@@ -17,8 +17,10 @@ struct Arrival {
     std::int64_t lastStartNs = 0;
     std::int64_t transferNs = 0;      ///< what it cost once all were there: the shortest member's time
     std::vector<std::int64_t> waitNs; ///< by part: last start − own start
-    /// By part: of that what the rank spends in no wait that ends earlier. In several collectives at once a rank waits once.
+    /// By part: of that what the rank spends in usual steps, and in no wait that ends earlier. In several collectives at once a
+    /// rank waits once.
     std::vector<std::int64_t> countedNs;
+    bool isUsual = true;         ///< the last comes in one of RecoveredSteps::usual(); else nothing of it counts
     std::int64_t waited() const; ///< counted, of all parts
     bool hasLast() const;        ///< members do not all come at one moment
 };
@@ -28,6 +30,7 @@ enum class Lateness : std::uint8_t { none, computes, communicates, idles };
 /// "its kernels take longer". `areKernelsKnown`: of some rank; else there is no device to speak of.
 std::string_view latenessText(Lateness, bool areKernelsKnown = true);
 
+/// In usual steps.
 struct RankArrivals {
     std::size_t meetings = 0, last = 0; ///< that it took part in; where it came last
     std::int64_t waitedNs = 0;          ///< for others
@@ -36,6 +39,7 @@ struct RankArrivals {
     double longerBy = 0; ///< of late kernels: how much longer it computes than the median of its stage, 0.3 is 30 %
 };
 
+/// In usual steps.
 struct AxisWaits {
     std::int64_t waitedNs = 0; ///< of all ranks
     std::size_t meetings = 0;
@@ -46,14 +50,15 @@ struct Arrivals {
     std::vector<RankArrivals> ranks;         ///< as RunEvidence::ranks
     std::size_t collectives = 0;             ///< in the list: stays where that is left out
     std::map<std::string, AxisWaits> byAxis; ///< by AxesOfGroups' names, of groups that are known
-    std::int64_t causedNs = 0;               ///< all waiting
+    std::int64_t causedNs = 0;               ///< all waiting in usual steps
     /// Index of the rank that caused most, if it is at least a third of all, clearly above its share, and worth the others' time.
     int straggler = -1;
     std::string text; ///< one sentence with the numbers
 };
 
-/// Of collectives that end for all together. On one clock only: without it starts of ranks of other hosts cannot be compared, and
-/// the answer says so. O(parts log spans).
+/// Of collectives that end for all together. What a profiler's begin, a warm-up or a checkpoint costs once is in none of the
+/// sums. On one clock only: without it starts of ranks of other hosts cannot be compared, and the answer says so. O(parts log
+/// spans).
 Arrivals arrivalsOf(const Recovered&);
 
 } // namespace sim

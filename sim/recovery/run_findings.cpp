@@ -66,7 +66,7 @@ void Findings::lateRank()
     const RankEvidence& rank = m_recovered.evidence.ranks[index];
     RunFinding finding{
         .kind = "late-rank", .title = "Rank " + std::to_string(rank.rank) + " keeps the others waiting", .detail = arrivals.text};
-    const double steps = std::max<double>(1, static_cast<double>(m_recovered.steps.steps.size()));
+    const double steps = std::max<double>(1, static_cast<double>(m_recovered.steps.usual().size()));
     finding.seconds = secondsOf(static_cast<double>(arrivals.ranks[index].causedNs)) /
                       std::max<double>(1, static_cast<double>(m_recovered.evidence.ranks.size()) - 1) / steps;
     finding.ranks = {rank.rank};
@@ -367,6 +367,8 @@ void Findings::slowGroups()
     const AxesOfGroups axes(m_recovered);
     std::map<std::tuple<std::string, Exchange, std::int64_t>, std::map<std::int32_t, std::vector<double>>> alike;
     for (const Arrival& arrival : m_answers.arrivals.list) {
+        if (!arrival.isUsual)
+            continue;
         const Meeting& meeting = m_recovered.meetings.meetings[arrival.meeting];
         const Part& first = meeting.parts.front();
         const CommSpan& span = m_recovered.evidence.ranks[first.rank].comms[first.span];
@@ -396,7 +398,7 @@ void Findings::slowGroups()
             }
         }
     }
-    const double steps = std::max<double>(1, static_cast<double>(m_recovered.steps.steps.size()));
+    const double steps = std::max<double>(1, static_cast<double>(m_recovered.steps.usual().size()));
     // Of several groups with one rank in common it is that rank's link.
     std::vector<int> common;
     for (const auto& [group, slow] : slowest) {

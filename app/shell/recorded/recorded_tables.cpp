@@ -155,7 +155,7 @@ void showCommunication(RecordedTable& table, const RecoveredRun& run)
         return found == run.answers.arrivals.byAxis.end() ? sim::AxisWaits{} : found->second;
     };
     const auto ranks = static_cast<double>(std::max<std::size_t>(1, run.answers.times.ranks.size()));
-    const auto steps = static_cast<double>(std::max<std::size_t>(1, run.steps().steps.size()));
+    const auto steps = static_cast<double>(std::max<std::size_t>(1, run.steps().usual().size()));
     std::vector<RecordedTable::Line> lines;
     for (const auto& [axis, times] : byAxis)
         lines.push_back(

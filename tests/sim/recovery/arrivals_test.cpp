@@ -65,6 +65,15 @@ public:
                                   .stream = 10,
                                   .name = 3});
     }
+    /// Of all ranks.
+    void step(std::int64_t number, std::int64_t start, std::int64_t end)
+    {
+        for (sim::RankEvidence& rank : m_evidence.ranks)
+            rank.steps.push_back(
+                {.number = number, .startNs = kBeginOfSums + start * kMicro, .endNs = kBeginOfSums + end * kMicro});
+    }
+    /// The last `count` have no recording.
+    void leaveOut(std::size_t count) { m_evidence.ranks.resize(m_evidence.ranks.size() - count); }
     sim::Recovered recovered()
     {
         for (sim::RankEvidence& rank : m_evidence.ranks) {
@@ -157,6 +166,41 @@ TEST(LateRanks, AreFoundWhereTheOthersLoseTimeByThem)
                               [](const sim::RunFinding& finding) { return finding.kind == "late-rank"; }),
                   late == 200);
     }
+}
+
+TEST(Arrivals, AreOfUsualSteps)
+{
+    // A sum before the first step waits 30 s for rank 3, one in a step unlike the others 5 s for rank 2. In all steps rank 1 is
+    // late by 2 of 15 ms.
+    RunOfSums run(4);
+    const std::int32_t all = run.group({0, 1, 2, 3});
+    constexpr std::int64_t kSecond = 1'000'000, kEarly = -30 * kSecond;
+    run.sum(all, {kEarly, kEarly, kEarly, -2000}, -1000);
+    std::int64_t at = 0;
+    for (std::int64_t step = 0; step < 20; ++step) {
+        const std::int64_t skew = step == 4 ? 5 * kSecond : 0;
+        for (const int rank : {0, 1, 2, 3})
+            run.work(rank, at, at + 8000 + (rank == 1 ? 2000 : 0));
+        run.sum(all, {at + 8000, at + 10'000, at + 8000 + skew, at + 8000}, at + 15'000 + skew);
+        run.step(step, at, at + 15'000 + skew);
+        at += 15'000 + skew;
+    }
+    const sim::Recovered recovered = run.recovered();
+    ASSERT_EQ(recovered.steps.usual().size(), 19U);
+    const sim::RunAnswers answers = sim::answersOf(recovered);
+    EXPECT_EQ(answers.arrivals.straggler, 1) << answers.arrivals.text;
+    EXPECT_THAT(answers.arrivals.text, testing::HasSubstr("rank 1 comes last in 19 of 19 collectives and causes 100 %"));
+    EXPECT_EQ(answers.arrivals.causedNs, 19 * 3 * 2000 * kMicro);
+    EXPECT_EQ(answers.arrivals.ranks[0].waitedNs, 19 * 2000 * kMicro);
+    EXPECT_EQ(answers.arrivals.list.size(), 21U) << "what is drawn of other steps stays";
+    const auto late = std::find_if(answers.findings.begin(), answers.findings.end(),
+                                   [](const sim::RunFinding& finding) { return finding.kind == "late-rank"; });
+    ASSERT_NE(late, answers.findings.end());
+    EXPECT_NEAR(late->seconds, 2e-3, 1e-9) << "a step";
+    std::int64_t ofAxes = 0;
+    for (const auto& [axis, waits] : answers.arrivals.byAxis)
+        ofAxes += waits.waitedNs;
+    EXPECT_EQ(ofAxes, answers.arrivals.causedNs);
 }
 
 TEST(Arrivals, OfAnyRunCostNoRankMoreThanItsTime)

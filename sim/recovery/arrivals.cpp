@@ -10,6 +10,7 @@
 #include <array>
 #include <map>
 #include <numeric>
+#include <optional>
 
 namespace sim {
 namespace {
@@ -67,6 +68,7 @@ private:
     bool isWorthwhile(const RankArrivals&) const;
     std::string doneMeanwhile(std::size_t rank) const;
     std::string seenByNetworks() const;
+    std::optional<double> ofRecordedMembers(std::int64_t) const;
 
     const Recovered& m_recovered;
     const RunEvidence& m_evidence;
@@ -226,6 +228,27 @@ std::string ArrivalFinder::seenByNetworks() const
            numberText(static_cast<double>(waited) * 1e-9, Unit::seconds) + " of all ranks'";
 }
 
+/// Where some member of a group is not recorded, the others may wait for it longer than for each other: the share of a time in
+/// what they spend in collectives. Nothing where all members are.
+std::optional<double> ArrivalFinder::ofRecordedMembers(std::int64_t ns) const
+{
+    bool areAll = true;
+    std::vector<std::vector<BusyTime::Span>> spent(m_evidence.ranks.size());
+    for (const Arrival& arrival : m_result.list) {
+        const Meeting& meeting = m_recovered.meetings.meetings[arrival.meeting];
+        areAll = areAll && (!arrival.isUsual || isWhole(m_evidence, meeting));
+        for (const Part& part : meeting.parts)
+            if (arrival.isUsual)
+                spent[part.rank].emplace_back(ofUsual(part.rank, spanOf(part).startNs), ofUsual(part.rank, spanOf(part).endNs));
+    }
+    if (areAll)
+        return {};
+    std::int64_t sum = 0;
+    for (std::vector<BusyTime::Span>& spans : spent)
+        sum += BusyTime(std::move(spans)).within(0, INT64_MAX / 2);
+    return static_cast<double>(ns) / static_cast<double>(std::max<std::int64_t>(1, sum));
+}
+
 /// Whether the others would have their steps noticeably sooner: where they wait little in collectives it does not matter for
 /// whom.
 bool ArrivalFinder::isWorthwhile(const RankArrivals& rank) const
@@ -313,8 +336,12 @@ void ArrivalFinder::explain()
     if (worst->last > 0)
         m_result.text += " comes last in " + numberText(static_cast<double>(worst->last), Unit::count) + " of " +
                          numberText(static_cast<double>(worst->meetings), Unit::count) + " collectives and";
-    m_result.text += " causes " + percentText(share) + " of the waiting in collectives, " +
-                     numberText(static_cast<double>(worst->causedNs) * 1e-9, Unit::seconds) + " of all ranks' time";
+    const std::string caused = numberText(static_cast<double>(worst->causedNs) * 1e-9, Unit::seconds);
+    const std::optional<double> ofTheirs = ofRecordedMembers(worst->causedNs);
+    m_result.text += " causes " + percentText(share) +
+                     (ofTheirs ? " of what the recorded ranks wait for each other in collectives, " + caused +
+                                     " of their time and " + percentText(*ofTheirs) + " of what they spend in these"
+                               : " of the waiting in collectives, " + caused + " of all ranks' time");
     if (worst->why != Lateness::none) {
         const bool hasKernels = std::any_of(m_evidence.ranks.begin(), m_evidence.ranks.end(),
                                             [](const RankEvidence& each) { return !each.work.empty(); });

@@ -203,6 +203,26 @@ TEST(Arrivals, AreOfUsualSteps)
     EXPECT_EQ(ofAxes, answers.arrivals.causedNs);
 }
 
+TEST(Arrivals, OfGroupsOfWhichSomeAreNotRecordedSaySo)
+{
+    // Both recorded ranks wait 10 of 15 ms for one of the two that are not; rank 1 comes 0.2 ms after rank 0.
+    RunOfSums run(4);
+    const std::int32_t all = run.group({0, 1, 2, 3});
+    for (std::int64_t step = 0; step < 6; ++step) {
+        const std::int64_t at = step * 15'000;
+        for (const int rank : {0, 1, 2, 3})
+            run.work(rank, at, at + 5000 + (rank == 1 ? 200 : 0));
+        run.sum(all, {at + 5000, at + 5200, at + 5000, at + 14'900}, at + 15'000);
+        run.step(step, at, at + 15'000);
+    }
+    EXPECT_THAT(sim::arrivalsOf(run.recovered()).text, testing::Not(testing::HasSubstr("recorded")));
+    run.leaveOut(2);
+    const sim::Arrivals arrivals = sim::arrivalsOf(run.recovered());
+    EXPECT_THAT(arrivals.text, testing::HasSubstr("causes 100 % of what the recorded ranks wait for each other in collectives, "
+                                                  "1.20 ms of their time and 1.0 % of what they spend in these"));
+    EXPECT_EQ(arrivals.straggler, -1);
+}
+
 TEST(Arrivals, OfAnyRunCostNoRankMoreThanItsTime)
 {
     std::mt19937 random(29);

@@ -377,20 +377,24 @@ void Findings::slowGroups()
             alike[{axes.of(meeting.group, meeting.exchange), meeting.exchange, span.bytes}][meeting.group].push_back(
                 static_cast<double>(arrival.transferNs));
     }
-    const auto median = [](std::vector<double> values) {
+    const auto median = [](std::vector<double> values) { // of two the lower one
         std::sort(values.begin(), values.end());
-        return values[values.size() / 2];
+        return values[(values.size() - 1) / 2];
     };
     std::map<std::int32_t, std::pair<double, double>> slowest; // group -> ratio, ns
     for (const auto& [what, groups] : alike) {
         if (groups.size() < 2)
             continue;
-        std::vector<double> medians;
+        std::map<std::int32_t, double> medians;
         for (const auto& [group, times] : groups)
-            medians.push_back(median(times));
-        const double usual = median(medians);
+            medians[group] = median(times);
         for (const auto& [group, times] : groups) {
-            const double own = median(times);
+            const double own = medians.at(group);
+            std::vector<double> others;
+            for (const auto& [sibling, its] : medians)
+                if (sibling != group)
+                    others.push_back(its);
+            const double usual = median(std::move(others));
             if (usual > 0 && own > 1.3 * usual) {
                 auto& [ratio, ns] = slowest[group];
                 ratio = std::max(ratio, own / usual);
@@ -399,6 +403,8 @@ void Findings::slowGroups()
         }
     }
     const double steps = std::max<double>(1, static_cast<double>(m_recovered.steps.usual().size()));
+    constexpr double kWorthwhile = 0.01; // of the step
+    std::erase_if(slowest, [&](const auto& of) { return of.second.second < kWorthwhile * steps * windowNs(); });
     // Of several groups with one rank in common it is that rank's link.
     std::vector<int> common;
     for (const auto& [group, slow] : slowest) {

@@ -201,6 +201,46 @@ TEST(PlantedStraggler, OfASlowLinkHasNoLongerKernels)
     EXPECT_THAT(slow->ranks, testing::Contains(6));
 }
 
+/// `groups` of two ranks each, one of them on a link that is half as fast.
+TEST(SlowGroups, AreFoundAmongTwoAsAmongMany)
+{
+    constexpr std::int64_t kMilli = 1'000'000;
+    for (const int groups : {2, 3, 4}) {
+        sim::RunEvidence evidence;
+        evidence.worldSize = 2 * groups;
+        evidence.isOneClock = true;
+        evidence.names = {"", "gemm", "ncclDevKernel_AllReduce"};
+        for (int rank = 0; rank < 2 * groups; ++rank)
+            evidence.ranks.emplace_back().rank = rank;
+        for (int g = 0; g < groups; ++g) {
+            evidence.groups.push_back({.name = "dp " + std::to_string(g), .ranks = {g, g + groups}});
+            const std::int64_t takes = (g == groups - 1 ? 8 : 4) * kMilli;
+            for (const int rank : {g, g + groups})
+                for (std::int64_t step = 0; step < 6; ++step) {
+                    const std::int64_t begin = kMilli + step * 20 * kMilli;
+                    sim::RankEvidence& of = evidence.ranks[static_cast<std::size_t>(rank)];
+                    of.steps.push_back({.number = step, .startNs = begin, .endNs = begin + 20 * kMilli});
+                    of.work.push_back({.startNs = begin, .endNs = begin + 10 * kMilli, .name = 1});
+                    of.comms.push_back({.startNs = begin + 10 * kMilli,
+                                        .endNs = begin + 10 * kMilli + takes,
+                                        .exchange = sim::Exchange::allReduce,
+                                        .group = g,
+                                        .sequence = step,
+                                        .bytes = 1 << 20,
+                                        .stream = 9,
+                                        .name = 2});
+                }
+        }
+        std::vector<std::string> titles;
+        for (const sim::RunFinding& finding : sim::answersOf(sim::recover(evidence)).findings)
+            if (finding.kind == "slow-group") {
+                titles.push_back(finding.title);
+                EXPECT_THAT(finding.ranks, testing::ElementsAre(groups - 1, 2 * groups - 1));
+            }
+        EXPECT_THAT(titles, testing::ElementsAre(testing::HasSubstr("2.00 times slower than "))) << groups;
+    }
+}
+
 TEST(TimeOfARecordedRank, AddsUpAndIsTheSimulators)
 {
     for (const int pp : {1, 4}) {

@@ -137,12 +137,15 @@ std::optional<GroupLoad> loadOf(const std::vector<int>& ranks, const std::vector
     for (std::size_t i = 1; i < members.size(); ++i)
         busiest = sumOf(members[i].experts) > sumOf(members[busiest].experts) ? i : busiest;
     const std::size_t atLeastOne = std::max<std::size_t>(1, steps);
+    // The longest is in the mean that it is above, and waits for nobody.
+    const auto all = static_cast<double>(members.size());
+    const double othersWait = spread.ns * all / std::max(1.0, all - 1);
     return GroupLoad{.ranks = ranks,
                      .busiest = ranks[busiest],
                      .longer = longerBy(members, &Sections::experts, busiest),
                      .ofSection = spread.ofMean,
                      .ofSectionElsewhere = spreadOf(members, &Sections::elsewhere).ofMean,
-                     .waitedNs = spread.ns / static_cast<double>(atLeastOne),
+                     .waitedNs = othersWait / static_cast<double>(atLeastOne),
                      .sections = sections / atLeastOne};
 }
 

@@ -15,7 +15,7 @@ struct GroupLoad {
     double longer = 0;             ///< by how much of its group's mean
     double ofSection = 0;          ///< the same of whoever is longest in a section, mean over sections: of loads that come and go
     double ofSectionElsewhere = 0; ///< as much between layers of experts: slow GPUs and busy hosts differ there as well
-    double waitedNs = 0;           ///< a step: what a rank of the group waits in the mean for the longest, section by section
+    double waitedNs = 0;           ///< a step: what the others wait in the mean for the longest, section by section
     std::size_t sections = 0;      ///< a step
 };
 

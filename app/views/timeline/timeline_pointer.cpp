@@ -97,6 +97,16 @@ bool TimelinePointer::hover(std::optional<Point> at)
     return changed;
 }
 
+bool TimelinePointer::forgetWaitThatLeft()
+{
+    if (!m_inside || m_drag != Drag::none || !m_scene.wait)
+        return false;
+    if (const auto under = m_scene.waitUnder(m_at); under && under->gap == m_scene.wait->gap)
+        return false;
+    m_scene.wait.reset();
+    return true;
+}
+
 /// With Ctrl a rank joins the selected ones or leaves them.
 void TimelinePointer::click(const PointerEvent& event)
 {

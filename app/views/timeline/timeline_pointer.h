@@ -10,6 +10,8 @@ public:
     explicit TimelinePointer(TimelineScene& scene) : m_scene(scene) {}
 
     bool handle(const PointerEvent&);
+    /// One that keys have moved away from below it is pointed at no more.
+    bool forgetWaitThatLeft();
     /// What was pressed is gone.
     void letGo() { m_drag = Drag::none; }
     std::optional<Point> at() const { return m_inside ? std::optional(m_at) : std::nullopt; } ///< nothing outside

@@ -275,7 +275,9 @@ bool TimelineView::command(ViewCommand command, bool fast, Rect area)
         askBecause(m_data->pointer.at(), m_data->scene.frame.rows);
         return false;
     }
-    return runCommand(m_data->scene, command, fast, m_data->pointer.at());
+    const bool changed = runCommand(m_data->scene, command, fast, m_data->pointer.at());
+    m_data->scene.prepare(area); // rows may lie elsewhere now
+    return m_data->pointer.forgetWaitThatLeft() || changed;
 }
 
 CursorShape TimelineView::cursor() const

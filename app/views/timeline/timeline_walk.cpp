@@ -111,6 +111,7 @@ bool walkToWait(TimelineScene& scene, bool backwards)
     selection.selectSpan(std::nullopt);
     selectRankOf(scene, row);
     scene.selectWait(*wait);
+    scene.wait.reset(); // it is looked at now, not what the pointer happens to rest on
     scene.keepInSight(wait->gap.time, row);
     return true;
 }

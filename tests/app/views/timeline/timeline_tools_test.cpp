@@ -366,6 +366,52 @@ TEST(Navigation, WaitsAreWalkedThroughByKeyAndStayUntilSomethingElseIsSelected)
     EXPECT_FALSE(timeline.selection.idle);
 }
 
+namespace {
+
+/// Left ends of the waits that are drawn with what they wait for.
+std::vector<float> drawnWaits(Timeline& timeline)
+{
+    std::vector<float> out;
+    const RecorderCanvas canvas = timeline.draw();
+    for (const Primitive& each : canvas.primitives())
+        if (each.kind == Primitive::Kind::strokeRect && each.color == lightTheme().selection && each.thickness == 1)
+            out.push_back(each.rect.left);
+    return out;
+}
+
+} // namespace
+
+TEST(Navigation, AWaitThatIsWalkedToIsDrawnInsteadOfTheOneThatThePointerRestsOn)
+{
+    Timeline timeline(fourStages());
+    const Point inTheBeginning{timeline.rows().left + 2, timeline.centreOfSpan(3, 0).y};
+    timeline.move(inTheBeginning);
+    ASSERT_EQ(drawnWaits(timeline), std::vector{timeline.rows().left});
+    timeline.selection.selectRank(3);
+    while (timeline.command(ViewCommand::nextWait)) {
+    }
+    ASSERT_TRUE(timeline.selection.idle);
+    const TimeRange seen = timeline.view.visibleRange();
+    const TimeAxis axis{static_cast<double>(seen.beginNs), static_cast<double>(seen.endNs), timeline.rows().left,
+                        timeline.rows().right};
+    ASSERT_EQ(drawnWaits(timeline).size(), 1U);
+    EXPECT_NEAR(drawnWaits(timeline).front(), axis.x(static_cast<double>(timeline.selection.idle->time.beginNs)), 1);
+    timeline.move({inTheBeginning.x + 1, inTheBeginning.y});
+    EXPECT_EQ(drawnWaits(timeline), std::vector{timeline.rows().left}) << "it moves again: that is pointed at";
+}
+
+TEST(Navigation, AWaitThatKeysMoveAwayFromBelowThePointerIsNotDrawnAnyMore)
+{
+    Timeline timeline(fourStages());
+    timeline.command(ViewCommand::zoomIn, true);
+    timeline.view.setVisibleRange({0, timeline.trace->endNs / 2});
+    timeline.move({timeline.rows().left + 2, timeline.centreOfSpan(3, 0).y});
+    ASSERT_EQ(drawnWaits(timeline).size(), 1U);
+    while (timeline.command(ViewCommand::panRight, true)) {
+    }
+    EXPECT_TRUE(drawnWaits(timeline).empty());
+}
+
 TEST(TimeCursor, StaysWhereItIsUntilNothingElseIsSelected)
 {
     Timeline timeline(fourStages());

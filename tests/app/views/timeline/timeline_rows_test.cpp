@@ -162,6 +162,26 @@ sim::Scenario sixtyFour()
     return s;
 }
 
+TEST(TimelineRows, OfSeveralRanksAreNeverCalledByOneOfThemAlone)
+{
+    for (const auto& [tp, pp, dp] : {std::tuple(1, 1, 4), {2, 1, 1}, {4, 1, 256}, {1, 2, 4}}) {
+        Timeline timeline(test::smallScenario(tp, pp, dp, 4 * dp));
+        const TimelineModel model({timeline.simulation, timeline.trace});
+        for (std::size_t row = 0; row < model.rows().size(); ++row)
+            for (const std::string& name : model.rows()[row].names)
+                EXPECT_TRUE(timeline.trace->processes[row].multiplicity == 1 || name.starts_with("pp ") ||
+                            name.ends_with(" ranks") || name == "all" || name == "both" || name.ends_with("like it") ||
+                            name.ends_with(" …"))
+                    << name;
+        for (float width = 120; width < 900; width += 20) {
+            timeline.area = {0, 0, width, 420};
+            const RecorderCanvas canvas = timeline.draw();
+            for (const std::string& text : canvas.texts())
+                EXPECT_FALSE(text.starts_with("rank ") && text.find(' ', 5) == std::string::npos) << text << " at " << width;
+        }
+    }
+}
+
 TEST(TimelineRows, BesideEachOtherAreCalledAlike)
 {
     Timeline timeline(test::smallScenario(2, 12, 1, 12)); // "pp 9 · 2 ranks" has room where "pp 10 · 2 ranks" has none

@@ -94,6 +94,7 @@ RowStack stackRows(const std::vector<RowNeed>& needs, float height, float lowest
     if (needs.empty())
         return stack;
     const float whole = height;
+    const bool isOfPage = lowestRow < kLowestDenseRow;
     float full = 0, thin = 0, rows = 0;
     bool single = true;
     for (const RowNeed& need : needs) {
@@ -109,14 +110,14 @@ RowStack stackRows(const std::vector<RowNeed>& needs, float height, float lowest
     if (pinned > 0)
         height -= kBelowPinned;
     const float pitch = std::floor(std::clamp(height / std::max(rows, 1.0F), lowestRow, kHighestRow));
-    const float gap = !single ? 8.0F : pitch < 20 ? 1.0F : pitch < 32 ? 3.0F : 6.0F;
+    const float gap = !single ? (isOfPage ? 2.0F : 8.0F) : pitch < 20 ? 1.0F : pitch < 32 ? 3.0F : 6.0F;
     float laneHeight = std::min(pitch - gap, kHighestLane);
     float thinHeight = 0;
     float sparkline = pitch - gap - laneHeight - 1;
     if (!single) {
         const float room = (height - gap * rows) / (full + thin * kThinLane);
-        laneHeight = std::floor(std::clamp(room, kLowestLane, kHighestManyLane));
-        thinHeight = std::max(kLowestThinLane, std::floor(laneHeight * kThinLane));
+        laneHeight = std::floor(std::clamp(room, isOfPage ? lowestRow : kLowestLane, kHighestManyLane));
+        thinHeight = std::max(isOfPage ? 1.0F : kLowestThinLane, std::floor(laneHeight * kThinLane));
         sparkline = (height - gap * rows - laneHeight * full - thinHeight * thin) / rows - 1;
     }
     sparkline = sparkline < kLowestSparkline ? 0 : std::floor(std::min(sparkline, kHighestSparkline));

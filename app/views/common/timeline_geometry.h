@@ -69,6 +69,7 @@ struct RowStack {
 };
 constexpr float kLowestRow = 14;      ///< pixels, with the gap below
 constexpr float kLowestDenseRow = 11; ///< the same, where many rows matter more than air: its text still has 11 pixels
+constexpr float kLowestPageRow = 2;   ///< the same, where nobody can scroll: its spans still have colours
 /// As high as fits, but never below `lowestRow` pixels a row: then they scroll. The first `pinned` of them stay.
 RowStack stackRows(const std::vector<RowNeed>&, float height, float lowestRow = kLowestRow, int pinned = 0);
 

@@ -12,6 +12,7 @@ void RowPlacement::setModel(const TimelineModel* model)
     m_facts = model != nullptr ? rowFacts(*model) : std::vector<RowFacts>{};
     m_arrangement = {};
     m_placedFor.reset();
+    m_arrangedFor.reset();
 }
 
 bool RowPlacement::togglePin(int row)
@@ -67,6 +68,18 @@ void RowPlacement::place(Rect area, float lowestRow, const std::vector<int>& ran
     ++m_timesPlaced;
     m_area = area;
     arrange(ranks);
+    m_stack = stackRows(needs(), area.height(), lowestRow, m_arrangement.pinned);
+    scrollTo(m_scrollY);
+}
+
+float RowPlacement::heightIn(float area, float lowestRow, const std::vector<int>& ranks)
+{
+    arrange(ranks);
+    return stackRows(needs(), area, lowestRow, m_arrangement.pinned).height;
+}
+
+std::vector<RowNeed> RowPlacement::needs() const
+{
     std::vector<RowNeed> needs;
     for (const RowLine& line : m_arrangement.lines) {
         if (line.isHeader()) {
@@ -78,12 +91,14 @@ void RowPlacement::place(Rect area, float lowestRow, const std::vector<int>& ran
                          .sparkline = row.memory.has_value(),
                          .thinLanes = row.thinLanes});
     }
-    m_stack = stackRows(needs, area.height(), lowestRow, m_arrangement.pinned);
-    scrollTo(m_scrollY);
+    return needs;
 }
 
 void RowPlacement::arrange(const std::vector<int>& ranks)
 {
+    if (m_arrangedFor && *m_arrangedFor == std::tie(ranks, m_wishes))
+        return;
+    m_arrangedFor.emplace(ranks, m_wishes);
     m_selected.clear();
     if (ranks.size() > 1) {
         for (const int rank : ranks)

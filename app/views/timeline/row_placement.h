@@ -25,6 +25,8 @@ public:
 
     /// Does nothing where it was told the same before. `ranks`: those that are selected.
     void place(Rect area, float lowestRow, const std::vector<int>& ranks);
+    /// Of all rows, were they placed in so high an area.
+    float heightIn(float area, float lowestRow, const std::vector<int>& ranks);
     int timesPlaced() const { return m_timesPlaced; } ///< while it stays, so do the rows, but for scrolling
     Rect area() const { return m_area; }
     const RowArrangement& arrangement() const { return m_arrangement; }
@@ -66,6 +68,7 @@ public:
 
 private:
     void arrange(const std::vector<int>& ranks);
+    std::vector<RowNeed> needs() const;
     int firstScrolled() const;
 
     const TimelineModel* m_model = nullptr;
@@ -77,6 +80,7 @@ private:
     Rect m_area{};
     float m_scrollY = 0;
     std::optional<std::tuple<Rect, float, std::vector<int>, RowWishes>> m_placedFor;
+    std::optional<std::tuple<std::vector<int>, RowWishes>> m_arrangedFor;
     int m_timesPlaced = 0;
 };
 

@@ -43,7 +43,31 @@ void TimelineScene::prepare(Rect canvas)
 {
     area = canvas;
     frame = {area, parts(area)};
-    rows.place(frame.rows, dense ? kLowestDenseRow : kLowestRow, selection.ranks);
+    legendLines = wantedLegendLines;
+    const float lowestRow = dense ? kLowestDenseRow : kLowestRow;
+    rows.place(frame.rows, surroundings.isForAudience ? fitToPage(lowestRow) : lowestRow, selection.ranks);
+}
+
+float TimelineScene::fitToPage(float lowestRow)
+{
+    TimelineFrame::Parts around = parts(area);
+    const auto fits = [&] {
+        frame = {area, around};
+        return rows.heightIn(frame.rows.height(), lowestRow, selection.ranks) <= frame.rows.height();
+    };
+    if (fits())
+        return lowestRow;
+    around.memory = false;
+    if (fits())
+        return lowestRow;
+    around.overview = false;
+    if (fits())
+        return lowestRow;
+    lowestRow = kLowestDenseRow;
+    if (fits())
+        return lowestRow;
+    around.legendLines = legendLines = 1;
+    return fits() ? lowestRow : kLowestPageRow;
 }
 
 TimelineFrame::Parts TimelineScene::parts(Rect canvas) const
@@ -55,7 +79,7 @@ TimelineFrame::Parts TimelineScene::parts(Rect canvas) const
             .legend = surroundings.legend && (!steps || canvas.height() >= kLegendBesideStory),
             .ruler = surroundings.ruler,
             .marks = surroundings.ruler && !marks.all().empty(),
-            .legendLines = legendLines,
+            .legendLines = wantedLegendLines,
             .lowLegend = true};
 }
 

@@ -33,7 +33,8 @@ struct TimelineScene {
     TimelineMarks marks;
     TimelineView::Surroundings surroundings;
     std::optional<TimelineView::Legend> legend; ///< nothing: of the trace alone
-    int legendLines = 1;                        ///< that the colours in use take
+    int wantedLegendLines = 1;                  ///< that the colours in use take
+    int legendLines = 1;                        ///< that they have
     float storyHeight = 0;                      ///< of the words on the present step
     bool dense = false, pathShown = false;
     std::string searchText;
@@ -113,6 +114,9 @@ struct TimelineScene {
 
 private:
     TimelineFrame::Parts parts(Rect area) const;
+    /// Before an audience nobody scrolls: what stands around the rows gives way to them, and at last they are as low as they
+    /// must be. Sets the frame; how low they may be in it.
+    float fitToPage(float lowestRow);
 };
 
 } // namespace app

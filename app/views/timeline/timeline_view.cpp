@@ -235,7 +235,8 @@ void TimelineView::draw(Canvas& canvas)
     scene.surroundings.isForAudience = isForAudience();
     constexpr float kRoomForLegend = 200; // of some lines, and rows below them
     const float roomForLines = isForAudience() ? kLowTimeline : kRoomForLegend;
-    scene.legendLines = canvas.area().height() < roomForLines || !scene.surroundings.legend ? 1 : legendLines(canvas, scene);
+    scene.wantedLegendLines =
+        canvas.area().height() < roomForLines || !scene.surroundings.legend ? 1 : legendLines(canvas, scene);
     // It does not shrink again while the view keeps its size: rows would jump from step to step.
     const float story =
         std::max(storyHeight(canvas, scene), scene.steps && canvas.area() == scene.area ? scene.storyHeight : 0.0F);

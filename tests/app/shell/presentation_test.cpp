@@ -118,6 +118,31 @@ protected:
     }
 };
 
+TEST_F(PresentationTest, SixteenStagesAreAllOnThePage)
+{
+    open("34-sweep-64-tp4-pp16.json");
+    Presentation& presentation = start();
+    int timelines = 0;
+    for (const QSize screen : {QSize(1024, 640), QSize(1280, 720), QSize(1920, 1080)}) {
+        presentation.resize(screen);
+        press(Qt::Key_Home);
+        press(Qt::Key_PageDown); // on a small screen the second of two pictures
+        settle();
+        for (const CanvasWidget* canvas : presentation.canvases()) {
+            if (!canvas->isVisible() || canvas->accessibleName() != QStringLiteral("Timeline"))
+                continue;
+            ++timelines;
+            const auto isWhole = [&](const Node& node) {
+                return node.role == "row" && node.rect.bottom < static_cast<float>(canvas->height());
+            };
+            EXPECT_EQ(std::ranges::count_if(canvas->nodes(), isWhole), 16) << screen.width();
+        }
+        if (const QString to = qEnvironmentVariable("RANKSCOPE_TEST_PICTURES"); !to.isEmpty())
+            presentation.grab().save(QStringLiteral("%1/present_%2.png").arg(to).arg(screen.width()));
+    }
+    EXPECT_EQ(timelines, 3);
+}
+
 TEST_F(PresentationTest, ClickersTurnTheSlides)
 {
     const Presentation& presentation = start();

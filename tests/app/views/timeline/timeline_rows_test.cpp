@@ -162,6 +162,46 @@ sim::Scenario sixtyFour()
     return s;
 }
 
+TEST(TimelineRows, AreAllOnThePageBeforeAnAudienceWhichCannotScroll)
+{
+    for (const int stages : {4, 8, 16, 24})
+        for (const sim::TraceDetail detail : {sim::TraceDetail::actions, sim::TraceDetail::kernels}) {
+            Timeline timeline(test::smallScenario(2, stages, 2, stages), detail);
+            timeline.view.setForAudience(true);
+            for (const Rect area : {Rect{0, 0, 440, 400}, Rect{0, 0, 440, 300}, Rect{0, 0, 900, 420}}) {
+                timeline.area = area;
+                const std::vector<Node> rows = timeline.draw().nodesOf("row");
+                EXPECT_EQ(rows.size(), static_cast<std::size_t>(stages)) << area.height();
+                for (const Node& row : rows)
+                    EXPECT_LE(row.rect.bottom, area.bottom - 6) << stages << " in " << area.height();
+                timeline.view.pointer({.kind = PointerEvent::Kind::wheel, .at = {300, 200}, .wheelY = -9}, area);
+                EXPECT_EQ(timeline.view.scrolledBy(), 0) << stages << " in " << area.height();
+                const std::vector<Node> again = timeline.draw().nodesOf("row");
+                ASSERT_EQ(again.size(), rows.size());
+                EXPECT_EQ(again.back().rect, rows.back().rect) << "a pointer moves no row";
+            }
+        }
+}
+
+TEST(TimelineRows, OfALowPaneAreReachedByScrolling)
+{
+    Timeline timeline(test::smallScenario(2, 8, 2, 8));
+    for (float height = 52; height < 130; height += 4) {
+        timeline.area = {0, 0, 500, height};
+        std::set<std::uint64_t> seen;
+        timeline.view.setScrolledBy(0);
+        for (float by = -1; by != timeline.view.scrolledBy();) {
+            by = timeline.view.scrolledBy();
+            const RecorderCanvas canvas = timeline.draw();
+            for (const Node& row : canvas.nodesOf("row"))
+                if (row.rect.top >= timeline.rows().top - 1 && row.rect.bottom <= height)
+                    seen.insert(row.id);
+            timeline.view.pointer({.kind = PointerEvent::Kind::wheel, .at = {300, height - 8}, .wheelY = -0.2F}, timeline.area);
+        }
+        EXPECT_EQ(seen.size(), 8U) << height;
+    }
+}
+
 TEST(TimelineRows, OfSeveralRanksAreNeverCalledByOneOfThemAlone)
 {
     for (const auto& [tp, pp, dp] : {std::tuple(1, 1, 4), {2, 1, 1}, {4, 1, 256}, {1, 2, 4}}) {

@@ -1,6 +1,7 @@
 #include "app/shell/ops/ops_panel.h"
 
 #include "app/shell/ops/duration_column.h"
+#include "app/shell/ops/word_completer.h"
 #include "app/shell/widgets/choice_box.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/save_file.h"
@@ -102,10 +103,11 @@ OpsPanel::OpsPanel(QWidget* parent)
     QStringList words;
     for (const char* word : sim::opQueryWords())
         words << QLatin1String(word);
-    auto* completer = new QCompleter(words, m_query);
-    completer->setCaseSensitivity(Qt::CaseInsensitive);
-    completer->popup()->setAccessibleName(tr("Words of the query"));
-    m_query->setCompleter(completer);
+    for (const sim::OpQueryName& name : sim::opQueryNames())
+        words << QLatin1String(name.name);
+    words.removeDuplicates();
+    const auto* completer = new WordCompleter(*m_query, words);
+    completer->list().popup()->setAccessibleName(tr("Words of the query"));
     m_kernels->setToolTip(tr("Every kernel and collective, not only the passes they are in"));
     m_kernels->hide();
     setRole(m_failure, "error");

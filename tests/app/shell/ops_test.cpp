@@ -6,6 +6,7 @@
 #include "app/views/timeline/timeline_view.h"
 #include "tests/app/shell/window_fixture.h"
 
+#include <QAbstractItemView>
 #include <QAction>
 #include <QClipboard>
 #include <QComboBox>
@@ -106,11 +107,55 @@ TEST_F(OpsWindow, TakesKindsOfCollectivesAndPassesAsTheTimelineWritesThem)
     EXPECT_TRUE(names().contains(QStringLiteral("mlp.up.dgrad"))) << names().join(QLatin1Char('|')).toStdString();
     EXPECT_FALSE(names().contains(QStringLiteral("mlp.up")));
     auto* field = panel().findChild<QLineEdit*>();
-    ASSERT_TRUE(field && field->completer());
-    field->completer()->setCompletionPrefix(QStringLiteral("all"));
-    EXPECT_EQ(field->completer()->completionCount(), 3) << "all-reduce, all-gather, all-to-all";
+    ASSERT_TRUE(field);
     EXPECT_TRUE(field->toolTip().contains(QStringLiteral("reduce-scatter")));
     EXPECT_TRUE(field->toolTip().contains(QStringLiteral("0F3")));
+}
+
+TEST_F(OpsWindow, CompletesTheWordAtTheCursor)
+{
+    auto* field = panel().findChild<QLineEdit*>();
+    auto* words = panel().findChild<QCompleter*>();
+    ASSERT_TRUE(field && words);
+    const auto type = [&](const QString& text) {
+        field->setFocus();
+        for (const QChar letter : text)
+            QTest::keyClick(words->popup()->isVisible() ? static_cast<QWidget*>(words->popup()) : field, letter.toLatin1());
+    };
+    type(QStringLiteral("all"));
+    ASSERT_TRUE(words->popup()->isVisible());
+    EXPECT_EQ(words->completionCount(), 3) << "all-reduce, all-gather, all-to-all";
+    type(QStringLiteral("-re"));
+    QTest::keyClick(words->popup(), Qt::Key_Down);
+    EXPECT_EQ(field->text(), QStringLiteral("all-re")) << "until it is chosen";
+    QTest::keyClick(words->popup(), Qt::Key_Return);
+    EXPECT_EQ(field->text(), QStringLiteral("all-reduce"));
+    EXPECT_FALSE(words->popup()->isVisible());
+
+    field->clear();
+    type(QStringLiteral("bytes > 0 and dur"));
+    ASSERT_TRUE(words->popup()->isVisible()) << "of the last word";
+    QTest::keyClick(words->popup(), Qt::Key_Down);
+    QTest::keyClick(words->popup(), Qt::Key_Return);
+    EXPECT_EQ(field->text(), QStringLiteral("bytes > 0 and duration_us"));
+
+    field->setText(QStringLiteral("st < 2"));
+    field->setCursorPosition(2);
+    type(QStringLiteral("ag"));
+    ASSERT_TRUE(words->popup()->isVisible());
+    QTest::keyClick(words->popup(), Qt::Key_Down);
+    QTest::keyClick(words->popup(), Qt::Key_Return);
+    EXPECT_EQ(field->text(), QStringLiteral("stage < 2")) << "what stands behind it stays";
+    EXPECT_EQ(field->cursorPosition(), 5);
+
+    field->clear();
+    type(QStringLiteral("name == \"all"));
+    EXPECT_FALSE(words->popup()->isVisible()) << "a name may be any";
+    field->clear();
+    type(QStringLiteral("send"));
+    EXPECT_FALSE(words->popup()->isVisible()) << "it stands there already";
+    type(QStringLiteral(" "));
+    EXPECT_FALSE(words->popup()->isVisible()) << "no word is begun";
 }
 
 TEST_F(OpsWindow, GroupsByRankClassAndStage)

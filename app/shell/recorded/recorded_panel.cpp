@@ -4,6 +4,7 @@
 #include "app/shell/recorded/recorded_cards.h"
 #include "app/shell/recorded/recorded_facts.h"
 #include "app/shell/recorded/recorded_findings.h"
+#include "app/shell/recorded/recorded_side.h"
 #include "app/shell/recorded/recorded_simulated.h"
 #include "app/shell/recorded/recorded_tables.h"
 #include "app/shell/recorded/recorded_tabs.h"
@@ -44,7 +45,7 @@ RecordedPanel::RecordedPanel(Renderer renderer, QWidget* parent)
       m_timelinesCanvas(new CanvasWidget(m_timelines, renderer)), m_lastUsed(m_timelinesCanvas),
       m_transport(new TransportBar(m_playback)), m_tabs(new RecordedTabs(tr("What is said of the run"))),
       m_findings(new RecordedFindings), m_predictionText(wordsLabel("muted12")), m_comparisonText(wordsLabel("muted12")),
-      m_pathText(wordsLabel("muted12")), m_shapesText(wordsLabel("muted12")), m_idle(wordsLabel("muted12")),
+      m_pathText(wordsLabel("muted12")), m_shapesText(wordsLabel("muted12")), m_side(new RecordedSide(*m_tabs)),
       m_facts(new RecordedFacts), m_simulated(new RecordedSimulated(m_selection, renderer)),
       m_shapes(new RecordedTable(tr("Kernels by shape")))
 {
@@ -534,10 +535,9 @@ void RecordedPanel::selectionMayHaveChanged(CanvasWidget* by)
     if (m_selection.range != m_shownSelection.range && m_run && m_run->picture())
         m_playback.setSpan(m_selection.range.value_or(TimeRange{0, m_run->picture()->timeUse->endNs}));
     m_shownSelection = m_selection;
-    m_idle->setVisible(m_selection.idle.has_value());
-    m_idle->setText(m_selection.idle
-                        ? tr("Rank %1: %2").arg(separated(m_selection.idle->rank), QString::fromStdString(m_selection.idle->why))
-                        : QString());
+    m_side->tell(m_selection.idle
+                     ? tr("Rank %1: %2").arg(separated(m_selection.idle->rank), QString::fromStdString(m_selection.idle->why))
+                     : QString());
     if (m_playback.positionNs() != m_selection.cursorNs)
         m_playback.setPosition(m_selection.cursorNs);
     m_transport->showPosition();

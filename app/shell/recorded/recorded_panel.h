@@ -35,6 +35,7 @@ class RecordedCards;
 class RecordedFacts;
 class RecordedFindings;
 class RunHeader;
+class RecordedSide;
 class RecordedSimulated;
 class RecordedTable;
 class RecordedTabs;
@@ -149,7 +150,8 @@ private:
     TransportBar* m_transport;
     RecordedTabs* m_tabs;
     RecordedFindings* m_findings;
-    QLabel *m_predictionText, *m_comparisonText, *m_pathText, *m_shapesText, *m_idle;
+    QLabel *m_predictionText, *m_comparisonText, *m_pathText, *m_shapesText;
+    RecordedSide* m_side;
     RecordedFacts* m_facts;
     RecordedSimulated* m_simulated;
     RecordedTable* m_shapes;

@@ -5,6 +5,7 @@
 #include "app/shell/recorded/recorded_cards.h"
 #include "app/shell/recorded/recorded_facts.h"
 #include "app/shell/recorded/recorded_findings.h"
+#include "app/shell/recorded/recorded_side.h"
 #include "app/shell/recorded/recorded_simulated.h"
 #include "app/shell/recorded/recorded_tables.h"
 #include "app/shell/recorded/recorded_tabs.h"
@@ -172,18 +173,9 @@ void RecordedPanel::buildContent()
             m_run->sayGrid(grid);
     });
 
-    auto* side = new QFrame;
-    setRole(side, "panel");
-    auto* sideColumn = new QVBoxLayout(side);
-    sideColumn->setContentsMargins(0, 0, 0, 0);
-    sideColumn->setSpacing(0);
-    sideColumn->addWidget(m_tabs, 1);
-    sideColumn->addWidget(m_idle);
-    m_idle->setContentsMargins(12, 6, 12, 8);
-    m_idle->hide();
-    side->setMinimumWidth(kNarrowest);
+    m_side->setMinimumWidth(kNarrowest);
     m_upper->addWidget(m_gridCanvas);
-    m_upper->addWidget(side);
+    m_upper->addWidget(m_side);
     m_splitRows->addWidget(m_upper);
     m_splitRows->addWidget(m_timelinesCanvas);
     for (QSplitter* splitter : {m_splitRows, m_upper}) {

@@ -1,0 +1,66 @@
+// Pictures keep a size in which they can be read, whatever is told beside them and whichever pages were looked at meanwhile.
+#include "app/shell/recorded/recorded_panel.h"
+#include "sim/trace/export.h"
+#include "tests/app/shell/window_fixture.h"
+
+#include <QLabel>
+#include <QTemporaryDir>
+
+#include <gmock/gmock.h>
+
+namespace app {
+namespace {
+
+using namespace test;
+
+class ReadablePictures : public WindowTest {
+protected:
+    void SetUp() override
+    {
+        sim::Scenario planted = scenario(document(kTiny));
+        planted.perturbations.push_back({.kind = sim::PerturbationKind::slowGpu, .rank = 5, .factor = 1.4});
+        path = folder.filePath(QStringLiteral("run.json"));
+        sim::saveTrace(sim::simulate(planted, {.full = true})->trace(sim::TraceDetail::kernels), path.toStdString());
+    }
+    /// For whoever wants to look at it.
+    void keepPicture(const QString& name)
+    {
+        if (const QString to = qEnvironmentVariable("RANKSCOPE_TEST_PICTURES"); !to.isEmpty())
+            window.grab().save(to + QLatin1Char('/') + name + QStringLiteral(".png"));
+    }
+    int heightOf(Picture picture) { return window.workspace().canvas(picture).height(); }
+    const QTemporaryDir folder;
+    QString path;
+};
+
+TEST_F(ReadablePictures, WhatIsToldOfAWaitTakesNoRoomFromTheTimelineOfARecordedRun)
+{
+    for (const QSize size : {QSize(1600, 900), QSize(1280, 720), QSize(1024, 640)}) {
+        window.resize(size);
+        settle();
+        ASSERT_TRUE(window.openFile(path).empty());
+        settle();
+        RecordedPanel& panel = window.recorded();
+        const int grid = panel.gridCanvas().height(), timeline = panel.timelineCanvas().height();
+        for (int wait = 0; wait < 8; ++wait) {
+            panel.runCommand(ViewCommand::nextWait, false);
+            settle();
+            ASSERT_TRUE(panel.selection().idle);
+            EXPECT_EQ(panel.timelineCanvas().height(), timeline) << size.width();
+            EXPECT_EQ(panel.gridCanvas().height(), grid) << size.width();
+            const auto labels = panel.findChildren<QLabel*>();
+            const auto told = std::ranges::find_if(labels, [&](const QLabel* label) {
+                return label->isVisible() && label->text().endsWith(QString::fromStdString(panel.selection().idle->why));
+            });
+            ASSERT_NE(told, labels.end());
+            EXPECT_GE((*told)->height(), (*told)->heightForWidth((*told)->width())) << "all of it, or it scrolls";
+        }
+        keepPicture(QStringLiteral("wait_%1").arg(size.width()));
+        panel.runCommand(ViewCommand::clear, false);
+        settle();
+        EXPECT_EQ(panel.timelineCanvas().height(), timeline) << size.width();
+    }
+}
+
+} // namespace
+} // namespace app

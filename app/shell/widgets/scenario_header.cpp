@@ -36,11 +36,18 @@ void ElidedLabel::setText(const QString& text, qsizetype shared)
     elide();
 }
 
+void ElidedLabel::setParted(const QString& by)
+{
+    m_parted = by;
+    elide();
+}
+
 QSize ElidedLabel::sizeHint() const
 {
     m_label->ensurePolished();
     const QFontMetrics metrics(m_label->font());
-    return {metrics.horizontalAdvance(m_text) + 1, metrics.height() + 2};
+    const QMargins around = contentsMargins();
+    return {metrics.horizontalAdvance(m_text) + 1 + around.left() + around.right(), metrics.height() + 2};
 }
 
 void ElidedLabel::resizeEvent(QResizeEvent* event)
@@ -54,18 +61,26 @@ QString ElidedLabel::shownText() const
 {
     constexpr qsizetype kLeast = 6; // letters: fewer tell nothing
     const QFontMetrics metrics(m_label->font());
+    const int room = contentsRect().width();
+    const auto fits = [&](const QString& text) { return metrics.horizontalAdvance(text) <= room; };
+    if (fits(m_text))
+        return m_text;
+    if (!m_parted.isEmpty())
+        for (qsizetype end = m_text.lastIndexOf(m_parted); end > 0; end = m_text.lastIndexOf(m_parted, end - 1))
+            if (const QString some = m_text.left(end) + m_parted + QStringLiteral("…"); fits(some))
+                return some;
+    if (m_shared <= kLeast)
+        return metrics.elidedText(m_text, Qt::ElideRight, room);
     const QString rest = QStringLiteral("…") + m_text.mid(m_shared);
-    if (metrics.horizontalAdvance(m_text) <= width() || m_shared <= kLeast)
-        return metrics.elidedText(m_text, Qt::ElideRight, width());
     qsizetype kept = m_shared;
-    while (kept > kLeast && metrics.horizontalAdvance(m_text.left(kept) + rest) > width())
+    while (kept > kLeast && !fits(m_text.left(kept) + rest))
         --kept;
-    return metrics.elidedText(m_text.left(kept).trimmed() + rest, Qt::ElideRight, width());
+    return metrics.elidedText(m_text.left(kept).trimmed() + rest, Qt::ElideRight, room);
 }
 
 void ElidedLabel::elide()
 {
-    m_label->setGeometry(rect());
+    m_label->setGeometry(contentsRect());
     const QString shown = shownText();
     m_label->setText(shown);
     setToolTip(shown == m_text ? QString() : QStringLiteral("<p>%1</p>").arg(m_text.toHtmlEscaped()));

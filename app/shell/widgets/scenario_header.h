@@ -17,6 +17,8 @@ public:
     /// `shared`: of so many letters at its begin another name stands beside it that reads the same; where there is no room for
     /// all, these are left out first.
     void setText(const QString&, qsizetype shared = 0);
+    /// Where there is no room, parts of a list between these are left out whole.
+    void setParted(const QString& by);
     const QString& text() const { return m_text; } ///< all of it
     QSize minimumSizeHint() const override { return {40, sizeHint().height()}; }
     QSize sizeHint() const override;
@@ -27,7 +29,7 @@ protected:
 private:
     void elide();
     QString shownText() const;
-    QString m_text;
+    QString m_text, m_parted;
     qsizetype m_shared = 0;
     QLabel* m_label;
 };

@@ -70,6 +70,7 @@ QToolButton[role="step"]:focus, QToolButton[role="reset"]:focus { border: none; 
 QStatusBar { background: @panel; border-top: 1px solid @border; color: @muted; font-size: 12px; }
 QStatusBar::item { border: none; }
 QStatusBar QLabel { color: @muted; font-size: 12px; padding: 0 8px; }
+QStatusBar QLabel[role="told"] { padding: 0; }
 QStatusBar QToolButton[role="error"] { color: @error; padding: 0 3px; }
 QStatusBar QToolButton[role="warning"] { color: @warning; padding: 0 3px; }
 

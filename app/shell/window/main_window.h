@@ -42,6 +42,7 @@ struct StepFilm;
 
 class ComparePage;
 class DetailsPanel;
+class ElidedLabel;
 class FindingsPanel;
 class GalleryPage;
 class LessonPanel;
@@ -371,7 +372,8 @@ private:
     QDockWidget *m_formDock = nullptr, *m_detailsDock = nullptr, *m_findingsDock = nullptr, *m_opsDock = nullptr,
                 *m_planDock = nullptr;
     QToolButton* m_undoBaseline = nullptr;
-    QLabel *m_pointedLabel = nullptr, *m_resultLabel = nullptr;
+    ElidedLabel* m_pointedLabel = nullptr;
+    QLabel* m_resultLabel = nullptr;
     QToolButton* m_problems = nullptr;      ///< how many; its menu has each
     std::optional<bool> m_findingsAreTab;   ///< as they were placed last
     bool m_placesFindings = true;           ///< nobody has taken them away from the numbers

@@ -4,6 +4,8 @@
 #include "app/shell/compare/compare_page.h"
 #include "app/shell/recorded/recorded_panel.h"
 #include "app/shell/widgets/format.h"
+#include "app/shell/widgets/scenario_header.h"
+#include "app/shell/widgets/status_line.h"
 #include "app/shell/widgets/style.h"
 #include "app/shell/window/main_window.h"
 
@@ -36,8 +38,11 @@ QString countText(const Problems& problems)
 
 void MainWindow::buildStatusBar()
 {
-    m_pointedLabel = new QLabel;
-    m_pointedLabel->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+    setStatusBar(new StatusLine);
+    m_pointedLabel = new ElidedLabel("told");
+    m_pointedLabel->setParted(QStringLiteral(" · "));
+    m_pointedLabel->setContentsMargins(11, 0, 8, 0);
+    m_pointedLabel->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
     m_problems = new QToolButton;
     m_problems->setObjectName(QStringLiteral("problems"));
     m_problems->setPopupMode(QToolButton::InstantPopup);
@@ -60,8 +65,8 @@ void MainWindow::buildStatusBar()
     statusBar()->addPermanentWidget(m_problems);
     statusBar()->addPermanentWidget(m_resultLabel);
     m_resultLabel->ensurePolished(); // the line is as high as its text, with the button or without
-    for (QToolButton* button : {m_undoBaseline, m_problems})
-        button->setFixedHeight(m_resultLabel->sizeHint().height());
+    for (QWidget* beside : std::initializer_list<QWidget*>{m_pointedLabel, m_undoBaseline, m_problems})
+        beside->setFixedHeight(m_resultLabel->sizeHint().height());
 }
 
 void MainWindow::showPointed()

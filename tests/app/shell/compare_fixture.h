@@ -4,6 +4,7 @@
 #include "app/shell/compare/compare_page.h"
 #include "app/shell/details/details_panel.h"
 #include "app/shell/widgets/metric_card.h"
+#include "app/shell/widgets/scenario_header.h"
 #include "tests/app/shell/window_fixture.h"
 
 #include <QApplication>
@@ -58,7 +59,10 @@ protected:
     bool statusSays(const QString& text)
     {
         const auto labels = window.statusBar()->findChildren<QLabel*>();
-        return std::any_of(labels.begin(), labels.end(), [&](const QLabel* label) { return label->text().contains(text); });
+        return std::any_of(labels.begin(), labels.end(), [&](const QLabel* label) {
+            const auto* whole = dynamic_cast<const ElidedLabel*>(label->parentWidget());
+            return (whole != nullptr ? whole->text() : label->text()).contains(text);
+        });
     }
 };
 

@@ -1,5 +1,6 @@
 // Pictures keep a size in which they can be read, whatever is told beside them and whichever pages were looked at meanwhile.
 #include "app/shell/recorded/recorded_panel.h"
+#include "app/shell/widgets/status_line.h"
 #include "sim/trace/export.h"
 #include "tests/app/shell/window_fixture.h"
 
@@ -59,6 +60,34 @@ TEST_F(ReadablePictures, WhatIsToldOfAWaitTakesNoRoomFromTheTimelineOfARecordedR
         panel.runCommand(ViewCommand::clear, false);
         settle();
         EXPECT_EQ(panel.timelineCanvas().height(), timeline) << size.width();
+    }
+}
+
+TEST_F(ReadablePictures, HintsAndMessagesEndInAWholeWordOrInDots)
+{
+    open(kSixteen);
+    window.setMinimumSize(512, 320);
+    for (const int width : {1600, 1280, 800, 640, 560}) {
+        window.resize(width, 480);
+        settle();
+        const auto labels = window.statusBar()->findChildren<QLabel*>();
+        const auto hint = std::ranges::find_if(
+            labels, [](const QLabel* label) { return label->text().startsWith(QStringLiteral("W S zoom")); });
+        ASSERT_NE(hint, labels.end());
+        EXPECT_LE((*hint)->sizeHint().width(), (*hint)->width()) << width;
+        const QString text = (*hint)->text();
+        EXPECT_TRUE(text.endsWith(QStringLiteral("shows all keys")) || text.endsWith(QStringLiteral(" · …"))) << qPrintable(text);
+        const QString message = QStringLiteral(
+            "A message that is longer than what is left of a narrow window's line has room for, whatever its text");
+        window.statusBar()->showMessage(message);
+        const auto& line = dynamic_cast<const StatusLine&>(*window.statusBar());
+        EXPECT_TRUE(line.shownMessage() == message || line.shownMessage().endsWith(QStringLiteral("…")));
+        EXPECT_LT(line.fontMetrics().horizontalAdvance(line.shownMessage()), window.width() - 20) << width;
+        EXPECT_EQ(line.toolTip().isEmpty(), line.shownMessage() == message);
+        keepPicture(QStringLiteral("message_%1").arg(width));
+        window.statusBar()->clearMessage();
+        settle();
+        keepPicture(QStringLiteral("hint_%1").arg(width));
     }
 }
 

@@ -332,6 +332,7 @@ void MainWindow::leaveWorkspace()
 {
     if (!isWorkspaceShown())
         return;
+    m_belowShown = {!m_opsDock->isHidden(), !m_planDock->isHidden()};
     m_dockState = dockState();
     m_unfolded.reset();
 }
@@ -388,6 +389,10 @@ void MainWindow::showWorkspace()
     if (!m_dockState.isEmpty() && restoreDocks(m_dockState)) {
         m_findingsAreTab = tabifiedDockWidgets(m_detailsDock).contains(m_findingsDock);
         m_belowAreTabs = false;
+    }
+    if (m_belowShown) { // a narrow window's state is that of a wide one, which may not have had them
+        m_opsDock->setVisible(m_belowShown->at(0));
+        m_planDock->setVisible(m_belowShown->at(1));
     }
     m_lessonDock->setVisible(m_isInLesson);
     m_unfolded.reset();

@@ -390,6 +390,8 @@ private:
     Help m_help;
     FileExport m_fileExport;
 
+    std::optional<std::array<bool, 2>> m_belowShown; ///< table of ops and plan, when the workspace was left
+
     bool m_showsViewNext = false; ///< the file's, as soon as there is a result to show it of
     bool m_tidiesTabs = false, m_foldsSoon = false;
     bool m_belowAreTabs = false;          ///< table of ops and plan ///< soon

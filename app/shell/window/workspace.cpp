@@ -20,9 +20,8 @@
 namespace app {
 namespace {
 
-constexpr int kLowestPicture = 88;
+constexpr int kLowestPicture = 120; ///< lower a timeline has no row between its ruler and its legend, a grid one row of cells
 constexpr int kTabHeight = 30;
-constexpr int kLowestTimeline = 120; ///< lower there is no row between its ruler and its legend
 
 double seconds(std::int64_t nanoseconds)
 {
@@ -38,7 +37,7 @@ Workspace::Workspace(Desk& desk, Renderer renderer, QWidget* parent)
     m_docks->setWindowFlags(Qt::Widget);
     m_docks->setDockNestingEnabled(true);
     m_docks->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Ignored); // with too little room for all, docks fold
-    m_docks->setMinimumHeight(kLowestTimeline + kTabHeight);            // until one is in front and can be read
+    m_docks->setMinimumHeight(kLowestPicture + kTabHeight);             // until one is in front and can be read
     m_docks->setDockOptions(QMainWindow::AllowNestedDocks | QMainWindow::AllowTabbedDocks | QMainWindow::GroupedDragging);
     m_docks->setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
     m_docks->setDocumentMode(true);
@@ -109,8 +108,7 @@ void Workspace::addPicture(const PictureInfo& info, Renderer renderer)
     shown.view = info.make(m_desk.selection(), lightTheme(), &m_desk.zoom());
     shown.canvas = new CanvasWidget(*shown.view, renderer);
     answerBecause(shown);
-    shown.canvas->setMinimumSize(readableWidth(info.picture),
-                                 info.picture == Picture::timeline ? kLowestTimeline : kLowestPicture);
+    shown.canvas->setMinimumSize(readableWidth(info.picture), kLowestPicture);
     shown.canvas->setFocusPolicy(Qt::StrongFocus);
     shown.canvas->setAccessibleName(tr(info.title));
     connect(shown.canvas, &CanvasWidget::viewChanged, this, [this, canvas = shown.canvas] { selectionMayHaveChanged(*canvas); });

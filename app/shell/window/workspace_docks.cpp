@@ -308,6 +308,7 @@ void Workspace::restoreWhenLaidOut()
         if (!isKnown)
             resetLayout();
         adapt();
+        adaptSoon();                          // bars of tabs that have come back do not count yet
         bringToFront(std::vector(m_brought)); // which the layout does not have
     });
 }

@@ -1,4 +1,5 @@
 // Pictures keep a size in which they can be read, whatever is told beside them and whichever pages were looked at meanwhile.
+#include "app/shell/plan/plan_panel.h"
 #include "app/shell/recorded/recorded_panel.h"
 #include "app/shell/widgets/status_line.h"
 #include "sim/trace/export.h"
@@ -60,6 +61,45 @@ TEST_F(ReadablePictures, WhatIsToldOfAWaitTakesNoRoomFromTheTimelineOfARecordedR
         panel.runCommand(ViewCommand::clear, false);
         settle();
         EXPECT_EQ(panel.timelineCanvas().height(), timeline) << size.width();
+    }
+}
+
+TEST_F(ReadablePictures, ComeBackFromARecordedRunAsTheyWereAboveAPlan)
+{
+    constexpr int kReadable = 115;
+    open(kSixteen);
+    for (const QSize size : {QSize(1600, 900), QSize(1280, 800), QSize(1280, 720), QSize(1024, 640)}) {
+        window.resize(size);
+        settle();
+        const int alone = heightOf(Picture::grid);
+        window.run(CommandId::showPlan);
+        settle();
+        const std::vector<Picture> front = window.workspace().inFront();
+        const int grid = heightOf(Picture::grid), timeline = heightOf(Picture::timeline);
+        for (int round = 0; round < 2; ++round) {
+            ASSERT_TRUE(window.openFile(path).empty());
+            settle();
+            window.run(CommandId::gallery);
+            settle();
+            window.run(CommandId::gallery);
+            settle();
+            ASSERT_TRUE(window.planner().isVisible()) << size.width();
+            for (const Picture picture : window.workspace().inFront())
+                EXPECT_GE(heightOf(picture), kReadable) << static_cast<int>(picture) << " at " << size.height();
+            EXPECT_EQ(window.workspace().inFront().size(), front.size()) << size.height();
+            if (window.workspace().isPictureInFront(Picture::timeline)) {
+                EXPECT_NEAR(heightOf(Picture::timeline), timeline, 1) << size.height();
+            }
+            if (window.workspace().isPictureInFront(Picture::grid)) {
+                EXPECT_NEAR(heightOf(Picture::grid), grid, 1) << size.height();
+            }
+        }
+        keepPicture(QStringLiteral("back_%1x%2").arg(size.width()).arg(size.height()));
+        window.planner().setFocus();
+        window.run(CommandId::showPlan);
+        settle();
+        EXPECT_FALSE(window.planner().isVisible());
+        EXPECT_NEAR(heightOf(Picture::grid), alone, 2) << size.height() << ": as high again without the plan";
     }
 }
 

@@ -233,18 +233,17 @@ void Calibrator::measureTransfers()
     std::vector<std::vector<bool>> isMet;
     for (const RankEvidence& rank : evidence.ranks)
         isMet.emplace_back(rank.comms.size(), false);
+    const auto shortest = shortestOfMembers(evidence, m_recovered.meetings);
     for (const std::vector<Meeting>* list : {&m_recovered.meetings.meetings, &m_recovered.meetings.transfers})
         for (const Meeting& meeting : *list) {
-            std::int64_t shortest = INT64_MAX;
-            for (const Part& part : meeting.parts) {
-                const CommSpan& span = evidence.ranks[part.rank].comms[part.span];
-                shortest = std::min(shortest, span.endNs - span.startNs);
-                isMet[part.rank][part.span] = true;
-            }
             const bool isWithWaiting = !isWhole(evidence, meeting);
-            for (const Part& part : meeting.parts)
+            for (const Part& part : meeting.parts) {
+                if (isMet[part.rank][part.span])
+                    continue; // one of several that its kernel does at once
+                isMet[part.rank][part.span] = true;
                 if (const CommSpan& span = evidence.ranks[part.rank].comms[part.span]; span.exchange != Exchange::receive)
-                    addTransfer(span, part.rank, static_cast<double>(shortest), isWithWaiting);
+                    addTransfer(span, part.rank, static_cast<double>(shortest[part.rank][part.span]), isWithWaiting);
+            }
         }
     for (std::size_t r = 0; r < evidence.ranks.size(); ++r)
         for (std::size_t i = 0; i < evidence.ranks[r].comms.size(); ++i)

@@ -62,9 +62,15 @@ CauseWalk::CauseWalk(const Recovered& recovered, std::size_t step)
         if (std::any_of(meeting.parts.begin(), meeting.parts.end(), isWithin) && endsForAll(m_evidence, meeting))
             for (const Part& part : meeting.parts)
                 m_meetingOf[keyOf(part.rank, part.span)] = &meeting;
+    const auto sentNs = [this](const Meeting& transfer) {
+        return m_evidence.ranks[transfer.parts[0].rank].comms[transfer.parts[0].span].startNs;
+    };
     for (const Meeting& transfer : recovered.meetings.transfers)
-        if (isWithin(transfer.parts[1]))
-            m_receiveOf[keyOf(transfer.parts[1].rank, transfer.parts[1].span)] = &transfer;
+        if (isWithin(transfer.parts[1])) {
+            const Meeting*& of = m_receiveOf[keyOf(transfer.parts[1].rank, transfer.parts[1].span)];
+            if (of == nullptr || sentNs(transfer) > sentNs(*of)) // of several at once the last to be sent
+                of = &transfer;
+        }
 }
 
 std::int64_t CauseWalk::startOf(std::size_t rank, DeviceSpan span) const

@@ -407,7 +407,11 @@ void applyClock(RunEvidence& evidence, const ClockAlignment& clock)
         for (CommSpan& span : evidence.ranks[rank].comms) {
             shift(span.startNs);
             shift(span.endNs);
+            if (span.launchNs != INT64_MIN)
+                shift(span.launchNs);
         }
+        for (AskedTransfer& transfer : evidence.ranks[rank].asked)
+            shift(transfer.askedNs);
         for (WorkSpan& span : evidence.ranks[rank].work) {
             shift(span.startNs);
             shift(span.endNs);

@@ -57,7 +57,18 @@ struct CommSpan {
     std::int64_t waitNs = -1;   ///< of it for peers, where the recorder itself saw their first data come; -1 unknown
     std::int32_t peer = -1;     ///< global rank of a send's or receive's other end
     std::uint32_t stream = 0;
-    std::uint32_t name = 0; ///< index into RunEvidence::names
+    std::uint32_t name = 0;            ///< index into RunEvidence::names
+    std::int64_t launchNs = INT64_MIN; ///< when the host asked for it; INT64_MIN unknown
+};
+
+/// One of several sends and receives that a kernel does at once, or one whose kernel is not known, as the host asked for it.
+struct AskedTransfer {
+    std::int64_t askedNs = 0;
+    Exchange exchange = Exchange::send; ///< or receive
+    std::int32_t group = -1;            ///< as CommSpan's
+    std::int32_t peer = -1;
+    std::int64_t bytes = 0;
+    std::int32_t kernel = -1; ///< index into RankEvidence::comms; -1 unknown
 };
 
 enum class DeviceWork : std::uint8_t { kernel, copy };
@@ -100,9 +111,8 @@ struct RankEvidence {
     int multiplicity = 1;                                 ///< ranks that this one stands for
     std::vector<std::pair<std::string, int>> coordinates; ///< "pp", 1, … where its name says them
     std::string host;
-    std::vector<CommSpan> comms; ///< by start; so are the others
-    /// Sends and receives with their peer as the host asked for them, where kernels of several at once do not tell them apart.
-    std::vector<CommSpan> asked;
+    std::vector<CommSpan> comms;      ///< by start; so are the others
+    std::vector<AskedTransfer> asked; ///< by askedNs
     std::vector<WorkSpan> work;
     std::vector<MarkSpan> marks;
     std::vector<StepMark> steps;

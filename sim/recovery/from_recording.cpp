@@ -2,6 +2,7 @@
 
 #include "sim/cancel.h"
 #include "sim/parallel.h"
+#include "sim/recovery/asked_transfers.h"
 #include "sim/recovery/launch_class.h"
 #include "sim/recovery/named_axes.h"
 #include "sim/recovery/named_iterations.h"
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <set>
 #include <unordered_map>
 
 namespace sim {
@@ -46,10 +48,16 @@ public:
         readSteps();
         const auto byStart = [](const auto& a, const auto& b) { return a.startNs < b.startNs; };
         std::stable_sort(m_result.comms.begin(), m_result.comms.end(), byStart);
-        std::stable_sort(m_result.asked.begin(), m_result.asked.end(), byStart);
         std::stable_sort(m_result.work.begin(), m_result.work.end(), byStart);
         std::stable_sort(m_result.marks.begin(), m_result.marks.end(), byStart);
         std::stable_sort(m_result.steps.begin(), m_result.steps.end(), byStart);
+        for (auto& [kernel, transfer] : m_ofKernels) {
+            transfer.kernel = placeOf(kernel);
+            m_result.asked.push_back(transfer);
+        }
+        std::stable_sort(m_result.asked.begin(), m_result.asked.end(),
+                         [](const AskedTransfer& a, const AskedTransfer& b) { return a.askedNs < b.askedNs; });
+        joinAskedTransfers(m_result);
         return std::move(m_result);
     }
 
@@ -84,6 +92,75 @@ private:
                     m_waits.emplace_back(spans.endNs(i), i);
         std::sort(m_waits.begin(), m_waits.end());
     }
+    /// When the host asked for a span of the device; INT64_MIN unknown.
+    std::int64_t launchOf(std::uint32_t span) const
+    {
+        auto link = std::lower_bound(m_rank.links.begin(), m_rank.links.end(), span,
+                                     [](const RecordedLink& of, std::uint32_t to) { return of.to < to; });
+        for (; link != m_rank.links.end() && link->to == span; ++link)
+            if (link->kind == RecordedLink::Kind::launch)
+                return m_rank.spans.startNs[link->from];
+        return INT64_MIN;
+    }
+    AskedTransfer askedOf(const RecordedCollective& collective, Exchange exchange) const
+    {
+        return {.askedNs = collective.startNs,
+                .exchange = exchange,
+                .group = collective.group,
+                .peer = exchange == Exchange::send      ? collective.destinationRank
+                        : exchange == Exchange::receive ? collective.sourceRank
+                                                        : -1,
+                .bytes = bytesOf(collective)};
+    }
+    std::int64_t bytesOf(const RecordedCollective& collective) const
+    {
+        if (collective.bytes >= 0)
+            return collective.bytes;
+        const std::int64_t each = std::max(1, elementBytes(m_recording.names[collective.dtype]));
+        const std::int64_t elements = std::max<std::int64_t>({0, collective.inElements, collective.outElements});
+        return std::min(elements, INT64_MAX / each) * each; // a file may say any number
+    }
+    /// A kernel that only says that it sends and receives, where it is what the thread of the call launches next; else kNoSpan. A
+    /// call whose kernel was not recorded has another's launch next.
+    std::uint32_t launchedAfter(std::uint32_t call)
+    {
+        const RecordedSpans& spans = m_rank.spans;
+        if (call == kNoSpan)
+            return kNoSpan;
+        if (m_launchedBy.empty())
+            for (const RecordedLink& link : m_rank.links)
+                if (link.kind == RecordedLink::Kind::launch)
+                    m_launchedBy.emplace(link.from, link.to);
+        const RecordedTrack& thread = m_rank.tracks[streamOf(call) - 1];
+        constexpr std::uint32_t kFurthest = 1000;
+        for (std::uint32_t i = call + 1; i < thread.last && i - call < kFurthest; ++i) {
+            if (spans.kind[i] != RecordedKind::runtime || m_recording.names[spans.name[i]].find("Launch") == std::string::npos)
+                continue;
+            const auto launched = m_launchedBy.find(i);
+            return launched != m_launchedBy.end() &&
+                           exchangeFromName(m_recording.names[spans.name[launched->second]]) == Exchange::sendReceive
+                       ? launched->second
+                       : kNoSpan;
+        }
+        return kNoSpan;
+    }
+    /// As placeOf() knows it.
+    CommSpan kernelSpan(std::uint32_t span) const
+    {
+        return {.startNs = m_rank.spans.startNs[span], .stream = streamOf(span), .name = m_rank.spans.name[span]};
+    }
+    /// Of a kernel that is in the result, sorted, and does not say with whom it exchanges: its place; -1: there is none.
+    std::int32_t placeOf(const CommSpan& kernel) const
+    {
+        const std::vector<CommSpan>& comms = m_result.comms;
+        auto at = std::lower_bound(comms.begin(), comms.end(), kernel.startNs,
+                                   [](const CommSpan& span, std::int64_t ns) { return span.startNs < ns; });
+        while (at != comms.end() && at->startNs == kernel.startNs && (at->stream != kernel.stream || at->name != kernel.name))
+            ++at;
+        const bool isThere = at != comms.end() && at->startNs == kernel.startNs;
+        return isThere && at->exchange == Exchange::sendReceive && at->peer < 0 ? static_cast<std::int32_t>(at - comms.begin())
+                                                                                : -1;
+    }
     void readCollectives();
     void groupUnnamedTransfers();
     void readSpans();
@@ -94,8 +171,10 @@ private:
     const Messages& m_messageOf;
     const LaunchNames& m_launchNames;
     std::vector<std::string>& m_problems;
-    std::vector<bool> m_isRead;                                  ///< [span] as a collective
-    std::vector<std::pair<std::int64_t, std::uint32_t>> m_waits; ///< ends and spans, by end
+    std::vector<bool> m_isRead;                                    ///< [span] as a collective
+    std::vector<std::pair<std::int64_t, std::uint32_t>> m_waits;   ///< ends and spans, by end
+    std::vector<std::pair<CommSpan, AskedTransfer>> m_ofKernels;   ///< transfers of kernels that are known to do several
+    std::unordered_map<std::uint32_t, std::uint32_t> m_launchedBy; ///< span of a launch -> kernel
     RankEvidence m_result;
 };
 
@@ -110,16 +189,11 @@ void RankReader::readCollectives()
     for (const RecordedCollective& collective : m_rank.collectives) {
         // Where kernels were recorded, a call that none belongs to says when the host asked, not when ranks met.
         if (collective.span == kNoSpan && !partsOf.empty()) {
-            const Exchange exchange = exchangeFromName(m_recording.names[collective.name]);
-            const int peer = exchange == Exchange::send      ? collective.destinationRank
-                             : exchange == Exchange::receive ? collective.sourceRank
-                                                             : -1;
-            if (peer >= 0)
-                m_result.asked.push_back({.startNs = collective.startNs,
-                                          .endNs = collective.startNs + std::max<std::int64_t>(0, collective.durationNs),
-                                          .exchange = exchange,
-                                          .group = collective.group,
-                                          .peer = peer});
+            const AskedTransfer asked = askedOf(collective, exchangeFromName(m_recording.names[collective.name]));
+            if (const std::uint32_t kernel = asked.peer >= 0 ? launchedAfter(collective.hostSpan) : kNoSpan; kernel != kNoSpan)
+                m_ofKernels.emplace_back(kernelSpan(kernel), asked);
+            else if (asked.peer >= 0)
+                m_result.asked.push_back(asked);
             continue;
         }
         // Of what nobody timed the order is known: it has no length then.
@@ -142,13 +216,9 @@ void RankReader::readCollectives()
         span.group = collective.group;
         // The number of the meeting is the same for all its members, and no other's.
         span.sequence = collective.meeting != 0 ? static_cast<std::int64_t>(collective.meeting & INT64_MAX) : collective.sequence;
-        if (collective.bytes >= 0) {
-            span.bytes = collective.bytes;
-        } else {
-            const std::int64_t each = std::max(1, elementBytes(m_recording.names[collective.dtype]));
-            const std::int64_t elements = std::max<std::int64_t>({0, collective.inElements, collective.outElements});
-            span.bytes = std::min(elements, INT64_MAX / each) * each; // a file may say any number
-        }
+        if (collective.meeting == 0 && collective.isPointToPoint)
+            span.sequence = -1; // counted by each rank for itself
+        span.bytes = bytesOf(collective);
         if (span.exchange == Exchange::send)
             span.peer = collective.destinationRank;
         else if (span.exchange == Exchange::receive)
@@ -161,6 +231,7 @@ void RankReader::readCollectives()
             span.message = message->second.number;
         }
         span.stream = hasKernel ? streamOf(collective.span) : 0;
+        span.launchNs = hasKernel ? launchOf(collective.span) : INT64_MIN;
         if (const std::uint32_t wait = hasKernel ? waitBefore(collective.span) : kNoSpan; wait != kNoSpan) {
             span.startNs = m_rank.spans.startNs[wait];
             if (m_recording.names[m_rank.spans.name[wait]] == "wait for peers") // NCCL's network threads saw it
@@ -168,13 +239,15 @@ void RankReader::readCollectives()
         }
         if (hasKernel) {
             // One kernel for many transfers counts once: as what it is, both directions at once.
-            if (m_isRead[collective.span])
-                continue;
-            m_isRead[collective.span] = true;
             if (partsOf[collective.span] > 1 && isTransfer(span.exchange)) {
+                if (span.peer >= 0)
+                    m_ofKernels.emplace_back(kernelSpan(collective.span), askedOf(collective, span.exchange));
                 span.exchange = Exchange::sendReceive;
                 span.peer = -1;
             }
+            if (m_isRead[collective.span])
+                continue;
+            m_isRead[collective.span] = true;
         }
         m_result.comms.push_back(span);
     }
@@ -193,21 +266,20 @@ void RankReader::readCollectives()
 /// it is theirs.
 void RankReader::groupUnnamedTransfers()
 {
-    const std::vector<CommSpan>& asked = m_result.asked;
-    const auto isOfFirst = [&](const CommSpan& span) { return span.group == asked.front().group; };
-    if (asked.empty() || !std::all_of(asked.begin(), asked.end(), isOfFirst))
+    std::set<std::int32_t> groups;
+    for (const AskedTransfer& transfer : m_result.asked)
+        groups.insert(transfer.group);
+    for (const auto& [kernel, transfer] : m_ofKernels)
+        groups.insert(transfer.group);
+    if (groups.size() != 1)
         return;
     for (CommSpan& span : m_result.comms)
         if (span.group < 0 && span.exchange == Exchange::sendReceive)
-            span.group = asked.front().group;
+            span.group = *groups.begin();
 }
 
 void RankReader::readSpans()
 {
-    std::unordered_map<std::uint32_t, std::uint32_t> launchOf;
-    for (const RecordedLink& link : m_rank.links)
-        if (link.kind == RecordedLink::Kind::launch)
-            launchOf.emplace(link.to, link.from);
     const RecordedSpans& spans = m_rank.spans;
     const auto isWork = [](RecordedKind kind) {
         return kind == RecordedKind::kernel || kind == RecordedKind::memcpy || kind == RecordedKind::memset;
@@ -222,7 +294,8 @@ void RankReader::readSpans()
                                           .endNs = end,
                                           .exchange = exchangeFromName(m_recording.names[spans.name[i]]),
                                           .stream = streamOf(i),
-                                          .name = spans.name[i]});
+                                          .name = spans.name[i],
+                                          .launchNs = launchOf(i)});
             };
             switch (spans.kind[i]) {
             case RecordedKind::communication:
@@ -242,8 +315,7 @@ void RankReader::readSpans()
                 WorkSpan work{.startNs = start, .endNs = end, .name = spans.name[i], .stream = streamOf(i)};
                 work.work = spans.kind[i] == RecordedKind::kernel ? DeviceWork::kernel : DeviceWork::copy;
                 work.opClass = classOf.of(start);
-                if (const auto launch = launchOf.find(i); launch != launchOf.end())
-                    work.launchNs = spans.startNs[launch->second];
+                work.launchNs = launchOf(i);
                 m_result.work.push_back(work);
                 break;
             }

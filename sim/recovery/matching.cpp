@@ -90,11 +90,18 @@ private:
     void collectRows();
     void matchGroup(std::int32_t group, std::map<std::uint32_t, Row>& rows);
     void layOver(std::int32_t group, const std::map<std::uint32_t, Row>& rows);
+    /// A send or a receive: all that a kernel does, or one of what it does at once.
+    struct TransferEnd {
+        Part part;
+        std::int32_t group = -1;
+        std::int64_t bytes = 0, message = -1;
+    };
+    using TransferEnds = std::vector<TransferEnd>;
     void matchTransfers();
-    void layTransfers(const std::vector<Part>& sends, const std::vector<Part>& receives);
-    void addTransfer(const Part& send, const Part& receive);
+    void layTransfers(const TransferEnds& sends, const TransferEnds& receives);
+    void addTransfer(const TransferEnd& send, const TransferEnd& receive);
     std::size_t windowOf(const Part&) const;
-    std::vector<std::vector<Part>> byWindow(const std::vector<Part>&, std::size_t windows) const;
+    std::vector<TransferEnds> byWindow(const TransferEnds&, std::size_t windows) const;
     std::int64_t stepAt(const Part&) const;
     template <typename Alike>
     std::optional<int> chosenShift(const std::vector<Part>& base, const std::vector<Part>& row, const Shifts&,
@@ -111,7 +118,10 @@ void Matcher::collectRows()
     for (std::uint32_t r = 0; r < m_evidence.ranks.size(); ++r)
         for (std::uint32_t i = 0; i < m_evidence.ranks[r].comms.size(); ++i) {
             const CommSpan& span = m_evidence.ranks[r].comms[i];
-            if (span.group >= 0 && span.exchange != Exchange::send && span.exchange != Exchange::receive)
+            // What sends and receives at once is of two ranks or three, and others run fewer of it or more.
+            const bool isCollective =
+                !isTransfer(span.exchange) || (span.exchange == Exchange::sendReceive && span.sequence >= 0);
+            if (span.group >= 0 && isCollective)
                 m_rows[span.group][r].push_back(i);
         }
 }
@@ -236,11 +246,11 @@ std::size_t Matcher::windowOf(const Part& part) const
         std::find_if(windows.begin(), windows.end(), [at](const auto& window) { return at <= window.second; }) - windows.begin());
 }
 
-std::vector<std::vector<Part>> Matcher::byWindow(const std::vector<Part>& parts, std::size_t windows) const
+std::vector<Matcher::TransferEnds> Matcher::byWindow(const TransferEnds& ends, std::size_t windows) const
 {
-    std::vector<std::vector<Part>> of(windows);
-    for (const Part& part : parts)
-        of[windows == 1 ? 0 : std::min(windowOf(part), windows - 1)].push_back(part);
+    std::vector<TransferEnds> of(windows);
+    for (const TransferEnd& end : ends)
+        of[windows == 1 ? 0 : std::min(windowOf(end.part), windows - 1)].push_back(end);
     return of;
 }
 
@@ -321,21 +331,21 @@ std::optional<int> Matcher::chosenShift(const std::vector<Part>& base, const std
     return std::nullopt;
 }
 
-void Matcher::addTransfer(const Part& send, const Part& receive)
+void Matcher::addTransfer(const TransferEnd& send, const TransferEnd& receive)
 {
     m_result.matched += 2;
-    m_result.transfers.push_back({.group = spanOf(send).group, .exchange = Exchange::send, .parts = {send, receive}});
+    m_result.transfers.push_back({.group = send.group, .exchange = Exchange::send, .parts = {send.part, receive.part}});
 }
 
 /// By their order, as collectives are laid over each other. What a file does not say of one fits anything.
-void Matcher::layTransfers(const std::vector<Part>& sends, const std::vector<Part>& receives)
+void Matcher::layTransfers(const TransferEnds& sends, const TransferEnds& receives)
 {
     if (sends.empty() || receives.empty()) {
         m_result.unmatched += sends.size() + receives.size();
         return;
     }
     const auto areAlike = [&](std::size_t send, std::size_t receive) {
-        const CommSpan &from = spanOf(sends[send]), &to = spanOf(receives[receive]);
+        const TransferEnd &from = sends[send], &to = receives[receive];
         return (from.group == to.group || from.group < 0 || to.group < 0) &&
                (from.bytes == to.bytes || from.bytes <= 0 || to.bytes <= 0);
     };
@@ -345,10 +355,17 @@ void Matcher::layTransfers(const std::vector<Part>& sends, const std::vector<Par
             addTransfer(sends[i], receives[i]);
         return;
     }
-    const std::optional<int> shift = shifts.run == 0 ? std::nullopt : chosenShift(sends, receives, shifts, areAlike);
+    const auto partsOf = [](const TransferEnds& ends) {
+        std::vector<Part> parts;
+        for (const TransferEnd& end : ends)
+            parts.push_back(end.part);
+        return parts;
+    };
+    const std::optional<int> shift =
+        shifts.run == 0 ? std::nullopt : chosenShift(partsOf(sends), partsOf(receives), shifts, areAlike);
     if (!shift) {
-        const std::string from = std::to_string(m_evidence.ranks[sends.front().rank].rank),
-                          to = std::to_string(m_evidence.ranks[receives.front().rank].rank);
+        const std::string from = std::to_string(m_evidence.ranks[sends.front().part.rank].rank),
+                          to = std::to_string(m_evidence.ranks[receives.front().part.rank].rank);
         m_result.unmatched += sends.size() + receives.size();
         m_result.problems.push_back("rank " + from + " recorded " + countedText(static_cast<std::int64_t>(sends.size()), "send") +
                                     " to rank " + to + ", which recorded " +
@@ -373,38 +390,48 @@ void Matcher::layTransfers(const std::vector<Part>& sends, const std::vector<Par
 /// their order.
 void Matcher::matchTransfers()
 {
-    std::map<std::pair<int, int>, std::pair<std::vector<Part>, std::vector<Part>>> links; // (from, to) -> sends, receives
-    for (std::uint32_t r = 0; r < m_evidence.ranks.size(); ++r)
-        for (std::uint32_t i = 0; i < m_evidence.ranks[r].comms.size(); ++i) {
-            const CommSpan& span = m_evidence.ranks[r].comms[i];
-            if (span.peer < 0)
-                continue;
-            const int self = m_evidence.ranks[r].rank;
-            if (span.exchange == Exchange::send)
-                links[{self, span.peer}].first.push_back({r, i});
-            else if (span.exchange == Exchange::receive)
-                links[{span.peer, self}].second.push_back({r, i});
+    std::map<std::pair<int, int>, std::pair<TransferEnds, TransferEnds>> links; // (from, to) -> sends, receives
+    for (std::uint32_t r = 0; r < m_evidence.ranks.size(); ++r) {
+        const RankEvidence& rank = m_evidence.ranks[r];
+        const auto take = [&](Exchange exchange, int peer, const TransferEnd& end) {
+            if (peer >= 0 && exchange == Exchange::send)
+                links[{rank.rank, peer}].first.push_back(end);
+            else if (peer >= 0 && exchange == Exchange::receive)
+                links[{peer, rank.rank}].second.push_back(end);
+        };
+        for (std::uint32_t i = 0; i < rank.comms.size(); ++i) {
+            const CommSpan& span = rank.comms[i];
+            take(span.exchange, span.peer, {{r, i}, span.group, span.bytes, span.message});
         }
-    for (const auto& [link, ends] : links) {
-        const auto& [sends, receives] = ends;
-        const auto isNumbered = [this](const Part& part) { return spanOf(part).message >= 0; };
+        for (const AskedTransfer& transfer : rank.asked)
+            if (transfer.kernel >= 0)
+                take(transfer.exchange, transfer.peer,
+                     {{r, static_cast<std::uint32_t>(transfer.kernel)}, transfer.group, transfer.bytes});
+    }
+    for (auto& [link, ends] : links) {
+        auto& [sends, receives] = ends;
+        const auto isNumbered = [](const TransferEnd& end) { return end.message >= 0; };
         if (std::all_of(sends.begin(), sends.end(), isNumbered) && std::all_of(receives.begin(), receives.end(), isNumbered)) {
-            std::unordered_map<std::int64_t, Part> sendOf;
-            for (const Part& send : sends)
-                sendOf.emplace(spanOf(send).message, send);
+            std::unordered_map<std::int64_t, const TransferEnd*> sendOf;
+            for (const TransferEnd& send : sends)
+                sendOf.emplace(send.message, &send);
             std::size_t both = 0;
-            for (const Part& to : receives)
-                if (const auto from = sendOf.find(spanOf(to).message); from != sendOf.end()) {
+            for (const TransferEnd& to : receives)
+                if (const auto from = sendOf.find(to.message); from != sendOf.end()) {
                     ++both;
                     m_result.transfers.push_back(
-                        {.group = spanOf(to).group, .exchange = Exchange::send, .parts = {from->second, to}});
+                        {.group = to.group, .exchange = Exchange::send, .parts = {from->second->part, to.part}});
                 }
             m_result.matched += 2 * both;
             m_result.unmatched += sends.size() + receives.size() - 2 * both;
             continue;
         }
-        const std::size_t there = sends.empty() ? 0 : m_evidence.ranks[sends.front().rank].windows.size();
-        const std::size_t here = receives.empty() ? 0 : m_evidence.ranks[receives.front().rank].windows.size();
+        // Some kernels do one transfer and others several: all of them in the order in which they ran.
+        for (TransferEnds* either : {&sends, &receives})
+            std::stable_sort(either->begin(), either->end(),
+                             [](const TransferEnd& a, const TransferEnd& b) { return a.part.span < b.part.span; });
+        const std::size_t there = sends.empty() ? 0 : m_evidence.ranks[sends.front().part.rank].windows.size();
+        const std::size_t here = receives.empty() ? 0 : m_evidence.ranks[receives.front().part.rank].windows.size();
         const std::size_t windows = there == here && there >= 2 ? there : 1;
         const auto sendsOf = byWindow(sends, windows), receivesOf = byWindow(receives, windows);
         for (std::size_t window = 0; window < windows; ++window)
@@ -438,6 +465,26 @@ bool isWhole(const RunEvidence& evidence, const Meeting& meeting)
     for (const Part& part : meeting.parts)
         members += static_cast<std::size_t>(std::max(1, evidence.ranks[part.rank].multiplicity));
     return members >= evidence.groups[static_cast<std::size_t>(meeting.group)].ranks.size();
+}
+
+std::vector<std::vector<std::int64_t>> shortestOfMembers(const RunEvidence& evidence, const Meetings& meetings)
+{
+    std::vector<std::vector<std::int64_t>> shortest;
+    for (const RankEvidence& rank : evidence.ranks)
+        shortest.emplace_back(rank.comms.size(), -1);
+    for (const std::vector<Meeting>* list : {&meetings.meetings, &meetings.transfers})
+        for (const Meeting& meeting : *list) {
+            std::int64_t least = INT64_MAX;
+            for (const Part& part : meeting.parts) {
+                const CommSpan& span = evidence.ranks[part.rank].comms[part.span];
+                least = std::min(least, span.endNs - span.startNs);
+            }
+            for (const Part& part : meeting.parts) {
+                std::int64_t& of = shortest[part.rank][part.span];
+                of = of < 0 ? least : std::min(of, least);
+            }
+        }
+    return shortest;
 }
 
 Meetings matchCollectives(const RunEvidence& evidence)

@@ -23,7 +23,7 @@ struct Meeting {
 
 struct Meetings {
     std::vector<Meeting> meetings; ///< in the order of the lowest member's clock
-    /// Sends with their receives: parts[0] sends, parts[1] receives.
+    /// Sends with their receives: parts[0] sends, parts[1] receives. A kernel that does several at once is in several.
     std::vector<Meeting> transfers;
     std::size_t matched = 0, unmatched = 0; ///< kernels
     std::vector<std::string> problems;      ///< "rank 3 began recording 2 collectives late in group …"
@@ -32,7 +32,8 @@ struct Meetings {
 /// By (group, sequence) where the library counts; else by order in the group, once the sequences of (exchange, bytes) are laid
 /// over each other by their longest common run, and of runs that are as long by the steps' numbers, by the clock or by the rhythm
 /// of the ends; what still fits in several ways has no partner, and `problems` says so. Sends and receives likewise, by (group,
-/// bytes). O(kernels log kernels), and O(n · shift) for groups that must be laid over each other.
+/// bytes), also of kernels that do several at once; those whose peers are not known are nobody's. O(kernels log kernels), and O(n
+/// · shift) for groups that must be laid over each other.
 Meetings matchCollectives(const RunEvidence&);
 
 /// Whether all members end together, whoever begins last: by what is exchanged, or by the ends themselves where all ranks have
@@ -41,6 +42,10 @@ bool endsForAll(const RunEvidence&, const Meeting&);
 
 /// Whether all members are recorded, or those that are stand for all: else what they wait for may be another.
 bool isWhole(const RunEvidence&, const Meeting&);
+
+/// [rank][comm]: the shortest of the times of all that it met, which is the transfer: what is longer waited. Of a kernel that
+/// does several transfers at once, of all of theirs. -1: it met none.
+std::vector<std::vector<std::int64_t>> shortestOfMembers(const RunEvidence&, const Meetings&);
 
 /// Groups by who meets whom, for kernels whose group is unknown: ranks that a chain of transfers joins, and ranks whose streams
 /// run the same sequence of kernels and end them together (but for a constant: their clocks). Adds them to `groups` with their

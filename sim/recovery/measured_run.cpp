@@ -91,22 +91,22 @@ void RunReader::addCollectives(bool isByPurpose)
     for (const RankEvidence& rank : evidence.ranks)
         isMet.emplace_back(rank.comms.size(), false);
     std::vector<std::vector<Wait>> waits(evidence.ranks.size());
+    const auto shortest = shortestOfMembers(evidence, m_recovered.meetings);
     for (const std::vector<Meeting>* list : {&m_recovered.meetings.meetings, &m_recovered.meetings.transfers})
         for (const Meeting& meeting : *list) {
             if (!isWhole(evidence, meeting))
                 continue; // each of its members may wait for one that is not recorded
-            std::int64_t shortest = INT64_MAX;
             for (const Part& part : meeting.parts) {
                 const CommSpan& span = evidence.ranks[part.rank].comms[part.span];
-                shortest = std::min(shortest, span.endNs - span.startNs);
-            }
-            for (const Part& part : meeting.parts) {
-                const CommSpan& span = evidence.ranks[part.rank].comms[part.span];
+                if (isMet[part.rank][part.span])
+                    continue; // one of several that its kernel does at once
                 isMet[part.rank][part.span] = true;
+                const std::int64_t transfer = shortest[part.rank][part.span];
                 // Both ends of a transfer are one class.
-                ClassSeries& series = m_run.collectives[classOf(meeting.exchange, span, false)];
-                add(series, part.rank, span.startNs, shortest);
-                waits[part.rank].push_back({span.startNs, span.endNs - shortest, &series});
+                const Exchange exchange = span.exchange == Exchange::sendReceive ? span.exchange : meeting.exchange;
+                ClassSeries& series = m_run.collectives[classOf(exchange, span, false)];
+                add(series, part.rank, span.startNs, transfer);
+                waits[part.rank].push_back({span.startNs, span.endNs - transfer, &series});
             }
         }
     for (std::size_t r = 0; r < waits.size(); ++r)

@@ -63,16 +63,17 @@ std::vector<PassEvent> passEventsOf(const RankEvidence& rank, const RecoveredAxi
     constexpr std::int64_t kRightAfterNs = 2000;
     std::vector<PassEvent> events;
     const int self = RecoveredAxes::coordinate(pipeline, rank.rank);
-    const auto takeFrom = [&](const std::vector<CommSpan>& spans) {
-        for (const CommSpan& span : spans)
-            if (span.exchange == Exchange::send && span.peer >= 0 && span.startNs >= window.first &&
-                span.startNs <= window.second)
-                if (const int to = RecoveredAxes::coordinate(pipeline, span.peer); to != self)
-                    events.push_back({.ns = span.startNs + kRightAfterNs, .token = to});
+    const auto take = [&](std::int64_t startNs, Exchange exchange, int peer) {
+        if (exchange == Exchange::send && peer >= 0 && startNs >= window.first && startNs <= window.second)
+            if (const int to = RecoveredAxes::coordinate(pipeline, peer); to != self)
+                events.push_back({.ns = startNs + kRightAfterNs, .token = to});
     };
-    takeFrom(rank.comms);
-    if (events.empty())
-        takeFrom(rank.asked);
+    for (const CommSpan& span : rank.comms)
+        take(span.startNs, span.exchange, span.peer);
+    // Hosts ask long before their devices send: when, the kernel says.
+    for (const AskedTransfer& transfer : rank.asked)
+        if (transfer.kernel >= 0)
+            take(rank.comms[static_cast<std::size_t>(transfer.kernel)].startNs, transfer.exchange, transfer.peer);
     if (words.tellsGradients) {
         for (const WorkSpan& span : rank.work) {
             if (span.work != DeviceWork::kernel || span.startNs < window.first || span.startNs > window.second)

@@ -116,6 +116,8 @@ Carried& Carried::operator+=(const Carried& other)
     mean(earlyReduces, other.earlyReduces);
     mean(attentionGathers, other.attentionGathers);
     mean(attentionAllToAlls, other.attentionAllToAlls);
+    mean(alongLines, other.alongLines);
+    mean(roundRings, other.roundRings);
     ranks = sum;
     return *this;
 }
@@ -132,8 +134,10 @@ std::vector<GuessedRole> rolesFromUse(const Carried& carried)
     const double allToAll = carried.of(Exchange::allToAll);
     const double gathers = carried.of(Exchange::allGather);
     const double reducing = carried.of(Exchange::allReduce) + carried.of(Exchange::reduceScatter) + carried.of(Exchange::reduce);
-    if (oneWay > 0)
-        roles.push_back({GroupRole::pipeline, 0.9, "sends and receives between neighbours, " + each(oneWay)});
+    const bool isRing = carried.roundRings > carried.alongLines;
+    const bool isPipeline = !isRing && (oneWay > 0 || carried.alongLines > 0);
+    if (isPipeline)
+        roles.push_back({GroupRole::pipeline, 0.9, "sends and receives between neighbours, " + each(oneWay + bothWays)});
     // Of those that exchange heads about half bring what attention waits for, the others take its result away.
     const bool exchangesHeads = carried.attentionAllToAlls >= 1 && carried.attentionAllToAlls >= 0.3 * allToAll;
     if (exchangesHeads)
@@ -142,8 +146,8 @@ std::vector<GuessedRole> rolesFromUse(const Carried& carried)
         roles.push_back({GroupRole::expert, 0.8, "all-to-alls, " + each(allToAll)});
     if (carried.earlyReduces > 0)
         roles.push_back({GroupRole::tensor, 0.8, "sums before any backward has ended, " + each(reducing)});
-    if (bothWays > 0 && oneWay == 0 && !exchangesHeads)
-        roles.push_back({GroupRole::context, 0.7, "rings of sends and receives, " + each(bothWays)});
+    if (oneWay + bothWays > 0 && !isPipeline && !exchangesHeads)
+        roles.push_back({GroupRole::context, 0.7, "rings of sends and receives, " + each(oneWay + bothWays)});
     else if (!exchangesHeads && carried.earlyReduces <= 0 && carried.attentionGathers >= 1 &&
              carried.attentionGathers >= 0.3 * gathers)
         roles.push_back({GroupRole::context, 0.6, "all-gathers that attention waits for, " + each(carried.attentionGathers)});

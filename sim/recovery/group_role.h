@@ -41,10 +41,11 @@ bool holdsAllExperts(std::string_view description);
 struct Carried {
     std::array<double, kExchangeCount> count{}; ///< by Exchange
     std::array<double, kExchangeCount> bytes{};
-    double earlyReduces = 0;       ///< all-reduces and reduce-scatters before the first backward can have ended
-    double attentionGathers = 0;   ///< all-gathers and rings that the next attention kernel waits for
-    double attentionAllToAlls = 0; ///< all-to-alls that it waits for: heads are exchanged for slices of the sequence
-    double ranks = 0;              ///< recorded ranks that took part; 0: nothing is known of what it carries
+    double earlyReduces = 0;               ///< all-reduces and reduce-scatters before the first backward can have ended
+    double attentionGathers = 0;           ///< all-gathers and rings that the next attention kernel waits for
+    double attentionAllToAlls = 0;         ///< all-to-alls that it waits for: heads are exchanged for slices of the sequence
+    double alongLines = 0, roundRings = 0; ///< kernels of sends and receives, of groups whose TransferWay is so
+    double ranks = 0;                      ///< recorded ranks that took part; 0: nothing is known of what it carries
     double total() const;
     double of(Exchange e) const { return count[static_cast<std::size_t>(e)]; }
     Carried& operator+=(const Carried&);

@@ -6,6 +6,7 @@
 #include "sim/recovery/from_recording.h"
 #include "sim/recovery/kernel_words.h"
 #include "sim/recovery/listed_groups.h"
+#include "sim/recovery/transfer_way.h"
 
 #include <algorithm>
 #include <cctype>
@@ -82,6 +83,7 @@ std::vector<Carried> carriedByGroup(const RunEvidence& evidence, const std::vect
 {
     std::vector<Carried> carried(evidence.groups.size());
     const KernelWords words(evidence);
+    const std::vector<TransferWay> ways = transferWays(evidence);
     std::map<std::pair<std::int32_t, std::size_t>, bool> tookPart;
     for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
         const RankEvidence& rank = evidence.ranks[r];
@@ -101,6 +103,10 @@ std::vector<Carried> carriedByGroup(const RunEvidence& evidence, const std::vect
                 ++group.attentionGathers;
             if (span.exchange == Exchange::allToAll && precedesAttention(words, rank, ends, span))
                 ++group.attentionAllToAlls;
+            if (const TransferWay way = ways[static_cast<std::size_t>(span.group)]; isTransfer(span.exchange)) {
+                group.alongLines += way == TransferWay::line ? 1 : 0;
+                group.roundRings += way == TransferWay::ring ? 1 : 0;
+            }
             if (tookPart.try_emplace({span.group, r}, true).second)
                 ++group.ranks;
         }
@@ -115,6 +121,8 @@ std::vector<Carried> carriedByGroup(const RunEvidence& evidence, const std::vect
         group.earlyReduces /= group.ranks;
         group.attentionGathers /= group.ranks;
         group.attentionAllToAlls /= group.ranks;
+        group.alongLines /= group.ranks;
+        group.roundRings /= group.ranks;
     }
     return carried;
 }

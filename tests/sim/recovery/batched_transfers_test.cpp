@@ -170,6 +170,16 @@ TEST(BatchedTransfers, AreInTheOrderOfTheDeviceHoweverFarTheHostIsAhead)
     }
 }
 
+TEST(BatchedTransfers, OfNeighboursAreAPipelineWhereNobodyNamesTheirGroup)
+{
+    for (const int ranks : {2, 4}) {
+        const sim::Recovered run = sim::recover(pipelineOf(ranks, 8, "undefined"));
+        ASSERT_NE(run.axes.find("pp"), nullptr) << ranks;
+        EXPECT_EQ(run.axes.find("pp")->size, ranks);
+        EXPECT_EQ(run.axes.find("cp"), nullptr);
+    }
+}
+
 TEST(BatchedTransfers, MeetByTheirPeersAndAreNoCollectivesOfAll)
 {
     const sim::Recovered run = sim::recover(pipelineOf(4, 8, "undefined"));
@@ -230,6 +240,50 @@ TEST(BatchedTransfers, CountAKernelOfSeveralOnce)
         }
     EXPECT_EQ(counted, kernels);
     EXPECT_GT(waiting, 0);
+}
+
+/// Each rank sends to the next and receives from the one before, the last to the first: keys and values of ring attention.
+sim::Recording ringOf(int ranks, bool isBatched)
+{
+    std::vector<int> all(static_cast<std::size_t>(ranks));
+    std::iota(all.begin(), all.end(), 0);
+    test::KinetoJob job(ranks);
+    job.group("0", "default_pg", all);
+    job.group("3", "undefined", all);
+    for (int step = 0; step < 3; ++step)
+        for (int rank = 0; rank < ranks; ++rank) {
+            test::KinetoRank& file = job[rank];
+            const double begin = 1000 + step * 10000;
+            double at = begin;
+            for (int i = 0; i < 6; ++i) {
+                const int next = (rank + 1) % ranks, before = (rank + ranks - 1) % ranks;
+                const std::string send = test::KinetoJob::args("send", "3", all, 4096, R"("Dst Rank":)" + std::to_string(next));
+                const std::string receive =
+                    test::KinetoJob::args("recv", "3", all, 4096, R"("Src Rank":)" + std::to_string(before));
+                if (isBatched) {
+                    file.host("cpu_op", "record_param_comms", at - 18, 1, send);
+                    file.host("cpu_op", "record_param_comms", at - 16, 1, receive);
+                    file.kernel("ncclDevKernel_SendRecv", at - 10, at, 200, 24);
+                } else {
+                    file.kernel("ncclDevKernel_SendRecv", at - 10, at, 200, 24, send);
+                    file.kernel("ncclDevKernel_SendRecv", at - 8, at, 200, 25, receive);
+                }
+                file.kernel(i < 3 ? "flash_fwd_kernel" : "flash_bwd_kernel", at - 8, at, 1000);
+                at += 1000;
+            }
+            file.step(step + 1, begin - 30, 9000, begin, 6000);
+        }
+    return job.read();
+}
+
+TEST(Rings, OfSendsAndReceivesThatGoRoundAreNoPipeline)
+{
+    for (const bool isBatched : {true, false}) {
+        const sim::Recovered run = sim::recover(ringOf(4, isBatched));
+        ASSERT_NE(run.axes.find("cp"), nullptr) << isBatched;
+        EXPECT_EQ(run.axes.find("cp")->size, 4);
+        EXPECT_EQ(run.axes.find("pp"), nullptr);
+    }
 }
 
 } // namespace

@@ -71,6 +71,17 @@ struct AskedTransfer {
     std::int32_t kernel = -1; ///< index into RankEvidence::comms; -1 unknown
 };
 
+/// A call to its group that never ended, or the last of the group that did.
+struct LastCall {
+    std::int32_t group = -1;    ///< index into RunEvidence::groups
+    std::int64_t sequence = -1; ///< -1 of sends and receives
+    Exchange exchange = Exchange::unknown;
+    std::int32_t peer = -1; ///< of sends and receives
+    bool isOver = false;
+    bool isBegun = false; ///< on the device; else the host asked for it alone
+    std::string asker;    ///< where in the program; empty where that was not recorded
+};
+
 enum class DeviceWork : std::uint8_t { kernel, copy };
 
 /// A kernel or copy on the device that is no communication.
@@ -113,6 +124,7 @@ struct RankEvidence {
     std::string host;
     std::vector<CommSpan> comms;      ///< by start; so are the others
     std::vector<AskedTransfer> asked; ///< by askedNs
+    std::vector<LastCall> lastCalls;  ///< of libraries that count their collectives
     std::vector<WorkSpan> work;
     std::vector<MarkSpan> marks;
     std::vector<StepMark> steps;

@@ -44,6 +44,7 @@ public:
         m_result.coordinates = coordinatesOfName(m_rank.name);
         findWaits();
         readCollectives();
+        readLastCalls();
         readSpans();
         readSteps();
         const auto byStart = [](const auto& a, const auto& b) { return a.startNs < b.startNs; };
@@ -162,6 +163,7 @@ private:
                                                                                 : -1;
     }
     void readCollectives();
+    void readLastCalls();
     void groupUnnamedTransfers();
     void readSpans();
     void readSteps();
@@ -260,6 +262,39 @@ void RankReader::readCollectives()
     report(unfinished, " begun and never ended: left out of times");
     report(untimed, " over, the recorder does not say since when: left out of times");
     report(instants, " over, the recorder does not say since when: each stands where it was asked for, without a length");
+}
+
+/// Of dumps that were made because a job stands still. Others end when their recorder wrote last, each rank's at another time.
+void RankReader::readLastCalls()
+{
+    const auto file = static_cast<std::size_t>(m_rank.file);
+    if (file >= m_recording.files.size() || m_recording.files[file].format != "NCCL flight recorder")
+        return;
+    std::map<std::int32_t, const RecordedCollective*> lastOver; // of each group
+    const auto add = [this](const RecordedCollective& collective) {
+        const AskedTransfer asked = askedOf(collective, exchangeFromName(m_recording.names[collective.name]));
+        const bool isOver = collective.durationNs != -1;
+        m_result.lastCalls.push_back({.group = collective.group,
+                                      .sequence = collective.isPointToPoint ? -1 : collective.sequence,
+                                      .exchange = asked.exchange,
+                                      .peer = asked.peer,
+                                      .isOver = isOver,
+                                      .isBegun = isOver || !collective.isEnqueuedOnly,
+                                      .asker = m_recording.names[collective.asker]});
+    };
+    for (const RecordedCollective& collective : m_rank.collectives) {
+        const bool isCounted = collective.sequence >= 0 && collective.meeting == 0;
+        if (collective.group < 0 || !isCounted)
+            continue;
+        if (collective.durationNs == -1)
+            add(collective);
+        else if (const RecordedCollective*& last = lastOver[collective.group];
+                 !collective.isPointToPoint && (last == nullptr || collective.sequence > last->sequence))
+            last = &collective;
+    }
+    for (const auto& [group, last] : lastOver)
+        if (last != nullptr)
+            add(*last);
 }
 
 /// Kernels that torch launches for several sends and receives at once name no group; where the host asked for all of them in one,

@@ -122,6 +122,8 @@ bool isOfSomeSpans(const std::string& problem, int& rank, std::int64_t& count, s
     rest = problem.substr(at);
     if (constexpr std::string_view kOne = " collective names "; rest.starts_with(kOne))
         rest = " collectives name " + rest.substr(kOne.size());
+    else if (constexpr std::string_view kAnyOne = " collective "; rest.starts_with(kAnyOne))
+        rest = " collectives " + rest.substr(kAnyOne.size());
     return true;
 }
 

@@ -17,7 +17,7 @@ namespace sim {
 
 struct RunFinding {
     /// "late-rank", "exposed-communication", "uneven-stages", "uneven-experts", "slow-host", "host-bound", "outlier-step",
-    /// "slow-group"
+    /// "slow-group", "hang"
     std::string kind;
     std::string title;                   ///< one line, with the number
     std::string detail;                  ///< what it is made of and what would help
@@ -38,7 +38,7 @@ struct RunAnswers {
     std::vector<GroupLoad> experts; ///< of groups of experts, the one that waits most first
     RankPath path;
     std::vector<ShapedWork> shapes;   ///< empty where operators were recorded without their inputs
-    std::vector<RunFinding> findings; ///< by seconds, the most first
+    std::vector<RunFinding> findings; ///< by seconds, the most first; hangs before all
     RecordedAmounts amounts;          ///< of answers about a recording
 };
 

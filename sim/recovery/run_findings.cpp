@@ -1,6 +1,7 @@
 #include "sim/recovery/run_findings.h"
 
 #include "sim/recovery/busy_time.h"
+#include "sim/recovery/hang.h"
 
 #include <algorithm>
 #include <cmath>
@@ -36,10 +37,12 @@ public:
         slowGroups();
         std::stable_sort(m_found.begin(), m_found.end(),
                          [](const RunFinding& a, const RunFinding& b) { return a.seconds > b.seconds; });
+        hangs();
         return std::move(m_found);
     }
 
 private:
+    void hangs();
     void lateRank();
     void exposed();
     void unevenStages();
@@ -56,6 +59,22 @@ private:
     const RunAnswers& m_answers;
     std::vector<RunFinding> m_found;
 };
+
+/// Before all others: what it costs has no end.
+void Findings::hangs()
+{
+    constexpr std::size_t kMostHangs = 8;
+    std::vector<RunFinding> found;
+    for (Hang& hang : hangsOf(m_recovered.evidence)) {
+        if (found.size() == kMostHangs)
+            break;
+        found.push_back({.kind = "hang",
+                         .title = std::move(hang.title),
+                         .detail = std::move(hang.detail),
+                         .ranks = hang.absent.empty() ? std::move(hang.waiting) : std::move(hang.absent)});
+    }
+    m_found.insert(m_found.begin(), std::make_move_iterator(found.begin()), std::make_move_iterator(found.end()));
+}
 
 void Findings::lateRank()
 {

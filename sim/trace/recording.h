@@ -110,6 +110,7 @@ struct RecordedCollective {
     /// Of the kernel, else of the host; -1: it never ended (a hang), or kUntimed: with a host's span, that is where it was asked
     /// for.
     std::int64_t startNs = 0, durationNs = -1;
+    std::uint32_t asker = 0; ///< the program's own innermost frames where it was asked for: "step (train.py:7) in main (…)"
     bool isPointToPoint = false;
     bool isEnqueuedOnly = false; ///< the recorder saw it scheduled, and never started
 };

@@ -177,6 +177,7 @@ void cacheRankRecords(Archive& archive, Of& rank)
         archive(of.meeting);
         archive(of.startNs);
         archive(of.durationNs);
+        archive(of.asker);
         archive(of.isPointToPoint);
         archive(of.isEnqueuedOnly);
     });

@@ -75,7 +75,8 @@ void checkCollectives(const RankRecording& rank, const Recording& shared)
     std::int64_t before = -kMostTraceNs;
     for (const RecordedCollective& of : rank.collectives) {
         must(isSpan(of.span) && isSpan(of.hostSpan), "a collective is of no span");
-        must(of.name < shared.names.size() && of.dtype < shared.names.size(), "a collective has no name");
+        must(of.name < shared.names.size() && of.dtype < shared.names.size() && of.asker < shared.names.size(),
+             "a collective has no name");
         must(of.group == -1 || isPlace(of.group, shared.groups.size()), "a collective is of no group");
         must(isRank(of.sourceRank) && isRank(of.destinationRank), "a transfer is from or to no rank");
         must(of.inElements >= -1 && of.outElements >= -1 && of.bytes >= -1 && of.sequence >= -1, "a collective is of no size");

@@ -184,6 +184,35 @@ std::int64_t lastCompleted(const json& document, const json& entry)
     return status == nullptr ? 0 : wholeNumber(textOf(*status, "last_completed_collective")).value_or(0);
 }
 
+/// The innermost of the program's own frames where an entry was asked for, else of all; empty where none were recorded.
+std::string askerOf(const json& entry)
+{
+    constexpr std::size_t kMostFrames = 2, kMostLetters = 200;
+    const json* frames = memberOf(entry, "frames");
+    if (frames == nullptr || !frames->is_array())
+        return {};
+    const auto isOfTorch = [](const std::string& file) {
+        return file.find("/torch/") != std::string::npos || file.find("torch/csrc") != std::string::npos;
+    };
+    for (const bool isOwn : {true, false}) {
+        std::string text;
+        std::size_t count = 0;
+        for (const json& frame : *frames) {
+            const std::string file = textOf(frame, "filename"), name = textOf(frame, "name");
+            if ((file.empty() && name.empty()) || (isOwn && isOfTorch(file)))
+                continue;
+            const std::size_t slash = file.find_last_of('/');
+            text += (text.empty() ? "" : " in ") + name + " (" + file.substr(slash == std::string::npos ? 0 : slash + 1) + ":" +
+                    std::to_string(numberOf(frame, "line", 0)) + ")";
+            if (++count == kMostFrames || text.size() > kMostLetters)
+                break;
+        }
+        if (!text.empty())
+            return text.substr(0, 2 * kMostLetters);
+    }
+    return {};
+}
+
 Recording recordingOf(const json& document, const ReadingFile& file, std::uint64_t bytes)
 {
     // PyTorch 2.2 dumped the list alone.
@@ -265,6 +294,7 @@ Recording recordingOf(const json& document, const ReadingFile& file, std::uint64
                                                            : types->is_array() && !types->empty() && types->front().is_string()
                                                                ? types->front().get<std::string>()
                                                                : std::string());
+        collective.asker = builder.recording.names.add(askerOf(entry));
         collective.inElements = elementsOf(entry, "input_sizes");
         collective.outElements = elementsOf(entry, "output_sizes");
         const json* isP2p = memberOf(entry, "is_p2p");
@@ -334,9 +364,13 @@ Recording readFlightRecorderPickle(ByteSource& source, const ReadingFile& file)
     const std::string bytes = readAll(source, file, kMostFlightBytes);
     json document;
     try {
-        document = readPickle(bytes, "frames"); // most of its bytes where stacks were recorded
-    } catch (const Error& error) {
-        throw Error(file.path + ": " + error.what());
+        document = readPickle(bytes);
+    } catch (const Error&) {
+        try {
+            document = readPickle(bytes, "frames"); // most of its bytes where long stacks were recorded
+        } catch (const Error& error) {
+            throw Error(file.path + ": " + error.what());
+        }
     }
     return recordingOf(document, file, bytes.size());
 }

@@ -205,6 +205,7 @@ void RecordingMerger::add(Recording&& from)
         for (RecordedCollective& collective : rank.collectives) {
             collective.name = nameOf[collective.name];
             collective.dtype = nameOf[collective.dtype];
+            collective.asker = nameOf[collective.asker];
             if (collective.group >= 0)
                 collective.group = groupOf[static_cast<std::size_t>(collective.group)];
         }

@@ -1,0 +1,199 @@
+#include "sim/recovery/hang.h"
+
+#include "sim/index.h"
+#include "sim/text/number_text.h"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+namespace sim {
+namespace {
+
+/// "rank 2", "ranks 0, 1 and 3", "40 ranks".
+std::string membersText(const std::vector<int>& ranks)
+{
+    constexpr std::size_t kMostNamed = 8;
+    if (ranks.size() > kMostNamed)
+        return std::to_string(ranks.size()) + " ranks";
+    std::string text = ranks.size() == 1 ? "rank " : "ranks ";
+    for (std::size_t i = 0; i < ranks.size(); ++i)
+        text += (i == 0 ? "" : i + 1 == ranks.size() ? " and " : ", ") + std::to_string(ranks[i]);
+    return text;
+}
+
+std::string capitalised(std::string text)
+{
+    if (!text.empty())
+        text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
+    return text;
+}
+
+std::string askedAt(const LastCall& call)
+{
+    return call.asker.empty() ? std::string() : ", asked for at " + call.asker;
+}
+
+class HangFinder {
+public:
+    explicit HangFinder(const RunEvidence& evidence) : m_evidence(evidence)
+    {
+        for (const RankEvidence& rank : evidence.ranks)
+            for (const LastCall& call : rank.lastCalls)
+                m_calls[call.group].push_back({rank.rank, &call});
+    }
+
+    std::vector<Hang> find() const
+    {
+        std::vector<Hang> hangs;
+        for (const auto& [group, calls] : m_calls)
+            if (group >= 0 && asIndex(group) < m_evidence.groups.size() && !m_evidence.groups[asIndex(group)].ranks.empty())
+                if (auto hang = hangOf(group, calls))
+                    hangs.push_back(*std::move(hang));
+        std::set<int> waiting;
+        for (const Hang& hang : hangs)
+            waiting.insert(hang.waiting.begin(), hang.waiting.end());
+        const auto isRoot = [&waiting](const Hang& hang) {
+            return !hang.unknown.empty() ||
+                   std::any_of(hang.absent.begin(), hang.absent.end(), [&](int rank) { return !waiting.contains(rank); });
+        };
+        std::stable_partition(hangs.begin(), hangs.end(), isRoot);
+        return hangs;
+    }
+
+private:
+    struct CallOfRank {
+        int rank = 0;
+        const LastCall* call = nullptr;
+    };
+    using Calls = std::vector<CallOfRank>;
+
+    bool isRecorded(int rank) const
+    {
+        return std::any_of(m_evidence.ranks.begin(), m_evidence.ranks.end(),
+                           [rank](const RankEvidence& of) { return of.rank == rank; });
+    }
+
+    /// What one member waits in and another has ended is over, though the first has not noticed.
+    std::optional<Hang> hangOf(std::int32_t group, const Calls& calls) const
+    {
+        std::int64_t over = -1, first = INT64_MAX;
+        for (const auto& [rank, call] : calls)
+            if (call->isOver)
+                over = std::max(over, call->sequence);
+        for (const auto& [rank, call] : calls)
+            if (!call->isOver && call->sequence > over)
+                first = std::min(first, call->sequence);
+        if (first == INT64_MAX)
+            return std::nullopt;
+        Hang hang{.group = group, .sequence = first, .waiting = {}, .absent = {}, .unknown = {}, .title = {}, .detail = {}};
+        std::vector<int> asked; // of those that wait: not begun on their devices
+        std::map<Exchange, std::vector<int>> exchanges;
+        std::map<std::string, std::vector<int>> askers;
+        for (const int rank : m_evidence.groups[asIndex(group)].ranks) {
+            const auto call = std::find_if(calls.begin(), calls.end(), [=](const CallOfRank& of) {
+                return of.rank == rank && !of.call->isOver && of.call->sequence == first;
+            });
+            if (call != calls.end()) {
+                hang.waiting.push_back(rank);
+                exchanges[call->call->exchange].push_back(rank);
+                askers[call->call->asker].push_back(rank);
+                if (!call->call->isBegun)
+                    asked.push_back(rank);
+            } else {
+                (isRecorded(rank) ? hang.absent : hang.unknown).push_back(rank);
+            }
+        }
+        describe(hang, calls, exchanges, askers, asked);
+        return hang;
+    }
+
+    void describe(Hang& hang, const Calls& calls, const std::map<Exchange, std::vector<int>>& exchanges,
+                  const std::map<std::string, std::vector<int>>& askers, const std::vector<int>& asked) const
+    {
+        const GroupEvidence& group = m_evidence.groups[asIndex(hang.group)];
+        const std::string number = std::to_string(hang.sequence);
+        const auto nameOf = [](Exchange exchange) {
+            return exchange == Exchange::unknown ? std::string("collective") : std::string(exchangeName(exchange));
+        };
+        const std::string what =
+            capitalised(exchanges.size() == 1 ? nameOf(exchanges.begin()->first) : std::string("collective")) + " " + number +
+            " of group " + (group.description.empty() ? group.name : group.description);
+        const auto have = [](const std::vector<int>& ranks) { return ranks.size() == 1 ? " has" : " have"; };
+        if (!hang.absent.empty())
+            hang.title = what + " waits for " + membersText(hang.absent) + ", which" + have(hang.absent) + " not come to it";
+        else if (!hang.unknown.empty())
+            hang.title = what + " never ended, and of " + membersText(hang.unknown) + " nothing is recorded";
+        else if (exchanges.size() > 1)
+            hang.title = what + " is not the same on all its ranks";
+        else if (!asked.empty())
+            hang.title = what + " has not begun on " + membersText(asked) + ", and never ended";
+        else
+            hang.title = what + " has begun on all its ranks, and never ended";
+
+        std::vector<int> begun;
+        std::set_difference(hang.waiting.begin(), hang.waiting.end(), asked.begin(), asked.end(), std::back_inserter(begun));
+        std::vector<std::string> told;
+        if (!begun.empty())
+            told.push_back(capitalised(membersText(begun)) + have(begun) + " begun it");
+        if (!asked.empty())
+            told.push_back(capitalised(membersText(asked)) + have(asked) +
+                           " asked for it, and the device has not begun it: what was asked for before is not over");
+        if (exchanges.size() > 1)
+            for (const auto& [exchange, ranks] : exchanges)
+                told.push_back(capitalised(membersText(ranks)) + have(ranks) + " asked for " + nameOf(exchange));
+        for (const auto& [asker, ranks] : askers)
+            if (!asker.empty())
+                told.push_back("It was asked for at " + asker +
+                               (ranks.size() < hang.waiting.size() ? " on " + membersText(ranks) : std::string()));
+        constexpr std::size_t kMostTold = 4;
+        for (std::size_t i = 0; i < std::min(kMostTold, hang.absent.size()); ++i)
+            told.push_back(lastOf(hang.absent[i], hang.group, calls));
+        if (hang.absent.size() > kMostTold)
+            told.push_back("And " + std::to_string(hang.absent.size() - kMostTold) + " more");
+        if (!hang.absent.empty() && !hang.unknown.empty())
+            told.push_back("Nothing is recorded of " + membersText(hang.unknown));
+        if (!hang.unknown.empty() && hang.absent.empty())
+            told.push_back("Without a dump of its own a rank has ended, or does not answer");
+        for (const std::string& sentence : told)
+            hang.detail += (hang.detail.empty() ? "" : " ") + sentence + ".";
+    }
+
+    /// Of a rank that has not come: what it did last in the group, and where it waits meanwhile.
+    std::string lastOf(int rank, std::int32_t group, const Calls& calls) const
+    {
+        const auto last =
+            std::find_if(calls.begin(), calls.end(), [rank](const CallOfRank& of) { return of.rank == rank && of.call->isOver; });
+        std::string text = "Rank " + std::to_string(rank) +
+                           (last == calls.end() ? " has ended nothing in it that is recorded"
+                                                : " ended " + std::string(exchangeName(last->call->exchange)) + " " +
+                                                      std::to_string(last->call->sequence) + " last" + askedAt(*last->call));
+        for (const RankEvidence& of : m_evidence.ranks)
+            for (const LastCall& call : of.lastCalls)
+                if (of.rank == rank && !call.isOver && call.group != group) {
+                    const GroupEvidence& other = m_evidence.groups[asIndex(call.group)];
+                    return text + "; it is in " + std::string(exchangeName(call.exchange)) +
+                           (call.sequence >= 0 ? " " + std::to_string(call.sequence) : std::string()) +
+                           (call.peer >= 0
+                                ? (call.exchange == Exchange::send ? " to rank " : " from rank ") + std::to_string(call.peer)
+                                : std::string()) +
+                           " of group " + (other.description.empty() ? other.name : other.description) + askedAt(call);
+                }
+        return text;
+    }
+
+    const RunEvidence& m_evidence;
+    std::map<std::int32_t, Calls> m_calls;
+};
+
+} // namespace
+
+std::vector<Hang> hangsOf(const RunEvidence& evidence)
+{
+    return HangFinder(evidence).find();
+}
+
+} // namespace sim

@@ -1,0 +1,25 @@
+// Where a job stands still: the first collective of a group that some members wait in, and who has not come to it.
+#pragma once
+
+#include "sim/recovery/evidence.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace sim {
+
+struct Hang {
+    std::int32_t group = -1;    ///< index into RunEvidence::groups
+    std::int64_t sequence = -1; ///< the library's count in it
+    std::vector<int> waiting;   ///< recorded members that have come to it, ascending
+    std::vector<int> absent;    ///< recorded members that have not
+    std::vector<int> unknown;   ///< members of which nothing is recorded
+    std::string title, detail;  ///< for a person
+};
+
+/// Of each group that a recorded member never left: the first of its collectives that is over on none and not on all. First those
+/// that some absent member keeps who waits nowhere else. O(calls · members).
+std::vector<Hang> hangsOf(const RunEvidence&);
+
+} // namespace sim

@@ -1,0 +1,129 @@
+// What the flight recorder's dumps of a job that stands still tell: in which collective, and who has not come to it.
+#include "sim/recovery/hang.h"
+#include "sim/recovery/recovered_json.h"
+#include "sim/recovery/run_answers.h"
+#include "sim/trace/readers/read_recording.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <unistd.h>
+#include <vector>
+
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+/// One entry of a dump.
+struct Called {
+    int number = 0;
+    std::string state = "completed";
+    std::string what = "all_reduce";
+    std::string group = "0";
+    std::string asker = "train.py";
+};
+
+std::string entryOf(const Called& of)
+{
+    const std::int64_t created = 1'700'000'000'000'000'000 + of.number * std::int64_t{10'000'000};
+    const auto ns = [&](bool is, std::int64_t after) { return is ? std::to_string(created + after) : std::string("null"); };
+    return R"({"record_id":)" + std::to_string(of.number) + R"(,"pg_id":)" + of.group + R"(,"process_group":[")" + of.group +
+           R"(","undefined"],"collective_seq_id":)" + std::to_string(of.number) + R"(,"p2p_seq_id":0,"profiling_name":"nccl:)" +
+           of.what + R"(","time_created_ns":)" + std::to_string(created) +
+           R"(,"input_sizes":[[1024]],"input_dtypes":["BFloat16"],"output_sizes":[[1024]],"output_dtypes":["BFloat16"],"state":")" +
+           of.state + R"(","time_discovered_started_ns":)" + ns(of.state != "scheduled", 100'000) +
+           R"(,"time_discovered_completed_ns":)" + ns(of.state == "completed", 5'000'000) +
+           R"(,"is_p2p":false,"frames":[{"name":"all_reduce","filename":"/lib/torch/distributed/c10d.py","line":9},{"name":"step",)"
+           R"("filename":"/job/)" +
+           of.asker + R"(","line":7}]})";
+}
+
+sim::Recording dumps(const std::vector<std::vector<Called>>& ranks, const std::string& groups)
+{
+    static int count = 0;
+    const std::filesystem::path folder =
+        std::filesystem::temp_directory_path() / ("hang." + std::to_string(::getpid()) + "." + std::to_string(++count));
+    std::filesystem::create_directories(folder);
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+        if (ranks[rank].empty())
+            continue; // of which there is no dump
+        std::string entries;
+        for (const Called& of : ranks[rank])
+            entries += (entries.empty() ? "" : ",") + entryOf(of);
+        std::ofstream(folder / ("nccl_trace_rank_" + std::to_string(rank) + ".json"))
+            << R"({"version":"2.10","pg_config":{)" << groups << R"(},"entries":[)" << entries << "]}";
+    }
+    sim::Recording recording = sim::readRecording({folder});
+    std::filesystem::remove_all(folder);
+    return recording;
+}
+
+const std::string kFour = R"("0":{"name":"0","desc":"default_pg","ranks":"[0, 1, 2, 3]"})";
+
+TEST(Hangs, NameTheCollectiveAndWhoHasNotComeToIt)
+{
+    const std::vector<Called> waits{{5}, {6}, {7, "started"}}, lags{{5}, {.number = 6, .asker = "evaluate.py"}};
+    const sim::Recording recording = dumps({waits, waits, lags, waits}, kFour);
+    const sim::Recovered run = sim::recover(recording);
+    const std::vector<sim::Hang> hangs = sim::hangsOf(run.evidence);
+    ASSERT_EQ(hangs.size(), 1U);
+    EXPECT_EQ(hangs[0].sequence, 7);
+    EXPECT_THAT(hangs[0].absent, ElementsAre(2));
+    EXPECT_THAT(hangs[0].waiting, ElementsAre(0, 1, 3));
+    EXPECT_EQ(hangs[0].title, "All-reduce 7 of group default_pg waits for rank 2, which has not come to it");
+    EXPECT_THAT(hangs[0].detail, HasSubstr("Ranks 0, 1 and 3 have begun it. It was asked for at step (train.py:7)."));
+    EXPECT_THAT(hangs[0].detail, HasSubstr("Rank 2 ended all-reduce 6 last, asked for at step (evaluate.py:7)."));
+    const sim::RunAnswers answers = sim::answersOf(run);
+    ASSERT_FALSE(answers.findings.empty());
+    EXPECT_EQ(answers.findings[0].kind, "hang");
+    EXPECT_THAT(answers.findings[0].ranks, ElementsAre(2));
+    EXPECT_THAT(sim::answersText(run, answers), HasSubstr(hangs[0].title));
+    EXPECT_THAT(sim::recoveredText(run), HasSubstr("3 ranks: 3 collectives begun and never ended"));
+}
+
+TEST(Hangs, BeginWhereNobodyWaitsElsewhere)
+{
+    // Ranks 0 and 1 wait in their own group for rank 1, which waits for rank 3 with all others.
+    const std::string groups = kFour + R"(,"1":{"name":"1","desc":"mesh_tp","ranks":"[0, 1]"})";
+    const Called all{.number = 8, .state = "started"}, pair{.number = 3, .state = "started", .group = "1"};
+    const sim::Recovered run = sim::recover(dumps({{{7}, pair}, {{7}, all}, {{7}, all}, {{7}}}, groups));
+    const std::vector<sim::Hang> hangs = sim::hangsOf(run.evidence);
+    ASSERT_EQ(hangs.size(), 2U);
+    EXPECT_EQ(hangs[0].sequence, 8);
+    EXPECT_THAT(hangs[0].absent, ElementsAre(0, 3));
+    EXPECT_THAT(hangs[1].absent, ElementsAre(1));
+    EXPECT_THAT(hangs[1].detail, HasSubstr("it is in all-reduce 8 of group default_pg"));
+}
+
+TEST(Hangs, OfARankWithoutADumpSaySo)
+{
+    const std::vector<Called> waits{{6}, {7, "started"}};
+    const std::vector<sim::Hang> hangs = sim::hangsOf(sim::recover(dumps({waits, waits, {}, waits}, kFour)).evidence);
+    ASSERT_EQ(hangs.size(), 1U);
+    EXPECT_TRUE(hangs[0].absent.empty());
+    EXPECT_THAT(hangs[0].unknown, ElementsAre(2));
+    EXPECT_EQ(hangs[0].title, "All-reduce 7 of group default_pg never ended, and of rank 2 nothing is recorded");
+}
+
+TEST(Hangs, OfAllThatCameSayWhatDiffers)
+{
+    const std::vector<Called> waits{{6}, {7, "started"}}, gathers{{6}, {7, "started", "all_gather"}}, asks{{6}, {7, "scheduled"}};
+    EXPECT_EQ(sim::hangsOf(sim::recover(dumps({waits, gathers, waits, waits}, kFour)).evidence).at(0).title,
+              "Collective 7 of group default_pg is not the same on all its ranks");
+    EXPECT_EQ(sim::hangsOf(sim::recover(dumps({waits, asks, waits, waits}, kFour)).evidence).at(0).title,
+              "All-reduce 7 of group default_pg has not begun on rank 1, and never ended");
+}
+
+TEST(Hangs, AreNoneWhereAnotherHasEndedIt)
+{
+    const std::vector<Called> waits{{6}, {7, "started"}}, over{{6}, {7}};
+    EXPECT_TRUE(sim::hangsOf(sim::recover(dumps({waits, over, over, over}, kFour)).evidence).empty())
+        << "its recorder has not noticed yet";
+    EXPECT_TRUE(sim::hangsOf(sim::recover(dumps({over, over, over, over}, kFour)).evidence).empty());
+}
+
+} // namespace

@@ -13,17 +13,44 @@
 #include <initializer_list>
 #include <map>
 #include <numeric>
+#include <optional>
+#include <set>
 
 namespace sim {
 namespace {
 
-/// Until when no gradient can have been summed: the first backward's begin as annotations or else kernels tell it, else an early
-/// part of the step.
-std::int64_t firstBackwardNs(const RunEvidence& evidence, const KernelWords& words, const RankEvidence& rank, std::int64_t begin,
-                             std::int64_t end)
+/// Until when no gradient can have been summed.
+struct FirstBackward {
+    std::int64_t ns = 0;
+    bool isTold = false;         ///< else it is an early part of the step
+    std::int64_t computesNs = 0; ///< when the first kernel of the step begins
+};
+
+/// The first backward's begin as annotations of the device, who launched kernels, annotations of the host or what kernels are
+/// called tell it.
+FirstBackward firstBackward(const RunEvidence& evidence, const KernelWords& words, const RankEvidence& rank, std::int64_t begin,
+                            std::int64_t end)
 {
+    const auto kernel = std::lower_bound(rank.work.begin(), rank.work.end(), begin,
+                                         [](const WorkSpan& span, std::int64_t at) { return span.startNs < at; });
+    const std::int64_t computes = kernel == rank.work.end() ? begin : kernel->startNs;
+    const auto told = [&](const auto& isBackward) -> std::optional<FirstBackward> {
+        const auto backward = std::find_if(kernel, rank.work.end(), isBackward);
+        // Where it is the first of all, the step was not cut where it begins.
+        if (backward == kernel || backward == rank.work.end() || backward->startNs > end)
+            return std::nullopt;
+        return FirstBackward{backward->startNs, true, computes};
+    };
     std::int64_t first = INT64_MAX;
     for (const bool onDevice : {true, false}) {
+        if (!onDevice) {
+            const auto byLaunch = told([](const WorkSpan& span) {
+                return span.opClass == OpClass::backward || span.opClass == OpClass::backwardInput ||
+                       span.opClass == OpClass::backwardWeight;
+            });
+            if (byLaunch)
+                return *byLaunch;
+        }
         for (const MarkSpan& mark : rank.marks) {
             if (mark.onDevice != onDevice || mark.startNs < begin)
                 continue;
@@ -37,17 +64,11 @@ std::int64_t firstBackwardNs(const RunEvidence& evidence, const KernelWords& wor
             }
         }
         if (first != INT64_MAX)
-            return first;
+            return {first, true, computes};
     }
-    const auto kernel = std::lower_bound(rank.work.begin(), rank.work.end(), begin,
-                                         [](const WorkSpan& span, std::int64_t at) { return span.startNs < at; });
-    const auto backward =
-        std::find_if(kernel, rank.work.end(), [&words](const WorkSpan& span) { return words.isBackward(span.name); });
-    // Where it is the first of all, the step was not cut where it begins.
-    if (backward != kernel && backward != rank.work.end() && backward->startNs <= end)
-        return backward->startNs;
-    const std::int64_t computes = kernel == rank.work.end() ? begin : kernel->startNs;
-    return computes + (end - computes) / 12;
+    if (const auto byName = told([&words](const WorkSpan& span) { return words.isBackward(span.name); }))
+        return *byName;
+    return {computes + (end - computes) / 12, false, computes};
 }
 
 /// Exchanges of a rank by their ends, with their groups.
@@ -87,16 +108,27 @@ std::vector<Carried> carriedByGroup(const RunEvidence& evidence, const std::vect
     std::map<std::pair<std::int32_t, std::size_t>, bool> tookPart;
     for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
         const RankEvidence& rank = evidence.ranks[r];
-        const std::int64_t backward = firstBackwardNs(evidence, words, rank, window[r].first, window[r].second);
+        const FirstBackward backward = firstBackward(evidence, words, rank, window[r].first, window[r].second);
         const EndsOfGroups ends = endsOfGroups(rank);
+        std::map<std::int32_t, int> gathers; // of groups, until each sums for the first time
+        std::set<std::int32_t> sums;
+        // Where no backward is told: a step that is cut by the order of its sums begins with one; and who gathers several times
+        // before it sums gathers parameters, layer by layer, as sums of activations are gathered in turn.
+        const auto canBeEarly = [&](const CommSpan& span) {
+            return backward.isTold || (span.startNs > backward.computesNs && gathers[span.group] < 2);
+        };
         for (const CommSpan& span : rank.comms) {
-            if (span.group < 0 || span.startNs < window[r].first || span.startNs > window[r].second)
+            if (span.group < 0 || span.startNs < window[r].first || span.startNs >= window[r].second)
                 continue;
+            if (reduces(span.exchange))
+                sums.insert(span.group);
+            else if (span.exchange == Exchange::allGather && !sums.contains(span.group))
+                ++gathers[span.group];
             Carried& group = carried[static_cast<std::size_t>(span.group)];
             const auto exchange = static_cast<std::size_t>(span.exchange);
             ++group.count[exchange];
             group.bytes[exchange] += static_cast<double>(span.bytes);
-            if (reduces(span.exchange) && span.endNs <= backward)
+            if (reduces(span.exchange) && span.endNs <= backward.ns && canBeEarly(span))
                 ++group.earlyReduces;
             if ((span.exchange == Exchange::allGather || span.exchange == Exchange::sendReceive) &&
                 precedesAttention(words, rank, ends, span))

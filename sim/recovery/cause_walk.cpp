@@ -124,19 +124,30 @@ const DeviceSpan* CauseWalk::before(std::size_t rank, std::int64_t at) const
     return nullptr;
 }
 
-std::pair<std::int64_t, std::uint32_t> CauseWalk::causeOf(std::uint32_t rank, DeviceSpan span) const
+const DeviceSpan* CauseWalk::computingAt(std::size_t rank, std::int64_t at) const
 {
-    std::int64_t from = startOf(rank, span);
-    std::uint32_t cause = rank;
+    constexpr int kMostStreams = 64; // of each the first to end later may run
+    const std::vector<DeviceSpan>& spans = m_spans[rank];
+    auto after =
+        std::upper_bound(spans.begin(), spans.end(), at, [&](std::int64_t t, DeviceSpan span) { return t < endOf(rank, span); });
+    for (int i = 0; i < kMostStreams && after != spans.end(); ++i, ++after)
+        if (!after->isComm && startOf(rank, *after) < at && m_evidence.ranks[rank].work[after->place].work == DeviceWork::kernel)
+            return &*after;
+    return nullptr;
+}
+
+CauseWalk::Cause CauseWalk::causeOf(std::uint32_t rank, DeviceSpan span) const
+{
+    const RankEvidence& own = m_evidence.ranks[rank];
+    const std::int64_t from = startOf(rank, span);
     if (!span.isComm)
-        return {from, cause};
-    const auto startOfPart = [this](const Part& part) { return m_evidence.ranks[part.rank].comms[part.span].startNs; };
+        return {from, rank, own.work[span.place].launchNs};
+    Cause cause{from, rank, own.comms[span.place].launchNs};
+    const auto spanOfPart = [this](const Part& part) -> const CommSpan& { return m_evidence.ranks[part.rank].comms[part.span]; };
     if (const Meeting* meeting = meetingOf(rank, span.place)) {
         for (const Part& part : meeting->parts)
-            if (startOfPart(part) > from) {
-                from = startOfPart(part);
-                cause = part.rank;
-            }
+            if (const CommSpan& of = spanOfPart(part); of.startNs > cause.fromNs)
+                cause = {of.startNs, part.rank, of.launchNs};
     } else if (const Meeting* transfer = transferOf(rank, span.place)) {
         const Part& send = transfer->parts[0];
         // Recorders that begin a receive with its transfer show both starts as one: then what ended last led to it.
@@ -144,10 +155,11 @@ std::pair<std::int64_t, std::uint32_t> CauseWalk::causeOf(std::uint32_t rank, De
             const DeviceSpan* previous = before(r, from);
             return previous == nullptr ? INT64_MIN : endOf(r, *previous);
         };
-        if (startOfPart(send) > from || (startOfPart(send) == from && ended(send.rank) > ended(rank)))
-            return {startOfPart(send), send.rank};
+        const CommSpan& sent = spanOfPart(send);
+        if (sent.startNs > from || (sent.startNs == from && ended(send.rank) > ended(rank)))
+            return {sent.startNs, send.rank, sent.launchNs};
     }
-    return {from, cause};
+    return cause;
 }
 
 void CauseWalk::back(End at, std::int64_t launchNs, std::int64_t beginNs, const Tell& tell) const
@@ -166,22 +178,26 @@ void CauseWalk::back(End at, std::int64_t launchNs, std::int64_t beginNs, const 
     for (std::size_t budget = 2 * m_count + 16; until > beginNs && budget > 0; --budget) {
         const DeviceSpan* span = before(rank, until);
         const std::int64_t ended = span == nullptr ? std::max(beginNs, m_window[rank].first) : endOf(rank, *span);
-        if (ended < until) // the gap until the host asked is the host's; what then passes until the kernel begins is too
+        // What began in the middle of a kernel did so while its rank computed.
+        if (const DeviceSpan* const running = ended < until ? computingAt(rank, until) : nullptr; running != nullptr)
+            span = running;
+        else if (ended < until) // the gap until the host asked is the host's; what then passes until the kernel begins is too
             add(ended, {.part = launchNs > ended ? PathPart::launching : PathPart::idling}, nullptr);
         if (span == nullptr || until <= beginNs)
             break;
         const RankEvidence& of = m_evidence.ranks[rank];
-        const auto [from, cause] = causeOf(rank, *span);
+        const Cause cause = causeOf(rank, *span);
         if (span->isComm)
-            add(from, {.part = PathPart::communicating, .name = of.comms[span->place].name, .group = of.comms[span->place].group},
+            add(cause.fromNs,
+                {.part = PathPart::communicating, .name = of.comms[span->place].name, .group = of.comms[span->place].group},
                 span);
         else
-            add(from,
+            add(cause.fromNs,
                 {.part = of.work[span->place].work == DeviceWork::copy ? PathPart::copying : PathPart::computing,
                  .name = of.work[span->place].name},
                 span);
-        launchNs = cause == rank && !span->isComm ? of.work[span->place].launchNs : INT64_MIN;
-        rank = cause;
+        launchNs = cause.launchNs;
+        rank = cause.rank;
     }
     if (until > beginNs)
         add(beginNs, {}, nullptr);

@@ -69,8 +69,15 @@ private:
     std::int64_t endOf(std::size_t rank, DeviceSpan) const;
     /// What ended last by `at` on the rank; nullptr: nothing did.
     const DeviceSpan* before(std::size_t rank, std::int64_t at) const;
-    /// Since when it was under way for the rank, and whose doing that is.
-    std::pair<std::int64_t, std::uint32_t> causeOf(std::uint32_t rank, DeviceSpan) const;
+    /// What runs at the instant, and had begun before; nullptr: nothing that computes.
+    const DeviceSpan* computingAt(std::size_t rank, std::int64_t at) const;
+    /// Since when it was under way for the rank, whose doing that is, and when the host of that one asked for it.
+    struct Cause {
+        std::int64_t fromNs = 0;
+        std::uint32_t rank = 0;
+        std::int64_t launchNs = INT64_MIN;
+    };
+    Cause causeOf(std::uint32_t rank, DeviceSpan) const;
 
     const RunEvidence& m_evidence;
     std::vector<std::pair<std::int64_t, std::int64_t>> m_window; ///< [rank]

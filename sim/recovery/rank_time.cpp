@@ -30,12 +30,20 @@ public:
     {
         std::vector<BusyTime::Span> work, copies, comms;
         std::map<std::string, std::vector<BusyTime::Span>> byAxis;
-        for (const WorkSpan& span : m_rank.work)
+        const auto note = [this](const auto& span) {
+            if (span.launchNs != INT64_MIN)
+                m_launches.emplace_back(span.startNs, span.launchNs);
+        };
+        for (const WorkSpan& span : m_rank.work) {
             (span.work == DeviceWork::kernel ? work : copies).emplace_back(span.startNs, span.endNs);
+            note(span);
+        }
         for (const CommSpan& span : m_rank.comms) {
+            note(span);
             comms.emplace_back(span.startNs, span.endNs);
             byAxis[axes.of(span.group, span.exchange)].push_back(comms.back());
         }
+        std::sort(m_launches.begin(), m_launches.end());
         m_computing = BusyTime(std::move(work));
         m_communicating = BusyTime(std::move(comms));
         m_both = joined(m_computing, m_communicating);
@@ -69,27 +77,23 @@ public:
             time.exposedByAxis[m_axes[axis]] = 0;
         }
         shareExposed(time, from, to);
-        // A gap's end is a kernel's begin; when it was asked for says whether the host kept the device waiting. What then passes
-        // until it begins is the host's too. It may begin after the window.
+        // A gap's end is the begin of a kernel or a collective; when it was asked for says whether the host kept the device
+        // waiting. What then passes until it begins is the host's too. It may begin after the window.
         const auto& busy = m_all.spans();
-        auto first = std::upper_bound(m_rank.work.begin(), m_rank.work.end(), from,
-                                      [](std::int64_t at, const WorkSpan& span) { return at < span.startNs; });
+        auto first = std::upper_bound(m_launches.begin(), m_launches.end(), std::pair(from, INT64_MAX));
         std::int64_t countedNs = INT64_MIN;
-        for (; first != m_rank.work.end(); ++first) {
-            const WorkSpan& span = *first;
-            const auto here = std::lower_bound(busy.begin(), busy.end(), span.startNs,
-                                               [](const BusyTime::Span& b, std::int64_t at) { return b.first < at; });
-            if (span.startNs > to && (here == busy.begin() || std::prev(here)->second >= to))
+        for (; first != m_launches.end(); ++first) {
+            const auto& [startNs, launchNs] = *first;
+            const auto here = std::lower_bound(busy.begin(), busy.end(), std::pair(startNs, INT64_MIN));
+            if (startNs > to && (here == busy.begin() || std::prev(here)->second >= to))
                 break;
-            if (span.launchNs == INT64_MIN)
-                continue;
-            if (here == busy.end() || here->first != span.startNs || span.startNs == countedNs)
+            if (here == busy.end() || here->first != startNs || startNs == countedNs)
                 continue;
             const std::int64_t gapBegins = here == busy.begin() ? from : std::max(from, std::prev(here)->second);
-            if (span.launchNs <= gapBegins)
+            if (launchNs <= gapBegins)
                 continue;
-            countedNs = span.startNs; // of several that begin with it none has a gap of its own
-            time.hostBoundNs += std::max<std::int64_t>(0, std::min(span.startNs, to) - gapBegins);
+            countedNs = startNs; // of several that begin with it none has a gap of its own
+            time.hostBoundNs += std::max<std::int64_t>(0, std::min(startNs, to) - gapBegins);
         }
         return time;
     }
@@ -135,6 +139,7 @@ private:
     }
 
     const RankEvidence& m_rank;
+    std::vector<std::pair<std::int64_t, std::int64_t>> m_launches; ///< by start: when the host asked for what starts then
     BusyTime m_computing, m_communicating, m_both, m_copying, m_all;
     std::vector<std::string> m_axes;
     std::vector<BusyTime> m_byAxis; ///< [m_axes]

@@ -352,13 +352,13 @@ void Findings::hostBound()
     const double ranks = std::max<double>(1, static_cast<double>(m_answers.times.ranks.size()));
     if (window <= 0 || host <= 0.1 * window)
         return;
-    RunFinding finding{.kind = "host-bound",
-                       .title = percentText(host / window) + " of the step the device waits for its host",
-                       .detail =
-                           timeText(secondsOf(host / ranks)) + " of " + timeText(secondsOf(idle / ranks)) +
-                           " idle a rank ends with a kernel that was asked for only after the device had run dry; fewer and "
-                           "larger kernels, or CUDA graphs, would fill it.",
-                       .seconds = secondsOf(host / ranks)};
+    RunFinding finding{
+        .kind = "host-bound",
+        .title = percentText(host / window) + " of the step the device waits for its host",
+        .detail = timeText(secondsOf(host / ranks)) + " of " + timeText(secondsOf(idle / ranks)) +
+                  " idle a rank ends with a kernel or a collective that was asked for only after the device had run dry; "
+                  "fewer and larger kernels, or CUDA graphs, would fill it.",
+        .seconds = secondsOf(host / ranks)};
     const auto most = std::max_element(m_answers.times.ranks.begin(), m_answers.times.ranks.end(),
                                        [](const RankTime& a, const RankTime& b) { return a.hostBoundNs < b.hostBoundNs; });
     showLongest(finding, static_cast<std::size_t>(most - m_answers.times.ranks.begin()), nullptr);

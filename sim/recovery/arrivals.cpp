@@ -69,6 +69,7 @@ private:
     std::string doneMeanwhile(std::size_t rank) const;
     std::string seenByNetworks() const;
     std::optional<double> ofRecordedMembers(std::int64_t) const;
+    std::string receivesText() const;
 
     const Recovered& m_recovered;
     const RunEvidence& m_evidence;
@@ -249,6 +250,21 @@ std::optional<double> ArrivalFinder::ofRecordedMembers(std::int64_t ns) const
     return static_cast<double>(ns) / static_cast<double>(std::max<std::int64_t>(1, sum));
 }
 
+/// How long receives wait for their sends: of a pipeline also what its order leaves no other way, which nobody is to blame for.
+std::string ArrivalFinder::receivesText() const
+{
+    std::vector<std::vector<BusyTime::Span>> waits(m_evidence.ranks.size());
+    for (const Meeting& transfer : m_recovered.meetings.transfers)
+        waits[transfer.parts[1].rank].emplace_back(spanOf(transfer.parts[1]).startNs, spanOf(transfer.parts[0]).startNs);
+    std::int64_t waited = 0;
+    for (std::vector<BusyTime::Span>& ofRank : waits)
+        waited += BusyTime(std::move(ofRank)).within(INT64_MIN / 2, INT64_MAX / 2);
+    if (waited <= 0)
+        return {};
+    return "; receives wait for their sends for " + numberText(static_cast<double>(waited) * 1e-9, Unit::seconds) +
+           " of all ranks' time";
+}
+
 /// Whether the others would have their steps noticeably sooner: where they wait little in collectives it does not matter for
 /// whom.
 bool ArrivalFinder::isWorthwhile(const RankArrivals& rank) const
@@ -318,7 +334,7 @@ void ArrivalFinder::explain()
                                         [](const RankArrivals& a, const RankArrivals& b) { return a.causedNs < b.causedNs; });
     if (worst == m_result.ranks.end() || m_result.causedNs <= 0) {
         m_result.text = m_result.list.empty() ? "no collective of several recorded ranks was matched" + seenByNetworks()
-                                              : "nobody waits for anybody";
+                                              : "in collectives nobody waits for anybody" + receivesText();
         return;
     }
     const auto index = static_cast<std::size_t>(worst - m_result.ranks.begin());

@@ -242,6 +242,12 @@ TEST(BatchedTransfers, CountAKernelOfSeveralOnce)
     EXPECT_GT(waiting, 0);
 }
 
+TEST(BatchedTransfers, ThatWaitAreToldOfWhereNoCollectiveKeepsAnybody)
+{
+    const sim::Arrivals arrivals = sim::arrivalsOf(sim::recover(pipelineOf(4, 8, "PIPELINE_MODEL_PARALLEL_GROUP")));
+    EXPECT_THAT(arrivals.text, HasSubstr("in collectives nobody waits for anybody; receives wait for their sends for "));
+}
+
 /// Each rank sends to the next and receives from the one before, the last to the first: keys and values of ring attention.
 sim::Recording ringOf(int ranks, bool isBatched)
 {

@@ -163,7 +163,11 @@ std::string gpuOfDeviceName(const Catalogue& catalogue, const std::string& devic
         const auto isOn = [](const std::vector<std::string>& of, const char* word) {
             return std::any_of(of.begin(), of.end(), [word](const std::string& token) { return token.starts_with(word); });
         };
-        if (isOn(device, "pcie") != isOn(tokens, "pcie"))
+        // Boards of a chip that run it otherwise than its others: of those that the catalogue lacks no peak is known.
+        constexpr std::array<const char*, 6> kBoards{"nvl", "laptop", "ti", "super", "max", "d"};
+        if (isOn(device, "pcie") != isOn(tokens, "pcie") || tokens.front() == "laptop" ||
+            std::any_of(kBoards.begin(), kBoards.end(),
+                        [&](const char* board) { return has(device, board) != has(tokens, board); }))
             continue;
         int score = 1;
         for (std::size_t i = 1; i + 1 < tokens.size(); ++i) // "80 GB" is one word of a driver's

@@ -133,6 +133,9 @@ TEST(DeviceNames, AreFoundInTheCatalogue)
     EXPECT_EQ(sim::gpuOfDeviceName(catalogue, "NVIDIA GeForce RTX 4090"), "rtx-4090");
     EXPECT_EQ(sim::gpuOfDeviceName(catalogue, "AMD Instinct MI300X"), "mi300x");
     EXPECT_EQ(sim::gpuOfDeviceName(catalogue, "AMD Radeon Graphics"), "");
+    for (const char* other :
+         {"NVIDIA H100 NVL", "NVIDIA H200 NVL", "NVIDIA GeForce RTX 4090 Laptop GPU", "NVIDIA GeForce RTX 4090 D"})
+        EXPECT_EQ(sim::gpuOfDeviceName(catalogue, other), "") << "a slower board of the same chip";
     EXPECT_EQ(sim::gpuOfDeviceName(catalogue, ""), "");
 }
 

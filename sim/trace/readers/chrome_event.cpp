@@ -422,8 +422,7 @@ const char* ChromeEvents::takeFlow(const ChromeEvent& event, std::int64_t ns)
 
 void ChromeEvents::finish()
 {
-    if (!m_anyCollective)
-        m_hostCalls.settle(m_builder);
+    m_hostCalls.settle(m_builder, m_anyCollective);
     m_isOfXlaDevices = settleXlaRows(m_builder);
     m_isOfAscend = m_ascend.settle(m_builder);
     std::size_t open = 0;

@@ -56,8 +56,13 @@ void HostCalls::note(RecordingBuilder& builder, std::uint32_t span, std::string_
     m_calls.push_back(call);
 }
 
-void HostCalls::settle(RecordingBuilder& builder)
+void HostCalls::settle(RecordingBuilder& builder, bool areTold)
 {
+    if (areTold) {
+        builder.timeByHostCalls(m_calls);
+        std::vector<RecordedCollective>().swap(m_calls);
+        return;
+    }
     const std::vector<RecordedGroup>& groups = builder.recording.groups;
     const auto isOfSeveral = [](const RecordedGroup& group) { return group.ranks.size() > 1; };
     const auto first = std::find_if(groups.begin(), groups.end(), isOfSeveral);

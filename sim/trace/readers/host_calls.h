@@ -19,8 +19,9 @@ class HostCalls {
 public:
     /// An annotation, where it is an exchange on the host. `dims`, `types`: of the tensors it was given, as written.
     void note(RecordingBuilder&, std::uint32_t span, std::string_view name, std::string_view dims, std::string_view types);
-    /// They become collectives; of the group that they can only have met in, where there is one.
-    void settle(RecordingBuilder&);
+    /// They become collectives; of the group that they can only have met in, where there is one. `areTold`: other events tell of
+    /// collectives; then each is the time of one of those, where they are as many.
+    void settle(RecordingBuilder&, bool areTold);
 
 private:
     std::vector<RecordedCollective> m_calls;

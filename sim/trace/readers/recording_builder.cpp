@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
+#include <utility>
 
 namespace sim {
 
@@ -137,6 +139,38 @@ void RecordingBuilder::addFlowEnd(std::uint64_t id, std::uint32_t track, std::in
 void RecordingBuilder::addFlowEnd(std::uint64_t id, std::uint32_t span, bool arrives)
 {
     m_flowEnds.push_back({id, span, kNoSpan, arrives, false});
+}
+
+void RecordingBuilder::timeByHostCalls(const std::vector<RecordedCollective>& calls)
+{
+    const auto wordOf = [this](const RecordedCollective& collective) { // "_allgather_base" and "all_gather" are one
+        std::string word = recording.names[collective.name];
+        if (word.ends_with("_base"))
+            word.erase(word.size() - 5);
+        std::erase(word, '_');
+        return word;
+    };
+    using Spans = std::vector<std::pair<std::int64_t, std::size_t>>; // by start: places
+    std::map<std::string, std::pair<Spans, Spans>> byWord;           // of those told of, and of calls
+    for (std::size_t i = 0; i < m_collectives.size(); ++i) {
+        const RecordedCollective& told = m_collectives[i].first;
+        if (told.span != kNoSpan)
+            return; // kernels have times of their own
+        if (told.hostSpan != kNoSpan)
+            byWord[wordOf(told)].first.emplace_back(m_spans.startNs[told.hostSpan], i);
+    }
+    for (std::size_t i = 0; i < calls.size(); ++i)
+        byWord[wordOf(calls[i])].second.emplace_back(m_spans.startNs[calls[i].hostSpan], i);
+    for (auto& [word, both] : byWord) {
+        auto& [told, made] = both;
+        std::sort(told.begin(), told.end());
+        std::sort(made.begin(), made.end());
+        if (told.size() != made.size() ||
+            !std::equal(told.begin(), told.end(), made.begin(), [](const auto& a, const auto& b) { return a.first <= b.first; }))
+            continue;
+        for (std::size_t i = 0; i < told.size(); ++i)
+            m_collectives[told[i].second].first.hostSpan = calls[made[i].second].hostSpan;
+    }
 }
 
 void RecordingBuilder::addCollective(RecordedCollective collective, std::int64_t externalId)

@@ -64,6 +64,9 @@ public:
     void addFlowEnd(std::uint64_t id, std::uint32_t span, bool arrives);
     /// `externalId` joins the host's call and the kernel; 0: not said.
     void addCollective(RecordedCollective, std::int64_t externalId);
+    /// Calls that are exchanges on the host tell how long those took that are in already, where no kernel does: of a word in the
+    /// order of both, where they are as many.
+    void timeByHostCalls(const std::vector<RecordedCollective>& calls);
     void addCounterPoint(std::uint32_t track, const std::string& name, const std::string& unit, std::int64_t timeNs,
                          double value);
     /// `written`: the inputs as the file has them, by which equal ones are known.

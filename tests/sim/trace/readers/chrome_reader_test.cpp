@@ -105,6 +105,26 @@ TEST(KinetoReader, CallsOfALibraryOnTheHostAreCollectives)
     EXPECT_EQ(readText(document(events + told, groups(""))).ranks.at(0).collectives.size(), 1U);
 }
 
+TEST(KinetoReader, CallsOfALibraryOnTheHostTellHowLongWhatWasAskedForTook)
+{
+    std::string events;
+    for (int step = 0; step < 3; ++step)
+        events +=
+            std::string(step == 0 ? "" : ",") + R"({"ph":"X","cat":"cpu_op","name":"record_param_comms","pid":1,"tid":2,"ts":)" +
+            std::to_string(10000 * step + 9) +
+            R"(,"dur":20,"args":{"Collective name":"allreduce","In msg nelems":34,"dtype":"Float","Process Group Name":"0",)" +
+            R"("Group size":2,"Process Group Ranks":"[0, 1]"}},{"ph":"X","cat":"user_annotation","name":"gloo:all_reduce",)" +
+            R"("pid":1,"tid":3,"ts":)" + std::to_string(10000 * step + 40) + R"(,"dur":3000})";
+    const Recording recording = readText(document(events));
+    const auto& collectives = recording.ranks.at(0).collectives;
+    ASSERT_EQ(collectives.size(), 3U);
+    for (const sim::RecordedCollective& collective : collectives) {
+        EXPECT_EQ(collective.durationNs, 3'000'000);
+        EXPECT_EQ(collective.inElements, 34);
+        EXPECT_EQ(recording.groups.at(static_cast<std::size_t>(collective.group)).ranks, (std::vector<int>{0, 1}));
+    }
+}
+
 TEST(KinetoReader, ATextThatBeginsWithAnEmptyLineIsNoPerfettoTrace)
 {
     try {

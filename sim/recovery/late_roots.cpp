@@ -4,6 +4,7 @@
 #include "sim/recovery/busy_time.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <utility>
@@ -16,6 +17,33 @@ struct Event {
     std::int64_t atNs = 0; ///< when the last came
     std::size_t arrival = 0;
     const Meeting* transfer = nullptr; ///< of a receive; else it is the arrival
+    std::int64_t waitNs = 0;           ///< of a receive
+};
+
+/// How long a rank's device had nothing to do before an instant.
+class IdleBefore {
+public:
+    explicit IdleBefore(const RunEvidence& evidence)
+    {
+        for (const RankEvidence& rank : evidence.ranks) {
+            std::vector<BusyTime::Span> spans;
+            for (const WorkSpan& span : rank.work)
+                spans.emplace_back(span.startNs, span.endNs);
+            for (const CommSpan& span : rank.comms)
+                spans.emplace_back(span.startNs, span.endNs);
+            m_busy.emplace_back(std::move(spans));
+        }
+    }
+    std::int64_t of(std::uint32_t rank, std::int64_t ns) const
+    {
+        const std::vector<BusyTime::Span>& busy = m_busy[rank].spans();
+        const auto next = std::lower_bound(busy.begin(), busy.end(), ns,
+                                           [](const BusyTime::Span& span, std::int64_t at) { return span.first < at; });
+        return next == busy.begin() ? 0 : std::max<std::int64_t>(0, ns - std::prev(next)->second);
+    }
+
+private:
+    std::vector<BusyTime> m_busy; ///< [rank]
 };
 
 class RootFinder {
@@ -26,9 +54,7 @@ public:
     {
         for (std::size_t i = 0; i < arrivals.size(); ++i)
             m_events.push_back({arrivals[i].lastStartNs, i, nullptr});
-        for (const Meeting& transfer : m_meetings.transfers)
-            if (startOf(transfer.parts[0]) > startOf(transfer.parts[1]))
-                m_events.push_back({startOf(transfer.parts[0]), 0, &transfer});
+        addReceives(recovered.axes);
         std::stable_sort(m_events.begin(), m_events.end(), [](const Event& a, const Event& b) { return a.atNs < b.atNs; });
     }
 
@@ -39,7 +65,7 @@ public:
             checkCancelled();
             if (event.transfer != nullptr) {
                 const Part &send = event.transfer->parts[0], &receive = event.transfer->parts[1];
-                const std::int64_t waited = event.atNs - startOf(receive);
+                const std::int64_t waited = event.waitNs;
                 const auto [before, isFirst] = m_lastSent.try_emplace({send.rank, receive.rank}, INT64_MIN);
                 const std::uint32_t root = rootOf(send.rank, before->second, event.atNs, waited, 0);
                 before->second = event.atNs;
@@ -67,6 +93,54 @@ public:
     }
 
 private:
+    /// A receive waits for what its pipeline's order leaves no other way, too: as long as those of other replicas between the
+    /// same stages, the same one in turn. What counts is what it waits beyond these.
+    void addReceives(const RecoveredAxes& axes)
+    {
+        const IdleBefore idleBefore(m_evidence);
+        const RecoveredAxis* const pipeline = axes.find("pp");
+        std::vector<Event> receives;
+        std::map<std::pair<int, int>, std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<std::size_t>>> links;
+        for (const Meeting& transfer : m_meetings.transfers) {
+            const Part &send = transfer.parts[0], &receive = transfer.parts[1];
+            const std::int64_t sent = startOf(send), asked = startOf(receive);
+            if (sent < asked)
+                continue;
+            const auto placeOf = [&](const Part& part) {
+                return pipeline == nullptr ? static_cast<int>(part.rank)
+                                           : RecoveredAxes::coordinate(*pipeline, m_evidence.ranks[part.rank].rank);
+            };
+            links[{placeOf(send), placeOf(receive)}][{send.rank, receive.rank}].push_back(receives.size());
+            // Recorders that begin a receive with its transfer show both starts as one: it waited while its device idled.
+            receives.push_back({sent, 0, &transfer, sent == asked ? idleBefore.of(receive.rank, asked) : sent - asked});
+        }
+        for (auto& [places, replicas] : links) {
+            std::size_t most = 0;
+            for (auto& [ranks, all] : replicas) {
+                std::stable_sort(all.begin(), all.end(),
+                                 [&](std::size_t a, std::size_t b) { return receives[a].atNs < receives[b].atNs; });
+                most = std::max(most, all.size());
+            }
+            for (std::size_t turn = 0; turn < most; ++turn) {
+                std::vector<std::int64_t> waits;
+                for (const auto& [ranks, all] : replicas)
+                    if (turn < all.size())
+                        waits.push_back(receives[all[turn]].waitNs);
+                std::sort(waits.begin(), waits.end());
+                const std::int64_t usual = waits.size() > 1 ? waits[(waits.size() - 1) / 2] : 0;
+                for (const auto& [ranks, all] : replicas) {
+                    if (turn >= all.size())
+                        continue;
+                    Event& receive = receives[all[turn]];
+                    const bool isSeen = startOf(receive.transfer->parts[1]) < receive.atNs;
+                    receive.waitNs = replicas.size() > 1 || isSeen ? receive.waitNs - usual : 0;
+                }
+            }
+        }
+        std::copy_if(receives.begin(), receives.end(), std::back_inserter(m_events),
+                     [](const Event& of) { return of.waitNs > 0; });
+    }
+
     /// In the order of time; `before`: of all earlier ones.
     struct Wait {
         std::int64_t atNs = 0, before = 0, ns = 0;

@@ -9,8 +9,9 @@
 namespace sim {
 
 /// For each of the arrivals the rank that it begins with: the last to come, or, where that is late because it waited longer than
-/// its fellows in collectives and receives since their last meeting, the one with whom most of that waiting begins. `arrivals` by
-/// lastStartNs. O(parts log parts).
+/// its fellows in collectives and receives since their last meeting, the one with whom most of that waiting begins. Of what a
+/// receive waits only that counts which it waits longer than those of other replicas of its pipeline. `arrivals` by lastStartNs.
+/// O(parts log parts).
 std::vector<std::uint32_t> lateRoots(const Recovered&, const std::vector<Arrival>& arrivals);
 
 } // namespace sim

@@ -100,6 +100,15 @@ TEST(PlantedStraggler, IsFoundAmongManyRanksThatWaitForOtherReasonsToo)
         << "with what those cause that it keeps";
 }
 
+TEST(PlantedStraggler, KeepsThoseThatWaitForItsPipelineToo)
+{
+    // Nothing else is wrong with this run: without its slow rank nobody waits in a collective.
+    const sim::Recovered recovered = sim::recover(sim::readRecording({std::string(RANKSCOPE_TEST_DATA) + "/slow-rank"}));
+    const sim::Arrivals arrivals = sim::arrivalsOf(recovered);
+    ASSERT_EQ(arrivals.straggler, 5) << arrivals.text;
+    EXPECT_GT(static_cast<double>(arrivals.ranks[5].causedNs), 0.8 * static_cast<double>(arrivals.causedNs));
+}
+
 TEST(PlantedStraggler, OfAHostIsAllOfItsRanks)
 {
     sim::Scenario scenario = test::smallScenario(2, 1, 8, 4);

@@ -66,6 +66,10 @@ Machine::Machine(MachineOptions options)
         m_options.batch = ofOrder.launches;
         m_options.areGraphs = ofOrder.areGraphs;
     }
+    // Of GPUs that there are it is 1,024: what a large model fills is to be met by a small one.
+    constexpr std::array<std::size_t, 7> kDepths = {1024, 64, 1024, 16, 256, 64, 1024};
+    if (m_options.launchDepth == 0)
+        m_options.launchDepth = kDepths[m_options.orderSeed % kDepths.size()];
     m_options.hardwareQueues = hardwareQueuesOf(m_options);
     m_gpus.resize(static_cast<std::size_t>(m_options.gpus));
     for (Gpu& gpu : m_gpus)

@@ -37,11 +37,11 @@ struct MachineOptions {
     /// Of each GPU. 0: as CUDA_DEVICE_MAX_CONNECTIONS says, CUDA's 8 where it says nothing.
     int hardwareQueues = 0;
     std::int64_t memoryBytes = std::int64_t{8} << 30; ///< of each GPU
-    std::size_t launchDepth = 1024;                   ///< operations that a stream holds; the host waits where there are more
-    int ncclVersion = 0;                              ///< 0: as this program was written for
-    std::string repeat;                               ///< the command that repeats the order, for messages
-    std::size_t batch = 0;                            ///< launches of a batch (LaunchBatches); 0: the order says, 1: no batches
-    bool areGraphs = false; ///< batches are captured and started as graphs; where the order says how many, it says this too
+    std::size_t launchDepth = 0; ///< operations that a stream holds; the host waits where there are more; 0: the order says
+    int ncclVersion = 0;         ///< 0: as this program was written for
+    std::string repeat;          ///< the command that repeats the order, for messages
+    std::size_t batch = 0;       ///< launches of a batch (LaunchBatches); 0: the order says, 1: no batches
+    bool areGraphs = false;      ///< batches are captured and started as graphs; where the order says how many, it says this too
 };
 
 struct MachineStatistics {

@@ -6,7 +6,7 @@
 #include "live/comm/agreement.h"
 #include "live/comm/cuda/event_pool.h"
 #include "live/comm/cuda/member_kernels.h"
-#include "live/comm/cuda/sends_under_way.h"
+#include "live/comm/cuda/under_way.h"
 #include "live/kernels/cuda/gpu_queue.h"
 #include "sim/error.h"
 
@@ -230,7 +230,7 @@ private:
     static constexpr std::size_t kStreams = kStreamsOfLocalGroups;
     WorkerPool& m_pool;
     EventPool m_events;
-    SendsUnderWay m_sends;
+    UnderWay m_sends;
     std::mutex m_mutex;
     std::unordered_map<int, std::deque<Arrivals>> m_meetings;     ///< by group: collectives not all members have reached
     std::map<std::array<int, 3>, std::deque<Arrival>> m_channels; ///< by group, sender, receiver

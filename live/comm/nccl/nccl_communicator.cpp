@@ -14,6 +14,12 @@
 //
 // Each communicator has a stream of its own. The rank's queue waits for what it receives and sums, never for a send.
 //
+// A stream takes some thousand operations, then whoever puts one there is blocked. A process of one rank may be: the other
+// processes go on. Of several ranks on one thread the blocked one keeps the thread from a rank that another process, and in the
+// end the blocked stream, waits for. So where a process has several, a rank goes on when what it asked for is done, not when it
+// has been put on a stream: what its queue holds waits for nobody then. And a group's stream is given a few operations at a
+// time; what comes before there is room is held and put there by poll(), the ranks free meanwhile.
+//
 // Where ranks share a GPU (shared_gpu.h) NCCL's members are processes. Requests of members that share one meet on the host, as in
 // local_gpu_communicator.cpp, and the last to come makes one operation of them all: what they do among themselves, what NCCL does
 // between processes, and what hands its result on, one after the other on the group's stream.
@@ -22,7 +28,7 @@
 #include "live/comm/agreement.h"
 #include "live/comm/cuda/event_pool.h"
 #include "live/comm/cuda/local_gpu_communicator.h"
-#include "live/comm/cuda/sends_under_way.h"
+#include "live/comm/cuda/under_way.h"
 #include "live/comm/last_resort.h"
 #include "live/comm/nccl/abort_watch.h"
 #include "live/comm/nccl/group_calls.h"
@@ -33,6 +39,7 @@
 #include "sim/error.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -81,7 +88,7 @@ using Arrivals = std::vector<Arrival>; ///< of the group's members of this proce
 class NcclCommunicator final : public Communicator {
 public:
     NcclCommunicator(WorkerPool& pool, Store& store, int gpu, std::vector<int> processOf, std::chrono::milliseconds setUpWithin)
-        : m_pool(pool), m_sends(pool), m_store(store), m_gpu(gpu), m_processOf(std::move(processOf)),
+        : m_pool(pool), m_underWay(pool), m_store(store), m_gpu(gpu), m_processOf(std::move(processOf)),
           m_inside(makeLocalGpuCommunicator(pool)),
           m_watch(setUpWithin, {[this](const std::string& why) { abortAll(why); }, [this] { lookForErrors(); }})
     {
@@ -177,8 +184,14 @@ public:
             const std::lock_guard lock(m_mutex);
             throwIfAborted();
             complete = meet(*group, std::move(arrival));
-            if (!complete.empty())
-                execute(*group, complete);
+            if (complete.empty())
+                return;
+            if (!group->held.empty() || !hasRoom(*group)) {
+                group->held.push_back(std::move(complete));
+                ++m_held;
+                return;
+            }
+            execute(*group, complete);
         } catch (...) {
             const std::exception_ptr failure = std::current_exception();
             if (complete.empty())
@@ -187,7 +200,7 @@ public:
                 arrival.completion->fail(m_pool, failure);
             return;
         }
-        if (isSend) // no queue waits for it
+        if (isSend || m_ranks > 1) // poll() finishes them
             return;
         for (const Arrival& arrival : complete)
             arrival.completion->finish(m_pool);
@@ -201,15 +214,15 @@ public:
         makeCurrent(m_gpu);
         const SharedEvent reached = m_events.take(m_gpu);
         recordEvent(reached.get(), ours->stream());
-        m_sends.add(completion, m_gpu, reached);
+        m_underWay.add(completion, m_gpu, reached);
         return true;
     }
 
     bool poll() override
     {
         if (!m_watch.isRequested()) {
-            const bool isSent = m_sends.finishPassed();
-            return m_inside->poll() || isSent;
+            const bool isDone = m_underWay.finishPassed(), isPut = putHeld();
+            return m_inside->poll() || isDone || isPut;
         }
         failAll(m_watch.reason());
         return false;
@@ -255,6 +268,8 @@ private:
     /// All requests of this process that make one operation, once the last has come. Members issue in the same order, so the
     /// first meeting this member has not come to is its own.
     static Arrivals meet(Group& group, Arrival arrival)
+        std::deque<Arrivals> held;     ///< that all have come to, and for which the stream has no room yet
+        std::deque<SharedEvent> ahead; ///< after each operation on the stream, as far as is known not to have been passed
     {
         const std::vector<int>& mine = group.places.mine;
         if (mine.size() == 1) {
@@ -291,10 +306,47 @@ private:
         recordEvent(done.get(), group.stream);
         for (const Arrival& arrival : arrivals) {
             arrival.completion->doneNs = arrival.queue->markOn(group.stream);
-            if (arrival.request->kind == CommKind::send) {
-                m_sends.add(*arrival.completion, m_gpu, done);
+            if (arrival.request->kind == CommKind::send)
                 continue;
+    /// For one more operation.
+    bool hasRoom(Group& group) const
+    {
+        try {
+            makeCurrent(m_gpu); // poll() is any worker's, also one that has never used a GPU
+            while (!group.ahead.empty() && hasPassed(group.ahead.front().get()))
+                group.ahead.pop_front();
+        } catch (const sim::Error&) { // the GPU is lost: what is put there says so
+            return true;
+        }
+        return m_ranks <= 1 || group.ahead.size() < kAhead;
+    }
+
+    /// Of what is held, what there is room for; whether there was some.
+    bool putHeld()
+    {
+        if (m_held == 0)
+            return false;
+        const std::unique_lock lock(m_mutex, std::try_to_lock);
+        if (!lock)
+            return false;
+        bool isPut = false;
+        for (auto& [id, group] : m_groups)
+            while (!group.held.empty() && hasRoom(group)) {
+                const Arrivals next = std::move(group.held.front());
+                group.held.pop_front();
+                --m_held;
+                isPut = true;
+                try {
+                    makeCurrent(m_gpu);
+                    execute(group, next);
+                } catch (...) {
+                    for (const Arrival& arrival : next)
+                        arrival.completion->fail(m_pool, std::current_exception());
+                }
             }
+        return isPut;
+    }
+
             arrival.completion->onResume = [done, queue = arrival.queue] {
                 makeCurrent(queue->gpu());
                 waitForEvent(queue->stream(), done.get());
@@ -318,6 +370,11 @@ private:
 
     /// Grown blocks are kept: releasing one waits for the whole GPU, and so for peers that may wait for us.
     void* scratchOf(Group& group, std::size_t bytes)
+        if (m_ranks > 1)
+            group.ahead.push_back(done);
+        for (const Arrival& arrival : arrivals) // it may be done, and the request gone, as soon as it is under way
+            if (m_ranks > 1 || arrival.request->kind == CommKind::send)
+                m_underWay.add(*arrival.completion, m_gpu, done);
     {
         if (group.scratchBytes >= bytes)
             return group.scratch.back();
@@ -334,16 +391,18 @@ private:
     /// All that waits here.
     void failAll(const std::string& why)
     {
-        m_sends.fail(why);
+        m_underWay.fail(why);
         m_inside->abort(why);
         std::vector<Completion*> pending;
         {
             const std::lock_guard lock(m_mutex);
             for (auto& [id, group] : m_groups)
-                for (const Arrivals& meeting : std::exchange(group.meetings, {}))
-                    for (const Arrival& arrival : meeting)
-                        if (arrival.request)
-                            pending.push_back(arrival.completion);
+                for (auto* waiting : {&group.meetings, &group.held})
+                    for (const Arrivals& meeting : std::exchange(*waiting, {}))
+                        for (const Arrival& arrival : meeting)
+                            if (arrival.request)
+                                pending.push_back(arrival.completion);
+            m_held = 0;
         }
         for (Completion* completion : pending)
             completion->fail(m_pool, std::make_exception_ptr(sim::Error(why)));
@@ -476,7 +535,7 @@ private:
     static constexpr std::chrono::seconds kAbortedWithin{20};
 
     WorkerPool& m_pool;
-    SendsUnderWay m_sends;
+    UnderWay m_underWay;
     Store& m_store;
     const int m_gpu;
     const std::vector<int> m_processOf;           ///< [rank]
@@ -488,6 +547,7 @@ private:
 
     std::mutex m_mutex; ///< NCCL, and what is in m_groups
     std::map<int, Group> m_groups;
+    std::atomic<std::size_t> m_held{0}; ///< in all groups; changed under the mutex
 
     AbortWatch m_watch; ///< the last member: its thread uses the others
 };
@@ -507,4 +567,7 @@ std::unique_ptr<Communicator> makeNcclCommunicator(WorkerPool& pool, Store& stor
     return std::make_unique<NcclCommunicator>(pool, store, gpu, std::move(processOf), setUpWithin);
 }
 
+    /// Operations on a group's stream at a time, where the process has several ranks: each is some launches, so that no stream
+    /// fills.
+    static constexpr std::size_t kAhead = 4;
 } // namespace live::cuda

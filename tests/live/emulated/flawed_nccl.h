@@ -3,7 +3,7 @@
 
 #include "live/comm/agreement.h"
 #include "live/comm/communicator.h"
-#include "live/comm/cuda/sends_under_way.h"
+#include "live/comm/cuda/under_way.h"
 #include "live/comm/nccl/nccl_calls.h"
 #include "live/comm/store.h"
 #include "live/kernels/cuda/gpu_queue.h"
@@ -200,7 +200,7 @@ private:
     const int m_gpu;
     const Flaws m_flaws;
     cuda::EventPool m_events;
-    cuda::SendsUnderWay m_sends;
+    cuda::UnderWay m_sends;
     std::shared_ptr<void> m_handler;
     std::map<int, Group> m_groups;
     cuda::Stream m_oneStream = nullptr;

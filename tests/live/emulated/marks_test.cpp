@@ -1,5 +1,5 @@
 // The instants of a GPU's queue: few events, read as the step goes on.
-#include "live/comm/cuda/sends_under_way.h"
+#include "live/comm/cuda/under_way.h"
 #include "live/emulated/emulated_device.h"
 #include "live/emulated/emulated_run.h"
 #include "live/kernels/cuda/runtime.h"
@@ -158,7 +158,7 @@ TEST(Sends, OfALostGpuFailInItsWords)
     Machine machine({.orderSeed = kGpusKeepUp});
     cuda::makeCurrent(0);
     WorkerPool pool(1);
-    cuda::SendsUnderWay sends(pool);
+    cuda::UnderWay sends(pool);
     cuda::EventPool events;
     const cuda::Stream stream = cuda::createStream(false);
     const cuda::SharedEvent done = events.take(0);

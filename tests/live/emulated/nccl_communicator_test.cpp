@@ -10,6 +10,7 @@
 #include "sim/error.h"
 #include "tests/live/support/decorators.h"
 #include "tests/live/support/jobs.h"
+#include "tests/live/support/matrix.h"
 
 #include <gmock/gmock.h>
 
@@ -59,6 +60,25 @@ TEST(NcclCommunicator, GivesEveryStreamAHardwareQueueOfItsOwnWhereNobodySaysOthe
     EXPECT_EQ(refusal({"layout.pp=2"}), "");
     EXPECT_STREQ(std::getenv("CUDA_DEVICE_MAX_CONNECTIONS"), "32");
     EXPECT_EQ(emulated::Machine().options().hardwareQueues, 32);
+}
+
+/// Stages of many layers, chunks of several ranks in turn: a rank's stream is full before what it waits for can come, which
+/// another rank of its GPU, on the same thread, has to bring about.
+TEST(NcclCommunicator, ARankWhoseStreamIsFullKeepsNoOtherOfItsGpuFromItsTurn)
+{
+    const sim::Scenario scenario =
+        job({"layout.pp=4", "schedule.kind=interleaved-1f1b", "schedule.layers_per_stage=[2,2,2,2,2,2,2,2]",
+             "model.num_hidden_layers=16", "training.micro_batch_size=1", "training.global_batch_size=8"});
+    TrainOptions train{.steps = 1};
+    const TrainedSteps serial = serialSteps(scenario, train);
+    for (const std::size_t depth : {16, 64})
+        for (const int gpus : {2, 3}) {
+            EmulationOptions options{.placement = Placement::someGpus, .gpus = gpus};
+            options.machine = {.orderSeed = 2, .launchDepth = depth};
+            options.train = train;
+            EXPECT_TRUE(isWithin(compareSteps(serial, emulated::trainOnMachine(scenario, options)), limitsOf(scenario)))
+                << depth << " operations a stream, " << gpus << " GPUs";
+        }
 }
 
 /// A rank that fails ends the run on all, with its reason, and nobody hangs.

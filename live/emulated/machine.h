@@ -37,6 +37,7 @@ struct MachineOptions {
     /// Of each GPU. 0: as CUDA_DEVICE_MAX_CONNECTIONS says, CUDA's 8 where it says nothing.
     int hardwareQueues = 0;
     std::int64_t memoryBytes = std::int64_t{8} << 30; ///< of each GPU
+    int processors = 132;        ///< of each GPU; kernels of NCCL take some until they end
     std::size_t launchDepth = 0; ///< operations that a stream holds; the host waits where there are more; 0: the order says
     int ncclVersion = 0;         ///< 0: as this program was written for
     std::string repeat;          ///< the command that repeats the order, for messages

@@ -6,6 +6,7 @@
 //   can be seen that it waits in a circle.)
 // - Kernels of one communicator run in the order of issue on each member, and end when their peers run theirs. A send orders
 //   what the receiver does later; what the sender does later it does not.
+// - Each block of a kernel takes a processor of the GPU until the kernel ends: one that finds too few free does not begin.
 // - A communicator has a stream of its own, which waits for each of its kernels.
 // - A communicator that is aborted ends its kernels that run at once, and the call returns when those have ended, too, that were
 //   put on a stream and have not begun. Of several in one group the running ones end first.
@@ -202,7 +203,7 @@ Result makeUniqueId(UniqueId& id)
     });
 }
 
-Result initRank(Comm& communicator, const CommGroup& group, const UniqueId& id, int member)
+Result initRank(Comm& communicator, const CommGroup& group, const UniqueId& id, int member, int maxBlocks)
 {
     Machine& machine = Machine::current();
     const int host = machine.callingHost();
@@ -225,6 +226,9 @@ Result initRank(Comm& communicator, const CommGroup& group, const UniqueId& id, 
         made->host = host;
         made->kernels = kernels;
         made->event = std::move(event);
+        made->gpu = gpu;
+        if (maxBlocks > 0)
+            made->blocks = maxBlocks;
         clique->members.at(static_cast<std::size_t>(member)) = made.get();
         if (Wire* const wire = machine.wire()) {
             clique->id = group.id;

@@ -52,6 +52,11 @@ bool Kernel::mayBegin(const Operation&, Wait* why) const
         return false;
     }
     *why = missing(*member);
+    const int all = Machine::current().options().processors, taken = world().blocks[member->gpu];
+    if (why->why.empty() && taken + member->blocks > all)
+        *why = {nullptr, -1,
+                "wants " + std::to_string(member->blocks) + " of its GPU's processors, of whose " + std::to_string(all) +
+                    " kernels that wait for others have " + std::to_string(taken)};
     return why->why.empty();
 }
 
@@ -59,6 +64,7 @@ void Kernel::begin(Operation&)
 {
     if (member->aborted)
         return finish();
+    world().blocks[member->gpu] += blocks = member->blocks;
     if (Wire* const wire = Machine::current().wire())
         return beginOnWire(*wire);
     if (collective != Collective::none)
@@ -110,6 +116,7 @@ Wait Kernel::peersKernel(int peer, const Fits& fits) const
 
 void Kernel::finish()
 {
+    world().blocks[member->gpu] -= std::exchange(blocks, 0);
     std::erase_if(member->order, [&](const auto& kernel) { return kernel.get() == this; }); // the operation keeps it
     Machine::current().complete(*operation->stream->running, &learnt);
 }

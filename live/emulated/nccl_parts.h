@@ -28,6 +28,8 @@ struct Member {
     bool sums = false;                         ///< has asked for its first collective
     std::set<std::pair<int, int>> channels;    ///< from and to: used by this member
     bool aborted = false;
+    int gpu = 0;
+    int blocks = 32;           ///< of each kernel: what NCCL takes where nobody says
     Stream* kernels = nullptr; ///< NCCL's own: each kernel begins after it, and it waits for each
     std::unique_ptr<Event> event;
 };
@@ -78,6 +80,7 @@ struct Clique {
 };
 
 struct World {
+    std::map<int, int> blocks;  ///< of the kernels that run, by GPU
     std::vector<Kernel*> wired; ///< those that run and wait for other processes
     std::uint64_t ids = 0;
     std::map<std::string, std::shared_ptr<Clique>> cliques;
@@ -101,6 +104,7 @@ struct Kernel final : Meeting {
     void* output = nullptr;
     int root = 0;
     std::vector<Part> parts;
+    int blocks = 0;                                      ///< while it runs
     Clock learnt;                                        ///< of the others
     std::vector<std::shared_ptr<Wire::Incoming>> coming; ///< over the wire: by part, or by member
 

@@ -26,7 +26,7 @@ int gpuOfThread()
 namespace live::cuda {
 namespace {
 
-using emulated::Access, emulated::Machine, emulated::of, emulated::gpuOfThread;
+using emulated::Access, emulated::Machine, emulated::MachineOptions, emulated::of, emulated::gpuOfThread;
 
 /// A stream whose GPU is the calling thread's: CUDA takes no kernel and no event for another.
 emulated::Stream& current(Stream stream)
@@ -45,8 +45,8 @@ int gpuCount(std::string*)
 }
 GpuProperties gpuProperties(int)
 {
-    return {
-        .name = "emulated GPU", .memoryBytes = Machine::current().options().memoryBytes, .major = 9, .minor = 0, .processors = 1};
+    const MachineOptions& options = Machine::current().options();
+    return {.name = "emulated GPU", .memoryBytes = options.memoryBytes, .major = 9, .minor = 0, .processors = options.processors};
 }
 void makeCurrent(int gpu)
 {

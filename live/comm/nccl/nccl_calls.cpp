@@ -64,13 +64,15 @@ Result makeUniqueId(UniqueId& id)
     std::memcpy(id.bytes.data(), made.internal, id.bytes.size());
     return result;
 }
-Result initRank(Comm& communicator, const CommGroup& group, const UniqueId& id, int member)
+Result initRank(Comm& communicator, const CommGroup& group, const UniqueId& id, int member, int maxBlocks)
 {
     ncclUniqueId given{};
     std::memcpy(given.internal, id.bytes.data(), id.bytes.size());
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
     config.blocking = 0;
     config.splitShare = 0;
+    if (maxBlocks > 0)
+        config.maxCTAs = maxBlocks;
 #if NCCL_VERSION_CODE >= NCCL_VERSION(2, 27, 0)
     config.commName = group.name.c_str(); // for its messages
 #endif

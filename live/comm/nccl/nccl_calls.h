@@ -28,7 +28,8 @@ std::string errorText(Result);
 std::string lastError(Comm);
 
 Result makeUniqueId(UniqueId&);
-Result initRank(Comm&, const CommGroup&, const UniqueId&, int member);
+/// maxBlocks: of each of its kernels; 0: as NCCL likes.
+Result initRank(Comm&, const CommGroup&, const UniqueId&, int member, int maxBlocks = 0);
 Result finalize(Comm);
 Result destroy(Comm);
 Result abort(Comm);

@@ -44,6 +44,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <limits>
 #include <set>
 #include <thread>
 #include <utility>
@@ -73,6 +74,20 @@ void checkHardwareQueues(std::size_t streams, std::size_t ranks)
         throw sim::Error("CUDA_DEVICE_MAX_CONNECTIONS is " + std::string(said) + ", and " + uses +
                          ": those that share a hardware queue could wait for each other in a "
                          "circle. Unset it, or set it to 32.");
+}
+
+/// Of each kernel of each communicator, so that those of all groups have their processors at once and something is left for other
+/// kernels: one that waits for a processor while its peers' run would hold them up, and what those hold up may be what it waits
+/// for.
+int blocksEach(int processors, std::size_t groups)
+{
+    constexpr int kMost = 32; // NCCL's own
+    const int each = processors / (static_cast<int>(groups) + 1);
+    if (each < 1)
+        throw sim::Error("this process takes part in " + std::to_string(groups) +
+                         " groups with others, whose kernels may all run at once, and its GPU has " + std::to_string(processors) +
+                         " processors. Use fewer dimensions at once.");
+    return std::min(each, kMost);
 }
 
 /// A member's request that waits for those of its process, or goes on at once.
@@ -145,6 +160,9 @@ public:
         checkHardwareQueues(ranks.size() + kStreamsOfGroup * outside.size() + std::min(inside.size(), kStreamsOfLocalGroups),
                             ranks.size());
         makeCurrent(m_gpu);
+        if (!outside.empty())
+            m_store.set(blocksKey(m_store.process()),
+                        std::to_string(blocksEach(gpuProperties(m_gpu).processors, outside.size())));
         std::vector<Stream> streams;
         for (const auto& [id, use] : outside) {
             const std::lock_guard lock(m_mutex);
@@ -250,6 +268,8 @@ private:
         GroupPlaces places;
         CommGroup processes;           ///< NCCL's members
         std::deque<Arrivals> meetings; ///< that not all members of this process have come to
+        std::deque<Arrivals> held;     ///< that all have come to, and for which the stream has no room yet
+        std::deque<SharedEvent> ahead; ///< after each operation on the stream, as far as is known not to have been passed
         std::vector<void*> scratch;    ///< of operations; the last one is the largest
         std::size_t scratchBytes = 0;
     };
@@ -268,8 +288,6 @@ private:
     /// All requests of this process that make one operation, once the last has come. Members issue in the same order, so the
     /// first meeting this member has not come to is its own.
     static Arrivals meet(Group& group, Arrival arrival)
-        std::deque<Arrivals> held;     ///< that all have come to, and for which the stream has no room yet
-        std::deque<SharedEvent> ahead; ///< after each operation on the stream, as far as is known not to have been passed
     {
         const std::vector<int>& mine = group.places.mine;
         if (mine.size() == 1) {
@@ -292,22 +310,6 @@ private:
         return complete;
     }
 
-    void execute(Group& group, const Arrivals& arrivals)
-    {
-        for (const Arrival& arrival : arrivals)
-            waitForEvent(group.stream, arrival.reached.get());
-        for (const Arrival& arrival : arrivals) // waiting for the others is inside NCCL's kernel
-            arrival.completion->readyNs = arrival.queue->markOn(group.stream);
-        if (arrivals.size() == 1 && group.places.isOneEach())
-            callsOf(group).put(*arrivals[0].request);
-        else
-            putShared(arrivals, group);
-        const SharedEvent done = m_events.take(m_gpu);
-        recordEvent(done.get(), group.stream);
-        for (const Arrival& arrival : arrivals) {
-            arrival.completion->doneNs = arrival.queue->markOn(group.stream);
-            if (arrival.request->kind == CommKind::send)
-                continue;
     /// For one more operation.
     bool hasRoom(Group& group) const
     {
@@ -347,11 +349,32 @@ private:
         return isPut;
     }
 
+    void execute(Group& group, const Arrivals& arrivals)
+    {
+        for (const Arrival& arrival : arrivals)
+            waitForEvent(group.stream, arrival.reached.get());
+        for (const Arrival& arrival : arrivals) // waiting for the others is inside NCCL's kernel
+            arrival.completion->readyNs = arrival.queue->markOn(group.stream);
+        if (arrivals.size() == 1 && group.places.isOneEach())
+            callsOf(group).put(*arrivals[0].request);
+        else
+            putShared(arrivals, group);
+        const SharedEvent done = m_events.take(m_gpu);
+        recordEvent(done.get(), group.stream);
+        for (const Arrival& arrival : arrivals) {
+            arrival.completion->doneNs = arrival.queue->markOn(group.stream);
+            if (arrival.request->kind == CommKind::send)
+                continue;
             arrival.completion->onResume = [done, queue = arrival.queue] {
                 makeCurrent(queue->gpu());
                 waitForEvent(queue->stream(), done.get());
             };
         }
+        if (m_ranks > 1)
+            group.ahead.push_back(done);
+        for (const Arrival& arrival : arrivals) // it may be done, and the request gone, as soon as it is under way
+            if (m_ranks > 1 || arrival.request->kind == CommKind::send)
+                m_underWay.add(*arrival.completion, m_gpu, done);
     }
 
     void putShared(const Arrivals& arrivals, Group& group)
@@ -370,11 +393,6 @@ private:
 
     /// Grown blocks are kept: releasing one waits for the whole GPU, and so for peers that may wait for us.
     void* scratchOf(Group& group, std::size_t bytes)
-        if (m_ranks > 1)
-            group.ahead.push_back(done);
-        for (const Arrival& arrival : arrivals) // it may be done, and the request gone, as soon as it is under way
-            if (m_ranks > 1 || arrival.request->kind == CommKind::send)
-                m_underWay.add(*arrival.completion, m_gpu, done);
     {
         if (group.scratchBytes >= bytes)
             return group.scratch.back();
@@ -439,8 +457,23 @@ private:
                 throw sim::Error("The store holds no NCCL identifier for group " + group.name + ".");
             std::memcpy(id.bytes.data(), value.data(), value.size());
         }
-        const Result result = nccl::initRank(group.communicator, group.processes, id, group.places.self);
+        const Result result = nccl::initRank(group.communicator, group.processes, id, group.places.self, blocksOf(group));
         check(result, group.communicator, group);
+    }
+
+    static std::string blocksKey(int process) { return "nccl/blocks/" + std::to_string(process); }
+
+    /// Of the group's kernels: as few as any of its processes can do with, the same on all.
+    int blocksOf(const Group& group)
+    {
+        int least = std::numeric_limits<int>::max();
+        for (const int process : group.places.processes) {
+            const auto [known, isNew] = m_blocks.try_emplace(process, 0);
+            if (isNew)
+                known->second = std::atoi(m_store.get(blocksKey(process)).c_str());
+            least = std::min(least, known->second);
+        }
+        return least;
     }
 
     GroupCalls callsOf(const Group& group)
@@ -533,6 +566,9 @@ private:
     }
 
     static constexpr std::chrono::seconds kAbortedWithin{20};
+    /// Operations on a group's stream at a time, where the process has several ranks: each is some launches, so that no stream
+    /// fills.
+    static constexpr std::size_t kAhead = 4;
 
     WorkerPool& m_pool;
     UnderWay m_underWay;
@@ -547,6 +583,7 @@ private:
 
     std::mutex m_mutex; ///< NCCL, and what is in m_groups
     std::map<int, Group> m_groups;
+    std::map<int, int> m_blocks;        ///< by process, as it has said
     std::atomic<std::size_t> m_held{0}; ///< in all groups; changed under the mutex
 
     AbortWatch m_watch; ///< the last member: its thread uses the others
@@ -567,7 +604,4 @@ std::unique_ptr<Communicator> makeNcclCommunicator(WorkerPool& pool, Store& stor
     return std::make_unique<NcclCommunicator>(pool, store, gpu, std::move(processOf), setUpWithin);
 }
 
-    /// Operations on a group's stream at a time, where the process has several ranks: each is some launches, so that no stream
-    /// fills.
-    static constexpr std::size_t kAhead = 4;
 } // namespace live::cuda

@@ -81,6 +81,16 @@ TEST(NcclCommunicator, ARankWhoseStreamIsFullKeepsNoOtherOfItsGpuFromItsTurn)
         }
 }
 
+/// Kernels of five groups may run at once on each GPU. Where they have the processors for it each gets its share, where they do
+/// not the run is refused.
+TEST(NcclCommunicator, KernelsOfAllGroupsFitOnTheGpuAtOnce)
+{
+    const Settings groups = {"layout.pp=2", "layout.tp=2", "layout.dp=2", "training.global_batch_size=8"};
+    EXPECT_EQ(refusal(groups, {.machine = {.orderSeed = 2, .processors = 12}}), "");
+    EXPECT_THAT(refusal(groups, {.machine = {.orderSeed = 2, .processors = 3}}),
+                AllOf(HasSubstr("groups with others, whose kernels may all run at once"), HasSubstr("has 3 processors")));
+}
+
 /// A rank that fails ends the run on all, with its reason, and nobody hangs.
 TEST(NcclCommunicator, ARankThatFailsEndsTheRunOnAll)
 {
@@ -203,6 +213,7 @@ TEST(NcclCommunicator, AProcessThatFailsDuringTheSetUpEndsItOnTheOthers)
 {
     const std::string why =
         refusalOfSetUp(std::chrono::seconds(60), [](emulated::Machine& machine, Store& store, const CommGroup& pair) {
+            store.set("nccl/blocks/1", "32");
             const std::string text = store.get("nccl/0");
             nccl::UniqueId id;
             std::copy(text.begin(), text.end(), id.bytes.begin());

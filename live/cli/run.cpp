@@ -264,6 +264,8 @@ void run(RunArguments& arguments)
             "--kernel-times with --check-serial: layouts are compared, and nothing is recorded; nearest: leave one of them out");
     const std::string& device = request.scenario.live.device;
     const bool isOneOfSeveral = readLaunchEnvironment(environmentVariables()).processes > 1;
+    if (isOneOfSeveral && device != "cpu")
+        prepareForPeers();
     const bool onSeveralGpus = device == "cuda" && arguments.gpus > 1;
     const bool checksHere = arguments.checkSerial && !isOneOfSeveral && !onSeveralGpus;
     if (checksHere && device != "emulated" && arguments.gpus > 1)

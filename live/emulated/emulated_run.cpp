@@ -74,13 +74,17 @@ void pollOnMachine(WorkerPool& pool, Machine& machine, Communicator& communicato
 
 TrainedSteps trainOnMachine(const sim::Scenario& scenario, const EmulationOptions& options)
 {
-    prepareForGpus();
+    if (options.placement == Placement::oneGpu)
+        prepareForGpus();
+    else
+        prepareForPeers();
     const int world = scenario.layout.worldSize();
     const int processes = options.placement == Placement::oneGpu     ? 1
                           : options.placement == Placement::gpuARank ? world
                                                                      : std::min(world, options.gpus);
     MachineOptions machineOptions = options.machine;
     machineOptions.gpus = processes;
+    machineOptions.loadsLate = loadsKernelsLate();
     Machine machine(machineOptions);
     const auto failIfFailed = [&] {
         if (const std::string why = machine.failure(); !why.empty())

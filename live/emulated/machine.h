@@ -37,6 +37,8 @@ struct MachineOptions {
     /// Of each GPU. 0: as CUDA_DEVICE_MAX_CONNECTIONS says, CUDA's 8 where it says nothing.
     int hardwareQueues = 0;
     std::int64_t memoryBytes = std::int64_t{8} << 30; ///< of each GPU
+    /// Kernels are loaded where they are first launched, which in some orders waits for the whole GPU.
+    bool loadsLate = false;
     int processors = 132;        ///< of each GPU; kernels of NCCL take some until they end
     std::size_t launchDepth = 0; ///< operations that a stream holds; the host waits where there are more; 0: the order says
     int ncclVersion = 0;         ///< 0: as this program was written for
@@ -52,6 +54,9 @@ struct MachineStatistics {
     std::uint64_t hostWaits = 0;    ///< calls in which a host had to wait
     std::size_t blocks = 0;         ///< of device memory, not released
 };
+
+/// As CUDA does where CUDA_MODULE_LOADING does not say otherwise.
+bool loadsKernelsLate();
 
 Access reads(const Tensor&);
 Access writes(const Tensor&);
@@ -235,6 +240,8 @@ private:
     void execute(std::unique_ptr<Operation>);
     void check(const Operation&, const Clock&);
     void issue(Lock&, Host&, Stream&, std::unique_ptr<Operation>);
+    /// The host waits until the whole GPU is idle. does: what it does meanwhile, for people.
+    void waitForGpu(Lock&, Host&, int gpu, const std::string& does);
     void refuseCapturing(const Stream&, const char* call) const;
     std::uint32_t nameNumber(std::string_view);
     Block* blockOf(const void*) const;

@@ -41,21 +41,11 @@ void Machine::release(void* data) noexcept
         if (!block)
             return fail("memory was released that no GPU has given");
         Gpu& gpu = m_gpus[static_cast<std::size_t>(block->gpu)];
-        const auto busy = [&] {
-            return std::find_if(gpu.streams.begin(), gpu.streams.end(), [](const auto& stream) { return stream->pending > 0; });
-        };
-        // cudaFree waits for the whole GPU.
-        if (m_failure.empty() && busy() != gpu.streams.end()) {
+        const bool isBusy =
+            std::any_of(gpu.streams.begin(), gpu.streams.end(), [](const auto& stream) { return stream->pending > 0; });
+        if (m_failure.empty() && isBusy) { // as cudaFree
             try {
-                Host& host = self(lock);
-                waitUntil(
-                    lock, host, [&] { return busy() == gpu.streams.end(); },
-                    [&] {
-                        const Operation* const oldest = oldestOf(**busy());
-                        return Wait{oldest, -1, "releases memory, which waits for all of its GPU: for " + nameOf(*oldest)};
-                    });
-                for (const auto& stream : gpu.streams)
-                    learn(host, stream->clock);
+                waitForGpu(lock, self(lock), block->gpu, "releases memory");
             } catch (const sim::Error&) { // NOLINT(bugprone-empty-catch): it is kept as the machine's failure
             }
         }
@@ -64,6 +54,22 @@ void Machine::release(void* data) noexcept
     } catch (const std::exception&) {
         std::terminate();
     }
+}
+
+void Machine::waitForGpu(Lock& lock, Host& host, int gpu, const std::string& does)
+{
+    const std::vector<std::unique_ptr<Stream>>& streams = m_gpus[static_cast<std::size_t>(gpu)].streams;
+    const auto busy = [&] {
+        return std::find_if(streams.begin(), streams.end(), [](const auto& stream) { return stream->pending > 0; });
+    };
+    waitUntil(
+        lock, host, [&] { return busy() == streams.end(); },
+        [&] {
+            const Operation* const oldest = oldestOf(**busy());
+            return Wait{oldest, -1, does + ", which waits for all of its GPU: for " + nameOf(*oldest)};
+        });
+    for (const auto& stream : streams)
+        learn(host, stream->clock);
 }
 
 std::size_t Machine::freeBytes(int gpu) const

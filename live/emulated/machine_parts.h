@@ -27,6 +27,7 @@ struct Machine::Gpu {
     std::vector<std::unique_ptr<Stream>> streams;
     std::int64_t bytesUsed = 0;
     std::set<int> peers;
+    std::set<std::uint32_t> loaded; ///< names of kernels
 };
 
 struct Machine::Host {

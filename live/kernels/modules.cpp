@@ -73,6 +73,12 @@ void prepareForGpus()
     setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0); // NOLINT(concurrency-mt-unsafe): before there are threads that read it
 }
 
+void prepareForPeers()
+{
+    prepareForGpus();
+    setenv("CUDA_MODULE_LOADING", "EAGER", 0); // NOLINT(concurrency-mt-unsafe): as above
+}
+
 namespace {
 
 /// The module that drives GPUs, and how many it has found; none: why.

@@ -46,6 +46,11 @@ const void* loadModule(const std::string& name, const std::string& entry, std::s
 /// all and streams that share one hold each other up. What the environment says already, wins (CUDA_DEVICE_MAX_CONNECTIONS).
 void prepareForGpus();
 
+/// Likewise, in one of several processes whose GPUs' kernels wait for each other's: all kernels are loaded when CUDA begins. By
+/// itself it loads each where it is first launched, and may wait for all of its GPU to do so: for kernels that wait for another
+/// process, which may be waiting for this launch. What the environment says already, wins (CUDA_MODULE_LOADING).
+void prepareForPeers();
+
 /// GPUs that this process can use; 0: *why says why. Prepares for them.
 int countGpus(std::string* why);
 

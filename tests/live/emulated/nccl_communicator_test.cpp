@@ -91,6 +91,25 @@ TEST(NcclCommunicator, KernelsOfAllGroupsFitOnTheGpuAtOnce)
                 AllOf(HasSubstr("groups with others, whose kernels may all run at once"), HasSubstr("has 3 processors")));
 }
 
+/// Where kernels are loaded at their first launch a host waits for its GPU in the middle of a step: for a send, whose receiver
+/// may be loading a kernel, too, and wait for its own send to this one.
+TEST(NcclCommunicator, KernelsAreLoadedBeforeAnyWaitsForAnother)
+{
+    const auto hangs = [] {
+        std::string all;
+        for (const std::uint64_t seed : {0, 3, 6, 9, 12}) // whose machines may wait to load a kernel
+            all += refusal({"layout.pp=2", "schedule.kind=dualpipe", "schedule.virtual_stages=2"},
+                           {.machine = {.orderSeed = seed}});
+        return all;
+    };
+    unsetenv("CUDA_MODULE_LOADING");
+    EXPECT_EQ(hangs(), "");
+    EXPECT_STREQ(std::getenv("CUDA_MODULE_LOADING"), "EAGER");
+    setenv("CUDA_MODULE_LOADING", "LAZY", 1);
+    EXPECT_THAT(hangs(), HasSubstr("loads a kernel, which waits for all of its GPU: for 'NCCL send"));
+    unsetenv("CUDA_MODULE_LOADING");
+}
+
 /// A rank that fails ends the run on all, with its reason, and nobody hangs.
 TEST(NcclCommunicator, ARankThatFailsEndsTheRunOnAll)
 {

@@ -64,7 +64,12 @@ std::string Control::request(RunRequest request)
 
 bool Control::stopped() const
 {
-    return m_stop || g_signals > 0;
+    return m_stop || isSignalled();
+}
+
+bool Control::isSignalled()
+{
+    return g_signals > 0;
 }
 
 void Control::waitWhilePaused()

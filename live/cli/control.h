@@ -26,6 +26,8 @@ public:
 
     /// From now on Ctrl-C and a polite end stop the run after its step; a third one ends the program at once.
     static void catchSignals();
+    /// Whether one has come. Any thread.
+    static bool isSignalled();
 
 private:
     void set(std::atomic<bool>& flag, bool value);

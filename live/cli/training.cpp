@@ -43,7 +43,9 @@ class Training {
 public:
     explicit Training(const TrainingRequest& request)
         : m_request(request), m_scenario(request.scenario), m_environment(readLaunchEnvironment(environmentVariables())),
-          m_store(m_environment.processes > 1 ? openStore(m_environment, {.progress = &PlacedFile::moves}) : nullptr),
+          m_store(m_environment.processes > 1
+                      ? openStore(m_environment, {.isStopping = &Control::isSignalled, .progress = &PlacedFile::moves})
+                      : nullptr),
           m_machine(orTellOthers([this] { return makeMachine(); })), m_pool(workers()),
           m_device(orTellOthers([this] { return chooseHere(); })), m_control(!request.checkpoint.empty(), alone())
     {
@@ -52,6 +54,12 @@ public:
 
     TrainingReport train()
     {
+    {
+        return orTellOthers([this] { return trainHere(); });
+    }
+
+private:
+    TrainingReport trainHere()
         if (first() && !m_request.quiet)
             say(m_device.device->info().name + "; " + m_device.why + "; " + std::to_string(m_run->mesh().worldSize()) +
                 (m_run->mesh().worldSize() == 1 ? " rank, " : " ranks, ") +
@@ -79,7 +87,6 @@ public:
         return m_report;
     }
 
-private:
     /// What fails in it, the others are told: they would wait for this process.
     template <class Work>
     std::invoke_result_t<Work> orTellOthers(Work work)

@@ -194,18 +194,27 @@ private:
     void wait(const std::string& what, std::chrono::milliseconds timeout, Condition condition)
     {
         std::unique_lock lock(m_mutex);
+        constexpr std::chrono::milliseconds kLook{100}; // a signal cannot notify
         bool met = false;
         const auto since = Clock::now();
-        do
-            m_changed.wait_until(lock, std::max(since, m_lastProgress) + timeout,
-                                 [&] { return (met = condition()) || !m_aborted.empty() || m_gone; });
-        while (!met && m_aborted.empty() && !m_gone && Clock::now() < std::max(since, m_lastProgress) + timeout);
+        std::optional<Clock::time_point> stopping; ///< since when
+        const auto end = [&] {
+            if (!stopping && m_options.isStopping())
+                stopping = Clock::now();
+            const auto latest = std::max(since, m_lastProgress) + timeout;
+            return stopping ? std::min(latest, std::max(*stopping, m_lastProgress) + m_options.stopTimeout) : latest;
+        };
+        const auto isOver = [&] { return (met = condition()) || !m_aborted.empty() || m_gone; };
+        while (!m_changed.wait_until(lock, std::min(end(), Clock::now() + kLook), isOver) && Clock::now() < end()) {
+        }
         if (met)
             return;
         if (!m_aborted.empty())
             throw sim::Error(m_aborted);
         if (m_gone)
             throw sim::Error(m_server0 + " has been closed while waiting for " + what);
+        if (stopping && Clock::now() < std::max(since, m_lastProgress) + timeout)
+            throw sim::Error(m_who + " was to stop, and still waited for " + what);
         throw sim::Error(m_who + " waited " + std::to_string(timeout.count() / 1000) + " s for " + what +
                          ", and no process made progress meanwhile");
     }

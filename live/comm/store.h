@@ -20,6 +20,8 @@ struct StoreOptions {
     std::chrono::milliseconds waitTimeout{300'000};   ///< of get() and barrier(), from the last progress() of any process on
     std::chrono::milliseconds heartbeat{500};         ///< one is sent each way this often
     std::chrono::milliseconds silence{10'000};        ///< no heartbeat for so long: the process counts as failed
+    std::chrono::milliseconds stopTimeout{10'000};    ///< likewise, once this process is to end: nobody may be left to come
+    std::function<bool()> isStopping = [] { return false; }; ///< asked while it waits. Any thread
     /// Another number each time while this process gets on with what others wait for, as files are that take long. Any thread.
     std::function<std::uint64_t()> progress = [] { return 0; };
 };

@@ -145,6 +145,29 @@ TEST(Store, WaitsLongerThanItsLimitForAProcessThatMakesProgress)
     EXPECT_THAT(messageOf([&] { runProcesses(2, late(false), options); }), HasSubstr("no process made progress meanwhile"));
 }
 
+/// As one that was interrupted while the others are gone or hang.
+TEST(Store, WaitsNoLongerThanAMomentOnceItsProcessIsToEnd)
+{
+    StoreOptions options = quick();
+    options.stopTimeout = 300ms;
+    std::atomic<bool> stops{false};
+    options.isStopping = [&] { return stops.load(); };
+    const auto start = std::chrono::steady_clock::now();
+    const std::string why = messageOf([&] {
+        runProcesses(
+            2,
+            [&](Store& store) {
+                if (store.process() == 0)
+                    return store.barrier("never");
+                std::this_thread::sleep_for(100ms);
+                stops = true;
+            },
+            options);
+    });
+    EXPECT_THAT(why, HasSubstr("was to stop, and still waited for all processes to reach the barrier \"never\""));
+    EXPECT_LT(std::chrono::steady_clock::now() - start, 8s);
+}
+
 TEST(Store, AValueOfMegabytesArrivesWhole)
 {
     const std::string value(20 << 20, 'v');

@@ -439,8 +439,13 @@ fs::path findCheckpoint(const fs::path& folder)
     fs::path newest;
     std::error_code none;
     for (const auto& entry : fs::directory_iterator(folder, none))
-        if (isCheckpointName(entry.path().filename()) && fs::exists(entry.path() / "manifest.json") &&
-            entry.path().filename() > newest.filename())
+    const auto isNewer = [&](const std::string& name) { // as numbers, which have eight digits or more
+        const auto digits = [](const std::string& of) { return of.substr(std::min(of.find_first_not_of('0', 5), of.size())); };
+        const std::string number = digits(name), than = newest.empty() ? "" : digits(newest.filename());
+        return newest.empty() || std::pair(number.size(), number) > std::pair(than.size(), than);
+    };
+        if (const std::string name = entry.path().filename();
+            isCheckpointName(name) && isNewer(name) && fs::exists(entry.path() / "manifest.json"))
             newest = entry.path();
     if (newest.empty())
         throw sim::Error("there is no complete checkpoint in " + folder.string());

@@ -139,6 +139,15 @@ protected:
     const fs::path m_folder = fs::temp_directory_path() / ("rankscope-checkpoint-test-" + std::to_string(getpid()));
 };
 
+TEST_F(Checkpoint, TheNewestHasTheLargestNumberHoweverManyDigits)
+{
+    for (const char* name : {"step-99999999", "step-100000000", "step-00000007"}) {
+        fs::create_directories(m_folder / name);
+        std::ofstream(m_folder / name / "manifest.json") << "{}";
+    }
+    EXPECT_EQ(findCheckpoint(m_folder).filename(), "step-100000000");
+}
+
 TEST_F(Checkpoint, ComesBackOnEveryLayoutBitForBit)
 {
     const Settings wide = {"layout.tp=2", "layout.pp=2", "training.global_batch_size=8"};

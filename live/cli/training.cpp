@@ -2,6 +2,7 @@
 
 #include "live/cli/control.h"
 #include "live/cli/folder_claim.h"
+#include "live/cli/same_job.h"
 #include "live/comm/clock_sync.h"
 #include "live/comm/gpu_modules.h"
 #include "live/comm/processes.h"
@@ -102,6 +103,7 @@ private:
 
     void prepare()
     {
+        const std::filesystem::path resumed = agree();
         if (first())
             claimFolders();
         const int world = m_scenario.layout.worldSize();
@@ -115,18 +117,6 @@ private:
             emulated::pollOnMachine(m_pool, *m_machine, *m_communicator);
         else
             m_pool.setPoller([this] { return m_communicator->poll(); });
-        std::filesystem::path resumed;
-        if (!m_request.resume.empty()) {
-            resumed = findCheckpoint(m_request.resume);
-            const CheckpointInfo info = readCheckpointInfo(resumed);
-            m_firstStep = info.step + 1;
-            if (first() && info.seed != m_scenario.live.seed)
-                say("warning: " + resumed.string() + " is of a run with seed " + std::to_string(info.seed) + ", this one has " +
-                    std::to_string(m_scenario.live.seed) + ": its data come in another order");
-            if (m_firstStep > m_scenario.live.steps)
-                throw sim::Error(resumed.string() + " has done " + std::to_string(m_firstStep - 1) +
-                                 " steps already; --steps must be more");
-        }
         m_run = std::make_unique<Run>(m_scenario, RunParts{.pool = &m_pool,
                                                            .device = m_device.device.get(),
                                                            .communicator = m_communicator.get(),
@@ -142,6 +132,46 @@ private:
         if (!m_request.saveWeights.empty())
             huggingface::proveCanBeWritten(m_request.saveWeights, m_scenario, m_run->ranks(), m_environment.process, exchange());
         startStream();
+    }
+
+    /// That all processes train the same; the checkpoint that it goes on from, empty where it begins.
+    std::filesystem::path agree()
+    {
+        const bool resumes = !m_request.resume.empty();
+        std::filesystem::path resumed = m_request.resume;
+        std::string name; ///< in the folder, as the first process has found it
+        nlohmann::json theirs;
+        if (m_store && !first()) { // the first chooses: a folder of another machine may not be seen as it is there, nor at once
+            theirs = nlohmann::json::parse(m_store->get("job"));
+            name = theirs.at("name");
+        }
+        nlohmann::json from;
+        if (resumes) {
+            resumed = name.empty() || exists(resumed / "manifest.json") ? findCheckpoint(resumed) : resumed / name;
+            const CheckpointInfo info = readCheckpointInfo(resumed);
+            from = {{"step", info.step}, {"crc32", info.crc32}};
+            checkResumed(resumed, info);
+        }
+        if (!m_store)
+            return resumed;
+        const nlohmann::json job = jobOf(m_request, m_device.device->info().kind, from);
+        if (first())
+            m_store->set("job", nlohmann::json{{"job", job}, {"name", resumed.filename().string()}}.dump());
+        else if (const std::string why = differenceOf(job, theirs.at("job")); !why.empty())
+            throw sim::Error(why);
+        m_store->barrier("job"); // nothing is written before all have looked
+        return resumed;
+    }
+
+    void checkResumed(const std::filesystem::path& resumed, const CheckpointInfo& info)
+    {
+        m_firstStep = info.step + 1;
+        if (first() && info.seed != m_scenario.live.seed)
+            say("warning: " + resumed.string() + " is of a run with seed " + std::to_string(info.seed) + ", this one has " +
+                std::to_string(m_scenario.live.seed) + ": its data come in another order");
+        if (m_firstStep > m_scenario.live.steps)
+            throw sim::Error(resumed.string() + " has done " + std::to_string(m_firstStep - 1) +
+                             " steps already; --steps must be more");
     }
 
     MemoryPlace memoryPlace() const

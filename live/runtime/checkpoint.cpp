@@ -262,7 +262,7 @@ private:
     throw sim::Error("checkpoint: " + path.string() + " is damaged: " + why);
 }
 
-json readManifest(const fs::path& checkpoint)
+json readManifest(const fs::path& checkpoint, std::uint32_t* itsCrc32 = nullptr)
 {
     const fs::path path = checkpoint / "manifest.json";
     constexpr std::size_t kMostBytes = std::size_t{1} << 30;
@@ -288,6 +288,8 @@ json readManifest(const fs::path& checkpoint)
     const std::string text = manifest.dump();
     if (checksum != crc32(text.data(), text.size()))
         refuseDamaged(path, "its own checksum is another");
+    if (itsCrc32)
+        *itsCrc32 = checksum;
     return manifest;
 }
 
@@ -437,13 +439,13 @@ fs::path findCheckpoint(const fs::path& folder)
     if (fs::exists(folder / "manifest.json"))
         return folder;
     fs::path newest;
-    std::error_code none;
-    for (const auto& entry : fs::directory_iterator(folder, none))
     const auto isNewer = [&](const std::string& name) { // as numbers, which have eight digits or more
         const auto digits = [](const std::string& of) { return of.substr(std::min(of.find_first_not_of('0', 5), of.size())); };
         const std::string number = digits(name), than = newest.empty() ? "" : digits(newest.filename());
         return newest.empty() || std::pair(number.size(), number) > std::pair(than.size(), than);
     };
+    std::error_code none;
+    for (const auto& entry : fs::directory_iterator(folder, none))
         if (const std::string name = entry.path().filename();
             isCheckpointName(name) && isNewer(name) && fs::exists(entry.path() / "manifest.json"))
             newest = entry.path();
@@ -468,7 +470,8 @@ void removeUnfinishedCheckpoints(const fs::path& folder)
 
 CheckpointInfo readCheckpointInfo(const fs::path& checkpoint)
 {
-    const json manifest = readManifest(checkpoint);
+    std::uint32_t checksum = 0;
+    const json manifest = readManifest(checkpoint, &checksum);
     const auto has = [&](const char* key, bool (json::*isOf)() const) {
         const auto found = manifest.find(key);
         if (found == manifest.end() || !((*found).*isOf)())
@@ -480,7 +483,8 @@ CheckpointInfo readCheckpointInfo(const fs::path& checkpoint)
     const auto step = manifest.at("step").get<std::int64_t>();
     if (step < 0 || step >= std::numeric_limits<int>::max())
         refuseDamaged(checkpoint / "manifest.json", "step " + std::to_string(step) + " is none of a run");
-    return {.step = static_cast<int>(step), .scenarioJson = manifest.at("scenario"), .seed = manifest.at("seed")};
+    return {
+        .step = static_cast<int>(step), .scenarioJson = manifest.at("scenario"), .seed = manifest.at("seed"), .crc32 = checksum};
 }
 
 void readCheckpoint(const fs::path& checkpoint, const std::vector<Rank*>& ranks, int process, const ExchangeTexts& exchange)

@@ -17,7 +17,8 @@ struct CheckpointInfo {
     int step = 0; ///< that was done last
     std::string scenarioJson;
     std::uint64_t seed = 0;
-    bool gradients = false; ///< that step's too: to be compared, not to go on from
+    bool gradients = false;  ///< that step's too: to be compared, not to go on from
+    std::uint32_t crc32 = 0; ///< of its manifest, which has those of all tensors: which checkpoint it is; once it is written
 };
 
 /// One call on each process, with its ranks. Throws sim::Error on all of them, with file, reason and sizes (a full disk, no

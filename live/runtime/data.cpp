@@ -15,18 +15,6 @@ namespace {
 
 constexpr int kBytes = 256;
 
-std::string readText(const std::string& data)
-{
-    const std::filesystem::path path =
-        data == "builtin" ? sim::Catalogue::findAssets() / "corpus" / "shakespeare.txt" : std::filesystem::path(data);
-    constexpr std::size_t kMostBytes = std::size_t{1} << 30U; // all of it is held
-    try {
-        return sim::readFile(path, kMostBytes);
-    } catch (const sim::Error& error) {
-        throw sim::Error(std::string("training data: ") + error.what());
-    }
-}
-
 /// Byte -> token.
 std::array<std::int32_t, kBytes> tokenOfByte(const std::string& text, int vocabulary)
 {
@@ -48,10 +36,22 @@ std::array<std::int32_t, kBytes> tokenOfByte(const std::string& text, int vocabu
 
 } // namespace
 
+std::string trainingText(const std::string& data)
+{
+    const std::filesystem::path path =
+        data == "builtin" ? sim::Catalogue::findAssets() / "corpus" / "shakespeare.txt" : std::filesystem::path(data);
+    constexpr std::size_t kMostBytes = std::size_t{1} << 30U; // all of it is held
+    try {
+        return sim::readFile(path, kMostBytes);
+    } catch (const sim::Error& error) {
+        throw sim::Error(std::string("training data: ") + error.what());
+    }
+}
+
 TokenSource::TokenSource(const std::string& data, int vocabulary, int sequenceLength, std::uint64_t seed)
     : m_length(sequenceLength), m_seed(seed)
 {
-    const std::string text = readText(data);
+    const std::string text = trainingText(data);
     if (text.size() < static_cast<std::size_t>(sequenceLength) + 1)
         throw sim::Error("training data: " + data + " has " + std::to_string(text.size()) + " bytes, a sequence needs " +
                          std::to_string(sequenceLength + 1));

@@ -7,9 +7,12 @@
 
 namespace live {
 
+/// `data`: "builtin" or a text file. Throws sim::Error.
+std::string trainingText(const std::string& data);
+
 class TokenSource {
 public:
-    /// `data`: "builtin" or a text file. Bytes are tokens; where the vocabulary is smaller than 256, the most frequent bytes are,
+    /// data: of trainingText(). Bytes are tokens; where the vocabulary is smaller than 256, the most frequent bytes are,
     /// and the last token stands for all others. Throws sim::Error if the text is shorter than a sequence.
     TokenSource(const std::string& data, int vocabulary, int sequenceLength, std::uint64_t seed);
 

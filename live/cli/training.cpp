@@ -316,10 +316,11 @@ private:
         const std::vector<ClockOffset> clocks = alignClocks(*m_store, 0);
         m_clocks = std::make_unique<ClockRounds>(*m_store);
         const KeyPair own = makeKeyPair();
-        const bool local = isLocalEndpoint("tcp://" + m_store->address() + ":0");
+        const std::string here = tcpEndpoint(m_store->address(), 0);
+        const bool local = isLocalEndpoint(here);
         if (!first()) {
             m_collector = std::make_unique<Collector>(std::move(description), m_run->spanKinds(), m_run->recorders());
-            PublishOptions options{.endpoint = "tcp://" + m_store->address() + ":0", .log = say};
+            PublishOptions options{.endpoint = here, .log = say};
             if (!local)
                 options.keys = ServerKeys{own, {m_store->get("stream/viewer")}};
             m_publisher = std::make_unique<Publisher>(*m_collector, options);

@@ -158,6 +158,12 @@ void checkEndpoint(const std::string& endpoint)
                "free one");
 }
 
+std::string tcpEndpoint(const std::string& address, int port)
+{
+    const bool isIpv6 = address.find(':') != std::string::npos;
+    return "tcp://" + (isIpv6 ? "[" + address + "]" : address) + ":" + std::to_string(port);
+}
+
 bool isLocalEndpoint(const std::string& endpoint)
 {
     if (endpoint.starts_with("ipc://"))

@@ -36,6 +36,8 @@ std::string readPublicKey(const std::string& fileOrKey);
 std::vector<std::string> readAllowedKeys(const std::filesystem::path&);
 /// Throws sim::Error unless it is tcp://HOST:PORT or ipc://PATH: ZeroMQ takes port 99999 for another one, and more.
 void checkEndpoint(const std::string& endpoint);
+/// Of an address in figures; port 0: any free one. IPv6 stands in brackets.
+std::string tcpEndpoint(const std::string& address, int port);
 /// Whether an endpoint can be reached from this machine alone: ipc://, tcp://127.x.x.x, tcp://localhost, tcp://[::1].
 bool isLocalEndpoint(const std::string& endpoint);
 

@@ -1,10 +1,14 @@
 // rankscope-live run in several processes whose command lines, files or ends are not alike.
 #include "tests/live/cli/child.h"
 
+#include <arpa/inet.h>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <memory>
+#include <netinet/in.h>
 #include <nlohmann/json.hpp>
+#include <sys/socket.h>
+#include <unistd.h>
 
 namespace {
 
@@ -86,6 +90,25 @@ TEST(RankscopeLiveProcesses, GoOnFromTheCheckpointThatTheFirstHasFound)
         EXPECT_EQ(child->wait(20s), 1);
         EXPECT_NE(child->err().find("--resume.step is 4 here, 2 there"), std::string::npos) << child->err();
     }
+}
+
+bool hasIpv6()
+{
+    const int socket = ::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in6 address{};
+    address.sin6_family = AF_INET6;
+    address.sin6_addr = in6addr_loopback;
+    const bool can = socket >= 0 && ::bind(socket, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+    ::close(socket);
+    return can;
+}
+
+TEST(RankscopeLiveProcesses, MeetOverIpv6)
+{
+    if (!hasIpv6())
+        GTEST_SKIP() << "no IPv6 on this machine";
+    for (const auto& child : startAll({addedTo(kTiny, {"--steps", "1"}), addedTo(kTiny, {"--steps", "1"})}, "::1"))
+        EXPECT_EQ(child->wait(20s), 0) << child->err();
 }
 
 } // namespace

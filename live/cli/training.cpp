@@ -233,6 +233,9 @@ private:
         std::error_code none;
         if (!m_request.saveWeights.empty() && !std::filesystem::equivalent(m_request.saveWeights, m_request.checkpoint, none))
             m_claimOfWeights.emplace(m_request.saveWeights, "weights");
+        for (const auto* claim : {&m_claim, &m_claimOfWeights})
+            if (*claim && !(*claim)->problem().empty())
+                say("warning: " + (*claim)->problem());
     }
 
     bool alone() const { return m_environment.processes == 1; }

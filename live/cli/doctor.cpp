@@ -6,13 +6,15 @@
 #include "live/comm/launch.h"
 #include "live/kernels/modules.h"
 #include "live/runtime/memory_limits.h"
+#include "live/runtime/processors.h"
 #include "sim/error.h"
 #include "sim/text/number_text.h"
 
 #include <cstdlib>
 #include <iostream>
 #include <string>
-#include <thread>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
 #include <vector>
 
 namespace live::cli {
@@ -80,7 +82,8 @@ void examine()
     for (const std::filesystem::path& folder : moduleFolders())
         folders += (folders.empty() ? "" : ", ") + folder.string();
     say("modules", "looked for in " + folders);
-    say("processor", sim::countedText(std::thread::hardware_concurrency(), "core"));
+    const Processors cores = processors();
+    say("processor", sim::countedText(cores.usable, "core") + ": " + cores.why);
     for (const MemoryLimit& limit : hostMemoryLimits())
         say("memory", bytesText(limit.free) + " of " + bytesText(limit.all) + " free: " + limit.name);
     well = isWell("CPU", *makeCpuDevice(DType::f32, nullptr)) && well;

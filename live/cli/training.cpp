@@ -14,6 +14,7 @@
 #include "live/kernels/modules.h"
 #include "live/runtime/checkpoint.h"
 #include "live/runtime/memory_need.h"
+#include "live/runtime/processors.h"
 #include "live/runtime/tensor_file.h"
 #include "live/runtime/watchdog.h"
 #include "live/stream/as_if_parallel.h"
@@ -33,7 +34,6 @@
 #include <optional>
 #include <span>
 #include <sstream>
-#include <thread>
 #include <type_traits>
 
 namespace live::cli {
@@ -55,12 +55,12 @@ public:
 
     TrainingReport train()
     {
-    {
         return orTellOthers([this] { return trainHere(); });
     }
 
 private:
     TrainingReport trainHere()
+    {
         if (first() && !m_request.quiet)
             say(m_device.device->info().name + "; " + m_device.why + "; " + std::to_string(m_run->mesh().worldSize()) +
                 (m_run->mesh().worldSize() == 1 ? " rank, " : " ranks, ") +
@@ -280,8 +280,7 @@ private:
     {
         if (m_machine)
             return 1; // one thread, so that a seed gives one order
-        const int cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-        return m_request.workers > 0 ? m_request.workers : std::max(1, cores / m_environment.localProcesses);
+        return m_request.workers > 0 ? m_request.workers : std::max(1, processors().usable / m_environment.localProcesses);
     }
 
     std::unique_ptr<Communicator> makeCommunicator(int world)

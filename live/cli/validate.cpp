@@ -2,6 +2,7 @@
 #include "live/cli/writable.h"
 #include "live/profile/calibrate.h"
 #include "live/profile/observe.h"
+#include "live/runtime/processors.h"
 #include "live/stream/as_if_parallel.h"
 #include "sim/cli/options.h"
 #include "sim/cli/table.h"
@@ -18,7 +19,6 @@
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <thread>
 
 namespace live::cli {
 namespace {
@@ -146,8 +146,7 @@ private:
     {
         if (m_arguments.workers > 0)
             return m_arguments.workers;
-        return m_arguments.device == "cpu" ? ObserveOptions().workers
-                                           : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+        return m_arguments.device == "cpu" ? ObserveOptions().workers : processors().usable;
     }
 
     static void printTable(const std::vector<Row>& rows)

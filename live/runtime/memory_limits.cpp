@@ -1,5 +1,6 @@
 #include "live/runtime/memory_limits.h"
 
+#include "live/runtime/control_groups.h"
 #include "sim/text/number_text.h"
 
 #include <algorithm>
@@ -54,39 +55,23 @@ struct GroupFiles {
     const char *limit, *used, *cached;
 };
 
-/// The group's and those of all above it: each limits.
-void addGroups(const Path& mount, const Path& group, const GroupFiles& files, std::vector<MemoryLimit>& limits)
-{
-    constexpr std::int64_t kUnlimited = std::int64_t{1} << 60; // version 1 says so with a number
-    for (Path at = group.relative_path();; at = at.parent_path()) {
-        const Path folder = mount / at;
-        if (const auto limit = readNumber(folder / files.limit); limit && *limit < kUnlimited) {
-            const auto statistics = readTable(folder / "memory.stat");
-            const auto cached = statistics.find(files.cached); // files that are given up first
-            const std::int64_t used =
-                readNumber(folder / files.used).value_or(0) - (cached == statistics.end() ? 0 : cached->second);
-            limits.push_back({"the control group /" + at.string() + " (" + files.limit + ")",
-                              std::max<std::int64_t>(0, *limit - std::max<std::int64_t>(0, used)), *limit, true});
-        }
-        if (at.empty())
-            return;
-    }
-}
-
+/// Each group limits, and those above it do.
 void addControlGroups(const Path& root, std::vector<MemoryLimit>& limits)
 {
-    std::ifstream groups(root / "proc/self/cgroup");
-    for (std::string line; std::getline(groups, line);) { // "0::/user.slice" (version 2), "4:memory:/job" (version 1)
-        const std::size_t first = line.find(':'), second = line.find(':', first + 1);
-        if (second == std::string::npos)
+    constexpr std::int64_t kUnlimited = std::int64_t{1} << 60; // version 1 says so with a number
+    constexpr GroupFiles kFiles[] = {{"memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"},
+                                     {"memory.max", "memory.current", "inactive_file"}};
+    for (const ControlGroup& group : controlGroups("memory", root)) {
+        const GroupFiles& files = kFiles[group.version - 1];
+        const auto limit = readNumber(group.folder / files.limit);
+        if (!limit || *limit >= kUnlimited)
             continue;
-        const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
-        const Path group = line.substr(second + 1);
-        if (controllers == ",,")
-            addGroups(root / "sys/fs/cgroup", group, {"memory.max", "memory.current", "inactive_file"}, limits);
-        else if (controllers.find(",memory,") != std::string::npos)
-            addGroups(root / "sys/fs/cgroup/memory", group,
-                      {"memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"}, limits);
+        const auto statistics = readTable(group.folder / "memory.stat");
+        const auto cached = statistics.find(files.cached); // files that are given up first
+        const std::int64_t used =
+            readNumber(group.folder / files.used).value_or(0) - (cached == statistics.end() ? 0 : cached->second);
+        limits.push_back({group.name + " (" + files.limit + ")",
+                          std::max<std::int64_t>(0, *limit - std::max<std::int64_t>(0, used)), *limit, true});
     }
 }
 

@@ -1,5 +1,6 @@
 // What a run takes is known before it takes it, and what does not fit is refused with the numbers and the nearest that does.
 #include "live/runtime/memory_need.h"
+#include "live/runtime/processors.h"
 
 #include "live/runtime/run.h"
 #include "live/tasks/worker_pool.h"
@@ -150,6 +151,29 @@ TEST_F(Limits, ControlGroupsOfVersion1TellNoLimitByALargeNumber)
     write("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
     EXPECT_EQ(freeOf("/docker/1 (memory.limit_in_bytes)"), 4000);
     EXPECT_EQ(freeOf("the control group / ("), -1);
+}
+
+TEST_F(Limits, ControlGroupsGiveProcessorsTheTimeOf)
+{
+    const Processors all = processors(m_root);
+    EXPECT_EQ(all.usable, processors().usable);
+    if (all.usable < 2)
+        GTEST_SKIP() << "one processor cannot become less";
+    write("proc/self/cgroup", "0::/docker/1\n");
+    write("sys/fs/cgroup/docker/cpu.max", "50000 100000\n");
+    write("sys/fs/cgroup/docker/1/cpu.max", "max 100000\n");
+    EXPECT_EQ(processors(m_root).usable, 1);
+    EXPECT_EQ(processors(m_root).why, "the control group /docker (cpu.max)");
+    write("sys/fs/cgroup/docker/cpu.max", "100001 100000\n");
+    EXPECT_EQ(processors(m_root).usable, 2);
+    write("sys/fs/cgroup/docker/cpu.max", "max 100000\n");
+    EXPECT_EQ(processors(m_root).usable, all.usable);
+    write("proc/self/cgroup", "5:cpu,cpuacct:/x\n");
+    write("sys/fs/cgroup/cpu/x/cpu.cfs_quota_us", "-1\n");
+    write("sys/fs/cgroup/cpu/x/cpu.cfs_period_us", "100000\n");
+    EXPECT_EQ(processors(m_root).usable, all.usable);
+    write("sys/fs/cgroup/cpu/x/cpu.cfs_quota_us", "100000\n");
+    EXPECT_EQ(processors(m_root).usable, 1);
 }
 
 TEST_F(Limits, UlimitsCountWhatTheProcessHasAlready)

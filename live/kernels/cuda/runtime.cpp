@@ -3,6 +3,9 @@
 #include "sim/error.h"
 
 #include <cuda_runtime_api.h>
+#include <mutex>
+#include <set>
+#include <utility>
 
 namespace live::cuda {
 namespace {
@@ -17,6 +20,26 @@ void check(cudaError_t result, const char* what)
     cudaGetLastError(); // errors of a call stay until they are read
     throw sim::Error(std::string("CUDA could not ") + what + ": " + cudaGetErrorString(result) + " (" + cudaGetErrorName(result) +
                      ").");
+}
+
+/// Lets a kernel have all the shared memory that a block of the current GPU can have, once: threads that set what each of them
+/// needs would lower it under each other.
+void allowMostShared(const void* kernel)
+{
+    static std::mutex mutex;
+    static std::set<std::pair<int, const void*>> allowed; // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+    int gpu = 0, most = 0;
+    check(cudaGetDevice(&gpu), "tell its GPU");
+    const std::lock_guard lock(mutex);
+    if (allowed.contains({gpu, kernel}))
+        return;
+    check(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, gpu), "tell its shared memory");
+    cudaFuncAttributes attributes{};
+    check(cudaFuncGetAttributes(&attributes, kernel), "tell what a kernel needs");
+    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                               most - static_cast<int>(attributes.sharedSizeBytes)),
+          "give a kernel its shared memory");
+    allowed.emplace(gpu, kernel);
 }
 
 } // namespace
@@ -217,8 +240,7 @@ void destroyGraph(Graph graph) noexcept
 void launchKernel(Stream stream, Grid grid, int threads, std::size_t sharedBytes, const void* kernel, void** arguments)
 {
     if (sharedBytes > kPlainSharedBytes)
-        check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(sharedBytes)),
-              "give a kernel its shared memory");
+        allowMostShared(kernel);
     check(cudaLaunchKernel(kernel, dim3(grid.x, grid.y, grid.z), dim3(static_cast<unsigned>(threads)), arguments, sharedBytes,
                            stream),
           "start a kernel");

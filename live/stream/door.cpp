@@ -60,6 +60,18 @@ std::string inFigures(const std::string& endpoint)
     return endpoint.starts_with(kLocalhost) ? "tcp://127.0.0.1:" + endpoint.substr(kLocalhost.size()) : endpoint;
 }
 
+/// Files that are made meanwhile, by any thread of the process, are for their owner.
+class OwnersFilesOnly {
+public:
+    OwnersFilesOnly() : m_before(::umask(S_IRWXG | S_IRWXO)) {}
+    ~OwnersFilesOnly() { ::umask(m_before); }
+    OwnersFilesOnly(const OwnersFilesOnly&) = delete;
+    OwnersFilesOnly& operator=(const OwnersFilesOnly&) = delete;
+
+private:
+    const mode_t m_before;
+};
+
 } // namespace
 
 Door::Door(DoorOptions options) : m_options(std::move(options))
@@ -121,6 +133,7 @@ void Door::listen()
         m_socket.set(zmq::sockopt::zap_domain, "rankscope");
     }
     try {
+        const OwnersFilesOnly ownersOnly; // the socket file is there, and open to who may write to it, as soon as it is bound
         m_socket.bind(inFigures(endpoint));
     } catch (const zmq::error_t& error) {
         if (error.num() == EADDRINUSE)

@@ -212,6 +212,10 @@ public:
     {
         put("exactSumOfSquares", {reads(values), writes(words)}, [=, this] { m_kernels->exactSumOfSquares(values, words); });
     }
+    void carryExactSums(T words) override
+    {
+        put("carryExactSums", {writes(words)}, [=, this] { m_kernels->carryExactSums(words); });
+    }
     void clipFactor(T words, double maxNorm, T factor) override
     {
         put("clipFactor", {reads(words), writes(factor)}, [=, this] { m_kernels->clipFactor(words, maxNorm, factor); });

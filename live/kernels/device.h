@@ -81,8 +81,11 @@ struct LinearPart {
 };
 
 /// 64-bit words of an exact sum: a fixed-point number wide enough for every double, kept as signed digits of 32 bits, so that
-/// sums of any number of terms in any order (and all-reduced in any grouping) give the same bits. Demmel & Nguyen 2013's idea.
+/// sums of terms in any order (and all-reduced in any grouping) give the same bits. Demmel & Nguyen 2013's idea. Each word takes
+/// 2^31 digits before it overflows: so many terms, then carryExactSum(), and so many such sums added.
 inline constexpr int kExactSumWords = 68;
+/// The same sum with digits in [0, 2^32), but for the highest, which has the sign.
+void carryExactSum(std::span<std::int64_t, kExactSumWords>);
 /// The value of such a sum, rounded once.
 double exactSumValue(std::span<const std::int64_t, kExactSumWords>);
 void addToExactSum(std::span<std::int64_t, kExactSumWords>, double value);
@@ -215,6 +218,8 @@ public:
     /// Blocks of 64 elements are summed in fixed order, then added exactly. values: one contiguous row that starts at a multiple
     /// of 64 elements of its bucket.
     virtual void exactSumOfSquares(const Tensor& values, const Tensor& words) = 0;
+    /// carryExactSum() of each row: before sums of many are added.
+    virtual void carryExactSums(const Tensor& words) = 0;
     /// factor [1, 1] (f64) = min(1, maxNorm / (sqrt(sum) + 1e-6)); 1 if maxNorm is 0. words may have several rows: the
     /// sum is the last, and the factor is not a number if one of them is not finite.
     virtual void clipFactor(const Tensor& words, double maxNorm, const Tensor& factor) = 0;

@@ -37,6 +37,18 @@ void addToExactSum(std::span<std::int64_t, kExactSumWords> words, double value)
         words[word + digit] += sign * static_cast<std::int64_t>(static_cast<std::uint32_t>(wide >> (kDigitBits * digit)));
 }
 
+void carryExactSum(std::span<std::int64_t, kExactSumWords> words)
+{
+    std::int64_t over = 0;
+    for (std::size_t i = 0; i + 1 < kNotFinite; ++i) {
+        // Apart: a digit that is nearly full and what comes from below do not fit into one word.
+        const std::int64_t low = (words[i] & 0xFFFFFFFF) + (over & 0xFFFFFFFF);
+        over = (words[i] >> kDigitBits) + (over >> kDigitBits) + (low >> kDigitBits);
+        words[i] = low & 0xFFFFFFFF;
+    }
+    words[kNotFinite - 1] += over;
+}
+
 double exactSumValue(std::span<const std::int64_t, kExactSumWords> words)
 {
     if (words[kNotFinite] != 0)

@@ -62,6 +62,7 @@ public:
     void sumRows(T, T) override {}
     void exactSum(T, T) override {}
     void exactSumOfSquares(T, T) override {}
+    void carryExactSums(T) override {}
     void clipFactor(T, double, T) override {}
     void adamw(const AdamwStep&, T, T, T, T, T, T) override {}
     void sgd(double, T, T, T, T) override {}

@@ -360,6 +360,7 @@ Task<> Rank::finish(int stepFromOne, double learningRate)
     std::array<std::int64_t, kExactSumWords> stop{};
     stop[0] = m_job.stop && m_job.stop->load(std::memory_order_relaxed) ? 1 : 0;
     queue.fromHost(stop.data(), m_words->rowRange(kStopRow, 1));
+    queue.carryExactSums(m_words); // a rank's terms fit into the words, those of all need not
     co_await m_context.allReduce(Group::world, m_words, "sums");
     queue.clipFactor(m_words->rowRange(kLossRow, kSquaresRow + 1), m_job.scenario.live.clipNorm, m_clipFactor);
     m_weights.update(m_clipFactor, stepFromOne, learningRate);

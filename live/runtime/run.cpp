@@ -161,6 +161,7 @@ std::array<std::int64_t, kExactSumWords> Run::squaresOfWeights()
             context.queue->exactSumOfSquares(value, words);
         });
         std::array<std::int64_t, kExactSumWords> host{};
+        context.queue->carryExactSums(words);
         context.queue->toHost(words, host.data());
         for (std::size_t i = 0; i < sum.size(); ++i)
             sum[i] += host[i];

@@ -215,6 +215,11 @@ public:
         assert(values.rows <= 1);
         cpu::exactSumOfSquares(m_parallel, M(values), Matrix<std::int64_t>(words));
     }
+    void carryExactSums(const Tensor& words) override
+    {
+        for (std::int64_t row = 0; row < words.rows; ++row)
+            carryExactSum(std::span<std::int64_t, kExactSumWords>(words.rowRange(row, 1).as<std::int64_t>(), kExactSumWords));
+    }
     void clipFactor(const Tensor& words, double maxNorm, const Tensor& factor) override
     {
         double sum = 0;

@@ -86,6 +86,7 @@ public:
     // queue_optimizer.cu
     void exactSum(const Tensor& values, const Tensor& words) override;
     void exactSumOfSquares(const Tensor& values, const Tensor& words) override;
+    void carryExactSums(const Tensor& words) override;
     void clipFactor(const Tensor& words, double maxNorm, const Tensor& factor) override;
     void adamw(const AdamwStep&, const Tensor& clipFactor, const Tensor& gradient, const Tensor& firstMoment,
                const Tensor& secondMoment, const Tensor& master, const Tensor& parameter) override;

@@ -133,6 +133,22 @@ __global__ void __launch_bounds__(256) exactSumOfSquaresKernel(std::int64_t coun
     addBlockWords(gathered, words);
 }
 
+/// A block a sum.
+inline __global__ void carryExactSumsKernel(std::int64_t* words)
+{
+    if (threadIdx.x != 0)
+        return;
+    words += static_cast<std::int64_t>(blockIdx.x) * kExactSumWords;
+    std::int64_t over = 0;
+    for (int i = 0; i + 1 < kNotFiniteWord; ++i) {
+        // Apart: a digit that is nearly full and what comes from below do not fit into one word.
+        const std::int64_t low = (words[i] & 0xFFFFFFFF) + (over & 0xFFFFFFFF);
+        over = (words[i] >> kSumDigitBits) + (over >> kSumDigitBits) + (low >> kSumDigitBits);
+        words[i] = low & 0xFFFFFFFF;
+    }
+    words[kNotFiniteWord - 1] += over;
+}
+
 inline __global__ void clipFactorKernel(std::int64_t rows, const std::int64_t* words, double maxNorm, double* factor)
 {
     if (threadIdx.x != 0)

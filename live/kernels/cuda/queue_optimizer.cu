@@ -39,6 +39,12 @@ void CudaQueue::exactSumOfSquares(const Tensor& values, const Tensor& words)
     });
 }
 
+void CudaQueue::carryExactSums(const Tensor& words)
+{
+    assert(words.columns == kExactSumWords && words.type == DType::i64 && words.contiguous());
+    launch(ready(), Grid{static_cast<unsigned>(words.rows)}, kWarp, 0, carryExactSumsKernel, words.as<std::int64_t>());
+}
+
 void CudaQueue::clipFactor(const Tensor& words, double maxNorm, const Tensor& factor)
 {
     assert(factor.type == DType::f64 && words.columns == kExactSumWords && words.contiguous());

@@ -255,6 +255,21 @@ TEST_P(OnGpu, ExactSumsHaveTheBitsOfTheCpu)
     twins().expectEqual<std::int64_t>(words, "words with infinity");
 }
 
+TEST_P(OnGpu, CarriesExactSums)
+{
+    const Twin words = twins().make(3, kExactSumWords, DType::i64);
+    std::vector<std::int64_t> digits(3 * kExactSumWords);
+    for (std::size_t i = 0; i < digits.size(); ++i) // nearly full in the first, small with both signs in the others
+        digits[i] = i < kExactSumWords - 2 ? ((std::int64_t{1} << 31) - 1) * 0xFFFFFFFF
+                                           : static_cast<std::int64_t>(i * 2654435761U % 1000000007U) * (i % 2 == 0 ? 977 : -977);
+    both([&](Queue& queue, auto of) {
+        queue.fromHost(digits.data(), of(words));
+        queue.carryExactSums(of(words));
+    });
+    twins().expectEqual<std::int64_t>(words, "carried words");
+    EXPECT_NE(twins().raw<std::int64_t>(cpu(), words.cpu), digits);
+}
+
 TEST_P(OnGpu, ClipsAndSteps)
 {
     for (const std::int64_t count : {64, 1000})

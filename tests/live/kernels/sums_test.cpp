@@ -68,6 +68,35 @@ TEST(ExactSum, DoesNotDependOnOrderOrGrouping)
     EXPECT_EQ(exactSumValue(words), static_cast<double>(sum));
 }
 
+/// As ranks of a model of a trillion parameters would have them: words that are nearly full, of which two overflow.
+TEST(ExactSum, SumsOfManyTermsAddUpOnceTheyAreCarried)
+{
+    Workbench<double> bench;
+    const Tensor words = bench.make(2, kExactSumWords, DType::i64);
+    constexpr std::int64_t kFull = ((std::int64_t{1} << 31) - 1) * 0xFFFFFFFF; // so many digits as a word takes
+    for (const std::int64_t sign : {1, -1}) {
+        for (std::int64_t row = 0; row < 2; ++row)
+            for (std::int64_t i = 0; i < kExactSumWords; ++i)
+                words.rowRange(row, 1).as<std::int64_t>()[i] = i < 40 ? sign * kFull : 0;
+        const auto of = [&](std::int64_t row) {
+            return std::span<std::int64_t, kExactSumWords>(words.rowRange(row, 1).as<std::int64_t>(), kExactSumWords);
+        };
+        const double each = exactSumValue(of(0));
+        bench.queue().carryExactSums(words);
+        for (std::int64_t row = 0; row < 2; ++row) {
+            EXPECT_EQ(exactSumValue(of(row)), each) << "it is the same sum";
+            for (std::size_t i = 0; i + 2 < kExactSumWords; ++i) {
+                EXPECT_GE(of(row)[i], 0);
+                EXPECT_LE(of(row)[i], 0xFFFFFFFF);
+            }
+        }
+        Words sum{};
+        for (std::size_t i = 0; i < kExactSumWords; ++i)
+            sum[i] = of(0)[i] + of(1)[i];
+        EXPECT_EQ(exactSumValue(sum), 2 * each);
+    }
+}
+
 TEST(ExactSumOfSquares, IsTheSameForAnyCutAtBlocksAndAnyNumberOfWorkers)
 {
     Workbench<float> bench;

@@ -3,6 +3,7 @@
 #include "live/runtime/data.h"
 #include "live/runtime/run.h"
 #include "live/tasks/worker_pool.h"
+#include "tests/live/support/decorators.h"
 #include "tests/live/support/jobs.h"
 
 #include <gtest/gtest.h>
@@ -18,6 +19,28 @@ double meanOf(const std::vector<double>& losses, std::size_t first, std::size_t 
 {
     const auto begin = losses.begin() + static_cast<std::ptrdiff_t>(first);
     return std::accumulate(begin, begin + static_cast<std::ptrdiff_t>(count), 0.0) / static_cast<double>(count);
+}
+
+/// Ranks are many and words are not: what each adds to the step's sums fits so often as there are ranks.
+TEST(Training, SumsOverRanksAreOfCarriedWords)
+{
+    WorkerPool pool(1);
+    const auto device = makeCpuDevice(DType::f64, &pool);
+    int sums = 0;
+    CommunicatorDecorator communicator(makeLocalCommunicator(pool), [&](Communicator&, const CommRequest& request, Completion&) {
+        if (request.what != "sums")
+            return false;
+        ++sums;
+        for (std::int64_t row = 0; row < request.input.rows; ++row)
+            for (std::int64_t i = 0; i + 2 < kExactSumWords; ++i) {
+                const std::int64_t word = request.input.rowRange(row, 1).as<std::int64_t>()[i];
+                EXPECT_TRUE(word >= 0 && word <= 0xFFFFFFFF) << "row " << row << ", word " << i << ": " << word;
+            }
+        return false;
+    });
+    live::Run run(job({"layout.dp=2"}), {.pool = &pool, .device = device.get(), .communicator = &communicator});
+    run.train(1);
+    EXPECT_EQ(sums, 2);
 }
 
 TEST(Training, LearnsTheBuiltInText)

@@ -114,6 +114,7 @@ public:
     void sumRows(T x, T y) override { m_inner->sumRows(x, y); }
     void exactSum(T values, T words) override { m_inner->exactSum(values, words); }
     void exactSumOfSquares(T values, T words) override { m_inner->exactSumOfSquares(values, words); }
+    void carryExactSums(T words) override { m_inner->carryExactSums(words); }
     void clipFactor(T words, double maxNorm, T factor) override { m_inner->clipFactor(words, maxNorm, factor); }
     void adamw(const AdamwStep& step, T clipFactor, T gradient, T firstMoment, T secondMoment, T master, T parameter) override
     {

@@ -10,8 +10,8 @@ endfunction()
 
 expect("80;90-real" 12.4 ON "")
 expect("80;90-real" 12.7.1 ON "")
-expect("80;90-real;120-real" 12.8 ON "")
-expect("80;90-real;120-real" 13.0.88 ON "")
+expect("80;90-real;100-real;120-real" 12.8 ON "") # 100 is Blackwell Ultra's too, 120 that of 12.1
+expect("80;90-real;100-real;120-real" 13.0.88 ON "")
 expect("80" 12.4 OFF "")
 expect("80" 13.0 OFF "")
 expect("90-real" 12.4 OFF "9.0;9.0")

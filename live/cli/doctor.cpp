@@ -74,6 +74,31 @@ bool isWell(const std::string& name, Device& device)
     }
 }
 
+/// NCCL's processes of one machine meet there, and containers give it 64 MiB where nobody says otherwise.
+void saySharedMemory()
+{
+    constexpr const char* kFolder = "/dev/shm";
+    constexpr std::int64_t kEnough = std::int64_t{1} << 30;
+    struct statvfs told {};
+    if (::statvfs(kFolder, &told) != 0)
+        return say("shared", std::string(kFolder) + " is not there: NCCL cannot use it between processes");
+    const auto block = static_cast<std::int64_t>(told.f_frsize);
+    const std::int64_t free = static_cast<std::int64_t>(told.f_bavail) * block,
+                       all = static_cast<std::int64_t>(told.f_blocks) * block;
+    say("shared", bytesText(free) + " of " + bytesText(all) + " free: " + kFolder +
+                      (free < kEnough ? ", little where GPUs do not reach each other's memory: NCCL then needs it (docker run "
+                                        "--shm-size, --ipc=host)"
+                                      : ""));
+}
+
+std::string limitText(int resource, rlim_t unit)
+{
+    rlimit limit{};
+    if (::getrlimit(static_cast<__rlimit_resource_t>(resource), &limit) != 0)
+        return "?";
+    return limit.rlim_cur == RLIM_INFINITY ? "unlimited" : std::to_string(limit.rlim_cur / unit);
+}
+
 void examine()
 {
     bool well = true;
@@ -86,6 +111,9 @@ void examine()
     say("processor", sim::countedText(cores.usable, "core") + ": " + cores.why);
     for (const MemoryLimit& limit : hostMemoryLimits())
         say("memory", bytesText(limit.free) + " of " + bytesText(limit.all) + " free: " + limit.name);
+    saySharedMemory();
+    say("ulimit",
+        "-n (open files) " + limitText(RLIMIT_NOFILE, 1) + ", -l (locked memory, KiB) " + limitText(RLIMIT_MEMLOCK, 1024));
     well = isWell("CPU", *makeCpuDevice(DType::f32, nullptr)) && well;
 
     std::string why;

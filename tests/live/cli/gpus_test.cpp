@@ -130,7 +130,8 @@ TEST(RankscopeLiveDoctor, TriesEachDeviceAndSaysWhyThereAreNoMore)
     Child child({"doctor"});
     EXPECT_EQ(child.wait(), 0) << child.err();
     const std::string out = child.out();
-    for (const char* part : {"build ", "CPU ", "a product is right", "memory ", "MemAvailable", "NCCL ", "next "})
+    for (const char* part : {"build ", "CPU ", "a product is right", "memory ", "MemAvailable", "/dev/shm", "ulimit ",
+                             "-l (locked memory, KiB) ", "NCCL ", "next "})
         EXPECT_TRUE(says(out, part)) << part << "\n" << out;
 }
 

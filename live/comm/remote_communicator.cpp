@@ -71,6 +71,7 @@ public:
     bool poll() override
     {
         std::list<std::unique_ptr<Operation>> ready;
+        Advancing advancing(m_advancing);
         std::optional<std::string> lost;
         bool moved = false;
         {
@@ -86,7 +87,7 @@ public:
                 const auto operation = next++;
                 if ((*operation)->ready()) {
                     ready.splice(ready.end(), m_operations, operation);
-                    m_advancing.fetch_add(1, std::memory_order_relaxed);
+                    advancing.begin();
                 }
             }
         }
@@ -95,7 +96,7 @@ public:
         while (!ready.empty()) {
             if (auto problem = advance(ready); problem && !lost)
                 lost = std::move(problem);
-            m_advancing.fetch_sub(1, std::memory_order_release);
+            advancing.end();
         }
         if (lost)
             fail(*lost);
@@ -131,6 +132,29 @@ public:
     }
 
 private:
+    /// Counts operations that are taken further: down again also where memory runs out meanwhile, or abort() would wait for ever.
+    class Advancing {
+    public:
+        explicit Advancing(std::atomic<int>& all) : m_all(all) {}
+        ~Advancing() { m_all.fetch_sub(m_mine, std::memory_order_release); }
+        Advancing(const Advancing&) = delete;
+        Advancing& operator=(const Advancing&) = delete;
+        void begin()
+        {
+            m_all.fetch_add(1, std::memory_order_relaxed);
+            ++m_mine;
+        }
+        void end()
+        {
+            m_all.fetch_sub(1, std::memory_order_release);
+            --m_mine;
+        }
+
+    private:
+        std::atomic<int>& m_all;
+        int m_mine = 0;
+    };
+
     struct GroupState {
         Place place;
         // Under m_mutex:
@@ -263,7 +287,7 @@ private:
                         m_operations.splice(m_operations.end(), ready, ready.begin());
                         return std::nullopt;
                     }
-                } catch (const sim::Error& error) {
+                } catch (const std::exception& error) { // memory may run out, too
                     // Some of its messages may be under way: it stays listed until abort() has made the transport forget them.
                     m_operations.splice(m_operations.end(), ready, ready.begin());
                     return error.what();

@@ -73,7 +73,7 @@ Machine::Machine(MachineOptions options)
         m_options.areGraphs = ofOrder.areGraphs;
     }
     // Of GPUs that there are it is 1,024: what a large model fills is to be met by a small one.
-    constexpr std::array<std::size_t, 7> kDepths = {1024, 64, 1024, 16, 256, 64, 1024};
+    constexpr std::array<std::size_t, 7> kDepths = {1024, 64, 1024, 32, 256, 64, 1024};
     if (m_options.launchDepth == 0)
         m_options.launchDepth = kDepths[m_options.orderSeed % kDepths.size()];
     m_options.loadsLate = m_options.loadsLate && m_options.orderSeed % 3 == 0;

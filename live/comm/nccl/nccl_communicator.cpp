@@ -568,7 +568,7 @@ private:
     static constexpr std::chrono::seconds kAbortedWithin{20};
     /// Operations on a group's stream at a time, where the process has several ranks: each is some launches, so that no stream
     /// fills.
-    static constexpr std::size_t kAhead = 4;
+    static constexpr std::size_t kAhead = 2;
 
     WorkerPool& m_pool;
     UnderWay m_underWay;

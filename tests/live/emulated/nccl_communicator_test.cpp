@@ -71,7 +71,7 @@ TEST(NcclCommunicator, ARankWhoseStreamIsFullKeepsNoOtherOfItsGpuFromItsTurn)
              "model.num_hidden_layers=16", "training.micro_batch_size=1", "training.global_batch_size=8"});
     TrainOptions train{.steps = 1};
     const TrainedSteps serial = serialSteps(scenario, train);
-    for (const std::size_t depth : {16, 64})
+    for (const std::size_t depth : {32, 64})
         for (const int gpus : {2, 3}) {
             EmulationOptions options{.placement = Placement::someGpus, .gpus = gpus};
             options.machine = {.orderSeed = 2, .launchDepth = depth};
@@ -98,8 +98,8 @@ TEST(NcclCommunicator, KernelsAreLoadedBeforeAnyWaitsForAnother)
     const auto hangs = [] {
         std::string all;
         for (const std::uint64_t seed : {0, 3, 6, 9, 12}) // whose machines may wait to load a kernel
-            all += refusal({"layout.pp=2", "schedule.kind=dualpipe", "schedule.virtual_stages=2"},
-                           {.machine = {.orderSeed = seed}});
+            all +=
+                refusal({"layout.pp=2", "schedule.kind=dualpipe", "schedule.virtual_stages=2"}, {.machine = {.orderSeed = seed}});
         return all;
     };
     unsetenv("CUDA_MODULE_LOADING");

@@ -51,6 +51,11 @@ std::string partTitle(const Simulation& simulation, StepPart part)
     return partTitle(part, purposeName(simulation, Dimension::dp));
 }
 
+std::string partSymbol(const Simulation& simulation, StepPart part)
+{
+    return inPlaceOfDp(factsOf(part).symbol, part, purposeName(simulation, Dimension::dp));
+}
+
 std::string partTitle(StepPart part, const std::string& dataTransfers)
 {
     return inPlaceOfDp(factsOf(part).title, part, dataTransfers);

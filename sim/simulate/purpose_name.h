@@ -14,6 +14,8 @@ namespace sim {
 std::string purposeName(const Simulation&, Dimension);
 /// "exposed tp communication", "exposed embedding communication": of one job, in a sentence.
 std::string partTitle(const Simulation&, StepPart);
+/// "t_tp", "t_embedding": the same in a formula.
+std::string partSymbol(const Simulation&, StepPart);
 /// What goes the way of dp in each of them; "dp / embedding" where they do not call it alike.
 std::string dataTransfersOf(std::span<const Simulation* const>);
 /// "exposed tp"; what goes the way of dp as it is called: "exposed embedding".

@@ -42,7 +42,7 @@ std::vector<Quantity> quantitiesOf(const std::vector<Term>& terms)
 
 Account accountOf(const Simulation& simulation, StepPart part, const ByStepPart<double>& seconds)
 {
-    return {partTitle(simulation, part), factsOf(part).symbol, seconds[part], Unit::seconds};
+    return {partTitle(simulation, part), partSymbol(simulation, part), seconds[part], Unit::seconds};
 }
 
 } // namespace
@@ -116,7 +116,7 @@ Explanation Explainer::share(StepPart part) const
     double listed = 0;
     const std::vector<ExposedKind>& kinds = exposedKindsOf(*dimension);
     const std::size_t named = kinds.size() <= kMostListed ? kinds.size() : kMostListed - 1;
-    const std::string symbol = factsOf(part).symbol;
+    const std::string symbol = partSymbol(m_simulation, part);
     for (std::size_t i = 0; i < named; ++i) {
         const bool isLast = i + 1 == kinds.size(); // closes the sum: means are rounded to nanoseconds elsewhere
         parts.push_back(account.term(symbol + std::to_string(i + 1), isLast ? m_seconds[part] - listed : kinds[i].seconds,

@@ -135,9 +135,8 @@ private:
         std::vector<Formula> parts;
         for (const Dimension dimension : kDimensions)
             if (m_times.exposedNs[dimension] > 0)
-                parts.push_back(account.term(std::string("t_") + std::string(dimensionName(dimension)),
-                                             seconds(m_times.exposedNs[dimension]), Unit::seconds,
-                                             collectivesText(m_simulation, dimension)));
+                parts.push_back(account.term("t_" + purposeName(m_simulation, dimension), seconds(m_times.exposedNs[dimension]),
+                                             Unit::seconds, collectivesText(m_simulation, dimension)));
         if (m_times.exposedHostNs > 0)
             parts.push_back(account.term("t_host", seconds(m_times.exposedHostNs), Unit::seconds,
                                          "what goes to the host or comes from it, and the host's work"));
@@ -284,9 +283,8 @@ Explanation explain(const Simulation& simulation, RankNumber number, int rank)
 Explanation explain(const Simulation& simulation, StepPart part)
 {
     const auto& rows = simulation.metrics().perPipelineRank;
-    const StepPartFacts& facts = factsOf(part);
-    Account account("Of the step: " + partTitle(simulation, part), facts.symbol, seconds(simulation.metrics().use[part]),
-                    Unit::seconds);
+    Account account("Of the step: " + partTitle(simulation, part), partSymbol(simulation, part),
+                    seconds(simulation.metrics().use[part]), Unit::seconds);
     constexpr std::size_t kMostListed = 16;
     std::vector<Formula> each;
     double sum = 0;

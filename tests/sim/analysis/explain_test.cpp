@@ -1,6 +1,7 @@
 #include "sim/analysis/explain/explain.h"
 
 #include "sim/analysis/explain/closed_forms.h"
+#include "sim/analysis/explain/explain_rank.h"
 #include "sim/analysis/step_by_flops.h"
 #include "sim/simulate/exposed_transfers.h"
 #include "tests/sim/analysis/explained.h"
@@ -27,6 +28,15 @@ void expectAllSound(const Simulation& simulation, std::optional<int> rank = {})
 }
 
 } // namespace
+
+TEST(Explain, WhatNobodySharesDataForIsNotCalledDp)
+{
+    const auto opened = test::openNumber("65"); // a pipeline of one replica, with a shared embedding
+    const std::string formula = explain(*opened.simulation, MetricId::stepTime).inSymbols();
+    EXPECT_NE(formula.find("t_embedding"), std::string::npos) << formula;
+    EXPECT_EQ(formula.find("t_dp"), std::string::npos) << formula;
+    EXPECT_EQ(explain(*opened.simulation, StepPart::dp).result.symbol, "t_embedding");
+}
 
 TEST(Explain, EveryNumberOfTheGalleryComesOutOfItsOwnFormula)
 {

@@ -137,7 +137,9 @@ QString changedSettings(const WrittenScenario& current, const WrittenScenario& b
     const bool isPipeline = now.layout.pp > 1;
     if (isPipeline && !parts.isEmpty() && now.layout.pp == file.layout.pp && now.schedule.kind != file.schedule.kind)
         parts << QStringLiteral("pp ") + number(now.layout.pp);
-    if (isPipeline && (now.microbatches() != file.microbatches() || now.schedule.kind != file.schedule.kind)) {
+    // A size that was changed is told by its own name among the others: beside it, the number that follows reads as wrong.
+    if (isPipeline && now.training.microBatchSize == file.training.microBatchSize &&
+        (now.microbatches() != file.microbatches() || now.schedule.kind != file.schedule.kind)) {
         parts << QStringLiteral("m ") + number(now.microbatches());
         told << "/training/global_batch_size"
              << "/training/micro_batch_size";

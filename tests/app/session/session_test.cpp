@@ -103,6 +103,18 @@ TEST_F(SessionTest, OpensAFile)
               QStringLiteral("Sixteen ranks, four dimensions, now recompute whole layers, placement round-robin"));
 }
 
+/// "m 4" beside a field that says micro-batch 8 would read as wrong.
+TEST_F(SessionTest, AChangedMicroBatchIsToldByItsSize)
+{
+    ASSERT_TRUE(session.open(galleryFile("16-schedule-gpipe.json")).empty());
+    const QString name = session.displayName();
+    session.edit({{{"/training/micro_batch_size", "8"}}, "micro-batch", 0});
+    EXPECT_EQ(session.displayName(), name + QStringLiteral(", now micro-batch 8"));
+    session.undoStack().undo();
+    session.edit({{{"/training/global_batch_size", "64"}}, "global batch", 0});
+    EXPECT_EQ(session.displayName(), name + QStringLiteral(", now m 16"));
+}
+
 TEST_F(SessionTest, ItsDescriptionIsOfTheScenarioAsItWasOpened)
 {
     ASSERT_TRUE(session.open(galleryFile(kSixteen)).empty());

@@ -68,7 +68,7 @@ const std::vector<Goal>& goals()
 {
     static const std::vector<Goal> kGoals{
         {"Pre-train", "long runs of short texts: 8,192 tokens, batches of 512 sequences", 8192, 512},
-        {"Pre-train at scale", "thousands of GPUs: 8,192 tokens, batches of 2,048 sequences, 16 million tokens", 8192, 2048},
+        {"Pre-train at scale", "thousands of GPUs: 8,192 tokens, batches of 2,048 sequences, 17 million tokens", 8192, 2048},
         {"Fine-tune", "few examples: 4,096 tokens, batches of 64 sequences", 4096, 64},
         {"Look into a step", "little to wait for: 2,048 tokens, batches of 16 sequences", 2048, 16},
         {"Long context", "131,072 tokens a sequence, batches of 32 sequences", 131072, 32},

@@ -15,16 +15,20 @@ namespace sim {
 namespace {
 
 constexpr std::array kRecordedMetrics{
-    RecordedMetric{"step_time_s", "a step", "s"},
-    RecordedMetric{"peak_memory_gib", "the peak memory", "GiB"},
-    RecordedMetric{"bubble_fraction", "the bubble", "%"},
-    RecordedMetric{"mfu", "MFU", "%"},
-    RecordedMetric{"tokens_per_second", "the tokens a second", "tokens/s"},
-    RecordedMetric{"tokens_per_second_per_gpu", "the tokens a second and GPU", "tokens/s"},
-    RecordedMetric{"exposed_comm_fraction.dp", "the exposed data-parallel communication", "%"},
-    RecordedMetric{"exposed_comm_fraction.tp", "the exposed tensor-parallel communication", "%"},
-    RecordedMetric{"exposed_comm_fraction.pp", "the exposed pipeline communication", "%"},
-    RecordedMetric{"world_size", "the number of GPUs", ""},
+    RecordedMetric{"step_time_s", "the step time", "How long is the step", "s"},
+    RecordedMetric{"peak_memory_gib", "the peak memory", "How much is the peak memory", "GiB"},
+    RecordedMetric{"bubble_fraction", "the bubble", "How large is the bubble", "%"},
+    RecordedMetric{"mfu", "MFU", "How high is MFU", "%"},
+    RecordedMetric{"tokens_per_second", "the tokens a second", "How many tokens a second are trained", "tokens/s"},
+    RecordedMetric{"tokens_per_second_per_gpu", "the tokens a second and GPU", "How many tokens a second and GPU are trained",
+                   "tokens/s"},
+    RecordedMetric{"exposed_comm_fraction.dp", "the exposed data-parallel communication",
+                   "How much is the exposed data-parallel communication", "%"},
+    RecordedMetric{"exposed_comm_fraction.tp", "the exposed tensor-parallel communication",
+                   "How much is the exposed tensor-parallel communication", "%"},
+    RecordedMetric{"exposed_comm_fraction.pp", "the exposed pipeline communication",
+                   "How much is the exposed pipeline communication", "%"},
+    RecordedMetric{"world_size", "the number of GPUs", "How many GPUs are there", ""},
 };
 constexpr double kAlike = 0.05; ///< share by which two numbers may differ and be about the same
 
@@ -200,7 +204,7 @@ LessonValue questionOf(const RecordedQuestion& asked, const std::string& id, con
         return question;
     }
     const double value = writer.valueOf(answer);
-    question["ask"] = asked.ask.empty() ? "How much is " + std::string(metric.words) + with + "?" : asked.ask;
+    question["ask"] = asked.ask.empty() ? std::string(metric.asks) + with + "?" : asked.ask;
     question["answer"] = answer;
     if (!metric.unit.empty())
         question["unit"] = metric.unit;

@@ -15,7 +15,8 @@ namespace sim {
 /// A number of a step that can be asked for, by the expression language's name.
 struct RecordedMetric {
     std::string_view name;  ///< "peak_memory_gib"
-    std::string_view words; ///< "peak memory"
+    std::string_view words; ///< "the peak memory"
+    std::string_view asks;  ///< "How much is the peak memory"
     std::string_view unit;  ///< of the question; "%" is asked in percent
 };
 std::span<const RecordedMetric> recordedMetrics();

@@ -4,6 +4,7 @@
 #include "sim/lesson/recording.h"
 #include "tests/support/catalogue.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace sim {
@@ -75,6 +76,16 @@ TEST(LessonRecording, WordsThatNobodyWroteAreOfTheScenarioThatComesNext)
     EXPECT_GT(question.at("range").at(1).get<double>(),
               Expression::parse("case_1.peak_memory_gib").evaluate(play.cases()).get<double>())
         << "that nothing changes is an answer, too";
+}
+
+TEST(LessonRecording, AQuestionNobodyWroteIsASentence)
+{
+    LessonRecording recording = recorded();
+    recording.steps[1].question = RecordedQuestion{"step_time_s", RecordedQuestion::Kind::number, {}};
+    const LessonValue file = recording.file("words", test::catalogue());
+    EXPECT_THAT(file.at("steps").at(1).at("predict").at("ask").get<std::string>(), testing::StartsWith("How long is the step"));
+    for (const RecordedMetric& metric : recordedMetrics())
+        EXPECT_TRUE(metric.asks.starts_with("How ")) << metric.name;
 }
 
 TEST(LessonRecording, EveryNumberThatIsOfferedCanBeAskedFor)

@@ -136,14 +136,15 @@ void GutterPainter::header()
         const std::string by = rowGroupingName(arrangement.grouping);
         const bool grouped = arrangement.grouping != RowGrouping::none;
         area.left +=
-            chip(TimelineTarget::Kind::grouping, area, grouped ? fits({"by " + by}) : fits({"no groups", "flat"}),
+            chip(TimelineTarget::Kind::grouping, area,
+                 fits(grouped ? std::vector<std::string>{"group: " + by, by} : std::vector<std::string>{"group: none", "flat"}),
                  "Rows are " + (grouped ? "gathered by " + by : std::string("not gathered")) + ".\nClick for another way",
                  grouped && wishes.grouping != RowGrouping::automatic) +
             kSpace;
     }
     const std::string sort = rowSortName(wishes.sort);
     const bool sorted = wishes.sort != RowSort::rank;
-    chip(TimelineTarget::Kind::sort, area, fits({"sorted by " + sort, "by " + sort}),
+    chip(TimelineTarget::Kind::sort, area, fits({"sort: " + sort, sort}),
          "Rows are sorted by " +
              (wishes.sort == RowSort::rank   ? std::string("rank")
               : wishes.sort == RowSort::busy ? std::string("busy time, the busiest first")

@@ -20,7 +20,7 @@ using testing::Not;
 using testing::StartsWith;
 
 const auto kIsControl = AnyOf("button", "choice", "chip", "mode", "level", "slider");
-const auto kInvites = AnyOf(StartsWith("Point at "), HasSubstr("lick"), StartsWith("sorted by"), "Logical", "Diagram");
+const auto kInvites = AnyOf(StartsWith("Point at "), HasSubstr("lick"), StartsWith("sort: "), "Logical", "Diagram");
 
 struct Drawn {
     std::vector<std::string> roles, texts;

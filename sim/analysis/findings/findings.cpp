@@ -47,6 +47,7 @@ public:
             if (legal.size() == kMostSuggestions)
                 break;
             checkCancelled();
+            keepBatch(edit);
             if (isLegal(edit) && std::find(legal.begin(), legal.end(), edit) == legal.end())
                 legal.push_back(std::move(edit));
         }
@@ -54,6 +55,28 @@ public:
     }
 
 private:
+    /// A file that does not say the batch gets one from its layout and micro-batch: an edit of those leaves the batch as it is,
+    /// or where that cannot be, says what becomes of it.
+    void keepBatch(SuggestedEdit& edit) const
+    {
+        constexpr const char* kBatch = "/training/global_batch_size";
+        const bool isOfIt =
+            std::any_of(edit.changes.begin(), edit.changes.end(), [](const Change& change) { return change.pointer == kBatch; });
+        if (isOfIt || m_document.get(kBatch))
+            return;
+        const int before = m_scenario.training.globalBatchSize;
+        const auto resolved = changed(m_document, edit).resolve(m_catalogue);
+        if (!resolved.scenario || resolved.scenario->training.globalBatchSize == before)
+            return;
+        SuggestedEdit kept = edit;
+        kept.changes.push_back({kBatch, std::to_string(before)});
+        if (isLegal(kept))
+            edit = std::move(kept);
+        else
+            edit.text +=
+                ", global batch " + std::to_string(before) + " → " + std::to_string(resolved.scenario->training.globalBatchSize);
+    }
+
     bool isLegal(const SuggestedEdit& edit) const
     {
         const auto resolved = changed(m_document, edit).resolve(m_catalogue);
@@ -190,6 +213,7 @@ EditEffect effectOf(const Metrics& before, const Metrics& after, double capGib)
 {
     return {.stepSeconds = after.stepTimeSeconds,
             .timePerToken = before.tokensPerSecond / after.tokensPerSecond - 1,
+            .tokens = after.tokensPerSecond * after.stepTimeSeconds / (before.tokensPerSecond * before.stepTimeSeconds),
             .peakGib = after.peakMemoryGib,
             .peakChangeGib = after.peakMemoryGib - before.peakMemoryGib,
             .fits = after.fits,

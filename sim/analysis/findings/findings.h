@@ -169,6 +169,7 @@ std::optional<Scenario> scenarioWith(const SuggestedEdit&, const ScenarioDocumen
 struct EditEffect {
     double stepSeconds = 0;
     double timePerToken = 0; ///< relative change: -0.12 is 12 % less
+    double tokens = 1;       ///< of the step, to what they were: 2 is a batch twice as large
     double peakGib = 0, peakChangeGib = 0;
     bool fits = true;           ///< the GPU
     bool hostFits = true;       ///< what is offloaded, its memory

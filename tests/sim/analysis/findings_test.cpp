@@ -418,12 +418,34 @@ TEST(FindingRules, UnevenMemoryMattersWhereTheFullestRankIsFull)
     EXPECT_FALSE(has(roomy, FindingKind::memoryImbalance));
 }
 
+/// A file without a batch gets one from its layout and micro-batch: an edit of those is no licence to train with another.
+TEST(FindingEdits, KeepTheBatchOrSayWhatBecomesOfIt)
+{
+    const auto editsOfBatch = [](const std::string& number) {
+        const Opened opened = test::openNumber(number);
+        const int before = opened.simulation->scenario().training.globalBatchSize;
+        int said = 0;
+        for (const Finding& finding : findingsOf(opened))
+            for (const SuggestedEdit& edit : finding.suggestions) {
+                const auto scenario = scenarioWith(edit, opened.document, test::catalogue());
+                const bool isSaid = edit.text.find("global batch") != std::string::npos;
+                EXPECT_EQ(scenario->training.globalBatchSize != before, isSaid) << edit.text;
+                said += isSaid ? 1 : 0;
+            }
+        return said;
+    };
+    EXPECT_GT(editsOfBatch("89"), 0) << "one micro-batch of one sequence on each of 80 ranks";
+    for (const char* number : {"14", "20", "58"})
+        editsOfBatch(number);
+}
+
 TEST(EditEffects, AreRelativeToWhatATokenCosts)
 {
     const Metrics before{.stepTimeSeconds = 2, .tokensPerSecond = 100, .peakMemoryGib = 40};
     const Metrics after{.stepTimeSeconds = 3, .tokensPerSecond = 125, .peakMemoryGib = 38};
     const EditEffect effect = effectOf(before, after, 80);
     EXPECT_DOUBLE_EQ(effect.timePerToken, -0.2) << "the step is longer, and has more tokens";
+    EXPECT_DOUBLE_EQ(effect.tokens, 1.875);
     EXPECT_DOUBLE_EQ(effect.peakChangeGib, -2);
     EXPECT_TRUE(helps(FindingKind::bubble, effect));
     EXPECT_TRUE(helps(FindingKind::doesNotFit, effect));

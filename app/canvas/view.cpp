@@ -6,14 +6,19 @@ namespace {
 /// Whoever shows the view on a screen finds it as it was.
 class ForAudience {
 public:
-    explicit ForAudience(View& view) : m_view(view), m_before(view.isForAudience()) { m_view.setForAudience(true); }
-    ~ForAudience() { m_view.setForAudience(m_before); }
+    explicit ForAudience(View& view, float magnification = 1)
+        : m_view(view), m_before(view.isForAudience()), m_magnificationBefore(view.magnification())
+    {
+        m_view.setForAudience(true, magnification);
+    }
+    ~ForAudience() { m_view.setForAudience(m_before, m_magnificationBefore); }
     ForAudience(const ForAudience&) = delete;
     ForAudience& operator=(const ForAudience&) = delete;
 
 private:
     View& m_view;
     bool m_before;
+    float m_magnificationBefore;
 };
 
 /// Also where drawing ends by an exception: a figure may be larger than memory.
@@ -44,7 +49,7 @@ void drawPart(const View& whole, View& part, Canvas& canvas)
     if (whole.isOnPaper()) {
         drawOnPaper(part, canvas);
     } else if (whole.isForAudience()) {
-        const ForAudience forAudience(part);
+        const ForAudience forAudience(part, whole.magnification());
         part.draw(canvas);
     } else {
         part.draw(canvas);

@@ -99,10 +99,18 @@ public:
     virtual std::string title() const = 0;
     virtual void draw(Canvas&) = 0;
     /// Before an audience, or on paper: nobody can point or click there, so nothing invites to; the colours' names come first.
-    void setForAudience(bool on) { m_isForAudience = on; }
+    void setForAudience(bool on, float magnification = 1)
+    {
+        m_isForAudience = on;
+        m_magnification = magnification;
+    }
     bool isForAudience() const { return m_isForAudience; }
+    /// Pixels that a pixel of the canvas is seen as: what is hard to see in one is not where this is large.
+    float magnification() const { return m_magnification; }
     /// A figure or a frame of a film is drawn: no pointer is over it.
     bool isOnPaper() const { return m_isOnPaper; }
+    /// False: nothing here is scrolled or zoomed by the wheel, which is the page's around it.
+    virtual bool takesWheel() const { return true; }
     /// Both return true if something changed that must be drawn.
     virtual bool pointer(const PointerEvent&, Rect area)
     {
@@ -132,6 +140,7 @@ public:
 private:
     friend void drawOnPaper(View&, Canvas&);
     bool m_isForAudience = false, m_isOnPaper = false;
+    float m_magnification = 1;
 };
 
 /// A view as a figure or a frame of a film: the pointer is over nothing, on a screen too until it moves again.

@@ -159,6 +159,14 @@ LegalValues legalValues(const ScenarioState& state, std::string_view pointer, La
     const auto facts = sim::keyFacts(state.catalogue(), pointer);
     if (!key || !facts || !state.lastLegal())
         return out;
+    // Each word alone: what it asks for is missing whatever stands beside it.
+    for (const KeyOption& word :
+         key->isRelevant == nullptr || key->isRelevant(*state.lastLegal()) ? wordOptions(*key) : std::vector<KeyOption>()) {
+        sim::checkCancelled();
+        const std::string alone = "[" + word.json + "]";
+        if (auto reason = refusal(state, pointer, alone, rule))
+            out.refused.push_back({alone, std::move(*reason)});
+    }
     std::vector<KeyOption> options = keyOptions(state.catalogue(), *key);
     if (facts->type == sim::KeyType::boolean)
         options = {{"false", {}, {}}, {"true", {}, {}}};

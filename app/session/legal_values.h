@@ -18,7 +18,8 @@ struct Refusal {
 
 struct LegalValues {
     std::vector<double> values; ///< of a number: where a slider stops, ascending
-    /// Of a number the nearest ones on either side and those past the ends, ascending; of a choice all that cannot be chosen.
+    /// Of a number the nearest ones on either side and those past the ends, ascending; of a choice all that cannot be chosen,
+    /// of a list of words the lists of one that cannot.
     std::vector<Refusal> refused;
     bool contains(double value) const;
     /// The value `steps` places along from `value` (which need not be legal itself), clamped to the ends.

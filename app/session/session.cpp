@@ -108,6 +108,7 @@ public:
         return true;
     }
     std::size_t bytes() const { return sizeof(Step) + m_change.bytes(); }
+    void skipNext() { m_isDone = true; } ///< what the stack asks for next is so already
 
 private:
     /// What cannot be taken leaves the text as it is, and the stack goes back to it.
@@ -126,6 +127,18 @@ private:
     int m_gesture;
     std::optional<sim::Scenario> m_legalBefore; ///< where the step is from what was refused: what was shown then
     bool m_isDone = true;                       ///< when the stack asks for it next
+};
+
+struct Session::Aside {
+    sim::ScenarioDocument document;
+    std::optional<sim::Scenario> scenario, savedScenario, shownScenario;
+    std::optional<sim::ScenarioDocument> saved, shown;
+    Problems problems;
+    bool isLegal = false;
+    QString path;
+    FileStamp stamp;
+    std::vector<std::unique_ptr<const Step>> steps;
+    int index = 0, cleanIndex = 0;
 };
 
 Session::Session(sim::Catalogue catalogue, const QString& autosaveFolder, QObject* parent)
@@ -307,6 +320,65 @@ void Session::replaceContent(const sim::ScenarioDocument& content, const QString
 {
     if (isOpen() && content.text() != m_document->text())
         push(content, Edit{{}, stepText.toStdString(), 0});
+}
+
+std::shared_ptr<const Session::Aside> Session::aside() const
+{
+    auto aside = std::make_shared<Aside>(Aside{.document = *m_document,
+                                               .scenario = m_scenario,
+                                               .savedScenario = m_savedScenario,
+                                               .shownScenario = m_shownScenario,
+                                               .saved = m_saved,
+                                               .shown = m_shown,
+                                               .problems = m_problems,
+                                               .isLegal = m_legal,
+                                               .path = m_path,
+                                               .stamp = m_stamp,
+                                               .steps = {},
+                                               .index = m_undo.index(),
+                                               .cleanIndex = m_undo.cleanIndex()});
+    for (int i = 0; i < m_undo.count(); ++i)
+        aside->steps.push_back(std::make_unique<const Step>(*static_cast<const Step*>(m_undo.command(i)), false));
+    return aside;
+}
+
+void Session::takeUp(const Aside& aside)
+{
+    m_document = aside.document;
+    m_scenario = aside.scenario;
+    m_saved = aside.saved;
+    m_savedScenario = aside.savedScenario;
+    m_shown = aside.shown;
+    m_shownScenario = aside.shownScenario;
+    m_problems = aside.problems;
+    m_legal = aside.isLegal;
+    m_path = aside.path;
+    m_stamp = aside.stamp;
+    {
+        const QSignalBlocker quiet(m_undo);
+        m_undo.clear();
+        m_undo.resetClean();
+        const auto markClean = [&] {
+            if (m_undo.index() == aside.cleanIndex)
+                m_undo.setClean();
+        };
+        markClean();
+        std::vector<Step*> undone;
+        for (const auto& step : aside.steps) {
+            auto again = std::make_unique<Step>(*step, false);
+            if (m_undo.index() >= aside.index)
+                undone.push_back(again.get());
+            m_undo.push(again.release());
+            markClean();
+        }
+        for (Step* step : undone)
+            step->skipNext();
+        m_undo.setIndex(aside.index);
+    }
+    Q_EMIT m_undo.indexChanged(m_undo.index());
+    Q_EMIT fileChanged();
+    Q_EMIT changed();
+    keepSafe();
 }
 
 /// In a catch block: what was to be changed there cannot be.

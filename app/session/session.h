@@ -13,6 +13,7 @@
 #include <QUndoStack>
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -77,6 +78,11 @@ public:
     void close();
 
     void edit(const Edit&);
+    /// What is worked on, with its history, while documents of others are shown in its place.
+    struct Aside;
+    std::shared_ptr<const Aside> aside() const; ///< only if isOpen()
+    /// It goes on where it was, in place of a document of the same job.
+    void takeUp(const Aside&);
     /// Another document in place of this one, as one undoable step; the file stays the same.
     void replaceContent(const sim::ScenarioDocument&, const QString& stepText);
 

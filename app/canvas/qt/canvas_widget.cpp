@@ -451,6 +451,8 @@ bool CanvasWidget::event(QEvent* event)
         break;
     case QEvent::Wheel: {
         hideTip();
+        if (!m_data->view.takesWheel())
+            break;
         const auto& source = *static_cast<QWheelEvent*>(event);
         const Point notches = notchesOf(source);
         return send({.kind = PointerEvent::Kind::wheel, .wheelX = notches.x, .wheelY = notches.y}, source);

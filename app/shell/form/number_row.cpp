@@ -241,6 +241,7 @@ bool NumberRow::eventFilter(QObject* watched, QEvent* event)
         else
             m_gesture = 0;
     } else if (isButton && event->type() == QEvent::MouseButtonPress) {
+        m_spin->setFocus(Qt::MouseFocusReason); // what is undone next is this, not what was typed elsewhere
         beginGesture();
     } else if (isButton && event->type() == QEvent::MouseButtonRelease) { // which clicks once more
         QMetaObject::invokeMethod(

@@ -1,5 +1,7 @@
 #include "app/shell/form/words_row.h"
 
+#include "app/session/plain_words.h"
+
 #include <QCheckBox>
 #include <QGridLayout>
 #include <QJsonArray>
@@ -121,6 +123,32 @@ void WordsRow::present(const std::optional<std::string>& json)
         const QSignalBlocker quiet(m_boxes[i]);
         m_boxes[i]->setChecked(words.contains(QString::fromStdString(unquoted(m_options[i].json))));
     }
+    offerWhatWorks();
+}
+
+/// What the job has no use for is grey and says why; where it is checked all the same it can be taken back.
+void WordsRow::offerWhatWorks()
+{
+    const std::vector<Refusal>& refused = legalValues().refused;
+    for (std::size_t i = 0; i < m_boxes.size(); ++i) {
+        const std::string alone = "[" + m_options[i].json + "]";
+        const auto refusal = std::ranges::find(refused, alone, &Refusal::json);
+        m_boxes[i]->setEnabled(refusal == refused.end() || m_boxes[i]->isChecked());
+        m_boxes[i]->setToolTip(
+            refusal == refused.end()
+                ? QString()
+                : QStringLiteral("<p>%1</p>")
+                      .arg(asSentence(plainWords(inItsWords(QString::fromStdString(refusal->why)))).toHtmlEscaped()));
+    }
+}
+
+QString WordsRow::inItsWords(const QString& sentence) const
+{
+    QString out = sentence;
+    for (const KeyOption& option : m_options)
+        out.replace(QRegularExpression(QStringLiteral("\\b%1\\b").arg(QString::fromStdString(unquoted(option.json)))),
+                    QString::fromStdString(option.text));
+    return out;
 }
 
 void WordsRow::take()

@@ -17,10 +17,13 @@ public:
 protected:
     void buildControls() override;
     void present(const std::optional<std::string>& json) override;
+    void presentLegalValues() override { offerWhatWorks(); }
     QString textOf(const std::string& json) const override;
+    QString inItsWords(const QString& sentence) const override;
 
 private:
     void take();
+    void offerWhatWorks();
 
     const std::vector<KeyOption> m_options;
     std::vector<QCheckBox*> m_boxes; ///< [option]

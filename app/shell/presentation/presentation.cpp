@@ -362,8 +362,11 @@ void Presentation::fit()
     }
     const QString place = tr("%1 of %2").arg(m_place + 1).arg(m_talk->size());
     m_count->setText(m_isSplit ? tr("%1, %2 of 2", "slide, part").arg(place).arg(m_isAtPictures ? 2 : 1) : place);
-    for (const Shown& shown : m_shown)
-        shown.canvas->setMagnification(text / static_cast<qreal>(fontPixels(FontFace::small)));
+    const float magnification = static_cast<float>(text) / fontPixels(FontFace::small);
+    for (const Shown& shown : m_shown) {
+        shown.item.view->setForAudience(true, magnification);
+        shown.canvas->setMagnification(magnification);
+    }
     sized(*m_count, text, QFont::Normal);
     constexpr int kAroundHead = 3 * kHeadMargin;
     const int across = width() - kAroundHead - m_count->sizeHint().width();

@@ -34,19 +34,25 @@ constexpr std::array<Density, 6> kDensities{{
 }};
 
 /// Its ranks stand in one line, in the timeline's order: stages that follow each other lie beside each other.
-bool isShortPipeline(const GridLevel& level)
+bool isShortPipeline(const GridLevel& level, bool isAlone)
 {
-    constexpr int kShortPipeline = 4;
-    return level.axis == "pp" && level.axisSize <= kShortPipeline;
+    constexpr int kShortPipeline = 4, kShortAlone = 8;
+    return level.axis == "pp" && level.axisSize <= (isAlone ? kShortAlone : kShortPipeline);
+}
+
+/// All ranks are of one axis.
+bool areOfOneAxis(const std::vector<GridLevel>& levels)
+{
+    return std::ranges::all_of(levels, [&](const GridLevel& level) { return level.axis == levels.front().axis; });
 }
 
 /// Column counts worth trying for n children: straight ones and those that fill their last row.
-std::vector<int> columnChoices(const GridLevel& level)
+std::vector<int> columnChoices(const GridLevel& level, bool isAlone)
 {
     const int n = level.size;
     if (level.run != GridLevel::Run::any)
         return {level.run == GridLevel::Run::across ? n : 1};
-    if (isShortPipeline(level))
+    if (isShortPipeline(level, isAlone))
         return n > 1 ? std::vector{1, n} : std::vector{1};
     std::vector<int> choices;
     for (int c = 1; c <= n; ++c) {
@@ -105,7 +111,9 @@ float readability(const std::vector<GridLevel>& levels)
         else if (i == 0 && levels[i].rows > 1)
             share *= kNodeAsColumn;
         if (i > 0 && levels[i - 1].axis == levels[i].axis && !runAlike(levels[i - 1], levels[i]))
-            share *= isShortPipeline(levels[i]) ? kTornPipeline : outermost && levels[i].wrapped() ? 1 : kTornAxis;
+            share *= isShortPipeline(levels[i], areOfOneAxis(levels)) ? kTornPipeline
+                     : outermost && levels[i].wrapped()               ? 1
+                                                                      : kTornAxis;
     }
     return share;
 }
@@ -177,7 +185,7 @@ void GridLayout::arrange(float width, float height)
     const std::size_t depth = m_levels.size();
     std::vector<std::vector<int>> choices;
     for (const GridLevel& level : m_levels)
-        choices.push_back(columnChoices(level));
+        choices.push_back(columnChoices(level, areOfOneAxis(m_levels)));
     const auto setColumns = [](GridLevel& level, int columns) {
         level.columns = columns;
         level.rows = (level.size + columns - 1) / columns;

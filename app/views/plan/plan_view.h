@@ -41,6 +41,7 @@ public:
     void setOpened(std::function<void()> opened) { m_opened = std::move(opened); }
 
     void draw(Canvas&) final;
+    bool takesWheel() const override { return false; }
     bool pointer(const PointerEvent&, Rect area) override;
     bool command(ViewCommand, bool fast, Rect area) override;
     CursorShape cursor() const override { return m_hovered ? CursorShape::pointingHand : CursorShape::arrow; }

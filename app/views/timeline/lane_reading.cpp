@@ -29,12 +29,14 @@ constexpr double kNoRun = std::numeric_limits<double>::infinity();
 class LaneReader {
 public:
     LaneReader(const TimelineScene& scene, const LaneLook& look, std::uint32_t track, Rect lane, LaneReading& out)
-        : m_out(out), m_scene(scene), m_axis(scene.axis()), m_nsPerPixel(m_axis.nsPerPixel()), m_pixelsPerNs(1 / m_nsPerPixel),
+        : m_out(out), m_scene(scene), m_axis(scene.axis()), m_columnWidth(1 / scene.surroundings.magnification),
+          m_nsPerPixel(m_axis.nsPerPixel() * static_cast<double>(m_columnWidth)), m_pixelsPerNs(1 / m_nsPerPixel),
           m_trackIndex(track), m_track(scene.model().trace().tracks[track]), m_colors(look.colors), m_litSpans(look.lit),
           m_levels(scene.model().levels(track)), m_classOfKind(scene.model().classOfKind()), m_narrow(m_track, m_pixelsPerNs),
           m_lane(lane)
     {
-        m_out.columns.assign(static_cast<std::size_t>(std::ceil(lane.width())), LaneColumn::single);
+        m_out.columns.assign(static_cast<std::size_t>(std::ceil(lane.width() / m_columnWidth)), LaneColumn::single);
+        m_out.columnsPerPixel = 1 / static_cast<double>(m_columnWidth);
         m_busyNs.assign(m_out.columns.size() * m_levels.classes().size(), 0);
         for (std::size_t i = 0; i < m_levels.classes().size(); ++i)
             m_slotOfClass[m_levels.classes()[i]] = i;
@@ -239,7 +241,7 @@ private:
             const auto last = std::find_if(first, widths.end(), [&](const auto& width) { return width.first != first->first; });
             const double least = first[(last - first) / 2].second * kTypicalWidth;
             const auto shortest = std::find_if(first, last, [&](const auto& width) { return width.second >= least; });
-            m_out.labelWidths.emplace_back(first->first, static_cast<float>(shortest->second));
+            m_out.labelWidths.emplace_back(first->first, static_cast<float>(shortest->second) * m_columnWidth);
             first = last;
         }
     }
@@ -263,7 +265,7 @@ private:
         const std::vector<std::size_t>& classes = m_levels.classes();
         const std::size_t waiting = m_waitsInside.empty() ? 0 : kWaits, bars = classes.size() + waiting;
         const auto stacksOf = [&](const std::array<Color, sim::kOpClassCount>& fills) {
-            ColumnStacks stacks{.area = m_lane, .columnWidth = 1, .quantum = kQuantum, .colors = {}, .tops = {}};
+            ColumnStacks stacks{.area = m_lane, .columnWidth = m_columnWidth, .quantum = kQuantum, .colors = {}, .tops = {}};
             for (const std::size_t c : classes)
                 stacks.colors.push_back(fills[c]);
             for (std::size_t c = kWaitFirst; c < kWaitFirst + waiting; ++c)
@@ -380,7 +382,7 @@ private:
     {
         if (std::all_of(shares.begin(), shares.end(), [](double share) { return share <= 0; }))
             return {};
-        ColumnStacks stacks{.area = area, .columnWidth = 1, .quantum = kQuantum, .colors = {}, .tops = {}};
+        ColumnStacks stacks{.area = area, .columnWidth = m_columnWidth, .quantum = kQuantum, .colors = {}, .tops = {}};
         for (std::size_t c = kWaitFirst; c < kWaitEnd; ++c)
             stacks.colors.push_back(m_colors.fills[c]);
         const auto quanta = static_cast<double>(area.height() / kQuantum);
@@ -397,6 +399,7 @@ private:
     LaneReading& m_out;
     const TimelineScene& m_scene;
     TimeAxis m_axis;
+    float m_columnWidth;
     double m_nsPerPixel, m_pixelsPerNs;
     std::uint32_t m_trackIndex;
     const sim::Track& m_track;

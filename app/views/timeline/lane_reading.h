@@ -1,5 +1,5 @@
-// What a lane of the timeline shows at this zoom: spans wide enough to be drawn by themselves, and for the others, pixel column
-// by pixel column, the share of each class.
+// What a lane of the timeline shows at this zoom, in pixels as they are seen: those of a magnified picture are finer than its
+// own. Spans wide enough are drawn by themselves; of the others, pixel column by pixel column, the share of each class.
 #pragma once
 
 #include "app/canvas/canvas.h"
@@ -16,7 +16,7 @@ inline constexpr double kTypicalWidth = 0.75; ///< of the middle one: what is na
 
 struct WideSpan {
     std::size_t span;
-    double left, right; ///< pixels from the lane's left
+    double left, right; ///< pixel columns from the lane's left
 };
 
 enum class LaneColumn : std::uint8_t {
@@ -27,8 +27,9 @@ enum class LaneColumn : std::uint8_t {
 
 struct LaneReading {
     std::vector<LaneColumn> columns; ///< [pixel column]
+    double columnsPerPixel = 1;      ///< of the canvas
     std::vector<WideSpan> wide;
-    std::vector<std::pair<std::uint32_t, float>> labelWidths; ///< kind of the wide spans, ascending, and pixels
+    std::vector<std::pair<std::uint32_t, float>> labelWidths; ///< kind of the wide spans, ascending, and pixels of the canvas
     // To be drawn in this order, the first two behind and before the wide spans; none or one, of the dense ones up to two.
     std::vector<ColumnStacks> between; ///< what is waited for between actions
     std::vector<ColumnStacks> inside;  ///< what is waited for inside them, along their feet

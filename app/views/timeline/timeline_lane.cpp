@@ -54,12 +54,13 @@ private:
         const double firstColumn = std::floor(wide.left), lastColumn = std::ceil(wide.right) - 1;
         const double from = m_reading.isShared(firstColumn) ? firstColumn + 1 : std::floor(wide.left + 0.5);
         const double to = m_reading.isShared(lastColumn) ? lastColumn : std::floor(end + 0.5);
-        const float left = std::max(m_lane.left + static_cast<float>(std::max(from, 0.0)), m_lane.left);
-        float right =
-            std::min(m_lane.left + static_cast<float>(std::min(to, static_cast<double>(m_reading.columns.size()))), m_lane.right);
+        const float column = 1 / static_cast<float>(m_reading.columnsPerPixel);
+        const float left = m_lane.left + static_cast<float>(std::max(from, 0.0)) * column;
+        float right = std::min(
+            m_lane.left + static_cast<float>(std::min(to, static_cast<double>(m_reading.columns.size()))) * column, m_lane.right);
         // As wide as it is, so that equal spans look alike; of one that is seen by a pixel that stays.
-        if (wide.right - wide.left >= kGappedSpan && right - left > 1)
-            right -= 1;
+        if (wide.right - wide.left >= kGappedSpan && right - left > column)
+            right -= column;
         if (right <= left)
             return;
         const std::uint32_t kind = m_track.kind[wide.span];
@@ -120,8 +121,8 @@ private:
         for (; i < track.size() && static_cast<double>(track.startNs[i]) < m_axis.endNs; ++i) {
             const double left = std::max(pixel(track.startNs[i]), 0.0);
             const double right =
-                std::min(pixel(track.startNs[i] + track.durationNs[i]), static_cast<double>(m_reading.columns.size()));
-            if (right - left < NarrowSpans::kWidest)
+                std::min(pixel(track.startNs[i] + track.durationNs[i]), std::ceil(static_cast<double>(m_lane.width())));
+            if ((right - left) * m_reading.columnsPerPixel < NarrowSpans::kWidest)
                 continue;
             const sim::OpClass c = ExposedWaits::classOf(track, i);
             const std::string name = m_scene.model().className(c);

@@ -233,6 +233,7 @@ void TimelineView::draw(Canvas& canvas)
         return;
     }
     scene.surroundings.isForAudience = isForAudience();
+    scene.surroundings.magnification = magnification();
     constexpr float kRoomForLegend = 200; // of some lines, and rows below them
     const float roomForLines = isForAudience() ? kLowTimeline : kRoomForLegend;
     scene.wantedLegendLines =

@@ -73,6 +73,7 @@ public:
     struct Surroundings {
         bool legend = true, ruler = true, memory = true, overview = true;
         bool isForAudience = false; ///< nothing to click; where there is no room for both, the legend, not how long the step is
+        float magnification = 1;    ///< pixels that one is seen as
         bool operator==(const Surroundings&) const = default;
     };
     void setSurroundings(Surroundings);

@@ -2,6 +2,7 @@
 #include "app/canvas/qt/canvas_widget.h"
 #include "app/lessons/goal_text.h"
 #include "app/shell/form/scenario_form.h"
+#include "app/shell/presentation/presentation.h"
 #include "sim/lesson/live_text.h"
 #include "tests/app/lessons/lesson_fixture.h"
 
@@ -71,6 +72,42 @@ TEST(LessonWindow, WhatAChallengeLetsOneChangeIsMarkedAndTheRestIsGrey)
     window.lesson().next();
     EXPECT_TRUE(form.rowAt("/training/optimizer")->isEnabled());
     EXPECT_FALSE(form.rowAt("/layout/tp")->property("marked").toBool());
+}
+
+TEST(LessonWindow, WhatWasTriedIsThereAgainAfterAPresentation)
+{
+    LessonInWindow played(QStringLiteral("one-f-one-b"), QSize(1024, 640));
+    MainWindow& window = played.window;
+    LessonPanel& lesson = window.lesson();
+    played.playUntil(lesson.play()->lesson().challenges().front()->id);
+    const auto order = [&] { return window.session().document().get("/schedule/kind").value_or(""); };
+    const std::string before = order();
+    for (const char* kind : {"\"1f1b\"", "\"gpipe\"", "\"1f1b\"", "\"gpipe\""}) {
+        Edit edit;
+        edit.assignments.push_back({"/schedule/kind", kind});
+        window.session().edit(edit);
+    }
+    QUndoStack& history = window.session().undoStack();
+    history.undo();
+    const int done = history.index(), steps = history.count();
+    ASSERT_EQ(order(), "\"1f1b\"");
+    EXPECT_TRUE(waitFor([&] { return lesson.text().contains(QStringLiteral("Reached.")); })) << qPrintable(lesson.text());
+    window.present();
+    press(window.presentation(), Qt::Key_PageDown);
+    EXPECT_TRUE(waitFor([&] { return window.isSettled(); }));
+    press(window.presentation(), Qt::Key_Escape);
+    EXPECT_TRUE(waitFor([&] { return window.presentation() == nullptr && window.isSettled(); }));
+    EXPECT_EQ(order(), "\"1f1b\"");
+    EXPECT_EQ(history.index(), done);
+    EXPECT_EQ(history.count(), steps);
+    EXPECT_TRUE(window.session().isModified());
+    EXPECT_TRUE(waitFor([&] { return lesson.text().contains(QStringLiteral("Reached.")); })) << qPrintable(lesson.text());
+    history.redo();
+    EXPECT_EQ(order(), "\"gpipe\"");
+    while (history.canUndo())
+        history.undo();
+    EXPECT_EQ(order(), before);
+    EXPECT_FALSE(window.session().isModified());
 }
 
 TEST(LessonPanel, HelpAndTimeStayWithTheStepThatTheyWereFor)

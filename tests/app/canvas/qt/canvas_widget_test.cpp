@@ -287,6 +287,18 @@ TEST(CanvasWidget, CountsWheelsInNotches)
     }
 }
 
+TEST(CanvasWidget, AWheelThatNothingTurnsByIsThePages)
+{
+    test::SampleView view;
+    view.turnsByWheel = false;
+    CanvasWidget widget(view, Renderer::software);
+    widget.resize(200, 140);
+    QWheelEvent wheel(QPointF(5, 6), QPointF(5, 6), {}, {0, 120}, Qt::NoButton, Qt::NoModifier, Qt::NoScrollPhase, false);
+    QCoreApplication::sendEvent(&widget, &wheel);
+    EXPECT_FALSE(wheel.isAccepted());
+    EXPECT_NE(view.lastEvent.kind, PointerEvent::Kind::wheel);
+}
+
 TEST(CanvasWidget, ShowsTheTipOfWhatThePointerIsOver)
 {
     test::SampleView view;

@@ -13,6 +13,8 @@ inline constexpr const char* kLabel = "tp 8 × pp 16, µs → ≤ Ω";
 class SampleView final : public app::View {
 public:
     std::string title() const override { return "Sample"; }
+    bool takesWheel() const override { return turnsByWheel; }
+    bool turnsByWheel = true;
     void draw(app::Canvas& canvas) override
     {
         ++draws;

@@ -69,6 +69,19 @@ TEST(GridLayout, AShortPipelineStandsInOneLineAsOnTheTimeline)
         }
 }
 
+TEST(GridLayout, APipelineAloneStandsInOneLineUpToEightStages)
+{
+    for (const int stages : {5, 6, 8})
+        for (const int perNode : {1, 4, 8})
+            for (const auto& [width, height] : {std::pair{300, 240}, {340, 260}, {620, 420}, {420, 700}, {980, 380}}) {
+                const GridLayout grid(sim::Mesh(layoutOf(1, 1, stages, 1)), perNode, static_cast<float>(width),
+                                      static_cast<float>(height));
+                EXPECT_TRUE(grid.columns() == stages || grid.rows() == stages)
+                    << grid.columns() << " x " << grid.rows() << " in " << width << " x " << height << ", " << perNode
+                    << " a node";
+            }
+}
+
 TEST(GridLayout, SixteenRanksOfTheLlamaFigureAreLargeAndNestedByNode)
 {
     const sim::Mesh mesh(layoutOf(2, 2, 2, 2, "tp-cp-pp-dp"));

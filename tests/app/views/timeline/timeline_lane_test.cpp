@@ -84,6 +84,32 @@ TEST(TimelineView, EqualSpansAreEquallyFarApart)
     EXPECT_GT(looked, 200);
 }
 
+/// What is seen in large pixels is not gathered as if they were small: each span is as high as its lane.
+TEST(TimelineView, MagnifiedSpansAreDrawnOneByOne)
+{
+    sim::Trace trace;
+    trace.kinds = {{.name = "0F", .opClass = sim::OpClass::forward}, {.name = "0B", .opClass = sim::OpClass::backward}};
+    trace.processes = {{.rank = 0}};
+    sim::Track track{.process = 0, .name = "actions", .role = sim::TrackRole::actions};
+    for (int i = 0; i < 400; ++i) { // less than two pixels and a half each
+        track.startNs.push_back(trace.endNs);
+        track.durationNs.push_back(1000);
+        track.kind.push_back(static_cast<std::uint32_t>(i % 2));
+        track.microbatch.push_back(i / 2);
+        trace.endNs += 1000;
+    }
+    trace.tracks = {track};
+    Timeline timeline(trace);
+    timeline.view.setForAudience(true, 2.25F);
+    const RecorderCanvas canvas = timeline.draw();
+    EXPECT_EQ(canvas.nodesOf("span").size(), 400U);
+    const Rect first = canvas.nodesOf("span").front().rect;
+    for (const Node& node : canvas.nodesOf("span")) {
+        EXPECT_EQ(node.rect.height(), first.height());
+        EXPECT_NEAR(node.rect.width(), first.width(), 0.5) << "by a pixel as it is seen";
+    }
+}
+
 TEST(TimelineView, IdlePixelsStayEmpty)
 {
     sim::Trace trace;

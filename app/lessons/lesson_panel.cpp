@@ -294,7 +294,7 @@ QString LessonPanel::whyNoCommit() const
         return problem;
     const LessonValue given = m_input != nullptr ? m_input->value() : LessonValue();
     const std::string why = given.is_null() ? std::string() : m_play->asked(m_at)->whyNoAnswer(given);
-    return why.empty() ? tr("Answer first: nothing is shown before.") : fromUtf8(why);
+    return why.empty() ? tr("Answer first: then the engine's answer is shown.") : fromUtf8(why);
 }
 
 void LessonPanel::next()

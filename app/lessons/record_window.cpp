@@ -61,6 +61,8 @@ RecordWindow::RecordWindow(const sim::Catalogue& catalogue, std::function<std::o
     form->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
     form->addRow(tr("Title"), m_title);
     form->addRow(tr("Breaks the belief"), m_breaks);
+    setRole(m_steps, "field"); // else nobody sees where steps will come while there are none
+    m_steps->setMinimumHeight(3 * fontMetrics().lineSpacing());
     form->addRow(tr("Steps"), m_steps);
     auto* change = new QHBoxLayout;
     for (QPushButton* button : {m_edit, m_up, m_down, m_remove})
@@ -84,7 +86,7 @@ RecordWindow::RecordWindow(const sim::Catalogue& catalogue, std::function<std::o
     column->addLayout(foot);
     m_steps->setAccessibleName(tr("Steps that are recorded"));
     m_told->setAccessibleName(tr("What the check says"));
-    resize(520, 640);
+    resize(520, sizeHint().boundedTo({0, 560}).height()); // low screens have its foot, too
 
     connect(m_add, &QPushButton::clicked, this, &RecordWindow::addStep);
     connect(m_edit, &QPushButton::clicked, this, &RecordWindow::editStep);

@@ -23,7 +23,7 @@ std::optional<sim::Metrics> Baseline::metrics() const
 void Baseline::pin(const QString& name, const sim::ScenarioDocument& document, const ShownStep& step)
 {
     keepFormer();
-    m_pinned = {name, document, step};
+    m_pinned = {.name = name, .document = document, .step = step};
     Q_EMIT changed();
 }
 
@@ -31,8 +31,19 @@ Problems Baseline::open(const QString& path, const sim::Catalogue& catalogue)
 {
     return problemsOf(path, [&]() -> Problems {
         const auto document = readDocument(path);
-        return compareWith(nameOfFile(document, path, catalogue), document, catalogue);
+        Problems problems = compareWith(nameOfFile(document, path, catalogue), document, catalogue);
+        if (problems.empty())
+            markAsAnother();
+        return problems;
     });
+}
+
+void Baseline::markAsAnother()
+{
+    if (!isPinned() || isAnother())
+        return;
+    m_pinned->isAnother = true;
+    Q_EMIT changed();
 }
 
 Problems Baseline::compareWith(const QString& name, const sim::ScenarioDocument& document, const sim::Catalogue& catalogue)

@@ -34,6 +34,10 @@ public:
     [[nodiscard]] Problems open(const QString& path, const sim::Catalogue&);
     /// The same of a document that is in no file.
     [[nodiscard]] Problems compareWith(const QString& name, const sim::ScenarioDocument&, const sim::Catalogue&);
+    /// Another file has come in its place beside it, or it came from one: to go back to it would be to write one job into the
+    /// other's file.
+    bool isAnother() const { return isPinned() && m_pinned->isAnother; }
+    void markAsAnother();
     void unpin();
     /// What was pinned before the last one was pinned or forgotten. To go back there twice is to stay.
     bool hasFormer() const { return m_former.has_value(); }
@@ -48,6 +52,7 @@ private:
         QString name;
         sim::ScenarioDocument document;
         ShownStep step;
+        bool isAnother = false;
     };
     void keepFormer();
 

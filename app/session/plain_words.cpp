@@ -46,6 +46,24 @@ const ScenarioKey* keyOf(const QString& written)
 
 namespace {
 
+/// "3 does not divide heads 32", where a file has a key and its value, as a sentence: "3 does not divide the 32 heads". Products
+/// stay as they are.
+QString dividedInWords(QString text)
+{
+    static const QRegularExpression kDivided(
+        QStringLiteral("(does not divide|multiple of) (?!tp |cp |ep |pp |dp |the )([a-z][a-z -]*?)(s?) (\\d[\\d,]*)"
+                       "(?![\\d,])(?!(?: \\([^)]*\\))? [x*] )"));
+    qsizetype from = 0;
+    for (auto match = kDivided.match(text); match.hasMatch(); match = kDivided.match(text, from)) {
+        const QString name = match.captured(2) + match.captured(3), size = match.captured(4);
+        const QString said = match.captured(1) + QStringLiteral(" the ") +
+                             (match.captured(3).isEmpty() ? name + QLatin1Char(' ') + size : size + QLatin1Char(' ') + name);
+        text.replace(match.capturedStart(), match.capturedLength(), said);
+        from = match.capturedStart() + said.size();
+    }
+    return text;
+}
+
 QString wordsOf(QString text)
 {
     static const QRegularExpression kPointer(QStringLiteral("/[a-z_0-9]+(?:/[a-z_0-9]+)+")),
@@ -65,6 +83,7 @@ QString wordsOf(QString text)
         }
     }
     text.remove(QLatin1String(" (default)")); // of a file that leaves it out
+    text = dividedInWords(text);
     static const QRegularExpression kTimes(QStringLiteral("(?<=[\\w)]) [x*] (?=[\\w(])"));
     text.replace(kTimes, QStringLiteral(" × "));
     // Kinds of schedules as the form lists them: "interleaved-1f1b". What is one word is its own name.

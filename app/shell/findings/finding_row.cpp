@@ -48,6 +48,17 @@ QString timeText(const sim::EditEffect& effect)
         .arg(withSign(effect.timePerToken, QString::number(percent, 'f', percent < 9.95 ? 1 : 0)));
 }
 
+QString stepChangeText(const sim::EditEffect& effect)
+{
+    constexpr double kSame = 1e-6; // of sums in floating point
+    const double change = (1 + effect.timePerToken) * effect.tokens - 1;
+    const double percent = std::fabs(change) * 100;
+    if (std::fabs(effect.tokens - 1) < kSame)
+        return {};
+    return percent < 0.05 ? QObject::tr("same step")
+                          : QObject::tr("step %1 %").arg(withSign(change, QString::number(percent, 'f', percent < 9.95 ? 1 : 0)));
+}
+
 QString sureText(const sim::EditEffect& effect)
 {
     constexpr double kShown = 0.0005; // what timeText tells from nothing
@@ -94,11 +105,14 @@ SuggestionButton::SuggestionButton(const QString& edit, const sim::EditEffect& e
     const QString memory = effect.fits ? memoryText(effect) : tr("does not fit");
     auto* room = new QLabel(memory);
     setRole(room, !effect.fits ? "worse" : "changed");
-    if (memory.isEmpty())
-        room->hide(); // shown, it would be a window until the button has it
+    auto* step = new QLabel(stepChangeText(effect));
+    setRole(step, "changed");
+    for (QLabel* line : {room, step})
+        if (line->text().isEmpty())
+            line->hide(); // shown, it would be a window until the button has it
     auto* numbers = new QVBoxLayout;
     numbers->setSpacing(0);
-    for (QLabel* line : {time, room}) {
+    for (QLabel* line : {time, step, room}) {
         line->setAlignment(Qt::AlignRight);
         numbers->addWidget(line);
     }
@@ -117,7 +131,7 @@ SuggestionButton::SuggestionButton(const QString& edit, const sim::EditEffect& e
         label->setAttribute(Qt::WA_TransparentForMouseEvents);
     setAccessibleName(tr("Try %1").arg(edit));
     QStringList told{timeText(effect)};
-    for (const QString& more : {memory, sure})
+    for (const QString& more : {stepChangeText(effect), memory, sure})
         if (!more.isEmpty())
             told << more;
     setAccessibleDescription(told.join(QStringLiteral(", ")));

@@ -27,6 +27,8 @@ public:
 
 /// "−12.3 % time".
 QString timeText(const sim::EditEffect&);
+/// "step +25 %", where the step has another number of tokens; else time a token says it.
+QString stepChangeText(const sim::EditEffect&);
 /// "likely −14.1 % to −8.3 %", or that it cannot be told; empty where time stays or nothing is known.
 QString sureText(const sim::EditEffect&);
 /// "−8.20 GiB"; empty where the peak stays.

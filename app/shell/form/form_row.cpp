@@ -304,7 +304,8 @@ void FormRow::showProblem()
     std::vector<double> nearest;
     if (const auto now = number(); now && m_isError)
         nearest = m_legal.around(*now);
-    QString text = asSentence(plainWords(nearest.empty() ? m_problemText : withoutNearest(m_problemText))).toHtmlEscaped();
+    QString text =
+        asSentence(plainWords(inItsWords(nearest.empty() ? m_problemText : withoutNearest(m_problemText)))).toHtmlEscaped();
     text.replace(QLatin1Char('\n'), QLatin1String("<br>"));
     QStringList links;
     for (const double value : nearest)
@@ -380,7 +381,7 @@ QString FormRow::whyText() const
     }
     if (m_legal.refused.size() > kMostReasons)
         lines << tr("And %1 more that cannot be chosen now").arg(m_legal.refused.size() - kMostReasons);
-    return plainWords(lines.join(QLatin1Char('\n')));
+    return plainWords(inItsWords(lines.join(QLatin1Char('\n'))));
 }
 
 void FormRow::describe()

@@ -79,6 +79,8 @@ protected:
     virtual void presentLegalValues() {}
     /// As the row would write a value: options by their names, numbers with their thousands.
     virtual QString textOf(const std::string& json) const;
+    /// Values by their names where the file's words stand in a sentence.
+    virtual QString inItsWords(const QString& sentence) const { return sentence; }
     virtual void focusChanged(bool) {}
     virtual void wrongChanged(bool) {}
     void changeEvent(QEvent*) override;

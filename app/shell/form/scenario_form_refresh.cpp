@@ -14,6 +14,7 @@
 #include <QPushButton>
 #include <QScrollArea>
 #include <QScrollBar>
+#include <QShortcut>
 #include <QTimer>
 #include <QToolButton>
 #include <QVBoxLayout>
@@ -52,6 +53,9 @@ void ScenarioForm::build()
     m_search->setAccessibleDescription(
         tr("By its name or its key in the file; where none is called so, by a word of its description"));
     m_search->setClearButtonEnabled(true);
+    auto* clear = new QShortcut(Qt::Key_Escape, m_search, m_search, &QLineEdit::clear, Qt::WidgetShortcut);
+    clear->setEnabled(false); // with nothing typed Esc is the window's
+    connect(m_search, &QLineEdit::textChanged, clear, [clear](const QString& text) { clear->setEnabled(!text.isEmpty()); });
     connect(m_search, &QLineEdit::textChanged, this, &ScenarioForm::refreshVisibility);
     m_whatIf->setText(tr("What if…"));
     m_whatIf->setToolTip(tr("Common changes, each in one step"));

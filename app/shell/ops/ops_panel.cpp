@@ -22,6 +22,7 @@
 #include <QKeyEvent>
 #include <QLabel>
 #include <QLineEdit>
+#include <QRegularExpression>
 #include <QSortFilterProxyModel>
 #include <QTableView>
 #include <QToolButton>
@@ -58,6 +59,17 @@ QString queryHelp(const sim::OpQueryExamples& examples)
     for (const sim::OpQueryName& name : sim::opQueryNames())
         out += QStringLiteral("\n%1: %2").arg(QString::fromLatin1(name.name), QString::fromUtf8(name.what));
     return out;
+}
+
+/// Nothing was found among passes.
+QString whyNoPass(const QString& query, const sim::Simulation* of)
+{
+    static const QRegularExpression kStage(QStringLiteral("^(\\d+)[FBWIOfbwio]\\d*$"));
+    if (const auto match = kStage.match(query.trimmed()); match.hasMatch() && of != nullptr)
+        if (const int stages = of->scenario().stages(); match.captured(1).toLongLong() >= stages)
+            return stages == 1 ? OpsPanel::tr("There is no stage %1: all layers are of stage 0.").arg(match.captured(1))
+                               : OpsPanel::tr("There is no stage %1: they are 0 to %2.").arg(match.captured(1)).arg(stages - 1);
+    return OpsPanel::tr("No pass is so. Kernels and collectives have names of their own: show them first.");
 }
 
 /// Does a table of what one selects say the same as of the other?
@@ -284,7 +296,7 @@ void OpsPanel::show(const MadeTable& made)
         m_view->setColumnHidden(static_cast<int>(column), opValue(*table, table->all, column) == 0);
     fitDurations();
     tellFailure(table->all.count == 0 && !table->ofKernels && !m_query->text().isEmpty()
-                    ? tr("No pass is so. Kernels and collectives have names of their own: show them first.")
+                    ? whyNoPass(m_query->text(), m_desk->simulation().get())
                     : QString());
 }
 

@@ -89,6 +89,10 @@ void FoldHeader::paintEvent(QPaintEvent*)
     painter.setPen(hasFocus() || underMouse() ? accent : muted);
     const int titleWidth = painter.fontMetrics().horizontalAdvance(text());
     painter.drawText(QRect(kGutter, 0, titleWidth + 1, height()), Qt::AlignVCenter | Qt::AlignLeft, text());
+    if (hasFocus()) { // not by its colour alone
+        constexpr qreal kAround = 4, kInset = 2.5;
+        painter.drawRoundedRect(QRectF(kGutter - kAround, kInset, titleWidth + 2 * kAround, height() - 2 * kInset), 4, 4);
+    }
     int left = kGutter + titleWidth + kFoldGap;
     if (m_isMarked) {
         painter.setPen(Qt::NoPen);

@@ -35,7 +35,7 @@ MetricCard::MetricCard(const QString& title, Better better, DeltaUnit deltaUnit,
     head->setSpacing(4);
     head->addWidget(m_title);
     head->addStretch();
-    head->addWidget(m_delta);
+    head->addWidget(m_delta, 0, Qt::AlignVCenter); // its frame is not stretched to what stands beside it
     head->addWidget(m_because);
     auto* line = new QHBoxLayout;
     line->setSpacing(4);

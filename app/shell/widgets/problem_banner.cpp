@@ -1,15 +1,19 @@
 #include "app/shell/widgets/problem_banner.h"
 
-#include "app/session/plain_words.h"
+#include "app/session/scenario_keys.h"
 #include "app/shell/widgets/format.h"
+#include "app/shell/widgets/problem_words.h"
 #include "app/shell/widgets/style.h"
 
 #include <QClipboard>
+#include <QDesktopServices>
+#include <QFileInfo>
 #include <QGuiApplication>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QPushButton>
 #include <QScrollArea>
+#include <QUrl>
 #include <QVBoxLayout>
 
 #include <algorithm>
@@ -20,7 +24,9 @@ namespace {
 constexpr int kTallestList = 180;
 }
 
-ProblemBanner::ProblemBanner(QWidget* parent) : QFrame(parent), m_title(new QLabel), m_list(new QLabel), m_area(new QScrollArea)
+ProblemBanner::ProblemBanner(QWidget* parent)
+    : QFrame(parent), m_title(new QLabel), m_list(new QLabel), m_again(new QPushButton),
+      m_edit(new QPushButton(tr("Open in Editor"))), m_area(new QScrollArea)
 {
     setRole(this, "banner");
     setRole(m_title, "heading");
@@ -39,11 +45,14 @@ ProblemBanner::ProblemBanner(QWidget* parent) : QFrame(parent), m_title(new QLab
     auto* close = new QPushButton(tr("Dismiss"));
     connect(copy, &QPushButton::clicked, this, [this] { QGuiApplication::clipboard()->setText(m_text); });
     connect(close, &QPushButton::clicked, this, qOverload<>(&ProblemBanner::dismiss));
+    m_edit->setToolTip(tr("With the program that this machine opens such files with"));
+    connect(m_again, &QPushButton::clicked, this, [this] { Q_EMIT openRequested(m_path); });
+    connect(m_edit, &QPushButton::clicked, this, [this] { QDesktopServices::openUrl(QUrl::fromLocalFile(m_path)); });
     auto* head = new QHBoxLayout;
     head->setSpacing(8);
     head->addWidget(m_title, 1);
-    head->addWidget(copy, 0, Qt::AlignTop);
-    head->addWidget(close, 0, Qt::AlignTop);
+    for (QPushButton* button : {m_again, m_edit, copy, close})
+        head->addWidget(button, 0, Qt::AlignTop);
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(16, 10, 12, 10);
     column->setSpacing(6);
@@ -56,17 +65,22 @@ void ProblemBanner::tell(const QString& title, const Problems& problems)
 {
     m_title->setText(title);
     m_text = title;
-    QString html;
+    for (QPushButton* button : {m_again, m_edit})
+        button->hide();
+    QString told = title, html;
     const std::size_t shown = std::min(problems.size(), kMostProblemsShown);
     for (const sim::Problem& problem : std::span(problems).first(shown)) {
-        const QString pointer = beginningOf(problem.pointer), said = beginningOf(problem.message);
-        const QString message = pointer.isEmpty() ? asSentence(said) : said;
-        m_text += QLatin1Char('\n') + (pointer.isEmpty() ? message : pointer + QStringLiteral(": ") + message);
-        html += QStringLiteral("<p style=\"margin:0 0 4px 0\">%1%2</p>")
-                    .arg(pointer.isEmpty() ? QString() : QStringLiteral("<b>%1</b>&nbsp; ").arg(pointer.toHtmlEscaped()),
-                         message.toHtmlEscaped());
+        const QString pointer = beginningOf(problem.pointer), message = beginningOf(problem.message);
+        const bool isOfForm = findScenarioKey(problem.pointer) != nullptr; // else only the file has a name for it
+        const QString plain = pointer.isEmpty() || isOfForm ? saidPlainly(problem) : message;
+        m_text += QLatin1Char('\n') + (pointer.isEmpty() ? plain : pointer + QStringLiteral(": ") + message);
+        const QString place = isOfForm ? tr(" (in the file: %1)").arg(pointer) : QString();
+        told += QLatin1Char('\n') + (pointer.isEmpty() || isOfForm ? plain + place : pointer + QStringLiteral(": ") + plain);
+        html +=
+            QStringLiteral("<p style=\"margin:0 0 4px 0\">%1%2</p>")
+                .arg(pointer.isEmpty() || isOfForm ? QString() : QStringLiteral("<b>%1</b>&nbsp; ").arg(pointer.toHtmlEscaped()),
+                     (plain + place).toHtmlEscaped());
     }
-    QString told = m_text;
     if (const QString more = problemsLeftOut(problems.size()); !more.isEmpty()) {
         told += QLatin1Char('\n') + more;
         html += QStringLiteral("<p style=\"margin:0 0 4px 0\">%1</p>").arg(more);
@@ -78,6 +92,16 @@ void ProblemBanner::tell(const QString& title, const Problems& problems)
     setAccessibleName(told);
     show();
     fitHeight();
+}
+
+void ProblemBanner::offerFile(const QString& path, const QString& settings)
+{
+    m_path = path;
+    m_again->setText(settings.isEmpty() ? tr("Try Again") : tr("Open Without It"));
+    m_again->setToolTip(settings.isEmpty() ? tr("Reads the file anew, when it has been mended")
+                                           : tr("Opens the file as it is, without what the command line sets"));
+    m_again->show();
+    m_edit->setVisible(QFileInfo(path).isFile());
 }
 
 void ProblemBanner::dismiss()

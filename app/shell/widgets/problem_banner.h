@@ -6,6 +6,7 @@
 #include <QFrame>
 
 class QLabel;
+class QPushButton;
 class QScrollArea;
 
 namespace app {
@@ -16,10 +17,16 @@ public:
     explicit ProblemBanner(QWidget* parent = nullptr);
     /// `title` says what did not work; every problem has a line of its own below it.
     void tell(const QString& title, const Problems&);
+    /// Of a file that could not be opened, once it is told: it can be read anew, or mended. `settings`: of the command line,
+    /// which are to blame.
+    void offerFile(const QString& path, const QString& settings);
     void dismiss();
     /// Where it is this title that stands there.
     void dismiss(const QString& title);
     QString text() const { return m_text; } ///< as it is copied: title and problems, a line each
+
+Q_SIGNALS:
+    void openRequested(const QString& path);
 
 protected:
     void resizeEvent(QResizeEvent*) override;
@@ -28,8 +35,9 @@ private:
     void fitHeight();
 
     QLabel *m_title, *m_list;
+    QPushButton *m_again, *m_edit;
     QScrollArea* m_area;
-    QString m_text;
+    QString m_text, m_path;
 };
 
 } // namespace app

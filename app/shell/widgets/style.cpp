@@ -124,7 +124,7 @@ QLabel[role="warning"] { color: @warning; font-size: 12px; }
 QLabel[role="better"] { color: @better; font-size: 11px; font-weight: 600; }
 QLabel[role="worse"] { color: @error; font-size: 11px; font-weight: 600; }
 QLabel[role="changed"] { color: @muted; font-size: 11px; font-weight: 600; }
-QLabel[against="baseline"] { border: 1px solid @faint; border-radius: 3px; padding: 0 4px; }
+QLabel[against="baseline"] { border: 1px solid @faint; border-radius: 3px; padding: 1px 5px; }
 QLabel[role="against"] { color: @muted; font-size: 11px; background: @window; border-radius: 4px; padding: 4px 8px; }
 QFrame[role="banner"] { background: @bannerBack; border-bottom: 1px solid @error; }
 QFrame[role="banner"] QScrollArea, QFrame[role="banner"] QScrollArea > QWidget > QWidget { background: transparent; }
@@ -156,6 +156,7 @@ QComboBox[wrong="true"] { border-color: @error; }
 QComboBox::drop-down { border: none; width: 20px; }
 QComboBox::down-arrow { image: url(@chevron); width: 12px; height: 12px; }
 QComboBox QAbstractItemView { background: @panel; border: 1px solid @border; padding: 4px; selection-background-color: @hover; selection-color: @text; }
+QLineEdit:disabled, QComboBox:disabled { background: @panel; color: @faint; }
 QAbstractSpinBox { background: transparent; border: none; padding: 0; selection-background-color: @accent; selection-color: @accentText; }
 
 QProgressBar[role="lesson"] { background: @faint; border: none; border-radius: 2px; }
@@ -177,6 +178,10 @@ QRadioButton { spacing: 6px; }
 QRadioButton::indicator { width: 14px; height: 14px; border: 1px solid @faint; border-radius: 8px; background: @field; }
 QRadioButton::indicator:checked { width: 6px; height: 6px; border: 5px solid @accent; }
 QRadioButton::indicator:focus { border-color: @accent; }
+QCheckBox:disabled, QRadioButton:disabled, QWidget[role="form"] QLabel:disabled, QAbstractSpinBox:disabled { color: @faint; }
+QCheckBox::indicator:disabled, QRadioButton::indicator:disabled { background: @panel; border-color: @border; }
+QCheckBox::indicator:checked:disabled { background: @faint; border-color: @faint; }
+QRadioButton::indicator:checked:disabled { border-color: @faint; }
 QCheckBox, QRadioButton { border: 1px solid transparent; border-radius: 4px; }
 QCheckBox:focus, QRadioButton:focus { border-color: @accent; }
 
@@ -208,6 +213,8 @@ QTreeView[role="terms"] { background: transparent; border: none; border-top: 1px
 QTreeView[role="terms"]::item { padding: 3px 6px 3px 0; min-height: 18px; }
 QTreeView[role="terms"]::item:selected { background: @hover; color: @text; }
 QListView, QTableView { background: transparent; border: none; }
+QListView[role="field"] { background: @field; border: 1px solid @border; border-radius: 4px; }
+QListView[role="field"]:focus { border-color: @accent; }
 QHeaderView { background: transparent; }
 QHeaderView::section { background: transparent; color: @muted; border: none; border-bottom: 1px solid @border; padding: 2px 4px; font-size: 11px; }
 QPlainTextEdit { background: @field; border: 1px solid @border; border-radius: 4px; padding: 4px; }

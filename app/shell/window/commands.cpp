@@ -73,7 +73,8 @@ struct CommandTable {
     }
     static bool canGoBackToBaseline(const W& w)
     {
-        return onScenario(w) && isOpen(w) && isPinned(w) && w.m_session.document().text() != w.m_baseline.document().text();
+        return onScenario(w) && isOpen(w) && isPinned(w) && !w.m_baseline.isAnother() &&
+               w.m_session.document().text() != w.m_baseline.document().text();
     }
     /// What is kept nowhere but in the action, which a click has switched before the command runs.
     template <CommandId id>
@@ -293,8 +294,8 @@ std::span<const Command> CommandTable::rows()
         inWindow(
             endComparison, edit, "Compare Only &A and B", "", "Take the further scenarios off the axis",
             [](const W& w) { return !w.m_desk.lineup().entries().empty(); }, [](W& w) { w.m_desk.lineup().clear(); }),
-        inWindow(backToBaseline, edit, "Bac&k to Baseline", "", "Make the scenario what the baseline is; undo takes it back",
-                 canGoBackToBaseline,
+        inWindow(backToBaseline, edit, "Bac&k to Baseline", "",
+                 "Make the scenario what it was when the baseline was pinned; undo takes it back", canGoBackToBaseline,
                  [](W& w) { w.m_session.replaceContent(w.m_baseline.document(), W::tr("back to the baseline")); }),
 
         inView<ViewCommand::zoomIn>(zoomIn, navigate, "Zoom &In", "W", "Zoom in at the pointer; Shift: four times as much",
@@ -439,11 +440,13 @@ std::span<const Command> CommandTable::rows()
         inWindow(
             closeCompare, view, "Close Comparison", "", "Back to the scenario; the baseline stays pinned",
             [](const W& w) { return w.isCompareShown(); }, [](W& w) { w.closeCompare(); }),
-        inWindow(swapSides, view, "S&wap A and B", "Shift+X", "In the comparison: the other way round", isComparing,
-                 [](W& w) {
-                     w.m_compare->swapSides();
-                     w.showStatus();
-                 }),
+        inWindow(
+            swapSides, view, "S&wap A and B", "Shift+X", "In the comparison: the other way round",
+            [](const W& w) { return isComparing(w) && !w.m_compare.ifPlaced()->view().isSecondLeftOut(); },
+            [](W& w) {
+                w.m_compare->swapSides();
+                w.showStatus();
+            }),
         inView<ViewCommand::lensGroups>(lensGroups, view, "Lens: Groups", "1", "In the rank grid: who belongs to whom",
                                         {.startsGroup = true}),
         inView<ViewCommand::lensMemory>(lensMemory, view, "Lens: Memory", "2", "In the rank grid: bytes at the peak"),
@@ -480,7 +483,7 @@ std::span<const Command> CommandTable::rows()
             textUsual, view, "Usual Text Size", "Ctrl+0", "Text, controls and pictures at 100 %",
             [](const W& w) { return w.m_settings.sizePercent != kSmallestSizePercent; },
             [](W& w) { w.chooseTextSize(kSmallestSizePercent); }, {.whyNot = textIsUsual}),
-        inWindow(themeSystem, view, "Theme: S&ystem", "", "Light or dark as the desktop is", always,
+        inWindow(themeSystem, view, "Theme: As the Desktop", "", "Light or dark as the desktop is", always,
                  [](W& w) { w.setThemeChoice(ThemeChoice::system); },
                  {.checked = hasTheme<ThemeChoice::system>, .excludesOthers = true}),
         inWindow(themeLight, view, "Theme: &Light", "", "Dark on light", always,

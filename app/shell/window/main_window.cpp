@@ -105,6 +105,7 @@ void MainWindow::buildPages()
     column->setSpacing(0);
     setCentralWidget(middle);
     m_banner = new ProblemBanner(middle);
+    connect(m_banner, &ProblemBanner::openRequested, this, [this](const QString& path) { openFile(path); });
     column->addWidget(m_banner);
     m_pages = new QStackedWidget(middle);
     m_pages->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Ignored); // no page keeps the window large: pages fold or scroll

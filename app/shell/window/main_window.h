@@ -360,8 +360,9 @@ private:
     QString m_recordedBusy; ///< what the status line says while a recording is worked on
     bool m_kernelsBeforeLesson = false;
     bool m_isInLesson = false, m_lessonPinned = false, m_masksNumbers = false;
-    bool m_showsScene = false; ///< what is on screen is the lesson's
-    bool m_opensScene = false; ///< just now
+    bool m_showsScene = false;                     ///< what is on screen is the lesson's
+    bool m_opensScene = false;                     ///< just now
+    std::shared_ptr<const Session::Aside> m_tried; ///< in the step of the lesson that is presented
     /// The scenario that may go for the lesson's first case, as it was when that was asked.
     std::optional<std::string> m_givenUp;
     std::optional<std::pair<QDockWidget*, int>> m_widthBeforeLesson; ///< of the dock that the lesson came to lie on

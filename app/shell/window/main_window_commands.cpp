@@ -55,6 +55,9 @@ void MainWindow::buildActions()
     auto* excludingOthers = new QActionGroup(this);
     for (const Command& c : commands()) {
         QString text = textOf(c);
+        const QString submenu = submenuTitle(c.id).remove(QLatin1Char('&'));
+        if (!submenu.isEmpty() && text.startsWith(submenu + QStringLiteral(": ")))
+            text.remove(0, submenu.size() + 2); // which the menu says already; the palette has the whole name
         if (c.scope == CommandScope::canvas)
             text += QLatin1Char('\t') + firstKeyOf(c); // shown, not registered: keyPressEvent knows what it is meant for
         auto* out = new QAction(text, this);
@@ -252,6 +255,7 @@ void MainWindow::present(bool fromItsBegin)
         m_presentation->activateWindow();
         return;
     }
+    m_tried = m_lesson->isPlaying() && m_session.undoStack().count() > 0 ? m_session.aside() : nullptr;
     auto talk = m_lesson->isPlaying() ? talkOfLesson() : nullptr;
     const int place = talk && !fromItsBegin ? m_lessonTalkStart : 0;
     if (!talk && isCompareShown())
@@ -267,7 +271,11 @@ void MainWindow::present(bool fromItsBegin)
     m_presentation->setTextPercent(m_textSize.percent());
     m_presentation->setGeometry(geometry()); // so that it fills the screen that the window is on
     m_presentation->showFullScreen();
-    connect(m_presentation, &Presentation::left, m_lesson, [this] { m_lesson->setSuspended(false); });
+    connect(m_presentation, &Presentation::left, m_lesson, [this] {
+        m_lesson->setSuspended(false);
+        if (const auto tried = std::exchange(m_tried, nullptr); tried && m_lesson->isPlaying())
+            m_session.takeUp(*tried);
+    });
 }
 
 void MainWindow::chooseSchedule()

@@ -156,6 +156,7 @@ void MainWindow::partFromBaseline()
     const bool keeps = m_session.isOpen() && !m_options.reproducible && wantsIt();
     if (keeps) {
         m_baselineOf = m_session.path();
+        m_baseline.markAsAnother();
         return;
     }
     m_baseline.unpin();

@@ -16,6 +16,7 @@
 #include "app/shell/widgets/problem_banner.h"
 #include "app/shell/widgets/save_file.h"
 #include "app/shell/widgets/scenario_header.h"
+#include "app/shell/widgets/style.h"
 #include "app/shell/window/main_window.h"
 #include "app/shell/window/problem_page.h"
 #include "app/views/storage/storage_view.h"
@@ -27,7 +28,10 @@
 #include <QDockWidget>
 #include <QFileInfo>
 #include <QInputDialog>
+#include <QLabel>
+#include <QPushButton>
 #include <QSettings>
+#include <QSpinBox>
 #include <QStatusBar>
 #include <QStyle>
 
@@ -412,14 +416,45 @@ std::unique_ptr<Talk> MainWindow::talkOfLesson()
     return talk;
 }
 
+namespace {
+
+/// A question of one line, as all dialogs here look: a verb, a field that is seen as one, room for the title.
+bool isAnswered(QInputDialog& dialog, const QString& title, const QString& verb)
+{
+    constexpr int kWide = 420;
+    dialog.setWindowTitle(title);
+    dialog.setOkButtonText(verb);
+    dialog.setCancelButtonText(QObject::tr("Cancel"));
+    dialog.setMinimumWidth(kWide); // its children are there from now on
+    dialog.ensurePolished();
+    for (QLabel* label : dialog.findChildren<QLabel*>())
+        label->setWordWrap(true);
+    for (QPushButton* button : dialog.findChildren<QPushButton*>()) {
+        button->setIcon({});
+        if (button->text() == verb)
+            setRole(button, "primary");
+    }
+    if (auto* number = dialog.findChild<QSpinBox*>()) {
+        setRole(number, "field");
+        number->setProperty("arrows", true);
+    }
+    return dialog.exec() == QDialog::Accepted;
+}
+
+} // namespace
+
 /// For a class, with numbers of its own.
 void MainWindow::exportHandout()
 {
-    bool ok = false;
-    const int seed = QInputDialog::getInt(this, tr("Hand-out"), tr("Seed: the same seed, the same paper"), 1, 0,
-                                          std::numeric_limits<int>::max(), 1, &ok);
-    if (!ok)
+    QInputDialog asked(this);
+    asked.setInputMode(QInputDialog::IntInput);
+    asked.setLabelText(tr("Number of the paper (seed)\n\nNumbers that vary, and what an exam draws, are others on each paper; "
+                          "the same number gives the same paper again."));
+    asked.setIntRange(0, std::numeric_limits<int>::max());
+    asked.setIntValue(1);
+    if (!isAnswered(asked, tr("Hand-out"), tr("Save PDF…")))
         return;
+    const int seed = asked.intValue();
     const QString name = QString::fromStdString(m_lesson->play()->lesson().id) + QStringLiteral(".pdf");
     const QString path = chooseSaveFile(this, tr("Hand-out"), name, tr("PDF (*.pdf)"));
     if (path.isEmpty())
@@ -436,11 +471,12 @@ void MainWindow::exportHandout()
 void MainWindow::exportResults()
 {
     const QString key = QStringLiteral("lessons/learner");
-    bool ok = false;
-    const QString learner = QInputDialog::getText(this, tr("Lesson Results"), tr("Who answered; it may stay empty"),
-                                                  QLineEdit::Normal, userSettings().value(key).toString(), &ok);
-    if (!ok)
+    QInputDialog asked(this);
+    asked.setLabelText(tr("Who answered; it may stay empty"));
+    asked.setTextValue(userSettings().value(key).toString());
+    if (!isAnswered(asked, tr("Lesson Results"), tr("Save Results…")))
         return;
+    const QString learner = asked.textValue();
     if (!m_options.reproducible) {
         QSettings settings = userSettings();
         settings.setValue(key, learner);
@@ -487,7 +523,8 @@ RecordWindow* MainWindow::recorder() const
 /// What stands in place of numbers.
 QString MainWindow::whyHidden() const
 {
-    return m_lesson->masks() ? tr("Hidden until you have answered.") : tr("Hidden while the lesson asks: it would tell answers.");
+    return m_lesson->masks() ? tr("Hidden until you have answered.")
+                             : tr("Hidden: it would tell what the lesson is still to ask.");
 }
 
 /// What tells numbers of the step says nothing while one of them is asked for.
@@ -498,7 +535,10 @@ void MainWindow::maskNumbers(bool masked)
     // What is to be found would answer what is still to come.
     const bool asks = m_isInLesson && m_lesson->asksSomething();
     m_findings->setMasked(masked || asks, why);
-    m_header->setMasked(masked ? why : QString(), !asks);
+    m_header->setMasked(!masked             ? QString()
+                        : m_lesson->masks() ? tr("The name is hidden until you have answered.")
+                                            : tr("The name is hidden: it would tell what the lesson is still to ask."),
+                        !asks);
     m_workspace->setTimesMasked(masked);
     m_form->setEnabled(!masked); // settings would show in the pictures what is asked
     m_masksNumbers = masked;
@@ -514,6 +554,7 @@ void MainWindow::maskNumbers(bool masked)
     showStatus();
     showPointed();
     updateActions();
+    updateTitle();
 }
 
 } // namespace app

@@ -100,13 +100,14 @@ void MainWindow::tellOfUnsaved(const QString& path)
 
 void MainWindow::tellUnopened(const QString& path, const Problems& problems, const QStringList& overrides)
 {
+    const QString settings = Session::overridesText(overrides);
+    const bool areToBlame = !settings.isEmpty() && QString::fromStdString(problems.front().file).endsWith(settings);
     if (m_session.isOpen() || isLiveShown() || isRecordedShown()) {
         m_banner->tell(tr("%1 cannot be opened").arg(isScenarioLink(path) ? shortLink(path) : QFileInfo(path).fileName()),
                        problems);
+        m_banner->offerFile(path, areToBlame ? settings : QString());
         return;
     }
-    const QString settings = Session::overridesText(overrides);
-    const bool areToBlame = !settings.isEmpty() && QString::fromStdString(problems.front().file).endsWith(settings);
     m_banner->dismiss(); // of an earlier attempt
     m_problemPage->setProblems(path, problems, areToBlame ? settings : QString());
     showPage(*m_problemPage.area());

@@ -1,4 +1,5 @@
 // What the window says of itself: the line at its foot and its title.
+#include "app/lessons/lesson_panel.h"
 #include "app/session/plain_words.h"
 #include "app/session/scenario_keys.h"
 #include "app/shell/compare/compare_page.h"
@@ -148,7 +149,8 @@ void MainWindow::updateTitle()
         setWindowModified(false);
         return;
     }
-    setWindowTitle(!shown             ? QStringLiteral("Rankscope")
+    setWindowTitle(!shown           ? QStringLiteral("Rankscope")
+                   : m_masksNumbers ? QString::fromStdString(m_lesson->play()->lesson().title) + QStringLiteral("[*] – Rankscope")
                    : isCompareShown() ? tr("%1[*] – Comparison – Rankscope").arg(m_session.displayName())
                                       : m_session.displayName() + QStringLiteral("[*] – Rankscope"));
     setWindowFilePath(shown ? m_session.path() : QString());

@@ -13,7 +13,7 @@
 namespace app {
 namespace {
 
-constexpr float kBarRow = 24, kTallBarRow = 44, kBarInset = 2, kBarsHead = 22;
+constexpr float kBarRow = 24, kTallBarRow = 64, kBeforeTime = 8, kBarInset = 2, kBarsHead = 22;
 constexpr std::uint64_t kStepBarNodes = (std::uint64_t{1} << 61) + (std::uint64_t{1} << 57);
 
 StepBars::Step stepOf(const std::string& letter, const std::string& name, std::int64_t ns,
@@ -24,6 +24,16 @@ StepBars::Step stepOf(const std::string& letter, const std::string& name, std::i
         if (use[part] > 0)
             out.parts.emplace_back(part, use[part]);
     return out;
+}
+
+std::string stepBarTime(const StepBars::Step& step)
+{
+    return durationText(static_cast<double>(step.ns)) + (step.fits ? "" : ", does not fit");
+}
+
+std::string stepBarWords(const StepBars::Step& step)
+{
+    return step.difference.empty() ? stepBarTime(step) : stepBarTime(step) + "  " + step.difference;
 }
 
 } // namespace
@@ -81,7 +91,14 @@ float StepBars::suitableHeight(float available) const
 
 void StepBars::paint(Canvas& canvas, const Theme& theme, Rect area) const
 {
-    const Frame f = frame(area);
+    Frame f = frame(area);
+    // Bars have all that the words behind them leave: the room kept for those is for the longest there might be.
+    float widest = area.right - f.left;
+    for (const Step& step : m_steps)
+        widest = std::min(widest, (area.right - f.left - kBeforeTime - canvas.textWidth(stepBarWords(step), FontFace::small)) *
+                                      static_cast<float>(static_cast<double>(m_longestNs) /
+                                                         static_cast<double>(std::max<std::int64_t>(1, step.ns))));
+    f.width = std::max(f.width, widest);
     textInside(
         canvas, {area.left, area.top, area.right, area.top + kBarsHead},
         fitting(canvas, {"What each step is made of, mean of ranks", "What each step is made of"}, area.width(), FontFace::bold),
@@ -105,9 +122,8 @@ void StepBars::paint(Canvas& canvas, const Theme& theme, Rect area) const
             if (!shown.empty())
                 textInside(canvas, {rect.left + 4, rect.top, rect.right, rect.bottom}, shown, readableOn(fill), FontFace::small);
         }
-        const float right = whole.right + 8;
-        const std::string time = durationText(static_cast<double>(step.ns)) + (step.fits ? "" : ", does not fit");
-        const std::string told = step.difference.empty() ? time : time + "  " + step.difference;
+        const float right = whole.right + kBeforeTime;
+        const std::string time = stepBarTime(step), told = stepBarWords(step);
         const std::string shown =
             fitting(canvas, {told, time + "  " + step.difference.substr(0, step.difference.find(',')), time}, area.right - right,
                     FontFace::small);

@@ -76,6 +76,7 @@ TEST(LessonWindow, SaysThatNumbersAreHiddenAndKeepsThePicturesInTheirPlace)
     window.lesson().next();
     ASSERT_TRUE(window.lesson().masks());
     settle();
+    EXPECT_FALSE(window.windowTitle().contains(window.session().displayName())) << "which the heading hides";
     EXPECT_GE(texts().count(hidden), 3) << qPrintable(texts());
     EXPECT_FALSE(texts().contains(QStringLiteral("3.28 s"))) << qPrintable(texts());
     EXPECT_EQ(window.workspace().geometry(), place) << "pictures do not jump";
@@ -84,6 +85,7 @@ TEST(LessonWindow, SaysThatNumbersAreHiddenAndKeepsThePicturesInTheirPlace)
     window.lesson().commit();
     ASSERT_FALSE(window.lesson().masks());
     settle();
+    EXPECT_TRUE(window.windowTitle().contains(window.session().displayName()));
     EXPECT_FALSE(texts().contains(hidden)) << "nothing is hidden any more";
     EXPECT_TRUE(texts().contains(QStringLiteral("0 of 3.28 s"))) << "it was there to be hidden";
     EXPECT_FALSE(tellsMore());
@@ -204,7 +206,7 @@ TEST(LessonWindow, BeforeAQuestionIsReachedItsAnswerIsNotOnScreen)
     };
     ASSERT_FALSE(lesson.masks());
     EXPECT_TRUE(lesson.hidesNumbers()) << "what is sent in a step is asked for at the third";
-    EXPECT_EQ(says(played.window.details()), QStringLiteral("Hidden while the lesson asks: it would tell answers."));
+    EXPECT_EQ(says(played.window.details()), QStringLiteral("Hidden: it would tell what the lesson is still to ask."));
     played.window.lesson().next();
     ASSERT_TRUE(lesson.masks());
     EXPECT_EQ(says(played.window.details()), QStringLiteral("Hidden until you have answered."));

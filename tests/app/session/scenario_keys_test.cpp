@@ -178,6 +178,13 @@ TEST(PlainWords, NameSettingsAsTheFormDoes)
               QStringLiteral("33 gives 33 micro-batches, and Interleaved 1F1B on pp 8 wants groups of 8, the last one whole"));
     EXPECT_EQ(plainWords(QStringLiteral("kind 1f1b in zb-h1-like-file.json")),
               QStringLiteral("kind 1F1B in zb-h1-like-file.json"));
+    EXPECT_EQ(plainWords(QStringLiteral("30 does not divide hidden_size 4096; nearest: 16, 32")),
+              QStringLiteral("30 does not divide the hidden size 4096; nearest: 16, 32"));
+    EXPECT_EQ(plainWords(QStringLiteral("3 does not divide num_attention_heads 32 (of llama3-8b)")),
+              QStringLiteral("3 does not divide the 32 heads (of llama3-8b)"));
+    for (const char* same : {"16 does not divide 8", "4 does not divide the 6 GPUs of one NVLink domain",
+                             "3 does not divide experts 4 x 128", "48 does not divide dp 128"})
+        EXPECT_EQ(plainWords(QString::fromLatin1(same)).replace(QChar(0xD7), QLatin1Char('x')), QString::fromLatin1(same));
     for (const char* own : {"/data/of_ana/lab_2.json: cannot be read", "\"lab_2.json\" is no GPU of the catalogue",
                             "\"h100_sxm\" is unknown", "profiles/my_lab-3.json: cut off", ".../1f1b.csv", "\"1f1b\""})
         EXPECT_EQ(plainWords(QString::fromUtf8(own)), QString::fromUtf8(own)) << "somebody's own words";

@@ -92,6 +92,36 @@ TEST_F(CompareTest, NumbersAreComparedWithThePinnedBaseline)
     EXPECT_FALSE(window.desk().baseline().isPinned());
 }
 
+/// Its file would be overwritten with another one's job.
+TEST_F(CompareTest, NobodyGoesBackToAnotherFilesScenario)
+{
+    open(kZeroBubble);
+    ASSERT_TRUE(window.compareWith(galleryFile(k1F1B)).empty());
+    settle();
+    EXPECT_FALSE(window.isEnabled(CommandId::backToBaseline));
+    EXPECT_TRUE(window.isEnabled(CommandId::swapSides));
+    window.run(CommandId::pinBaseline);
+    EXPECT_FALSE(window.isEnabled(CommandId::backToBaseline)) << "it is what is open";
+    window.session().edit(makeKeyEdit("/training/global_batch_size", "64", "global batch", "", "64"));
+    settle();
+    EXPECT_TRUE(window.isEnabled(CommandId::backToBaseline));
+    window.run(CommandId::formerBaseline);
+    EXPECT_FALSE(window.isEnabled(CommandId::backToBaseline));
+}
+
+TEST_F(CompareTest, OnlyTwoThatAreThereAreSwapped)
+{
+    open(kTiny);
+    window.run(CommandId::pinBaseline);
+    setTp(1);
+    window.run(CommandId::keepInComparison);
+    window.run(CommandId::undo);
+    window.showCompare();
+    settle();
+    ASSERT_TRUE(page().view().isSecondLeftOut());
+    EXPECT_FALSE(window.isEnabled(CommandId::swapSides)) << "there is no B";
+}
+
 TEST_F(CompareTest, ThePageShowsWhatDiffersAndWhatItDoes)
 {
     open(kZeroBubble);

@@ -123,6 +123,13 @@ TEST(FindingsPanel, SaysHowSureAGainIs)
     EXPECT_EQ(described(0.89, 1.01), QStringLiteral("−5.0 % time a token, smaller than the model's own error"));
 }
 
+TEST(FindingsPanel, ALongerStepOfMoreTokensIsTold)
+{
+    const SuggestionButton tried(QStringLiteral("micro-batch 1 → 2, global batch 80 → 160"),
+                                 sim::EditEffect{.stepSeconds = 10.8, .timePerToken = -0.375, .tokens = 2, .peakGib = 32});
+    EXPECT_EQ(tried.accessibleDescription(), QStringLiteral("−38 % time a token, step +25 %"));
+}
+
 TEST(FindingsPanel, WhatCannotBeToldComesAfterWhatCan)
 {
     FindingsPanel panel;

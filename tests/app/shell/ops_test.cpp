@@ -97,6 +97,12 @@ TEST_F(OpsWindow, TakesKindsOfCollectivesAndPassesAsTheTimelineWritesThem)
     panel().setQuery(QStringLiteral("1F"));
     settle();
     EXPECT_EQ(names().size(), 1) << "passes of a stage: " << names().join(QLatin1Char('|')).toStdString();
+    panel().setQuery(QStringLiteral("3B"));
+    settle();
+    EXPECT_EQ(panel().failure(), QStringLiteral("There is no stage 3: they are 0 to 1."));
+    panel().setQuery(QStringLiteral("mlp.up"));
+    settle();
+    EXPECT_TRUE(panel().failure().contains(QStringLiteral("show them first"))) << panel().failure().toStdString();
     window.run(CommandId::showKernels);
     panel().setQuery(QStringLiteral("reduce-scatter"));
     settle();

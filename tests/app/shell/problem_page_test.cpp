@@ -91,7 +91,7 @@ TEST_F(ProblemPageTest, EveryProblemStandsWithItsPlace)
         EXPECT_TRUE(seen().contains(QString::fromStdString("In the file: " + problem.pointer))) << problem.text();
         EXPECT_TRUE(window.problemPage().text().contains(QString::fromStdString(problem.text()))) << problem.text();
     }
-    EXPECT_TRUE(seen().contains(QStringLiteral("Tensor tp: 3 does not divide heads 32"))) << seen().toStdString();
+    EXPECT_TRUE(seen().contains(QStringLiteral("Tensor tp: 3 does not divide the 32 heads"))) << seen().toStdString();
     EXPECT_TRUE(seen().contains(QStringLiteral("Cluster: the catalogue has no cluster"))) << seen().toStdString();
     EXPECT_TRUE(seen().contains(QStringLiteral("There is no setting “wrong”")));
     EXPECT_EQ(cutLabels(window.problemPage()).join(QLatin1Char('\n')).toStdString(), "");

@@ -195,6 +195,31 @@ TEST_F(FormTest, DigitsOnASliderAreWrittenIntoItsField)
     }
 }
 
+TEST_F(FormTest, AClickOnAStepperTakesTheKeysFromTheSearch)
+{
+    open(kTiny);
+    form.search(QStringLiteral("micro-b"));
+    auto* search = form.findChild<QLineEdit*>();
+    ASSERT_TRUE(search);
+    search->setFocus();
+    FormRow* row = form.row("/training/micro_batch_size");
+    row->build();
+    QCoreApplication::processEvents();
+    QToolButton* step = nullptr;
+    for (auto* button : row->findChildren<QToolButton*>())
+        if (button->isEnabled() && button->accessibleName().startsWith(QStringLiteral("Micro-batch ")))
+            step = button;
+    ASSERT_TRUE(step);
+    const QString before = nowText();
+    QTest::mouseClick(step, Qt::LeftButton);
+    EXPECT_NE(nowText(), before);
+    EXPECT_FALSE(search->hasFocus()) << "Ctrl+Z would undo what was typed there";
+    EXPECT_TRUE(form.row("/training/micro_batch_size")->spinBox()->hasFocus());
+    EXPECT_TRUE(row->isWhyShown());
+    session.undoStack().undo();
+    form.search({});
+}
+
 TEST_F(FormTest, AnIllegalNumberStaysAndTheNearestLegalOnesAreOneClickAway)
 {
     open(kSixteen);
@@ -532,10 +557,19 @@ TEST_F(FormTest, ModulesAndTargetsAreChecksWithUndoAndByKeyboard)
     EXPECT_TRUE(modules->boxes()[0]->isChecked()) << "the core of attention, where nobody says";
     QTest::mouseClick(modules->boxes()[1], Qt::LeftButton, {}, {6, modules->boxes()[1]->height() / 2});
     EXPECT_TRUE(session.scenario()->training.recomputes(sim::RecomputeModule::layernorm));
-    QTest::mouseClick(modules->boxes()[5], Qt::LeftButton, {}, {6, modules->boxes()[5]->height() / 2}); // of experts it has none
+    EXPECT_FALSE(modules->boxes()[5]->isEnabled()) << "of experts it has none";
+    EXPECT_TRUE(modules->boxes()[5]->toolTip().contains(QStringLiteral("Experts' layer asks for experts")))
+        << qPrintable(modules->boxes()[5]->toolTip());
+    EXPECT_TRUE(modules->boxes()[4]->isEnabled()) << "it has a dense MLP";
+    EXPECT_FALSE(modules->whyText().contains(QStringLiteral("core attn"))) << qPrintable(modules->whyText());
+    EXPECT_TRUE(modules->whyText().contains(QStringLiteral("Attention's core: scores"))) << qPrintable(modules->whyText());
+
+    modules->chosen(QStringLiteral("[\"moe\"]"), 0);
     EXPECT_FALSE(form.problemAt("/training/recompute/modules").isEmpty()) << "told where it was made";
+    EXPECT_TRUE(modules->boxes()[5]->isEnabled()) << "what was chosen all the same can be taken back";
     session.undoStack().undo();
     EXPECT_TRUE(form.problemAt("/training/recompute/modules").isEmpty());
+    EXPECT_FALSE(modules->boxes()[5]->isEnabled());
 }
 
 TEST_F(FormTest, LayerTypesAreWrittenAsRunsAndReadBack)

@@ -16,9 +16,11 @@
 #include <QApplication>
 #include <QDropEvent>
 #include <QFile>
+#include <QLabel>
 #include <QLineEdit>
 #include <QMenuBar>
 #include <QMimeData>
+#include <QPushButton>
 #include <QSlider>
 #include <QTemporaryDir>
 #include <QToolButton>
@@ -286,11 +288,47 @@ TEST_F(WindowTest, ABadFileTellsAllItsProblemsAndLeavesTheOpenOne)
     EXPECT_TRUE(window.banner().isVisible());
     for (const sim::Problem& problem : problems)
         EXPECT_TRUE(window.banner().text().contains(QString::fromStdString(problem.message))) << problem.text();
+    QString shown;
+    for (const QLabel* label : window.banner().findChildren<QLabel*>())
+        shown += label->text();
+    EXPECT_TRUE(shown.contains(QStringLiteral("Tensor tp: 3 does not divide the 32 heads"))) << "as the form says it";
+    EXPECT_TRUE(shown.contains(QStringLiteral("in the file: /layout/tp"))) << shown.toStdString();
+    QStringList offered;
+    QPushButton* again = nullptr;
+    for (QPushButton* button : window.banner().findChildren<QPushButton*>())
+        if (button->isVisible()) {
+            offered << button->text();
+            again = button->text() == QStringLiteral("Try Again") ? button : again;
+        }
+    EXPECT_EQ(offered, (QStringList{QStringLiteral("Try Again"), QStringLiteral("Open in Editor"), QStringLiteral("Copy"),
+                                    QStringLiteral("Dismiss")}));
     settle();
     EXPECT_EQ(window.desk().simulation(), before);
     EXPECT_EQ(window.session().path(), galleryFile(kSixteen));
     QTest::keyClick(&window, Qt::Key_Escape);
     EXPECT_FALSE(window.banner().isVisible());
+    EXPECT_FALSE(window.openFile(file.fileName()).empty());
+    QFile::remove(file.fileName()); // somebody mends it
+    ASSERT_TRUE(QFile::copy(galleryFile(kTiny), file.fileName()));
+    ASSERT_NE(again, nullptr);
+    again->click();
+    EXPECT_FALSE(window.banner().isVisible());
+    EXPECT_EQ(window.session().path(), file.fileName());
+}
+
+TEST_F(WindowTest, EscapeClearsTheSearchForASetting)
+{
+    open(kTiny);
+    QApplication::setActiveWindow(&window);
+    QLineEdit* search = nullptr;
+    for (QLineEdit* field : window.findChildren<QLineEdit*>())
+        if (field->accessibleName() == QStringLiteral("Find a setting"))
+            search = field;
+    ASSERT_NE(search, nullptr);
+    search->setFocus();
+    search->setText(QStringLiteral("micro"));
+    QTest::keyClick(search, Qt::Key_Escape);
+    EXPECT_EQ(search->text(), QString());
 }
 
 TEST_F(WindowTest, AFileCanBeDropped)
@@ -356,10 +394,13 @@ TEST_F(WindowTest, CanvasKeysGoToThePictureAndNotIntoTheForm)
 
 TEST_F(WindowTest, EveryCommandIsInAMenu)
 {
-    QStringList texts;
+    QStringList texts; // in a menu of the lenses one is not called a lens once more
     for (const QMenu* menu : window.menuBar()->findChildren<QMenu*>()) {
-        for (const QAction* action : menu->actions())
-            texts << action->text().section(QLatin1Char('\t'), 0, 0);
+        const QString title = menu->title().remove(QLatin1Char('&'));
+        for (const QAction* action : menu->actions()) {
+            const QString text = action->text().section(QLatin1Char('\t'), 0, 0);
+            texts << text << title + QStringLiteral(": ") + text;
+        }
     }
     for (const Command& c : commands()) {
         if (c.id != CommandId::clearRecent) { // made when the recent files open
@@ -615,25 +656,32 @@ TEST_F(WindowTest, DarkIsDark)
 TEST_F(WindowTest, ExactlyOneThemeIsMarkedAndChoosingItAgainKeepsIt)
 {
     open(kTiny);
-    const auto marked = [this] {
+    const auto isOfMenu = [](const QAction* action, const QString& title) {
+        const auto holders = action->associatedObjects();
+        return std::any_of(holders.begin(), holders.end(), [&](const QObject* holder) {
+            const auto* menu = qobject_cast<const QMenu*>(holder);
+            return menu != nullptr && QString(menu->title()).remove(QLatin1Char('&')) == title;
+        });
+    };
+    const auto marked = [&] {
         QStringList out;
         for (const QAction* action : window.findChildren<QAction*>())
-            if (action->actionGroup() && action->isChecked() && action->text().contains(QStringLiteral("Theme: ")))
+            if (action->actionGroup() && action->isChecked() && isOfMenu(action, QStringLiteral("Theme")))
                 out << QString(action->text()).remove(QLatin1Char('&'));
         return out.join(QLatin1Char(','));
     };
-    for (const auto& [id, name] : {std::pair{CommandId::themeSystem, "Theme: System"},
-                                   {CommandId::themeLight, "Theme: Light"},
-                                   {CommandId::themeDark, "Theme: Dark"},
-                                   {CommandId::themeHighContrast, "Theme: High Contrast"}})
+    for (const auto& [id, name] : {std::pair{CommandId::themeSystem, "As the Desktop"},
+                                   {CommandId::themeLight, "Light"},
+                                   {CommandId::themeDark, "Dark"},
+                                   {CommandId::themeHighContrast, "High Contrast"}})
         for (const char* time : {"first", "again"}) {
             window.run(id);
             EXPECT_EQ(marked().toStdString(), name) << time;
         }
     window.run(CommandId::switchTheme);
-    EXPECT_EQ(marked().toStdString(), "Theme: Light") << "from high contrast";
+    EXPECT_EQ(marked().toStdString(), "Light") << "from high contrast";
     window.run(CommandId::switchTheme);
-    EXPECT_EQ(marked().toStdString(), "Theme: Dark");
+    EXPECT_EQ(marked().toStdString(), "Dark");
 }
 
 TEST_F(WindowTest, AnIdleWindowDrawsNothing)

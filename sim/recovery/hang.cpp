@@ -1,6 +1,7 @@
 #include "sim/recovery/hang.h"
 
 #include "sim/index.h"
+#include "sim/recovery/named_ranks.h"
 #include "sim/text/number_text.h"
 
 #include <algorithm>
@@ -12,18 +13,6 @@
 
 namespace sim {
 namespace {
-
-/// "rank 2", "ranks 0, 1 and 3", "40 ranks".
-std::string membersText(const std::vector<int>& ranks)
-{
-    constexpr std::size_t kMostNamed = 8;
-    if (ranks.size() > kMostNamed)
-        return std::to_string(ranks.size()) + " ranks";
-    std::string text = ranks.size() == 1 ? "rank " : "ranks ";
-    for (std::size_t i = 0; i < ranks.size(); ++i)
-        text += (i == 0 ? "" : i + 1 == ranks.size() ? " and " : ", ") + std::to_string(ranks[i]);
-    return text;
-}
 
 std::string capitalised(std::string text)
 {
@@ -124,13 +113,13 @@ private:
             " of group " + (group.description.empty() ? group.name : group.description);
         const auto have = [](const std::vector<int>& ranks) { return ranks.size() == 1 ? " has" : " have"; };
         if (!hang.absent.empty())
-            hang.title = what + " waits for " + membersText(hang.absent) + ", which" + have(hang.absent) + " not come to it";
+            hang.title = what + " waits for " + namedRanks(hang.absent) + ", which" + have(hang.absent) + " not come to it";
         else if (!hang.unknown.empty())
-            hang.title = what + " never ended, and of " + membersText(hang.unknown) + " nothing is recorded";
+            hang.title = what + " never ended, and of " + namedRanks(hang.unknown) + " nothing is recorded";
         else if (exchanges.size() > 1)
             hang.title = what + " is not the same on all its ranks";
         else if (!asked.empty())
-            hang.title = what + " has not begun on " + membersText(asked) + ", and never ended";
+            hang.title = what + " has not begun on " + namedRanks(asked) + ", and never ended";
         else
             hang.title = what + " has begun on all its ranks, and never ended";
 
@@ -138,24 +127,24 @@ private:
         std::set_difference(hang.waiting.begin(), hang.waiting.end(), asked.begin(), asked.end(), std::back_inserter(begun));
         std::vector<std::string> told;
         if (!begun.empty())
-            told.push_back(capitalised(membersText(begun)) + have(begun) + " begun it");
+            told.push_back(capitalised(namedRanks(begun)) + have(begun) + " begun it");
         if (!asked.empty())
-            told.push_back(capitalised(membersText(asked)) + have(asked) +
+            told.push_back(capitalised(namedRanks(asked)) + have(asked) +
                            " asked for it, and the device has not begun it: what was asked for before is not over");
         if (exchanges.size() > 1)
             for (const auto& [exchange, ranks] : exchanges)
-                told.push_back(capitalised(membersText(ranks)) + have(ranks) + " asked for " + nameOf(exchange));
+                told.push_back(capitalised(namedRanks(ranks)) + have(ranks) + " asked for " + nameOf(exchange));
         for (const auto& [asker, ranks] : askers)
             if (!asker.empty())
                 told.push_back("It was asked for at " + asker +
-                               (ranks.size() < hang.waiting.size() ? " on " + membersText(ranks) : std::string()));
+                               (ranks.size() < hang.waiting.size() ? " on " + namedRanks(ranks) : std::string()));
         constexpr std::size_t kMostTold = 4;
         for (std::size_t i = 0; i < std::min(kMostTold, hang.absent.size()); ++i)
             told.push_back(lastOf(hang.absent[i], hang.group, calls));
         if (hang.absent.size() > kMostTold)
             told.push_back("And " + std::to_string(hang.absent.size() - kMostTold) + " more");
         if (!hang.absent.empty() && !hang.unknown.empty())
-            told.push_back("Nothing is recorded of " + membersText(hang.unknown));
+            told.push_back("Nothing is recorded of " + namedRanks(hang.unknown));
         if (!hang.unknown.empty() && hang.absent.empty())
             told.push_back("Without a dump of its own a rank has ended, or does not answer");
         for (const std::string& sentence : told)

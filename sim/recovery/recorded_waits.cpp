@@ -1,6 +1,7 @@
 #include "sim/recovery/recorded_waits.h"
 
 #include "sim/index.h"
+#include "sim/recovery/named_ranks.h"
 #include "sim/text/number_text.h"
 #include "sim/text/spoken_name.h"
 #include "sim/text/wait_lines.h"
@@ -36,17 +37,6 @@ std::string briefName(std::string name)
     while (name.ends_with(' '))
         name.pop_back();
     return name.size() > kLongest ? name.substr(0, kLongest) + "…" : spokenOp(name);
-}
-
-std::string ranksText(const std::vector<int>& ranks)
-{
-    constexpr std::size_t kMost = 4;
-    if (ranks.size() > kMost)
-        return std::to_string(ranks.size()) + " ranks";
-    std::string text = ranks.size() == 1 ? "rank " : "ranks ";
-    for (std::size_t i = 0; i < ranks.size(); ++i)
-        text += (i == 0 ? "" : i + 1 == ranks.size() ? " and " : ", ") + std::to_string(ranks[i]);
-    return text;
 }
 
 /// From what the walk tells to links: what kernels of one pass wait for inside it belongs to them, as do copies between them.
@@ -433,7 +423,7 @@ std::string RecordedWaits::missingOf(const RecordedWaitLink& link) const
     std::copy_if(members.begin(), members.end(), std::back_inserter(absent), [&](int rank) { return !isRecorded(rank); });
     if (m_walk.meetingOf(link.rank, link.span) != nullptr)
         return absent.empty() ? std::string()
-                              : ranksText(absent) + " of its " + std::to_string(members.size()) + " members " +
+                              : namedRanks(absent, 4) + " of its " + std::to_string(members.size()) + " members " +
                                     (absent.size() == 1 ? "is" : "are") + " not recorded and may have come later" + seen;
     if (absent.size() + 1 >= members.size())
         return "of its " + countedText(static_cast<std::int64_t>(members.size()), "member") + " only " + own +

@@ -2,6 +2,7 @@
 
 #include "sim/recovery/busy_time.h"
 #include "sim/recovery/hang.h"
+#include "sim/recovery/named_ranks.h"
 
 #include <algorithm>
 #include <cmath>
@@ -225,14 +226,7 @@ void Findings::unevenStages()
         mean += stage.computingNs / static_cast<double>(stages.size());
     if (mean <= 0 || slowest->computingNs < kClearly * mean || slowest->computingNs - mean < kWorthwhile * windowNs())
         return;
-    std::string without;
-    constexpr std::size_t kMostNamed = 4;
-    for (std::size_t i = 0; i < slow.size() && slow.size() <= kMostNamed; ++i)
-        without += (i == 0 ? "" : i + 1 == slow.size() ? " and " : ", ") + std::to_string(slow[i]);
-    if (slow.size() > kMostNamed)
-        without = std::to_string(slow.size()) + " ranks";
-    else if (!slow.empty())
-        without = (slow.size() == 1 ? "rank " : "ranks ") + without;
+    const std::string without = slow.empty() ? std::string() : namedRanks(slow, 4);
     RunFinding finding{.kind = "uneven-stages",
                        .title = "Pipeline rank " + std::to_string(slowest->pipelineRank) + " computes " +
                                 percentText(slowest->computingNs / mean - 1) + " longer than the mean",

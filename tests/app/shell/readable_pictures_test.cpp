@@ -2,11 +2,9 @@
 #include "app/shell/plan/plan_panel.h"
 #include "app/shell/recorded/recorded_panel.h"
 #include "app/shell/widgets/status_line.h"
-#include "sim/trace/export.h"
-#include "tests/app/shell/window_fixture.h"
+#include "tests/app/shell/slow_run_fixture.h"
 
 #include <QLabel>
-#include <QTemporaryDir>
 
 #include <gmock/gmock.h>
 
@@ -15,15 +13,8 @@ namespace {
 
 using namespace test;
 
-class ReadablePictures : public WindowTest {
+class ReadablePictures : public SlowRunTest {
 protected:
-    void SetUp() override
-    {
-        sim::Scenario planted = scenario(document(kTiny));
-        planted.perturbations.push_back({.kind = sim::PerturbationKind::slowGpu, .rank = 5, .factor = 1.4});
-        path = folder.filePath(QStringLiteral("run.json"));
-        sim::saveTrace(sim::simulate(planted, {.full = true})->trace(sim::TraceDetail::kernels), path.toStdString());
-    }
     /// For whoever wants to look at it.
     void keepPicture(const QString& name)
     {
@@ -31,8 +22,6 @@ protected:
             window.grab().save(to + QLatin1Char('/') + name + QStringLiteral(".png"));
     }
     int heightOf(Picture picture) { return window.workspace().canvas(picture).height(); }
-    const QTemporaryDir folder;
-    QString path;
 };
 
 TEST_F(ReadablePictures, WhatIsToldOfAWaitTakesNoRoomFromTheTimelineOfARecordedRun)

@@ -9,9 +9,8 @@
 #include "app/shell/widgets/problem_banner.h"
 #include "sim/index.h"
 #include "sim/scenario/document.h"
-#include "sim/trace/export.h"
 #include "tests/app/shell/cut_labels.h"
-#include "tests/app/shell/window_fixture.h"
+#include "tests/app/shell/slow_run_fixture.h"
 
 #include <QAction>
 #include <QApplication>
@@ -24,7 +23,6 @@
 #include <QPushButton>
 #include <QSpinBox>
 #include <QStatusBar>
-#include <QTemporaryDir>
 #include <QUrl>
 #include <QWheelEvent>
 
@@ -36,16 +34,8 @@ namespace {
 
 using namespace test;
 
-class RecordedTest : public WindowTest {
+class RecordedTest : public SlowRunTest {
 protected:
-    /// Eight ranks of which the fifth computes slower by two fifths.
-    void SetUp() override
-    {
-        sim::Scenario planted = scenario(document(kTiny));
-        planted.perturbations.push_back({.kind = sim::PerturbationKind::slowGpu, .rank = 5, .factor = 1.4});
-        path = folder.filePath(QStringLiteral("run.json"));
-        sim::saveTrace(sim::simulate(planted, {.full = true})->trace(sim::TraceDetail::kernels), path.toStdString());
-    }
     RecordedPanel& panel() { return window.recorded(); }
     void openRun(const QString& what)
     {
@@ -60,8 +50,6 @@ protected:
         EXPECT_NE(found, findings.end()) << kind;
         return static_cast<std::size_t>(found - findings.begin());
     }
-    const QTemporaryDir folder;
-    QString path;
 };
 
 TEST_F(RecordedTest, AFileIsReadItsStepDrawnAndWhatWasFoundIsShownWhereItIs)

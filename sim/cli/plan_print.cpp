@@ -173,8 +173,10 @@ void printPlan(const Answer& answer, std::ostream& out)
         ++reasons[grid.at("reason").get<std::string>()];
     if (!reasons.empty()) {
         out << "\nGrids not chosen:";
-        for (const auto& [reason, number] : reasons)
-            out << " " << number << " " << reason;
+        for (const char* separator = " "; const auto& [reason, number] : reasons) {
+            out << separator << number << " " << reason;
+            separator = ", ";
+        }
         out << "\n";
     }
     printRules(answer, out);

@@ -132,6 +132,8 @@ private:
                                           {"training.recompute", of.recomputes ? "\"full\"" : "\"none\""}};
         if (of.etp > 0)
             settings.emplace_back("layout.etp", std::to_string(of.etp));
+        if (m_space.unsaidBatch())
+            settings.push_back(*m_space.unsaidBatch());
         const int gpus = of.tp * of.cp * of.pp * dp, node = m_base.cluster.gpusPerNode;
         settings.emplace_back("cluster.nodes", std::to_string((gpus + node - 1) / node));
         return settings;
@@ -349,7 +351,7 @@ private:
         const int microBatches = scenario.training.globalBatchSize / (dp * scenario.training.microBatchSize);
         out.numbers = countText(m_space.gpus) + " GPUs / " + std::to_string(copy.copyGpus) +
                       " a copy = " + std::to_string(copies) + (copies == 1 ? " copy, dp " : " copies, dp ") + std::to_string(dp) +
-                      ": " + std::to_string(microBatches) + " micro-batches each" +
+                      ": " + countedText(microBatches, "micro-batch") + " each" +
                       (copy.pp > 1 ? ", bubble " + percentText(metrics.bubbleFraction) + " of the step" : "") + "; " +
                       shortGib(job->peakGib) + " of " + shortGib(out.haveGib);
         out.then = describe(copy) + " × dp " + std::to_string(dp) + ": step " +

@@ -76,7 +76,7 @@ std::string saidOf(const Scenario& scenario, std::size_t setting)
 class LeastChangeSearch {
 public:
     LeastChangeSearch(const PlanRequest& request, const Catalogue& catalogue)
-        : m_request(request), m_catalogue(catalogue), m_document(withSettings(request, {})),
+        : m_request(request), m_catalogue(catalogue), m_document(documentOf(request, catalogue)),
           m_scenario(resolvedScenario(m_document, catalogue)), m_job(jobOf())
     {
         requireWholeKeys(request.fixed);
@@ -118,6 +118,15 @@ public:
     }
 
 private:
+    /// With what is held, and with its batch, which no change of its layout changes.
+    static ScenarioDocument documentOf(const PlanRequest& request, const Catalogue& catalogue)
+    {
+        ScenarioDocument document = withSettings(request, {});
+        if (const auto batch = batchOfOwnLayout(document, document, catalogue))
+            document.set(batch->first, batch->second);
+        return document;
+    }
+
     /// The document without what follows from sizes anyhow, so that it follows when they change.
     ScenarioDocument jobOf()
     {
@@ -270,6 +279,12 @@ private:
         if (nodes > m_scenario.cluster.nodes) {
             m_out.edit.changes.push_back({"/cluster/nodes", std::to_string(nodes)});
             words += ", nodes " + std::to_string(m_scenario.cluster.nodes) + " → " + std::to_string(nodes);
+        }
+        if (const auto batch = m_document.get("training.global_batch_size");
+            !m_request.document.get("training.global_batch_size")) {
+            const auto changed = withChange(withSettings(m_request, {}), m_out).resolve(m_catalogue);
+            if (!changed.scenario || changed.scenario->training.globalBatchSize != m_scenario.training.globalBatchSize)
+                m_out.edit.changes.push_back({"/training/global_batch_size", *batch}); // the new layout would have another
         }
         m_out.edit.text = words;
         const auto step = simulate(resolvedScenario(withChange(m_document, m_out), m_catalogue));

@@ -71,11 +71,12 @@ struct PlanGrid {
 /// A layout that was simulated.
 struct PlannedLayout {
     PlanGrid grid;
-    std::vector<PlanSetting> settings; ///< every pointer that was free; set in the document they simulate to this
-    double stepSeconds = 0;            ///< of the engine
-    double batches = 1;                ///< of its own in the request's global batch: 1 but where that is free
-    double closedFormSeconds = 0;      ///< passes one after the other, nothing shared: what it was ordered by
-    double floorSeconds = 0;           ///< of the first, cheap kind
+    /// Every pointer that was free, and the batch where the document does not say it; set in it they simulate to this.
+    std::vector<PlanSetting> settings;
+    double stepSeconds = 0;       ///< of the engine
+    double batches = 1;           ///< of its own in the request's global batch: 1 but where that is free
+    double closedFormSeconds = 0; ///< passes one after the other, nothing shared: what it was ordered by
+    double floorSeconds = 0;      ///< of the first, cheap kind
     double tokensPerSecond = 0, peakMemoryGib = 0, headroomGib = 0;
     double gpuHours = 0, cost = 0; ///< of the run's tokens, where the document says how many; else of the request's batch
     bool tieWithFirst = false;     ///< the model cannot tell its step from the first one's; never for headroom
@@ -155,6 +156,10 @@ void hold(PlanRequest&, PlanSetting, const Catalogue&);
 
 /// The document with settings in it, as they are searched with: gpus included.
 ScenarioDocument withSettings(const PlanRequest&, const std::vector<PlanSetting>&);
+
+/// A file that does not say its global batch has one by its layout, which other layouts are to share: that of `own`, where
+/// `document` says none. Nothing where it does, or where its own layout cannot be read.
+std::optional<PlanSetting> batchOfOwnLayout(const ScenarioDocument& document, const ScenarioDocument& own, const Catalogue&);
 
 /// "Why not layout.tp = 16?": the best with it beside the best of all, and the step's parts that differ.
 struct PlanWhy {

@@ -54,6 +54,18 @@ ScenarioDocument withSettings(const PlanRequest& request, const std::vector<Plan
     return document;
 }
 
+std::optional<PlanSetting> batchOfOwnLayout(const ScenarioDocument& document, const ScenarioDocument& own,
+                                            const Catalogue& catalogue)
+{
+    constexpr const char* kBatch = "training.global_batch_size";
+    if (document.get(kBatch))
+        return std::nullopt;
+    const ScenarioDocument::Resolved resolved = own.resolve(catalogue);
+    if (!resolved.scenario)
+        return std::nullopt;
+    return PlanSetting{kBatch, std::to_string(resolved.scenario->training.globalBatchSize)};
+}
+
 std::string PlanGrid::text() const
 {
     std::string words;

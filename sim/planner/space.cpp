@@ -185,7 +185,12 @@ PlanSpace::PlanSpace(const PlanRequest& request, const Catalogue& catalogue) : m
         throw Error("a plan is for 1 to " + std::to_string(kMostPlannedGpus) + " GPUs, asked for " + std::to_string(asked));
     gpus = static_cast<int>(asked);
 
+    m_unsaidBatch = batchOfOwnLayout(m_document, request.document, catalogue);
     ScenarioDocument neutral = withSettings(request, {});
+    if (m_unsaidBatch) {
+        m_document.set(m_unsaidBatch->first, m_unsaidBatch->second);
+        neutral.set(m_unsaidBatch->first, m_unsaidBatch->second);
+    }
     for (const char* pointer : {"layout", "schedule", "perturbations"})
         neutral.erase(pointer);
     for (const char* pointer : {"layout.tp", "layout.dp"})
@@ -512,6 +517,8 @@ std::vector<PlanSetting> PlanSpace::settingsOf(const Choice& choice) const
     add(free.chunks, "schedule.virtual_stages", std::to_string(choice.chunks));
     add(free.microBatch, "training.micro_batch_size", std::to_string(choice.microBatch));
     add(free.batch, "training.global_batch_size", std::to_string(choice.batch));
+    if (m_unsaidBatch)
+        settings.push_back(*m_unsaidBatch);
     add(free.recompute, "training.recompute",
         choice.recompute == Recompute::none ? "\"none\""
         : choice.recompute == Recompute::selective

@@ -118,6 +118,8 @@ public:
     std::map<std::string, std::string> heldFixed() const;
 
     const PlanRequest& request() const { return m_request; }
+    /// The batch of a file that does not say it: its own layout's, whatever layout is looked at. It is a setting of each then.
+    const std::optional<PlanSetting>& unsaidBatch() const { return m_unsaidBatch; }
     bool saysGroup() const { return m_group > 0; } ///< of how many micro-batches an interleaving group is
 
 private:
@@ -131,6 +133,7 @@ private:
     ScenarioDocument m_document; ///< with what is fixed
     bool m_layersGiven = false, m_layersFixed = false, m_shardGiven = false, m_etpGiven = false;
     bool m_reshardGiven = false;
+    std::optional<PlanSetting> m_unsaidBatch;
     bool m_orderFollows = false;   ///< the framework has one alone
     int m_group = 0, m_slices = 0; ///< 0: as usual
     template <typename IsLegal>

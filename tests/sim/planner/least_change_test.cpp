@@ -252,6 +252,24 @@ TEST(LeastChange, FollowsWithWhatAFileSaidThatFollows)
     EXPECT_TRUE(simulate(scenario)->metrics().fits);
 }
 
+/// A file that does not say its batch has one by its layout: another layout is to train the same job.
+TEST(LeastChange, KeepsABatchThatNobodySaid)
+{
+    ScenarioDocument document = ScenarioDocument::parse(kJob);
+    document.erase("training.global_batch_size");
+    document = withMemory(document, 0.5);
+    const Scenario before = resolvedScenario(document, test::catalogue());
+    const LeastChange found = leastChange({.document = document}, test::catalogue());
+    ASSERT_TRUE(found.found());
+    const auto after = stepOf(withChange(document, found));
+    EXPECT_EQ(after->scenario().training.globalBatchSize, before.training.globalBatchSize) << found.text();
+    EXPECT_EQ(after->metrics().stepTimeSeconds, found.stepSeconds);
+    EXPECT_LE(after->metrics().peakMemoryGib, found.capacityGib);
+    ScenarioDocument said = document;
+    said.set("training.global_batch_size", std::to_string(before.training.globalBatchSize));
+    EXPECT_EQ(leastChange({.document = said}, test::catalogue()).text(), found.text());
+}
+
 TEST(LeastChange, IsTheSameForAnyNumberOfThreadsAndCanBeStopped)
 {
     const ScenarioDocument job = withMemory(ScenarioDocument::parse(kJob), 0.55);

@@ -98,6 +98,24 @@ TEST(Planner, PrintsWhatItsProposalSimulatesTo)
     }
 }
 
+TEST(Planner, KeepsTheBatchOfAFileThatDoesNotSayIt)
+{
+    PlanRequest request = tinyJob();
+    request.document.erase("training.global_batch_size");
+    const int batch = resolvedScenario(request.document, test::catalogue()).training.globalBatchSize;
+    const PlanAnswer answer = plan(request, test::catalogue());
+    for (const PlannedLayout& layout : answer.best) {
+        const Scenario scenario = resolvedScenario(withSettings(request, layout.settings), test::catalogue());
+        EXPECT_EQ(scenario.training.globalBatchSize, batch) << layout.grid.text();
+        EXPECT_EQ(simulate(scenario)->metrics().stepTimeSeconds, layout.stepSeconds);
+    }
+    PlanRequest saysIt = request;
+    saysIt.document.set("training.global_batch_size", std::to_string(batch));
+    const PlanAnswer same = plan(saysIt, test::catalogue());
+    EXPECT_EQ(same.best.front().stepSeconds, answer.best.front().stepSeconds);
+    EXPECT_EQ(same.covered, answer.covered);
+}
+
 TEST(Planner, SaysTheSameForAnyNumberOfThreads)
 {
     PlanRequest one = tinyJob(), three = tinyJob();

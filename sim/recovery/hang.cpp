@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 
 namespace sim {
@@ -39,17 +40,23 @@ public:
     {
         std::vector<Hang> hangs;
         for (const auto& [group, calls] : m_calls)
-            if (group >= 0 && asIndex(group) < m_evidence.groups.size() && !m_evidence.groups[asIndex(group)].ranks.empty())
+            if (group >= 0 && asIndex(group) < m_evidence.groups.size() && !m_evidence.groups[asIndex(group)].ranks.empty()) {
                 if (auto hang = hangOf(group, calls))
                     hangs.push_back(*std::move(hang));
+                addTransfers(group, calls, hangs);
+            }
         std::set<int> waiting;
         for (const Hang& hang : hangs)
             waiting.insert(hang.waiting.begin(), hang.waiting.end());
         const auto isRoot = [&waiting](const Hang& hang) {
-            return !hang.unknown.empty() ||
+            return !hang.unknown.empty() || (hang.absent.empty() && hang.hasBegunOnAll) ||
                    std::any_of(hang.absent.begin(), hang.absent.end(), [&](int rank) { return !waiting.contains(rank); });
         };
-        std::stable_partition(hangs.begin(), hangs.end(), isRoot);
+        const auto others = std::stable_partition(hangs.begin(), hangs.end(), isRoot);
+        if (others != hangs.begin()) // down a pipeline each stage waits for the one before: where that begins is enough
+            hangs.erase(std::remove_if(others, hangs.end(), [](const Hang& hang) { return hang.sequence < 0; }), hangs.end());
+        else
+            tellCircle(hangs);
         return hangs;
     }
 
@@ -96,8 +103,105 @@ private:
                 (isRecorded(rank) ? hang.absent : hang.unknown).push_back(rank);
             }
         }
+        hang.hasBegunOnAll = asked.empty();
         describe(hang, calls, exchanges, askers, asked);
         return hang;
+    }
+
+    /// Sends and receives that are not over: whether the other end has come.
+    void addTransfers(std::int32_t group, const Calls& calls, std::vector<Hang>& hangs) const
+    {
+        const auto isWaiting = [](const LastCall& call) {
+            return !call.isOver && call.peer >= 0 && (call.exchange == Exchange::send || call.exchange == Exchange::receive);
+        };
+        std::set<std::tuple<int, int, Exchange>> told; // once, however many transfers wait behind the first
+        for (const auto& [rank, call] : calls) {
+            if (!isWaiting(*call) || !told.emplace(rank, call->peer, call->exchange).second)
+                continue;
+            const auto other = std::find_if(calls.begin(), calls.end(), [&, rank = rank, call = call](const CallOfRank& of) {
+                return of.rank == call->peer && isWaiting(*of.call) && of.call->peer == rank &&
+                       of.call->exchange != call->exchange;
+            });
+            if (other != calls.end() && call->exchange == Exchange::send)
+                hangs.push_back(bothCame(group, {rank, call}, *other));
+            else if (other == calls.end() && call->isBegun) // else the device waits in what was asked for before
+                hangs.push_back(oneCame(group, {rank, call}, calls));
+        }
+    }
+
+    static Hang bothCame(std::int32_t group, const CallOfRank& send, const CallOfRank& receive)
+    {
+        Hang hang{.group = group, .waiting = {std::min(send.rank, receive.rank), std::max(send.rank, receive.rank)}};
+        hang.hasBegunOnAll = send.call->isBegun && receive.call->isBegun;
+        hang.title = "Rank " + std::to_string(send.rank) + "'s send to rank " + std::to_string(receive.rank) +
+                     (hang.hasBegunOnAll ? " has begun on both, and never ended" : " never ended");
+        std::vector<std::string> told;
+        for (const CallOfRank& end : {send, receive})
+            if (!end.call->isBegun)
+                told.push_back("The device of rank " + std::to_string(end.rank) +
+                               " has not begun it: what was asked for before is not over");
+        if (!send.call->asker.empty())
+            told.push_back("It was asked for at " + send.call->asker);
+        hang.detail = inSentences(told);
+        return hang;
+    }
+
+    Hang oneCame(std::int32_t group, const CallOfRank& came, const Calls& calls) const
+    {
+        const int peer = came.call->peer;
+        const bool sends = came.call->exchange == Exchange::send, isDumped = isRecorded(peer);
+        Hang hang{.group = group, .waiting = {came.rank}};
+        hang.hasBegunOnAll = true;
+        (isDumped ? hang.absent : hang.unknown).push_back(peer);
+        hang.title = "Rank " + std::to_string(came.rank) + " waits to " + (sends ? "send to" : "receive from") + " rank " +
+                     std::to_string(peer) +
+                     (isDumped ? std::string(", which has not asked for the ") + (sends ? "receive" : "send")
+                               : std::string(", of which nothing is recorded"));
+        std::vector<std::string> told;
+        if (!came.call->asker.empty())
+            told.push_back("It was asked for at " + came.call->asker);
+        told.push_back(isDumped ? lastOf(peer, group, calls)
+                                : std::string("Without a dump of its own a rank has ended, or does not answer"));
+        hang.detail = inSentences(told);
+        return hang;
+    }
+
+    static std::string inSentences(const std::vector<std::string>& told)
+    {
+        std::string text;
+        for (const std::string& sentence : told)
+            text += (text.empty() ? "" : " ") + sentence + ".";
+        return text;
+    }
+
+    /// Where everybody that somebody waits for waits, too: round which ranks.
+    static void tellCircle(std::vector<Hang>& hangs)
+    {
+        std::map<int, int> next; // rank -> one that it waits for
+        for (const Hang& hang : hangs)
+            for (const int rank : hang.waiting)
+                if (!hang.absent.empty())
+                    next.try_emplace(rank, hang.absent.front());
+        if (next.empty())
+            return;
+        int rank = next.begin()->first;
+        std::set<int> seen;
+        while (next.contains(rank) && seen.insert(rank).second)
+            rank = next[rank];
+        if (!next.contains(rank))
+            return;
+        std::vector<int> circle{rank};
+        std::string words = "rank " + std::to_string(rank) + " for " + std::to_string(next[rank]);
+        for (int at = next[rank]; at != rank; at = next[at]) {
+            circle.push_back(at);
+            words += ", " + std::to_string(at) + " for " + std::to_string(next[at]);
+        }
+        const auto isOfCircle = [&](const Hang& hang) {
+            return std::any_of(hang.waiting.begin(), hang.waiting.end(),
+                               [&](int of) { return std::find(circle.begin(), circle.end(), of) != circle.end(); });
+        };
+        std::stable_partition(hangs.begin(), hangs.end(), isOfCircle);
+        hangs.front().detail += (hangs.front().detail.empty() ? "" : " ") + inSentences({"They wait in a circle: " + words});
     }
 
     void describe(Hang& hang, const Calls& calls, const std::map<Exchange, std::vector<int>>& exchanges,
@@ -147,8 +251,7 @@ private:
             told.push_back("Nothing is recorded of " + namedRanks(hang.unknown));
         if (!hang.unknown.empty() && hang.absent.empty())
             told.push_back("Without a dump of its own a rank has ended, or does not answer");
-        for (const std::string& sentence : told)
-            hang.detail += (hang.detail.empty() ? "" : " ") + sentence + ".";
+        hang.detail = inSentences(told);
     }
 
     /// Of a rank that has not come: what it did last in the group, and where it waits meanwhile.

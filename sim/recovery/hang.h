@@ -1,4 +1,5 @@
-// Where a job stands still: the first collective of a group that some members wait in, and who has not come to it.
+// Where a job stands still: the first collective of a group that some members wait in, and who has not come to it; sends and
+// receives whose other end did not come.
 #pragma once
 
 #include "sim/recovery/evidence.h"
@@ -10,16 +11,19 @@
 namespace sim {
 
 struct Hang {
-    std::int32_t group = -1;    ///< index into RunEvidence::groups
-    std::int64_t sequence = -1; ///< the library's count in it
-    std::vector<int> waiting;   ///< recorded members that have come to it, ascending
-    std::vector<int> absent;    ///< recorded members that have not
-    std::vector<int> unknown;   ///< members of which nothing is recorded
-    std::string title, detail;  ///< for a person
+    std::int32_t group = -1;       ///< index into RunEvidence::groups
+    std::int64_t sequence = -1;    ///< the library's count in it; -1: of a send or a receive
+    std::vector<int> waiting{};    ///< recorded members that have come to it, ascending
+    std::vector<int> absent{};     ///< recorded members that have not
+    std::vector<int> unknown{};    ///< members of which nothing is recorded
+    bool hasBegunOnAll = false;    ///< on the devices of those that wait
+    std::string title{}, detail{}; ///< for a person
 };
 
-/// Of each group that a recorded member never left: the first of its collectives that is over on none and not on all. First those
-/// that some absent member keeps who waits nowhere else. O(calls · members).
+/// Of each group that a recorded member never left: the first of its collectives that is over on none and not on all, and the
+/// sends and receives that are not over. First what others wait behind: those that some absent member keeps who waits nowhere
+/// else, and those that all have begun; where there is such, no transfer besides. Where all wait for each other the first says
+/// round which ranks. O(calls · members + transfers²).
 std::vector<Hang> hangsOf(const RunEvidence&);
 
 } // namespace sim

@@ -101,7 +101,7 @@ std::optional<Peers> peersOf(const std::string& name)
 }
 
 /// Sends and receives that torch gives to NCCL as one (batch_isend_irecv) stay "scheduled" for ever; the entry "nccl:coalesced"
-/// of their group and number behind them tells when they ran. By place of the entry; null: not one of these, or not over.
+/// of their group and number behind them tells when they ran. By place of the entry; null: not one of these.
 std::vector<const json*> coalescedWith(const json& entries)
 {
     std::vector<const json*> all(entries.size(), nullptr);
@@ -113,9 +113,8 @@ std::vector<const json*> coalescedWith(const json& entries)
         if (isP2p != nullptr && isP2p->is_boolean() && isP2p->get<bool>() && textOf(entry, "state") == "scheduled") {
             waiting[key].push_back(place);
         } else if (textOf(entry, "profiling_name").ends_with(":coalesced")) {
-            const bool isOver = numberOf(entry, "time_discovered_completed_ns", 0) > 0;
             for (const std::size_t one : waiting[key])
-                all[one] = isOver ? &entry : nullptr;
+                all[one] = &entry;
             waiting.erase(key);
         }
     }
@@ -305,7 +304,7 @@ Recording recordingOf(const json& document, const ReadingFile& file, std::uint64
         const json& timed = with != nullptr ? *with : entry;
         const std::int64_t created = timeOf(entry, "time_created_ns"), started = timeOf(timed, "time_discovered_started_ns");
         const std::int64_t completed = timeOf(timed, "time_discovered_completed_ns");
-        const std::string state = with != nullptr ? "completed" : textOf(entry, "state");
+        const std::string state = with != nullptr && completed > 0 ? "completed" : textOf(timed, "state");
         collective.startNs = started > 0 ? started : created;
         collective.isEnqueuedOnly = state == "scheduled";
         const bool isOver = completed > 0 && completed >= collective.startNs && !collective.isEnqueuedOnly;

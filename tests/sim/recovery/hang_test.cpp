@@ -25,6 +25,7 @@ struct Called {
     std::string what = "all_reduce";
     std::string group = "0";
     std::string asker = "train.py";
+    bool isTransfer = false;
 };
 
 std::string entryOf(const Called& of)
@@ -32,12 +33,14 @@ std::string entryOf(const Called& of)
     const std::int64_t created = 1'700'000'000'000'000'000 + of.number * std::int64_t{10'000'000};
     const auto ns = [&](bool is, std::int64_t after) { return is ? std::to_string(created + after) : std::string("null"); };
     return R"({"record_id":)" + std::to_string(of.number) + R"(,"pg_id":)" + of.group + R"(,"process_group":[")" + of.group +
-           R"(","undefined"],"collective_seq_id":)" + std::to_string(of.number) + R"(,"p2p_seq_id":0,"profiling_name":"nccl:)" +
-           of.what + R"(","time_created_ns":)" + std::to_string(created) +
+           R"(","undefined"],"collective_seq_id":)" + std::to_string((of.isTransfer ? 0 : of.number)) + R"(,"p2p_seq_id":)" +
+           std::to_string(of.isTransfer ? of.number : 0) + R"(,"profiling_name":"nccl:)" + of.what + R"(","time_created_ns":)" +
+           std::to_string(created) +
            R"(,"input_sizes":[[1024]],"input_dtypes":["BFloat16"],"output_sizes":[[1024]],"output_dtypes":["BFloat16"],"state":")" +
            of.state + R"(","time_discovered_started_ns":)" + ns(of.state != "scheduled", 100'000) +
-           R"(,"time_discovered_completed_ns":)" + ns(of.state == "completed", 5'000'000) +
-           R"(,"is_p2p":false,"frames":[{"name":"all_reduce","filename":"/lib/torch/distributed/c10d.py","line":9},{"name":"step",)"
+           R"(,"time_discovered_completed_ns":)" + ns(of.state == "completed", 5'000'000) + R"(,"is_p2p":)" +
+           (of.isTransfer ? "true" : "false") +
+           R"(,"frames":[{"name":"all_reduce","filename":"/lib/torch/distributed/c10d.py","line":9},{"name":"step",)"
            R"("filename":"/job/)" +
            of.asker + R"(","line":7}]})";
 }
@@ -116,6 +119,61 @@ TEST(Hangs, OfAllThatCameSayWhatDiffers)
               "Collective 7 of group default_pg is not the same on all its ranks");
     EXPECT_EQ(sim::hangsOf(sim::recover(dumps({waits, asks, waits, waits}, kFour)).evidence).at(0).title,
               "All-reduce 7 of group default_pg has not begun on rank 1, and never ended");
+}
+
+Called transfer(int number, const std::string& what, const std::string& state = "started")
+{
+    return {.number = number, .state = state, .what = what, .isTransfer = true};
+}
+
+TEST(Hangs, DownAPipelineBeginWhereNobodyWaits)
+{
+    // Stage 1 is in its own code, 2 and 3 wait for what it would send.
+    const sim::Recovered run = sim::recover(dumps({{{5}, transfer(9, "send 0->1", "completed")},
+                                                   {{5}, transfer(9, "recv 1<-0", "completed")},
+                                                   {{5}, transfer(9, "recv 2<-1")},
+                                                   {{5}, transfer(9, "recv 3<-2")}},
+                                                  kFour));
+    const std::vector<sim::Hang> hangs = sim::hangsOf(run.evidence);
+    ASSERT_EQ(hangs.size(), 1U);
+    EXPECT_EQ(hangs[0].title, "Rank 2 waits to receive from rank 1, which has not asked for the send");
+    EXPECT_THAT(hangs[0].absent, ElementsAre(1));
+    EXPECT_THAT(hangs[0].detail, HasSubstr("It was asked for at step (train.py:7). Rank 1 ended all-reduce 5 last"));
+}
+
+TEST(Hangs, OfTransfersInTheWrongOrderGoRound)
+{
+    const sim::Recovered run =
+        sim::recover(dumps({{{5}, transfer(9, "recv 0<-1")}, {{5}, transfer(9, "recv 1<-0")}, {{5}}, {{5}}}, kFour));
+    const std::vector<sim::Hang> hangs = sim::hangsOf(run.evidence);
+    ASSERT_EQ(hangs.size(), 2U);
+    EXPECT_EQ(hangs[0].title, "Rank 0 waits to receive from rank 1, which has not asked for the send");
+    EXPECT_THAT(hangs[0].detail, HasSubstr("They wait in a circle: rank 0 for 1, 1 for 0."));
+}
+
+TEST(Hangs, OfATransferThatBothEndsCameToSaySo)
+{
+    const auto hangs = [](const char* receiver) {
+        return sim::hangsOf(
+            sim::recover(dumps({{{5}, transfer(9, "send 0->1")}, {{5}, transfer(9, "recv 1<-0", receiver)}, {}, {}}, kFour))
+                .evidence);
+    };
+    ASSERT_EQ(hangs("started").size(), 1U);
+    EXPECT_EQ(hangs("started")[0].title, "Rank 0's send to rank 1 has begun on both, and never ended");
+    EXPECT_THAT(hangs("scheduled").at(0).detail, HasSubstr("The device of rank 1 has not begun it"));
+}
+
+/// batch_isend_irecv: the single ones stay "scheduled", and one entry behind them has begun.
+TEST(Hangs, OfTransfersGivenAsOneAreThoseOfTheWhole)
+{
+    Called whole = transfer(9, "coalesced");
+    whole.isTransfer = true;
+    const sim::Recovered run = sim::recover(
+        dumps({{{5}}, {{5}, transfer(9, "recv 1<-0", "scheduled"), transfer(9, "send 1->2", "scheduled"), whole}, {{5}}, {{5}}},
+              kFour));
+    const std::vector<sim::Hang> hangs = sim::hangsOf(run.evidence);
+    ASSERT_FALSE(hangs.empty());
+    EXPECT_EQ(hangs[0].title, "Rank 1 waits to receive from rank 0, which has not asked for the send");
 }
 
 TEST(Hangs, AreNoneWhereAnotherHasEndedIt)

@@ -47,9 +47,4 @@ bool isWhole(const RunEvidence&, const Meeting&);
 /// does several transfers at once, of all of theirs. -1: it met none.
 std::vector<std::vector<std::int64_t>> shortestOfMembers(const RunEvidence&, const Meetings&);
 
-/// Groups by who meets whom, for kernels whose group is unknown: ranks that a chain of transfers joins, and ranks whose streams
-/// run the same sequence of kernels and end them together (but for a constant: their clocks). Adds them to `groups` with their
-/// evidence and sets CommSpan::group.
-void groupByMeetings(RunEvidence&);
-
 } // namespace sim

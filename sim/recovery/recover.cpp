@@ -7,6 +7,7 @@
 #include "sim/recovery/kernel_words.h"
 #include "sim/recovery/listed_groups.h"
 #include "sim/recovery/transfer_way.h"
+#include "sim/recovery/unnamed_groups.h"
 
 #include <algorithm>
 #include <cctype>

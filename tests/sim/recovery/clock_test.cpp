@@ -1,5 +1,6 @@
 // Clocks of ranks that were set apart on purpose, and found again.
 #include "sim/recovery/clock.h"
+#include "sim/recovery/unnamed_groups.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

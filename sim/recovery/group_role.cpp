@@ -15,7 +15,7 @@ struct RoleWord {
     GroupRole role;
 };
 
-/// Whole descriptions, in lower case and without a leading "mesh_" and trailing "_group" and "_gloo".
+/// Whole descriptions, as wordOf() leaves them; python/rankscope/_attach/hooks.py has the same.
 constexpr RoleWord kRoleWords[] = {
     {"tensor_model_parallel", GroupRole::tensor},
     {"tensor_parallel", GroupRole::tensor},
@@ -56,17 +56,21 @@ constexpr RoleWord kRoleWords[] = {
     {"position_embedding", GroupRole::ends},
 };
 
-/// In lower case, without what every group's description has.
+/// In lower case, without a leading "mesh_", and without "_group" and "_gloo" wherever they stand: Megatron Core calls the group
+/// of its gradients DATA_PARALLEL_GROUP_WITH_CP.
 std::string wordOf(std::string_view description)
 {
     std::string word;
     for (const char c : description)
-        word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+        word += c == '-' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     if (word.starts_with("mesh_"))
         word.erase(0, 5);
-    for (const std::string_view ending : {"_gloo", "_group", "_groups"})
-        if (word.ends_with(ending))
-            word.erase(word.size() - ending.size());
+    for (const std::string_view part : {"_gloo", "_groups", "_group"})
+        for (std::size_t at = word.find(part); at != std::string::npos; at = word.find(part, at))
+            if (const std::size_t end = at + part.size(); end == word.size() || word[end] == '_')
+                word.erase(at, part.size());
+            else
+                at = end;
     return word;
 }
 

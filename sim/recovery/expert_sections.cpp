@@ -54,9 +54,12 @@ std::vector<Gap> gapsOf(const Recovered& recovered, std::size_t rank, std::int32
     for (const std::size_t step : steps) {
         const RecoveredStep& of = recovered.steps.steps[step];
         std::optional<std::int64_t> lastEndNs;
-        for (const CommSpan& span : recovered.evidence.ranks[rank].comms) {
-            if (span.group != group || span.exchange != Exchange::allToAll || span.startNs < of.rankStartNs[rank] ||
-                span.endNs > of.rankEndNs[rank])
+        const std::vector<CommSpan>& comms = recovered.evidence.ranks[rank].comms; // by their starts
+        for (auto next = std::lower_bound(comms.begin(), comms.end(), of.rankStartNs[rank],
+                                          [](const CommSpan&span, std::int64_t ns) { return span.startNs < ns; });
+             next != comms.end() && next->startNs < of.rankEndNs[rank]; ++next) {
+            const CommSpan& span = *next;
+            if (span.group != group || span.exchange != Exchange::allToAll || span.endNs > of.rankEndNs[rank])
                 continue;
             if (lastEndNs)
                 out.push_back({static_cast<double>(work.all.within(*lastEndNs, span.startNs)),

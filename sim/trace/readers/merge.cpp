@@ -18,7 +18,7 @@ void append(std::vector<T>& to, const std::vector<T>& from)
     to.insert(to.end(), from.begin(), from.end());
 }
 
-/// `from` is the same rank as `into`, told by another file. Returns what its spans' numbers grow by.
+/// `from` is the same rank as `into`, told by another file. Returns what its spans' numbers grow by. Ends with sortJoined().
 std::uint32_t joinRank(RankRecording& into, RankRecording&& from)
 {
     const auto shift = static_cast<std::uint32_t>(into.spans.size());
@@ -47,13 +47,11 @@ std::uint32_t joinRank(RankRecording& into, RankRecording&& from)
             collective.hostSpan += shift;
         into.collectives.push_back(collective);
     }
-    std::stable_sort(into.collectives.begin(), into.collectives.end(),
-                     [](const RecordedCollective& a, const RecordedCollective& b) { return a.startNs < b.startNs; });
     for (const auto& [span, shape] : from.shapeOf)
         into.shapeOf.emplace_back(span + shift, shape);
+    for (const std::uint32_t span : from.annotations)
+        into.annotations.push_back(span + shift);
     append(into.steps, from.steps);
-    std::stable_sort(into.steps.begin(), into.steps.end(),
-                     [](const RecordedStep& a, const RecordedStep& b) { return a.number < b.number; });
     append(into.counters, from.counters);
     into.events += from.events;
     for (std::string RankRecording::*text : {&RankRecording::host, &RankRecording::deviceName, &RankRecording::backend})
@@ -62,15 +60,21 @@ std::uint32_t joinRank(RankRecording& into, RankRecording&& from)
     if (into.device < 0)
         into.device = from.device;
     into.worldSize = std::max(into.worldSize, from.worldSize);
-    const std::size_t events = into.events;
     const bool isFirst = into.lastNs == 0 && into.firstNs == 0;
-    const std::int64_t firstNs = isFirst ? from.firstNs : std::min(into.firstNs, from.firstNs);
-    const std::int64_t lastNs = isFirst ? from.lastNs : std::max(into.lastNs, from.lastNs);
-    describeRank(into);
-    into.events = events;
-    into.firstNs = firstNs;
-    into.lastNs = lastNs;
+    into.firstNs = isFirst ? from.firstNs : std::min(into.firstNs, from.firstNs);
+    into.lastNs = isFirst ? from.lastNs : std::max(into.lastNs, from.lastNs);
     return shift;
+}
+
+/// Once all files of a rank are joined: there may be hundreds.
+void sortJoined(RankRecording& rank)
+{
+    std::stable_sort(rank.collectives.begin(), rank.collectives.end(),
+                     [](const RecordedCollective& a, const RecordedCollective& b) { return a.startNs < b.startNs; });
+    std::stable_sort(rank.steps.begin(), rank.steps.end(),
+                     [](const RecordedStep& a, const RecordedStep& b) { return a.number < b.number; });
+    std::stable_sort(rank.annotations.begin(), rank.annotations.end(),
+                     [&](std::uint32_t a, std::uint32_t b) { return rank.spans.startNs[a] < rank.spans.startNs[b]; });
 }
 
 /// Of ranges of NCCL's only what one member gives or gets is told of; all of them give or get so many times that.
@@ -121,12 +125,17 @@ bool areOfOneWorker(const std::vector<RankRecording>& ranks)
     for (const RankRecording& rank : ranks)
         if (rank.rankEvidence == kNumberOfFile)
             numbered.push_back(&rank);
-    const std::string key = numbered.empty() ? std::string() : workerKey(*numbered.front());
-    for (std::size_t i = 0; i < numbered.size(); ++i)
+    const std::string key = numbered.size() < 2 ? std::string() : workerKey(*numbered.front());
+    if (key.empty())
+        return false;
+    for (std::size_t i = 1; i < numbered.size(); ++i) {
+        if (workerKey(*numbered[i]) != key)
+            return false;
         for (std::size_t j = 0; j < i; ++j) // ranks of a job overlap: the first two tell
-            if (workerKey(*numbered[i]) != key || overlap(*numbered[j], *numbered[i]))
+            if (overlap(*numbered[j], *numbered[i]))
                 return false;
-    return numbered.size() > 1 && !key.empty();
+    }
+    return true;
 }
 
 /// A number at the end of a name may count steps, or sizes of a batch: where no file says a world that has such a rank, those of
@@ -255,7 +264,8 @@ void arrangeRanks(Recording& recording)
         std::uint32_t rank = 0, shift = 0;
     };
     std::vector<Place> placeOf(order.size());
-    std::map<std::string, std::size_t> workers; // among the unknown, by workerKey()
+    std::set<std::pair<bool, std::uint32_t>> joined; // unknown, rank
+    std::map<std::string, std::size_t> workers;      // among the unknown, by workerKey()
     const auto areWindows = [&](const RankRecording& known, const RankRecording& rank) {
         // Recorders of NCCL go on from one file to the next: between these nothing is missing.
         const std::string& format = recording.files[static_cast<std::size_t>(rank.file)].format;
@@ -263,10 +273,13 @@ void arrangeRanks(Recording& recording)
                (format == "Kineto" || format == "Chrome") && known.spans.size() > 0 && rank.spans.size() > 0 &&
                !overlap(known, rank);
     };
-    const auto join = [&](RankRecording& known, RankRecording& rank) {
+    const auto join = [&](bool isUnknown, std::size_t place, RankRecording& rank) {
+        RankRecording& known = (isUnknown ? unknown : arranged)[place];
         if (areWindows(known, rank))
             noteWindows(known, rank);
-        return joinRank(known, std::move(rank));
+        const auto to = static_cast<std::uint32_t>(place);
+        joined.emplace(isUnknown, to);
+        return Place{isUnknown, to, joinRank(known, std::move(rank))};
     };
     for (const std::uint32_t from : order) {
         RankRecording& rank = recording.ranks[from];
@@ -276,7 +289,7 @@ void arrangeRanks(Recording& recording)
             const RecordedFile& before = recording.files[static_cast<std::size_t>(known.file)];
             const bool isOtherWorld = rank.worldSize > 0 && known.worldSize > 0 && rank.worldSize != known.worldSize;
             if (!isOtherWorld && (file.format != before.format || !overlap(known, rank))) {
-                placeOf[from] = {false, static_cast<std::uint32_t>(arranged.size() - 1), join(known, rank)};
+                placeOf[from] = join(false, arranged.size() - 1, rank);
                 continue;
             }
             recording.problems.push_back(
@@ -292,7 +305,7 @@ void arrangeRanks(Recording& recording)
             !process.empty()) {
             const auto [worker, isNew] = workers.try_emplace(process, unknown.size());
             if (!isNew && areWindows(unknown[worker->second], rank)) {
-                placeOf[from] = {true, static_cast<std::uint32_t>(worker->second), join(unknown[worker->second], rank)};
+                placeOf[from] = join(true, worker->second, rank);
                 continue;
             }
         }
@@ -301,6 +314,8 @@ void arrangeRanks(Recording& recording)
         to.push_back(std::move(rank));
     }
     const auto known = static_cast<std::uint32_t>(arranged.size());
+    for (const auto& [isUnknown, rank] : joined)
+        sortJoined((isUnknown ? unknown : arranged)[rank]);
     std::move(unknown.begin(), unknown.end(), std::back_inserter(arranged));
     recording.ranks = std::move(arranged);
     std::vector<std::vector<std::uint32_t>> movedTo; // [rank], of those whose rows were joined

@@ -216,7 +216,7 @@ AttachedRun::Answer AttachedRun::takeHello(const std::string& peer, const Json& 
     rank.uncertaintyNs = sharesClock ? 0 : uncertainty;
     rank.heardNs = nowNs;
     rank.presence = Presence::present;
-    rank.step = -1;
+    rank.step = rank.told = -1;
     rank.kinds.clear();
     rank.groups.clear();
     rank.waits.clear();
@@ -254,12 +254,17 @@ void AttachedRun::forgetJob()
     m_stepBase = m_newestStep + 1;
     m_middleStep = -1;
     for (auto& [number, rank] : m_ranks)
-        rank->step = -1;
+        rank->step = rank->told = -1;
 }
 
 /// Whether a step is near what the ranks are at: near their median, so that no rank's nonsense keeps the others' spans out.
 bool AttachedRun::isNear(Rank& rank, int step, std::int64_t nowNs)
 {
+    // Also where it is not taken, as all ranks may have come far while nobody listened; not by what is told once.
+    const bool goesOn = rank.told < 0 || std::abs(step - rank.told) <= kMostOfRank.stepJump;
+    rank.told = step;
+    if (goesOn)
+        rank.step = step;
     const auto isNearMiddle = [&] { return m_middleStep >= 0 && std::abs(step - m_middleStep) <= kMostOfRank.stepJump; };
     if (!isNearMiddle()) {
         constexpr std::size_t kFew = 256; // else once a message
@@ -267,9 +272,8 @@ bool AttachedRun::isNear(Rank& rank, int step, std::int64_t nowNs)
             return false;
         std::vector<int> steps;
         for (const auto& [number, other] : m_ranks) {
-            const int theirs = other.get() == &rank && rank.step < 0 ? step : other->step;
-            if (theirs >= 0 && other->isHere())
-                steps.push_back(theirs);
+            if (other->step >= 0 && other->isHere())
+                steps.push_back(other->step);
         }
         if (steps.empty())
             return false;
@@ -277,10 +281,8 @@ bool AttachedRun::isNear(Rank& rank, int step, std::int64_t nowNs)
         std::nth_element(steps.begin(), middle, steps.end());
         m_middleStep = *middle;
         m_middleNs = nowNs;
-        if (!isNearMiddle())
-            return false;
+        return isNearMiddle();
     }
-    rank.step = step;
     return true;
 }
 

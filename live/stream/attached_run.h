@@ -110,7 +110,8 @@ private:
         std::string peer, host, message, file;
         std::int64_t processId = 0, offsetNs = 0, uncertaintyNs = 0, heardNs = 0;
         Presence presence = Presence::present;
-        int step = -1;                            ///< of its last span or step that was taken; -1: of none since it said hello
+        int told = -1;                            ///< the step of its last span or step; -1: of none since it said hello
+        int step = -1;                            ///< that it is at: the last that was near the one told before
         std::vector<std::uint32_t> kinds, groups; ///< its numbers -> ours
         std::uint64_t dropped = 0;                ///< as it said last
         std::deque<Held> held;

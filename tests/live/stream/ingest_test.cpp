@@ -377,6 +377,25 @@ TEST(AttachedRun, OneRanksAbsurdStepsDoNotKeepTheOthersOut)
     EXPECT_EQ(job.collector.state().spansDropped, dropped);
 }
 
+/// Who listens late, or again after a while, is first told what the ranks kept of old, and then of the steps they are at.
+TEST(AttachedRun, WhereAllRanksHaveComeFarTheyAreFollowed)
+{
+    Attached job;
+    job.join();
+    for (const int step : {0, 1})
+        for (const int rank : {0, 1})
+            job.give(rank, {job.kernel(0, 5, step)});
+    for (int step = 6000; step < 6004; ++step)
+        for (const int rank : {0, 1})
+            job.give(rank, {job.kernel(0, 5, step)});
+    std::map<int, int> ranksOf;
+    for (const live::RankSpan& span : job.spans())
+        ++ranksOf[span.span.step];
+    EXPECT_EQ(ranksOf[6002], 2);
+    EXPECT_EQ(ranksOf[6003], 2);
+    EXPECT_LE(job.collector.state().spansDropped, 3U); // until it is known that all have come there
+}
+
 TEST(AttachedRun, ASecondProcessOfTheSameRankIsRefused)
 {
     Attached job;

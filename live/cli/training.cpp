@@ -143,7 +143,7 @@ private:
         nlohmann::json theirs;
         if (m_store && !first()) { // the first chooses: a folder of another machine may not be seen as it is there, nor at once
             theirs = nlohmann::json::parse(m_store->get("job"));
-            name = theirs.at("name");
+            name = m_store->get("job/checkpoint");
         }
         nlohmann::json from;
         if (resumes) {
@@ -155,10 +155,12 @@ private:
         if (!m_store)
             return resumed;
         const nlohmann::json job = jobOf(m_request, m_device.device->info().kind, from);
-        if (first())
-            m_store->set("job", nlohmann::json{{"job", job}, {"name", resumed.filename().string()}}.dump());
-        else if (const std::string why = differenceOf(job, theirs.at("job")); !why.empty())
+        if (first()) {
+            m_store->set("job/checkpoint", resumed.filename().string()); // names are bytes, which JSON need not take
+            m_store->set("job", job.dump());
+        } else if (const std::string why = differenceOf(job, theirs); !why.empty()) {
             throw sim::Error(why);
+        }
         m_store->barrier("job"); // nothing is written before all have looked
         return resumed;
     }
@@ -493,7 +495,10 @@ private:
         m_report.tokensPerSecond = tokens * static_cast<double>(m_report.stepSeconds.size() - warm) / seconds;
         const int lastStep = m_firstStep + static_cast<int>(m_report.losses.size()) - 1;
         if (m_report.spansDropped == 0)
-            m_report.asIfParallelSeconds = static_cast<double>(asIfParallel(history, lastStep).stepNs) * 1e-9;
+            try {
+                m_report.asIfParallelSeconds = static_cast<double>(asIfParallel(history, lastStep).stepNs) * 1e-9;
+            } catch (const StepInPart&) { // spans that did not arrive: how long it takes in parallel is not known
+            }
         if (!m_request.trace.empty())
             sim::saveTrace(makeTrace(history), m_request.trace);
     }

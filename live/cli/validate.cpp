@@ -17,6 +17,7 @@
 #include <cmath>
 #include <filesystem>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -41,6 +42,22 @@ struct Row {
     double measured = 0;                      ///< what the prediction is held against
     double error() const { return predicted / measured - 1; }
 };
+
+std::string nameOf(const std::string& file)
+{
+    return std::filesystem::path(file).stem().string();
+}
+
+/// Traces are named as the files are: one would take the other's place.
+void checkNamesDiffer(const std::vector<std::string>& files)
+{
+    std::map<std::string, std::string> fileOf;
+    for (const std::string& file : files)
+        if (const auto [place, isNew] = fileOf.try_emplace(nameOf(file), file); !isNew)
+            throw sim::cli::UsageError("--traces: " + sim::shownPlace(place->second) + " and " + sim::shownPlace(file) +
+                                       " would both be written as " + sim::quotedText(nameOf(file) + ".predicted.json") +
+                                       "; one after the other, each into a folder of its own");
+}
 
 class Validation {
 public:
@@ -84,7 +101,7 @@ public:
                              sim::hardwareProfileText(std::filesystem::path(m_arguments.out).stem().string(), m_profile));
         std::vector<Row> rows;
         for (std::size_t i = 0; i < observed.size(); ++i)
-            rows.push_back(compare(std::filesystem::path(m_arguments.files[i]).stem().string(), observed[i]));
+            rows.push_back(compare(nameOf(m_arguments.files[i]), observed[i]));
         m_arguments.json ? printJson(rows) : printTable(rows);
     }
 
@@ -184,7 +201,7 @@ private:
                             {"wall_s", row.wall},
                             {"imbalance", row.imbalance},
                             {"measured_s", row.measured}});
-        std::cout << list.dump(2) << "\n";
+        std::cout << list.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n"; // names of files may be anything
     }
 
     const ValidateArguments& m_arguments;
@@ -235,7 +252,11 @@ void addValidate(CLI::App& app)
         ->check(sim::cli::wholeNumber(1, 256));
     sim::cli::addOverrides(*command, arguments->overrides);
     command->add_flag("--json", arguments->json, "One JSON document");
-    command->callback([arguments] { Validation(*arguments).run(); });
+    command->callback([arguments] {
+        if (!arguments->traces.empty())
+            checkNamesDiffer(arguments->files);
+        Validation(*arguments).run();
+    });
 }
 
 } // namespace live::cli

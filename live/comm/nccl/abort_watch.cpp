@@ -50,12 +50,14 @@ void AbortWatch::watch()
     bool aborted = false;
     for (;;) {
         std::string why, late;
+        bool isRequested = false;
         {
             std::unique_lock lock(m_mutex);
             m_wake.wait_for(lock, kPeriod, [&] { return m_ending || (m_requested && !aborted); });
             if (m_ending)
                 return;
             why = m_why;
+            isRequested = m_requested;
             if (!m_setsUp.empty() && std::chrono::steady_clock::now() - m_setUpSince > m_setUpWithin)
                 late = std::exchange(m_setsUp, "");
         }
@@ -65,7 +67,7 @@ void AbortWatch::watch()
                     "NCCL_SOCKET_IFNAME chooses the network.");
             continue;
         }
-        if (m_requested && !aborted) {
+        if (isRequested && !aborted) {
             aborted = true;
             m_duties.abort(why);
         } else if (!aborted) {

@@ -573,6 +573,7 @@ TEST(RankscopeLive, RefusesWhatItCannotTrain)
         {{"validate", ""}, 2, "FILE: nothing is given"},
         {{"validate", file, "--profile", ""}, 2, "--profile: nothing is given"},
         {{"validate", file, "--traces", "/no/such/folder"}, 2, "--traces: there is no folder /no/such/folder"},
+        {{"validate", file, file, "--traces", ::testing::TempDir()}, 2, "would both be written as \""},
         {{"validate", file, "--out", "/no/such/folder/x.json"}, 1, "--out: there is no folder /no/such/folder"},
         {{"run", file, "--device", "cuda", "--check-serial", "--set", "live.dtype=bf16"},
          1,

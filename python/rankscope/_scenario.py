@@ -20,9 +20,9 @@ def as_json(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    item = getattr(value, "item", None)  # numpy's numbers
-    if callable(item):
-        return item()
+    to_list = getattr(value, "tolist", None)  # of numpy, pandas and torch: numbers of numbers, lists of arrays
+    if callable(to_list):
+        return to_list()
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, os.PathLike):

@@ -28,6 +28,11 @@ def _assignment(pointer: str, value: Any) -> str:
     return f"{pointer.replace('__', '.')}={value if isinstance(value, str) else as_json(value)}"
 
 
+def _listed(given: Any) -> List[Any]:
+    """Of arrays too, whose truth is ambiguous."""
+    return [] if given is None else list(given)
+
+
 def _numbers(name: str, shape: str, given: Any, least: int, most: int) -> str:
     """8192 or (8192, 2048) as the program takes it."""
     try:
@@ -86,10 +91,10 @@ def plan(
         options.append("--robust")
     if ramp_batch is not None:
         options += ["--ramp-batch", _numbers("ramp_batch", "(first, step)", ramp_batch, 2, 2)]
-    if phases:
+    if phases := _listed(phases):
         shape = "sequence lengths or (sequence length, global batch)"
         options += ["--phases", ",".join(_numbers("phases", shape, phase, 1, 2) for phase in phases)]
-    if sizes:
+    if sizes := _listed(sizes):
         options += ["--sizes", ",".join(_numbers("sizes", "numbers of GPUs", size, 1, 1) for size in sizes)]
     for pointer in [free] if isinstance(free, str) else free:
         options += ["--free", pointer]

@@ -217,6 +217,33 @@ class Planning(unittest.TestCase):
         table = rankscope.sweep(LLAMA, vary={"layout.tp": [Int64(8)]}, layout={"dp": 1})
         self.assertEqual(table["step_time_s"], [plain.step_time_s])
         self.assertEqual(rankscope.plan(TINY, sizes=[Int64(4)]).sizes[0].best[0].settings, rankscope.plan(TINY, sizes=[4]).sizes[0].best[0].settings)
+
+        class Array:  # as numpy's: no list, and without a truth of its own
+            def __init__(self, *values):
+                self.values = values
+
+            def __iter__(self):
+                return iter(self.values)
+
+            def __len__(self):
+                return len(self.values)
+
+            def __bool__(self):
+                raise ValueError("the truth value of an array is ambiguous")
+
+            def item(self):
+                return self.values[0]
+
+            def tolist(self):
+                return [value.item() for value in self.values]
+
+        layers = rankscope.simulate(TINY, layout__pp=2, schedule__layers_per_stage=[1, 3])
+        of_array = rankscope.simulate(TINY, layout__pp=2, schedule__layers_per_stage=Array(Int64(1), Int64(3)))
+        self.assertEqual(of_array.step_time_s, layers.step_time_s)
+        one = rankscope.simulate(TINY, layout__pp=1, schedule__layers_per_stage=Array(Int64(4)))
+        self.assertEqual(one.step_time_s, rankscope.simulate(TINY, layout__pp=1, schedule__layers_per_stage=[4]).step_time_s)
+        sized = rankscope.plan(TINY, sizes=Array(Int64(4)))
+        self.assertEqual(sized.sizes[0].best[0].settings, rankscope.plan(TINY, sizes=[4]).sizes[0].best[0].settings)
         with self.assertRaisesRegex(rankscope.ScenarioError, "is a object: a scenario has numbers"):
             rankscope.simulate(LLAMA, layout={"tp": object()})
 

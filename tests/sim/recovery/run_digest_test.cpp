@@ -5,6 +5,7 @@
 #include "sim/recovery/recovered_json.h"
 #include "sim/recovery/step_trace.h"
 #include "sim/scenario/catalogue.h"
+#include "sim/trace/cache/recording_cache.h"
 #include "sim/trace/readers/read_recording.h"
 #include "sim/trace/time_use.h"
 
@@ -17,6 +18,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <filesystem>
 #include <random>
 
 namespace {
@@ -198,6 +200,17 @@ TEST(StepTrace, OfMoreSpansThanAreDrawnHasStreamsAroundTheRankThatWasAskedFor)
         spans[static_cast<std::size_t>(track.process)] += static_cast<int>(track.size());
     EXPECT_GT(spans[5], 0);
     EXPECT_EQ(spans[0], 0);
+}
+
+/// A fuzzer that begins with files of another version never comes past the first line that reads them. They are made anew by
+/// `rankscope-sim trace info tests/fuzz/seeds/recording/kineto.json --cache`.
+TEST(RunDigest, FuzzersBeginWithCachesOfThisVersion)
+{
+    for (const char* name : {"kineto", "flight"}) {
+        const sim::RecordingCache cache(std::filesystem::path(RANKSCOPE_SOURCE_DIR "/tests/fuzz/seeds/recording_cache") / name,
+                                        {"run"});
+        EXPECT_TRUE(cache.attachment(sim::kDigestName).has_value()) << name;
+    }
 }
 
 } // namespace

@@ -3,6 +3,7 @@
 #include "app/canvas/qt/fonts.h"
 #include "app/canvas/svg_canvas.h"
 #include "app/shell/widgets/choice_box.h"
+#include "app/shell/widgets/decimal_box.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/save_file.h"
 #include "app/shell/widgets/style.h"
@@ -144,8 +145,8 @@ QWidget* ExportDialog::makeControls(const Words& words)
     m_size = new ChoiceBox;
     m_theme = new ChoiceBox;
     m_format = new ChoiceBox;
-    m_width = new QDoubleSpinBox;
-    m_height = new QDoubleSpinBox;
+    m_width = new DecimalBox;
+    m_height = new DecimalBox;
     m_hasTitle = new QCheckBox(tr("Title"));
     m_hasCaption = new QCheckBox(tr("Caption"));
     m_title = new QLineEdit(words.title);

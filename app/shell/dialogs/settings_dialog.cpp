@@ -1,6 +1,7 @@
 #include "app/shell/dialogs/settings_dialog.h"
 
 #include "app/shell/widgets/choice_box.h"
+#include "app/shell/widgets/decimal_box.h"
 #include "app/shell/widgets/style.h"
 
 #include <QCheckBox>
@@ -46,7 +47,7 @@ void addHeading(QFormLayout& form, const QString& text)
 } // namespace
 
 SettingsDialog::SettingsDialog(const Settings& settings, const QStringList& languages, QWidget* parent)
-    : QDialog(parent), m_motion(new QCheckBox(tr("Reduce motion: nothing moves by itself"))), m_price(new QDoubleSpinBox)
+    : QDialog(parent), m_motion(new QCheckBox(tr("Reduce motion: nothing moves by itself"))), m_price(new DecimalBox)
 {
     setWindowTitle(tr("Settings"));
     const QString later = tr("from the next start");

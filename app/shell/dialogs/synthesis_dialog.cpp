@@ -3,6 +3,7 @@
 #include "app/session/edit.h"
 #include "app/session/plain_words.h"
 #include "app/shell/widgets/choice_box.h"
+#include "app/shell/widgets/decimal_box.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/style.h"
 #include "app/shell/widgets/thumbnail.h"
@@ -95,7 +96,7 @@ private:
 SynthesisDialog::SynthesisDialog(const sim::ScenarioDocument& document, const sim::Catalogue& catalogue,
                                  std::shared_ptr<const sim::Simulation> now, const Theme& theme, QWidget* parent)
     : QDialog(parent), m_document(document), m_catalogue(catalogue), m_now(std::move(now)), m_theme(theme),
-      m_chunks(new ChoiceBox), m_memory(new QDoubleSpinBox), m_pause(new QPushButton(tr("Pause"))),
+      m_chunks(new ChoiceBox), m_memory(new DecimalBox), m_pause(new QPushButton(tr("Pause"))),
       m_use(new QPushButton(tr("Use This Order"))), m_progress(new QProgressBar), m_step(new QLabel), m_span(new QLabel),
       m_idle(new QLabel), m_gap(new QLabel), m_madeFrom(new QLabel), m_message(new QLabel), m_sketch(new Sketch(theme)),
       m_table(new QTableWidget(0, 5))

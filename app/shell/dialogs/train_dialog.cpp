@@ -1,6 +1,7 @@
 #include "app/shell/dialogs/train_dialog.h"
 
 #include "app/shell/widgets/choice_box.h"
+#include "app/shell/widgets/decimal_box.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/style.h"
 
@@ -20,9 +21,8 @@ TrainDialog::TrainDialog(SimulationPtr simulation, const sim::Catalogue& catalog
                          SimulateFunction simulate)
     : QDialog(parent), m_catalogue(catalogue), m_simulate(std::move(simulate)), m_machine(machine),
       m_simulation(std::move(simulation)), m_name(new QLabel), m_layout(new QLabel), m_text(new QLabel), m_problem(new QLabel),
-      m_deviceNote(new QLabel), m_device(new ChoiceBox), m_dtype(new ChoiceBox), m_steps(new QSpinBox),
-      m_rate(new QDoubleSpinBox), m_shrink(new QPushButton(tr("Shrink to a Tiny Model"))),
-      m_start(new QPushButton(tr("Start Training")))
+      m_deviceNote(new QLabel), m_device(new ChoiceBox), m_dtype(new ChoiceBox), m_steps(new QSpinBox), m_rate(new DecimalBox),
+      m_shrink(new QPushButton(tr("Shrink to a Tiny Model"))), m_start(new QPushButton(tr("Start Training")))
 {
     setObjectName(QStringLiteral("trainDialog"));
     setWindowTitle(tr("Train This Scenario"));

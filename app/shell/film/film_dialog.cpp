@@ -2,6 +2,7 @@
 
 #include "app/canvas/qt/figure_size.h"
 #include "app/shell/widgets/choice_box.h"
+#include "app/shell/widgets/decimal_box.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/save_file.h"
 #include "app/shell/widgets/style.h"
@@ -41,7 +42,7 @@ FigureShape paperShape(FigureSize size)
 
 FilmDialog::FilmDialog(StepFilm film, const QString& fileName, const Theme& ofScreen, QWidget* parent)
     : QDialog(parent), m_film(std::move(film)), m_theme(ofScreen), m_fileName(fileName), m_pictures(new ChoiceBox),
-      m_size(new ChoiceBox), m_format(new ChoiceBox), m_rate(new ChoiceBox), m_seconds(new QDoubleSpinBox), m_facts(new QLabel),
+      m_size(new ChoiceBox), m_format(new ChoiceBox), m_rate(new ChoiceBox), m_seconds(new DecimalBox), m_facts(new QLabel),
       m_failure(new QLabel), m_progress(new QProgressBar), m_close(new QPushButton), m_save(new QPushButton(tr("Film…")))
 {
     setWindowTitle(tr("Export film"));

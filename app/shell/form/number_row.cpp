@@ -11,6 +11,7 @@
 #include <QKeyEvent>
 #include <QLineEdit>
 #include <QMenu>
+#include <QRegularExpression>
 #include <QSlider>
 #include <QStyle>
 #include <QToolButton>
@@ -43,7 +44,13 @@ std::optional<double> typedNumber(const QString& text, bool isShare)
     const bool isPercent = isShare && digits.endsWith(QLatin1Char('%'));
     if (isPercent)
         digits.chop(1);
-    digits.remove(QLatin1Char(',')).remove(QLatin1Char(' ')).remove(QChar(0x00a0)).remove(QChar(0x202f));
+    digits.remove(QLatin1Char(' ')).remove(QChar(0x00a0)).remove(QChar(0x202f));
+    // Commas are between groups of three, as numbers are shown here, or else the point of many languages: 19,5 is not 195.
+    static const QRegularExpression kGrouped(QStringLiteral("^[-+]?[0-9]{1,3}(,[0-9]{3})+(\\.[0-9]*)?$"));
+    if (kGrouped.match(digits).hasMatch())
+        digits.remove(QLatin1Char(','));
+    else if (digits.count(QLatin1Char(',')) == 1 && !digits.contains(QLatin1Char('.')))
+        digits.replace(QLatin1Char(','), QLatin1Char('.'));
     bool isNumber = false;
     const double value = digits.toDouble(&isNumber);
     if (!isNumber || !qIsFinite(value))

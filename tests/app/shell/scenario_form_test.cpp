@@ -277,6 +277,11 @@ TEST_F(FormTest, SharesMayBeTypedAsPercent)
     EXPECT_EQ(typedNumber(QStringLiteral("75 %"), true), 0.75);
     EXPECT_EQ(typedNumber(QStringLiteral("75 %"), false), std::nullopt);
     EXPECT_EQ(typedNumber(QStringLiteral(" 16,384 "), false), 16384);
+    EXPECT_EQ(typedNumber(QStringLiteral("1,234,567.5"), false), 1234567.5);
+    EXPECT_EQ(typedNumber(QStringLiteral("19,5"), false), 19.5) << "as many write it";
+    EXPECT_EQ(typedNumber(QStringLiteral("12,5 %"), true), 0.125);
+    EXPECT_EQ(typedNumber(QStringLiteral("1,23,4"), false), std::nullopt);
+    EXPECT_EQ(typedTokenCount(QStringLiteral("1,5T")), 1.5e12);
     EXPECT_EQ(typedNumber(QStringLiteral("1e400"), false), std::nullopt);
 }
 

@@ -205,6 +205,17 @@ void addByRange(Numbers& out, const sim::KeyFacts& facts, double value)
     }
 }
 
+/// About what is written there where somebody writes it at all. The least that the reader takes is no such number: of a peak that
+/// a GPU does not have it is a millionth of a TFLOP/s.
+double usual(const sim::KeyFacts& facts, std::string_view pointer, const Scenario& scenario)
+{
+    const auto& peaks = scenario.cluster.gpu.peakTflops;
+    if (pointer.starts_with("/cluster/gpu/peak_tflops/") && !peaks.empty())
+        return std::max_element(peaks.begin(), peaks.end(), [](const auto& a, const auto& b) { return a.second < b.second; })
+            ->second;
+    return std::clamp(1.0, facts.low, std::max(facts.low, facts.high));
+}
+
 } // namespace
 
 std::set<double> candidateNumbers(const ScenarioState& state, std::string_view pointer)
@@ -227,7 +238,7 @@ std::set<double> candidateNumbers(const ScenarioState& state, std::string_view p
         addRange(out, std::max(0, middle - 1), middle + 1);
         out.insert(world - 1);
     } else
-        addByRange(out, *facts, present.value_or(facts->low > 0 ? facts->low : 1));
+        addByRange(out, *facts, present.value_or(usual(*facts, pointer, *state.lastLegal())));
     if (present)
         out.insert(*present);
     if (present && *present > facts->high) // what the reader offers too

@@ -83,6 +83,13 @@ std::string openedText(const sim::PlanRequest& request, const sim::PlannedLayout
 
 } // namespace
 
+PlanState brokenOff(const PlanState& state)
+{
+    sim::PlanAnswer answer = *state.answer;
+    answer.stopped = true;
+    return stateOf(state.request, std::move(answer), state.progress, false);
+}
+
 PlanSearch::PlanSearch(const sim::Catalogue& catalogue, QObject* parent) : QObject(parent), m_catalogue(catalogue) {}
 
 PlanSearch::~PlanSearch()

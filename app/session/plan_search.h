@@ -28,6 +28,9 @@ struct PlanState {
     bool isRunning = false;
 };
 
+/// As if somebody had stopped the search there.
+PlanState brokenOff(const PlanState&);
+
 /// What a cell is searched with and compared to; no answer: with nothing.
 struct PlanFound {
     sim::PlanRequest request;

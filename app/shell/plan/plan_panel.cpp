@@ -254,7 +254,8 @@ void PlanPanel::refreshControls()
     if (m_head)
         fold(); // it may be longer now
     m_gpus->setSuffix(m_gpus->value() == 1 ? tr(" GPU") : tr(" GPUs"));
-    m_progress->setVisible(running);
+    const bool fills = !running && toFill > 0;
+    m_progress->setVisible(running || fills);
     if (running && m_state && m_state->isRunning) {
         const sim::PlanProgress& now = m_state->progress;
         // Grids judged, then the floor as it rises to the best step.
@@ -264,8 +265,8 @@ void PlanPanel::refreshControls()
                                                                 : 0.3;
         m_progress->setRange(0, 1000);
         m_progress->setValue(static_cast<int>(share * 1000));
-    } else if (running) {
-        m_progress->setRange(0, 0);
+    } else if (running || fills) {
+        m_progress->setRange(0, 0); // how far is not known: it moves
     }
     QString proof;
     if (!m_failure.isEmpty() && !running)

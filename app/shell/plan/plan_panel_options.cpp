@@ -103,6 +103,7 @@ void PlanPanel::showOptions()
 void PlanPanel::fillOptions()
 {
     m_optionsMenu->clear();
+    qDeleteAll(m_optionsMenu->findChildren<QMenu*>(QString(), Qt::FindDirectChildrenOnly)); // which clear() leaves
     const Session& session = m_desk.session();
     if (!session.isOpen())
         return;

@@ -32,6 +32,8 @@ std::string PlanPanel::searchedText() const
     if (!session.isOpen() || !session.isLegal())
         return {};
     std::string text = textOf(session.document());
+    if (!session.document().get("training.global_batch_size")) // it follows the layout that is there
+        text += "\nglobal batch " + std::to_string(session.scenario()->training.globalBatchSize);
     const auto opened = m_openedOf.find(text);
     return opened == m_openedOf.end() ? text : opened->second;
 }
@@ -87,6 +89,8 @@ void PlanPanel::forget()
     m_byGpus.clear();
     m_held.clear();
     m_freed.clear();
+    m_framework.clear();
+    m_marginGib = 0;
     m_rampParts = 1;
     m_plannedOf.clear();
     m_openedOf.clear();
@@ -180,14 +184,18 @@ void PlanPanel::wantGuideSoon()
 
 void PlanPanel::scenarioChanged()
 {
-    const bool isOther = m_hasPlanned && searchedText() != m_plannedOf;
+    // While somebody types there may be no job at all for a moment: what is searched goes on until there is another.
+    const bool isLegal = !m_desk.session().isOpen() || m_desk.session().isLegal();
+    const bool isOther = m_hasPlanned && isLegal && searchedText() != m_plannedOf;
     if (isOther) {
         m_search.drop(); // at once: what it searches is not the scenario any more
+        if (m_state && m_state->isRunning)
+            m_state = brokenOff(*m_state); // undone, it is the scenario again
         m_soon.stop();
         m_byGpus.clear();
         forgetRobust();
     }
-    if (searchedText() != m_guideOf || (isOther && !m_guide))
+    if (isLegal && (searchedText() != m_guideOf || (isOther && !m_guide)))
         forgetGuide();
     if (!m_hasPlanned) {
         const QSignalBlocker quiet(m_gpus);

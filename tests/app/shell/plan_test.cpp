@@ -175,6 +175,28 @@ TEST_F(PlanWindow, AChangeOfTheScenarioEndsTheSearchAtOnce)
     EXPECT_TRUE(panel().canOpen()) << "and of this one again";
 }
 
+TEST_F(PlanWindow, WhileAScenarioIsIllegalForAMomentTheSearchGoesOn)
+{
+    ASSERT_TRUE(window.openFile(galleryFile(kLarge)).empty());
+    settle();
+    window.run(CommandId::showPlan);
+    panel().start();
+    ASSERT_TRUE(waitFor([&] { return panel().state().has_value(); }));
+    window.session().edit(makeKeyEdit("/layout/tp", "7", "tp", "", "7"));
+    ASSERT_FALSE(window.session().isLegal());
+    EXPECT_TRUE(panel().isSearching());
+    window.run(CommandId::undo);
+    EXPECT_TRUE(panel().isSearching());
+    // Another job ends it; back at the first, what was found is told as of a search that was broken off.
+    window.session().edit(makeKeyEdit("/training/sequence_length", "2048", "sequence", "", "2048"));
+    EXPECT_FALSE(panel().isSearching());
+    window.run(CommandId::undo);
+    settle();
+    EXPECT_FALSE(panel().isSearching());
+    EXPECT_TRUE(panel().proofText().contains(QStringLiteral("stopped: what was found until then")))
+        << panel().proofText().toStdString();
+}
+
 TEST_F(PlanWindow, KeepsWhatItFoundWhenItIsStopped)
 {
     ASSERT_TRUE(window.openFile(galleryFile(kLarge)).empty());

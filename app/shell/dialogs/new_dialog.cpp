@@ -12,6 +12,7 @@
 #include <QGridLayout>
 #include <QLabel>
 #include <QListWidget>
+#include <QProgressBar>
 #include <QPushButton>
 
 #include <algorithm>
@@ -41,7 +42,7 @@ QListWidget* list(const QString& name)
 
 NewDialog::NewDialog(const sim::Catalogue& catalogue, QWidget* parent)
     : QDialog(parent), m_catalogue(catalogue), m_models(list(tr("Model"))), m_gpus(list(tr("GPUs"))), m_goals(list(tr("Goal"))),
-      m_clusters(new ChoiceBox), m_status(new QLabel)
+      m_clusters(new ChoiceBox), m_status(new QLabel), m_busy(new QProgressBar)
 {
     setWindowTitle(tr("New Scenario"));
     setAttribute(Qt::WA_DeleteOnClose);
@@ -64,6 +65,11 @@ NewDialog::NewDialog(const sim::Catalogue& catalogue, QWidget* parent)
     m_status->setWordWrap(true);
     m_status->setText(
         tr("Of the layouts that people would try, the fastest that fits is opened; where none fits, the one that needs least."));
+
+    m_busy->setTextVisible(false);
+    m_busy->setMaximumHeight(4);
+    m_busy->setAccessibleName(tr("Trying layouts"));
+    setBusy(false);
 
     auto* create = new QPushButton(tr("Create"));
     create->setDefault(true);
@@ -94,7 +100,8 @@ NewDialog::NewDialog(const sim::Catalogue& catalogue, QWidget* parent)
     foot->addWidget(m_status, 1);
     foot->addWidget(cancel);
     foot->addWidget(create);
-    grid->addLayout(foot, 3, 0, 1, 3);
+    grid->addWidget(m_busy, 3, 0, 1, 3);
+    grid->addLayout(foot, 4, 0, 1, 3);
     fillGpus();
     constexpr QSize kSize{760, 420};
     resize(kSize);
@@ -116,6 +123,16 @@ void NewDialog::fillGpus()
     m_gpus->setCurrentRow(chosen);
 }
 
+/// Large models on many GPUs take seconds.
+void NewDialog::setBusy(bool busy)
+{
+    m_busy->setRange(0, busy ? 0 : 1); // without an end it moves
+    QSizePolicy policy = m_busy->sizePolicy();
+    policy.setRetainSizeWhenHidden(true); // nothing jumps under the pointer
+    m_busy->setSizePolicy(policy);
+    m_busy->setVisible(busy);
+}
+
 void NewDialog::make()
 {
     if (!m_models->currentItem() || !m_gpus->currentItem())
@@ -125,15 +142,18 @@ void NewDialog::make()
     wanted.cluster = m_clusters->currentData().toString().toStdString();
     wanted.nodes = m_gpus->currentItem()->data(Qt::UserRole).toInt();
     wanted.goal = static_cast<std::size_t>(std::max(0, m_goals->currentRow()));
+    setBusy(true);
     setRole(m_status, "muted");
     m_status->setText(tr("Trying layouts…"));
     m_worker.ask(
         0, [wanted, catalogue = m_catalogue] { return makeNewScenario(wanted, catalogue); },
         [this](const sim::ScenarioDocument& document) {
+            setBusy(false);
             Q_EMIT made(document);
             accept();
         },
         [this](const QString& why) {
+            setBusy(false);
             setRole(m_status, "error");
             m_status->setText(plainWords(why));
         });

@@ -9,6 +9,7 @@
 class QComboBox;
 class QLabel;
 class QListWidget;
+class QProgressBar;
 
 namespace app {
 
@@ -23,12 +24,14 @@ Q_SIGNALS:
 private:
     void fillGpus();
     void make();
+    void setBusy(bool);
 
     const sim::Catalogue m_catalogue;
     QListWidget *m_models, *m_gpus, *m_goals;
     QComboBox* m_clusters;
     QLabel* m_status;
-    Worker m_worker; ///< last: ends before what it uses
+    QProgressBar* m_busy; ///< moves while layouts are tried
+    Worker m_worker;      ///< last: ends before what it uses
 };
 
 } // namespace app

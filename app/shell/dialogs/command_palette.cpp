@@ -3,6 +3,7 @@
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/style.h"
 
+#include <QAccessible>
 #include <QKeyEvent>
 #include <QLineEdit>
 #include <QListWidget>
@@ -89,6 +90,14 @@ CommandPalette::CommandPalette(std::function<std::vector<PaletteEntry>()> comman
     setRole(m_list, "plain");
     m_list->setItemDelegate(new LineDelegate(m_list));
     m_list->setFocusPolicy(Qt::NoFocus);
+    m_line->setAccessibleName(tr("Command palette"));
+    m_list->setAccessibleName(tr("What was found"));
+    // The line keeps the keys: what Return would run is its description.
+    connect(m_list, &QListWidget::currentItemChanged, this, [this](const QListWidgetItem* item) {
+        m_line->setAccessibleDescription(item == nullptr ? tr("Nothing is found") : item->text());
+        QAccessibleEvent event(m_line, QAccessible::DescriptionChanged);
+        QAccessible::updateAccessibility(&event);
+    });
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(8, 8, 8, 8);
     column->setSpacing(8);

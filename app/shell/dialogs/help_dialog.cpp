@@ -44,7 +44,7 @@ protected:
 } // namespace
 
 HelpDialog::HelpDialog(Help help, const std::function<QString(const std::string&)>& nameOf, const Theme& theme, QWidget* parent)
-    : QDialog(parent), m_help(std::move(help)), m_theme(theme), m_nameOf(nameOf), m_side(new QWidget), m_line(new QLineEdit),
+    : QDialog(parent), m_help(std::move(help)), m_theme(&theme), m_nameOf(nameOf), m_side(new QWidget), m_line(new QLineEdit),
       m_list(new QListWidget), m_text(new ManualBrowser)
 {
     setAttribute(Qt::WA_DeleteOnClose);
@@ -134,7 +134,7 @@ void HelpDialog::tell()
     constexpr int kAround = 36;                                                         // the document's margins
     const int room = m_text->width() - m_text->verticalScrollBar()->sizeHint().width(); // it may come with the drawing
     QString html = QStringLiteral("<h2>%1</h2><p>%2</p>").arg(entry.title.toHtmlEscaped(), entry.text.toHtmlEscaped()) +
-                   termImageHtml(entry, m_theme, room - kAround);
+                   termImageHtml(entry, *m_theme, room - kAround);
     if (!entry.also.isEmpty())
         html += QStringLiteral("<p style=\"color:%1\">%2</p>")
                     .arg(palette().color(QPalette::PlaceholderText).name(),
@@ -147,6 +147,12 @@ void HelpDialog::tell()
     if (!links.isEmpty())
         html += QStringLiteral("<p>%1</p>").arg(tr("Settings: %1").arg(links.join(QStringLiteral(", "))));
     m_text->setHtml(html);
+}
+
+void HelpDialog::setTheme(const Theme& theme)
+{
+    m_theme = &theme;
+    tell();
 }
 
 void HelpDialog::showEntry(const QString& title)

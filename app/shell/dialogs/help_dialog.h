@@ -19,6 +19,7 @@ class HelpDialog : public QDialog {
 public:
     /// `nameOf`: what the form calls a key; empty: it does not have it.
     HelpDialog(Help, const std::function<QString(const std::string& pointer)>& nameOf, const Theme&, QWidget* parent = nullptr);
+    void setTheme(const Theme&);
     void showEntry(const QString& title);
     QStringList listed() const;
     QString told() const;
@@ -38,7 +39,7 @@ private:
     void tell();
 
     Help m_help;
-    const Theme& m_theme;
+    const Theme* m_theme;
     std::function<QString(const std::string&)> m_nameOf;
     std::vector<const HelpEntry*> m_found;
     QWidget* m_side; ///< the line and the list

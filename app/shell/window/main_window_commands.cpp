@@ -271,6 +271,8 @@ void MainWindow::present(bool fromItsBegin)
     m_presentation->setTextPercent(m_textSize.percent());
     m_presentation->setGeometry(geometry()); // so that it fills the screen that the window is on
     m_presentation->showFullScreen();
+    if (!m_lesson->isPlaying()) // it tells the description of a scenario that is not on screen any more
+        connect(&m_desk, &Desk::opened, m_presentation, &QWidget::close, Qt::QueuedConnection);
     connect(m_presentation, &Presentation::left, m_lesson, [this] {
         m_lesson->setSuspended(false);
         if (const auto tried = std::exchange(m_tried, nullptr); tried && m_lesson->isPlaying())

@@ -268,7 +268,9 @@ void MainWindow::exportFigure()
 
 void MainWindow::exportShownFigure(View& view, QSize size, const QString& name)
 {
-    const QString path = chooseSaveFile(this, tr("Export Figure"), name + QStringLiteral(".svg"),
+    QString file = name; // of a job that is watched: its address, whose colon other systems do not take
+    file.replace(QLatin1Char(':'), QLatin1Char('-')).replace(QLatin1Char('/'), QLatin1Char('-'));
+    const QString path = chooseSaveFile(this, tr("Export Figure"), file + QStringLiteral(".svg"),
                                         tr("Figures (*.svg *.pdf *.png)"), FileEnding::required);
     if (path.isEmpty())
         return;

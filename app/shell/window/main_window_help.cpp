@@ -39,6 +39,8 @@ void MainWindow::readHelp()
 /// Two sentences and a drawing each, in the theme's colours. Pages that are built later ask for theirs then.
 void MainWindow::showTermsOnCards()
 {
+    if (auto* dialog = findChild<HelpDialog*>())
+        dialog->setTheme(themeFor(m_settings.theme));
     for (MetricCard* card : findChildren<MetricCard*>())
         if (const HelpEntry* entry = m_help.about(card->title())) {
             if (card->term().isEmpty()) // the first time

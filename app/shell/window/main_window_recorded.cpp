@@ -61,6 +61,10 @@ void MainWindow::openTraces(const QStringList& paths)
     m_banner->dismiss();
     m_recorded->open(std::make_unique<RecordedRun>(paths, m_session.catalogue(), &TimelineView::prepare));
     connect(recordedRun(), &RecordedRun::saved, this, &MainWindow::tellSaved);
+    connect(recordedRun(), &RecordedRun::recovered, this, [this] { // until then its pictures cannot have the keys
+        if (isRecordedShown() && !m_recorded.area()->isAncestorOf(focusWidget()))
+            m_recorded->timelineCanvas().setFocus();
+    });
     if (!m_options.reproducible)
         connect(recordedRun(), &RecordedRun::recovered, this, [this, run = recordedRun()] {
             m_recorded->cacheQuestion().consider(run->paths(), run->mayKeepCache() && run->isLarge(), cacheChoice());

@@ -165,6 +165,13 @@ TEST_F(PresentationTest, ClickersTurnTheSlides)
     EXPECT_EQ(presentation.place(), last);
 }
 
+TEST_F(PresentationTest, EndsWhereAnotherScenarioIsOpened)
+{
+    start();
+    ASSERT_TRUE(window.openFile(galleryFile("18-schedule-interleaved-1f1b.json")).empty());
+    EXPECT_TRUE(waitFor([&] { return window.presentation() == nullptr; })) << "it tells of the one before";
+}
+
 TEST_F(PresentationTest, BlackHidesAllUntilTheNextKey)
 {
     const Presentation& presentation = start();

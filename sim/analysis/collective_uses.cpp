@@ -50,14 +50,6 @@ constexpr std::array kMeanings{LabelMeaning{"regather", CollectiveContent::input
                                LabelMeaning{"param.gather", CollectiveContent::parameters},
                                LabelMeaning{"param.gather.experts", CollectiveContent::parameters}};
 
-/// What is not named above enters or leaves the slices of a layer.
-CollectiveContent contentOf(std::string_view label)
-{
-    const auto found =
-        std::find_if(kMeanings.begin(), kMeanings.end(), [label](const LabelMeaning& m) { return m.label == label; });
-    return found == kMeanings.end() ? CollectiveContent::activations : found->content;
-}
-
 /// In what uses that are counted together agree.
 struct AlikeCollectives {
     CommunicatorRole role = CommunicatorRole::none;
@@ -211,6 +203,14 @@ std::vector<CollectiveUse> CollectiveCounter::uses() const
 }
 
 } // namespace
+
+/// What is not named above enters or leaves the slices of a layer.
+CollectiveContent contentOf(std::string_view label)
+{
+    const auto found =
+        std::find_if(kMeanings.begin(), kMeanings.end(), [label](const LabelMeaning& m) { return m.label == label; });
+    return found == kMeanings.end() ? CollectiveContent::activations : found->content;
+}
 
 std::vector<CollectiveUse> collectiveUses(const Simulation& simulation)
 {

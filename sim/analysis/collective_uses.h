@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <string_view>
 #include <vector>
 
 namespace sim {
@@ -35,6 +36,9 @@ enum class CollectiveContent : std::uint8_t {
     copyGradients, ///< of two copies of the model in one pipeline
     parameters
 };
+
+/// Of a collective op by its name: "grad.reduce".
+CollectiveContent contentOf(std::string_view label);
 
 enum class CollectivePhase : std::uint8_t { forward, backward, recomputation, step };
 

@@ -449,6 +449,40 @@ RoleGroups roleGroups(CommunicatorRole role, const Mesh& mesh, const Scenario& s
     return result;
 }
 
+int RoleSpan::groups() const
+{
+    return std::accumulate(groupsSpanning.begin(), groupsSpanning.end(), 0);
+}
+
+int RoleSpan::across() const
+{
+    return groupsSpanning.empty() ? 0 : groups() - groupsSpanning.front();
+}
+
+int RoleSpan::widestTier() const
+{
+    int widest = 0;
+    for (std::size_t tier = 0; tier < groupsSpanning.size(); ++tier)
+        widest = groupsSpanning[tier] > 0 ? static_cast<int>(tier) : widest;
+    return widest;
+}
+
+RoleSpan roleSpan(CommunicatorRole role, const Mesh& mesh, const Placement& placement, const Scenario& scenario)
+{
+    RoleSpan out{.ranks = communicatorSize(role, scenario), .groupsSpanning = std::vector<int>(scenario.cluster.tiers.size())};
+    if (out.ranks < 2)
+        return out;
+    const RoleGroups groups = roleGroups(role, mesh, scenario);
+    CancelPoll poll;
+    for (int group = 0; group < groups.count(); ++group) {
+        poll(sizeOf(groups, group));
+        const std::vector<int> members(groups.members.begin() + groups.first[asIndex(group)],
+                                       groups.members.begin() + groups.first[asIndex(group) + 1]);
+        ++out.groupsSpanning[asIndex(placement.shape(members).spanningTier())];
+    }
+    return out;
+}
+
 RankClasses makeRankClasses(const Scenario& scenario, const Mesh& mesh, const Placement& placement, const Schedule& schedule,
                             bool full)
 {

@@ -32,6 +32,16 @@ struct RoleGroups {
 };
 RoleGroups roleGroups(CommunicatorRole, const Mesh&, const Scenario&);
 
+/// How the communicators of one role lie on the tiers; none where nobody has a partner.
+struct RoleSpan {
+    int ranks = 1;                   ///< members of each
+    std::vector<int> groupsSpanning; ///< [tier] those that it is the innermost one to hold whole
+    int groups() const;
+    int across() const; ///< those in several domains of the innermost tier
+    int widestTier() const;
+};
+RoleSpan roleSpan(CommunicatorRole, const Mesh&, const Placement&, const Scenario&);
+
 /// A communicator between classes: each of its classes stands for at least one member.
 struct ClassGroup {
     std::vector<int> classes; ///< ascending

@@ -447,8 +447,8 @@ LayoutFloor Floors::shardedOf(const Choice& choice, const Scenario& scenario, co
 {
     const Layout& layout = scenario.layout;
     const Overlap& overlap = scenario.training.overlap;
-    const bool everyUse = layout.zeroStage >= 3 && layout.reshardAfterForward;
-    const bool everyStep = !everyUse && (layout.zeroStage >= 3 || (layout.zeroStage >= 1 && overlap.paramGather));
+    const bool everyUse = parameterGathering(scenario) == ParameterGathering::eachUse;
+    const bool everyStep = parameterGathering(scenario) == ParameterGathering::eachStep;
     const double m = scenario.microbatches() / static_cast<double>(m_space.familyOf(choice).modelCopies);
     const double reductions = !overlap.gradReduce ? 0 : reducesEveryMicrobatch(scenario) ? m : 1;
     // Prefetched or not, the weight gradient's pass gathers nothing; a frozen embedding's is not gathered for its backward pass.

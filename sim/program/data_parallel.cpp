@@ -18,8 +18,18 @@ std::int64_t PassBuilder::wholeBytes(ParameterElements elements, int bytesEach) 
 std::int64_t PassBuilder::gatheredBytes(const Bucket& bucket) const
 {
     // Kept for the step, and below ZeRO 3, whole parameters are counted among the states already.
-    const bool transient = m_scenario.layout.zeroStage >= 3 && m_scenario.layout.reshardAfterForward;
+    const bool transient = parameterGathering(m_scenario) == ParameterGathering::eachUse;
     return transient ? wholeBytes(bucket.parameters(), m_stateBytes.parameter) : 0;
+}
+
+ParameterGathering parameterGathering(const Scenario& scenario)
+{
+    const Layout& layout = scenario.layout;
+    if (layout.zeroStage == 0)
+        return ParameterGathering::never;
+    if (layout.zeroStage >= 3)
+        return layout.reshardAfterForward ? ParameterGathering::eachUse : ParameterGathering::eachStep;
+    return scenario.training.overlap.paramGather ? ParameterGathering::eachStep : ParameterGathering::afterUpdate;
 }
 
 bool reducesEveryMicrobatch(const Scenario& scenario)
@@ -167,8 +177,7 @@ Pass PassBuilder::finish(ParameterElements elements, bool sharesEmbedding, std::
     if (updated > here)
         waitFor(kHostStreams);
 
-    const bool gathersAtTheEnd = (layout.zeroStage == 1 || layout.zeroStage == 2) && !training.overlap.paramGather;
-    if (gathersAtTheEnd) {
+    if (parameterGathering(m_scenario) == ParameterGathering::afterUpdate) {
         communicate(CommunicatorRole::dpShard, CollectiveKind::allGather, "param.gather",
                     checkedMultiply(elements.dense, m_stateBytes.parameter));
         if (elements.routed > 0)

@@ -179,8 +179,8 @@ void Lowering::lowerRank(int rank)
     const Overlap& overlap = m_scenario.training.overlap;
     const std::vector<Action>& actions = m_schedule.actions[asIndex(rank)];
     const std::vector<int> stages = m_schedule.stagesOfRank(rank);
-    const bool gathersEachUse = layout.zeroStage >= 3 && layout.reshardAfterForward;
-    const bool gathersEachStep = !gathersEachUse && (layout.zeroStage >= 3 || (layout.zeroStage >= 1 && overlap.paramGather));
+    const bool gathersEachUse = parameterGathering(m_scenario) == ParameterGathering::eachUse;
+    const bool gathersEachStep = parameterGathering(m_scenario) == ParameterGathering::eachStep;
     const bool reducesEachMicrobatch = reducesEveryMicrobatch(m_scenario);
 
     // First forward, first and last gradient of each stage, in the rank's own order.

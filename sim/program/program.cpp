@@ -80,6 +80,19 @@ int communicatorSize(CommunicatorRole role, const Scenario& scenario)
     return sizes[asIndex(role)];
 }
 
+std::vector<CommunicatorRole> rolesUsed(const Program& program)
+{
+    std::array<bool, kCommunicatorRoleCount> isUsed{};
+    for (const Pass& pass : program.passes)
+        for (const Op& op : pass.ops)
+            isUsed[asIndex(op.kind == OpKind::send ? CommunicatorRole::pp : op.group)] = true;
+    std::vector<CommunicatorRole> out;
+    for (int role = 1; role < kCommunicatorRoleCount; ++role)
+        if (isUsed[asIndex(role)])
+            out.push_back(static_cast<CommunicatorRole>(role));
+    return out;
+}
+
 std::int64_t Program::opCount() const
 {
     return std::accumulate(ranks.begin(), ranks.end(), std::int64_t{0},

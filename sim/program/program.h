@@ -162,6 +162,9 @@ struct Program {
 /// How many members this communicator has.
 int communicatorSize(CommunicatorRole, const Scenario&);
 
+/// Whose communicators ops are on, in the order in which roles are declared.
+std::vector<CommunicatorRole> rolesUsed(const Program&);
+
 /// Schedule and scenario must agree in p, v and m. O(actions).
 Program lowerProgram(const Scenario&, const Schedule&);
 

@@ -41,6 +41,15 @@ struct ShardRanks {
 /// What goes round a ring in a backward pass, keys and values and their gradients, over keys and values.
 int ringBackwardFactor(const Training&);
 
+/// When ranks gather the parameters of which each has a shard, or of which each has updated one.
+enum class ParameterGathering : std::uint8_t {
+    never,
+    eachUse,    ///< ZeRO 3: in each forward and backward pass, and dropped after it
+    eachStep,   ///< in the first forward pass
+    afterUpdate ///< at the end of the step, beside nothing
+};
+ParameterGathering parameterGathering(const Scenario&);
+
 /// Sharded gradients cannot add up whole. With a pipeline they do all the same, see modelStates().
 bool reducesEveryMicrobatch(const Scenario&);
 

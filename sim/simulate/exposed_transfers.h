@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sim/mesh/dimension.h"
+#include "sim/program/communicator_role.h"
 #include "sim/simulate/simulation.h"
 
 #include <cstdint>
@@ -22,8 +23,9 @@ std::vector<ExposedTransfer> exposedTransfers(const Simulation&, int classIndex)
 
 /// Exposed time by what is transferred: the collectives and sends of one name.
 struct ExposedKind {
-    std::string op;     ///< its name: "attn.out.sum"
-    double seconds = 0; ///< of the step, mean over all ranks
+    std::string op;                                 ///< its name: "attn.out.sum"
+    double seconds = 0;                             ///< of the step, mean over all ranks
+    CommunicatorRole role = CommunicatorRole::none; ///< of a collective
 };
 /// The longest first; they add up to what Metrics::exposedComm says of a dimension. O(ops of all classes).
 ByDimension<std::vector<ExposedKind>> exposedKinds(const Simulation&);

@@ -217,11 +217,17 @@ ByDimension<std::vector<ExposedKind>> exposedKinds(const Simulation& simulation)
                     sums[*dimension][label] += members * (end - begin);
             });
     }
+    std::vector<CommunicatorRole> roles(labels.size(), CommunicatorRole::none);
+    for (const Pass& pass : simulation.program().passes)
+        for (const Op& op : pass.ops)
+            if (op.kind == OpKind::collective)
+                roles[op.label] = op.group;
     ByDimension<std::vector<ExposedKind>> out;
     for (const Dimension dimension : kDimensions) {
         for (std::size_t label = 0; label < labels.size(); ++label)
             if (const Wide sum = sums[dimension][label]; sum > 0)
-                out[dimension].push_back({labels[label], static_cast<double>(sum) / static_cast<double>(ranks) * 1e-9});
+                out[dimension].push_back(
+                    {labels[label], static_cast<double>(sum) / static_cast<double>(ranks) * 1e-9, roles[label]});
         std::stable_sort(out[dimension].begin(), out[dimension].end(),
                          [](const auto& a, const auto& b) { return a.seconds > b.seconds; });
     }

@@ -8,6 +8,7 @@
 #include "sim/analysis/straggler_wait.h"
 #include "sim/analysis/whole_run.h"
 #include "sim/cost/cost.h"
+#include "sim/engine/classes.h"
 #include "sim/engine/documents.h"
 #include "sim/index.h"
 #include "sim/program/program.h"
@@ -16,6 +17,8 @@
 #include "sim/text/spoken_name.h"
 
 #include <array>
+#include <cctype>
+#include <numeric>
 
 namespace sim {
 namespace {
@@ -38,6 +41,27 @@ std::vector<Quantity> quantitiesOf(const std::vector<Term>& terms)
     for (const Term& term : terms)
         quantities.push_back(term.quantity);
     return quantities;
+}
+
+/// Whose groups, where a dimension has several kinds.
+std::string groupsPrefix(CommunicatorRole role)
+{
+    switch (role) {
+    case CommunicatorRole::exptTp:
+        return "slices of experts: ";
+    case CommunicatorRole::dpReplicate:
+        return "replicas: ";
+    case CommunicatorRole::exptDp:
+        return "experts: ";
+    case CommunicatorRole::exptReplicate:
+        return "replicas of experts: ";
+    case CommunicatorRole::embd:
+        return "ends of a pipeline: ";
+    case CommunicatorRole::copies:
+        return "copies of a stage: ";
+    default:
+        return "";
+    }
 }
 
 Account accountOf(const Simulation& simulation, StepPart part, const ByStepPart<double>& seconds)
@@ -334,13 +358,31 @@ ShowHint Explainer::showOf(Dimension dimension) const
 
 std::string Explainer::groupText(Dimension dimension) const
 {
-    const Mesh& mesh = m_simulation.mesh();
-    const std::vector<int> members = mesh.members(kDimensionFacts[dimension].group, 0);
-    if (members.size() < 2)
+    std::string text;
+    for (const CommunicatorRole role : rolesUsed(m_simulation.program()))
+        if (dimensionOf(role) == dimension)
+            text += (text.empty() ? "" : "; ") + groupText(role);
+    if (text.empty())
         return "";
-    const Tier& tier = m_scenario.cluster.tiers[static_cast<std::size_t>(m_simulation.placement().shape(members).spanningTier())];
-    return "Groups of " + std::to_string(members.size()) + " ranks, joined by " + spokenNetwork(tier.name) + " (" +
-           numberText(tier.bandwidthGBs, Unit::number) + " GB/s a GPU).";
+    text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
+    return text + ".";
+}
+
+std::string Explainer::groupText(CommunicatorRole role) const
+{
+    const RoleSpan span = roleSpan(role, m_simulation.mesh(), m_simulation.placement(), m_scenario);
+    const std::string text = groupsPrefix(role) + "groups of " + countedText(span.ranks, "rank");
+    std::vector<std::string> joined; ///< [tier]: "3 of 4 joined by NVLink (300 GB/s a GPU)"
+    for (std::size_t i = 0; i < span.groupsSpanning.size(); ++i) {
+        const Tier& tier = m_scenario.cluster.tiers[i];
+        const int groups = span.groupsSpanning[i];
+        if (groups > 0)
+            joined.push_back(
+                (groups < span.groups() ? std::to_string(groups) + " of " + std::to_string(span.groups()) + " " : "") +
+                "joined by " + spokenNetwork(tier.name) + " (" + numberText(tier.bandwidthGBs, Unit::number) + " GB/s a GPU)");
+    }
+    return std::accumulate(joined.begin(), joined.end(), text,
+                           [](const std::string& all, const std::string& next) { return all + ", " + next; });
 }
 
 Explanation Explainer::explain(MetricId id) const

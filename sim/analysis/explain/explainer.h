@@ -39,8 +39,9 @@ private:
     Explanation exposedTotal() const;
     Explanation exposed(Dimension) const;
     ShowHint showOf(Dimension) const;
-    /// "tp groups of 8 on NVLink (450 GB/s a GPU)".
+    /// "Groups of 8 ranks, joined by NVLink (450 GB/s a GPU); replicas: groups of 4 ranks, joined by InfiniBand (50 GB/s a GPU)."
     std::string groupText(Dimension) const;
+    std::string groupText(CommunicatorRole) const;
 
     // explain_model.cpp: FLOPs and parameters, from the shapes of the model
     Explanation modelFlops(bool fullAttention) const;

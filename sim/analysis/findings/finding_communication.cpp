@@ -1,7 +1,10 @@
 // Communication that nothing hides, dimension by dimension: how much, why, and how to have less of it.
+#include "sim/analysis/collective_uses.h"
 #include "sim/analysis/findings/finding_rules.h"
 #include "sim/analysis/traffic/traffic.h"
+#include "sim/program/states.h"
 #include "sim/simulate/action_class.h"
+#include "sim/simulate/exposed_transfers.h"
 #include "sim/simulate/purpose_name.h"
 #include "sim/text/spoken_name.h"
 
@@ -13,9 +16,10 @@ namespace {
 
 constexpr double kWorthAFinding = 0.05; // of the step
 
-std::string ranksText(Finding& finding, int ranks)
+/// "8 ranks", "4 replicas".
+std::string ranksText(Finding& finding, int ranks, CommunicatorRole role = CommunicatorRole::none, const char* noun = "rank")
 {
-    return say(finding, ClaimOf::groupRanks, ranks, countedText(ranks, "rank"));
+    return say(finding, ClaimOf::groupRanks, ranks, countedText(ranks, noun), role);
 }
 
 Finding exposedFinding(const RuleContext& context, FindingKind kind, Dimension dimension)
@@ -39,20 +43,30 @@ std::string secondsText(const RuleContext& context, Finding& finding)
 }
 
 /// "NVLink (450 GB/s a GPU)": of the innermost tier, or the widest one that groups cross.
-std::string tierText(const RuleContext& context, Finding& finding, int index)
+std::string tierText(const RuleContext& context, Finding& finding, int index, CommunicatorRole role = CommunicatorRole::none)
 {
     const Tier& tier = context.tier(index);
     return spokenNetwork(tier.name) + " (" +
-           say(finding, index == 0 ? ClaimOf::innerBandwidth : ClaimOf::outerBandwidth, tier.bandwidthGBs, Unit::number) +
+           say(finding, index == 0 ? ClaimOf::innerBandwidth : ClaimOf::outerBandwidth, tier.bandwidthGBs, Unit::number, role) +
            " GB/s a GPU)";
 }
 
 /// "5 of 8": groups that lie in several domains of the innermost tier.
-std::string acrossText(const RuleContext& context, Finding& finding, ProcessGroup kind)
+std::string acrossText(Finding& finding, const RoleSpan& span)
 {
-    const RuleContext::Straddling lie = context.straddling(kind);
-    return say(finding, ClaimOf::groupsAcross, lie.across, Unit::count) + " of " +
-           say(finding, ClaimOf::groups, lie.groups, Unit::count);
+    return say(finding, ClaimOf::groupsAcross, span.across(), Unit::count) + " of " +
+           say(finding, ClaimOf::groups, span.groups(), Unit::count);
+}
+
+/// The first group that lies in several domains.
+std::vector<int> groupAcross(const RuleContext& context, ProcessGroup kind)
+{
+    const Mesh& mesh = context.simulation.mesh();
+    for (int group = 0; group < mesh.groupCount(kind); ++group)
+        if (std::vector<int> members = mesh.members(kind, group);
+            context.simulation.placement().shape(members).spanningTier() > 0)
+            return members;
+    return {};
 }
 
 /// The largest size not above `most` to which the axis can shrink by a whole factor.
@@ -89,19 +103,21 @@ void tensor(const RuleContext& context, FindingList& out)
 {
     const Layout& l = context.layout;
     const double share = context.shareOf(Dimension::tp);
-    const int widest = l.tp > 1 ? context.widestTier(ProcessGroup::tp) : 0;
     constexpr double kAcrossMatters = 0.02;
-    if (l.tp < 2 || share < (widest > 0 ? kAcrossMatters : kWorthAFinding))
+    if (l.tp < 2 || share < kAcrossMatters)
+        return;
+    const RoleSpan span = context.span(CommunicatorRole::tp);
+    const int widest = span.widestTier();
+    if (widest == 0 && share < kWorthAFinding)
         return;
     if (widest > 0) {
         Finding finding = exposedFinding(context, FindingKind::tensorAcrossNodes, Dimension::tp);
         finding.title = "Tensor-parallel groups leave their " + spokenNetwork(context.tier(0).name) +
                         " domain: " + shareText(finding) + " of the step is exposed tp communication";
-        finding.reason = "Collectives stand between the kernels of every layer. " +
-                         acrossText(context, finding, ProcessGroup::tp) + " groups of " + ranksText(finding, l.tp) +
-                         " meet over " + tierText(context, finding, widest) + " instead of " + tierText(context, finding, 0) +
-                         ".";
-        finding.show.ranks = context.simulation.mesh().members(ProcessGroup::tp, 0);
+        finding.reason = "Collectives stand between the kernels of every layer. " + acrossText(finding, span) + " groups of " +
+                         ranksText(finding, l.tp) + " meet over " + tierText(context, finding, widest) + " instead of " +
+                         tierText(context, finding, 0) + ".";
+        finding.show.ranks = groupAcross(context, ProcessGroup::tp);
         finding.show.pictures = {"grid", "traffic"};
         if (!l.order.starts_with("tp"))
             offer(finding,
@@ -137,7 +153,7 @@ void contextParallel(const RuleContext& context, FindingList& out)
     Finding finding = exposedFinding(context, FindingKind::exposedContext, Dimension::cp);
     finding.title = shareText(finding) + " of the step is exposed cp communication";
     finding.reason = "The ring of " + ranksText(finding, context.layout.cp) + " brings the next keys and values over " +
-                     tierText(context, finding, context.widestTier(ProcessGroup::cp)) + "; attention over the " +
+                     tierText(context, finding, context.span(CommunicatorRole::cp).widestTier()) + "; attention over the " +
                      say(finding, ClaimOf::tokensOfRank, 1.0 * context.training.sequenceLength / context.layout.cp, Unit::count) +
                      " tokens of a rank leaves " + secondsText(context, finding) + " of that a step to be waited for.";
     offer(finding, context.edits.shift(&Layout::cp, &Layout::dp));
@@ -173,8 +189,11 @@ void expertAcross(const RuleContext& context, FindingList& out)
     constexpr double kAcrossMatters = 0.02;
     const Layout& l = context.layout;
     const double share = context.shareOf(Dimension::ep);
-    const int widest = l.ep > 1 ? context.widestTier(ProcessGroup::ep) : 0;
-    if (widest == 0 || share < kAcrossMatters)
+    if (l.ep < 2 || share < kAcrossMatters)
+        return;
+    const RoleSpan span = context.span(CommunicatorRole::ep);
+    const int widest = span.widestTier();
+    if (widest == 0)
         return;
     Finding finding = exposedFinding(context, FindingKind::expertsAcrossNodes, Dimension::ep);
     finding.title = "Expert-parallel groups leave their " + spokenNetwork(context.tier(0).name) +
@@ -184,14 +203,11 @@ void expertAcross(const RuleContext& context, FindingList& out)
                                   static_cast<double>(std::max<std::int64_t>(1, sums.ofRole(CommunicatorRole::ep)));
     finding.reason = "A layer's experts span " + say(finding, ClaimOf::blockRanks, 1.0 * l.ep * l.etp, Unit::count) +
                      " GPUs, and a domain joins " + say(finding, ClaimOf::innerDomain, context.innerSpan(), Unit::count) + ". " +
-                     acrossText(context, finding, ProcessGroup::ep) + " groups of " + ranksText(finding, l.ep) +
+                     acrossText(finding, span) + " groups of " + ranksText(finding, l.ep) +
                      " lie in several: " + say(finding, ClaimOf::bytesAcross, across, percentText(across)) +
                      " of what they send goes over " + tierText(context, finding, widest) + " instead of " +
                      tierText(context, finding, 0) + ", and " + secondsText(context, finding) + " a step are waited for.";
-    const Mesh& mesh = context.simulation.mesh();
-    for (int group = 0; group < mesh.groupCount(ProcessGroup::ep) && finding.show.ranks.empty(); ++group)
-        if (context.simulation.placement().shape(mesh.members(ProcessGroup::ep, group)).spanningTier() > 0)
-            finding.show.ranks = mesh.members(ProcessGroup::ep, group);
+    finding.show.ranks = groupAcross(context, ProcessGroup::ep);
     finding.show.pictures = {"grid", "traffic"};
     offerExpertsInside(context, finding);
     if (!context.training.overlap.epComm && scheduleFamily(context.scenario.schedule.kind).overlapsExperts)
@@ -203,7 +219,7 @@ void expert(const RuleContext& context, FindingList& out)
 {
     const double share = context.shareOf(Dimension::ep);
     const Layout& l = context.layout;
-    if (share < kWorthAFinding || context.widestTier(ProcessGroup::ep) > 0)
+    if (share < kWorthAFinding || context.span(CommunicatorRole::ep).widestTier() > 0)
         return;
     Finding finding = exposedFinding(context, FindingKind::exposedExpert, Dimension::ep);
     finding.title = shareText(finding) + " of the step is exposed ep communication";
@@ -250,6 +266,87 @@ void pipeline(const RuleContext& context, FindingList& out)
     out.push_back(std::move(finding));
 }
 
+/// What data-parallel ranks exchange over the groups of one role, and how long kernels wait for it.
+struct ExposedExchange {
+    CommunicatorRole role{};
+    bool gathers = false; ///< parameters; else gradients are reduced
+    double seconds = 0;   ///< of the step
+};
+
+/// The longest first.
+std::vector<ExposedExchange> exposedExchanges(const Simulation& simulation)
+{
+    std::vector<ExposedExchange> out;
+    const ByDimension<std::vector<ExposedKind>> kinds = exposedKinds(simulation);
+    for (const ExposedKind& kind : kinds[Dimension::dp])
+        out.push_back({kind.role, contentOf(kind.op) == CollectiveContent::parameters, kind.seconds});
+    return out;
+}
+
+/// " each time they are used", " beside the last backward pass".
+std::string whenText(const RuleContext& context, const ExposedExchange& exchange)
+{
+    const Overlap& overlap = context.training.overlap;
+    if (!exchange.gathers)
+        return std::string(overlap.gradReduce ? " beside " : " after ") +
+               (reducesEveryMicrobatch(context.scenario) ? "each" : "the last") + " backward pass" +
+               (overlap.gradReduce ? "" : ", not beside it");
+    switch (parameterGathering(context.scenario)) {
+    case ParameterGathering::eachUse:
+        return std::string(" each time they are used") + (overlap.paramGather ? "" : ", not ahead of that");
+    case ParameterGathering::eachStep:
+        return std::string(" once a step") + (overlap.paramGather ? "" : ", not ahead of their use");
+    default:
+        return " after the update, beside nothing";
+    }
+}
+
+/// Of gradients that are no data-parallel ranks'.
+std::string addedUpText(CommunicatorRole role)
+{
+    return role == CommunicatorRole::embd ? "The first and the last stage add up the gradients of the embedding that they share"
+                                          : "Ranks that hold copies of a stage add up its gradients";
+}
+
+/// "Gradients are reduced among 8 ranks over NVLink (450 GB/s a GPU) beside the last backward pass".
+std::string exchangeText(const RuleContext& context, Finding& finding, const ExposedExchange& exchange, bool isOfThem)
+{
+    const CommunicatorRole role = exchange.role;
+    if (role == CommunicatorRole::embd || role == CommunicatorRole::copies)
+        return addedUpText(role);
+    const bool isOfReplicas = role == CommunicatorRole::dpReplicate || role == CommunicatorRole::exptReplicate;
+    const bool isOfExperts = role == CommunicatorRole::exptDp || role == CommunicatorRole::exptReplicate;
+    std::string text = std::string(exchange.gathers ? "Parameters are gathered" : "Gradients are reduced") + " among ";
+    if (isOfThem) {
+        text += "them";
+    } else {
+        const RoleSpan span = context.span(role);
+        text += ranksText(finding, span.ranks, role, isOfReplicas ? "replica" : "rank") +
+                (!isOfExperts   ? ""
+                 : isOfReplicas ? " of the experts"
+                                : " with copies of the experts") +
+                " over " + tierText(context, finding, span.widestTier(), role);
+    }
+    return text + whenText(context, exchange);
+}
+
+/// Of exchanges in their order, those that matter.
+std::string exchangesText(const RuleContext& context, Finding& finding, const std::vector<ExposedExchange>& exchanges)
+{
+    constexpr double kMatters = 0.02; // of all that is waited for
+    std::string text;
+    CommunicatorRole before = CommunicatorRole::none;
+    for (const ExposedExchange& exchange : exchanges) {
+        if (exchange.seconds < kMatters * finding.stepShare * context.step())
+            continue;
+        const ClaimOf seconds = exchange.gathers ? ClaimOf::gatherSeconds : ClaimOf::reduceSeconds;
+        text += (text.empty() ? "" : " ") + exchangeText(context, finding, exchange, exchange.role == before) + ": " +
+                say(finding, seconds, exchange.seconds, Unit::seconds, exchange.role) + " a step are waited for.";
+        before = exchange.role;
+    }
+    return text;
+}
+
 void data(const RuleContext& context, FindingList& out)
 {
     const double share = context.shareOf(Dimension::dp);
@@ -261,42 +358,38 @@ void data(const RuleContext& context, FindingList& out)
     const std::string called = purposeName(context.simulation, Dimension::dp);
     finding.title = shareText(finding) + " of the step is exposed " + called + " communication";
     if (called != dimensionName(Dimension::dp)) { // no data parallelism: who else has the same parameters
-        finding.reason = std::string(context.simulation.schedule().chains > 1
-                                         ? "Ranks that hold the same stages add up their gradients"
-                                         : "The first and the last stage add up the gradients of the embedding that they share") +
-                         ", and kernels leave " + secondsText(context, finding) + " a step to be waited for.";
+        finding.reason =
+            addedUpText(context.simulation.schedule().chains > 1 ? CommunicatorRole::copies : CommunicatorRole::embd) +
+            ", and kernels leave " + secondsText(context, finding) + " a step to be waited for.";
         offer(finding, context.edits.globalBatch(context.training.globalBatchSize * 2));
         offer(finding, context.edits.shift(&Layout::pp, &Layout::dp));
         out.push_back(std::move(finding));
         return;
     }
+    const std::vector<ExposedExchange> exchanges = exposedExchanges(context.simulation);
+    finding.reason = exchangesText(context, finding, exchanges);
+    const bool gathersMost = !exchanges.empty() && exchanges.front().gathers;
     // Without copies of the other layers there are still those of experts, which are cut in fewer pieces.
-    const Mesh& mesh = context.simulation.mesh();
-    const bool isOfExperts = mesh.groupSize(ProcessGroup::dp_cp) == 1;
-    const ProcessGroup group = isOfExperts ? ProcessGroup::expt_dp : ProcessGroup::dp_cp;
-    const std::string who = ranksText(finding, mesh.groupSize(group)) + (isOfExperts ? " with copies of the experts" : "") +
-                            " over " + tierText(context, finding, context.widestTier(group));
-    if (!overlap.gradReduce) {
-        finding.reason = "Gradients of " + who + " are reduced after the last backward pass, not beside it.";
+    const bool isOfExperts = context.simulation.mesh().groupSize(ProcessGroup::dp_cp) == 1;
+    const auto offerGathering = [&] {
+        if (!overlap.paramGather && l.zeroStage >= 1)
+            offer(finding, context.edits.turnOn("/training/overlap/param_gather", "overlap of parameter gathering"));
+    };
+    if (gathersMost)
+        offerGathering();
+    if (!overlap.gradReduce)
         offer(finding, context.edits.turnOn("/training/overlap/grad_reduce", "overlap of gradient reduction"));
-    } else if (l.zeroStage >= 3) {
-        finding.reason = "ZeRO 3 gathers every layer's parameters from " + who +
-                         (l.reshardAfterForward ? " each time they are used" : " once a step") + ", and kernels leave " +
-                         secondsText(context, finding) + " a step to be waited for.";
+    if (l.zeroStage >= 3 && (gathersMost || overlap.gradReduce)) {
         offer(finding, context.edits.microBatch(context.training.microBatchSize * 2));
         for (const int stage : {2, 1})
             offer(finding, context.edits.zero(stage));
         if (l.dpShard == l.dp * l.cp && l.dpShard > context.innerSpan())
             offer(finding, context.edits.shardGroup(std::max(1, context.innerSpan() / std::max(1, l.tp))));
-    } else {
-        finding.reason = "Gradients are reduced among " + who + " beside the last backward pass; what is left of it leaves " +
-                         secondsText(context, finding) + " a step to be waited for.";
     }
     if (isOfExperts && l.etp < l.tp)
         offer(finding,
               Edits::set("/layout/etp", std::to_string(l.tp), "etp " + std::to_string(l.etp) + " → " + std::to_string(l.tp)));
-    if (!overlap.paramGather && l.zeroStage >= 1)
-        offer(finding, context.edits.turnOn("/training/overlap/param_gather", "overlap of parameter gathering"));
+    offerGathering();
     offer(finding, context.edits.globalBatch(context.training.globalBatchSize * 2));
     offer(finding, context.edits.shift(&Layout::dp, &Layout::pp));
     out.push_back(std::move(finding));

@@ -56,7 +56,7 @@ std::string largestPart(Finding& finding, const MemoryBreakdown& m)
 /// The switches between data-parallel ranks add gradients.
 bool reduces(const RuleContext& context)
 {
-    return context.tier(context.widestTier(ProcessGroup::dp_cp)).inNetworkReduction;
+    return context.tier(context.span(CommunicatorRole::dpShard).widestTier()).inNetworkReduction;
 }
 
 /// Less to hold from step to step.

@@ -6,6 +6,7 @@
 #include "sim/analysis/findings/findings.h"
 #include "sim/analysis/step_by_flops.h"
 #include "sim/analysis/traffic/traffic.h"
+#include "sim/engine/classes.h"
 #include "sim/text/number_text.h"
 
 namespace sim {
@@ -32,21 +33,15 @@ struct RuleContext {
     double shareOf(Dimension dimension) const { return shareOf(partOf<StepPart>(dimension)); }
     double capacityBytes() const { return scenario.cluster.gpu.memoryGib * 1073741824.0; }
     std::vector<int> ranksOfPipelineRank(int pp) const;
-    /// Of any of the groups of that kind: the outermost tier that one crosses.
-    int widestTier(ProcessGroup) const;
+    RoleSpan span(CommunicatorRole role) const { return roleSpan(role, simulation.mesh(), simulation.placement(), scenario); }
     const Tier& tier(int index) const { return scenario.cluster.tiers[static_cast<std::size_t>(index)]; }
     /// GPUs that the innermost tier joins.
     int innerSpan() const;
-    /// How the groups of a kind lie on domains of the innermost tier.
-    struct Straddling {
-        int groups = 0, across = 0;
-    };
-    Straddling straddling(ProcessGroup) const;
 };
 
 /// A number for a finding's words; kept with what it is of.
-std::string say(Finding&, ClaimOf, double value, Unit);
-std::string say(Finding&, ClaimOf, double value, std::string text);
+std::string say(Finding&, ClaimOf, double value, Unit, CommunicatorRole = CommunicatorRole::none);
+std::string say(Finding&, ClaimOf, double value, std::string text, CommunicatorRole = CommunicatorRole::none);
 /// "25.0 % less than now", "12.0 % more than now", "as much as now".
 std::string sayChange(Finding&, ClaimOf, double relative);
 /// Relative change of the bytes of a purpose with the scenario changed: -0.25 is a quarter less. The order of actions stays.

@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
-#include <unordered_set>
 #include <utility>
 
 namespace sim {
@@ -107,43 +106,21 @@ std::vector<int> RuleContext::ranksOfPipelineRank(int pp) const
     return out;
 }
 
-int RuleContext::widestTier(ProcessGroup kind) const
-{
-    const Mesh& mesh = simulation.mesh();
-    int widest = 0;
-    std::unordered_set<int> seen;
-    for (int c = 0; c < simulation.classCount(); ++c) {
-        const int group = mesh.groupOf(kind, simulation.representative(c));
-        if (group >= 0 && mesh.groupSize(kind) > 1 && seen.insert(group).second)
-            widest = std::max(widest, simulation.placement().shape(mesh.members(kind, group)).spanningTier());
-    }
-    return widest;
-}
-
 int RuleContext::innerSpan() const
 {
     const Cluster& cluster = scenario.cluster;
     return cluster.tiers.empty() || cluster.tiers.front().span == 0 ? cluster.gpus() : cluster.tiers.front().span;
 }
 
-RuleContext::Straddling RuleContext::straddling(ProcessGroup kind) const
+std::string say(Finding& finding, ClaimOf of, double value, std::string text, CommunicatorRole role)
 {
-    const Mesh& mesh = simulation.mesh();
-    Straddling out{.groups = mesh.groupCount(kind)};
-    for (int group = 0; group < out.groups; ++group)
-        out.across += simulation.placement().shape(mesh.members(kind, group)).spanningTier() > 0 ? 1 : 0;
-    return out;
-}
-
-std::string say(Finding& finding, ClaimOf of, double value, std::string text)
-{
-    finding.claims.push_back({of, value, text});
+    finding.claims.push_back({of, value, text, role});
     return text;
 }
 
-std::string say(Finding& finding, ClaimOf of, double value, Unit unit)
+std::string say(Finding& finding, ClaimOf of, double value, Unit unit, CommunicatorRole role)
 {
-    return say(finding, of, value, numberText(value, unit));
+    return say(finding, of, value, numberText(value, unit), role);
 }
 
 std::string sayChange(Finding& finding, ClaimOf of, double relative)

@@ -4,6 +4,7 @@
 
 #include "sim/analysis/explain/show_hint.h"
 #include "sim/analysis/likely_ratio.h"
+#include "sim/program/communicator_role.h"
 #include "sim/scenario/document.h"
 #include "sim/simulate/simulation.h"
 
@@ -70,6 +71,8 @@ struct SuggestedEdit {
 enum class ClaimOf : std::uint8_t {
     exposedShare,   ///< of the step, by the finding's dimension
     exposedSeconds, ///< the same, as time
+    gatherSeconds,  ///< of them, gathering parameters over groups of the claim's role
+    reduceSeconds,  ///< of them, reducing gradients over groups of the claim's role
     bubbleShare,    ///< of the step
     bubbleWithout,  ///< of the step without perturbations
     idealBubble,    ///< closed form, of the step
@@ -140,7 +143,8 @@ enum class ClaimOf : std::uint8_t {
 struct Claim {
     ClaimOf of{};
     double value = 0;
-    std::string text; ///< as it stands in title or reason
+    std::string text;                               ///< as it stands in title or reason
+    CommunicatorRole role = CommunicatorRole::none; ///< whose groups it is of, where a finding is of those of several
     bool operator==(const Claim&) const = default;
 };
 

@@ -3,8 +3,10 @@
 #include "sim/analysis/findings/findings.h"
 #include "sim/analysis/traffic/traffic.h"
 
+#include "sim/mesh/subgroups.h"
 #include "sim/model/operators.h"
 #include "sim/schedule/evaluate.h"
+#include "sim/simulate/exposed_transfers.h"
 #include "sim/text/number_text.h"
 #include "tests/support/gallery.h"
 #include "tests/support/scenarios.h"
@@ -111,25 +113,51 @@ private:
         return out;
     }
     double capacity() const { return m_scenario.cluster.gpu.memoryGib * kGib; }
-    int widestTier(ProcessGroup kind) const
+    /// Of the finding; of a claim that says so, what each of them is cut into or the other way across.
+    std::vector<std::vector<int>> groupsOf(CommunicatorRole role) const
+    {
+        const bool isShard = role == CommunicatorRole::dpShard || role == CommunicatorRole::exptDp;
+        const bool isDense = role == CommunicatorRole::dpShard || role == CommunicatorRole::dpReplicate;
+        const Layout& l = m_scenario.layout;
+        const ProcessGroup kind = role == CommunicatorRole::none ? kDimensionFacts[dimensionOf(m_finding.kind)].group
+                                  : isDense                      ? ProcessGroup::dp_cp
+                                                                 : ProcessGroup::expt_dp;
+        const Mesh& mesh = m_simulation.mesh();
+        std::vector<std::vector<int>> out;
+        for (int group = 0; group < mesh.groupCount(kind); ++group) {
+            const std::vector<int> members = mesh.members(kind, group);
+            const int all = static_cast<int>(members.size()),
+                      replicas = l.zeroStage == 0 ? 1 : std::gcd(all, l.dp * l.cp / std::max(1, l.dpShard));
+            if (role == CommunicatorRole::none)
+                out.push_back(members);
+            else
+                for (auto& part : subgroups(members, {all / replicas, replicas}, isShard ? 0 : 1))
+                    out.push_back(std::move(part));
+        }
+        return out;
+    }
+    int tierOf(const std::vector<int>& members) const
+    {
+        int tier = 0;
+        for (const int member : members)
+            tier = std::max(tier, m_simulation.placement().tierBetween(members.front(), member));
+        return tier;
+    }
+    int widestTier(CommunicatorRole role) const
     {
         int widest = 0;
-        forGroups(kind, [&](const std::vector<int>& members, int tier) {
-            (void)members;
-            widest = std::max(widest, tier);
-        });
+        for (const std::vector<int>& members : groupsOf(role))
+            widest = std::max(widest, tierOf(members));
         return widest;
     }
-    template <typename Visit>
-    void forGroups(ProcessGroup kind, const Visit& visit) const
+    /// Exposed time of the collectives of that name.
+    double secondsOf(const std::string& op) const
     {
-        for (int group = 0; group < m_simulation.mesh().groupCount(kind); ++group) {
-            const std::vector<int> members = m_simulation.mesh().members(kind, group);
-            int tier = 0;
-            for (const int member : members)
-                tier = std::max(tier, m_simulation.placement().tierBetween(members.front(), member));
-            visit(members, tier);
-        }
+        const ByDimension<std::vector<ExposedKind>> kinds = exposedKinds(m_simulation);
+        for (const ExposedKind& kind : kinds[Dimension::dp])
+            if (kind.op == op)
+                return kind.seconds;
+        return 0;
     }
     double shareOfPart(const std::string& text) const;
     double busyOfStage(int pp) const
@@ -224,9 +252,7 @@ double Prover::again(const Claim& claim) const
     const Cluster& c = m_scenario.cluster;
     const Schedule& schedule = m_simulation.schedule();
     const Dimension dimension = dimensionOf(m_finding.kind);
-    ProcessGroup groups = kDimensionFacts[dimension].group;
-    if (groups == ProcessGroup::dp_cp && l.dp * l.cp == 1) // copies of experts alone
-        groups = ProcessGroup::expt_dp;
+    const std::vector<std::vector<int>> groups = groupsOf(claim.role);
     const MemoryBreakdown memory = m_simulation.memoryOfClass(m_simulation.classOf(fullest()));
     const std::vector<std::int64_t> parts{memory.parameters, memory.gradients, memory.optimizer, memory.activations,
                                           memory.buffers};
@@ -235,6 +261,15 @@ double Prover::again(const Claim& claim) const
         return exposed(dimension);
     case ClaimOf::exposedSeconds:
         return exposed(dimension) * step();
+    case ClaimOf::gatherSeconds:
+        return secondsOf(claim.role == CommunicatorRole::dpShard ? "param.gather" : "param.gather.experts");
+    case ClaimOf::reduceSeconds: {
+        static const std::map<CommunicatorRole, std::string> kOps{
+            {CommunicatorRole::dpShard, "grad.reduce"},        {CommunicatorRole::dpReplicate, "grad.reduce.replicas"},
+            {CommunicatorRole::exptDp, "grad.reduce.experts"}, {CommunicatorRole::exptReplicate, "grad.reduce.experts.replicas"},
+            {CommunicatorRole::embd, "grad.reduce.embedding"}, {CommunicatorRole::copies, "grad.reduce.copies"}};
+        return secondsOf(kOps.at(claim.role));
+    }
     case ClaimOf::bubbleShare:
         return bubble();
     case ClaimOf::bubbleWithout: {
@@ -249,26 +284,21 @@ double Prover::again(const Claim& claim) const
     case ClaimOf::shareOfStep:
         return shareOfPart(claim.text);
     case ClaimOf::groupRanks:
-        return groups == ProcessGroup::dp_cp ? l.dp * l.cp : static_cast<double>(m_simulation.mesh().members(groups, 0).size());
+        return static_cast<double>(groups.front().size());
     case ClaimOf::innerBandwidth:
         return c.tiers.front().bandwidthGBs;
     case ClaimOf::outerBandwidth:
-        return c.tiers[static_cast<std::size_t>(widestTier(groups))].bandwidthGBs;
+        return c.tiers[static_cast<std::size_t>(widestTier(claim.role))].bandwidthGBs;
     case ClaimOf::innerDomain:
         return c.tiers.front().span == 0 ? c.gpus() : c.tiers.front().span;
     case ClaimOf::blockRanks: // a layer's experts once: its groups of ep, as many as an expert has slices
         return static_cast<double>(m_simulation.mesh().groupSize(ProcessGroup::ep)) *
                m_simulation.mesh().groupSize(ProcessGroup::expt_tp);
-    case ClaimOf::groupsAcross: {
-        int across = 0;
-        forGroups(groups, [&](const std::vector<int>&, int tier) { across += tier > 0 ? 1 : 0; });
-        return across;
-    }
-    case ClaimOf::groups: {
-        int count = 0;
-        forGroups(groups, [&](const std::vector<int>&, int) { ++count; });
-        return count;
-    }
+    case ClaimOf::groupsAcross:
+        return static_cast<double>(
+            std::count_if(groups.begin(), groups.end(), [&](const auto& members) { return tierOf(members) > 0; }));
+    case ClaimOf::groups:
+        return static_cast<double>(groups.size());
     case ClaimOf::bytesAcross: { // as they are received
         double all = 0, across = 0;
         const Traffic traffic = Traffic(m_simulation);
@@ -520,6 +550,10 @@ TEST_F(FindingClaims, OfTheGalleryAndOfEveryKindOfTroubleAreTrue)
         {"73", {"schedule.memory_cap_gib=3"}},
         {"53", {"layout.zero_stage=0"}},
         {"02", {"layout.order=dp-tp-cp-ep-pp"}},
+        {"02", {"layout.tp=4", "layout.dp=4", "cluster.gpus_per_node=6", "cluster.nodes=3"}},
+        {"11", {"training.sequence_length=1024", "training.micro_batch_size=1"}},
+        {"86", {"layout.zero_stage=1", "training.global_batch_size=8", "training.overlap.param_gather=false"}},
+        {"86", {"layout.zero_stage=3", "training.global_batch_size=64", "training.overlap.grad_reduce=false"}},
         {"02", {"cluster.nodes=4"}},
         {"03", {"training.precision=fp32"}},
         {"01", {"training.overlap.grad_reduce=false"}},

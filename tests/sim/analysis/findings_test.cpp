@@ -1,5 +1,6 @@
 #include "sim/analysis/findings/findings.h"
 
+#include "sim/analysis/explain/explain.h"
 #include "sim/simulate/memory_cap.h"
 #include "sim/simulate/plan_schedule.h"
 #include "tests/support/gallery.h"
@@ -33,6 +34,13 @@ const Finding* find(const std::vector<Finding>& all, FindingKind kind)
 bool has(const std::vector<Finding>& all, FindingKind kind)
 {
     return find(all, kind) != nullptr;
+}
+
+std::string reasonOf(const Opened& opened, FindingKind kind)
+{
+    const auto all = findingsOf(opened);
+    const Finding* finding = find(all, kind);
+    return finding != nullptr ? finding->reason : "";
 }
 
 /// What the edits of a finding bring, in the order of its edits.
@@ -249,6 +257,58 @@ TEST(FindingRules, GradientsThatAreNotOverlappedAreSaid)
     EXPECT_LT(effectsOf(opened, *finding)[0].timePerToken, 0);
 }
 
+TEST(FindingRules, GatheredParametersAndReducedGradientsAreToldApart)
+{
+    const std::string gathers = reasonOf(
+        test::openNumber("86", {"layout.zero_stage=1", "training.global_batch_size=8", "training.overlap.param_gather=false"}),
+        FindingKind::exposedData);
+    EXPECT_TRUE(gathers.starts_with("Parameters are gathered among 8 ranks over Slingshot (")) << gathers;
+    const auto gradients = gathers.find(" Gradients are reduced among them beside the last backward pass: ");
+    ASSERT_NE(gradients, std::string::npos) << gathers;
+    EXPECT_LT(gathers.find(" after the update, beside nothing: "), gradients) << gathers;
+}
+
+/// Sharded gradients of a job without pipeline cannot add up whole.
+TEST(FindingRules, GradientsOfEveryMicrobatchAreSaidToBeReducedAfterEach)
+{
+    const std::vector<std::string> job = {"training.global_batch_size=64", "training.overlap.grad_reduce=false"};
+    for (const int zero : {1, 2, 3}) {
+        std::vector<std::string> overrides = job;
+        overrides.push_back("layout.zero_stage=" + std::to_string(zero));
+        const std::string reason = reasonOf(test::openNumber("86", overrides), FindingKind::exposedData);
+        EXPECT_NE(reason.find(std::string("Gradients are reduced among 8 ranks over Slingshot (25.0 GB/s a GPU) after ") +
+                              (zero == 1 ? "the last" : "each") + " backward pass, not beside it: "),
+                  std::string::npos)
+            << reason;
+    }
+}
+
+TEST(FindingRules, HybridShardingNamesTheGroupsThatTalk)
+{
+    const Opened opened = test::openNumber("11", {"training.sequence_length=1024", "training.micro_batch_size=1"});
+    const std::string reason = reasonOf(opened, FindingKind::exposedData);
+    EXPECT_NE(reason.find("Parameters are gathered among 8 ranks over NVLink ("), std::string::npos) << reason;
+    EXPECT_NE(reason.find("Gradients are reduced among 4 replicas over InfiniBand ("), std::string::npos) << reason;
+    const std::string because = explain(*opened.simulation, MetricId::exposedDp).convention;
+    EXPECT_TRUE(
+        because.starts_with("Groups of 8 ranks, joined by NVLink (450 GB/s a GPU); replicas: groups of 4 ranks, joined by "
+                            "InfiniBand (50.0 GB/s a GPU)."))
+        << because;
+}
+
+TEST(FindingRules, GroupsThatLieUnalikeAreToldTogether)
+{
+    const Opened opened = test::openNumber("02", {"layout.tp=4", "layout.dp=4", "cluster.gpus_per_node=6", "cluster.nodes=3"});
+    const auto all = findingsOf(opened);
+    const Finding* finding = find(all, FindingKind::tensorAcrossNodes);
+    ASSERT_TRUE(finding);
+    EXPECT_NE(finding->reason.find("1 of 4 groups of 4 ranks meet over InfiniBand ("), std::string::npos) << finding->reason;
+    EXPECT_EQ(finding->show.ranks, (std::vector<int>{4, 5, 6, 7})) << "the one that does not fit into a node of six";
+    const std::string because = explain(*opened.simulation, MetricId::exposedTp).convention;
+    EXPECT_TRUE(because.starts_with("Groups of 4 ranks, 3 of 4 joined by NVLink (300 GB/s a GPU), 1 of 4 joined by InfiniBand ("))
+        << because;
+}
+
 TEST(FindingRules, WithoutDataParallelismItIsSaidWhoseGradientsAreAddedUp)
 {
     std::vector<std::string> job = {R"(model={"base":"gpt2"})",
@@ -267,7 +327,7 @@ TEST(FindingRules, WithoutDataParallelismItIsSaidWhoseGradientsAreAddedUp)
         const bool isTwice = opened.simulation->schedule().chains > 1;
         EXPECT_TRUE(finding->title.ends_with(isTwice ? "exposed copies communication" : "exposed embedding communication"))
             << finding->title;
-        EXPECT_NE(finding->reason.find(isTwice ? "hold the same stages" : "embedding that they share"), std::string::npos)
+        EXPECT_NE(finding->reason.find(isTwice ? "hold copies of a stage" : "embedding that they share"), std::string::npos)
             << finding->reason;
         const Finding* parts = find(all, FindingKind::composition);
         ASSERT_TRUE(parts);

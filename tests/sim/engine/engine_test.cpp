@@ -217,6 +217,27 @@ TEST(RoleGroups, HaveAsManyMembersAsTheirCommunicatorAndNoneIsEmpty)
     EXPECT_GE(copies, 3);
 }
 
+TEST(RoleGroups, ThatLieUnalikeAreCountedByTheTierThatHoldsThem)
+{
+    Scenario scenario = test::smallScenario();
+    scenario.layout.tp = 4;
+    scenario.layout.dp = scenario.layout.dpShard = 4;
+    scenario.cluster.gpusPerNode = 6;
+    scenario.cluster.nodes = 3;
+    scenario.cluster.tiers = {{.name = "nvlink", .span = 6}, {.name = "ib", .span = 0}};
+    const auto spanOf = [&](CommunicatorRole role) {
+        return roleSpan(role, Mesh(scenario.layout), Placement(scenario.layout, scenario.cluster), scenario);
+    };
+    const RoleSpan tp = spanOf(CommunicatorRole::tp); // 0 … 3, 4 … 7, 8 … 11, 12 … 15
+    EXPECT_EQ(tp.ranks, 4);
+    EXPECT_EQ(tp.groupsSpanning, (std::vector<int>{3, 1}));
+    EXPECT_EQ(tp.groups(), 4);
+    EXPECT_EQ(tp.across(), 1);
+    EXPECT_EQ(tp.widestTier(), 1);
+    EXPECT_EQ(spanOf(CommunicatorRole::dpShard).groupsSpanning, (std::vector<int>{0, 4}));
+    EXPECT_EQ(spanOf(CommunicatorRole::cp).groups(), 0) << "nobody has a partner";
+}
+
 TEST(Engine, FoldedTimesAreTheFullOnesForEveryRankAndOp)
 {
     std::mt19937 random(4);

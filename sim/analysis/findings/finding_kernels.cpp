@@ -1,5 +1,6 @@
 // What the GPUs do while they compute, and those that do not.
 #include "sim/analysis/findings/finding_rules.h"
+#include "sim/scenario/words.h"
 
 #include <algorithm>
 #include <utility>
@@ -120,8 +121,8 @@ void precision(const RuleContext& context, FindingList& out)
     if (faster < 2)
         return;
     Finding finding{.kind = FindingKind::slowPrecision, .severity = FindingSeverity::hint, .stepShare = 1 - 1 / faster};
-    finding.title = "This precision leaves the tensor cores aside: bf16 has " +
-                    say(finding, ClaimOf::peakOfBf16, faster, Unit::number) + " times the peak";
+    finding.title = "bf16 has " + say(finding, ClaimOf::peakOfBf16, faster, Unit::number) + " times the peak of " +
+                    std::string(toWord(kPrecisionWords, context.training.precision));
     finding.reason = "Parameters keep their fp32 copy in the optimizer.";
     finding.show = {.pictures = {"timeline"}};
     offer(finding, Edits::set("/training/precision", "\"bf16\"", "precision → bf16"));

@@ -42,7 +42,7 @@ std::string withoutClaims(const Finding& finding, const Scenario& scenario)
         drop(tier.name);
     for (const std::string& claim : claims)
         drop(claim);
-    for (const char* name : {"1F1B", "ZeRO 1", "ZeRO 3", "bf16", "fp32"})
+    for (const char* name : {"1F1B", "ZeRO 1", "ZeRO 3", "bf16", "fp32", "tf32"})
         drop(name);
     return text;
 }
@@ -556,6 +556,7 @@ TEST_F(FindingClaims, OfTheGalleryAndOfEveryKindOfTroubleAreTrue)
         {"86", {"layout.zero_stage=3", "training.global_batch_size=64", "training.overlap.grad_reduce=false"}},
         {"02", {"cluster.nodes=4"}},
         {"03", {"training.precision=fp32"}},
+        {"10", {"training.precision=tf32"}},
         {"01", {"training.overlap.grad_reduce=false"}},
         {"17", {"training.sequence_length=128", "training.micro_batch_size=1"}},
         {"18", {"schedule.microbatch_group=5", "training.micro_batch_size=1", "training.global_batch_size=14"}},

@@ -457,7 +457,13 @@ TEST(FindingRules, SmallKernelsWantMoreRows)
 
 TEST(FindingRules, PrecisionThatLeavesTheTensorCoresAside)
 {
-    EXPECT_TRUE(has(findingsOf("03", {"training.precision=fp32"}), FindingKind::slowPrecision));
+    for (const std::string precision : {"fp32", "tf32"}) { // tf32 runs on tensor cores as bf16 does
+        const auto all = findingsOf("10", {"training.precision=" + precision});
+        const Finding* finding = find(all, FindingKind::slowPrecision);
+        ASSERT_TRUE(finding);
+        EXPECT_EQ(finding->title,
+                  "bf16 has " + std::string(precision == "fp32" ? "14.8" : "2.00") + " times the peak of " + precision);
+    }
     EXPECT_FALSE(has(findingsOf("03"), FindingKind::slowPrecision));
     EXPECT_FALSE(has(findingsOf("44"), FindingKind::slowPrecision)); // fp8
 }

@@ -15,6 +15,8 @@ std::optional<BubbleForm> bubbleForm(const Scenario& scenario)
     BubbleForm out{.share = static_cast<double>(idle) / all, .source = std::string(form.source)};
     out.text = std::string(form.formula) + " = " + std::to_string(idle) + " / " + numberText(all, Unit::count) + " = " +
                percentText(out.share);
+    out.ofIdeal = std::to_string(idle) + " / " + numberText(all - idle, Unit::count) + " = " +
+                  percentText(static_cast<double>(idle) / (all - idle));
     return out;
 }
 
@@ -36,7 +38,7 @@ std::string unevenStagesText(const Metrics& metrics)
 {
     const auto uneven = unevenStages(metrics);
     return uneven ? "These stages are not equal: pipeline rank " + std::to_string(uneven->slowest) + " computes " +
-                        percentText(uneven->lag) + " longer than their mean."
+                        percentText(uneven->lag) + " longer than the mean of all."
                   : "";
 }
 

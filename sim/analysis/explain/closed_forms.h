@@ -10,9 +10,10 @@
 namespace sim {
 
 struct BubbleForm {
-    double share = 0;   ///< of the step
-    std::string text;   ///< "(p − 1) / (v × m + p − 1) = 3 / 35 = 8.6 %"
-    std::string source; ///< paper
+    double share = 0;    ///< of the step
+    std::string text;    ///< "(p − 1) / (v × m + p − 1) = 3 / 35 = 8.6 %"
+    std::string ofIdeal; ///< the same as papers also count it, over the time without it: "3 / 32 = 9.4 %"
+    std::string source;  ///< paper
 };
 
 /// Of families that have a closed form; nothing for kinds whose bubble depends on how long passes take, or without a pipeline.
@@ -25,7 +26,7 @@ struct UnevenStages {
 };
 std::optional<UnevenStages> unevenStages(const Metrics&);
 /// What to say beside a closed form where stages are not equal: "These stages are not equal: pipeline rank 3 computes 10.8 %
-/// longer than their mean." Else empty.
+/// longer than the mean of all." Else empty.
 std::string unevenStagesText(const Metrics&);
 
 } // namespace sim

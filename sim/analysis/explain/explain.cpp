@@ -302,17 +302,19 @@ Explanation Explainer::bubble() const
     Account account("Bubble", "β", m_simulation.metrics().bubbleFraction, Unit::fraction);
     const Formula waiting = account.term(bubbleTime());
     const Formula time = account.term(stepTimeLeaf());
-    std::string convention = "Mean over ranks, of the whole step. Papers also give idle over ideal time, (p − 1) / m of equal "
-                             "stages.";
-    std::string source = "Narayanan et al. 2021, section 2.2";
+    std::string convention = "Mean over ranks, of the whole step.";
+    std::string source = kSimulated;
     const std::optional<StragglerWait> straggler = stragglerWait(m_simulation);
     if (straggler)
-        convention += " Without perturbations " + percentText(straggler->bubbleWithout) + " would be: ranks also wait for " +
-                      (straggler->worst.kind == PerturbationKind::jitter
-                           ? "kernels that are late."
-                           : "rank " + std::to_string(straggler->worst.rank) + ", which is slow.");
+        convention +=
+            " Without perturbations " + percentText(straggler->bubbleWithout) + " would be: ranks also wait for " +
+            (straggler->worst.kind == PerturbationKind::jitter
+                 ? "kernels that are late."
+                 : "rank " + std::to_string(straggler->worst.rank) +
+                       (straggler->worst.kind == PerturbationKind::slowLink ? ", whose link is slow." : ", which is slow."));
     if (const auto form = bubbleForm(m_scenario)) {
-        convention += " Equal stages without transfers would give " + form->text + ".";
+        convention += " Equal stages without transfers would give " + form->text +
+                      "; over the ideal time, as papers also count, " + form->ofIdeal + ".";
         if (const std::string uneven = unevenStagesText(m_simulation.metrics()); !uneven.empty() && !straggler)
             convention += " " + uneven;
         source = form->source;

@@ -149,8 +149,13 @@ Explanation Explainer::states(MetricId id) const
     const ShardRanks shards = ShardRanks::of(m_scenario.layout);
     const bool adam = m_scenario.training.optimizer == Optimizer::adamw;
     const StateOf state =
-        id == MetricId::parameterMemory
-            ? StateOf{"parameters", "M_p", bytes.parameter, 3, m.parameters, "one value of the training precision"}
+        id == MetricId::parameterMemory ? StateOf{"parameters",
+                                                  "M_p",
+                                                  bytes.parameter,
+                                                  3,
+                                                  m.parameters,
+                                                  isNarrow(m_scenario.training.precision) ? "one value in bf16; products cast it"
+                                                                                          : "one value of the training precision"}
         : id == MetricId::gradientMemory
             ? StateOf{"gradients", "M_g",       bytes.gradient,
                       2,           m.gradients, bytes.gradient == 2 ? "accumulated in 16 bits" : "accumulated in fp32"}

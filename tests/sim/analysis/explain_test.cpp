@@ -76,6 +76,45 @@ TEST(Explain, TheBubbleOfASlowRankIsNotBlamedOnStages)
     EXPECT_EQ(convention({}).find("rank 0"), std::string::npos);
 }
 
+TEST(Explain, WhatPapersCountIsSaidOfSchedulesThatHaveAClosedForm)
+{
+    const auto convention = [](const char* kind, int chunks, int ranks = 4) {
+        Scenario scenario = test::smallScenario(1, ranks, 1, 8);
+        scenario.schedule.kind = kind;
+        scenario.schedule.virtualStages = chunks;
+        return explain(*simulate(scenario), MetricId::bubble).convention;
+    };
+    EXPECT_NE(convention("1f1b", 1).find("over the ideal time, as papers also count, 3 / 8 = 37.5 %."), std::string::npos);
+    EXPECT_NE(convention("interleaved-1f1b", 2).find("3 / 16 = 18.8 %."), std::string::npos);
+    for (const std::string& other : {convention("zb-h1", 1), convention("zb-v", 2), convention("1f1b", 1, 1)})
+        EXPECT_EQ(other.find("papers"), std::string::npos) << other;
+}
+
+TEST(Explain, ParametersThatProductsCastAreKeptInBf16)
+{
+    const auto kept = [](const char* precision) {
+        std::string out;
+        test::forAll(explain(*test::openNumber("10", {std::string("training.precision=") + precision}).simulation,
+                             MetricId::parameterMemory),
+                     [&](const Explanation& e) {
+                         for (const Term& term : e.terms)
+                             out += term.quantity.symbol == "b" ? term.meaning : "";
+                     });
+        return out;
+    };
+    EXPECT_EQ(kept("bf16"), "a parameter: one value of the training precision");
+    EXPECT_EQ(kept("fp8"), "a parameter: one value in bf16; products cast it");
+}
+
+TEST(Explain, WhoseLinkIsSlowIsNotCalledSlow)
+{
+    const std::string slow =
+        explain(*test::openNumber("41", {R"(perturbations=[{"kind":"slow_link","rank":0,"factor":4}])"}).simulation,
+                MetricId::bubble)
+            .convention;
+    EXPECT_NE(slow.find("ranks also wait for rank 0, whose link is slow."), std::string::npos) << slow;
+}
+
 TEST(Explain, PartsOfTheStepAddUpToIt)
 {
     std::mt19937 random(22);
@@ -141,9 +180,11 @@ TEST(Explain, ClosedFormsAreOfTheKindsThatHaveOne)
     Scenario scenario = test::smallScenario(1, 4, 1, 8);
     EXPECT_DOUBLE_EQ(bubbleForm(scenario)->share, 3.0 / 11);
     EXPECT_EQ(bubbleForm(scenario)->text, "(p − 1) / (m + p − 1) = 3 / 11 = 27.3 %");
+    EXPECT_EQ(bubbleForm(scenario)->ofIdeal, "3 / 8 = 37.5 %");
     scenario.schedule.kind = "interleaved-1f1b";
     scenario.schedule.virtualStages = 2;
     EXPECT_DOUBLE_EQ(bubbleForm(scenario)->share, 3.0 / 19);
+    EXPECT_EQ(bubbleForm(scenario)->ofIdeal, "3 / 16 = 18.8 %");
     scenario.schedule.kind = "zb-h1";
     EXPECT_FALSE(bubbleForm(scenario));
     EXPECT_FALSE(bubbleForm(test::smallScenario(4, 1)));

@@ -207,7 +207,7 @@ void imbalance(const RuleContext& context, const Fullest& full, FindingList& out
     Finding finding{.kind = FindingKind::memoryImbalance, .severity = FindingSeverity::hint, .memoryShare = beyond};
     finding.title = "Memory is uneven: pipeline rank " + say(finding, ClaimOf::fullestStage, full.pipelineRank, Unit::count) +
                     " holds " + say(finding, ClaimOf::peakBytes, full.bytes(), gibText(full.memory.total())) +
-                    ", the mean of the stages is " + say(finding, ClaimOf::meanPeakBytes, mean, Unit::bytes);
+                    ", the mean of all is " + say(finding, ClaimOf::meanPeakBytes, mean, Unit::bytes);
     finding.reason = context.scenario.schedule.kind == "1f1b"
                          ? "1F1B keeps a micro-batch alive on a stage for itself and for each stage that comes after it."
                          : largestPart(finding, full.memory);

@@ -88,10 +88,10 @@ void bubble(const RuleContext& context, FindingList& out)
             finding.reason += " Rank " + say(finding, ClaimOf::slowRank, straggler->worst.rank, Unit::count) +
                               slownessText(finding, straggler->worst) + ", and the others wait for it.";
     } else if (const auto uneven = unevenStages(context.metrics))
-        finding.reason += " These stages are not equal: pipeline rank " +
-                          say(finding, ClaimOf::slowestStage, uneven->slowest, Unit::count) + " computes " +
-                          say(finding, ClaimOf::stageLag, uneven->lag, percentText(uneven->lag) + " longer than their mean") +
-                          ".";
+        finding.reason +=
+            " These stages are not equal: pipeline rank " + say(finding, ClaimOf::slowestStage, uneven->slowest, Unit::count) +
+            " computes " +
+            say(finding, ClaimOf::stageLag, uneven->lag, percentText(uneven->lag) + " longer than the mean of all") + ".";
     if (m < p)
         finding.reason += " " + say(finding, ClaimOf::microbatchesTooFew, p - m, "Fewer micro-batches than ranks") +
                           " never fill the pipeline.";
@@ -123,13 +123,13 @@ void stageImbalance(const RuleContext& context, FindingList& out)
     const double lag = slowest->busySeconds / (slowest->busySeconds - lagOfSlowestStage(context)) - 1;
     Finding finding{.kind = FindingKind::stageImbalance, .severity = severityOf(share), .stepShare = share};
     finding.title = "Pipeline rank " + say(finding, ClaimOf::slowestStage, rank, Unit::count) + " computes " +
-                    say(finding, ClaimOf::stageLag, lag, percentText(lag) + " longer than the mean of the stages");
+                    say(finding, ClaimOf::stageLag, lag, percentText(lag) + " longer than the mean of all");
     finding.reason = "It has " +
                      say(finding, ClaimOf::layersOfStage, layers[asIndex(rank)], countedText(layers[asIndex(rank)], "layer")) +
                      (head ? " and the output head over " +
                                  say(finding, ClaimOf::vocabulary, context.scenario.model.vocabSize, Unit::count) + " words"
                            : std::string()) +
-                     "; a stage has " +
+                     "; a pipeline rank has " +
                      say(finding, ClaimOf::meanLayers,
                          std::accumulate(layers.begin(), layers.end(), 0.0) / static_cast<double>(layers.size()), Unit::number) +
                      " layers on average. The others wait for it.";

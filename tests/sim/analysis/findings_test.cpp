@@ -362,6 +362,15 @@ TEST(FindingRules, UnevenStagesAreBalanced)
     EXPECT_FALSE(has(findingsOf("04", {"schedule.layers_per_stage=[10,6]"}), FindingKind::stageImbalance));
 }
 
+TEST(FindingRules, LayersThatAreComparedAreThoseOfPipelineRanks)
+{
+    const auto all = findingsOf("18"); // two chunks a rank
+    const Finding* finding = find(all, FindingKind::stageImbalance);
+    ASSERT_TRUE(finding);
+    EXPECT_TRUE(finding->title.ends_with(" longer than the mean of all")) << finding->title;
+    EXPECT_NE(finding->reason.find("; a pipeline rank has 12.0 layers on average."), std::string::npos) << finding->reason;
+}
+
 TEST(FindingRules, SlowRankIsNamedAndWeighed)
 {
     const Opened opened = test::openNumber("21");

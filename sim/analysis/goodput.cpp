@@ -267,10 +267,9 @@ std::string Goodput::sharesText() const
                                                         {shares.restarting, "restarting"},
                                                         {shares.waiting, "waiting for nodes"}}};
     std::stable_sort(lost.begin(), lost.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
-    constexpr double kShown = 0.0005;
     std::string out = percentText(shares.useful) + " training";
     for (const auto& [share, what] : lost)
-        if (share >= kShown)
+        if (share >= kLeastPercentShown)
             out += ", " + percentText(share) + " " + what;
     return out;
 }
@@ -279,7 +278,7 @@ std::string Goodput::failuresText() const
 {
     constexpr double kCounted = 10; // below, a part of one says more
     return numberText(failures, failures < kCounted ? Unit::number : Unit::count) + " in " + numberText(days, Unit::number) +
-           " days, one in " + durationText(job.mtbf);
+           " days, one in " + durationText(job.mtbf) + (shares.waiting >= kLeastPercentShown ? " while it runs" : "");
 }
 
 std::string Goodput::savesText() const

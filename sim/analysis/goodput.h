@@ -68,7 +68,7 @@ struct Goodput {
     std::optional<WholeRun> run; ///< with all that is lost; GPU hours with those of spares
 
     std::string sharesText() const;   ///< "91.9 % training, 5.8 % restarting, 1.2 % saving, 1.1 % repeated"
-    std::string failuresText() const; ///< "259 in 30 days, one in 2.78 h"
+    std::string failuresText() const; ///< "259 in 30 days, one in 2.78 h"; of a job that also waits for nodes, "… while it runs"
     std::string savesText() const;    ///< "every 56 steps (3.9 min), each holds training up for 2.84 s"
     std::string runText() const;      ///< as WholeRun::text, of `run`; empty without one
     std::string monthsText() const;   ///< "90.8 % to 92.9 % in 80 % of such times"; empty where they were not played through

@@ -97,6 +97,11 @@ std::vector<Constant> constants(const Scenario& scenario)
 
 } // namespace
 
+bool Sensitivity::isShown() const
+{
+    return std::abs(stepTimeChange) >= kLeastPercentShown;
+}
+
 std::vector<Sensitivity> sensitivities(const Simulation& simulation)
 {
     constexpr double kNoticed = 1e-5;
@@ -125,7 +130,7 @@ std::string sensitivityText(const std::vector<Sensitivity>& found)
 {
     constexpr std::size_t kMost = 3;
     std::string out;
-    for (std::size_t i = 0; i < std::min(found.size(), kMost); ++i) {
+    for (std::size_t i = 0; i < std::min(found.size(), kMost) && found[i].isShown(); ++i) {
         const double change = found[i].stepTimeChange;
         out += (i == 0 ? chosenPercentText(kSensitivityChange) + " more of the " : "; of the ") + found[i].meaning +
                (i == 0 ? ", and the step is " : ", ") + percentText(std::abs(change)) + (change < 0 ? " shorter" : " longer");

@@ -20,6 +20,8 @@ struct Sensitivity {
     double stepTimeChange = 0;   ///< relative, with the constant `change` larger
     /// Of the value. Where a value of 1 has no effect, what lies above it is enlarged by kSensitivityChange: the value by less.
     double change = kSensitivityChange;
+    /// Not as 0.0 %.
+    bool isShown() const;
 };
 
 /// Constants of the GPU, the network and the software that change the step time, the weightiest first. Runs the engine some

@@ -9,6 +9,7 @@
 #include "sim/analysis/step_times.h"
 #include "sim/analysis/whole_run.h"
 #include "sim/answers/answers.h"
+#include "sim/memory_limit.h"
 #include "sim/trace/export.h"
 
 #include <algorithm>
@@ -29,6 +30,20 @@ struct SimulateArguments : AnswerArguments {
     std::string trace, detail = "kernels";
 };
 
+/// "401.2 TFLOP/s a GPU"; of a GPU that does less than one, in its own unit.
+std::string flopRateText(double tflops)
+{
+    constexpr double kTera = 1e12;
+    return (tflops < 1 ? numberText(tflops * kTera, Unit::flopRate) : fixed(tflops, 1) + " TFLOP/s") + " a GPU";
+}
+
+/// "71.25 of 80 GiB"; "15.4 MiB of 2 GiB" of what would be a hundredth.
+std::string memoryUse(double usedGib, double hasGib)
+{
+    return (usedGib < 1 ? gibText(static_cast<std::int64_t>(usedGib * kBytesPerGib)) + " of " : fixed(usedGib, 2) + " of ") +
+           fixed(hasGib, 0) + " GiB";
+}
+
 std::string fullAttention(double utilisation)
 {
     return percent(utilisation) + (utilisation > 1 ? ", which counts work that causal kernels leave out" : "");
@@ -48,6 +63,12 @@ std::optional<WholeRun> runToTell(const Simulation& simulation, double price)
     return said || price <= 0 ? said : wholeRun(simulation, kTokensUnlessSaid);
 }
 
+/// "whole run": of the tokens that the scenario trains on, or of so many that it might.
+const char* nameOfRun(const Scenario& scenario)
+{
+    return scenario.training.tokens > 0 ? "whole run" : "such a run";
+}
+
 void printSummary(const Simulation& simulation, double price)
 {
     const Metrics& m = simulation.metrics();
@@ -55,18 +76,16 @@ void printSummary(const Simulation& simulation, double price)
     Table table({"step time", seconds(m.stepTimeSeconds)});
     table.add({"tokens a second", groupedRound(m.tokensPerSecond) + " (" + fixed(m.tokensPerSecondPerGpu, 1) + " a GPU)"});
     table.add({"MFU", percent(m.mfu) + (s.training.causal ? ", attention in full " + fullAttention(m.mfuFullAttention) : "") +
-                          " (" + fixed(m.modelTflopsPerGpu, 1) + " TFLOP/s a GPU)"});
+                          " (" + flopRateText(m.modelTflopsPerGpu) + ")"});
     if (s.training.recompute != Recompute::none)
-        table.add({"HFU", percent(m.hfu) + " (" + fixed(m.hardwareTflopsPerGpu, 1) + " TFLOP/s a GPU with recomputation)"});
-    table.add({"peak memory", fixed(m.peakMemoryGib, 2) + " of " + fixed(s.cluster.gpu.memoryGib, 0) + " GiB" +
-                                  (m.fits ? "" : ": does not fit")});
+        table.add({"HFU", percent(m.hfu) + " (" + flopRateText(m.hardwareTflopsPerGpu) + " with recomputation)"});
+    table.add({"peak memory", memoryUse(m.peakMemoryGib, s.cluster.gpu.memoryGib) + (m.fits ? "" : ": does not fit")});
     if (s.training.offload.isOn())
-        table.add({"host memory", fixed(m.hostMemoryGib, 2) + " of " + fixed(s.cluster.host.memoryGib, 0) + " GiB a node" +
-                                      (m.hostFits ? "" : ": does not fit")});
+        table.add({"host memory",
+                   memoryUse(m.hostMemoryGib, s.cluster.host.memoryGib) + " a node" + (m.hostFits ? "" : ": does not fit")});
     table.add({"parameters", grouped(m.parameters)});
     if (const auto run = runToTell(simulation, price))
-        table.add({s.training.tokens > 0 ? "whole run" : "such a run",
-                   runText(*run, price) + (failuresOf(s) != nullptr ? " without failures" : "")});
+        table.add({nameOfRun(s), runText(*run, price) + (failuresOf(s) != nullptr ? " without failures" : "")});
     table.add(
         {"ranks", grouped(m.worldSize) + (simulation.classCount() < m.worldSize
                                               ? " in " + grouped(simulation.classCount()) +
@@ -76,7 +95,7 @@ void printSummary(const Simulation& simulation, double price)
 }
 
 /// What is left of the step's numbers over a run that fails.
-void printGoodput(const Goodput& goodput, double price)
+void printGoodput(const Simulation& simulation, const Goodput& goodput, double price)
 {
     Table table({"with failures", ""});
     table.add({"goodput", percent(goodput.shares.useful) + (goodput.months ? ", " + goodput.monthsText() : "")});
@@ -84,8 +103,9 @@ void printGoodput(const Goodput& goodput, double price)
     table.add({"failures", goodput.failuresText()});
     table.add({"checkpoints", goodput.savesText()});
     table.add({"tokens a second", groupedRound(goodput.tokensPerSecond)});
-    if (goodput.run)
-        table.add({"whole run", goodput.shares.useful > 0 ? runText(*goodput.run, price) : goodput.runText()});
+    if (const auto run = runToTell(simulation, price))
+        table.add({nameOfRun(simulation.scenario()),
+                   goodput.shares.useful > 0 ? runText(lastingRun(simulation, run->tokens), price) : "never ends"});
     table.print(std::cout);
 }
 
@@ -145,6 +165,7 @@ void printBecause(const Simulation& simulation, const std::optional<Goodput>& fa
     std::cout << "\n";
     constexpr std::size_t kMostLines = 10;
     std::vector<Sensitivity> weighty = sensitivities(simulation);
+    std::erase_if(weighty, [](const Sensitivity& of) { return !of.isShown(); });
     weighty.resize(std::min(weighty.size(), kMostLines));
     Table table({"with 10 % more of", "the step takes", "which is"});
     for (const Sensitivity& of : weighty)
@@ -216,7 +237,7 @@ void run(const SimulateArguments& arguments)
     const std::optional<Goodput> failing = goodput(*simulation);
     if (failing) {
         std::cout << "\n";
-        printGoodput(*failing, arguments.price);
+        printGoodput(*simulation, *failing, arguments.price);
     }
     if (arguments.explain)
         printBecause(*simulation, failing);

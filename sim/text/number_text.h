@@ -24,6 +24,7 @@ std::string numberText(double value, Unit, int digits = 3);
 double asShown(double value, Unit, int digits);
 
 std::string percentText(double fraction);                ///< 41.3 %, one decimal: of what was measured or counted
+inline constexpr double kLeastPercentShown = 0.0005;     ///< less is 0.0 % in it
 std::string chosenPercentText(double fraction);          ///< 80 %, 2.5 %: of what somebody chose; no zeros that look measured
 std::string gibText(std::int64_t bytes);                 ///< 71.2 GiB
 std::string countedText(std::int64_t, const char* noun); ///< "1 rank", "16 ranks"

@@ -125,9 +125,8 @@ std::string say(Finding& finding, ClaimOf of, double value, Unit unit, Communica
 
 std::string sayChange(Finding& finding, ClaimOf of, double relative)
 {
-    constexpr double kSame = 0.0005; // what percentText cannot show
     return say(finding, of, relative,
-               std::abs(relative) < kSame
+               std::abs(relative) < kLeastPercentShown
                    ? "as much as now"
                    : percentText(std::abs(relative)) + (relative < 0 ? " less than now" : " more than now"));
 }

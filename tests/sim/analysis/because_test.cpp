@@ -132,6 +132,10 @@ TEST(Sensitivity, IsToldInWordsTheWeightiestFirst)
         sensitivityText(
             {{"a", "rate of a", {}, -0.0678}, {"b", "time of b", {}, 0.02}, {"c", "c", {}, 0.01}, {"d", "d", {}, 0.009}}),
         "10 % more of the rate of a, and the step is 6.8 % shorter; of the time of b, 2.0 % longer; of the c, 1.0 % longer.");
+    EXPECT_EQ(sensitivityText({{"a", "rate of a", {}, -0.0678}, {"b", "time of b", {}, 0.0004}}),
+              "10 % more of the rate of a, and the step is 6.8 % shorter.")
+        << "not 0.0 %";
+    EXPECT_EQ(sensitivityText({{"b", "time of b", {}, 0.0004}}), "");
 }
 
 TEST(Sensitivity, IsWhatTheStepWouldTake)

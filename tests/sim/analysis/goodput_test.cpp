@@ -242,6 +242,9 @@ TEST(Goodput, SaysItInWords)
     const Goodput found = *goodput(*simulate(failing({.mtbfHours = 10, .replaceSeconds = 3600, .spares = 1})));
     EXPECT_NE(found.sharesText().find(" % training, "), std::string::npos) << found.sharesText();
     EXPECT_NE(found.failuresText().find(" in 30.0 days, one in 37.5 min"), std::string::npos) << found.failuresText();
+    EXPECT_TRUE(found.failuresText().ends_with(" while it runs")) << "it also waits for nodes: " << found.failuresText();
+    const Goodput spared = *goodput(*simulate(failing({.mtbfHours = 10, .replaceSeconds = 0})));
+    EXPECT_TRUE(spared.failuresText().ends_with("one in 37.5 min")) << spared.failuresText();
     EXPECT_EQ(durationText(119), "119 s");
     EXPECT_EQ(durationText(120), "2.00 min");
     EXPECT_EQ(durationText(7200), "2.00 h");

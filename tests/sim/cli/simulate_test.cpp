@@ -3,6 +3,7 @@
 
 #include "sim/scenario/document.h"
 #include "sim/simulate/simulation.h"
+#include "sim/text/number_text.h"
 #include "sim/trace/export.h"
 #include "tests/support/tries.h"
 
@@ -75,6 +76,25 @@ TEST(Simulate, SaysWhatFailuresLeaveOfARun)
     const Outcome twice = run("validate " + gallery("42-") + R"( --set 'perturbations=[{"kind":"failure"},{"kind":"failure"}]')");
     EXPECT_EQ(twice.code, 1);
     EXPECT_THAT(twice.out, HasSubstr("/perturbations/1/kind: failures are described once"));
+}
+
+TEST(Simulate, TellsSmallNumbersInTheirOwnUnits)
+{
+    const std::string told = run("simulate --explain " + gallery("57-")).out;
+    EXPECT_THAT(told, HasSubstr(" GFLOP/s a GPU)"));
+    EXPECT_THAT(told, testing::ContainsRegex("peak memory +[0-9.]+ MiB of 2 GiB"));
+    EXPECT_THAT(told, testing::Not(testing::ContainsRegex("[+-]0\\.0 %")));
+    EXPECT_THAT(run("simulate " + gallery("05-")).out, testing::ContainsRegex("peak memory +[0-9]+\\.[0-9][0-9] of 80 GiB"));
+}
+
+TEST(Simulate, PricesARunWithItsFailuresToo)
+{
+    const std::string failing = gallery("42-") + R"( --set 'perturbations=[{"kind":"failure","mtbf_hours":45565,"days":54}]')";
+    const json priced = runJson("simulate --json --price 2 " + failing + " --set training.tokens=");
+    const std::string told = run("simulate --price 2 " + failing + " --set training.tokens=").out;
+    const std::string with = sim::numberText(priced.at("goodput").at("run").at("price").get<double>(), sim::Unit::number);
+    EXPECT_THAT(told, HasSubstr(with)) << told;
+    EXPECT_THAT(told.substr(told.find("goodput")), HasSubstr("such a run"));
 }
 
 TEST(Simulate, TellsTheTimesOfManySteps)

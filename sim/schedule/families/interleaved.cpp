@@ -63,7 +63,8 @@ ScheduleFamily interleavedFamily()
     return {
         .kind = "interleaved-1f1b",
         .title = "Interleaved 1F1B",
-        .character = "v chunks a rank make 1F1B's bubble v times smaller, for v times the pipeline traffic and more activations",
+        .character =
+            "v chunks a rank make 1F1B's bubble v times smaller, for more than v times the pipeline traffic and more activations",
         .source = "Narayanan et al., arXiv 2104.04473; Megatron Core, PyTorch ScheduleInterleaved1F1B",
         .chunks = {2, 0},
         .overlapsExperts = true,

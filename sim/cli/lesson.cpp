@@ -68,23 +68,30 @@ Paper paperOf(const std::string& file, std::uint64_t seed)
 
 constexpr std::size_t kMostOfAnOption = 400;
 
-/// Of a question, as a person reads it: "1F1B: 17.6 GiB", the option's words, the cards in order.
+/// "17.6 GiB", "33.8 %".
+std::string toldNumber(const LessonValue& number, const std::string& unit)
+{
+    if (number.is_number() && unit == "%")
+        return numberText(number.get<double>(), Unit::fraction);
+    return shownValue(number) + (unit.empty() ? "" : " " + shownText(unit));
+}
+
+/// Of a question, as a person reads it: the number, the option's words, the cards in order, "1F1B: 17.6 GiB" of each bar.
 std::string toldAnswer(const LessonValue& question)
 {
     const LessonValue& answer = question.at("answer");
     const LessonValue* choices = memberOf(question, "choices");
-    const auto input = question.at("input").get<std::string>();
-    if (choices != nullptr && input != "bars") {
-        std::string words;
-        for (const LessonValue& place : answer.is_array() ? answer : LessonValue::array({answer}))
-            words += (words.empty() ? "" : ", ") +
-                     shownText(choices->at(place.get<std::size_t>()).get<std::string>(), kMostOfAnOption);
-        return words;
-    }
+    const bool isBars = question.at("input").get<std::string>() == "bars";
     const auto unit = memberOr<std::string>(question, "unit", {});
-    if (answer.is_number() && unit == "%")
-        return numberText(answer.get<double>(), Unit::fraction);
-    return shownValue(answer) + (unit.empty() ? "" : " " + shownText(unit));
+    std::string told;
+    const LessonValue parts = answer.is_array() ? answer : LessonValue::array({answer});
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        const auto choice = [&](std::size_t at) { return shownText(choices->at(at).get<std::string>(), kMostOfAnOption); };
+        told += (told.empty() ? "" : "; ") + (choices == nullptr ? toldNumber(parts[i], unit)
+                                              : isBars           ? choice(i) + ": " + toldNumber(parts[i], unit)
+                                                                 : choice(parts[i].get<std::size_t>()));
+    }
+    return told;
 }
 
 void printKey(const LessonArguments& arguments)

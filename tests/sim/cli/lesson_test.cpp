@@ -57,6 +57,15 @@ TEST(LessonCommand, KeyPrintsTheEnginesAnswersAndMarkTakesThem)
     EXPECT_THAT(run("lesson key " + kLesson).out, HasSubstr("about the same"));
 }
 
+TEST(LessonCommand, AKeysBarsAreReadAsTheyAreDrawn)
+{
+    const auto keyOf = [](const std::string& lesson) {
+        return run("lesson key " + std::string(RANKSCOPE_SOURCE_DIR "/assets/lessons/") + lesson + ".json").out;
+    };
+    EXPECT_THAT(keyOf("ring-for-long-texts"), testing::ContainsRegex("8,192: [0-9.]+ %; 32,768: [0-9.]+ %; 65,536: [0-9.]+ %\n"));
+    EXPECT_THAT(keyOf("cut-finer"), testing::Not(HasSubstr("[")));
+}
+
 TEST(LessonCommand, AnswersToNothingAreRefused)
 {
     const std::string bad = test::write("bad.json", "[1]");

@@ -4,6 +4,7 @@
 #include "sim/analysis/explain/explainer.h"
 #include "sim/analysis/goodput.h"
 #include "sim/analysis/whole_run.h"
+#include "sim/text/duration_text.h"
 
 #include <algorithm>
 #include <cmath>
@@ -24,6 +25,11 @@ Explanation steps(const Simulation& simulation, const WholeRun& run)
     return account.close({}, "⌈D / (B × s)⌉: the last step may have more tokens than are left.", "");
 }
 
+std::string lastsText(const WholeRun& run)
+{
+    return durationText(run.days * 24 * kSecondsOfHour);
+}
+
 } // namespace
 
 Explanation explainRunTime(const Simulation& simulation, double tokens)
@@ -33,13 +39,13 @@ Explanation explainRunTime(const Simulation& simulation, double tokens)
     Formula time = account.term(steps(simulation, run));
     time *= account.term(explain(simulation, MetricId::stepTime));
     const auto failing = goodput(simulation);
-    const std::string told = numberText(run.days, Unit::number) + " days of one step after the other";
+    const std::string told = lastsText(wholeRun(simulation, tokens)) + " of one step after the other";
     if (!failing)
         return account.close(std::move(time), told + ", without pauses and failures.", "");
     if (failing->shares.useful <= 0)
         return account.close({}, "It never ends: what is trained is undone before it is saved.", "");
     return account.close(time / account.term(explainGoodput(simulation, *failing)),
-                         told + ", over the share of the time that trains.", "");
+                         told + ", over the share of the time that trains: " + lastsText(run) + ".", "");
 }
 
 Explanation explainRunGpuHours(const Simulation& simulation, double tokens)

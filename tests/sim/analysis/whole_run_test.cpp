@@ -2,6 +2,7 @@
 
 #include "sim/analysis/explain/explain_whole_run.h"
 #include "sim/analysis/goodput.h"
+#include "sim/text/duration_text.h"
 #include "tests/sim/analysis/explained.h"
 #include "tests/support/scenarios.h"
 
@@ -77,6 +78,10 @@ TEST(WholeRun, ExplainsItsTimeAndItsGpuHours)
             EXPECT_NEAR(time.result.value / 86400, run.days, 1e-9 * run.days);
             EXPECT_NEAR(hours.result.value, run.gpuHours, 1e-9 * run.gpuHours);
             EXPECT_EQ(time.inSymbols(), fails ? "T_run = N × T / G" : "T_run = N × T");
+            const auto lasts = [](const WholeRun& of) { return durationText(of.days * 86400); };
+            EXPECT_EQ(time.convention, lasts(wholeRun(*simulation, tokens)) + " of one step after the other" +
+                                           (fails ? ", over the share of the time that trains: " + lasts(run) + "."
+                                                  : ", without pauses and failures."));
         }
     }
 }

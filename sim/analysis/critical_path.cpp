@@ -128,7 +128,7 @@ private:
         const Track& steps = m_trace.tracks[step.track];
         const OpClass opClass = m_trace.kinds[steps.kind[step.span]].opClass;
         path.byClass[asIndex(opClass)] += step.endNs - step.beginNs;
-        if (!isCommunication(opClass))
+        if (!isCommunication(opClass) && opClass != OpClass::hostTransfer)
             path.computeByProcess[asIndex(steps.process)] += step.endNs - step.beginNs;
     }
 

@@ -32,7 +32,7 @@ struct CriticalPath {
     std::vector<CriticalStep> steps;
     std::int64_t lengthNs = 0;                         ///< of the whole trace
     std::array<std::int64_t, kOpClassCount> byClass{}; ///< time in spans of each class
-    std::vector<std::int64_t> computeByProcess;        ///< [process]: time in spans that are no communication
+    std::vector<std::int64_t> computeByProcess;        ///< [process]: in spans that are neither communication nor the host's
     std::int64_t transferNs = 0;                       ///< waits for what was on its way between two spans
     std::int64_t unexplainedNs = 0;                    ///< other waits: the host, or what the trace does not tell
 };

@@ -82,7 +82,9 @@ public:
         if (longest.kind == WaitLink::Kind::collective)
             collective(longest);
         else if (longest.kind == WaitLink::Kind::copy)
-            add("no offloading: the link to the host is the limit", [](Scenario& s) { s.training.offload = {}; });
+            add(std::string("no offloading: the ") + (isHostsWork(longest) ? "host's memory" : "link to the host") +
+                    " is the limit",
+                [](Scenario& s) { s.training.offload = {}; });
         else
             pipeline();
         return std::move(m_ideas);
@@ -103,6 +105,17 @@ private:
         const auto found = std::find_if(m_chain.links.begin(), m_chain.links.end(),
                                         [&](const WaitLink& link) { return isSlowed(m_simulation, link.classIndex); });
         return found == m_chain.links.end() ? std::nullopt : std::optional(found->classIndex);
+    }
+
+    /// Of a copy: the host's optimizer, not on its way there or back.
+    bool isHostsWork(const WaitLink& link) const
+    {
+        const Program& program = m_simulation.program();
+        const RankProgram& ofRank = program.ranks[asIndex(m_simulation.classes().pipelineRank[asIndex(link.classIndex)])];
+        std::size_t first = m_simulation.times().firstOp[asIndex(link.classIndex)];
+        for (int step = 0; step < link.step; ++step)
+            first += program.passes[ofRank.steps[asIndex(step)].pass].ops.size();
+        return program.passes[ofRank.steps[asIndex(link.step)].pass].ops[link.place - first].stream == Stream::host;
     }
 
     /// On as many GPUs.

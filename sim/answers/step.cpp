@@ -15,6 +15,7 @@ Answer stepAnswer(const Simulation& simulation)
         ranks.push_back({{"busy_s", rank.busySeconds},
                          {"bubble_s", rank.bubbleSeconds},
                          {"comm_s", rank.commSeconds},
+                         {"host_s", rank.hostSeconds},
                          {"peak_memory_gib", static_cast<double>(rank.memory.total()) / (1 << 30)}});
     Answer exposed;
     for (const Dimension dimension : kDimensions)

@@ -127,19 +127,23 @@ void printShares(const Simulation& simulation)
         if (simulation.mesh().groupSize(kDimensionFacts[dimension].group) > 1 || m.exposedComm[dimension] > 0)
             add("exposed " + purposeName(simulation, dimension) + " communication", m.exposedComm[dimension]);
     if (simulation.scenario().training.offload.isOn())
-        add("exposed host transfers", m.exposedHost);
+        add(factsOf(StepPart::host).title, m.exposedHost);
     add("bubble", m.bubbleFraction);
     table.print(std::cout);
 }
 
-void printPipeline(const Metrics& m)
+void printPipeline(const Metrics& m, bool offloads)
 {
-    Table table({"pipeline rank", "computing", "exposed comm", "bubble", "peak GiB"});
+    Table table(offloads ? std::vector<std::string>{"pipeline rank", "computing", "exposed comm", "host", "bubble", "peak GiB"}
+                         : std::vector<std::string>{"pipeline rank", "computing", "exposed comm", "bubble", "peak GiB"});
+    const auto share = [&m](double seconds) { return percent(seconds / m.stepTimeSeconds); };
     for (std::size_t p = 0; p < m.perPipelineRank.size(); ++p) {
         const PipelineRankMetrics& rank = m.perPipelineRank[p];
-        table.add({std::to_string(p), percent(rank.busySeconds / m.stepTimeSeconds),
-                   percent(rank.commSeconds / m.stepTimeSeconds), percent(rank.bubbleSeconds / m.stepTimeSeconds),
-                   gib(rank.memory.total())});
+        std::vector<std::string> row{std::to_string(p), share(rank.busySeconds), share(rank.commSeconds - rank.hostSeconds)};
+        if (offloads)
+            row.push_back(share(rank.hostSeconds));
+        row.insert(row.end(), {share(rank.bubbleSeconds), gib(rank.memory.total())});
+        table.add(std::move(row));
     }
     table.print(std::cout);
 }
@@ -233,7 +237,7 @@ void run(const SimulateArguments& arguments)
     std::cout << "\n";
     printShares(*simulation);
     std::cout << "\n";
-    printPipeline(metrics);
+    printPipeline(metrics, simulation->scenario().training.offload.isOn());
     const std::optional<Goodput> failing = goodput(*simulation);
     if (failing) {
         std::cout << "\n";

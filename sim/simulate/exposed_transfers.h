@@ -21,13 +21,20 @@ struct ExposedTransfer {
 /// Of the ranks of a class, in order of time; every instant once, as in TimeShares. O(ops of a rank).
 std::vector<ExposedTransfer> exposedTransfers(const Simulation&, int classIndex);
 
-/// Exposed time by what is transferred: the collectives and sends of one name.
+/// Exposed time by what is transferred: the collectives, sends and copies of one name.
 struct ExposedKind {
     std::string op;                                 ///< its name: "attn.out.sum"
     double seconds = 0;                             ///< of the step, mean over all ranks
     CommunicatorRole role = CommunicatorRole::none; ///< of a collective
+    bool isHostsWork = false;                       ///< not on its way there or back
 };
-/// The longest first; they add up to what Metrics::exposedComm says of a dimension. O(ops of all classes).
-ByDimension<std::vector<ExposedKind>> exposedKinds(const Simulation&);
+/// The longest first; they add up to what Metrics::exposedComm says of a dimension, and Metrics::exposedHost of the host.
+struct ExposedKinds {
+    ByDimension<std::vector<ExposedKind>> ofDimension;
+    std::vector<ExposedKind> ofHost;
+    const std::vector<ExposedKind>& operator[](Dimension dimension) const { return ofDimension[dimension]; }
+};
+/// O(ops of all classes).
+ExposedKinds exposedKinds(const Simulation&);
 
 } // namespace sim

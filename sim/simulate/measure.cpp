@@ -199,12 +199,12 @@ std::vector<ExposedTransfer> exposedTransfers(const Simulation& simulation, int 
     return out;
 }
 
-ByDimension<std::vector<ExposedKind>> exposedKinds(const Simulation& simulation)
+ExposedKinds exposedKinds(const Simulation& simulation)
 {
     const std::vector<std::string>& labels = simulation.program().labels;
-    ByDimension<std::vector<Wide>> sums;
-    for (const Dimension dimension : kDimensions)
-        sums[dimension].resize(labels.size());
+    std::array<std::vector<Wide>, kStreamCount> sums; // [stream][label]
+    for (std::vector<Wide>& ofStream : sums)
+        ofStream.resize(labels.size());
     Wide ranks = 0;
     for (int c = 0; c < simulation.classCount(); ++c) {
         const Wide members = simulation.classSize(c);
@@ -213,8 +213,7 @@ ByDimension<std::vector<ExposedKind>> exposedKinds(const Simulation& simulation)
             simulation.program(), simulation.classes(), simulation.prices(), simulation.times(), c,
             [](const Op&, const OpShape&, std::int64_t) {},
             [&](Stream stream, std::uint16_t label, std::int64_t begin, std::int64_t end) {
-                if (const auto dimension = dimensionOf(stream))
-                    sums[*dimension][label] += members * (end - begin);
+                sums[asIndex(stream)][label] += members * (end - begin);
             });
     }
     std::vector<CommunicatorRole> roles(labels.size(), CommunicatorRole::none);
@@ -222,15 +221,25 @@ ByDimension<std::vector<ExposedKind>> exposedKinds(const Simulation& simulation)
         for (const Op& op : pass.ops)
             if (op.kind == OpKind::collective)
                 roles[op.label] = op.group;
-    ByDimension<std::vector<ExposedKind>> out;
-    for (const Dimension dimension : kDimensions) {
-        for (std::size_t label = 0; label < labels.size(); ++label)
-            if (const Wide sum = sums[dimension][label]; sum > 0)
-                out[dimension].push_back(
-                    {labels[label], static_cast<double>(sum) / static_cast<double>(ranks) * 1e-9, roles[label]});
-        std::stable_sort(out[dimension].begin(), out[dimension].end(),
-                         [](const auto& a, const auto& b) { return a.seconds > b.seconds; });
-    }
+    const auto kindsOf = [&](const auto& isOfThem) {
+        std::vector<ExposedKind> out;
+        for (std::size_t label = 0; label < labels.size(); ++label) {
+            Wide sum = 0;
+            for (int stream = 0; stream < kStreamCount; ++stream)
+                sum += isOfThem(static_cast<Stream>(stream)) ? sums[asIndex(stream)][label] : 0;
+            if (sum > 0)
+                out.push_back({.op = labels[label],
+                               .seconds = static_cast<double>(sum) / static_cast<double>(ranks) * 1e-9,
+                               .role = roles[label],
+                               .isHostsWork = sums[asIndex(Stream::host)][label] > 0});
+        }
+        std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.seconds > b.seconds; });
+        return out;
+    };
+    ExposedKinds out;
+    for (const Dimension dimension : kDimensions)
+        out.ofDimension[dimension] = kindsOf([dimension](Stream stream) { return dimensionOf(stream) == dimension; });
+    out.ofHost = kindsOf([](Stream stream) { return (maskOf(stream) & kHostStreams) != 0; });
     return out;
 }
 
@@ -290,7 +299,7 @@ Metrics measure(const Scenario& scenario, const Placement& placement, const Prog
 {
     struct Sums {
         std::int64_t ranks = 0;
-        Wide busyNs = 0, exposedNs = 0;
+        Wide busyNs = 0, exposedNs = 0, hostNs = 0; // the host's is among what is exposed
     };
     const auto pipelineRanks = asIndex(scenario.layout.pp);
     std::vector<Sums> sums(pipelineRanks);
@@ -314,6 +323,7 @@ Metrics measure(const Scenario& scenario, const Placement& placement, const Prog
         uses[pp].add(shares, result.endNs, ranks);
         wholeUse.add(shares, result.endNs, ranks);
         sums[pp].exposedNs += Wide{ranks} * shares.waitingNs();
+        sums[pp].hostNs += Wide{ranks} * shares.exposedHostNs;
         exposedHostNs += Wide{ranks} * shares.exposedHostNs;
         for (const Dimension dimension : kDimensions)
             exposedNs[dimension] += Wide{ranks} * shares.exposedNs[dimension];
@@ -339,6 +349,7 @@ Metrics measure(const Scenario& scenario, const Placement& placement, const Prog
         PipelineRankMetrics& row = metrics.perPipelineRank[pp];
         row.busySeconds = static_cast<double>(sums[pp].busyNs) / ranks * 1e-9;
         row.commSeconds = static_cast<double>(sums[pp].exposedNs) / ranks * 1e-9;
+        row.hostSeconds = static_cast<double>(sums[pp].hostNs) / ranks * 1e-9;
         row.bubbleSeconds =
             static_cast<double>(Wide{result.endNs} * sums[pp].ranks - sums[pp].busyNs - sums[pp].exposedNs) / ranks * 1e-9;
         row.use = uses[pp].mean();

@@ -33,6 +33,7 @@ struct PipelineRankMetrics {
     double busySeconds = 0;   ///< compute kernels running; mean over the ranks of this pipeline coordinate
     double bubbleSeconds = 0; ///< neither computing nor held up by a transfer: waiting for other stages
     double commSeconds = 0;   ///< exposed communication, the host's among it: a transfer runs, no kernel does
+    double hostSeconds = 0;   ///< of commSeconds: waiting for what goes to the host or is its work
     MemoryBreakdown memory;   ///< of the rank with the highest peak
     std::int64_t peakAtNs = 0;
     std::int64_t parameters = 0;  ///< elements a rank holds before any ZeRO sharding

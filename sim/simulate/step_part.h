@@ -47,7 +47,7 @@ inline constexpr std::array<StepPartFacts, 13> kStepPartFacts{{
     {"exposed ep", "exposed ep communication", "t_ep", true},
     {"exposed pp", "exposed pp communication", "t_pp", true},
     {"exposed dp", "exposed dp communication", "t_dp", true},
-    {"exposed host", "exposed transfers to and from the host", "t_host", true},
+    {"exposed host", "waiting for the host", "t_host", true},
     {"bubble", "bubble", "t_bubble", true},
 }};
 static_assert(kStepPartFacts.size() == asIndex(StepPart::bubble) + 1);

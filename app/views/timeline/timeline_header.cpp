@@ -455,7 +455,7 @@ std::vector<std::string> criticalPathTexts(const TimelineModel& model, const sim
         parts = {{all, "compute (" + where + " most, " + percentText(most->first) + ")"}};
     }
     for (const sim::OpClass c : model.classesPresent())
-        if (sim::isCommunication(c))
+        if (sim::isCommunication(c) || c == sim::OpClass::hostTransfer)
             parts.emplace_back(static_cast<double>(path.byClass[static_cast<std::size_t>(c)]) / length, model.className(c));
     parts.emplace_back(static_cast<double>(path.transferNs) / length, "transfers");
     parts.emplace_back(static_cast<double>(path.unexplainedNs) / length, "other waits");

@@ -134,11 +134,19 @@ Explanation Explainer::share(StepPart part) const
                : part == StepPart::host            ? hostTime()
                                                    : bubbleTime();
     Account account = accountOf(m_simulation, part, m_seconds);
-    // The longest by name; a step has some dozen kinds of transfers at most, of which a few are exposed.
+    return account.close(
+        sumOfKinds(exposedKindsOfStep()[*dimension], part, account),
+        "Measured in the simulated step, mean over ranks: a transfer runs and the rank's next kernel waits for it. " +
+            groupText(*dimension),
+        kSimulated, showOf(*dimension));
+}
+
+/// The longest by name; a step has some dozen kinds of transfers at most, of which a few are exposed.
+std::optional<Formula> Explainer::sumOfKinds(const std::vector<ExposedKind>& kinds, StepPart part, Account& account) const
+{
     constexpr std::size_t kMostListed = 8;
     std::vector<Formula> parts;
     double listed = 0;
-    const std::vector<ExposedKind>& kinds = exposedKindsOf(*dimension);
     const std::size_t named = kinds.size() <= kMostListed ? kinds.size() : kMostListed - 1;
     const std::string symbol = partSymbol(m_simulation, part);
     for (std::size_t i = 0; i < named; ++i) {
@@ -150,20 +158,15 @@ Explanation Explainer::share(StepPart part) const
     if (named < kinds.size())
         parts.push_back(account.term(symbol + "_rest", m_seconds[part] - listed, Unit::seconds,
                                      "the other " + std::to_string(kinds.size() - named) + " kinds of transfers"));
-    return account.close(
-        parts.empty() ? std::nullopt : std::optional(Formula::sum(std::move(parts))),
-        "Measured in the simulated step, mean over ranks: a transfer runs and the rank's next kernel waits for it. " +
-            groupText(*dimension),
-        kSimulated, showOf(*dimension));
+    return parts.empty() ? std::nullopt : std::optional(Formula::sum(std::move(parts)));
 }
 
-const std::vector<ExposedKind>& Explainer::exposedKindsOf(Dimension dimension) const
+const ExposedKinds& Explainer::exposedKindsOfStep() const
 {
     constexpr std::int64_t kMostOps = 10'000'000; // beyond, all ops are not looked at once more for a click
     if (!m_exposedKinds)
-        m_exposedKinds = m_simulation.metrics().simulatedOps <= kMostOps ? exposedKinds(m_simulation)
-                                                                         : ByDimension<std::vector<ExposedKind>>();
-    return (*m_exposedKinds)[dimension];
+        m_exposedKinds = m_simulation.metrics().simulatedOps <= kMostOps ? exposedKinds(m_simulation) : ExposedKinds();
+    return *m_exposedKinds;
 }
 
 Explanation Explainer::idealTime() const
@@ -203,7 +206,7 @@ Explanation Explainer::hostTime() const
     Account account = accountOf(m_simulation, StepPart::host, m_seconds);
     const CostModel cost(m_scenario);
     return account.close(
-        {},
+        sumOfKinds(exposedKindsOfStep().ofHost, StepPart::host, account),
         "Measured in the simulated step: the rank's next kernel waits for what goes to the host or comes from it, or for the "
         "host's optimizer. A GPU's link carries " +
             numberText(cost.hostGBs(Stream::toHost), Unit::number) + " GB/s each way; its share of the host's memory " +

@@ -65,7 +65,10 @@ public:
     }
     Explanation exposed() const
     {
-        Account account("Exposed communication of " + rankName(m_rank), "f_comm", share(m_times.waitingNs()), Unit::fraction);
+        const bool offloads = m_times.exposedHostNs > 0;
+        Account account((offloads ? "Exposed communication and waiting for the host of " : "Exposed communication of ") +
+                            rankName(m_rank),
+                        "f_comm", share(m_times.waitingNs()), Unit::fraction);
         const Formula time = account.term(exposedTime());
         return account.close(time / stepTerm(account), "Of the step: a transfer runs, and the next kernel waits for it.",
                              kSimulated, show());

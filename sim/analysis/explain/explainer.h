@@ -25,7 +25,8 @@ private:
     Explanation stepTime() const;
     Explanation stepTimeLeaf() const;
     Explanation share(StepPart) const;
-    const std::vector<ExposedKind>& exposedKindsOf(Dimension) const;
+    const ExposedKinds& exposedKindsOfStep() const;
+    std::optional<Formula> sumOfKinds(const std::vector<ExposedKind>&, StepPart, Account&) const;
     Explanation idealTime() const;
     Explanation recomputeTime() const;
     Explanation kernelTime() const;
@@ -71,8 +72,8 @@ private:
     const Scenario& m_scenario;
     const ByStepPart<double> m_seconds;
     const StepFlops m_flops;
-    mutable std::optional<ByDimension<std::vector<ExposedKind>>> m_exposedKinds; ///< found when asked for
-    int m_rank = 0;                                                              ///< whose memory is explained
+    mutable std::optional<ExposedKinds> m_exposedKinds; ///< found when asked for
+    int m_rank = 0;                                     ///< whose memory is explained
     bool m_rankIsFullest = true;
 };
 

@@ -277,7 +277,7 @@ struct ExposedExchange {
 std::vector<ExposedExchange> exposedExchanges(const Simulation& simulation)
 {
     std::vector<ExposedExchange> out;
-    const ByDimension<std::vector<ExposedKind>> kinds = exposedKinds(simulation);
+    const ExposedKinds kinds = exposedKinds(simulation);
     for (const ExposedKind& kind : kinds[Dimension::dp])
         out.push_back({kind.role, contentOf(kind.op) == CollectiveContent::parameters, kind.seconds});
     return out;

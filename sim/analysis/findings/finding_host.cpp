@@ -1,6 +1,8 @@
 // What is offloaded: does the host have room for it, and what does it cost?
 #include "sim/analysis/findings/finding_rules.h"
+#include "sim/cost/cost.h"
 #include "sim/memory_limit.h"
+#include "sim/simulate/exposed_transfers.h"
 
 #include <string>
 
@@ -43,21 +45,46 @@ void hostFull(const RuleContext& context, FindingList& out)
     out.push_back(std::move(finding));
 }
 
+std::string waitedForText(Finding& finding, ClaimOf of, double seconds)
+{
+    return ", and " + say(finding, of, seconds, Unit::seconds) + " a step are waited for.";
+}
+
+std::string copiesText(const RuleContext& context, Finding& finding, double seconds)
+{
+    return std::string(
+               context.training.offload.activationLayers > 0
+                   ? "What a layer keeps leaves beside the layer behind it, and comes back beside that one's backward pass"
+                   : "Gradients leave when they are all there, and parameters come back") +
+           ": a GPU's link carries " +
+           say(finding, ClaimOf::hostLink, CostModel(context.scenario).hostGBs(Stream::toHost), Unit::number) + " GB/s each way" +
+           waitedForText(finding, ClaimOf::hostCopySeconds, seconds);
+}
+
+std::string workText(const RuleContext& context, Finding& finding, double seconds)
+{
+    return "The host updates the parameters whose optimizer states it has: its memory gives each GPU " +
+           say(finding, ClaimOf::hostWorkRate, CostModel(context.scenario).hostGBs(Stream::host), Unit::number) + " GB/s" +
+           waitedForText(finding, ClaimOf::hostWorkSeconds, seconds);
+}
+
 void hostExposed(const RuleContext& context, FindingList& out)
 {
     const double share = context.shareOf(StepPart::host);
     if (share < kLongWait)
         return;
-    const Cluster& cluster = context.scenario.cluster;
     Finding finding{.kind = FindingKind::exposedHost, .severity = severityOf(share), .stepShare = share};
     finding.title = say(finding, ClaimOf::exposedHostShare, share, percentText(share)) + " of the step waits for the host";
-    finding.reason = std::string(context.training.offload.activationLayers > 0
-                                     ? "What a layer keeps leaves beside the layer behind it, and comes back beside that one's "
-                                       "backward pass"
-                                     : "Gradients leave when they are all there, and parameters come back") +
-                     ": a GPU's link carries " +
-                     say(finding, ClaimOf::hostLink, cluster.gpu.hostBandwidthGBs * cluster.efficiency.hostLink, Unit::number) +
-                     " GB/s each way.";
+    double copies = 0, work = 0;
+    for (const ExposedKind& kind : exposedKinds(context.simulation).ofHost)
+        (kind.isHostsWork ? work : copies) += kind.seconds;
+    constexpr double kMatters = 0.02; // of all that is waited for
+    const double least = kMatters * (copies + work);
+    const std::string ofCopies = copies >= least ? copiesText(context, finding, copies) : "",
+                      ofWork = work >= least ? workText(context, finding, work) : "";
+    const std::string& first = work > copies ? ofWork : ofCopies;
+    const std::string& second = work > copies ? ofCopies : ofWork;
+    finding.reason = first + (first.empty() || second.empty() ? "" : " ") + second;
     finding.show = {.pictures = {"timeline"}, .classes = {OpClass::hostTransfer}};
     offerLess(context, finding);
     out.push_back(std::move(finding));

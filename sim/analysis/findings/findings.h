@@ -135,7 +135,10 @@ enum class ClaimOf : std::uint8_t {
     microbatchesOfRound,
     microbatchesTooFew, ///< pipeline ranks - micro-batches
     exposedHostShare,   ///< of the step
+    hostCopySeconds,    ///< of that, for what goes to the host or comes back
+    hostWorkSeconds,    ///< of that, for what the host computes
     hostLink,           ///< GB/s that a GPU's link to its host reaches
+    hostWorkRate,       ///< GB/s of the host's memory that a GPU's share of its work reaches
     hostMemory,         ///< bytes in use of a host's memory, at most
     hostHas             ///< its memory, bytes
 };

@@ -207,6 +207,21 @@ TEST(CriticalPath, OfAnySimulatedStepIsWhole)
     }
 }
 
+TEST(CriticalPath, CountsTheHostsWorkApartFromKernels)
+{
+    const auto simulation = simulate(test::offloadedScenario(1, 0));
+    const Trace trace = simulation->trace(TraceDetail::kernels);
+    const CriticalPath path = criticalPath(trace, *simulation);
+    expectWhole(path, trace);
+    const std::int64_t ofHost = path.byClass[asIndex(OpClass::hostTransfer)];
+    EXPECT_GT(ofHost, 0);
+    std::int64_t ofKernels = -ofHost;
+    for (int c = 0; c < kOpClassCount; ++c)
+        ofKernels += isCommunication(static_cast<OpClass>(c)) ? 0 : path.byClass[asIndex(c)];
+    EXPECT_EQ(computeOf(path), ofKernels);
+    EXPECT_LE(computeOf(path), simulation->timeOfClass(0).busyNs) << "one rank: its kernels are all there is to compute";
+}
+
 TEST(CriticalPath, GoesOverTheSlowRankAtEitherDetail)
 {
     // Inside their passes its seven tensor-parallel mates wait for it at every sum: each pass of theirs lasts as long as its own.

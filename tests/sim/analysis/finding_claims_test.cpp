@@ -153,11 +153,12 @@ private:
     /// Exposed time of the collectives of that name.
     double secondsOf(const std::string& op) const
     {
-        const ByDimension<std::vector<ExposedKind>> kinds = exposedKinds(m_simulation);
-        for (const ExposedKind& kind : kinds[Dimension::dp])
-            if (kind.op == op)
-                return kind.seconds;
-        return 0;
+        const ExposedKinds kinds = exposedKinds(m_simulation);
+        double sum = 0;
+        for (const auto* list : {&kinds[Dimension::dp], &kinds.ofHost})
+            for (const ExposedKind& kind : *list)
+                sum += kind.op == op ? kind.seconds : 0;
+        return sum;
     }
     double shareOfPart(const std::string& text) const;
     double busyOfStage(int pp) const
@@ -236,7 +237,7 @@ double Prover::shareOfPart(const std::string& text) const
                                               {"exposed dp communication", exposed(Dimension::dp)},
                                               {"exposed embedding communication", exposed(Dimension::dp)},
                                               {"exposed copies communication", exposed(Dimension::dp)},
-                                              {"exposed transfers to and from the host", exposedHost()},
+                                              {"waiting for the host", exposedHost()},
                                               {"bubble", bubble()}};
     for (const auto& [name, value] : parts)
         if (text.ends_with("% " + name))
@@ -443,6 +444,17 @@ double Prover::again(const Claim& claim) const
         return m_scenario.schedule.microbatchGroup;
     case ClaimOf::exposedHostShare:
         return exposedHost();
+    case ClaimOf::hostCopySeconds:
+        return exposedHost() * step() - secondsOf("optimizer on host");
+    case ClaimOf::hostWorkSeconds:
+        return secondsOf("optimizer on host");
+    case ClaimOf::hostWorkRate: {
+        std::map<int, int> ranksOfNode;
+        int most = 0;
+        for (int rank = 0; rank < m_metrics.worldSize; ++rank)
+            most = std::max(most, ++ranksOfNode[m_simulation.placement().node(rank)]);
+        return c.host.memoryBandwidthGBs * c.efficiency.hostMemory / most;
+    }
     case ClaimOf::hostLink:
         return c.gpu.hostBandwidthGBs * c.efficiency.hostLink;
     case ClaimOf::hostMemory:
@@ -571,6 +583,7 @@ TEST_F(FindingClaims, OfTheGalleryAndOfEveryKindOfTroubleAreTrue)
         {"02", {"training.overlap.tp_comm=true"}},
         {"17", {"training.offload.activation_layers=8"}},
         {"17", {"training.offload.optimizer=0.5", "cluster.host.memory_gib=1"}},
+        {"86", {"training.offload.optimizer=1"}},
         {"01", {"perturbations=[{\"kind\":\"jitter\",\"sigma\":0.2,\"seed\":3}]"}},
     };
     for (const auto& [number, overrides] : troubles) {

@@ -246,6 +246,24 @@ TEST(FindingRules, SlowLinksExposeTheRingOfKeysAndTheStages)
     EXPECT_FALSE(has(findingsOf("58"), FindingKind::exposedPipeline));
 }
 
+/// Whether the link or the host's memory is the limit.
+TEST(FindingRules, WaitingForTheHostIsBlamedOnWhatTakesIt)
+{
+    const auto reasonWith = [](const std::vector<std::string>& overrides) {
+        const auto all = findingsOf("86", overrides);
+        const Finding* finding = find(all, FindingKind::exposedHost);
+        return finding != nullptr ? finding->reason : "";
+    };
+    const std::string work = reasonWith({"training.offload.optimizer=1"});
+    EXPECT_TRUE(work.starts_with("The host updates the parameters whose optimizer states it has: its memory gives each GPU "))
+        << work;
+    const std::string copies = reasonWith(
+        {"training.offload.optimizer=1", "cluster.host.memory_bandwidth_gbs=100000", "cluster.gpu.host_bandwidth_gbs=4"});
+    EXPECT_TRUE(copies.starts_with("Gradients leave when they are all there, and parameters come back: a GPU's link carries "))
+        << copies;
+    EXPECT_EQ(copies.find("The host updates"), std::string::npos) << copies;
+}
+
 TEST(FindingRules, GradientsThatAreNotOverlappedAreSaid)
 {
     const Opened opened = test::openNumber("01", {"training.overlap.grad_reduce=false"});

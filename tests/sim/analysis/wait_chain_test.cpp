@@ -283,6 +283,25 @@ TEST(WaitAdvice, IsNotWhatMakesTheStepLongerOrChangesNothing)
     EXPECT_TRUE(adviceIn(*test::openNumber("04").simulation).contains("try: fewer layers on pipeline rank 1"));
 }
 
+TEST(WaitAdvice, AgainstOffloadingNamesWhatIsTooSlow)
+{
+    const auto adviceWith = [](double link, double memory) {
+        Scenario scenario = test::offloadedScenario(1, 0);
+        scenario.cluster.gpu.hostBandwidthGBs = link;
+        scenario.cluster.host.memoryBandwidthGBs = memory;
+        std::set<std::string> found;
+        const auto simulation = simulate(scenario);
+        WaitChains of(*simulation);
+        for (const Gap& gap : gapsOf(*simulation, of, 0))
+            for (const std::string& line : of.lines(of.chain(gap)))
+                if (line.starts_with("try: no offloading"))
+                    found.insert(line.substr(0, line.find(" (")));
+        return found;
+    };
+    EXPECT_EQ(adviceWith(1000, 10), (std::set<std::string>{"try: no offloading: the host's memory is the limit"}));
+    EXPECT_EQ(adviceWith(10, 10000), (std::set<std::string>{"try: no offloading: the link to the host is the limit"}));
+}
+
 TEST(WaitChain, SaysHowMuchOfACollectiveAlreadyHides)
 {
     const auto simulation = simulate(test::smallScenario(1, 1, 2));

@@ -87,6 +87,23 @@ TEST(Simulate, TellsSmallNumbersInTheirOwnUnits)
     EXPECT_THAT(run("simulate " + gallery("05-")).out, testing::ContainsRegex("peak memory +[0-9]+\\.[0-9][0-9] of 80 GiB"));
 }
 
+TEST(Simulate, TellsWaitingForTheHostApartFromCommunication)
+{
+    const std::string job = gallery("86-") + " --set training.offload.optimizer=1";
+    const std::string told = run("simulate " + job).out;
+    EXPECT_THAT(told, HasSubstr("\nwaiting for the host "));
+    EXPECT_THAT(told, testing::ContainsRegex("pipeline rank +computing +exposed comm +host +bubble"));
+    const json answer = runJson("simulate --json " + job);
+    const json& rank = answer.at("per_pipeline_rank")[0];
+    double exposed = 0;
+    for (const auto& [axis, share] : answer.at("exposed_comm_fraction").items())
+        exposed += share.get<double>();
+    const double step = answer.at("step_time_s").get<double>(), host = rank.at("host_s").get<double>();
+    EXPECT_GT(host, 0.3 * step);
+    EXPECT_NEAR(rank.at("comm_s").get<double>() - host, exposed * step, 1e-6 * step);
+    EXPECT_THAT(run("simulate " + gallery("86-")).out, testing::Not(HasSubstr(" host ")));
+}
+
 TEST(Simulate, PricesARunWithItsFailuresToo)
 {
     const std::string failing = gallery("42-") + R"( --set 'perturbations=[{"kind":"failure","mtbf_hours":45565,"days":54}]')";

@@ -47,6 +47,7 @@ Table metricsTable(const TableSource& source)
 {
     const sim::Metrics& m = source.simulation.metrics();
     const double capacityGib = source.simulation.scenario().cluster.gpu.memoryGib;
+    const std::string attention = source.simulation.scenario().training.causal ? "causal attention" : "attention in full";
     Table table{
         {"quantity", "value", "unit", "convention"},
         {{"step time", text(m.stepTimeSeconds), "s", "first action to the end of the optimizer step"},
@@ -54,7 +55,7 @@ Table metricsTable(const TableSource& source)
          {"tokens per second per GPU", text(m.tokensPerSecondPerGpu), "1/s", ""},
          {"model FLOP rate per GPU", text(m.modelTflopsPerGpu), "TFLOP/s", "attention halved where causal; no recomputation"},
          {"hardware FLOP rate per GPU", text(m.hardwareTflopsPerGpu), "TFLOP/s", "with recomputation"},
-         {"MFU", text(m.mfu), "fraction of peak", "PaLM, appendix B; causal attention"},
+         {"MFU", text(m.mfu), "fraction of peak", "PaLM, appendix B; " + attention},
          {"MFU, full attention", text(m.mfuFullAttention), "fraction of peak",
           "as in Megatron-LM's papers; counts work that causal kernels leave out, so it may exceed 1"},
          {"HFU", text(m.hfu), "fraction of peak", "Korthikanti et al. 2022, section 6"},
@@ -81,14 +82,15 @@ Table metricsTable(const TableSource& source)
 
 Table pipelineTable(const TableSource& source)
 {
-    Table out{{"pipeline rank", "busy (s)", "bubble (s)", "exposed communication (s)", "peak memory (bytes)", "peak at (ns)",
-               "parameters"},
+    Table out{{"pipeline rank", "busy (s)", "bubble (s)", "exposed communication (s)", "waiting for the host (s)",
+               "peak memory (bytes)", "peak at (ns)", "parameters"},
               {}};
     const auto& ranks = source.simulation.metrics().perPipelineRank;
     for (std::size_t pp = 0; pp < ranks.size(); ++pp) {
         const sim::PipelineRankMetrics& r = ranks[pp];
-        out.rows.push_back({text(static_cast<int>(pp)), text(r.busySeconds), text(r.bubbleSeconds), text(r.commSeconds),
-                            text(r.memory.total()), text(r.peakAtNs), text(r.parameters)});
+        out.rows.push_back({text(static_cast<int>(pp)), text(r.busySeconds), text(r.bubbleSeconds),
+                            text(r.commSeconds - r.hostSeconds), text(r.hostSeconds), text(r.memory.total()), text(r.peakAtNs),
+                            text(r.parameters)});
     }
     return out;
 }

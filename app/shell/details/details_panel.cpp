@@ -144,8 +144,9 @@ void DetailsPanel::showMetrics()
     m_tokens->setNote(supposed + tr("%1 a GPU").arg(countQuantity(m.tokensPerSecondPerGpu).text()));
     m_mfu->setValue(percentQuantity(m.mfu));
     const QString full = percentQuantity(m.mfuFullAttention).text();
-    m_mfu->setNote(supposed + (m.mfuFullAttention > 1 ? tr("causal; full %1, with work skipped").arg(full)
-                                                      : tr("causal; full %1").arg(full)));
+    m_mfu->setNote(supposed + (!m_simulation->scenario().training.causal ? tr("attention in full")
+                               : m.mfuFullAttention > 1                  ? tr("causal; full %1, with work skipped").arg(full)
+                                                                         : tr("causal; full %1").arg(full)));
     m_bubble->setValue(percentQuantity(m.bubbleFraction));
     m_bubble->setNote(tr("of the step"));
     m_parameters->setValue(countQuantity(static_cast<double>(m.parameters)));
@@ -218,7 +219,10 @@ void DetailsPanel::showRun()
     const auto lasts = [](const sim::WholeRun& of) { return QString::fromStdString(sim::durationText(of.days * kSecondsADay)); };
     m_run->setTitle(tr("Whole run of %1").arg(QString::fromStdString(sim::tokensText(run.tokens))));
     m_run->setValue({lasts(run).section(QLatin1Char(' '), 0, 0), lasts(run).section(QLatin1Char(' '), 1)});
-    QStringList lines{tr("%1 steps").arg(countQuantity(run.steps).text())};
+    constexpr double kCounted = 10'000; // more is told short
+    QStringList lines{run.steps < kCounted
+                          ? QString::fromStdString(sim::countedText(static_cast<std::int64_t>(run.steps), "step"))
+                          : tr("%1 steps").arg(countQuantity(run.steps).text())};
     if (std::isfinite(run.days)) {
         lines << tr("%1 GPU hours").arg(countQuantity(run.gpuHours).text());
         if (m_gpuHourPrice > 0)

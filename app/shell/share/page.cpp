@@ -80,8 +80,10 @@ QString wholeRunHtml(const sim::Simulation& simulation)
 {
     const double tokens = sim::tokensToTell(simulation.scenario());
     const sim::WholeRun ideal = sim::wholeRun(simulation, tokens), run = sim::lastingRun(simulation, tokens);
-    const auto days = [](const sim::WholeRun& of) {
-        return std::isfinite(of.days) ? QObject::tr("%1 days").arg(shortNumber(of.days)) : QObject::tr("never ends");
+    const auto lasts = [](const sim::WholeRun& of) {
+        constexpr double kSecondsADay = 86400;
+        return std::isfinite(of.days) ? QString::fromStdString(sim::durationText(of.days * kSecondsADay))
+                                      : QObject::tr("never ends");
     };
     QString note = QString::fromStdString(sim::tokensText(run.tokens));
     if (simulation.scenario().training.tokens <= 0)
@@ -91,11 +93,11 @@ QString wholeRunHtml(const sim::Simulation& simulation)
             QObject::tr("; %1 GPU hours; %2").arg(countQuantity(run.gpuHours).text(), QString::fromStdString(run.energyText()));
     QString cards;
     if (const auto failing = sim::goodput(simulation)) {
-        note += QObject::tr("; with failures; without %1").arg(days(ideal));
+        note += QObject::tr("; with failures; without %1").arg(lasts(ideal));
         cards = cardHtml(QObject::tr("Goodput"), percentQuantity(failing->shares.useful).text(),
                          QObject::tr("failures: %1").arg(QString::fromStdString(failing->failuresText())));
     }
-    return cardHtml(QObject::tr("Whole run"), days(run), note) + cards;
+    return cardHtml(QObject::tr("Whole run"), lasts(run), note) + cards;
 }
 
 QString cardsHtml(const sim::Simulation& simulation)
@@ -110,7 +112,9 @@ QString cardsHtml(const sim::Simulation& simulation)
            cardHtml(QObject::tr("Tokens/s"), countQuantity(m.tokensPerSecond).text(),
                     QObject::tr("%1 a GPU").arg(countQuantity(m.tokensPerSecondPerGpu).text())) +
            cardHtml(QObject::tr("MFU"), percentQuantity(m.mfu).text(),
-                    QObject::tr("causal; attention in full %1").arg(percentQuantity(m.mfuFullAttention).text())) +
+                    simulation.scenario().training.causal
+                        ? QObject::tr("causal; attention in full %1").arg(percentQuantity(m.mfuFullAttention).text())
+                        : QObject::tr("attention in full")) +
            cardHtml(QObject::tr("Bubble"), percentQuantity(m.bubbleFraction).text(),
                     QObject::tr("of the step; mean over ranks")) +
            cardHtml(QObject::tr("Exposed communication"), percentQuantity(m.exposedComm.total()).text(),

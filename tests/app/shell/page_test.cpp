@@ -7,6 +7,7 @@
 #include "sim/analysis/whole_run.h"
 #include "sim/error.h"
 #include "sim/simulate/simulation.h"
+#include "sim/text/duration_text.h"
 #include "tests/app/shell/window_fixture.h"
 
 #include <QApplication>
@@ -81,8 +82,18 @@ TEST(Page, TellsTheWholeRunAndWhereItsTokensAreNotSaid)
     job.set("/training/tokens", "1e12");
     const QString html = page(job);
     EXPECT_FALSE(html.contains(supposed));
-    EXPECT_TRUE(html.contains(QStringLiteral("%1 days").arg(shortNumber(run.days))));
+    EXPECT_TRUE(html.contains(QString::fromStdString(sim::durationText(run.days * 86400))));
     EXPECT_TRUE(html.contains(QString::fromStdString(run.energyText()))) << run.energyText();
+    job.set("/training/tokens", "1000");
+    EXPECT_FALSE(page(job).contains(QLatin1String("0.000 days"))) << "a step";
+}
+
+TEST(Page, CallsAttentionCausalWhereItIs)
+{
+    sim::ScenarioDocument job = document(kSixteen);
+    EXPECT_TRUE(page(job).contains(QLatin1String("causal; attention in full ")));
+    job.set("/training/causal", "false");
+    EXPECT_FALSE(page(job).contains(QLatin1String("causal; attention"))) << "neither in the cards nor in the table";
 }
 
 TEST(Page, PicturesShareNoIds)

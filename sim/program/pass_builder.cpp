@@ -138,7 +138,7 @@ void PassBuilder::waitFor(StreamMask streams)
          {});
 }
 
-void PassBuilder::receive(PassFlags flags, Stream matching)
+void PassBuilder::receive(const StageContent& stage, PassFlags flags, Stream matching)
 {
     if (!flags.receives)
         return;
@@ -154,6 +154,8 @@ void PassBuilder::receive(PassFlags flags, Stream matching)
                  Checked(sharding.localTokens()) * m_scenario.model.hiddenSize * sharding.bytesPerElement,
                  std::exchange(m_nextWaits, StreamMask{0}));
     }
+    if (stage.buckets.empty() && !flags.sends) // handed on to a stage that lies here: its pass has no receive of its own
+        waitFor(0);
 }
 
 void PassBuilder::send(PassFlags flags, Stream stream)
@@ -216,7 +218,7 @@ Pass PassBuilder::forward(const StageContent& stage, PassFlags flags, const Stag
             gatherAhead(*next);
         flags.gathersParameters = false;
     }
-    receive(flags, Stream::sendForward);
+    receive(stage, flags, Stream::sendForward);
     if (flags.gathersParameters && (flags.releasesParameters || !prefetches) && !stage.buckets.empty())
         gatherBucket(stage.buckets.front(), prefetches);
     for (std::size_t i = 0; i < stage.buckets.size(); ++i) {

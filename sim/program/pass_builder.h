@@ -86,7 +86,7 @@ private:
     /// For the gradients of weights: sequence parallelism has kept a slice of what it gathered, unless autograd keeps the whole.
     bool regathersInputs() const;
     void waitFor(StreamMask);
-    void receive(PassFlags, Stream);
+    void receive(const StageContent&, PassFlags, Stream);
     void send(PassFlags, Stream);
 
     void forwardBucket(const Bucket&, OpPurpose, bool keep);

@@ -4,8 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <map>
+#include <numeric>
+#include <string>
 #include <thread>
+#include <tuple>
+#include <vector>
 
 using namespace sim;
 
@@ -186,6 +191,52 @@ TEST(SimulatedTrace, EveryTransferBetweenStagesIsAFlowForwardInTime)
         EXPECT_LE(from.startNs[flow.fromSpan], to.startNs[flow.toSpan]);
         EXPECT_EQ(from.microbatch[flow.fromSpan], to.microbatch[flow.toSpan]);
     }
+}
+
+/// Also through stages without layers, which hand on what they get: over ranks, and to another stage of the same.
+TEST(SimulatedTrace, NoPassBeginsBeforeWhatItNeedsIsThere)
+{
+    int looked = 0;
+    for (const char* kind : {"1f1b", "zb-v", "v-half", "v-min", "dualpipe-v", "interleaved-1f1b"})
+        for (const std::vector<int>& layers : {std::vector{1, 2, 0, 1}, {2, 0, 1, 1}, {1, 0, 0, 3}, {1, 2, 1, 1, 0, 0, 3, 0}}) {
+            Scenario scenario = test::smallScenario(1, kind == std::string("1f1b") ? static_cast<int>(layers.size())
+                                                                                   : static_cast<int>(layers.size()) / 2);
+            scenario.schedule.kind = kind;
+            scenario.schedule.virtualStages = static_cast<int>(layers.size()) / scenario.layout.pp;
+            scenario.schedule.layersPerStage = layers;
+            scenario.training.globalBatchSize = 8;
+            scenario.model.numHiddenLayers = std::accumulate(layers.begin(), layers.end(), 0);
+            SCOPED_TRACE(test::describe(scenario));
+            const Trace trace = simulate(scenario)->trace(TraceDetail::actions);
+            struct Times {
+                std::int64_t begin = std::numeric_limits<std::int64_t>::max(), end = 0;
+            };
+            std::map<std::tuple<int, int, bool>, Times> passes; // micro-batch, stage, backward
+            for (const Track& track : trace.tracks)
+                for (std::size_t s = 0; track.role == TrackRole::actions && s < track.size(); ++s) {
+                    const SpanKind& of = trace.kinds[track.kind[s]];
+                    const char last = of.name.back(); // "0F", "0I", "0W", "0B"
+                    if (of.stage < 0 || last == 'W' || track.durationNs[s] == 0)
+                        continue;
+                    Times& times = passes[{track.microbatch[s], of.stage, last != 'F'}];
+                    times.begin = std::min(times.begin, track.startNs[s]);
+                    times.end = std::max(times.end, track.startNs[s] + track.durationNs[s]);
+                }
+            const int stages = static_cast<int>(layers.size());
+            for (int microbatch = 0; microbatch < 8; ++microbatch) {
+                std::int64_t end = 0;
+                for (int turn = 0; turn < 2 * stages; ++turn) {
+                    const bool isBackward = turn >= stages;
+                    const auto found = passes.find({microbatch, isBackward ? 2 * stages - 1 - turn : turn, isBackward});
+                    if (found == passes.end())
+                        continue; // of a stage without layers
+                    EXPECT_GE(found->second.begin, end) << "micro-batch " << microbatch << " turn " << turn;
+                    end = found->second.end;
+                    ++looked;
+                }
+            }
+        }
+    EXPECT_GT(looked, 1000);
 }
 
 TEST(SimulatedTrace, MemoryCounterReachesThePeakOfTheMetrics)

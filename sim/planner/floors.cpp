@@ -390,8 +390,8 @@ PartFloors Floors::priceParts(const Scenario& given, const PipelineGeometry& geo
     const auto headOf = [&](bool owning) {
         const PassFloors with = passesOf({.layers = {last}, .head = true, .ownsEmbedding = owning}, 0);
         PassFloors head = with - alone[lastKind];
-        if (mayRecompute && scenario.model.numNextnPredictLayers > 0) { // a prediction module may be run again, too
-            const PassFloors again = passesOf({.layers = {last}, .head = true, .ownsEmbedding = owning}, 2);
+        if (mayRecompute && modules > 0) {
+            const PassFloors again = passesOf({.layers = {last}, .head = true, .ownsEmbedding = owning}, 1 + modules);
             head.kept = std::min(head.kept, again.kept - passesOf({.layers = {last}}, 1).kept);
         }
         head.transient = with.transient;
@@ -401,8 +401,11 @@ PartFloors Floors::priceParts(const Scenario& given, const PipelineGeometry& geo
     const bool usesTwice = scenario.model.tieWordEmbeddings || scenario.model.numNextnPredictLayers > 0;
     parts.headOwning = usesTwice ? headOf(true) : parts.head;
     parts.embeddingAlone = passesOf({.layers = {}, .embedding = true}, 0);
-    parts.headAlone = passesOf({.layers = {}, .head = true}, 0);
+    parts.headAlone.fill(passesOf({.layers = {}, .head = true}, 0));
+    if (mayRecompute && modules > 0)
+        parts.headAlone[1].kept = std::min(parts.headAlone[1].kept, passesOf({.layers = {}, .head = true}, modules).kept);
     parts.embeddingElements = elementsOf({.layers = {}, .embedding = true});
+    const int modules = scenario.model.numNextnPredictLayers; // of prediction, which may be run again, too
     parts.headElements = elementsOf({.layers = {}, .head = true});
     parts.headOwningElements = elementsOf({.layers = {}, .head = true, .ownsEmbedding = true});
     const std::int64_t sendBytes = sharding.localTokens() * scenario.model.hiddenSize * sharding.bytesPerElement /

@@ -61,7 +61,8 @@ struct PartFloors {
     /// [kind]: of a backward pass that begins with such a layer, at most so much runs before its message is there.
     std::vector<double> early;
     PassFloors embedding, head, headOwning; ///< beside layers
-    PassFloors embeddingAlone, headAlone;
+    PassFloors embeddingAlone;
+    std::array<PassFloors, 2> headAlone;          ///< [recomputed]: its prediction modules may be run again
     std::vector<ParameterElements> layerElements; ///< [kind]
     ParameterElements embeddingElements, headElements, headOwningElements;
     std::vector<double> sendNs; ///< [tier]
@@ -94,15 +95,16 @@ struct ShapeFloor {
         std::array<double, 2> activations{};
         std::array<ParameterElements, 2> gradients{};
         std::array<ParameterElements, 2> gathered{}; ///< parameters that the running layer needs, where those are not kept
-        double behindFirstNs = 0; ///< from its end to that of the first rank, where a last backward pass goes that way
+        double behindFirstNs = 0; ///< from its end to that of ShapeFloor::firstTrained, where a last backward pass goes that way
         ParameterElements held;
         std::vector<int> layers;       ///< [kind of layer], in all chunks
         int embeddings = 0, heads = 0; ///< with parameters of their own
         std::uint64_t lastReduced = 0; ///< bits of what may be reduced last: 0 nothing, 1 embedding, 2 head, 3 + kind of layer
     };
     std::vector<Rank> ranks;
-    double chainNs = 0; ///< one micro-batch through the model
-    double leastNs = 0; ///< of all ways of sharding
+    int firstTrained = 0; ///< the first rank whose first stage has a backward pass
+    double chainNs = 0;   ///< one micro-batch through the model
+    double leastNs = 0;   ///< of all ways of sharding
     bool isBlocks = false, isSplit = false, entersAtBothEnds = false, usesTwice = false, startsWithEmbedding = false;
 };
 

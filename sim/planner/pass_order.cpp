@@ -168,7 +168,7 @@ std::vector<double> endsOfRanks(const PassOrder& order, std::span<const PartTime
         const double one = turnsOf(pass), two = turnsOf(other), begin = end;
         done[i] = std::max(begin, arrivalOf(pass) - earlyOf(pass)) + one;
         done[i + 1] = std::max(begin, arrivalOf(other) - earlyOf(other)) + two;
-        end = std::max({begin + one + two, done[i], done[i + 1]});
+        end = std::max({begin + one + two, one > 0 ? done[i] : begin, two > 0 ? done[i + 1] : begin});
         ++i;
     }
     return ends;

@@ -49,6 +49,15 @@ struct PipelineOf {
     int rankOf(int stage) const { return isV && stage >= ranks ? 2 * ranks - 1 - stage : stage % ranks; }
 };
 
+/// The first stage with a backward pass: adapters lie in layers, and before the first nothing is trained.
+int firstTrainedStage(const Scenario& scenario)
+{
+    const std::vector<int>& layers = scenario.schedule.layersPerStage;
+    if (!scenario.model.lora.isOn())
+        return 0;
+    return static_cast<int>(std::find_if(layers.begin(), layers.end(), [](int count) { return count > 0; }) - layers.begin());
+}
+
 /// Whether a stage is made of the same layers as the one before it, and neither has an end of the model.
 class LikeBefore {
 public:
@@ -190,7 +199,7 @@ ShapeFloor Floors::shapeOf(const Choice& choice, const Scenario& scenario, const
             if (begins)
                 part.passes = parts.embeddingAlone;
             else if (ends)
-                part.passes = parts.headAlone;
+                part.passes = parts.headAlone[choice.recompute == Recompute::full ? 1 : 0];
             part.lastReduced = ends ? kHead : kNothing;
         }
         if (begins) {
@@ -210,6 +219,7 @@ ShapeFloor Floors::shapeOf(const Choice& choice, const Scenario& scenario, const
     const double m = microbatches / static_cast<double>(copies);
     const double lost = 1 - 1 / scenario.cluster.efficiency.besideTransfers; // of each moment beside a collective
     double before = 0, after = 0;
+    shape.firstTrained = firstTrainedStage(scenario);
     for (int rank = 0; rank < ranks; ++rank) {
         ShapeFloor::Rank here;
         here.layers.resize(m_kinds.size());
@@ -243,7 +253,8 @@ ShapeFloor Floors::shapeOf(const Choice& choice, const Scenario& scenario, const
         here.behindFirstNs = splits ? 0 : after;
         if (rank < stages) {
             before += all[asIndex(rank)].passes.forward + sendNs;
-            after += std::max(0.0, all[asIndex(rank)].passes.backward - all[asIndex(rank)].early) + sendNs;
+            if (rank >= shape.firstTrained)
+                after += std::max(0.0, all[asIndex(rank)].passes.backward - all[asIndex(rank)].early) + sendNs;
         }
         // Passes whose activations a rank holds at once: of a chunk each, the least of them. Others hold one at least.
         double inFlight = 1;
@@ -374,11 +385,13 @@ double Floors::leastOfShape(const Choice& choice, const Scenario& scenario, cons
         }
     const bool oneWay = !pipeline.blocks && copies == 1;
     double least = chain, before = 0, after = 0;
+    const int firstTrained = firstTrainedStage(scenario);
     for (int rank = 0; rank < ranks; ++rank) {
         least = std::max(least, work[asIndex(rank)] + (oneWay ? before : 0) + (pipeline.splits ? 0 : after));
         if (rank < stages) {
             before += std::max(0.0, all[asIndex(rank)].forward) + sendNs;
-            after += std::max(0.0, all[asIndex(rank)].backward - all[asIndex(rank)].early) + sendNs;
+            if (rank >= firstTrained)
+                after += std::max(0.0, all[asIndex(rank)].backward - all[asIndex(rank)].early) + sendNs;
         }
     }
     return least;
@@ -489,7 +502,7 @@ LayoutFloor Floors::shardedOf(const Choice& choice, const Scenario& scenario, co
         for (std::uint64_t bits = rank.lastReduced; bits != 0; bits &= bits - 1)
             lastReduce = std::min(lastReduce, reductionOf(static_cast<unsigned>(std::countr_zero(bits))));
         const double tail = update + (reduces ? lastReduce : 0);
-        if (before == nullptr)
+        if (&rank - shape.ranks.data() == shape.firstTrained)
             tailOfFirst = tail;
         floor.stepNs = std::max({floor.stepNs, begin + rank.endNs + tail,
                                  shape.isSplit ? 0 : begin + rank.endNs + rank.behindFirstNs + tailOfFirst,

@@ -312,3 +312,90 @@ TEST(Floor, IsNoMoreThanTheStepWhereWhatRunsAgainNeedNotWaitForTheGradient)
     }
     EXPECT_GT(count, 100);
 }
+
+namespace {
+
+/// Of a file that says all of its layout: nothing of each bound is above what the engine says. How many steps were looked at:
+/// none where it is not legal.
+int expectBelowStep(const std::string& text)
+{
+    const auto resolved = ScenarioDocument::parse(text).resolve(test::catalogue());
+    if (!resolved.scenario)
+        return 0;
+    const Scenario& scenario = *resolved.scenario;
+    SCOPED_TRACE(test::describe(scenario));
+    PlanRequest request{.document = ScenarioDocument::parse(resolvedText(scenario))};
+    request.fixed = {{"schedule.kind", scenario.schedule.kind},
+                     {"schedule.layers_per_stage", *request.document.get("schedule.layers_per_stage")}};
+    const PlanSpace space(request, test::catalogue());
+    const Choice choice = choiceOf(scenario);
+    const Scenario made = space.scenarioOf(choice);
+    const auto step = simulate(scenario);
+    const double ns = step->metrics().stepTimeSeconds * 1e9, bytes = step->metrics().peakMemoryGib * kBytesPerGib;
+    EXPECT_LE(tightFloor(scenario).stepNs, ns + 1);
+    const Floors floors(space);
+    const auto parts = floors.partsOf(choice, made);
+    EXPECT_LE(floors.leastOfShape(choice, made, *parts), ns + 1);
+    const auto order = floors.orderOf(choice, made);
+    for (const PassOrder* const of : {order.get(), static_cast<const PassOrder*>(nullptr)}) {
+        const LayoutFloor floor = floors.floorOf(choice, made, *parts, *floors.shardsOf(choice, made), of);
+        EXPECT_LE(floor.stepNs, ns + 1);
+        EXPECT_LE(floor.bytes, bytes + 1);
+    }
+    return 1;
+}
+
+std::string jobOfStages(const std::string& model, const std::string& kind, int chunks, const std::vector<int>& layers,
+                        const std::string& training)
+{
+    std::string list;
+    int sum = 0;
+    for (const int count : layers) {
+        list += (list.empty() ? "[" : ", ") + std::to_string(count);
+        sum += count;
+    }
+    return R"({"format": "rankscope-scenario", "version": 1, "cluster": {"base": "dgx-a100"},
+      "model": {"vocab_size": 4096, "hidden_size": 512, "intermediate_size": 1536, "num_attention_heads": 8, "num_hidden_layers": )" +
+           std::to_string(sum) + model + R"(}, "layout": {"tp": 1, "dp": 1, "pp": )" +
+           std::to_string(static_cast<int>(layers.size()) / chunks) + R"(},
+      "schedule": {"kind": ")" +
+           kind + R"(", "virtual_stages": )" + std::to_string(chunks) + R"(, "layers_per_stage": )" + list + R"(]},
+      "training": {"sequence_length": 1024, "global_batch_size": 16)" +
+           training + "}}";
+}
+
+} // namespace
+
+TEST(Floor, IsNoMoreThanTheStepWhereStagesHaveNoLayers)
+{
+    int count = 0;
+    for (const char* training :
+         {R"(, "micro_batch_size": 16)", R"(, "micro_batch_size": 2)",
+          R"(, "micro_batch_size": 4, "recompute": "full", "lora": {"rank": 8})",
+          R"(, "micro_batch_size": 16, "lora": {"rank": 8})", R"(, "micro_batch_size": 2, "lora": {"rank": 8})"}) {
+        for (const char* kind : {"1f1b", "gpipe", "zb-h1"})
+            for (const std::vector<int>& layers :
+                 {std::vector{0, 3}, {3, 0}, {0, 0, 3}, {0, 3, 0}, {1, 0, 2}, {0, 1, 1, 1, 0}, {1, 1, 1, 0, 0}})
+                count += expectBelowStep(jobOfStages("", kind, 1, layers, training));
+        for (const char* kind : {"interleaved-1f1b", "looped-bfs", "zb-v", "v-half", "v-min", "dualpipe-v"})
+            for (const std::vector<int>& layers :
+                 {std::vector{1, 2, 0, 1}, {0, 3, 0, 1}, {0, 0, 2, 1}, {1, 2, 1, 1, 0, 0, 1, 0}, {0, 1, 0, 0, 2, 0, 0, 1}})
+                count += expectBelowStep(jobOfStages("", kind, 2, layers, training));
+    }
+    EXPECT_GT(count, 200);
+}
+
+/// As jobs do that give the head and what predicts further tokens a rank of their own.
+TEST(Floor, IsNoMoreThanTheMemoryWherePredictionLiesAloneWithTheHead)
+{
+    int count = 0;
+    for (const char* model : {R"(, "num_nextn_predict_layers": 1)", R"(, "num_nextn_predict_layers": 2)"})
+        for (const char* recompute : {R"("none")", R"("full")", R"({"kind": "full", "layers": 1})",
+                                      R"({"kind": "full", "layers": 2})", R"({"kind": "full", "layers": 3})"})
+            for (const std::vector<int>& layers : {std::vector{2, 2, 0}, {1, 1, 1, 0}, {2, 1, 1}}) {
+                const std::string training = std::string(R"(, "micro_batch_size": 2, "recompute": )") + recompute;
+                count += expectBelowStep(jobOfStages(model, "1f1b", 1, layers, training));
+                count += expectBelowStep(jobOfStages(model, "gpipe", 1, layers, training));
+            }
+    EXPECT_GT(count, 30);
+}

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cassert>
 #include <cmath>
 #include <utility>
 
@@ -44,12 +45,35 @@ constexpr int kMostSimulatedOfSet = 60;
 constexpr double kAnyStep = 1e30; ///< seconds: whatever fits is fast enough
 constexpr int kTimesAsManyGpus = 16;
 
-std::string recomputeText(const Training& training, int layersOfChunk)
+int layersOfChunk(const Scenario& scenario)
 {
+    const std::vector<int>& layers = scenario.schedule.layersPerStage;
+    return layers.empty() ? 0 : *std::max_element(layers.begin(), layers.end());
+}
+
+/// "full, 2 layers of each chunk"; where that is all of them "full", unless the number is wanted.
+std::string recomputeText(const Scenario& scenario, bool saysAll)
+{
+    const Training& training = scenario.training;
     const std::string word{toWord(kRecomputeWords, training.recompute)};
-    if (training.recompute != Recompute::full || training.recomputeLayers == 0 || training.recomputeLayers >= layersOfChunk)
+    if (training.recompute != Recompute::full || training.recomputeLayers == 0 ||
+        (!saysAll && training.recomputeLayers >= layersOfChunk(scenario)))
         return word;
     return word + ", " + countedText(training.recomputeLayers, "layer") + " of each chunk";
+}
+
+/// Whether what one layout says of recomputation says the same of another.
+bool recomputesAs(const Scenario& before, const Scenario& after)
+{
+    const auto numberIn = [&](const Training& training) { // more than there are run no other layers again
+        const bool isAll = training.recomputeLayers == 0 ||
+                           (training.recomputeLayers >= layersOfChunk(after) && after.model.numNextnPredictLayers == 0);
+        return training.recompute != Recompute::full || isAll ? 0 : training.recomputeLayers;
+    };
+    const bool isSelective = after.training.recompute == Recompute::selective;
+    return before.training.recompute == after.training.recompute &&
+           (!isSelective || before.training.recomputeModules == after.training.recomputeModules) &&
+           numberIn(before.training) == numberIn(after.training);
 }
 
 /// The value of a setting, as a person says it.
@@ -58,10 +82,8 @@ std::string saidOf(const Scenario& scenario, std::size_t setting)
     const Layout& layout = scenario.layout;
     const std::array<int, 5> sizes{layout.tp, layout.pp, layout.cp, layout.dp, layout.ep};
     switch (setting) {
-    case 0: {
-        const std::vector<int>& layers = scenario.schedule.layersPerStage;
-        return recomputeText(scenario.training, layers.empty() ? 0 : *std::max_element(layers.begin(), layers.end()));
-    }
+    case 0:
+        return recomputeText(scenario, false);
     case 1:
         return std::to_string(scenario.training.microBatchSize);
     case 2:
@@ -260,9 +282,13 @@ private:
         std::string words;
         bool ofSplit = false;
         for (std::size_t i = 0; i < kChangeable.size(); ++i) {
-            const std::string before = saidOf(m_scenario, i), after = saidOf(scenario, i);
-            if (before == after)
+            std::string before = saidOf(m_scenario, i), after = saidOf(scenario, i);
+            if (i == 0 ? recomputesAs(m_scenario, scenario) : before == after)
                 continue;
+            if (before == after) { // all layers of a chunk, of which there are more or fewer now
+                before = recomputeText(m_scenario, true);
+                after = recomputeText(scenario, true);
+            }
             ofSplit = ofSplit || kChangeable[i].isSplit;
             m_out.settings.push_back({kChangeable[i].pointer, before, after, jsonOf(kChangeable[i].pointer)});
             m_out.edit.changes.push_back({slashed(kChangeable[i].pointer), m_out.settings.back().json});
@@ -291,6 +317,7 @@ private:
         m_out.peakGib = step->metrics().peakMemoryGib;
         m_out.hostGib = step->metrics().hostMemoryGib;
         m_out.stepSeconds = step->metrics().stepTimeSeconds;
+        assert(m_out.peakGib <= m_out.capacityGib && step->metrics().hostFits);
     }
 
     const PlanRequest& m_request;

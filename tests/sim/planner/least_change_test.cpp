@@ -355,3 +355,43 @@ TEST(LeastChange, ClaimsNoMoreThanItLookedAt)
     ASSERT_TRUE(change.keepsSplit); // sets that change the split were not looked at then
     EXPECT_THAT(change.proofText(), HasSubstr("that leave the split as it is none are faster"));
 }
+
+/// A number of layers that run again is all of one pipeline's chunks, and not all of another's.
+TEST(LeastChange, CountsLayersThatRunAgainWhereAllOfAChunkBecomeMore)
+{
+    ScenarioDocument job = ScenarioDocument::parse(R"({
+      "format": "rankscope-scenario", "version": 1,
+      "model": {"vocab_size": 4096, "max_position_embeddings": 2048, "num_hidden_layers": 4, "hidden_size": 512,
+                "intermediate_size": 1024, "num_attention_heads": 8},
+      "cluster": {"base": "h100-sxm-ib400"},
+      "layout": {"tp": 1, "pp": 4, "dp": 2, "zero_stage": 3, "reshard_after_forward": true},
+      "schedule": {"kind": "gpipe", "virtual_stages": 1},
+      "training": {"sequence_length": 512, "global_batch_size": 8, "micro_batch_size": 2,
+                   "recompute": {"kind": "full", "layers": 1}}})");
+    const PlanRequest request{.document = job, .marginGib = 79.93715333932315};
+    const LeastChange change = leastChange(request, test::catalogue());
+    ASSERT_TRUE(change.found());
+    EXPECT_LE(change.peakGib, change.capacityGib);
+    EXPECT_EQ(stepOf(withChange(job, change))->metrics().peakMemoryGib, change.peakGib);
+    EXPECT_THAT(change.edit.text, HasSubstr("recompute full, 1 layer of each chunk → full, 4 layers of each chunk"));
+}
+
+TEST(LeastChange, LeavesOutLayersThatRunAgainWhereTheirNumberStays)
+{
+    ScenarioDocument job = ScenarioDocument::parse(R"({
+      "format": "rankscope-scenario", "version": 1,
+      "model": {"vocab_size": 4096, "max_position_embeddings": 2048, "num_hidden_layers": 4, "hidden_size": 512,
+                "intermediate_size": 1024, "num_attention_heads": 8, "num_experts": 4, "num_experts_per_tok": 2,
+                "moe_intermediate_size": 256},
+      "cluster": {"base": "h100-sxm-ib400"},
+      "layout": {"tp": 2, "pp": 1, "dp": 4, "zero_stage": 0, "sequence_parallel": true, "etp": 1, "dp_shard": 1},
+      "schedule": {"kind": "looped-bfs", "virtual_stages": 2},
+      "training": {"sequence_length": 512, "global_batch_size": 16, "micro_batch_size": 1,
+                   "recompute": {"kind": "full", "layers": 1}}})");
+    const PlanRequest request{.document = job, .marginGib = 79.91053295126551};
+    const LeastChange change = leastChange(request, test::catalogue());
+    ASSERT_TRUE(change.found());
+    EXPECT_LE(change.peakGib, change.capacityGib);
+    EXPECT_EQ(change.settings.size(), 3U) << change.edit.text;
+    EXPECT_THAT(change.edit.text, testing::Not(HasSubstr("recompute")));
+}

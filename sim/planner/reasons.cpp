@@ -117,7 +117,7 @@ std::string whyIllegal(const PlanSpace& space, const PlanGrid& grid)
     batches.insert(batches.begin(), choice.batch > 0 ? choice.batch : space.base.training.globalBatchSize);
     for (int kind = 0; kind < static_cast<int>(space.kinds.size()); ++kind) {
         const std::vector<int> counts = space.chunkCounts(grid, kind);
-        if (counts.empty() && grid.pp == 1) // one rank has one order worth having
+        if (counts.empty() && grid.pp == 1) // not searched there
             continue;
         choice.kind = kind;
         choice.chunks = counts.empty() ? space.familyOf(choice).chunks.least : counts.front();

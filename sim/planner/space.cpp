@@ -404,7 +404,7 @@ const std::vector<LegalPipeline>& PlanSpace::legalPipelines(const Choice& choice
     // Where one cuts sequences, there is no other: what that asks of the rest of the job is asked of all.
     if (!isLegalWithEachBatch(scratch, isLegalBesidePipeline))
         return none;
-    const PipelineKey key{choice.grid.pp, scratch.microbatches(), choice.recompute};
+    const PipelineKey key{choice.grid.pp, scratch.microbatches(), choice.recompute, spreadsExperts(choice.grid)};
     {
         const std::lock_guard guard(m_lock);
         if (const auto found = m_pipelines.find(key); found != m_pipelines.end())
@@ -595,9 +595,13 @@ std::map<std::string, std::string> PlanSpace::heldFixed() const
                                       chunksThatHaveLayers(grid, scheduleFamily(kind)) > kMostChunks);
     }
     if (free.kind)
-        all["/schedule/kind"] = quoted(
-            "of those that deal whole sequences and make their own order: not seq-1f1b, auto, custom" +
-            std::string(isOneRank && free.chunks ? "; where pp is 1, 1f1b alone: one rank has one order worth having" : ""));
+        all["/schedule/kind"] =
+            quoted("of those that deal whole sequences and make their own order: not seq-1f1b, auto, custom" +
+                   (!isOneRank || !free.chunks
+                        ? std::string()
+                        : "; where pp is 1, 1f1b alone" +
+                              std::string(base.model.numExperts > 0 ? ", and dualpipe-v where experts are spread" : "") +
+                              ": other orders of one rank differ little"));
     if (free.microBatch && hasMicroBatches)
         all["/training/micro_batch_size"] = quoted("at most " + std::to_string(kMostMicroBatch));
     if (free.chunks && hasChunks)

@@ -98,7 +98,7 @@ public:
     void applyTo(Scenario&, const Choice&) const;
     /// Kinds and chunks that are legal for a choice's grid, micro-batch, sequence parallelism and recomputation, with the batch
     /// of the document and those that it begins with. Legal of one, they are of all that differ in neither length of the pipeline
-    /// nor micro-batches: looked for once. `scratch` is left as one of them. Thread-safe.
+    /// nor micro-batches, nor in whether experts are spread: looked for once. `scratch` is left as one of them. Thread-safe.
     const std::vector<LegalPipeline>& legalPipelines(const Choice&, Scenario& scratch) const;
     /// All of it. The scenario is left as it was.
     bool isLegalAllAlong(Scenario&) const;
@@ -132,6 +132,8 @@ private:
     const PlanRequest& m_request;
     ScenarioDocument m_document; ///< with what is fixed
     bool m_layersGiven = false, m_layersFixed = false, m_shardGiven = false, m_etpGiven = false;
+    /// Whether experts lie on several ranks, with transfers between them that a block of two passes hides.
+    bool spreadsExperts(const PlanGrid& grid) const { return base.model.numExperts > 0 && grid.ep * grid.etp > 1; }
     bool m_reshardGiven = false;
     std::optional<PlanSetting> m_unsaidBatch;
     bool m_orderFollows = false;   ///< the framework has one alone
@@ -140,8 +142,9 @@ private:
     bool isLegalWithEachBatch(Scenario&, const IsLegal&) const;
     mutable std::mutex m_lock;
     mutable std::map<Choice, std::vector<std::vector<int>>> m_deals;
-    mutable std::map<int, std::vector<int>> m_balanced;  ///< [stages]
-    using PipelineKey = std::tuple<int, int, Recompute>; ///< ranks, micro-batches
+    mutable std::map<int, std::vector<int>> m_balanced; ///< [stages]
+    /// Ranks, micro-batches, whether experts are spread.
+    using PipelineKey = std::tuple<int, int, Recompute, bool>;
     mutable std::map<PipelineKey, std::vector<LegalPipeline>> m_pipelines;
     std::vector<const ScheduleFamily*> m_families; ///< [kind]: finding one by its name takes as long as a floor
     int m_nodes = 0;                               ///< that the cluster is told to have; 0: nothing is said

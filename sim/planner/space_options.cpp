@@ -141,8 +141,9 @@ std::vector<int> PlanSpace::chunkCounts(const PlanGrid& grid, int kind) const
     const ScheduleFamily& family = familyOf(kind);
     if (!free.chunks)
         return {held.chunks > 0 ? held.chunks : family.chunks.least};
-    if (grid.pp == 1 && free.kind && family.kind != "1f1b")
-        return {}; // one rank has one order worth having
+    // Orders of one rank differ in next to nothing, but where one pass hides the transfers of another's experts.
+    if (grid.pp == 1 && free.kind && family.kind != "1f1b" && !(family.kind == "dualpipe-v" && spreadsExperts(grid)))
+        return {};
     std::vector<int> counts;
     const int most = std::min(family.chunks.most > 0 ? family.chunks.most : kMostChunks, chunksThatHaveLayers(grid, family));
     for (int chunks = family.chunks.least; chunks <= most; ++chunks)

@@ -154,6 +154,7 @@ private:
             return texts;
         };
         const auto any = [](int) { return true; };
+        const bool spreads = experts > 0 && chosen("layout.ep") * chosen("layout.etp") > 1;
         const auto upTo = [](int most) {
             std::vector<int> numbers;
             for (int i = 1; i <= most; ++i)
@@ -190,9 +191,9 @@ private:
                        ? std::vector{std::to_string(dp * cp)}
                        : words(divisorsOf(dp * cp), [](int shard) { return shard > 1; });
         if (pointer == "schedule.kind")
-            return pp == 1 ? std::vector<std::string>{"1f1b"} : m_kinds;
+            return pp > 1 ? m_kinds : spreads ? std::vector<std::string>{"1f1b", "dualpipe-v"} : std::vector<std::string>{"1f1b"};
         if (pointer == "schedule.virtual_stages")
-            return words(upTo(pp == 1 && !held("schedule.kind") ? 1 : layers + 2), any);
+            return words(upTo(pp == 1 && !held("schedule.kind") && !spreads ? 1 : layers + 2), any);
         std::vector<std::string> recomputes{"none", "selective"};
         for (int again = 1; again <= layers; ++again)
             recomputes.push_back(R"({"kind":"full","layers":)" + std::to_string(again) + "}");

@@ -93,7 +93,8 @@ std::string notDividing(std::string_view pointer, std::string_view value, int gp
     const std::string key = dotted(std::string(pointer));
     int size = 0;
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), size);
-    const bool isSize = key == "layout.tp" || key == "layout.cp" || key == "layout.pp" || key == "layout.dp";
+    const bool isSize = key == "layout.tp" || key == "layout.cp" || key == "layout.pp" || key == "layout.dp" ||
+                        key == "layout.ep" || key == "layout.etp";
     if (!isSize || error != std::errc{} || end != value.data() + value.size() || size < 1 || gpus < 1 || gpus % size == 0)
         return {};
     return "; " + std::to_string(size) + " does not divide " + std::to_string(gpus) +
@@ -109,6 +110,8 @@ std::string whyIllegal(const PlanSpace& space, const PlanGrid& grid)
     choice.sequenceParallel = space.sequenceParallels(grid).front();
     choice.zeroStage = space.zeroStages(grid).front();
     choice.dpShard = space.shards(grid, choice.zeroStage).front();
+    choice.recompute = space.recomputes().front();
+    choice.recomputeLayers = space.free.recompute ? 0 : space.held.recomputeLayers;
     if (const std::vector<int> possible = space.batches(grid, choice.microBatch); !possible.empty())
         choice.batch = possible.front();
     std::string firstMessage;

@@ -79,7 +79,7 @@ class Search {
 public:
     Search(const PlanRequest& request, const Catalogue& catalogue, const std::function<void(const PlanProgress&)>& progress)
         : m_request(request), m_catalogue(catalogue), m_progress(progress), m_space(request, catalogue), m_floors(m_space),
-          m_capacityBytes((m_space.base.cluster.gpu.memoryGib - request.marginGib) * kBytesPerGib),
+          m_capacityBytes(m_space.capacityGib() * kBytesPerGib),
           m_enoughNs(request.enoughSeconds > 0 ? request.enoughSeconds * 1e9 : kUnbounded),
           m_crew(static_cast<std::size_t>(std::max(0, request.jobs)))
     {

@@ -55,6 +55,13 @@ std::string digitsOf(double value)
     return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
 }
 
+double numberOf(const std::string& text)
+{
+    double value = 0;
+    std::from_chars(text.data(), text.data() + text.size(), value);
+    return value;
+}
+
 int wholeNumberOf(std::string_view pointer, const std::string& text)
 {
     int value = 0;
@@ -241,6 +248,10 @@ PlanSpace::PlanSpace(const PlanRequest& request, const Catalogue& catalogue) : m
     if (const auto imbalance = m_document.get("training.moe.imbalance"); imbalance && imbalance->starts_with('['))
         base.training.moe.imbalance = 1; // it follows from ep; no layout has less
     readHeld();
+    if (const int experts = base.model.numExperts, ep = held.grid.ep; !free.ep && experts > 0 && (ep < 1 || experts % ep != 0))
+        throw Error("layout.ep is to be held at " + std::to_string(ep) + ", which does not divide the model's " +
+                    countedText(experts, "expert") +
+                    nearestNumbers(ep, 1, experts, [experts](std::int64_t each) { return experts % each == 0; }));
 }
 
 int PlanSpace::heldInt(std::string_view pointer, int otherwise) const
@@ -302,11 +313,14 @@ void PlanSpace::readHeld()
                 kinds.emplace_back(family.kind);
     } else {
         if (scheduleFamily(kind).isWrittenOut)
-            throw Error("an order that is written out (schedule.kind " + kind + ") belongs to one layout; free schedule.kind");
+            throw Error("an order that is written out (schedule.kind " + kind +
+                        ") belongs to one layout; free schedule.kind, or set one that makes its own order, such as 1f1b");
         kinds.push_back(kind);
     }
     for (const std::string& of : kinds)
         m_families.push_back(&scheduleFamily(of));
+    if (!free.kind && scheduleFamily(kind).isSearched)
+        base.schedule.memoryCapGib = numberOf(m_document.get("schedule.memory_cap_gib").value_or("0"));
     if (const auto layers = m_document.get("schedule.layers_per_stage")) {
         m_layersGiven = true;
         int number = -1;
@@ -399,7 +413,7 @@ const std::vector<LegalPipeline>& PlanSpace::legalPipelines(const Choice& choice
     of.dpShard = shards(choice.grid, of.zeroStage).front();
     of.kind = of.deal = 0;
     of.chunks = familyOf(0).chunks.least;
-    of.recomputeLayers = choice.recompute == Recompute::full ? 1 : 0;
+    of.recomputeLayers = choice.recompute != Recompute::full ? 0 : free.recompute ? 1 : held.recomputeLayers;
     applyTo(scratch, of);
     // Where one cuts sequences, there is no other: what that asks of the rest of the job is asked of all.
     if (!isLegalWithEachBatch(scratch, isLegalBesidePipeline))
@@ -584,6 +598,8 @@ std::map<std::string, std::string> PlanSpace::heldFixed() const
     else if (m_layersGiven && !m_layersFixed)
         all.erase("/schedule/layers_per_stage");
     hold("schedule.microbatch_group", quoted("pp"));
+    if (base.schedule.memoryCapGib > 0)
+        hold("schedule.memory_cap_gib", {});
     // Limits of the search, where one leaves something out.
     bool isOneRank = false, hasMicroBatches = false, hasChunks = false;
     for (const PlanGrid& grid : grids()) {

@@ -104,6 +104,12 @@ public:
     bool isLegalAllAlong(Scenario&) const;
     /// Whether the framework that was asked for runs it; true where none was.
     bool isOfFramework(const Scenario&) const;
+    /// That a layout may take of a GPU's memory: all but the margin, or what its order is told to keep to.
+    double capacityGib() const
+    {
+        const double all = base.cluster.gpu.memoryGib - m_request.marginGib, cap = base.schedule.memoryCapGib;
+        return cap > 0 ? std::min(all, cap) : all;
+    }
     /// Of layers run again where any number of them is free: the framework may have all or none.
     int leastDepth(const Choice&) const;
     /// How transfers are hidden, from the layout and schedule in it.
@@ -126,14 +132,14 @@ private:
     void readHeld();
     const std::vector<int>& layersOfStages(const Choice&) const;
     int stagesOf(const Choice&) const;
+    /// Whether experts lie on several ranks, with transfers between them that a block of two passes hides.
+    bool spreadsExperts(const PlanGrid& grid) const { return base.model.numExperts > 0 && grid.ep * grid.etp > 1; }
     /// As many as leave no chunk without a layer, or about so.
     int chunksThatHaveLayers(const PlanGrid&, const ScheduleFamily&) const;
     int heldInt(std::string_view pointer, int otherwise) const;
     const PlanRequest& m_request;
     ScenarioDocument m_document; ///< with what is fixed
     bool m_layersGiven = false, m_layersFixed = false, m_shardGiven = false, m_etpGiven = false;
-    /// Whether experts lie on several ranks, with transfers between them that a block of two passes hides.
-    bool spreadsExperts(const PlanGrid& grid) const { return base.model.numExperts > 0 && grid.ep * grid.etp > 1; }
     bool m_reshardGiven = false;
     std::optional<PlanSetting> m_unsaidBatch;
     bool m_orderFollows = false;   ///< the framework has one alone

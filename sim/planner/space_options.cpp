@@ -133,7 +133,7 @@ std::vector<Recompute> PlanSpace::recomputes() const
 
 int PlanSpace::chunksThatHaveLayers(const PlanGrid& grid, const ScheduleFamily& family) const
 {
-    return std::max(1, (base.model.numHiddenLayers + 1) / grid.pp * family.modelCopies + 1);
+    return std::max(1, ((base.model.numHiddenLayers + 1) / grid.pp + 1) * family.modelCopies);
 }
 
 std::vector<int> PlanSpace::chunkCounts(const PlanGrid& grid, int kind) const
@@ -146,9 +146,14 @@ std::vector<int> PlanSpace::chunkCounts(const PlanGrid& grid, int kind) const
         return {};
     std::vector<int> counts;
     const int most = std::min(family.chunks.most > 0 ? family.chunks.most : kMostChunks, chunksThatHaveLayers(grid, family));
+    // The file's own list may have more stages without layers.
+    const int listed = static_cast<int>(givenLayersPerStage.size()) * family.modelCopies;
+    const int own = listed % grid.pp == 0 ? listed / grid.pp : 0;
     for (int chunks = family.chunks.least; chunks <= most; ++chunks)
-        if (!m_layersFixed || givenLayersPerStage.size() == asIndex(grid.pp * chunks / family.modelCopies))
+        if (!m_layersFixed || chunks == own)
             counts.push_back(chunks);
+    if (own > most && own >= family.chunks.least && (family.chunks.most == 0 || own <= family.chunks.most))
+        counts.push_back(own);
     return counts;
 }
 

@@ -683,3 +683,127 @@ TEST(Planner, TellsMemoryAloneWhereMemoryIsWhatCounts)
     EXPECT_EQ(of.reason, PlanReason::slower);
     EXPECT_EQ(of.text, "the best of it that was simulated holds 5.5 MiB, 512.0 KiB more");
 }
+
+namespace {
+
+PlanRequest requestOf(const char* job, int gpus, std::vector<PlanSetting> fixed)
+{
+    PlanRequest request{.document = ScenarioDocument::parse(job), .fixed = std::move(fixed)};
+    request.gpus = gpus;
+    request.jobs = 1;
+    return request;
+}
+
+} // namespace
+
+TEST(Planner, RunsBlocksOnOnePipelineRankWhereTheyHideExpertsTransfers)
+{
+    constexpr const char* kExperts = R"({
+      "format": "rankscope-scenario", "version": 1,
+      "model": {"vocab_size": 32000, "max_position_embeddings": 8192, "num_hidden_layers": 4, "hidden_size": 2048,
+                "intermediate_size": 4096, "num_attention_heads": 16, "num_key_value_heads": 4, "num_experts": 16,
+                "num_experts_per_tok": 4, "moe_intermediate_size": 1024},
+      "cluster": {"base": "h100-sxm-ib400"}, "layout": {"tp": 1, "dp": 1},
+      "training": {"sequence_length": 4096, "global_batch_size": 64, "micro_batch_size": 1}})";
+    const std::vector<PlanSetting> held{{"layout.dp", "16"},
+                                        {"layout.ep", "16"},
+                                        {"layout.zero_stage", "1"},
+                                        {"layout.dp_shard", "16"},
+                                        {"training.recompute", "none"}};
+    const PlanAnswer answer = plan(requestOf(kExperts, 16, held), test::catalogue());
+    const auto bestOf = [&](const char* kind) {
+        std::vector<PlanSetting> fixed = held;
+        fixed.emplace_back("schedule.kind", kind);
+        return plan(requestOf(kExperts, 16, fixed), test::catalogue()).best.front().stepSeconds;
+    };
+    ASSERT_TRUE(answer.proved);
+    EXPECT_LT(bestOf("dualpipe-v"), 0.95 * bestOf("1f1b"));
+    EXPECT_EQ(answer.best.front().stepSeconds, bestOf("dualpipe-v"));
+    EXPECT_THAT(answer.heldFixed.at("/schedule/kind"), testing::HasSubstr("dualpipe-v where experts are spread"));
+    EXPECT_THAT(plan(tinyJob(), test::catalogue()).heldFixed.at("/schedule/kind"),
+                testing::Not(testing::HasSubstr("dualpipe-v")));
+}
+
+TEST(Planner, SearchesTwoCopiesOnAsManyRanksAsTheirOuterStagesCanBeWithoutLayers)
+{
+    const PlanAnswer answer =
+        plan(requestOf(kTinyJob, 6, {{"schedule.kind", "dualpipe"}, {"layout.pp", "6"}, {"training.global_batch_size", "12"}}),
+             test::catalogue());
+    EXPECT_GT(answer.covered, 0);
+    EXPECT_FALSE(answer.best.empty());
+}
+
+TEST(Planner, TakesAListOfStagesThatIsLongerThanItWouldLookItself)
+{
+    PlanRequest request = requestOf(kTinyJob, 2, {{"layout.pp", "2"}});
+    request.document.set("schedule.layers_per_stage", "[0,1,0,1,1,0,1,0]");
+    const PlanAnswer ofFile = plan(request, test::catalogue());
+    request.fixed.emplace_back("schedule.layers_per_stage", "[0,1,0,1,1,0,1,0]");
+    const PlanAnswer held = plan(request, test::catalogue());
+    EXPECT_GT(held.covered, 0);
+    ASSERT_FALSE(held.best.empty());
+    EXPECT_GT(ofFile.covered, held.covered) << "other numbers of stages, too";
+}
+
+TEST(Planner, HoldsToThePlannedOrdersMemoryCap)
+{
+    PlanRequest request = requestOf(kTinyJob, 4,
+                                    {{"layout.pp", "4"},
+                                     {"schedule.kind", "auto"},
+                                     {"schedule.virtual_stages", "1"},
+                                     {"training.recompute", "none"},
+                                     {"training.micro_batch_size", "1"},
+                                     {"training.global_batch_size", "16"}});
+    const PlanAnswer free = plan(request, test::catalogue());
+    ASSERT_FALSE(free.best.empty());
+    const auto peakOf = [&](const PlanAnswer& answer) { return answer.best.front().peakMemoryGib; };
+    const double cap = 0.95 * peakOf(free);
+    request.document.set("schedule.memory_cap_gib", std::to_string(cap));
+    const PlanAnswer capped = plan(request, test::catalogue());
+    ASSERT_FALSE(capped.best.empty());
+    EXPECT_LE(peakOf(capped), cap);
+    EXPECT_EQ(capped.heldFixed.count("/schedule/memory_cap_gib"), 1U);
+    request.marginGib = 80 - peakOf(capped) * (1 + 1e-9); // as much as that takes is enough
+    const PlanAnswer tight = plan(request, test::catalogue());
+    ASSERT_FALSE(tight.best.empty());
+    EXPECT_EQ(tight.best.front().stepSeconds, capped.best.front().stepSeconds);
+    request.marginGib = 0;
+    request.document.set("schedule.memory_cap_gib", "0.001");
+    EXPECT_TRUE(plan(request, test::catalogue()).best.empty()) << "what misses its cap does not fit";
+}
+
+TEST(Planner, CountsNoRecomputationThatIsDeeperThanItsChunks)
+{
+    const auto answerOf = [](const char* recompute) {
+        return plan(requestOf(kTinyJob, 4, {{"training.recompute", recompute}}), test::catalogue());
+    };
+    const PlanAnswer tooDeep = answerOf(R"({"kind":"full","layers":9})");
+    EXPECT_EQ(tooDeep.covered, 0);
+    ASSERT_FALSE(tooDeep.rejected.empty());
+    EXPECT_TRUE(std::any_of(tooDeep.rejected.begin(), tooDeep.rejected.end(), [](const RejectedGrid& grid) {
+        return grid.text.find("9 layers of each chunk cannot be recomputed") != std::string::npos;
+    }));
+    const PlanAnswer ofAll = answerOf(R"({"kind":"full","layers":4})"), ofOne = answerOf(R"({"kind":"full","layers":1})");
+    EXPECT_GT(ofAll.covered, 0);
+    EXPECT_LT(ofAll.covered, ofOne.covered);
+    EXPECT_EQ(ofAll.best.front().grid.pp, 1);
+}
+
+TEST(Planner, SaysOfHeldExpertRanksWhatTheyDoNotDivide)
+{
+    const auto problemOf = [](const char* ep) -> std::string {
+        PlanRequest request = requestOf(kTinyJob, 16, {{"layout.ep", ep}});
+        request.document.set("model.num_experts", "8");
+        request.document.set("model.num_experts_per_tok", "2");
+        try {
+            requirePlannable(request, test::catalogue());
+        } catch (const Error& error) {
+            return error.what();
+        }
+        return {};
+    };
+    EXPECT_THAT(problemOf("3"), testing::HasSubstr("layout.ep is to be held at 3, which does not divide the model's 8 experts"));
+    EXPECT_THAT(problemOf("16"), testing::HasSubstr("does not divide the model's 8 experts; nearest: 8"));
+    EXPECT_EQ(problemOf("4"), "");
+    EXPECT_THAT(notDividing("layout.etp", "3", 16), testing::HasSubstr("3 does not divide 16"));
+}

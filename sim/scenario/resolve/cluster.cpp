@@ -54,12 +54,17 @@ void Resolver::readEfficiency(const Block& from, const std::string& id, Efficien
     from.read("id", efficiency.id);
     from.read("gemm", efficiency.gemm);
     from.read("gemm_half_k", efficiency.gemmHalfK);
-    // What is said of attention at large replaces what a farther place says of single kernels.
+    // What is said of attention at large replaces what a farther place says of single kernels; of one pass alone it leaves them
+    // the other's.
     const bool forwardGiven = from.read("attention_forward", efficiency.attentionForward);
     const bool backwardGiven = from.read("attention_backward", efficiency.attentionBackward);
     for (AttentionRate& rate : efficiency.attention) {
-        rate.forward = forwardGiven ? 0 : rate.forward;
-        rate.backward = backwardGiven ? 0 : rate.backward;
+        if (rate == AttentionRate{})
+            continue;
+        rate.forward = forwardGiven ? efficiency.attentionForward : rate.forward;
+        rate.backward = backwardGiven ? efficiency.attentionBackward : rate.backward;
+        if (forwardGiven && backwardGiven)
+            rate = {};
     }
     from.read("memory", efficiency.memory);
     from.read("grouped_gemm", efficiency.groupedGemm);

@@ -53,6 +53,23 @@ TEST(ResolvedText, KeepsAdapters)
     EXPECT_EQ(readBack(scenario), scenario);
 }
 
+// What attention reaches in one pass replaces that pass's rate of each kernel that the catalogue's card has rates of.
+TEST(ResolvedText, OfOnePassOfAttentionReadsBackTheSame)
+{
+    for (const char* given : {"attention_forward", "attention_backward"}) {
+        ScenarioDocument document = ScenarioDocument::parse(R"({"format": "rankscope-scenario", "version": 1,
+            "model": {"base": "gpt2"}, "cluster": {"base": "dgx-h200"}, "layout": {"tp": 1, "dp": 1}})");
+        document.set(std::string("cluster.efficiency.") + given, "0.3");
+        const auto resolved = document.resolve(catalogue());
+        ASSERT_TRUE(resolved.scenario);
+        const Efficiency& efficiency = resolved.scenario->cluster.efficiency;
+        const AttentionRate& flash = efficiency.attention[static_cast<std::size_t>(AttentionKernel::flash2)];
+        EXPECT_EQ(given == std::string("attention_forward") ? flash.forward : flash.backward, 0.3);
+        EXPECT_NE(flash.forward, flash.backward);
+        EXPECT_EQ(readBack(*resolved.scenario).cluster.efficiency, efficiency);
+    }
+}
+
 TEST(ResolvedText, KeepsEveryCornerOfAScenario)
 {
     Scenario scenario = test::smallScenario(2, 2, 2);

@@ -66,11 +66,11 @@ struct Point {
     bool fits() const { return metrics() != nullptr && metrics()->fits && metrics()->hostFits && missedCap.empty(); }
 };
 
-void simulatePoint(const ScenarioArguments& scenario, const std::vector<std::string>& overrides, Point& point)
+void simulatePoint(const ScenarioDocument& document, const std::string& file, const std::vector<std::string>& overrides,
+                   Point& point)
 {
     try {
-        const auto simulation =
-            simulate(resolvedScenario(documentBeside(scenario.beside, scenario.file, overrides), catalogue()));
+        const auto simulation = simulate(resolvedScenario(withOverrides(document, file, catalogue(), overrides), catalogue()));
         point.outcome = simulation->metrics();
         if (const auto missed = missedCap(*simulation))
             point.missedCap = "/schedule/memory_cap_gib: " + missed->text();
@@ -107,6 +107,8 @@ std::size_t combinations(const std::vector<Axis>& axes)
 /// All combinations of a part; the last axis varies fastest.
 std::vector<Point> pointsOf(const SweepArguments& arguments, const std::vector<Axis>& axes, Part part)
 {
+    // Read once: it may be a pipe, and a file that cannot be read is one error, not one a row.
+    const ScenarioDocument document = documentBeside(arguments.scenario.beside, arguments.scenario.file, {});
     const std::size_t count = combinations(axes);
     const auto partBegin = [&](int index) { return count * asIndex(index) / asIndex(part.count); };
     const std::size_t first = partBegin(part.index), end = partBegin(part.index + 1);
@@ -122,7 +124,7 @@ std::vector<Point> pointsOf(const SweepArguments& arguments, const std::vector<A
             rest %= block;
             overrides.push_back(axis.pointer + "=" + point.values.back());
         }
-        simulatePoint(arguments.scenario, overrides, point);
+        simulatePoint(document, arguments.scenario.file, overrides, point);
     }
     return points;
 }
@@ -221,7 +223,6 @@ void run(const SweepArguments& arguments)
         if (!pointers.insert(slashed(axes.back().pointer)).second)
             throw UsageError("--vary " + shownText(axes.back().pointer) + " is given twice; give all its values at once");
     }
-    ScenarioDocument::readFile(arguments.scenario.file); // a file that cannot be read is one error, not one a row
     const Part part = partOf(arguments.part);
     if (!arguments.part.empty() && !arguments.csv)
         throw UsageError("--part is for --csv: the parts' rows one after the other are the whole's");

@@ -371,7 +371,12 @@ void ScenarioDocument::setFileName(std::string name)
 ScenarioDocument readDocument(const std::filesystem::path& file, const Catalogue& catalogue,
                               const std::vector<std::string>& overrides)
 {
-    ScenarioDocument document = ScenarioDocument::readFile(file, Pipes::read);
+    return withOverrides(ScenarioDocument::readFile(file, Pipes::read), file, catalogue, overrides);
+}
+
+ScenarioDocument withOverrides(ScenarioDocument document, const std::filesystem::path& file, const Catalogue& catalogue,
+                               const std::vector<std::string>& overrides)
+{
     for (const std::string& assignment : overrides)
         try {
             document.applyOverride(assignment, catalogue);

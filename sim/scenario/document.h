@@ -92,6 +92,9 @@ private:
 
 /// Reads a file, which may be a pipe, and sets `overrides` as of --set. Throws ScenarioError.
 ScenarioDocument readDocument(const std::filesystem::path& file, const Catalogue&, const std::vector<std::string>& overrides);
+/// The same of one that was read from `file` before.
+ScenarioDocument withOverrides(ScenarioDocument, const std::filesystem::path& file, const Catalogue&,
+                               const std::vector<std::string>& overrides);
 /// Throws ScenarioError with all problems; warnings go to `warnings` if given.
 Scenario resolvedScenario(const ScenarioDocument&, const Catalogue&, std::vector<Problem>* warnings = nullptr);
 

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 
 namespace sim {
@@ -158,6 +159,19 @@ std::string keepKernels(ScenarioDocument& document, const Json& want, const Cata
     return training.stack.id;
 }
 
+/// A document's model, with no more beside it than every scenario has.
+std::optional<Json> modelAlone(const ScenarioDocument& document, const Catalogue& catalogue)
+{
+    ScenarioDocument alone =
+        ScenarioDocument::parse(R"({"format": "rankscope-scenario", "version": 1, "layout": {"tp": 1, "dp": 1}})");
+    for (const char* block : {"/model", "/cluster"})
+        alone.set(block, document.get(block).value_or("{}"));
+    const ScenarioDocument::Resolved resolved = alone.resolve(catalogue);
+    if (!resolved.scenario)
+        return std::nullopt;
+    return Json::parse(resolvedText(*resolved.scenario))["model"];
+}
+
 std::string writtenAs(const Scenario& s, std::string_view kind)
 {
     using Writer = std::string (*)(const Scenario&);
@@ -206,8 +220,16 @@ Exported exportSettings(const Scenario& scenario, std::string_view kind, const C
     }
     const bool saysStack = document.get("/training/stack").has_value();
     const std::string stackSaid = saysStack ? keepKernels(document, want, catalogue) : std::string();
-    const ScenarioDocument::Resolved resolved = document.resolve(catalogue);
+    ScenarioDocument::Resolved resolved = document.resolve(catalogue);
+    std::optional<Json> standIn; // the model that a form without a name for this one is read with, where the rest is not of it
+    if (!resolved.scenario) {
+        standIn = modelAlone(document, catalogue);
+        document.set("/model", want["model"].dump());
+        resolved = document.resolve(catalogue);
+    }
     Json have = resolved.scenario ? Json::parse(resolvedText(*resolved.scenario)) : Json::parse(back.scenario);
+    if (resolved.scenario && standIn)
+        have["model"] = *standIn;
     sayAllLayersPlainly(want);
     sayBiasesPlainly(want);
     if (resolved.scenario) {

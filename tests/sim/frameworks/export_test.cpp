@@ -267,3 +267,23 @@ TEST(Export, DeepSpeedShardsTheOptimizerOfAPipelineInBf16ByItself)
 }
 
 } // namespace
+
+/// Another stands in its place, whose layers the rest does not divide.
+TEST(Export, TellsNothingElseAsLostWhereTorchtitanHasNoNameForTheModel)
+{
+    const sim::Scenario scenario = sim::resolvedScenario(sim::ScenarioDocument::parse(R"({
+      "format": "rankscope-scenario", "version": 1,
+      "model": {"vocab_size": 4096, "max_position_embeddings": 2048, "num_hidden_layers": 2, "hidden_size": 256,
+                "intermediate_size": 1024, "num_attention_heads": 4},
+      "cluster": {"base": "h100-sxm-ib400"}, "layout": {"tp": 1, "pp": 3, "dp": 2, "zero_stage": 2},
+      "training": {"sequence_length": 512, "global_batch_size": 12}})"),
+                                                         test::catalogue());
+    const sim::Exported out = sim::exportSettings(scenario, "torchtitan-toml", test::catalogue());
+    bool tellsModel = false;
+    for (const sim::Note& note : out.notes) {
+        EXPECT_THAT(note.text, testing::Not(HasSubstr("there it is null"))) << note.setting;
+        EXPECT_THAT(note.setting, testing::Not(testing::StartsWith("/layout")));
+        tellsModel = tellsModel || note.setting == "/model/num_hidden_layers";
+    }
+    EXPECT_TRUE(tellsModel);
+}

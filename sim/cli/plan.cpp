@@ -267,7 +267,9 @@ void printBySize(const std::vector<PlanAnswer>& plans, const Answer& answer, con
         std::vector<std::string> row{grouped(plan.gpus)};
         if (plan.best.empty()) {
             row.insert(row.end(), header.size() - 3, "-");
-            row.insert(row.end(), {proofOf(plan), plan.proved ? "nothing fits" : "none found that fits"});
+            row.insert(row.end(), {proofOf(plan), !plan.proved        ? "none found that fits"
+                                                  : plan.covered == 0 ? "nothing is legal"
+                                                                      : "nothing fits"});
         } else {
             const PlannedLayout& best = plan.best.front();
             row.insert(row.end(), {seconds(best.stepSeconds), tokensADay(best.tokensPerSecond)});

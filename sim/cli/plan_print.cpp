@@ -28,7 +28,7 @@ std::string gridIn(const Answer& grid)
     std::string text;
     for (const char* key : {"tp", "cp", "pp", "dp", "ep"})
         text += (text.empty() ? "" : ", ") + std::string(key) + " " + std::to_string(grid.at(key).get<int>());
-    return text;
+    return grid.at("etp") == grid.at("tp") ? text : text + ", etp " + std::to_string(grid.at("etp").get<int>());
 }
 
 /// Grids that are not legal, by the key whose rule they break, with one of each.
@@ -115,7 +115,14 @@ void printPlan(const Answer& answer, std::ostream& out)
     if (!best.empty()) {
         out << "\n";
         const bool hasPace = answer.contains("pace_batch"), byTokens = answer.at("objective") == "tokens";
-        std::vector<std::string> header{"", "tp", "cp", "pp", "dp", "ep", "schedule", "v", "micro-batch"};
+        const bool hasEtp = std::any_of(best.begin(), best.end(), [](const Answer& layout) {
+            const Answer& settings = layout.at("settings");
+            return valueIn(settings, "/layout/etp") != valueIn(settings, "/layout/tp") && settings.contains("/layout/etp");
+        });
+        std::vector<std::string> header{"", "tp", "cp", "pp", "dp", "ep"};
+        if (hasEtp)
+            header.emplace_back("etp");
+        header.insert(header.end(), {"schedule", "v", "micro-batch"});
         if (hasPace)
             header.emplace_back("batch");
         header.insert(header.end(), {"zero", "shard", "sp", "recompute", "step", "closed form"});
@@ -130,8 +137,11 @@ void printPlan(const Answer& answer, std::ostream& out)
             const Answer& settings = layout.at("settings");
             const auto value = [&](const char* pointer) { return valueIn(settings, pointer); };
             std::vector<std::string> row{std::to_string(++place)};
-            for (const char* pointer : {"/layout/tp", "/layout/cp", "/layout/pp", "/layout/dp", "/layout/ep", "/schedule/kind",
-                                        "/schedule/virtual_stages", "/training/micro_batch_size"})
+            for (const char* pointer : {"/layout/tp", "/layout/cp", "/layout/pp", "/layout/dp", "/layout/ep"})
+                row.push_back(value(pointer));
+            if (hasEtp)
+                row.push_back(value("/layout/etp"));
+            for (const char* pointer : {"/schedule/kind", "/schedule/virtual_stages", "/training/micro_batch_size"})
                 row.push_back(value(pointer));
             if (hasPace)
                 row.push_back(value("/training/global_batch_size"));
@@ -184,7 +194,7 @@ void printPlan(const Answer& answer, std::ostream& out)
         if (grid.at("reason") == "rule")
             continue;
         out << "  tp " << grid.at("tp") << ", cp " << grid.at("cp") << ", pp " << grid.at("pp") << ", dp " << grid.at("dp");
-        if (grid.at("ep") != 1)
+        if (grid.at("ep") != 1 || grid.at("etp") != grid.at("tp"))
             out << ", ep " << grid.at("ep") << ", etp " << grid.at("etp");
         out << ": " << grid.at("reason").get<std::string>() << ": " << grid.at("text").get<std::string>() << "\n";
     }

@@ -30,7 +30,8 @@ public:
     {
     }
 
-    PassReplay operator()(const Pass& pass) const
+    /// `asHalf`: of a block, too.
+    PassReplay operator()(const Pass& pass, bool asHalf) const
     {
         PassReplay replay;
         double bytes = 0;
@@ -52,13 +53,19 @@ public:
         clock.run(priced, 0, priced.ops.size(), 0, OpPorts{});
         replay.chainNs = clock.tail(Stream::compute);
         replay.workNs = clock.workNs();
-        addBlock(priced, replay);
+        if (asHalf)
+            addBlock(priced, replay);
         replay.keptBytes = bytes;
         return replay;
     }
     /// Of a block: pieces between the experts' transfers, which are there by then.
     void addBlock(const PricedPass& priced, PassReplay& replay) const
     {
+        if (std::none_of(priced.ops.begin(), priced.ops.end(), [](const PricedOp& op) { return op.stream == Stream::ep; })) {
+            replay.blockNs = replay.chainNs;
+            replay.blockWorkNs = replay.workNs;
+            return;
+        }
         PricedPass piece;
         piece.ports = priced.ports;
         const auto end = [&] {
@@ -317,21 +324,30 @@ PartFloors Floors::priceParts(const Scenario& given, const PipelineGeometry& geo
     scenario.training.offload.activationLayers = 0;
     const CostModel cost(scenario);
     const PassPricer price(given, cost, geometry.groups);
-    Labels labels;
+    Labels labels(Labels::Names::leftOut);
     const Sharding sharding = Sharding::of(scenario);
     PassBuilder builder(scenario, labels); // one for all: to make one counts the model's tensors
 
+    std::map<ContentKey, StageContent> contents; // operators are the same whatever runs again
+    const auto contentOf = [&](const ContentKey& key) -> StageContent& {
+        const auto [at, isNew] = contents.try_emplace(key);
+        if (isNew)
+            at->second = makeStageContent(scenario, sharding, key);
+        return at->second;
+    };
     std::map<std::pair<ContentKey, int>, PassFloors> known;
     const auto makePasses = [&](const ContentKey& key, int recomputed) {
         scenario.training.recompute = recomputed > 0                                ? Recompute::full
                                       : given.training.recompute == Recompute::full ? Recompute::none
                                                                                     : given.training.recompute;
         scenario.training.recomputeLayers = recomputed;
-        const StageContent content = makeStageContent(scenario, sharding, key);
-        const PassReplay forward = price(builder.forward(content, {}, nullptr));
-        const PassReplay backward = price(builder.backward(content, ActionKind::backward, {}));
-        const PassReplay input = price(builder.backward(content, ActionKind::backwardInput, {}));
-        const PassReplay weight = price(builder.backward(content, ActionKind::backwardWeight, {}));
+        StageContent& content = contentOf(key);
+        for (Bucket& bucket : content.buckets)
+            bucket.recomputed = bucket.layer >= 0 && bucket.layer < recomputed;
+        const PassReplay forward = price(builder.forward(content, {}, nullptr), true);
+        const PassReplay backward = price(builder.backward(content, ActionKind::backward, {}), true);
+        const PassReplay input = price(builder.backward(content, ActionKind::backwardInput, {}), false);
+        const PassReplay weight = price(builder.backward(content, ActionKind::backwardWeight, {}), false);
         return PassFloors{.forward = forward.chainNs,
                           .backward = backward.chainNs,
                           .input = input.chainNs,
@@ -353,13 +369,13 @@ PartFloors Floors::priceParts(const Scenario& given, const PipelineGeometry& geo
             at->second = makePasses(key, recomputed);
         return at->second;
     };
-    const auto elementsOf = [&](const ContentKey& key) { return makeStageContent(scenario, sharding, key).parameters(); };
+    const auto elementsOf = [&](const ContentKey& key) { return contentOf(key).parameters(); };
 
     const auto earlyOf = [&](const LayerKind& kind) {
         if (given.training.recompute != Recompute::selective) // a layer that runs again as a whole waits for the gradient
             return 0.0;
         scenario.training.recompute = Recompute::selective;
-        const StageContent content = makeStageContent(scenario, sharding, {.layers = {kind}});
+        const StageContent& content = contentOf({.layers = {kind}});
         return std::max(price.earlyNs(builder.backward(content, ActionKind::backward, {.receives = true})),
                         price.earlyNs(builder.backward(content, ActionKind::backwardInput, {.receives = true})));
     };
@@ -387,6 +403,7 @@ PartFloors Floors::priceParts(const Scenario& given, const PipelineGeometry& geo
     const LayerKind first = m_kinds[firstKind], last = m_kinds[lastKind];
     parts.embedding = passesOf({.layers = {first}, .embedding = true}, 0) - alone[firstKind];
     parts.embedding.transient = 0;
+    const int modules = scenario.model.numNextnPredictLayers; // of prediction, which may be run again, too
     const auto headOf = [&](bool owning) {
         const PassFloors with = passesOf({.layers = {last}, .head = true, .ownsEmbedding = owning}, 0);
         PassFloors head = with - alone[lastKind];
@@ -405,7 +422,6 @@ PartFloors Floors::priceParts(const Scenario& given, const PipelineGeometry& geo
     if (mayRecompute && modules > 0)
         parts.headAlone[1].kept = std::min(parts.headAlone[1].kept, passesOf({.layers = {}, .head = true}, modules).kept);
     parts.embeddingElements = elementsOf({.layers = {}, .embedding = true});
-    const int modules = scenario.model.numNextnPredictLayers; // of prediction, which may be run again, too
     parts.headElements = elementsOf({.layers = {}, .head = true});
     parts.headOwningElements = elementsOf({.layers = {}, .head = true, .ownsEmbedding = true});
     const std::int64_t sendBytes = sharding.localTokens() * scenario.model.hiddenSize * sharding.bytesPerElement /
@@ -463,7 +479,7 @@ Floors::HalfFloors Floors::priceHalf(HalfOfLayer half, const LayerKind& kind, co
     const CostModel cost(scenario);
     const PassPricer price(given, cost, GroupGeometry{});
     const Sharding sharding = Sharding::of(scenario);
-    Labels labels;
+    Labels labels(Labels::Names::leftOut);
     PassBuilder builder(scenario, labels); // one for all: to make one counts the model's tensors
     HalfFloors floors{{Recompute::none, {}}};
     for (const Recompute recompute : m_space.recomputes())
@@ -555,7 +571,7 @@ ShardFloors Floors::priceShards(const Scenario& given, const PipelineGeometry& g
     scenario.training.microBatchSize = 1;
     const CostModel cost(scenario);
     const PassPricer price(given, cost, geometry.groups);
-    Labels labels;
+    Labels labels(Labels::Names::leftOut);
     const Sharding sharding = Sharding::of(scenario);
     PassBuilder builder(scenario, labels);
     const auto reduceOf = [&](const StageContent& content) {
@@ -603,7 +619,7 @@ double Floors::updateNs(const Choice& choice, const Scenario& scenario, const Sh
             return found->second;
     }
     const CostModel cost(scenario);
-    Labels labels;
+    Labels labels(Labels::Names::leftOut);
     PassBuilder builder(scenario, labels);
     const double ns =
         PassPricer(scenario, cost, geometryOfShards(choice, scenario)->groups).updateNs(builder.finish(trained, false, 0));

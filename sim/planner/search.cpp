@@ -155,8 +155,7 @@ void Search::finish(PlanAnswer& answer)
         record.openNs = std::min(record.openNs, byHeadroom() ? waiting.tightNs : waiting.key);
         record.openKey = std::min(record.openKey, waiting.key);
     };
-    for (const Waiting& waiting : m_queue.all())
-        noteOpen(waiting);
+    m_queue.each(noteOpen);
     for (const Waiting& waiting : m_tooLarge)
         noteOpen(waiting);
     if (!m_found.empty()) { // which of equals is first does not depend on the order that they were met in

@@ -23,7 +23,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <queue>
 #include <string>
 #include <vector>
 
@@ -73,6 +72,65 @@ struct Later {
             return splitsOf(a.choice) > splitsOf(b.choice);
         return a.choice > b.choice;
     }
+};
+
+/// A heap that can be looked through. Of millions: what waits stays where it is, and its place moves, with the key that mostly
+/// decides; a deque needs no room twice when it grows.
+class WaitingQueue {
+    struct Entry {
+        double key = 0;
+        std::size_t place = 0;
+    };
+    auto isLater() const
+    {
+        return [this](const Entry& a, const Entry& b) {
+            return a.key != b.key ? a.key > b.key : Later()(m_waiting[a.place], m_waiting[b.place]);
+        };
+    }
+
+public:
+    bool empty() const { return m_heap.empty(); }
+    const Waiting& top() const { return m_waiting[m_heap.front().place]; }
+    void pop()
+    {
+        m_unused.push_back(m_heap.front().place);
+        std::pop_heap(m_heap.begin(), m_heap.end(), isLater());
+        m_heap.pop_back();
+    }
+    void push(Waiting waiting)
+    {
+        std::size_t place = m_waiting.size();
+        if (m_unused.empty()) {
+            m_waiting.push_back(std::move(waiting));
+        } else {
+            place = m_unused.back();
+            m_unused.pop_back();
+            m_waiting[place] = std::move(waiting);
+        }
+        m_heap.push_back({m_waiting[place].key, place});
+        std::push_heap(m_heap.begin(), m_heap.end(), isLater());
+    }
+    void adopt(std::deque<Waiting> waiting)
+    {
+        m_waiting = std::move(waiting);
+        m_unused.clear();
+        m_heap.clear();
+        for (std::size_t place = 0; place < m_waiting.size(); ++place)
+            m_heap.push_back({m_waiting[place].key, place});
+        std::make_heap(m_heap.begin(), m_heap.end(), isLater());
+    }
+    /// In no order.
+    template <typename Take>
+    void each(const Take& take) const
+    {
+        for (const Entry& entry : m_heap)
+            take(m_waiting[entry.place]);
+    }
+
+private:
+    std::deque<Waiting> m_waiting;
+    std::vector<std::size_t> m_unused; ///< places
+    std::vector<Entry> m_heap;
 };
 
 class Search {
@@ -175,16 +233,7 @@ private:
     std::vector<GridRecord> m_grids;
     std::size_t m_nearest = 0;        ///< of nearest(): so many grids are asked for
     double m_nearestKey = kUnbounded; ///< of these, the last one's best
-    /// A heap that can be looked through. Of millions, for which a vector would need room twice each time it grows.
-    struct Queue : std::priority_queue<Waiting, std::deque<Waiting>, Later> {
-        const std::deque<Waiting>& all() const { return c; }
-        void adopt(std::deque<Waiting> all)
-        {
-            c = std::move(all);
-            std::make_heap(c.begin(), c.end(), comp);
-        }
-    };
-    Queue m_queue;
+    WaitingQueue m_queue;
     struct Found {
         Waiting from;
         PlannedLayout layout;

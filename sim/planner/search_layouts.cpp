@@ -178,12 +178,9 @@ void Search::layOutLeanest()
 {
     constexpr std::size_t kMost = 256;
     std::vector<bool> mayFit(m_grids.size(), false);
-    const auto note = [&](const auto& open) {
-        for (const Waiting& waiting : open)
-            mayFit[asIndex(waiting.grid)] = true;
-    };
-    note(m_queue.all());
-    note(m_tooLarge);
+    const auto note = [&](const Waiting& waiting) { mayFit[asIndex(waiting.grid)] = true; };
+    m_queue.each(note);
+    std::for_each(m_tooLarge.begin(), m_tooLarge.end(), note);
     std::vector<std::size_t> grids;
     for (std::size_t i = 0; i < m_grids.size() && grids.size() < kMost; ++i)
         if (const GridRecord& record = m_grids[i]; record.legal > 0 && !record.best && !mayFit[i] && record.hasMemory())

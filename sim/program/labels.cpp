@@ -4,6 +4,8 @@ namespace sim {
 
 std::uint16_t Labels::intern(std::string_view name, std::string_view suffix)
 {
+    if (!m_isKept)
+        return 0;
     const auto place = reinterpret_cast<std::uintptr_t>(name.data()) * 31 + reinterpret_cast<std::uintptr_t>(suffix.data());
     std::uint16_t& recent = m_recent[(place ^ place >> 7U) % m_recent.size()];
     if (recent < m_names.size()) {

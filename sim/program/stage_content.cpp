@@ -25,8 +25,13 @@ StageContent makeStageContent(const Scenario& scenario, const Sharding& of, cons
         content.buckets.push_back({.list = std::move(list), .layer = layer, .recomputed = recomputed});
     };
     const int layers = static_cast<int>(key.layers.size());
-    for (int i = 0; i < layers; ++i)
-        addLayer(operatorsOf(model, sharding, key.layers[asIndex(i)]), i);
+    bool begins = false; // the layer before was the first that trains
+    for (int i = 0; i < layers; ++i) {
+        const LayerKind& kind = key.layers[asIndex(i)];
+        const bool isLikeBefore = i > 0 && kind == key.layers[asIndex(i - 1)] && !begins;
+        begins = sharding.beginsTraining;
+        addLayer(isLikeBefore ? OperatorList(content.buckets.back().list) : operatorsOf(model, sharding, kind), i);
+    }
     if (key.head) {
         const bool isEmbedding = tied && key.ownsEmbedding;
         content.buckets.push_back(

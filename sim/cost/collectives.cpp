@@ -1,6 +1,7 @@
 #include "sim/checked.h"
 #include "sim/cost/all_to_all.h"
 #include "sim/cost/cost.h"
+#include "sim/index.h"
 #include "sim/portable_math.h"
 
 #include <algorithm>
@@ -55,7 +56,8 @@ void occupy(std::array<double, kPortCount>& seconds, const Cluster& cluster, std
 }
 
 /// What a ring over the whole group meets on its way. Every GPU brings its own network port: g members in a domain of the tier
-/// below leave it over g ports side by side (rails).
+/// below leave it over g ports side by side (rails). All that goes round passes each domain: the one with the fewest members
+/// decides, and its ports are the busy ones.
 struct RingPath {
     std::array<double, kPortCount> portSecondsPerByte{};
     double bytesPerSecond = 0; ///< of the narrowest tier it crosses
@@ -72,7 +74,7 @@ RingPath ringPath(const GroupShape& group, const Cluster& cluster)
         const Tier& tier = cluster.tiers[t];
         const int crossings = inner - group.domains[t];
         if (crossings > 0) {
-            const double ports = std::max(1.0, static_cast<double>(group.size) / inner);
+            const double ports = t == 0 ? 1 : group.fewestIn(t - 1);
             const double bandwidth = bytesPerSecondOf(cluster, t) * ports;
             path.bytesPerSecond = path.bytesPerSecond > 0 ? std::min(path.bytesPerSecond, bandwidth) : bandwidth;
             occupy(path.portSecondsPerByte, cluster, t, 1 / ports, Passing::same);
@@ -91,16 +93,17 @@ struct AllToAll {
     double seconds() const { return *std::max_element(portSeconds.begin(), portSeconds.end()) + latencySeconds; }
 };
 
-/// Each member sends to every other. Traffic to other domains leaves over the member's own port; the tiers work side by side, the
-/// slowest decides.
-AllToAll allToAll(const GroupShape& group, const Cluster& cluster, double bytes, int copies)
+/// Of a member whose domain of each tier has so many of the group.
+AllToAll allToAllOf(const GroupShape& group, const Cluster& cluster, double bytes, AllToAllRoutes routes,
+                    double (GroupShape::*membersIn)(std::size_t) const)
 {
-    const AllToAllRoutes routes = allToAllRoutes(group, cluster, copies);
     AllToAll all;
     double latency = 0;
     double reachedInside = 1; // members reached without this tier
+    if (routes.nodeTier >= 0 && !group.isUniform())
+        routes.membersOfNode = (group.*membersIn)(asIndex(routes.nodeTier));
     for (std::size_t t = 0; t < cluster.tiers.size() && t < group.domains.size(); ++t) {
-        const double inside = static_cast<double>(group.size) / group.domains[t];
+        const double inside = (group.*membersIn)(t);
         if (inside > reachedInside) {
             const double members = inside - reachedInside;
             const double share =
@@ -111,6 +114,21 @@ AllToAll allToAll(const GroupShape& group, const Cluster& cluster, double bytes,
         reachedInside = std::max(reachedInside, inside);
     }
     all.latencySeconds = latency * std::max(1.0, portableLog2(static_cast<double>(group.size)));
+    return all;
+}
+
+/// Each member sends to every other. Traffic to other domains leaves over the member's own port; the tiers work side by side, the
+/// slowest decides. Whose domain has the fewest members sends the most out of it, whose has the most the most inside.
+AllToAll allToAll(const GroupShape& group, const Cluster& cluster, double bytes, int copies)
+{
+    const AllToAllRoutes routes = allToAllRoutes(group, cluster, copies);
+    AllToAll all = allToAllOf(group, cluster, bytes, routes, &GroupShape::fewestIn);
+    if (group.isUniform())
+        return all;
+    const AllToAll crowded = allToAllOf(group, cluster, bytes, routes, &GroupShape::mostIn);
+    for (std::size_t port = 0; port < kPortCount; ++port)
+        all.portSeconds[port] = std::max(all.portSeconds[port], crowded.portSeconds[port]);
+    all.latencySeconds = std::max(all.latencySeconds, crowded.latencySeconds);
     return all;
 }
 

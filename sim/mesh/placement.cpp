@@ -122,19 +122,25 @@ GroupShape Placement::shape(const std::vector<int>& ranks) const
     GroupShape shape;
     shape.size = static_cast<int>(ranks.size());
     shape.domains.reserve(m_spans.size());
+    bool isUniform = true;
     for (const int span : m_spans) {
         // GPUs of one domain are neighbours now: walk from domain to domain.
-        int domains = 0;
-        std::ptrdiff_t firstCount = 0;
+        int domains = 0, fewest = shape.size, most = 0;
         for (auto begin = gpus.begin(); begin != gpus.end(); ++domains) {
             const int domainEnd = (*begin / span + 1) * span;
             const auto end = std::find_if(begin, gpus.end(), [&](int gpu) { return gpu >= domainEnd; });
-            if (domains == 0)
-                firstCount = end - begin;
-            shape.uniform = shape.uniform && end - begin == firstCount;
+            fewest = std::min(fewest, static_cast<int>(end - begin));
+            most = std::max(most, static_cast<int>(end - begin));
             begin = end;
         }
         shape.domains.push_back(domains);
+        shape.fewest.push_back(fewest);
+        shape.most.push_back(most);
+        isUniform = isUniform && fewest == most;
+    }
+    if (isUniform) {
+        shape.fewest.clear();
+        shape.most.clear();
     }
     return shape;
 }

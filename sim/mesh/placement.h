@@ -4,18 +4,24 @@
 #include "sim/mesh/mesh.h"
 #include "sim/scenario/scenario.h"
 
+#include <cstddef>
 #include <vector>
 
 namespace sim {
 
-/// How a group of ranks lies on the tiers. domains[t] = number of distinct domains of tier t that the group touches (innermost
-/// first; the last is 1); size = ranks. `uniform`: each domain of every tier holds equally many of them.
+/// How a group of ranks lies on the tiers, innermost first.
 struct GroupShape {
-    int size = 1;
-    std::vector<int> domains;
-    bool uniform = true;
+    int size = 1;             ///< ranks
+    std::vector<int> domains; ///< [tier], distinct, that the group touches; the last is 1
+    /// [tier], ranks in the domain that has the fewest and in the one that has the most of them; both empty where each domain of
+    /// every tier holds equally many.
+    std::vector<int> fewest, most;
     bool operator==(const GroupShape&) const = default;
     auto operator<=>(const GroupShape&) const = default;
+    bool isUniform() const { return fewest.empty(); }
+    double fewestIn(std::size_t tier) const { return isUniform() ? meanIn(tier) : fewest[tier]; }
+    double mostIn(std::size_t tier) const { return isUniform() ? meanIn(tier) : most[tier]; }
+    double meanIn(std::size_t tier) const { return static_cast<double>(size) / domains[tier]; }
     /// Innermost tier whose one domain holds the whole group.
     int spanningTier() const;
 };

@@ -268,6 +268,27 @@ bool domainsHoldBlocks(const Scenario& scenario)
     });
 }
 
+namespace {
+
+/// What no collective of either group is faster on. Of uneven ones neither need be: one may touch fewer domains, the other have
+/// more members in its smallest.
+GroupShape bestOf(const GroupShape& a, const GroupShape& b)
+{
+    const auto place = [](const GroupShape& of) { return std::pair(of.spanningTier(), of.domains); };
+    GroupShape best = place(b) < place(a) ? b : a;
+    if ((a.isUniform() && b.isUniform()) || a.size != b.size)
+        return best;
+    best.fewest.clear();
+    best.most.clear();
+    for (std::size_t tier = 0; tier < best.domains.size(); ++tier) {
+        best.fewest.push_back(static_cast<int>(std::max(a.fewestIn(tier), b.fewestIn(tier))));
+        best.most.push_back(std::max(best.fewest[tier], static_cast<int>(std::min(a.mostIn(tier), b.mostIn(tier)))));
+    }
+    return best;
+}
+
+} // namespace
+
 PipelineGeometry pipelineGeometry(const Scenario& scenario, GroupsOf of)
 {
     const Layout& layout = scenario.layout;
@@ -284,11 +305,8 @@ PipelineGeometry pipelineGeometry(const Scenario& scenario, GroupsOf of)
             continue; // lies on its nodes as the one before does
         const GroupGeometry here = groupGeometryAt(scenario, mesh, placement, rank, of);
         for (std::size_t role = 0; role < here.shapes.size(); ++role) {
-            const auto better = [](const GroupShape& a, const GroupShape& b) {
-                return std::pair(a.spanningTier(), a.domains) < std::pair(b.spanningTier(), b.domains);
-            };
-            if (here.shapes[role].size > 1 && better(here.shapes[role], geometry.groups.shapes[role]))
-                geometry.groups.shapes[role] = here.shapes[role];
+            if (here.shapes[role].size > 1)
+                geometry.groups.shapes[role] = bestOf(geometry.groups.shapes[role], here.shapes[role]);
         }
     }
     if (layout.pp > 1 && layout.placement != PlacementRule::packed) // chunks that go round send from the last to the first

@@ -231,7 +231,7 @@ void TrafficFlows::appendRing(const Communicators& of, int group, int rank, std:
     const auto first = of.groups.first[asIndex(group)];
     const GroupShape& shape = of.shapes[asIndex(of.shapeOf[asIndex(group)])];
     const int place = of.placeByGpu[asIndex(rank)];
-    if (!shape.uniform) {
+    if (!shape.isUniform()) {
         const int by = direction == Direction::sends ? 1 : shape.size - 1;
         const int peer = of.byGpu[asIndex(first + (place + by) % shape.size)];
         flows.push_back({peer, m_placement.tierBetween(rank, peer), of.role, bytes});

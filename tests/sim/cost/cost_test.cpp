@@ -46,6 +46,31 @@ TEST_F(Costs, RingInsideANodeIsTheClosedForm)
                 2 * once * 1e9, 1);
 }
 
+TEST_F(Costs, TheNodeWithTheFewestMembersDecidesHowFastAGroupLeavesItsNodes)
+{
+    // Eight on one node and one on another: all that goes round passes that one's card.
+    const std::int64_t bytes = std::int64_t{1} << 34; // so many that latency is nothing
+    const GroupShape uneven{.size = 9, .domains = {2, 1}, .fewest = {1, 9}, .most = {8, 9}};
+    const auto seconds = [&](CollectiveKind kind, const GroupShape& group) {
+        return static_cast<double>(cost.collectiveNs(collective(kind, bytes), group)) * 1e-9;
+    };
+    const double whole = static_cast<double>(bytes);
+    EXPECT_NEAR(seconds(CollectiveKind::allGather, uneven), 8.0 / 9 * whole / network, 1e-3);
+    EXPECT_GT(seconds(CollectiveKind::allReduce, uneven), seconds(CollectiveKind::allReduce, acrossNodes(2, 2)));
+    // It sends to eight others over its card; each of the eight sends it one part.
+    EXPECT_NEAR(seconds(CollectiveKind::allToAll, uneven), 8.0 / 9 * whole / network / scenario.cluster.efficiency.allToAll,
+                1e-3);
+    const OpShape tokens = collective(CollectiveKind::allToAll, bytes);
+    const PortUse use = cost.collectiveUse(tokens, uneven, cost.collectiveNs(tokens, uneven));
+    EXPECT_GT(use[static_cast<std::size_t>(Port::network)], kWholePort / 100 * 99);
+    // Who has seven neighbours sends seven parts inside.
+    EXPECT_NEAR(static_cast<double>(use[static_cast<std::size_t>(Port::inner)]) / kWholePort, 7.0 / 8 * network / nvlink, 1e-3);
+
+    const GroupShape even{.size = 8, .domains = {2, 1}, .fewest = {4, 8}, .most = {4, 8}};
+    for (const CollectiveKind kind : {CollectiveKind::allGather, CollectiveKind::allReduce, CollectiveKind::allToAll})
+        EXPECT_EQ(seconds(kind, even), seconds(kind, acrossNodes(8, 2)));
+}
+
 TEST_F(Costs, AllReduceSendsEachByteOnceWhereTheNetworkAddsUp)
 {
     const std::int64_t bytes = std::int64_t{1} << 34; // so many that latency is nothing

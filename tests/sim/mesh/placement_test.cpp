@@ -122,10 +122,13 @@ TEST(Placement, SaysWhetherAGroupLiesEvenly)
     sim::Layout layout;
     layout.dp = 16;
     const Placement placement(layout, clusterOf(2, 8));
-    EXPECT_TRUE(placement.shape({0, 1, 8, 9}).uniform);
-    EXPECT_TRUE(placement.shape({9, 0, 8, 1}).uniform) << "in any order";
-    EXPECT_FALSE(placement.shape({0, 1, 2, 8}).uniform);
-    EXPECT_EQ(placement.shape({0, 1, 2, 8}).size, 4);
+    EXPECT_TRUE(placement.shape({0, 1, 8, 9}).isUniform());
+    EXPECT_TRUE(placement.shape({9, 0, 8, 1}).isUniform()) << "in any order";
+    const sim::GroupShape uneven = placement.shape({0, 1, 2, 8});
+    EXPECT_FALSE(uneven.isUniform());
+    EXPECT_EQ(uneven.size, 4);
+    EXPECT_EQ(uneven.fewest, (std::vector<int>{1, 4}));
+    EXPECT_EQ(uneven.most, (std::vector<int>{3, 4}));
 }
 
 TEST(Placement, RefusesWhatDoesNotFitTheCluster)

@@ -191,10 +191,12 @@ void OperatorBuilder::attention()
     }
     attentionCore(heads, qkDim, vDim, m_tokens * keyValueHeads * (qkDim + vDim) * m_bytes);
     const bool adapted = adaptRows(kOutAdapter);
-    // A fused kernel's backward pass reads its output; an adapter keeps it, or a product that is trained.
-    if (isFrozen() && !adapted && m_sharding.flashAttention)
+    // A fused kernel's backward pass reads its output; an adapter keeps it, or a product that is trained, unless that keeps a
+    // narrow copy.
+    const bool copiesNarrow = m_sharding.keptNarrower > 1 && !m_sharding.sharesAttentionOutput;
+    if ((isFrozen() || copiesNarrow) && !adapted && m_sharding.flashAttention)
         keepAttentionOutput(m_tokens * heads * vDim * m_bytes);
-    product("attn.out", m_tokens);
+    product("attn.out", m_tokens, m_sharding.sharesAttentionOutput ? ProductInput::ofCore : ProductInput::own);
     leaveTensorParallel("attn.reduce");
     if (adapted)
         addAdapted(kOutAdapter.add, m_local * m_hidden, m_tokens * heads * vDim);

@@ -17,6 +17,7 @@ namespace sim {
 /// What a product keeps of what goes into it.
 enum class ProductInput : std::uint8_t {
     own,     ///< all of it
+    ofCore,  ///< all of it, as fused attention keeps it too (Stack::sharesAttentionOutput)
     ofBlock, ///< as the rank holds it: a slice under sequence parallelism (gathered again in the backward pass), the whole tensor
              ///< without (Korthikanti et al. 2022, section 4.2.2)
     kept     ///< nothing: another product keeps the same
@@ -80,12 +81,13 @@ public:
         op.flops = 2.0 * static_cast<double>(tokens) * static_cast<double>(n) * static_cast<double>(k);
         op.parameters = elements;
         op.lowPrecision = name != "moe.router" && name != "head.logits";
-        const bool isWhole = input == ProductInput::own || (input == ProductInput::ofBlock && m_sharding.plainTensorParallel);
-        const std::int64_t whole = (isWhole ? tokens : m_local) * k * m_bytes;
-        const bool isNarrower = op.lowPrecision && m_sharding.keptNarrower > 1; // a copy that nobody else has
-        if (!isFrozen())                                                        // else the input gradient reads the weights alone
-            op.savedInputBytes = isNarrower ? whole / m_sharding.keptNarrower : input == ProductInput::kept ? 0 : whole;
-        if (isFrozen() || (isNarrower && input != ProductInput::kept))
+        const bool isSlice = input == ProductInput::kept || (input == ProductInput::ofBlock && !m_sharding.plainTensorParallel);
+        const std::int64_t whole = (isSlice ? m_local : tokens) * k * m_bytes;
+        const bool isNarrower = op.lowPrecision && m_sharding.keptNarrower > 1;
+        const bool isCopied = isNarrower && input != ProductInput::ofCore; // narrow, and nobody else has it
+        if (!isFrozen())                                                   // else the input gradient reads the weights alone
+            op.savedInputBytes = isCopied ? whole / m_sharding.keptNarrower : input == ProductInput::kept ? 0 : whole;
+        if (isFrozen() || (isCopied && input != ProductInput::kept))
             op.moduleInputBytes = whole;
         // After the reduction every rank of a tensor-parallel group sees the same gradient, whole or in slices.
         op.savedGradientBytes =

@@ -91,6 +91,7 @@ Sharding Sharding::of(const Scenario& scenario)
                       .fusesExperts = training.stack.fusesExperts,
                       .keepsUnread = training.stack.keepsUnread,
                       .bytesPerElement = elementBytes(training.precision),
+                      .sharesAttentionOutput = training.stack.sharesAttentionOutput,
                       .moe = training.moe};
     if (training.stack.narrowSaved && isNarrow(training.precision))
         sharding.keptNarrower = narrowingOf(training.precision);

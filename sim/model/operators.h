@@ -129,7 +129,8 @@ struct Sharding {
     bool fusesExperts = false; ///< Stack::fusesExperts
     bool keepsUnread = false;  ///< Stack::keepsUnread
     int bytesPerElement = 2;
-    int keptNarrower = 1; ///< products in 8 or 4 bits keep inputs and gradients in so many times fewer bytes
+    int keptNarrower = 1;               ///< products in 8 or 4 bits keep inputs and gradients in so many times fewer bytes
+    bool sharesAttentionOutput = false; ///< Stack::sharesAttentionOutput
     MoeSettings moe;
     std::array<double, kStackPartNames.size()> saved = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1}; ///< by StackPart: Fusion::saved
     static Sharding of(const Scenario&);

@@ -72,6 +72,9 @@ struct Stack {
     std::string gradientDtype = "fp32"; ///< what gradients are added up and reduced in, unless the scenario says
     /// 8 and 4 bits: products keep inputs and gradients as they read them, not as the precision of activations has them.
     bool narrowSaved = false;
+    /// But for the one behind attention: it keeps attention's output, which fused attention keeps for itself in any case
+    /// (Megatron-Core, attention.py: set_save_original_input(linear_proj), with every scaling but the delayed).
+    bool sharesAttentionOutput = false;
     /// A fused softmax of unfused attention takes multiples of so many heads of a micro-batch (Megatron-LM: of 4, four to a block
     /// of threads); of other numbers it runs in steps.
     int softmaxMultiple = 1;

@@ -34,6 +34,7 @@ struct StackFlag {
 constexpr StackFlag kStackFlags[] = {{"pads_vocabulary", &Stack::padsVocabulary},
                                      {"narrow_gather", &Stack::narrowGather},
                                      {"narrow_saved", &Stack::narrowSaved},
+                                     {"shares_attention_output", &Stack::sharesAttentionOutput},
                                      {"gathers_after_reduction", &Stack::gathersAfterReduction},
                                      {"reruns_unread", &Stack::rerunsUnread},
                                      {"keeps_unread", &Stack::keepsUnread},

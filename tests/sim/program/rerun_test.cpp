@@ -110,17 +110,24 @@ TEST(Rerun, KeepsTheInputOfAModuleWhoseWeightsAreFrozen)
 
 TEST(Rerun, OfNarrowProductsKeepsWhatModulesBeginWithWide)
 {
-    const auto kept = [](Precision precision, RecomputeModules modules) {
+    const auto kept = [](Precision precision, RecomputeModules modules, bool shares = false) {
         Scenario scenario = scenarioOf(modules);
         scenario.model = test::smallScenario().model;
         scenario.training.precision = precision;
         scenario.training.stack.narrowSaved = true;
+        scenario.training.stack.sharesAttentionOutput = shares;
         return keptBytes(test::programOf(scenario));
     };
     const std::int64_t input = 8 * kTokens * kHidden, width = 8 * kTokens * 2816; // elements, in eight layers
     const auto freed = [&](RecomputeModules modules) { return kept(Precision::fp8, {}) - kept(Precision::fp8, modules); };
-    EXPECT_EQ(kept(Precision::bf16, {}) - kept(Precision::fp8, {}), 3 * input + width)
-        << "inputs of four products a layer, in one byte instead of two";
+    EXPECT_EQ(kept(Precision::bf16, {}) - kept(Precision::fp8, {}), 3 * input + width - 2 * input)
+        << "inputs of four products a layer, in one byte instead of two; attention keeps its output in two for itself";
+    EXPECT_EQ(kept(Precision::bf16, {}) - kept(Precision::fp8, {}, true), 2 * input + width)
+        << "the product behind attention keeps that output, and no narrow copy";
+    EXPECT_EQ(kept(Precision::bf16, {}, true), kept(Precision::bf16, {}));
+    const std::int64_t sums = 8 * kTokens * 16 * 4; // of the rows of 16 heads
+    EXPECT_EQ(freed({Module::coreAttention}), 2 * input + sums) << "the narrow copy stays";
+    EXPECT_EQ(kept(Precision::fp8, {}, true) - kept(Precision::fp8, {Module::coreAttention}, true), sums);
     EXPECT_EQ(freed({Module::layernorm}), 2 * input);
     EXPECT_EQ(freed({Module::mlp}), input + 2 * 2 * width + width - 2 * input) << "all of the MLP; its input stays, in two bytes";
     EXPECT_EQ(freed({Module::mlp, Module::layernorm}), 2 * input + 2 * 2 * width + width);

@@ -119,7 +119,7 @@ TEST(ResolvedText, KeepsEveryCornerOfAScenario)
     scenario.training.causal = scenario.training.flashAttention = false;
     scenario.training.attention = AttentionKernel::unfused;
     scenario.training.gradientBytes = scenario.training.momentBytes = 2;
-    scenario.training.stack.narrowSaved = true;
+    scenario.training.stack.narrowSaved = scenario.training.stack.sharesAttentionOutput = true;
     scenario.training.moe = {.dispatchBytes = 1, .combineBytes = 4, .sendOncePerNode = true, .imbalance = 1.7};
     scenario.training.offload = {.optimizer = 0.3, .activationLayers = 5};
     scenario.cluster.gpu.hostBandwidthGBs = 48.5;

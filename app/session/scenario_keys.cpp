@@ -303,6 +303,7 @@ constexpr std::array kLeftOut{
     KeyLeftOut{"/training/stack/narrow_gather", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/narrow_saved", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/shares_attention_output", "the chooser of software sets it"},
+    KeyLeftOut{"/training/stack/keeps_narrow_weights", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/gathers_after_reduction", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/reruns_unread", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/keeps_unread", "the chooser of software sets it"},

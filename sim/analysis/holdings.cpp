@@ -154,6 +154,8 @@ void HoldingsMaker::add(ModelPart part, std::vector<int> layers, bool ownsEmbedd
         // All modules use one copy of the embedding.
         if (holding.tied != TensorHolding::Tied::same)
             holding.elements = own.elementCount() * own.copies(Experts::all) * (tensor.ofMainModel ? 1 : times);
+        if (tensor.isNarrowed())
+            holding.narrow = Checked(own.rows) * own.columns * own.copies(Experts::all) * times;
     }
     m_out.groups.push_back(std::move(group));
 }
@@ -165,7 +167,7 @@ void HoldingsMaker::shareOut()
     const ShardRanks ranks = ShardRanks::of(m_layout);
     const int zero = m_layout.zeroStage;
     const bool gathersForStep = zero >= 3 && !m_layout.reshardAfterForward;
-    std::int64_t dense = 0, routed = 0, trainedDense = 0, trainedRouted = 0, optimizer = 0;
+    std::int64_t dense = 0, routed = 0, trainedDense = 0, trainedRouted = 0, optimizer = 0, narrow = 0;
     const double offloaded = m_simulation.scenario().training.offload.optimizer;
     const auto addTo = [](MemoryBreakdown& sum, const MemoryBreakdown& part) {
         sum.parameters += part.parameters;
@@ -191,7 +193,10 @@ void HoldingsMaker::shareOut()
             const std::int64_t ofHost = checkedScale(optimizer + states, offloaded) - checkedScale(optimizer, offloaded);
             optimizer += states;
             tensor.bytes.optimizer = states - ofHost;
-            tensor.bytes.buffers = gathersForStep && sharing > 1 ? tensor.elements * each.parameter : 0;
+            const std::int64_t copied = narrowCopyBytes(m_simulation.scenario(), narrow);
+            narrow += tensor.narrow;
+            tensor.narrowCopies = narrowCopyBytes(m_simulation.scenario(), narrow) - copied;
+            tensor.bytes.buffers = (gathersForStep && sharing > 1 ? tensor.elements * each.parameter : 0) + tensor.narrowCopies;
             addTo(group.bytes, tensor.bytes);
         }
         addTo(m_out.bytes, group.bytes);

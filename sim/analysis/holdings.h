@@ -29,8 +29,11 @@ struct TensorHolding : Tensor {
     /// The output projection is the embedding: `same`: of this rank, no memory of its own. `copy`: of another pipeline rank.
     enum class Tied : std::uint8_t { no, same, copy } tied = Tied::no;
 
-    std::int64_t elements = 0; ///< of this rank in all layers of its group, before any ZeRO sharding
-    MemoryBreakdown bytes;     ///< of those; as buffers what ZeRO 3 gathers for a whole step
+    std::int64_t elements = 0;     ///< of this rank in all layers of its group, before any ZeRO sharding
+    std::int64_t narrow = 0;       ///< of those, what products read in 8 or 4 bits where the precision says so
+    MemoryBreakdown bytes;         ///< of all; as buffers what ZeRO 3 gathers for a whole step, and narrow copies
+    std::int64_t narrowCopies = 0; ///< bytes, of the buffers
+    bool isGathered() const { return bytes.buffers > narrowCopies; }
 
     IndexRange rowRange() const { return split == TensorSplit::rows ? part(rows, pieces, piece) : IndexRange{0, rows}; }
     IndexRange columnRange() const
@@ -63,8 +66,8 @@ struct Holdings {
     std::vector<HoldingGroup> groups;
     std::int64_t elements = 0;       ///< before any ZeRO sharding
     std::int64_t routedElements = 0; ///< of those, the experts'
-    MemoryBreakdown bytes;           ///< those of the simulation: parameters, gradients, optimizer, gathered parameters
-    ShardGroup dense, routed;        ///< one rank where nothing is shared out
+    MemoryBreakdown bytes;    ///< those of the simulation: parameters, gradients, optimizer, gathered parameters and copies
+    ShardGroup dense, routed; ///< one rank where nothing is shared out
     int zeroStage = 0;
 };
 

@@ -55,7 +55,7 @@ public:
     struct Used {
         Checked inputs, outputs, elements;
         int experts = 0;
-        bool rowParallel = false;
+        bool rowParallel = false, isNarrowed = false;
     };
     Used used(std::string_view name) const
     {
@@ -69,6 +69,7 @@ public:
             out.elements += tensor.elementCount() * tensor.copies(Experts::all);
             out.experts = tensor.experts;
             out.rowParallel = tensor.split == TensorSplit::rows;
+            out.isNarrowed = tensor.isNarrowed();
         }
         return out;
     }
@@ -76,11 +77,11 @@ public:
     /// Tokens times the matrices that it uses; those of experts are taken to receive equally many.
     Operator& product(std::string_view name, Checked tokens, ProductInput input = ProductInput::own)
     {
-        const auto [k, n, elements, experts, rowParallel] = used(name);
+        const auto [k, n, elements, experts, rowParallel, isNarrowed] = used(name);
         Operator op{.kind = OperatorKind::gemm, .family = KernelFamily::gemm, .name = name, .m = tokens, .n = n, .k = k};
         op.flops = 2.0 * static_cast<double>(tokens) * static_cast<double>(n) * static_cast<double>(k);
         op.parameters = elements;
-        op.lowPrecision = name != "moe.router" && name != "head.logits";
+        op.lowPrecision = isNarrowed;
         const bool isSlice = input == ProductInput::kept || (input == ProductInput::ofBlock && !m_sharding.plainTensorParallel);
         const std::int64_t whole = (isSlice ? m_local : tokens) * k * m_bytes;
         const bool isNarrower = op.lowPrecision && m_sharding.keptNarrower > 1;
@@ -107,7 +108,7 @@ public:
     void adapterProduct(std::string_view name, std::int64_t savedInputBytes)
     {
         Operator& op = product(name, m_tokens);
-        op.frozen = op.lowPrecision = false;
+        op.frozen = false;
         op.savedInputBytes = savedInputBytes;
         op.moduleInputBytes = 0;
         op.savedGradientBytes = m_tokens * op.n * m_bytes;

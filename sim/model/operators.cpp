@@ -21,6 +21,15 @@ std::int64_t OperatorList::routedParameters() const
                            [](Checked sum, const Operator& op) { return sum + (op.routed ? op.parameters : 0); });
 }
 
+std::int64_t OperatorList::narrowWeights() const
+{
+    std::int64_t sum = 0;
+    for (const Operator& op : operators)
+        if (op.lowPrecision)
+            sum = checkedAdd(sum, checkedMultiply(checkedMultiply(op.k, op.n), op.batch));
+    return sum;
+}
+
 std::int64_t OperatorList::frozenParameters(bool routed) const
 {
     return std::accumulate(operators.begin(), operators.end(), Checked(), [routed](Checked sum, const Operator& op) {

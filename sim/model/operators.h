@@ -109,6 +109,7 @@ struct OperatorList {
     std::int64_t parameters() const;
     std::int64_t routedParameters() const;            ///< of parameters(), those of the experts
     std::int64_t frozenParameters(bool routed) const; ///< of them, or of the others, those that are not trained
+    std::int64_t narrowWeights() const;               ///< of products that run in 8 or 4 bits where the precision says so
     /// Bytes one micro-batch keeps from forward to backward, without recomputation.
     std::int64_t savedBytes() const;
 };

@@ -65,6 +65,8 @@ struct Tensor {
     bool isTrained(const Model& model) const { return isAdapter() || !model.lora.isOn(); }
     bool isMultiplied() const { return role != TensorRole::lookup && role != TensorRole::elementwise; }
     bool isRouted() const { return experts > 0; }
+    /// Its product runs in 8 or 4 bits where the precision says so.
+    bool isNarrowed() const { return role == TensorRole::attention || role == TensorRole::mlp || role == TensorRole::projection; }
     double weights() const { return static_cast<double>(rows) * static_cast<double>(columns); }
     Checked elementCount() const { return Checked(rows) * columns + (biased ? columns : 0); }
     int copies(Experts which) const { return !isRouted() ? 1 : which == Experts::all ? experts : chosen; }

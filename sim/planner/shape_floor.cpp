@@ -25,7 +25,8 @@ double statesBytes(const Scenario& scenario, const ParameterElements& held)
 
 bool sameElements(const ParameterElements& a, const ParameterElements& b)
 {
-    return a.dense == b.dense && a.routed == b.routed && a.frozenDense == b.frozenDense && a.frozenRouted == b.frozenRouted;
+    return a.dense == b.dense && a.routed == b.routed && a.frozenDense == b.frozenDense && a.frozenRouted == b.frozenRouted &&
+           a.narrow == b.narrow;
 }
 
 /// How a kind of schedule deals parts to ranks, and what of two passes may hide the other's.
@@ -171,7 +172,8 @@ ShapeFloor Floors::shapeOf(const Choice& choice, const Scenario& scenario, const
             part.elements += {.dense = of.dense * both,
                               .routed = of.routed * both,
                               .frozenDense = of.frozenDense * both,
-                              .frozenRouted = of.frozenRouted * both};
+                              .frozenRouted = of.frozenRouted * both,
+                              .narrow = of.narrow * both};
             part.layers[k] = both;
             if (const auto sizeOf = [](const ParameterElements& e) { return e.dense + e.routed; };
                 both > 0 && (sizeOf(part.leastLayer) == 0 || sizeOf(of) < sizeOf(part.leastLayer)))

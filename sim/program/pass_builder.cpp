@@ -60,7 +60,8 @@ ParameterElements Bucket::parameters() const
     return {.dense = list.parameters() - routed,
             .routed = routed,
             .frozenDense = list.frozenParameters(false),
-            .frozenRouted = list.frozenParameters(true)};
+            .frozenRouted = list.frozenParameters(true),
+            .narrow = list.narrowWeights()};
 }
 
 PassBuilder::PassBuilder(const Scenario& scenario, Labels& labels)

@@ -132,7 +132,8 @@ struct Step {
 /// Bytes a rank holds from step to step.
 struct ModelStates {
     std::int64_t parameters = 0, gradients = 0, optimizer = 0;
-    std::int64_t buffers = 0;           ///< parameters gathered for the whole step
+    std::int64_t buffers = 0;           ///< parameters gathered for the whole step, and narrow copies of weights
+    std::int64_t narrowWeights = 0;     ///< of those
     std::int64_t hostOptimizer = 0;     ///< in the host's memory
     std::int64_t parameterElements = 0; ///< before any ZeRO sharding
     bool operator==(const ModelStates&) const = default;

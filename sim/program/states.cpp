@@ -28,7 +28,25 @@ ParameterElements& ParameterElements::operator+=(const ParameterElements& other)
     routed = checkedAdd(routed, other.routed);
     frozenDense = checkedAdd(frozenDense, other.frozenDense);
     frozenRouted = checkedAdd(frozenRouted, other.frozenRouted);
+    narrow = checkedAdd(narrow, other.narrow);
     return *this;
+}
+
+std::int64_t narrowCopyBytes(const Scenario& scenario, std::int64_t weights)
+{
+    if (!scenario.training.stack.keepsNarrowWeights)
+        return 0;
+    constexpr int kScaledTogether = 32, kScaledTogetherIn4Bits = 16; // elements, by a scale of one byte
+    switch (scenario.training.precision) {
+    case Precision::fp8:
+        return checkedMultiply(weights, scenario.cluster.gpu.peakTflops.contains(Precision::mxfp8) ? 1 : 2);
+    case Precision::mxfp8:
+        return checkedMultiply(2, checkedAdd(weights, ceilDivide(weights, kScaledTogether)));
+    case Precision::nvfp4:
+        return checkedMultiply(2, ceilDivide(weights, 2) + ceilDivide(weights, kScaledTogetherIn4Bits));
+    default:
+        return 0;
+    }
 }
 
 int ringBackwardFactor(const Training& training)
@@ -74,8 +92,10 @@ ModelStates modelStates(const Scenario& scenario, ParameterElements elements)
         ModelStates states;
         states.parameterElements = whole;
         states.parameters = (zero >= 3 ? sharded : whole) * bytes.parameter;
+        states.narrowWeights = narrowCopyBytes(scenario, elements.narrow);
         states.buffers =
-            zero >= 3 && !scenario.layout.reshardAfterForward ? wholeOf(ranks.cut(elements)) * bytes.parameter : Checked(0);
+            (zero >= 3 && !scenario.layout.reshardAfterForward ? wholeOf(ranks.cut(elements)) * bytes.parameter : Checked(0)) +
+            states.narrowWeights;
         states.gradients = (zero >= 2 ? trainedShard : trained) * bytes.gradient;
         const Checked optimizer = (zero >= 1 ? trainedShard : trained) * bytes.optimizer;
         states.hostOptimizer = checkedScale(optimizer, scenario.training.offload.optimizer);

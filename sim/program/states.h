@@ -10,6 +10,7 @@ namespace sim {
 struct ParameterElements {
     std::int64_t dense = 0, routed = 0;
     std::int64_t frozenDense = 0, frozenRouted = 0; ///< of those: they have no gradients and no optimizer states
+    std::int64_t narrow = 0;                        ///< of products that run in 8 or 4 bits where the precision says so
     ParameterElements& operator+=(const ParameterElements&);
     ParameterElements trained() const { return {.dense = dense - frozenDense, .routed = routed - frozenRouted}; }
 };
@@ -23,6 +24,11 @@ struct StateBytes {
     int ofUpdate() const;
     static StateBytes of(const Training&);
 };
+
+/// Bytes of the narrow copies of so many weights that a rank keeps (Stack::keepsNarrowWeights). With one scale a tensor there are
+/// two, one of them transposed, unless tensor cores take a matrix either way round (Transformer Engine,
+/// is_non_tn_fp8_gemm_supported: of GPUs that know mxfp8); with one for 32 or 16 elements two, scaled along either side.
+std::int64_t narrowCopyBytes(const Scenario&, std::int64_t weights);
 
 /// Ranks that hold the same experts: Megatron's expt_dp.
 int expertDataRanks(const Layout&);

@@ -75,6 +75,10 @@ struct Stack {
     /// But for the one behind attention: it keeps attention's output, which fused attention keeps for itself in any case
     /// (Megatron-Core, attention.py: set_save_original_input(linear_proj), with every scaling but the delayed).
     bool sharesAttentionOutput = false;
+    /// 8 and 4 bits: the copies of weights that products read lie beside the weights from one step to the next, instead of being
+    /// made for each use or being the weights themselves (Transformer Engine, get_weight_workspace with a cache_name, which
+    /// Megatron-Core's layers give it unless --fp8-param-gather has made the parameters narrow).
+    bool keepsNarrowWeights = false;
     /// A fused softmax of unfused attention takes multiples of so many heads of a micro-batch (Megatron-LM: of 4, four to a block
     /// of threads); of other numbers it runs in steps.
     int softmaxMultiple = 1;

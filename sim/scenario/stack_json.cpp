@@ -35,6 +35,7 @@ constexpr StackFlag kStackFlags[] = {{"pads_vocabulary", &Stack::padsVocabulary}
                                      {"narrow_gather", &Stack::narrowGather},
                                      {"narrow_saved", &Stack::narrowSaved},
                                      {"shares_attention_output", &Stack::sharesAttentionOutput},
+                                     {"keeps_narrow_weights", &Stack::keepsNarrowWeights},
                                      {"gathers_after_reduction", &Stack::gathersAfterReduction},
                                      {"reruns_unread", &Stack::rerunsUnread},
                                      {"keeps_unread", &Stack::keepsUnread},

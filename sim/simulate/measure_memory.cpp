@@ -173,7 +173,8 @@ MemoryContents measureMemoryContents(const Program& program, const RankClasses& 
 {
     std::size_t left = eventsUntil(program, classes, result, c, atNs);
     MemoryContents contents{.sum = statesOf(program, classes, c)};
-    contents.gatheredParameters = contents.sum.buffers;
+    contents.narrowWeights = program.ranks[asIndex(classes.pipelineRank[asIndex(c)])].states.narrowWeights;
+    contents.gatheredParameters = contents.sum.buffers - contents.narrowWeights;
     std::map<std::pair<int, int>, std::int64_t> byMicrobatch; // stage, micro-batch
     std::vector<std::int64_t> byLabel(program.labels.size(), 0);
     if (left > 0)

@@ -13,7 +13,8 @@ namespace sim {
 /// Columns over time. Values hold from their time to the next; of many changes at one instant the highest sum and the last are
 /// kept.
 struct MemoryCurves {
-    /// Held from first to last: parameters, gradients, optimizer; as buffers the parameters gathered for the whole step.
+    /// Held from first to last: parameters, gradients, optimizer; as buffers the parameters gathered for the whole step
+    /// and narrow copies of weights.
     MemoryBreakdown states;
     std::vector<std::int64_t> timeNs; ///< ascending, the first one 0
     std::vector<std::int64_t> activations;
@@ -48,6 +49,7 @@ struct MemoryContents {
     MemoryBreakdown sum;
     std::vector<HeldMicrobatches> microbatches; ///< all activations, by stage, those that hold most first
     std::vector<HeldTensors> tensors;           ///< all activations once more, most bytes first
+    std::int64_t narrowWeights = 0;             ///< of the buffers: copies of weights for products in 8 or 4 bits
     std::int64_t gatheredParameters = 0;        ///< of the buffers
     std::int64_t wholeGradients = 0;            ///< of the buffers: not yet reduced to the rank's own shard
 };

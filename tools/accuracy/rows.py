@@ -86,6 +86,10 @@ ONE_LINK = r"^hagemann|2311\.05610"
 # v25.04.02, *.yaml) and grad_reduce_in_fp32 = False of its and of Megatron-Bridge's performance recipes; fms-fsdp's policy.
 NARROW_GRADIENTS = r"^(dgxc|nemo-|megatron-bridge|megatron-2020|fms-fsdp)"
 
+# Parameters are in 8 bits themselves, and have no narrow copies beside them: fp8_params = True of NeMo's bf16_with_fp8_mixed, and
+# fp8_param_gather = True of Megatron-Bridge's (training/mixed_precision.py; not of nvfp4, nor of scaling in blocks).
+NARROW_PARAMETERS = r"^(dgxc|nemo-|megatron-bridge)"
+
 # Of selective recomputation, as Megatron-Core names them.
 MODULES = ["core_attn", "moe_act", "layernorm", "mla_up_proj", "mlp", "moe", "shared_experts"]
 
@@ -417,6 +421,8 @@ def scenario_of(row, tiers):
         stack = {"base": stack, "cuda_graphs": graphs_of(row)}
         if is_moe(row) and graphs_of(row) == "step":
             stack["fuses_experts"] = True  # whose tokens the host must not count (use_transformer_engine_op_fuser)
+    if word in ("fp8", "mxfp8") and re.search(NARROW_PARAMETERS, row["id"]) and str(stack_of(row)).startswith("megatron-te"):
+        stack = (stack if isinstance(stack, dict) else {"base": stack}) | {"keeps_narrow_weights": False}
     if stack:
         training["stack"] = stack
     if kernels["attention"]:

@@ -417,7 +417,8 @@ void OverTimePainter::contentsList(Rect area, const sim::MemoryContents& held, c
     if (held.sum.buffers > 0 && heading("buffers " + when)) {
         const auto buffers = static_cast<double>(held.sum.buffers);
         for (const auto& [name, bytes, part] :
-             {std::tuple{"gathered parameters", held.gatheredParameters, sim::HeldBuffer::gatheredParameters},
+             {std::tuple{"narrow weights", held.narrowWeights, sim::HeldBuffer::narrowWeights},
+              {"gathered parameters", held.gatheredParameters, sim::HeldBuffer::gatheredParameters},
               {"gradients not yet reduced", held.wholeGradients, sim::HeldBuffer::wholeGradients}})
             if (bytes > 0)
                 add({name}, bytesText(static_cast<double>(bytes)), static_cast<double>(bytes) / buffers, m_theme.buffers,

@@ -401,7 +401,7 @@ void StoragePainter::ownSlice(const sim::TensorHolding& tensor, StoredState stat
         return;
     }
     m_canvas.fillRect(slice, mix(m_theme.canvas, color, 0.22F));
-    if (state == StoredState::parameters && tensor.bytes.buffers > 0)
+    if (state == StoredState::parameters && tensor.isGathered())
         paintHatch(m_canvas, slice, m_theme.buffers, 5);
     m_canvas.fillRect(shardRect(tensor, slice, shards.index, count), color);
     m_canvas.strokeRect(slice, color);
@@ -450,7 +450,7 @@ void StoragePainter::legend()
     for (const sim::HoldingGroup& group : m_holdings.groups)
         for (const sim::TensorHolding& tensor : group.tensors) {
             cut = cut || tensor.owners.size() > 1;
-            hatched = hatched || tensor.bytes.buffers > 0;
+            hatched = hatched || tensor.isGathered();
         }
     std::string text = "Filled: kept by rank " + countText(m_holdings.rank) + ".";
     const std::string filled = text;

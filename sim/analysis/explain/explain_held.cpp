@@ -44,6 +44,14 @@ public:
 
     Explanation of(HeldBuffer part) const
     {
+        if (part == HeldBuffer::narrowWeights) {
+            Account account("narrow copies of weights", "b_w", static_cast<double>(m_held.narrowWeights), Unit::bytes);
+            return account.close(
+                {},
+                "What products in 8 or 4 bits read of the weights, forward and backward, is kept from step to step "
+                "beside the weights in 16 bits.",
+                kSimulated, show());
+        }
         const bool gathered = part == HeldBuffer::gatheredParameters;
         Account account(std::string(gathered ? "gathered parameters " : "gradients not yet reduced ") + m_when,
                         gathered ? "b_p" : "b_g",
@@ -115,11 +123,13 @@ private:
             if (bytes != 0)
                 parts.push_back(account.term(symbol, static_cast<double>(bytes), Unit::bytes, meaning));
         };
+        add("b_w", m_held.narrowWeights, "narrow copies of weights, which products read");
         add("b_p", m_held.gatheredParameters, "parameters gathered from their shards");
         add("b_g", m_held.wholeGradients, "gradients not yet reduced to the rank's shard");
-        add("b_rest", m_held.sum.buffers - m_held.gatheredParameters - m_held.wholeGradients,
+        add("b_rest", m_held.sum.buffers - m_held.narrowWeights - m_held.gatheredParameters - m_held.wholeGradients,
             "messages, workspace of kernels and of communication");
-        return account.close(Formula::sum(std::move(parts)), "What comes and goes beside activations.", kSimulated, show());
+        return account.close(Formula::sum(std::move(parts)),
+                             "What comes and goes beside activations, or is kept for computing alone.", kSimulated, show());
     }
 
     const Simulation& m_simulation;

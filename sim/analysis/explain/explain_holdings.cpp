@@ -19,7 +19,7 @@ struct State {
 constexpr std::array kStates{State{&MemoryBreakdown::parameters, "parameters", "M_p"},
                              State{&MemoryBreakdown::gradients, "gradients", "M_g"},
                              State{&MemoryBreakdown::optimizer, "optimizer states", "M_o"},
-                             State{&MemoryBreakdown::buffers, "gathered for the whole step", "M_b"}};
+                             State{&MemoryBreakdown::buffers, "gathered or copied for the whole step", "M_b"}};
 
 double bytesOf(const TensorHolding& tensor, const State& state)
 {

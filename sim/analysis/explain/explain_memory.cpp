@@ -227,7 +227,11 @@ Explanation Explainer::buffers() const
 {
     const MemoryBreakdown m = m_simulation.memoryOfClass(m_simulation.classOf(m_rank));
     Account account("buffers", "M_b", static_cast<double>(m.buffers), Unit::bytes);
-    return account.close({}, "Simulated: gathered parameters and gradients on their way, at the peak.", kSimulated, showMemory());
+    const bool keepsNarrow = isNarrow(m_scenario.training.precision) && m_scenario.training.stack.keepsNarrowWeights;
+    return account.close({},
+                         std::string("Simulated: ") + (keepsNarrow ? "narrow copies of weights, " : "") +
+                             "gathered parameters and gradients on their way, at the peak.",
+                         kSimulated, showMemory());
 }
 
 } // namespace sim

@@ -247,6 +247,25 @@ void readFsdpFormats(Job& job)
     }
 }
 
+/// Whether parameters are narrow themselves, or have narrow copies beside them. Recipes of NVIDIA's that are named by their
+/// precision alone make them narrow in 8 bits (Megatron-Bridge, training/mixed_precision.py), but for those that scale in blocks.
+void readNarrowParameters(Job& job, const std::string& precision, const std::string& recipe)
+{
+    Reading& reading = job.reading;
+    const bool isIn4Bits = precision == "nvfp4", isNarrow = isIn4Bits || precision == "fp8" || precision == "mxfp8";
+    const bool isNamed = recipe.find("fp8") != std::string::npos && recipe.find("subchannel") == std::string::npos;
+    bool areNarrow = isNamed && !isIn4Bits;
+    for (const char* name : {"fp8_param_gather", "fp4_param_gather"}) {
+        const auto given = reading.flag(name, isNarrow ? "/training/stack/keeps_narrow_weights" : "");
+        if (given && (name[2] == '4') == isIn4Bits && isNarrow)
+            areNarrow = *given;
+        else if (given)
+            reading.say(name, Became::harmless, "counts only beside that precision");
+    }
+    if (isNarrow && areNarrow)
+        job.training["stack"]["keeps_narrow_weights"] = false;
+}
+
 /// Layers that stay in 16 bits where others are in 8 or 4.
 void readWideLayers(Job& job, bool isNarrow)
 {
@@ -425,9 +444,12 @@ void readMegatronTraining(Job& job, const MegatronRules& rules)
     const bool isHalf = precision == "fp16";
     if (fp8 && *fp8 != "false" && *fp8 != "none")
         precision = recipe == "mxfp8" ? "mxfp8" : "fp8";
+    if (reading.flag("@fp8", "/training/precision").value_or(false)) // NeMo's switch: others say which form of 8 bits
+        precision = "fp8";
     if (fp4 && *fp4 != "false" && *fp4 != "none")
         precision = "nvfp4";
     job.training["precision"] = precision;
+    readNarrowParameters(job, precision, mixed.value_or(""));
 
     std::optional<std::string> granularity = reading.word("recompute_granularity", "/training/recompute");
     if (reading.flag("recompute_activations", "/training/recompute").value_or(false)) { // whatever stands beside it

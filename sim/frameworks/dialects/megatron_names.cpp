@@ -51,6 +51,7 @@ constexpr std::array kMegatronAliases = {
     Alias{"fp8", "fp8_format"},
     Alias{"fp4", "fp4_format"},
     Alias{"fp8_params", "fp8_param_gather"},
+    Alias{"fp8_param", "fp8_param_gather"},
     Alias{"overlap_p2p_comm_warmup_flush", "overlap_p2p_communication_warmup_flush"},
     Alias{"use_custom_fsdp", "use_megatron_fsdp"},
     Alias{"torch_fsdp2_reshard_after_forward", "torch_fsdp2_no_reshard_after_forward", negated}, // of a dump

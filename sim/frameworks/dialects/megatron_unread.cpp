@@ -37,8 +37,6 @@ constexpr std::array kUnsayable = {
     Alias{"*num_weight_shards", "re-materialised weights have no key"},
     Alias{"encoder_*", "an encoder beside the text model has no key: a stand-in without it is imported"},
     Alias{"decoder_seq_length", "an encoder beside the text model has no key: a stand-in without it is imported"},
-    Alias{"fp8_param_gather", "parameters gathered in 8 bits have no key"},
-    Alias{"fp8_param", "parameters kept in 8 bits have no key"},
     Alias{"multi_token_prediction*", "see model.num_nextn_predict_layers"},
     Alias{"rope_scaling_factor", "see model.rope_scaling"},
     Alias{"rotary_percent", "heads that are turned in part have no key"},

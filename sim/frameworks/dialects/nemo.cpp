@@ -162,9 +162,7 @@ void readNemo(Job& job)
     if (reading.flag("mcore_gpt", "").has_value())
         reading.say("mcore_gpt", Became::harmless, "");
     readMegatronArguments(job, {.groupsNeedFlag = false, .offloadNeedsSwitch = true, .p2pIsOff = true});
-    const bool isFp8 = reading.flag("@fp8", "/training/precision").value_or(false);
-    if (isFp8)
-        job.training["precision"] = "fp8";
+    const bool isFp8 = job.training["precision"] == Json("fp8");
     for (const char* form : {"@fp8_e4m3", "@fp8_hybrid"})
         if (reading.has(form))
             reading.say(form, Became::harmless, isFp8 ? "which form of 8 bits" : "counts only beside fp8: true");

@@ -113,6 +113,7 @@ std::string writeNemo(const Scenario& s)
         {"norm_epsilon", "layernorm_epsilon"},
         {"num_experts", "num_moe_experts"},
         {"tp_comm_overlap", "ub_tp_comm_overlap"},
+        {"fp8_param_gather", "fp8_params"},
         {"num_virtual_stages_per_pipeline_rank", "virtual_pipeline_model_parallel_size"},
         {"recompute_granularity", "activations_checkpoint_granularity"},
         {"recompute_method", "activations_checkpoint_method"},

@@ -231,6 +231,10 @@ MegatronFlags megatronFlags(const Scenario& s)
         add("fp8_format", t.precision == Precision::fp8 ? "hybrid" : "e4m3");
     if (t.precision == Precision::mxfp8)
         add("fp8_recipe", "mxfp8");
+    // Parameters in 8 bits need the optimizer's shards (arguments.py).
+    if ((t.precision == Precision::fp8 || t.precision == Precision::mxfp8) && !t.stack.keepsNarrowWeights &&
+        s.layout.zeroStage > 0)
+        add("fp8_param_gather", true);
     if (t.precision == Precision::nvfp4)
         add("fp4_format", "e2m1");
     if (t.optimizer == Optimizer::sgd)

@@ -51,6 +51,7 @@ TEST(ExplainHeld, AddsUpToWhatIsHeldAtAnyMoment)
                     is(explainHeldMicrobatch(*simulation, rank, curves.timeNs[k], g), held.microbatches[g].bytesEach);
                 for (std::size_t t = 0; t < held.tensors.size(); ++t)
                     is(explainHeldTensors(*simulation, rank, curves.timeNs[k], t), held.tensors[t].bytes);
+                is(explainHeld(*simulation, HeldBuffer::narrowWeights, rank, curves.timeNs[k]), held.narrowWeights);
                 is(explainHeld(*simulation, HeldBuffer::gatheredParameters, rank, curves.timeNs[k]), held.gatheredParameters);
                 is(explainHeld(*simulation, HeldBuffer::wholeGradients, rank, curves.timeNs[k]), held.wholeGradients);
             }

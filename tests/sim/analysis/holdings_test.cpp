@@ -202,6 +202,22 @@ TEST(Holdings, OfAnyModelAreTheModel)
     }
 }
 
+TEST(Holdings, HaveTheNarrowCopiesOfWeights)
+{
+    for (const Precision precision : {Precision::fp8, Precision::mxfp8, Precision::nvfp4})
+        for (Scenario scenario : {test::smallScenario(2, 2, 2), latentScenario(2, 2, 4, 4, 256)}) {
+            scenario.training.precision = precision;
+            scenario.training.stack.keepsNarrowWeights = true;
+            scenario.model.bias = true;
+            expectSumsAreTheSimulations(scenario);
+            const auto simulation = simulate(scenario);
+            EXPECT_GT(holdingsOf(*simulation, 0).bytes.buffers, 0);
+            for (const HoldingGroup& group : holdingsOf(*simulation, 0).groups)
+                for (const TensorHolding& tensor : group.tensors)
+                    EXPECT_FALSE(tensor.isGathered());
+        }
+}
+
 // DeepSeek-V2, section 2.1, with every linear layer biased and its norms with a bias beside their weight.
 TEST(Holdings, OfLatentAttentionWithBiasAndLayerNormAreCountedByHand)
 {

@@ -15,6 +15,20 @@ using testing::HasSubstr;
 const std::string kJob = "python pretrain_gpt.py --num-layers 24 --hidden-size 2048 --num-attention-heads 16 --seq-length 2048 "
                          "--max-position-embeddings 2048 --micro-batch-size 1 --global-batch-size 64 --bf16 ";
 
+TEST(MegatronImport, ParametersIn8BitsHaveNoNarrowCopiesBesideThem)
+{
+    const auto keeps = [](const std::string& flags) {
+        const auto out = importedText(kJob + "--use-distributed-optimizer " + flags, 8);
+        EXPECT_EQ(out.count(Became::unknown), 0) << flags;
+        return out.at("/training/stack/keeps_narrow_weights") == Json(true);
+    };
+    EXPECT_TRUE(keeps("--fp8-format hybrid"));
+    EXPECT_FALSE(keeps("--fp8-format hybrid --fp8-param-gather"));
+    EXPECT_FALSE(keeps("--fp8-format e4m3 --fp8-recipe mxfp8 --fp8-param-gather"));
+    EXPECT_TRUE(keeps("--fp4-format e2m1 --fp8-param-gather")) << "those of four bits are another's";
+    EXPECT_EQ(importedText(kJob + "--fp8-param-gather", 8).count(Became::harmless), 1);
+}
+
 TEST(MegatronImport, GroupedQueriesWithoutANumberShareOneGroup)
 {
     EXPECT_EQ(importedText(kJob + "--group-query-attention", 8).at("/model/num_key_value_heads"), 1);

@@ -261,6 +261,34 @@ TEST(ModelStates, OfMomentsInTwoBytesAreFourBytesFewer)
     EXPECT_EQ(modelStates(scenario, elements).optimizer, 0);
 }
 
+TEST(ModelStates, HaveTheNarrowCopiesOfWeightsThatTheSoftwareKeeps)
+{
+    Scenario scenario = test::smallScenario(2);
+    const std::int64_t layers = scenario.model.numHiddenLayers;
+    // Heads of 64: 16 of queries, 8 each of keys and values; MLP of 2816, gate, up and down. Half of each on a rank; embedding,
+    // norms and output head stay in 16 bits.
+    const std::int64_t weights = layers * (1024 * (1024 + 2 * 512) + 1024 * 1024 + 3 * 1024 * 2816) / 2;
+    const auto buffers = [&](Precision precision) {
+        scenario.training.precision = precision;
+        std::int64_t bytes = 0;
+        for (const RankProgram& rank : test::programOf(scenario).ranks) {
+            EXPECT_EQ(rank.states.buffers, rank.states.narrowWeights);
+            bytes += rank.states.buffers;
+        }
+        return bytes;
+    };
+    EXPECT_EQ(buffers(Precision::fp8), 0);
+    scenario.training.stack.keepsNarrowWeights = true;
+    EXPECT_EQ(buffers(Precision::bf16), 0);
+    EXPECT_EQ(buffers(Precision::fp8), 2 * weights) << "one of them transposed";
+    EXPECT_EQ(buffers(Precision::mxfp8), 2 * weights + weights / 16);
+    EXPECT_EQ(buffers(Precision::nvfp4), weights + weights / 8);
+    scenario.cluster.gpu.peakTflops[Precision::mxfp8] = 4500;
+    EXPECT_EQ(buffers(Precision::fp8), weights) << "its tensor cores take a matrix either way round";
+    scenario.training.stack.keepsNarrowWeights = false;
+    EXPECT_EQ(buffers(Precision::fp8), 0) << "the parameters are narrow themselves";
+}
+
 TEST(ModelStates, AreReadAndWrittenByTheUpdate)
 {
     // Gradient 4, each of master copy and moments 4 and twice, the parameter 2; without a master copy the parameter 4 and twice.

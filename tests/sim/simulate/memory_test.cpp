@@ -118,7 +118,7 @@ TEST(MemoryContents, PartsSumUpToTheCurvesAtAnyTime)
             EXPECT_EQ(std::accumulate(contents.tensors.begin(), contents.tensors.end(), std::int64_t{0},
                                       [](std::int64_t sum, const HeldTensors& t) { return sum + t.bytes; }),
                       contents.sum.activations);
-            EXPECT_EQ(contents.gatheredParameters + contents.wholeGradients, contents.sum.buffers);
+            EXPECT_EQ(contents.narrowWeights + contents.gatheredParameters + contents.wholeGradients, contents.sum.buffers);
             EXPECT_GE(contents.gatheredParameters, 0);
             EXPECT_GE(contents.wholeGradients, 0);
             for (const HeldMicrobatches& held : contents.microbatches) {

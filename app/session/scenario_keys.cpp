@@ -312,6 +312,7 @@ constexpr std::array kLeftOut{
     KeyLeftOut{"/training/stack/sends_shards", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/reduces_whole", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/reduces_wide", "the chooser of software sets it"},
+    KeyLeftOut{"/training/stack/parameters_are_master", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/plain_tensor_parallel", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/blocks_launches", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/gathers_logits", "the chooser of software sets it"},

@@ -196,7 +196,7 @@ void HoldingsMaker::shareOut()
             const std::int64_t copied = narrowCopyBytes(m_simulation.scenario(), narrow);
             narrow += tensor.narrow;
             tensor.narrowCopies = narrowCopyBytes(m_simulation.scenario(), narrow) - copied;
-            tensor.bytes.buffers = (gathersForStep && sharing > 1 ? tensor.elements * each.parameter : 0) + tensor.narrowCopies;
+            tensor.bytes.buffers = (gathersForStep && sharing > 1 ? tensor.elements * each.computed : 0) + tensor.narrowCopies;
             addTo(group.bytes, tensor.bytes);
         }
         addTo(m_out.bytes, group.bytes);

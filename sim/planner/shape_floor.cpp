@@ -514,7 +514,7 @@ LayoutFloor Floors::shardedOf(const Choice& choice, const Scenario& scenario, co
             if (layout.zeroStage >= 2 && layout.pp > 1) // whole until the last is there
                 bytes += wholeBytes(cut.cut(rank.gradients[moment]), each.gradient);
             if (everyUse)
-                bytes += wholeBytes(cut.cut(rank.gathered[moment]), each.parameter);
+                bytes += wholeBytes(cut.cut(rank.gathered[moment]), each.computed);
             if (bytes > floor.bytes) {
                 floor.bytes = bytes;
                 floor.fullestRank = static_cast<int>(&rank - shape.ranks.data());

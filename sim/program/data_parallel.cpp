@@ -19,7 +19,7 @@ std::int64_t PassBuilder::gatheredBytes(const Bucket& bucket) const
 {
     // Kept for the step, and below ZeRO 3, whole parameters are counted among the states already.
     const bool transient = parameterGathering(m_scenario) == ParameterGathering::eachUse;
-    return transient ? wholeBytes(bucket.parameters(), m_stateBytes.parameter) : 0;
+    return transient ? wholeBytes(bucket.parameters(), m_stateBytes.computed) : 0;
 }
 
 ParameterGathering parameterGathering(const Scenario& scenario)
@@ -49,15 +49,16 @@ void PassBuilder::gatherBucket(const Bucket& bucket, bool prefetched)
     const ParameterElements all = bucket.parameters();
     const ParameterElements gathered = m_scenario.layout.zeroStage >= 3 ? all : all.trained();
     const std::int64_t dense = gathered.dense, routed = gathered.routed;
+    const int bytesEach = m_stateBytes.gathered(m_scenario.layout.zeroStage);
     const std::size_t before = m_pass.ops.size();
     const StreamMask waits = maskOf(Stream::compute);
     const int layer = std::exchange(m_layer, bucket.layer);
     if (dense > 0)
-        communicate(CommunicatorRole::dpShard, CollectiveKind::allGather, "param.gather",
-                    checkedMultiply(dense, m_stateBytes.parameter), waits);
+        communicate(CommunicatorRole::dpShard, CollectiveKind::allGather, "param.gather", checkedMultiply(dense, bytesEach),
+                    waits);
     if (routed > 0)
         communicate(CommunicatorRole::exptDp, CollectiveKind::allGather, "param.gather.experts",
-                    checkedMultiply(routed, m_stateBytes.parameter), waits);
+                    checkedMultiply(routed, bytesEach), waits);
     m_layer = layer;
     if (m_pass.ops.size() > before) {
         m_pass.ops[before].allocBytes = gatheredBytes(bucket);

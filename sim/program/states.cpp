@@ -8,18 +8,21 @@
 namespace sim {
 int StateBytes::ofUpdate() const
 {
-    return gradient + 2 * optimizer + (parameter == 4 ? 2 : 1) * parameter;
+    return gradient + 2 * optimizer + (hasMaster ? 1 : 2) * parameter;
 }
 
 StateBytes StateBytes::of(const Training& training)
 {
-    const bool fullPrecision = elementBytes(training.precision) == 4;
-    const int moments = training.optimizer == Optimizer::adamw ? 2 * training.momentBytes : 0;
     constexpr int kWide = 4;
-    return {.parameter = fullPrecision ? 4 : 2,
+    const int computed = elementBytes(training.precision);
+    const bool hasMaster = computed < kWide && !training.stack.parametersAreMaster;
+    const int moments = training.optimizer == Optimizer::adamw ? 2 * training.momentBytes : 0;
+    return {.parameter = hasMaster ? computed : kWide,
             .gradient = training.gradientBytes,
-            .optimizer = moments + (fullPrecision ? 0 : 4),
-            .reducedGradient = training.stack.reducesWide ? std::max(kWide, training.gradientBytes) : training.gradientBytes};
+            .optimizer = moments + (hasMaster ? kWide : 0),
+            .computed = computed,
+            .reducedGradient = training.stack.reducesWide ? std::max(kWide, training.gradientBytes) : training.gradientBytes,
+            .hasMaster = hasMaster};
 }
 
 ParameterElements& ParameterElements::operator+=(const ParameterElements& other)
@@ -94,7 +97,7 @@ ModelStates modelStates(const Scenario& scenario, ParameterElements elements)
         states.parameters = (zero >= 3 ? sharded : whole) * bytes.parameter;
         states.narrowWeights = narrowCopyBytes(scenario, elements.narrow);
         states.buffers =
-            (zero >= 3 && !scenario.layout.reshardAfterForward ? wholeOf(ranks.cut(elements)) * bytes.parameter : Checked(0)) +
+            (zero >= 3 && !scenario.layout.reshardAfterForward ? wholeOf(ranks.cut(elements)) * bytes.computed : Checked(0)) +
             states.narrowWeights;
         states.gradients = (zero >= 2 ? trainedShard : trained) * bytes.gradient;
         const Checked optimizer = (zero >= 1 ? trainedShard : trained) * bytes.optimizer;

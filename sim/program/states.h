@@ -18,9 +18,13 @@ struct ParameterElements {
 /// Bytes per element of each state, before sharding.
 struct StateBytes {
     int parameter = 2, gradient = 4, optimizer = 12;
+    int computed = 2;        ///< a parameter as layers compute with it: of ZeRO 3 what is gathered
     int reducedGradient = 4; ///< as it travels between replicas: Stack::reducesWide
+    bool hasMaster = true;   ///< the optimizer keeps a copy of the parameter, which it updates
+    /// A parameter, of which a rank holds a shard or that it has updated, as others get it.
+    int gathered(int zeroStage) const { return zeroStage >= 3 ? computed : parameter; }
     /// What an update moves: it reads gradient, master copy and moments, and writes all but the gradient, and the parameter in
-    /// its precision. Without a master copy, beside parameters in fp32, it reads the parameter.
+    /// its precision. Without a master copy it reads the parameter.
     int ofUpdate() const;
     static StateBytes of(const Training&);
 };

@@ -106,6 +106,10 @@ struct Stack {
     /// scaling, core/optimizer/allreduce.py, in single precision).
     bool reducesWhole = false;
     bool reducesWide = false; ///< gradients travel in single precision, whatever they are kept in
+    /// Parameters are kept in single precision, and the optimizer updates them: what layers compute with in 16 bits is cast for
+    /// them, with ZeRO 3 before it is gathered (FSDP2's MixedPrecisionPolicy with param_dtype; torchtitan, parallelize.py).
+    /// Otherwise they are in 16 bits, and the optimizer has a master copy of them.
+    bool parametersAreMaster = false;
     /// Tensor parallelism by autograd alone: the input gradient of each product is reduced by itself, of a gated MLP twice (with
     /// sequence parallelism what they share is gathered once), with nothing beside it, and what was gathered is kept (GPT-NeoX
     /// and Aleph Alpha's scaling, core/nn/linear/utils.py and mlp.py). Megatron-LM reduces one sum beside the weights' gradients

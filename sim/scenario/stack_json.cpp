@@ -42,6 +42,7 @@ constexpr StackFlag kStackFlags[] = {{"pads_vocabulary", &Stack::padsVocabulary}
                                      {"sends_shards", &Stack::sendsShards},
                                      {"reduces_whole", &Stack::reducesWhole},
                                      {"reduces_wide", &Stack::reducesWide},
+                                     {"parameters_are_master", &Stack::parametersAreMaster},
                                      {"plain_tensor_parallel", &Stack::plainTensorParallel},
                                      {"blocks_launches", &Stack::blocksLaunches},
                                      {"gathers_logits", &Stack::gathersLogits},

@@ -301,7 +301,7 @@ std::optional<Formula> TrafficExplainer::states(Account& account, const Collecti
     const ShardRanks shards = ShardRanks::of(m_scenario.layout);
     const bool gathers = use.content == CollectiveContent::parameters;
     const bool isReduced = use.content == CollectiveContent::gradients || use.content == CollectiveContent::replicaGradients;
-    const int each = gathers ? bytes.parameter : isReduced ? bytes.reducedGradient : bytes.gradient;
+    const int each = gathers ? bytes.gathered(m_scenario.layout.zeroStage) : isReduced ? bytes.reducedGradient : bytes.gradient;
     // Switches add for some stages' groups and not for others': each kind of them has a part of the stages.
     if (use.ranks == 0 ||
         !isClose(static_cast<double>(use.ranks) * static_cast<double>(use.bytes), static_cast<double>(use.times)))

@@ -148,14 +148,17 @@ Explanation Explainer::states(MetricId id) const
     const StateBytes bytes = StateBytes::of(m_scenario.training);
     const ShardRanks shards = ShardRanks::of(m_scenario.layout);
     const bool adam = m_scenario.training.optimizer == Optimizer::adamw;
+    const bool isNarrowed = bytes.computed < bytes.parameter;
     const StateOf state =
-        id == MetricId::parameterMemory ? StateOf{"parameters",
-                                                  "M_p",
-                                                  bytes.parameter,
-                                                  3,
-                                                  m.parameters,
-                                                  isNarrow(m_scenario.training.precision) ? "one value in bf16; products cast it"
-                                                                                          : "one value of the training precision"}
+        id == MetricId::parameterMemory
+            ? StateOf{"parameters",
+                      "M_p",
+                      bytes.parameter,
+                      3,
+                      m.parameters,
+                      isNarrowed                                ? "in fp32, as the optimizer updates it"
+                      : isNarrow(m_scenario.training.precision) ? "one value in bf16; products cast it"
+                                                                : "one value of the training precision"}
         : id == MetricId::gradientMemory
             ? StateOf{"gradients", "M_g",       bytes.gradient,
                       2,           m.gradients, bytes.gradient == 2 ? "accumulated in 16 bits" : "accumulated in fp32"}
@@ -164,8 +167,8 @@ Explanation Explainer::states(MetricId id) const
                       bytes.optimizer,
                       1,
                       m.optimizer,
-                      std::string(bytes.parameter == 2 ? "fp32 master copy" : "") +
-                          (adam ? std::string(bytes.parameter == 2 ? " and " : "") +
+                      std::string(bytes.hasMaster ? "fp32 master copy" : "") +
+                          (adam ? std::string(bytes.hasMaster ? " and " : "") +
                                       (m_scenario.training.momentBytes == 2 ? "two bf16 moments" : "two fp32 moments")
                                 : "")};
     Account account(state.name, state.symbol, static_cast<double>(state.value), Unit::bytes);

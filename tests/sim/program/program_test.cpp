@@ -248,6 +248,26 @@ TEST(ModelStates, AreTheZeroPapers)
     EXPECT_DOUBLE_EQ(total(3), 18.0 / 4);
 }
 
+TEST(ModelStates, OfParametersThatAreTheirOwnMasterCopyAreTwoBytesFewer)
+{
+    // FSDP2's mixed precision: parameters, gradients and two moments in fp32, and 16 bits only where they are gathered.
+    Scenario scenario = test::smallScenario(1, 1, 4);
+    scenario.layout.zeroStage = 3;
+    const Program before = test::programOf(scenario);
+    scenario.training.stack.parametersAreMaster = true;
+    const ModelStates states = modelStates(scenario, {.dense = 4'000'000});
+    EXPECT_EQ(states.parameters, 4'000'000);
+    EXPECT_EQ(states.gradients, 4'000'000);
+    EXPECT_EQ(states.optimizer, 8'000'000);
+    EXPECT_EQ(StateBytes::of(scenario.training).ofUpdate(), 4 + 2 * 8 + 2 * 4);
+    EXPECT_EQ(test::bytesOf(test::programOf(scenario), "param.gather"), test::bytesOf(before, "param.gather"));
+    scenario.layout.reshardAfterForward = false;
+    EXPECT_EQ(modelStates(scenario, {.dense = 4'000'000}).buffers, 8'000'000);
+    scenario.training.precision = Precision::fp32;
+    EXPECT_EQ(modelStates(scenario, {.dense = 4'000'000}).parameters, 4'000'000);
+    EXPECT_EQ(modelStates(scenario, {.dense = 4'000'000}).buffers, 16'000'000);
+}
+
 TEST(ModelStates, OfMomentsInTwoBytesAreFourBytesFewer)
 {
     Scenario scenario = test::smallScenario();

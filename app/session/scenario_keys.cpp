@@ -316,6 +316,7 @@ constexpr std::array kLeftOut{
     KeyLeftOut{"/training/stack/plain_tensor_parallel", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/blocks_launches", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/gathers_logits", "the chooser of software sets it"},
+    KeyLeftOut{"/training/stack/gathers_heads", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/repeats_keys", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/scatters_sends", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/gathers_chunks", "the chooser of software sets it"},

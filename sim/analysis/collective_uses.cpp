@@ -29,6 +29,7 @@ constexpr std::array kMeanings{LabelMeaning{"regather", CollectiveContent::input
                                LabelMeaning{"attn.kv_gather", CollectiveContent::keyValueLatents},
                                LabelMeaning{"attn.kv_regather", CollectiveContent::keyValueLatentsAgain},
                                LabelMeaning{"attn.k_rope_gather", CollectiveContent::rotatedKeys},
+                               LabelMeaning{"attn.qkv.gather", CollectiveContent::allHeads},
                                LabelMeaning{"attn.qkv.lora_gather", CollectiveContent::latents},
                                LabelMeaning{"attn.out.lora_reduce", CollectiveContent::latents},
                                LabelMeaning{"mlp.up.lora_gather", CollectiveContent::latents},

@@ -25,6 +25,7 @@ enum class CollectiveContent : std::uint8_t {
     keyValueLatents,
     keyValueLatentsAgain,
     rotatedKeys,   ///< of latent attention: the part that all heads share
+    allHeads,      ///< queries, keys and values of all heads, or their gradients
     latents,       ///< what an adapter's A makes, between it and B, or their gradients
     lossSums,      ///< of the cross-entropy over a vocabulary in slices
     logits,        ///< of all slices of the vocabulary, for a loss that each rank takes whole

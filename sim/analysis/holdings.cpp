@@ -122,7 +122,7 @@ TensorHolding HoldingsMaker::held(const Tensor& tensor, bool ownsEmbedding) cons
 {
     using Tied = TensorHolding::Tied;
     TensorHolding out{tensor};
-    out.pieces = tensor.piecesOn(m_layout.tp, m_layout.etp);
+    out.pieces = tensor.piecesOn(TensorCut::of(m_simulation.scenario()));
     if (tensor.isRouted()) {
         out.piece = m_at.exptTp;
         out.expertBlocks = m_layout.ep;
@@ -150,7 +150,7 @@ void HoldingsMaker::add(ModelPart part, std::vector<int> layers, bool ownsEmbedd
     HoldingGroup group{.part = part, .layers = std::move(layers)};
     for (const Tensor& tensor : tensorsOf(m_model, part)) {
         TensorHolding& holding = group.tensors.emplace_back(held(tensor, ownsEmbedding));
-        const Tensor own = tensor.ofRank(m_layout.tp, m_layout.etp, m_layout.ep);
+        const Tensor own = tensor.ofRank(TensorCut::of(m_simulation.scenario()));
         // All modules use one copy of the embedding.
         if (holding.tied != TensorHolding::Tied::same)
             holding.elements = own.elementCount() * own.copies(Experts::all) * (tensor.ofMainModel ? 1 : times);

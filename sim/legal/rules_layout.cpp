@@ -20,8 +20,8 @@ std::string domainText(const Tier& tier)
 
 } // namespace
 
-/// What tensor parallelism cuts into equal parts; 0 if the model has none. Key and value heads may also be copied (Megatron
-/// Core).
+/// What tensor parallelism cuts into equal parts; 0 if the model has none. Of key and value heads there may be
+/// fewer than ranks (Megatron-Core).
 struct Rules::Cut {
     std::string_view key;
     std::int64_t size = 0;
@@ -64,7 +64,9 @@ void Rules::tensorParallel()
     if (!m.isLatentAttention() && l.tp > m.numKeyValueHeads)
         warning("/layout/tp", [&] {
             return text(l.tp) + " ranks share " + named("/model/num_key_value_heads", m.numKeyValueHeads) +
-                   ": each head is kept by " + text(l.tp / m.numKeyValueHeads) + " of them; torchtitan refuses this";
+                   (m_scenario.training.stack.gathersHeads
+                        ? ": Megatron-Core gathers queries, keys and values of all heads on each; torchtitan refuses this"
+                        : ": each head is kept by " + text(l.tp / m.numKeyValueHeads) + " of them; torchtitan refuses this");
         });
     tensorParallelPlace();
 }

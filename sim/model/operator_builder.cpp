@@ -68,6 +68,10 @@ void OperatorBuilder::queryKeyValue(Checked heads, Checked keyValueHeads)
     }
     product("attn.qkv", m_tokens, ProductInput::ofBlock);
     adaptColumns(kQkvAdapter, ProductInput::ofBlock);
+    if (m_sharding.gathersHeads && m_sharding.tp > m_model.numKeyValueHeads) {
+        const Checked all = m_model.numAttentionHeads + 2 * m_model.numKeyValueHeads;
+        collective(OperatorKind::gatherHeads, "attn.qkv.gather", m_tokens * all * m_model.headDim * m_bytes);
+    }
     if (m_model.qkNorm || m_model.attentionSinks) {
         const std::string_view name = m_model.qkNorm ? "attn.qk_norm" : "attn.sinks";
         const Checked tensor = m_model.qkNorm ? m_tokens * (heads + keyValueHeads) * m_model.headDim * m_bytes : m_tokens * heads;

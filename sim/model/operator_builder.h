@@ -60,10 +60,12 @@ public:
     Used used(std::string_view name) const
     {
         Used out;
+        const TensorCut cut{
+            .tp = m_sharding.tp, .etp = m_sharding.etp, .ep = m_sharding.ep, .copiesHeads = !m_sharding.gathersHeads};
         for (const Tensor& whole : m_tensors) {
             if (whole.usedBy != name)
                 continue;
-            const Tensor tensor = whole.ofRank(m_sharding.tp, m_sharding.etp, m_sharding.ep);
+            const Tensor tensor = whole.ofRank(cut);
             out.inputs = tensor.rows;
             out.outputs += tensor.columns;
             out.elements += tensor.elementCount() * tensor.copies(Experts::all);

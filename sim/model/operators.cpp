@@ -97,6 +97,7 @@ Sharding Sharding::of(const Scenario& scenario)
                       .repeatsKeys = training.stack.repeatsKeys,
                       .plainTensorParallel = training.stack.plainTensorParallel,
                       .gathersLogits = training.stack.gathersLogits,
+                      .gathersHeads = training.stack.gathersHeads,
                       .fusesExperts = training.stack.fusesExperts,
                       .keepsUnread = training.stack.keepsUnread,
                       .bytesPerElement = elementBytes(training.precision),

@@ -34,6 +34,8 @@ enum class OperatorKind : std::uint8_t {
     gatherOutput, ///< of a product cut by columns, which all ranks need whole (an adapter's B, the projection of a prediction
                   ///< module), or of tokens that ranks have taken their parts of: all-gather; backward, under sequence
                   ///< parallelism, of its gradient
+    gatherHeads,  ///< of queries, keys and values that ranks have parts of (Stack::gathersHeads): forward all-gather, backward
+                  ///< reduce-scatter
     dropTokens    ///< each rank goes on with its part of what all have: forward nothing, backward all-gather
 };
 
@@ -126,7 +128,7 @@ struct Sharding {
     bool causal = true, flashAttention = true, padsVocabulary = true;
     double ringMergeBytes = 0, ringGradientBytes = 0; ///< as Stack's
     bool repeatsKeys = false;                         ///< Stack::repeatsKeys, and so on
-    bool plainTensorParallel = false, gathersLogits = false;
+    bool plainTensorParallel = false, gathersLogits = false, gathersHeads = false;
     bool fusesExperts = false; ///< Stack::fusesExperts
     bool keepsUnread = false;  ///< Stack::keepsUnread
     int bytesPerElement = 2;

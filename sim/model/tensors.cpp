@@ -117,8 +117,7 @@ private:
         const AdapterNames& names = kAdapters[asIndex(target)];
         const std::int64_t rank = m_model.lora.rank;
         matrix(names.a, names.usesA, TensorRole::adapter, base.split, base.rows, rank, false);
-        matrix(names.b, names.usesB, TensorRole::adapter, TensorSplit::columns, rank, base.columns, false).mostPieces =
-            base.mostPieces;
+        matrix(names.b, names.usesB, TensorRole::adapter, TensorSplit::columns, rank, base.columns, false).heads = base.heads;
     }
 
     Tensor& input(std::string_view name, std::string_view usedBy, TensorSplit split, std::int64_t rows, std::int64_t columns)
@@ -130,10 +129,9 @@ private:
     {
         const std::int64_t dim = m_model.headDim;
         adapter(LoraTarget::query, input("query", "attn.qkv", TensorSplit::columns, m_hidden, heads() * dim));
-        // Fewer key-value heads than ranks: each is kept by several (Megatron-LM).
         for (const auto& [name, target] : {std::pair{"key", LoraTarget::key}, std::pair{"value", LoraTarget::value}}) {
             Tensor& tensor = input(name, "attn.qkv", TensorSplit::columns, m_hidden, m_model.numKeyValueHeads * dim);
-            tensor.mostPieces = m_model.numKeyValueHeads;
+            tensor.heads = m_model.numKeyValueHeads;
             adapter(target, tensor);
         }
         if (m_model.qkNorm)
@@ -204,22 +202,28 @@ HeadSize HeadSize::of(const Model& model)
     return {.queryKey = model.headDim, .value = model.headDim};
 }
 
-int Tensor::piecesOn(int tp, int etp) const
+TensorCut TensorCut::of(const Scenario& scenario)
+{
+    const Layout& layout = scenario.layout;
+    return {.tp = layout.tp, .etp = layout.etp, .ep = layout.ep, .copiesHeads = !scenario.training.stack.gathersHeads};
+}
+
+int Tensor::piecesOn(const TensorCut& cut) const
 {
     if (split == TensorSplit::whole)
         return 1;
-    const int ranks = isRouted() ? etp : tp;
-    return mostPieces > 0 ? std::min(mostPieces, ranks) : ranks;
+    const int ranks = isRouted() ? cut.etp : cut.tp;
+    return heads > 0 && cut.copiesHeads ? std::min(heads, ranks) : ranks;
 }
 
-Tensor Tensor::ofRank(int tp, int etp, int ep) const
+Tensor Tensor::ofRank(const TensorCut& cut) const
 {
     Tensor out = *this;
     if (split != TensorSplit::whole) {
         std::int64_t& side = split == TensorSplit::rows ? out.rows : out.columns;
-        side = ceilDivide(side, piecesOn(tp, etp));
+        side = ceilDivide(side, piecesOn(cut));
     }
-    out.experts = static_cast<int>(ceilDivide(experts, ep));
+    out.experts = static_cast<int>(ceilDivide(experts, cut.ep));
     return out;
 }
 

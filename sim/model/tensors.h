@@ -48,6 +48,13 @@ enum class TensorRole : std::uint8_t {
 /// Of a layer's routed experts: all that it has, or those that one token goes to.
 enum class Experts : std::uint8_t { all, ofToken };
 
+/// How the ranks of a layout cut tensors.
+struct TensorCut {
+    int tp = 1, etp = 1, ep = 1;
+    bool copiesHeads = true; ///< more ranks than key-value heads: several keep the same, instead of parts (Stack::gathersHeads)
+    static TensorCut of(const Scenario&);
+};
+
 struct Tensor {
     std::string_view name;   ///< "query"
     std::string_view usedBy; ///< the operator "attn.qkv": what one uses lies side by side in its product
@@ -55,7 +62,7 @@ struct Tensor {
     std::int64_t rows = 1, columns = 1;
     bool biased = false; ///< one more element a column: a bias, or beside a norm's weight
     TensorSplit split = TensorSplit::whole;
-    int mostPieces = 0;          ///< fewer than ranks where key-value heads are; 0: as many as there are ranks
+    int heads = 0;               ///< of key or value: where they are fewer than ranks, TensorCut::copiesHeads
     int experts = 0, chosen = 0; ///< routed: as many tensors, and how many of them a token goes to; 0: an ordinary tensor
     bool tiedToEmbedding = false;
     bool ofMainModel = false; ///< a prediction module uses the embedding or the head of the model: no parameters of its own
@@ -71,9 +78,9 @@ struct Tensor {
     Checked elementCount() const { return Checked(rows) * columns + (biased ? columns : 0); }
     int copies(Experts which) const { return !isRouted() ? 1 : which == Experts::all ? experts : chosen; }
     /// Equal pieces along the split, the last padded: tensor parallelism cuts, that of experts the routed.
-    int piecesOn(int tp, int etp) const;
+    int piecesOn(const TensorCut&) const;
     /// What a rank has of it.
-    Tensor ofRank(int tp, int etp, int ep) const;
+    Tensor ofRank(const TensorCut&) const;
 };
 
 /// In the order in which a token meets them.

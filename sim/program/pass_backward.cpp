@@ -262,6 +262,10 @@ void PassBuilder::backwardOperator(const Bucket& bucket, std::size_t index, Acti
             exchange(CommunicatorRole::tp, CollectiveKind::allGather, op.name, op.commBytes,
                      static_cast<StreamMask>(maskOf(Stream::compute) | m_nextWaits));
         break;
+    case OperatorKind::gatherHeads:
+        exchange(CommunicatorRole::tp, CollectiveKind::reduceScatter, op.name, op.commBytes,
+                 static_cast<StreamMask>(maskOf(Stream::compute) | m_nextWaits));
+        break;
     case OperatorKind::dropTokens: // of the gradients of what each has gone on with
         exchange(CommunicatorRole::tp, CollectiveKind::allGather, op.name, op.commBytes,
                  static_cast<StreamMask>(maskOf(Stream::compute) | m_nextWaits));

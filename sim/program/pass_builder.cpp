@@ -359,6 +359,7 @@ void PassBuilder::forwardOperator(const Bucket& bucket, std::size_t index, OpPur
     case OperatorKind::gatherLatent:
     case OperatorKind::gatherLogits:
     case OperatorKind::gatherOutput:
+    case OperatorKind::gatherHeads:
         exchange(CommunicatorRole::tp, CollectiveKind::allGather, op.name, op.commBytes);
         break;
     case OperatorKind::ringExchange:

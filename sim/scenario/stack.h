@@ -118,6 +118,10 @@ struct Stack {
     /// The host waits for each kernel before it starts the next (CUDA_LAUNCH_BLOCKING=1, as in BLOOM's tr11-176B-ml.slurm).
     bool blocksLaunches = false;
     bool gathersLogits = false; ///< of all ranks' parts of the vocabulary, whose loss then each takes (scaling's lm_head.py)
+    /// Of more tensor-parallel ranks than key-value heads each has its part of the QKV product's columns, gathers those of all
+    /// and goes on with its own heads; the gradients are reduced and scattered (Megatron-Core, SelfAttention.
+    /// get_query_key_value_tensors). Otherwise several ranks keep the same key-value heads.
+    bool gathersHeads = false;
     /// Attention with fewer key-value heads is given a copy of its group's for every query head, which context parallelism sends
     /// and the backward pass keeps (repeat_kv of torchtitan's and Hugging Face's models; kernels for grouped heads need none).
     bool repeatsKeys = false;

@@ -46,6 +46,7 @@ constexpr StackFlag kStackFlags[] = {{"pads_vocabulary", &Stack::padsVocabulary}
                                      {"plain_tensor_parallel", &Stack::plainTensorParallel},
                                      {"blocks_launches", &Stack::blocksLaunches},
                                      {"gathers_logits", &Stack::gathersLogits},
+                                     {"gathers_heads", &Stack::gathersHeads},
                                      {"fuses_experts", &Stack::fusesExperts},
                                      {"repeats_keys", &Stack::repeatsKeys},
                                      {"ring_gradients_wide", &Stack::ringGradientsWide},

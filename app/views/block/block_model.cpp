@@ -206,7 +206,7 @@ private:
                                    .rows = tensor.rows,
                                    .columns = tensor.columns,
                                    .split = tensor.split,
-                                   .pieces = tensor.piecesOn(layout.tp, layout.etp),
+                                   .pieces = tensor.piecesOn(sim::TensorCut::of(scenario)),
                                    .experts = tensor.experts};
                 // Neighbours share a piece where there are fewer pieces than ranks, as of few key and value heads.
                 const int cut = tensor.isRouted() ? layout.etp : layout.tp, at = tensor.isRouted() ? m_at.exptTp : m_at.tp;

@@ -175,6 +175,15 @@ Explanation TrafficExplainer::tensor(const CollectiveUse& use) const
         form = std::move(latent);
         break;
     }
+    case CollectiveContent::allHeads: {
+        Formula heads = account.term("a", model.numAttentionHeads, Unit::count, "query heads");
+        heads = heads + Formula::number(2) * account.term("k", model.numKeyValueHeads, Unit::count, "key and value heads");
+        form = tokens(account, false) * std::move(heads);
+        *form *= account.term("d", model.headDim, Unit::count, "head dimension");
+        *form *= elementSize(account);
+        value *= 1.0 * (model.numAttentionHeads + 2 * model.numKeyValueHeads) * model.headDim;
+        break;
+    }
     case CollectiveContent::lossSums:
         form = tokens(account, false);
         *form *= account.term("e", 12, Unit::bytes, "three fp32 numbers a token: maximum, sum, target");

@@ -153,6 +153,19 @@ TEST(ExplainTraffic, AndOfAdapters)
     }
 }
 
+TEST(ExplainTraffic, AndOfHeadsThatAreGathered)
+{
+    for (const bool sequenceParallel : {true, false}) {
+        Scenario scenario = test::smallScenario(4, 2, 2);
+        scenario.model.numKeyValueHeads = 2;
+        scenario.training.stack.gathersHeads = true;
+        scenario.layout.sequenceParallel = sequenceParallel;
+        const auto simulation = simulate(scenario);
+        expectBecauseOfAll(*simulation, 1e-6);
+        expectFormulasToTheEnd(because(*simulation, CommunicatorRole::tp));
+    }
+}
+
 TEST(ExplainTraffic, LogitsThatAreGatheredAreNoActivations)
 {
     Scenario scenario = test::smallScenario(4, 1, 1);

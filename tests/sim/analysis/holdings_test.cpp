@@ -187,6 +187,12 @@ TEST(Holdings, OfAllRanksAreTheModel)
     every.model.qkNorm = every.model.attentionSinks = every.model.qkvBias = every.model.outputBias = true;
     expectRanksHoldTheModel(every);
     expectSumsAreTheSimulations(every);
+
+    Scenario gathered = test::smallScenario(4, 1, 2); // a key-value head lies on two ranks, each half
+    gathered.model.numKeyValueHeads = 2;
+    gathered.training.stack.gathersHeads = true;
+    expectRanksHoldTheModel(gathered);
+    expectSumsAreTheSimulations(gathered);
 }
 
 TEST(Holdings, OfAnyModelAreTheModel)

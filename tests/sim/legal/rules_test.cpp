@@ -334,8 +334,8 @@ TEST(Rules, WarnOfWhatIsLegalButUnwise)
           "1 node is enough"}},
         {kDense,
          {"layout.tp=16", "layout.dp=1"},
-         {"/layout/tp: warning: 16 ranks share num_key_value_heads 8 (of llama3-8b): each head is kept by 2 of them; torchtitan "
-          "refuses this",
+         {"/layout/tp: warning: 16 ranks share num_key_value_heads 8 (of llama3-8b): Megatron-Core gathers queries, keys and "
+          "values of all heads on each; torchtitan refuses this",
           "/layout/tp: warning: a tensor parallel group of 16 does not fit the 8 GPUs of one NVLink domain: its collectives "
           "run over the slower tier"}},
         {kDense,

@@ -328,6 +328,24 @@ TEST(CostsOfProgram, TokensThatAllHaveAreGatheredBehindExpertsAndTheirGradientsB
     EXPECT_EQ(bytesOf("moe.drop"), once);
 }
 
+TEST(CostsOfProgram, MoreRanksThanKeyValueHeadsGatherAllHeadsOrKeepThemTwice)
+{
+    Scenario scenario = test::smallScenario(4, 1, 1);
+    scenario.model.numKeyValueHeads = 2; // of 64 elements, beside 16 of queries
+    const auto parameters = [&] { return test::programOf(scenario).ranks[0].states.parameterElements; };
+    EXPECT_EQ(test::bytesOf(test::programOf(scenario), "attn.qkv.gather"), 0);
+    const std::int64_t copied = parameters();
+    scenario.training.stack.gathersHeads = true;
+    EXPECT_EQ(copied - parameters(), 8 * 1024 * 2 * 64 / 2) << "keys' and values' weights are cut four times, not two";
+    // Forward gathered, backward their gradients reduced; once more where layers run again.
+    const double all = 8.0 * 1024 * (16 + 2 * 2) * 64 * 2 * scenario.microbatches();
+    EXPECT_EQ(test::bytesOf(test::programOf(scenario), "attn.qkv.gather"), 2 * all);
+    scenario.training.recompute = Recompute::full;
+    EXPECT_EQ(test::bytesOf(test::programOf(scenario), "attn.qkv.gather"), 3 * all);
+    scenario.model.numKeyValueHeads = 4;
+    EXPECT_EQ(test::bytesOf(test::programOf(scenario), "attn.qkv.gather"), 0) << "one for each rank";
+}
+
 TEST(CostsOfProgram, APredictionModuleGathersTheEmbeddingAndTheHiddenState)
 {
     Scenario scenario = test::smallScenario(2, 1, 1);

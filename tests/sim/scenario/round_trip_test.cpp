@@ -121,6 +121,7 @@ TEST(ResolvedText, KeepsEveryCornerOfAScenario)
     scenario.training.gradientBytes = scenario.training.momentBytes = 2;
     scenario.training.stack.narrowSaved = scenario.training.stack.sharesAttentionOutput = true;
     scenario.training.stack.keepsNarrowWeights = scenario.training.stack.parametersAreMaster = true;
+    scenario.training.stack.gathersHeads = true;
     scenario.training.moe = {.dispatchBytes = 1, .combineBytes = 4, .sendOncePerNode = true, .imbalance = 1.7};
     scenario.training.offload = {.optimizer = 0.3, .activationLayers = 5};
     scenario.cluster.gpu.hostBandwidthGBs = 48.5;

@@ -61,6 +61,8 @@ public:
     /// The label opens the glossary there; `text` is what the term means. Empty: it is no term.
     void setTerm(const QString& title, const QString& text);
     const QString& term() const { return m_term; }
+    /// What is typed and not taken yet is, as if the row lost the focus.
+    virtual void takeTyped() {}
     /// What Tab goes through.
     std::vector<QWidget*> focusOrder();
 

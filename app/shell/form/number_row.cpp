@@ -257,6 +257,12 @@ bool NumberRow::eventFilter(QObject* watched, QEvent* event)
     return FormRow::eventFilter(watched, event);
 }
 
+void NumberRow::takeTyped()
+{
+    if (m_spin != nullptr)
+        m_spin->takeText();
+}
+
 void NumberRow::take(const QString& text)
 {
     const auto value = m_countsTokens ? typedTokenCount(text) : typedNumber(text, m_isShare);

@@ -30,6 +30,7 @@ public:
     /// They are shown and read as such: "15 T".
     void setCountsTokens(bool on) { m_countsTokens = on; }
     QString text() const;
+    void takeText(); ///< if it is another than was taken last
     void stepBy(int steps) override;
     QValidator::State validate(QString&, int&) const override { return QValidator::Acceptable; }
     /// What can be done with the setting, then what with the letters in the field.
@@ -44,7 +45,6 @@ protected:
     StepEnabled stepEnabled() const override;
 
 private:
-    void takeText();
     QString textOf(double) const;
 
     const LegalValues* m_values = nullptr;
@@ -60,6 +60,7 @@ public:
     NumberRow(const ScenarioKey& key, std::string pointer, const QString& what, const sim::KeyFacts&, QWidget* parent = nullptr);
     double value() const { return number().value_or(0); }
     void setProblem(const QString&, bool isError) override;
+    void takeTyped() override;
     GrooveSlider* slider();
     LegalSpinBox* spinBox();
 

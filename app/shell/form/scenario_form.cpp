@@ -126,11 +126,22 @@ void ScenarioForm::tellTerm(FormRow* row) const
 
 QString ScenarioForm::focusedTerm() const
 {
+    const FormRow* row = focusedRow();
+    return row != nullptr ? row->term() : QString();
+}
+
+FormRow* ScenarioForm::focusedRow() const
+{
     const QWidget* focused = QApplication::focusWidget();
-    for (const FormRow* row : m_order)
-        if (focused != nullptr && row->isAncestorOf(focused))
-            return row->term();
-    return {};
+    const auto row =
+        std::ranges::find_if(m_order, [&](const FormRow* each) { return focused != nullptr && each->isAncestorOf(focused); });
+    return row == m_order.end() ? nullptr : *row;
+}
+
+void ScenarioForm::takeTyped()
+{
+    if (FormRow* row = focusedRow())
+        row->takeTyped();
 }
 
 /// What stands below a row and is no key of its own.

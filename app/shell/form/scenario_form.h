@@ -56,6 +56,8 @@ public:
     /// Common what-ifs that can be done now; the palette lists them, too.
     std::vector<Preset> whatIfs() const;
     void perform(const Preset&);
+    /// What is typed into the row in focus and not taken yet becomes the scenario's.
+    void takeTyped();
     /// Leaves the rows that match; all of them for nothing.
     void search(const QString&);
     void focusSearch();
@@ -85,6 +87,7 @@ protected:
     void showEvent(QShowEvent*) override;
 
 private:
+    FormRow* focusedRow() const; ///< nullptr: none
     void fitHelp();
     /// A title inside a fold, and the rows below it.
     struct Group {

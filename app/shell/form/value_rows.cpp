@@ -157,6 +157,12 @@ QString TextRow::textOf(const std::string& json) const
     return json == "null" ? QString() : json.starts_with('[') ? runsText(json) : QString::fromStdString(unquoted(json));
 }
 
+void TextRow::takeTyped()
+{
+    if (m_line != nullptr)
+        take();
+}
+
 void TextRow::take()
 {
     const QString text = m_line->text().trimmed();

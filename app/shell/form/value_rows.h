@@ -52,6 +52,7 @@ class TextRow : public FormRow {
 public:
     using FormRow::FormRow;
     QLineEdit* line();
+    void takeTyped() override;
 
 protected:
     void buildControls() override;

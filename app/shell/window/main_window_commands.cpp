@@ -68,7 +68,10 @@ void MainWindow::buildActions()
         out->setCheckable(c.extra.checked != nullptr);
         if (c.extra.excludesOthers)
             excludingOthers->addAction(out);
-        connect(out, &QAction::triggered, this, [this, &c] {
+        const bool isOfHistory = c.id == CommandId::undo || c.id == CommandId::redo; // letters have a history of their own
+        connect(out, &QAction::triggered, this, [this, &c, isOfHistory] {
+            if (!isOfHistory)
+                m_form->takeTyped(); // a key leaves the focus where it is
             c.run(*this);
             updateActions();
         });

@@ -70,6 +70,20 @@ TEST_F(RememberingWindowTest, ClosingAsksOnlyIfSomethingChanged)
     EXPECT_TRUE(window.close()) << "nothing to lose, nothing asked";
 }
 
+TEST_F(RememberingWindowTest, ClosingAsksAboutWhatIsTypedAndNotConfirmed)
+{
+    open(kSixteen);
+    LegalSpinBox* spin = window.form().row(Control::tp)->spinBox();
+    spin->setFocus();
+    spin->selectAll();
+    QTest::keyClicks(spin, QStringLiteral("4"));
+    answer(QMessageBox::Cancel);
+    EXPECT_FALSE(window.close());
+    EXPECT_TRUE(window.session().isModified());
+    answer(QMessageBox::Discard);
+    EXPECT_TRUE(window.close());
+}
+
 TEST_F(RememberingWindowTest, NobodyIsAskedAboutChangesForTheSakeOfWhatCannotBeOpened)
 {
     open(kSixteen);

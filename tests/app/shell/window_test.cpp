@@ -183,6 +183,22 @@ TEST_F(WindowTest, UndoMeansTheScenarioWhileANumberIsEdited)
     EXPECT_EQ(shownLayout().tp, 2) << "of what was taken there are no letters to undo";
 }
 
+TEST_F(WindowTest, WhatIsTypedIsSavedWithoutBeingConfirmed)
+{
+    QTemporaryDir folder;
+    const QString path = folder.filePath(QStringLiteral("mine.json"));
+    document(kSixteen).saveFile(path.toStdString());
+    ASSERT_TRUE(window.openFile(path).empty());
+    settle();
+    LegalSpinBox* spin = window.form().row(Control::tp)->spinBox();
+    spin->setFocus();
+    spin->selectAll();
+    QTest::keyClicks(spin, QStringLiteral("4"));
+    QTest::keySequence(spin, QKeySequence::Save);
+    EXPECT_EQ(sim::ScenarioDocument::readFile(path.toStdString()).get("/layout/tp"), "4");
+    EXPECT_FALSE(window.session().isModified());
+}
+
 TEST_F(WindowTest, CommonWhatIfsAreOneStepAndInThePalette)
 {
     open(kSixteen);

@@ -32,14 +32,18 @@ Problems Baseline::open(const QString& path, const sim::Catalogue& catalogue)
     return problemsOf(path, [&]() -> Problems {
         const auto document = readDocument(path);
         Problems problems = compareWith(nameOfFile(document, path, catalogue), document, catalogue);
-        if (problems.empty())
-            markAsAnother();
+        if (problems.empty()) {
+            m_pinned->isAnother = true;
+            Q_EMIT changed();
+        }
         return problems;
     });
 }
 
 void Baseline::markAsAnother()
 {
+    if (m_former)
+        m_former->isAnother = true;
     if (!isPinned() || isAnother())
         return;
     m_pinned->isAnother = true;

@@ -37,11 +37,12 @@ public:
     /// Another file has come in its place beside it, or it came from one: to go back to it would be to write one job into the
     /// other's file.
     bool isAnother() const { return isPinned() && m_pinned->isAnother; }
+    /// Another scenario has been opened: what was pinned so far, and the one before that, are not of its file.
     void markAsAnother();
     void unpin();
     /// What was pinned before the last one was pinned or forgotten. To go back there twice is to stay.
     bool hasFormer() const { return m_former.has_value(); }
-    void goBackToFormer();
+    void goBackToFormer(); ///< of another file it stays isAnother()
 
 Q_SIGNALS:
     void changed();

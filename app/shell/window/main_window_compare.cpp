@@ -138,7 +138,10 @@ void MainWindow::tellOfBaseline(const QString& text)
 /// A baseline belongs to its scenario: with another one, whoever wants to compare the two is asked.
 void MainWindow::partFromBaseline()
 {
-    if (!m_baseline.isPinned() || (m_session.isOpen() && !m_baselineOf.isEmpty() && m_baselineOf == m_session.path()))
+    if (m_session.isOpen() && !m_baselineOf.isEmpty() && m_baselineOf == m_session.path())
+        return;
+    m_baseline.markAsAnother();
+    if (!m_baseline.isPinned())
         return;
     const QString name = m_baseline.name();
     const auto wantsIt = [&] {
@@ -156,7 +159,6 @@ void MainWindow::partFromBaseline()
     const bool keeps = m_session.isOpen() && !m_options.reproducible && wantsIt();
     if (keeps) {
         m_baselineOf = m_session.path();
-        m_baseline.markAsAnother();
         return;
     }
     m_baseline.unpin();

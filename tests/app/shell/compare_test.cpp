@@ -109,6 +109,34 @@ TEST_F(CompareTest, NobodyGoesBackToAnotherFilesScenario)
     EXPECT_FALSE(window.isEnabled(CommandId::backToBaseline));
 }
 
+TEST_F(CompareTest, NobodyGoesBackToTheBaselineOfAFileThatWasOpenBefore)
+{
+    open(kZeroBubble);
+    window.run(CommandId::pinBaseline);
+    open(k1F1B);
+    ASSERT_FALSE(window.desk().baseline().isPinned());
+    ASSERT_TRUE(window.isEnabled(CommandId::formerBaseline));
+    const std::string text = window.session().document().text();
+    window.run(CommandId::formerBaseline);
+    settle();
+    ASSERT_TRUE(window.desk().baseline().isPinned()) << "to be compared with";
+    EXPECT_FALSE(window.isEnabled(CommandId::backToBaseline));
+    window.run(CommandId::backToBaseline);
+    EXPECT_EQ(window.session().document().text(), text);
+    window.run(CommandId::forgetBaseline);
+    window.run(CommandId::pinBaseline);
+    window.session().edit(makeKeyEdit("/training/global_batch_size", "64", "global batch", "", "64"));
+    settle();
+    EXPECT_TRUE(window.isEnabled(CommandId::backToBaseline)) << "its own";
+    ASSERT_TRUE(window.openFile(galleryFile(k1F1B)).empty());
+    settle();
+    window.run(CommandId::forgetBaseline);
+    window.run(CommandId::formerBaseline);
+    window.session().edit(makeKeyEdit("/training/global_batch_size", "32", "global batch", "", "32"));
+    settle();
+    EXPECT_TRUE(window.isEnabled(CommandId::backToBaseline)) << "the same file, opened anew";
+}
+
 TEST_F(CompareTest, OnlyTwoThatAreThereAreSwapped)
 {
     open(kTiny);

@@ -89,6 +89,7 @@ struct CommandTable {
     }
     /// As it looks, whatever the desktop has to do with it.
     static bool isLight(const W& w) { return &themeFor(w.m_settings.theme) == &lightTheme(); }
+    static bool canTakeBack(const W& w) { return isEditing(w) && w.m_workspace->editor().canTakeBack(); }
     static QString withStep(CommandId id, const QString& step)
     {
         const QString text = textOf(command(id));
@@ -241,9 +242,12 @@ std::span<const Command> CommandTable::rows()
 
         inWindow(
             undo, edit, "&Undo", "Ctrl+Z", "Take the last change of the scenario back",
-            [](const W& w) { return onScenario(w) && w.m_session.undoStack().canUndo(); },
-            [](W& w) { w.m_session.undoStack().undo(); },
-            {.textNow = [](const W& w) { return withStep(undo, w.m_session.undoStack().undoText()); },
+            [](const W& w) { return onScenario(w) && (canTakeBack(w) || w.m_session.undoStack().canUndo()); },
+            [](W& w) { canTakeBack(w) ? w.m_workspace->editor().takeBack() : w.m_session.undoStack().undo(); },
+            {.textNow =
+                 [](const W& w) {
+                     return withStep(undo, canTakeBack(w) ? W::tr("move of an action") : w.m_session.undoStack().undoText());
+                 },
              .tool = {ToolSection::history, "undo"}}),
         inWindow(
             redo, edit, "&Redo", "Ctrl+Shift+Z Ctrl+Y", "Make it again",

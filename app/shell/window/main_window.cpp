@@ -190,7 +190,8 @@ void MainWindow::connectParts()
     connectDesk();
     connectComparison();
     connect(&m_workspace->editor(), &OrderEditorPanel::saved, this, &MainWindow::saveOrder);
-    connect(&m_workspace->editor(), &OrderEditorPanel::cancelled, this, [this] { editOrder(false); });
+    connect(&m_workspace->editor(), &OrderEditorPanel::cancelled, this, &MainWindow::giveUpOrder);
+    connect(&m_workspace->editor(), &OrderEditorPanel::moved, this, &MainWindow::updateActions);
     connect(m_header, &ScenarioHeader::renameRequested, this, [this] { run(CommandId::nameScenario); });
     connect(m_form, &ScenarioForm::planRequested, this, [this](const QString& pointer, bool frees) {
         m_planDock->show();
@@ -456,7 +457,7 @@ void MainWindow::discard(int index)
 void MainWindow::deskOpened()
 {
     m_showsViewNext = true;
-    editOrder(false);
+    giveUpOrder();
     if (!m_opensScene) { // somebody opened something else
         m_showsScene = false;
         leaveLesson();
@@ -486,7 +487,7 @@ void MainWindow::stepChanged()
 {
     if (std::exchange(m_bannerTellsFailure, false))
         m_banner->dismiss();
-    editOrder(false); // what was edited is the order of another step
+    followOrder();
     if (std::exchange(m_showsViewNext, false))
         applyViewState();
     m_workspace->bringToFront(std::exchange(m_frontNext, {}));

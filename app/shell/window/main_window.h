@@ -318,6 +318,9 @@ private:
     void findSchedule();
     void editOrder(bool);
     void saveOrder();
+    void giveUpOrder();
+    void followOrder();
+    bool mayLoseOrder();
     void fillRecentMenu();
     void refreshGallery();
     void forgetGalleryEntries();

@@ -25,6 +25,7 @@
 #include <QKeyEvent>
 #include <QMenuBar>
 #include <QMessageBox>
+#include <QPushButton>
 #include <QStatusBar>
 #include <QToolBar>
 #include <QToolButton>
@@ -328,8 +329,49 @@ void MainWindow::editOrder(bool on)
 void MainWindow::saveOrder()
 {
     const Edit edit = makeOrderEdit(m_session.document(), m_session.scenario(), m_workspace->editor().draft()->schedule());
-    editOrder(false);
+    giveUpOrder();
     m_session.edit(edit);
+}
+
+/// What was moved goes with the editor; editOrder(false) keeps it for when the same schedule is edited again.
+void MainWindow::giveUpOrder()
+{
+    editOrder(false);
+    m_workspace->editor().giveUp();
+}
+
+/// Another step: with the same schedule what was moved is as good as before, at other times. With another there is nothing to
+/// edit; the moves wait for theirs.
+void MainWindow::followOrder()
+{
+    if (!m_workspace->isEditing())
+        return;
+    constexpr int kToldMs = 20'000;
+    OrderEditorPanel& editor = m_workspace->editor();
+    const sim::Schedule& schedule = m_desk.simulation()->schedule();
+    if (!editor.hasMoves())
+        return editOrder(false);
+    if (schedule == editor.draft()->original())
+        return editor.start(OrderDraft(schedule, measurePasses(*m_desk.actions(), schedule)));
+    editOrder(false);
+    statusBar()->showMessage(tr("What you moved is kept: with the schedule it is of, Edit Order of Actions goes on"), kToldMs);
+}
+
+bool MainWindow::mayLoseOrder()
+{
+    if (!m_workspace->isEditing() || !m_workspace->editor().hasMoves() || m_options.reproducible)
+        return true;
+    QMessageBox box(QMessageBox::Question, tr("Unsaved order"), tr("The order of actions that you edit is not in the scenario."),
+                    QMessageBox::Discard | QMessageBox::Cancel, this);
+    const bool canRun = m_workspace->editor().draft()->canRun();
+    QPushButton* save = canRun ? box.addButton(tr("Save as Custom"), QMessageBox::AcceptRole) : nullptr;
+    box.setDefaultButton(canRun ? save : qobject_cast<QPushButton*>(box.button(QMessageBox::Cancel)));
+    box.exec();
+    if (save != nullptr && box.clickedButton() == save) {
+        saveOrder();
+        return true;
+    }
+    return box.clickedButton() == box.button(QMessageBox::Discard);
 }
 
 void MainWindow::openPalette(const QString& typed)

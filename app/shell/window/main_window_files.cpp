@@ -111,6 +111,8 @@ std::optional<GridLens> lensNamed(const std::string& name)
 bool MainWindow::mayLoseChanges()
 {
     m_form->takeTyped();
+    if (!mayLoseOrder())
+        return false;
     const bool isLessons = m_showsScene && m_session.path().isEmpty(); // what was tried in a lesson is nobody's work
     if (!m_session.isModified() || m_options.reproducible || isLessons)
         return true;

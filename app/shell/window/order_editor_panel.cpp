@@ -49,8 +49,10 @@ OrderEditorPanel::~OrderEditorPanel()
 
 void OrderEditorPanel::start(OrderDraft draft)
 {
-    m_view.setDraft(std::move(draft));
-    m_canvas->setFocus();
+    if (hasMoves() && this->draft()->original() == draft.original())
+        m_view.goOn(std::move(draft));
+    else
+        m_view.setDraft(std::move(draft));
     m_canvas->requestFrame();
     refresh();
 }
@@ -62,6 +64,11 @@ void OrderEditorPanel::takeBack()
     refresh();
 }
 
+void OrderEditorPanel::giveUp()
+{
+    m_view.setDraft({});
+}
+
 void OrderEditorPanel::setTheme(const Theme& theme)
 {
     m_view.setTheme(theme);
@@ -70,7 +77,10 @@ void OrderEditorPanel::setTheme(const Theme& theme)
 
 void OrderEditorPanel::refresh()
 {
-    m_takeBack->setEnabled(m_view.canTakeBack());
+    if (m_view.canTakeBack() != m_takeBack->isEnabled()) {
+        m_takeBack->setEnabled(m_view.canTakeBack());
+        Q_EMIT moved();
+    }
     m_save->setEnabled(draft() && draft()->isChanged() && draft()->canRun());
 }
 

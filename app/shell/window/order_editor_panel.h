@@ -16,7 +16,12 @@ public:
     explicit OrderEditorPanel(Renderer, QWidget* parent = nullptr);
     ~OrderEditorPanel() override;
 
+    /// Of the schedule that was edited last, and was neither saved nor given up: with what was moved so far.
     void start(OrderDraft);
+    /// What was moved is not part of the scenario.
+    bool hasMoves() const { return draft() != nullptr && draft()->isChanged(); }
+    bool canTakeBack() const { return m_view.canTakeBack(); }
+    void giveUp(); ///< what was moved
     const OrderDraft* draft() const { return m_view.draft(); }
     void takeBack();
     void setTheme(const Theme&);
@@ -26,6 +31,7 @@ public:
 Q_SIGNALS:
     void saved(); ///< the order of draft() shall be the scenario's
     void cancelled();
+    void moved(); ///< or taken back
 
 private:
     void refresh();

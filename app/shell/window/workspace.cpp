@@ -250,6 +250,7 @@ void Workspace::startEditing(OrderDraft draft)
     at(Picture::timeline).dock->show();
     at(Picture::timeline).dock->raise();
     m_editor->start(std::move(draft));
+    m_editor->canvas().setFocus();
 }
 
 void Workspace::stopEditing()

@@ -385,6 +385,14 @@ void OrderEditorView::setDraft(std::optional<OrderDraft> draft)
         d.window = TimeWindow::all(d.lengthNs());
 }
 
+void OrderEditorView::goOn(OrderDraft draft)
+{
+    auto past = std::move(m_data->past);
+    draft.setOrder(m_data->draft->schedule().actions);
+    setDraft(std::move(draft));
+    m_data->past = std::move(past);
+}
+
 const OrderDraft* OrderEditorView::draft() const
 {
     return m_data->draft ? &*m_data->draft : nullptr;

@@ -17,6 +17,8 @@ public:
 
     /// Starts anew; nullopt ends it.
     void setDraft(std::optional<OrderDraft>);
+    /// Goes on with what was moved so far, in a step that has the same actions.
+    void goOn(OrderDraft);
     const OrderDraft* draft() const;
     /// Takes the last move back. False if there is none.
     bool takeBack();

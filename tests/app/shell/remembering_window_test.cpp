@@ -84,6 +84,37 @@ TEST_F(RememberingWindowTest, ClosingAsksAboutWhatIsTypedAndNotConfirmed)
     EXPECT_TRUE(window.close());
 }
 
+TEST_F(RememberingWindowTest, ClosingAsksAboutTheOrderThatIsEdited)
+{
+    open("17-schedule-1f1b.json");
+    window.run(CommandId::editOrder);
+    EXPECT_TRUE(window.workspace().isEditing());
+    for (int i = 0; i < 9; ++i)
+        window.workspace().editor().canvas().runCommand(ViewCommand::next);
+    window.run(CommandId::moveLater);
+    answer(QMessageBox::Cancel);
+    EXPECT_FALSE(window.close());
+    ASSERT_TRUE(window.workspace().editor().hasMoves());
+    int asked = 0;
+    QTimer answers; // the order first, then the file
+    QObject::connect(&answers, &QTimer::timeout, [&] {
+        auto* box = qobject_cast<QMessageBox*>(QApplication::activeModalWidget());
+        if (box == nullptr)
+            return;
+        for (QAbstractButton* button : box->buttons())
+            if (++asked; button->text() == QStringLiteral("Save as Custom"))
+                return button->click();
+        box->button(QMessageBox::Cancel)->click();
+    });
+    answers.start(5);
+    EXPECT_FALSE(window.close());
+    answers.stop();
+    EXPECT_TRUE(window.session().isModified());
+    EXPECT_EQ(window.session().scenario()->schedule.kind, "custom");
+    answer(QMessageBox::Discard);
+    EXPECT_TRUE(window.close());
+}
+
 TEST_F(RememberingWindowTest, NobodyIsAskedAboutChangesForTheSakeOfWhatCannotBeOpened)
 {
     open(kSixteen);

@@ -2,6 +2,7 @@
 #include "app/session/schedule_candidates.h"
 #include "app/shell/dialogs/schedule_chooser.h"
 #include "app/shell/dialogs/synthesis_dialog.h"
+#include "app/shell/form/scenario_form.h"
 #include "tests/app/shell/window_fixture.h"
 
 #include <QDoubleSpinBox>
@@ -9,6 +10,7 @@
 #include <QListWidget>
 #include <QPushButton>
 #include <QSignalSpy>
+#include <QStatusBar>
 
 #include <gtest/gtest.h>
 
@@ -218,6 +220,85 @@ TEST_F(WindowTest, AnEditedOrderBecomesTheCustomScheduleInOneStep)
     window.run(CommandId::editOrder); // the same command leaves it
     EXPECT_FALSE(window.workspace().isEditing());
     EXPECT_EQ(window.session().undoStack().count(), before + 1) << "nothing was saved";
+}
+
+TEST_F(WindowTest, WhatWasMovedInAnOrderSurvivesUndoAndOtherEdits)
+{
+    open("17-schedule-1f1b.json");
+    window.session().edit(makeKeyEdit("/live/steps", "7", "steps", "", "7"));
+    settle();
+    OrderEditorPanel& editor = window.workspace().editor();
+    window.run(CommandId::editOrder);
+    for (int i = 0; i < 9; ++i)
+        editor.canvas().runCommand(ViewCommand::next);
+    window.run(CommandId::moveLater);
+    const auto once = editor.draft()->schedule().actions;
+    window.run(CommandId::moveLater);
+    const auto wanted = editor.draft()->schedule().actions;
+    ASSERT_NE(once, wanted);
+
+    // Undo takes a move back, not the scenario's last change.
+    const int index = window.session().undoStack().index();
+    window.run(CommandId::undo);
+    settle();
+    ASSERT_TRUE(window.workspace().isEditing());
+    EXPECT_EQ(editor.draft()->schedule().actions, once);
+    EXPECT_EQ(window.session().undoStack().index(), index);
+
+    // With the same schedule at other times it goes on, and leaves the keys where they are.
+    const double before = editor.draft()->originalTimes().makespan;
+    window.form().row(Control::tp)->spinBox()->setFocus();
+    window.session().edit(makeKeyEdit("/training/sequence_length", "4096", "sequence", "", "4096"));
+    settle();
+    ASSERT_TRUE(window.workspace().isEditing());
+    EXPECT_TRUE(window.form().row(Control::tp)->spinBox()->hasFocus());
+    EXPECT_EQ(editor.draft()->schedule().actions, once);
+    EXPECT_NE(editor.draft()->originalTimes().makespan, before);
+    EXPECT_TRUE(editor.canTakeBack());
+
+    // With another it waits.
+    window.session().edit(makeScheduleEdit(window.session().document(), window.session().scenario(), "gpipe"));
+    settle();
+    EXPECT_FALSE(window.workspace().isEditing());
+    EXPECT_TRUE(window.statusBar()->currentMessage().startsWith(QStringLiteral("What you moved is kept")));
+    window.run(CommandId::editOrder);
+    EXPECT_FALSE(editor.hasMoves()) << "these are other actions";
+    window.run(CommandId::editOrder);
+    window.run(CommandId::undo);
+    settle();
+}
+
+TEST_F(WindowTest, AnOrderThatIsLeftGoesOnAndOneThatIsCancelledIsGone)
+{
+    open("17-schedule-1f1b.json");
+    OrderEditorPanel& editor = window.workspace().editor();
+    const auto move = [&] {
+        window.run(CommandId::editOrder);
+        for (int i = 0; i < 9; ++i)
+            editor.canvas().runCommand(ViewCommand::next);
+        window.run(CommandId::moveLater);
+    };
+    move();
+    const auto wanted = editor.draft()->schedule().actions;
+    window.session().edit(makeScheduleEdit(window.session().document(), window.session().scenario(), "gpipe"));
+    settle();
+    ASSERT_FALSE(window.workspace().isEditing());
+    window.run(CommandId::undo);
+    settle();
+    window.run(CommandId::editOrder);
+    EXPECT_EQ(editor.draft()->schedule().actions, wanted);
+    for (QPushButton* button : editor.findChildren<QPushButton*>())
+        if (button->text() == QStringLiteral("Cancel"))
+            button->click();
+    EXPECT_FALSE(window.workspace().isEditing());
+    window.run(CommandId::editOrder);
+    EXPECT_FALSE(editor.hasMoves());
+    window.run(CommandId::editOrder);
+    move();
+    open(kTiny);
+    open("17-schedule-1f1b.json");
+    window.run(CommandId::editOrder);
+    EXPECT_FALSE(editor.hasMoves()) << "of another file";
 }
 
 } // namespace

@@ -94,17 +94,21 @@ Settings readSettings()
     return out;
 }
 
-bool writeSettings(const Settings& settings)
+bool writeSettings(const Settings& settings, const std::optional<Settings>& known)
 {
     QSettings file = userSettings();
-    file.setValue(kThemeKey, QLatin1String(themeName(settings.theme)));
-    file.setValue(kSizeKey, settings.sizePercent);
-    file.setValue(kNavigationKey, QLatin1String(wordOf(kNavigations, settings.navigation)));
-    file.setValue(kMotionKey, settings.reduceMotion);
-    file.setValue(kRendererKey, QLatin1String(wordOf(kRenderers, settings.renderer)));
-    file.setValue(kAutosaveKey, settings.autosaveSeconds);
-    file.setValue(kPriceKey, settings.gpuHourPrice);
-    file.setValue(kLanguageKey, settings.language);
+    const auto write = [&]<typename T>(const QString& key, T Settings::*member, const auto& inFile) {
+        if (!known || (*known).*member != settings.*member)
+            file.setValue(key, inFile);
+    };
+    write(kThemeKey, &Settings::theme, QLatin1String(themeName(settings.theme)));
+    write(kSizeKey, &Settings::sizePercent, settings.sizePercent);
+    write(kNavigationKey, &Settings::navigation, QLatin1String(wordOf(kNavigations, settings.navigation)));
+    write(kMotionKey, &Settings::reduceMotion, settings.reduceMotion);
+    write(kRendererKey, &Settings::renderer, QLatin1String(wordOf(kRenderers, settings.renderer)));
+    write(kAutosaveKey, &Settings::autosaveSeconds, settings.autosaveSeconds);
+    write(kPriceKey, &Settings::gpuHourPrice, settings.gpuHourPrice);
+    write(kLanguageKey, &Settings::language, settings.language);
     return isKept(file);
 }
 

@@ -37,8 +37,10 @@ struct Settings {
 
 /// What is missing or makes no sense is as usual.
 Settings readSettings();
-bool writeSettings(const Settings&); ///< whether the disk took them, as all that remember something here
-const char* themeName(ThemeChoice);  ///< "high-contrast": in files and on the command line
+/// Whether the disk took them, as all that remember something here. Where it is known what was there, only what is another
+/// now: the rest may be what another window has chosen since.
+bool writeSettings(const Settings&, const std::optional<Settings>& known = {});
+const char* themeName(ThemeChoice); ///< "high-contrast": in files and on the command line
 std::optional<ThemeChoice> themeNamed(const QString&);
 
 /// The user's settings file (ini, so that tests can move it with QSettings::setPath).

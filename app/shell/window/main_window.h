@@ -390,6 +390,7 @@ private:
     QString m_baselineOf;                   ///< path of the scenario that the baseline belongs to
     TextSize m_textSize;
     Settings m_settings;
+    Settings m_knownSettings; ///< as this window has read or written them last; others write them too
     WheelHabit m_wheelHabit;
     Help m_help;
     FileExport m_fileExport;

@@ -435,7 +435,7 @@ void MainWindow::readSettings()
         m_placesFindings = file.value(kPlacesFindingsKey, m_dockState.isEmpty()).toBool();
         m_workspace->restoreLayout(unsealed(file.value(kPicturesKey).toByteArray()));
         m_form->setFolds(file.value(kFoldsKey).toStringList());
-        settings = app::readSettings();
+        settings = m_knownSettings = app::readSettings();
     }
     settings.theme = startTheme();
     applySettings(settings);
@@ -453,9 +453,10 @@ void MainWindow::writeSettings()
     file.setValue(kFoldsKey, m_form->folds());
     Settings settings = m_settings;
     if (m_options.theme) // for this run only
-        settings.theme = app::readSettings().theme;
+        settings.theme = m_knownSettings.theme;
     const bool isLayoutKept = isKept(file);
-    tellIfForgotten(app::writeSettings(settings) && isLayoutKept);
+    tellIfForgotten(app::writeSettings(settings, m_knownSettings) && isLayoutKept);
+    m_knownSettings = settings;
 }
 
 /// Once: whatever is remembered next goes the same way.

@@ -34,6 +34,19 @@ TEST(Settings, ComeBackAsTheyWere)
     userSettings().clear();
 }
 
+TEST(Settings, OnlyWhatWasChosenIsWritten)
+{
+    userSettings().clear();
+    const Settings known = readSettings();
+    writeSettings({.theme = ThemeChoice::dark, .gpuHourPrice = 3}, known); // one window
+    Settings other = known;
+    other.gpuHourPrice = 4;
+    other.reduceMotion = true;
+    writeSettings(other, known); // another, which began before
+    EXPECT_EQ(readSettings(), (Settings{.theme = ThemeChoice::dark, .reduceMotion = true, .gpuHourPrice = 4}));
+    userSettings().clear();
+}
+
 TEST(Settings, NonsenseInTheFileIsAsUsual)
 {
     QSettings file = userSettings();

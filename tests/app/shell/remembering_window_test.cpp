@@ -115,6 +115,19 @@ TEST_F(RememberingWindowTest, ClosingAsksAboutTheOrderThatIsEdited)
     EXPECT_TRUE(window.close());
 }
 
+TEST_F(RememberingWindowTest, AWindowThatClosesKeepsWhatAnotherHasChosen)
+{
+    MainWindow other(catalogue(), {.reproducible = false, .theme = {}, .renderer = Renderer::software});
+    other.run(CommandId::themeDark);
+    ASSERT_TRUE(other.close());
+    ASSERT_EQ(readSettings().theme, ThemeChoice::dark);
+    window.run(CommandId::textLarger);
+    EXPECT_TRUE(waitFor([] { return readSettings().sizePercent == 110; }));
+    EXPECT_TRUE(window.close());
+    EXPECT_EQ(readSettings().theme, ThemeChoice::dark);
+    EXPECT_EQ(readSettings().sizePercent, 110);
+}
+
 TEST_F(RememberingWindowTest, NobodyIsAskedAboutChangesForTheSakeOfWhatCannotBeOpened)
 {
     open(kSixteen);

@@ -42,7 +42,7 @@ Autosave::Autosave(QString folder) : m_folder(std::move(folder)) {}
 
 Autosave::~Autosave() = default; // a window that dies with unsaved work leaves it behind; closing in peace calls remove()
 
-bool Autosave::write(const QString& scenarioPath, const QString& name, const QString& text)
+bool Autosave::write(const QString& scenarioPath, const FileStamp& stamp, const QString& name, const QString& text)
 {
     if (m_folder.isEmpty())
         return false;
@@ -57,10 +57,10 @@ bool Autosave::write(const QString& scenarioPath, const QString& name, const QSt
         m_file = file;
         m_lock = std::move(lock);
     }
-    const QJsonObject object{{QStringLiteral("path"), scenarioPath},
-                             {QStringLiteral("time"), QDateTime::currentDateTimeUtc().toString(Qt::ISODate)},
-                             {QStringLiteral("name"), name},
-                             {QStringLiteral("text"), text}};
+    const QJsonObject object{
+        {QStringLiteral("path"), scenarioPath}, {QStringLiteral("modified"), stamp.modified.toUTC().toString(Qt::ISODateWithMs)},
+        {QStringLiteral("bytes"), stamp.bytes}, {QStringLiteral("time"), QDateTime::currentDateTimeUtc().toString(Qt::ISODate)},
+        {QStringLiteral("name"), name},         {QStringLiteral("text"), text}};
     const QByteArray bytes = QJsonDocument(object).toJson();
     try {
         saveWhole(m_file, bytes);
@@ -97,9 +97,11 @@ std::vector<Recovery> Autosave::recoverable(const QString& folder)
         const QString text = object.value(QStringLiteral("text")).toString();
         if (!text.isEmpty()) {
             const QString of = object.value(QStringLiteral("path")).toString();
-            out.push_back({path, of, text, QDateTime::fromString(object.value(QStringLiteral("time")).toString(), Qt::ISODate),
-                           of.isEmpty() ? object.value(QStringLiteral("name")).toString(QObject::tr("Untitled"))
-                                        : QFileInfo(of).fileName()});
+            out.push_back(
+                {path, of, text, QDateTime::fromString(object.value(QStringLiteral("time")).toString(), Qt::ISODate),
+                 of.isEmpty() ? object.value(QStringLiteral("name")).toString(QObject::tr("Untitled")) : QFileInfo(of).fileName(),
+                 FileStamp{QDateTime::fromString(object.value(QStringLiteral("modified")).toString(), Qt::ISODateWithMs),
+                           object.value(QStringLiteral("bytes")).toInteger(-1)}});
         }
     }
     std::sort(out.begin(), out.end(), [](const Recovery& a, const Recovery& b) { return a.time > b.time; });

@@ -2,6 +2,8 @@
 // is saved or given up. A lock tells the work of a running window from what a dead one left.
 #pragma once
 
+#include "app/session/file_stamp.h"
+
 #include <QDateTime>
 #include <QString>
 
@@ -18,7 +20,8 @@ struct Recovery {
     QString path; ///< of the scenario file that was open; empty if it had none
     QString text; ///< the document as it was
     QDateTime time;
-    QString name{}; ///< its file's, else the scenario's
+    QString name{};    ///< its file's, else the scenario's
+    FileStamp stamp{}; ///< of the scenario file, as it was opened or saved; none where nobody wrote it down
 };
 
 class Autosave {
@@ -27,7 +30,7 @@ public:
     ~Autosave();
     bool isOn() const { return !m_folder.isEmpty(); }
     /// Atomic. False if there is no folder or the disk would not take it.
-    bool write(const QString& scenarioPath, const QString& name, const QString& text);
+    bool write(const QString& scenarioPath, const FileStamp&, const QString& name, const QString& text);
     void remove();
 
     /// What dead windows left, newest first.

@@ -230,6 +230,7 @@ Problems Session::recover(const Recovery& recovery)
         auto document = sim::ScenarioDocument::parse(recovery.text.toStdString(), recovery.path.toStdString());
         const auto tried = document.resolve(m_catalogue); // whatever it throws, it throws before anything has changed
         replace(std::move(document), recovery.path);
+        m_stamp = recovery.stamp; // whoever wrote the file since wrote another than the work was begun with
         m_undo.resetClean();
         setSaved(documentIn(recovery.path));
         Q_EMIT fileChanged();
@@ -495,7 +496,7 @@ void Session::keepSafe()
     if (!isModified())
         return m_autosave.remove();
     const bool wasKept =
-        std::exchange(m_isKeptSafe, m_autosave.write(m_path, displayName(), QString::fromStdString(m_document->text())));
+        std::exchange(m_isKeptSafe, m_autosave.write(m_path, m_stamp, displayName(), QString::fromStdString(m_document->text())));
     if (m_isKeptSafe)
         discardRecovered();
     if (m_autosave.isOn() && wasKept && !m_isKeptSafe)

@@ -440,16 +440,41 @@ TEST_F(SessionTest, UnsavedWorkIsKeptAndTakenUpAgain)
     EXPECT_TRUE(QDir(autosaves).entryList({QStringLiteral("*.autosave")}).isEmpty()) << "closed in peace: nothing to restore";
 }
 
+TEST_F(SessionTest, AFileThatAnotherWroteSinceACrashIsNotOverwrittenUnasked)
+{
+    const QString autosaves = folder.filePath(QStringLiteral("autosave"));
+    const QByteArray text = QByteArray::fromStdString(document(kSixteen).text());
+    const QString file = write("mine.json", text);
+    const auto crash = [&] {
+        Session crashing(catalogue(), autosaves);
+        ASSERT_TRUE(crashing.open(file).empty());
+        crashing.edit(makeKeyEdit("/layout/tp", "4", "tp", "2", "4"));
+        crashing.keepSafe();
+    };
+    crash();
+    ASSERT_TRUE(session.recover(Autosave::recoverable(autosaves).front()).empty());
+    EXPECT_FALSE(session.isChangedOnDisk()) << "nobody did";
+    session.close();
+    crash();
+    write("mine.json", text + "\n");
+    const auto left = Autosave::recoverable(autosaves);
+    ASSERT_EQ(left.size(), 1U);
+    ASSERT_TRUE(session.recover(left.front()).empty());
+    EXPECT_TRUE(session.isChangedOnDisk());
+    ASSERT_TRUE(session.save().empty());
+    EXPECT_FALSE(session.isChangedOnDisk());
+}
+
 TEST(Autosave, ForgetsWhatWasSavedOrDiscarded)
 {
     const QTemporaryDir folder;
     Autosave autosave(folder.path());
-    EXPECT_TRUE(autosave.write(QStringLiteral("a.json"), {}, QStringLiteral("{}")));
+    EXPECT_TRUE(autosave.write(QStringLiteral("a.json"), {}, {}, QStringLiteral("{}")));
     autosave.remove();
     EXPECT_TRUE(QDir(folder.path()).entryList({QStringLiteral("*.autosave")}).isEmpty());
     {
         Autosave crashed(folder.path());
-        crashed.write({}, QStringLiteral("A tiny model"), QStringLiteral("{}"));
+        crashed.write({}, {}, QStringLiteral("A tiny model"), QStringLiteral("{}"));
     }
     const auto left = Autosave::recoverable(folder.path());
     ASSERT_EQ(left.size(), 1U);
@@ -463,7 +488,7 @@ TEST(Autosave, OffersTheWorkOfADeadWindowOnAFullDiskToo)
     const QTemporaryDir folder;
     {
         Autosave crashed(folder.path());
-        crashed.write({}, {}, QStringLiteral("{}"));
+        crashed.write({}, {}, {}, QStringLiteral("{}"));
     }
     const QString file = folder.filePath(QDir(folder.path()).entryList({QStringLiteral("*.autosave")}).value(0));
     const auto offered = [&] {
@@ -479,7 +504,7 @@ TEST(Autosave, OffersTheWorkOfADeadWindowOnAFullDiskToo)
     EXPECT_EQ(offered(), 1U);
     lock.remove();
     Autosave living(folder.path());
-    living.write({}, {}, QStringLiteral("{}"));
+    living.write({}, {}, {}, QStringLiteral("{}"));
     EXPECT_EQ(offered(), 1U) << "what a window works on is its own";
 }
 
@@ -490,10 +515,10 @@ TEST(Autosave, WritesNothingWithoutItsLock)
     bool wasWritten = true;
     {
         const FullDisk full;
-        wasWritten = autosave.write({}, {}, QStringLiteral("{}"));
+        wasWritten = autosave.write({}, {}, {}, QStringLiteral("{}"));
     }
     EXPECT_FALSE(wasWritten);
-    EXPECT_TRUE(autosave.write({}, {}, QStringLiteral("{}")));
+    EXPECT_TRUE(autosave.write({}, {}, {}, QStringLiteral("{}")));
     EXPECT_TRUE(Autosave::recoverable(folder.path()).empty()) << "another window would offer it";
 }
 
@@ -531,7 +556,7 @@ TEST(Autosave, ReadsNothingThatIsNone)
 TEST(Autosave, WithoutAFolderWritesNothing)
 {
     Autosave none{QString()};
-    EXPECT_FALSE(none.write(QStringLiteral("a.json"), {}, QStringLiteral("{}")));
+    EXPECT_FALSE(none.write(QStringLiteral("a.json"), {}, {}, QStringLiteral("{}")));
     EXPECT_TRUE(Autosave::recoverable(QStringLiteral("/no/such/folder")).empty());
 }
 

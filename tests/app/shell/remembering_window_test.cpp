@@ -347,7 +347,7 @@ TEST_F(RememberingWindowTest, WorkThatACrashLeftCanBeRestored)
         sim::ScenarioDocument work = document(kSixteen);
         work.set("layout.tp", "4");
         work.set("layout.dp", "1");
-        ASSERT_TRUE(crashed.write(galleryFile(kSixteen), {}, QString::fromStdString(work.text())));
+        ASSERT_TRUE(crashed.write(galleryFile(kSixteen), {}, {}, QString::fromStdString(work.text())));
     }
     window.showGallery();
     const auto buttons = window.gallery().findChildren<QPushButton*>();

@@ -21,6 +21,9 @@ int kindOf(Kind kind, std::size_t picture = 0)
 /// Beyond that, a row a rank is neither seen nor waited for.
 constexpr int kMostRows = 512;
 
+/// Of the history, with their numbers; the oldest are forgotten, as its own steps are.
+constexpr std::size_t kPlacesKept = 500;
+
 /// What decides the step. A view with thousands of marks would be copied with each value and each edit that is tried.
 sim::ScenarioDocument withoutView(sim::ScenarioDocument document)
 {
@@ -43,13 +46,14 @@ Desk::Desk(sim::Catalogue catalogue, const QString& autosaveFolder, std::vector<
 {
     connect(&m_session, &Session::opened, this, &Desk::forget);
     connect(&m_session, &Session::changed, this, &Desk::sessionChanged);
-    connect(&m_session.undoStack(), &QUndoStack::indexChanged, this, [this](int index) {
-        if (index == m_historyIndex) // moves of one drag merge into one step and keep what they are compared to
+    connect(&m_session.undoStack(), &QUndoStack::indexChanged, this, [this] {
+        const quint64 place = m_session.placeInHistory();
+        if (place == m_historyPlace) // moves of one drag merge into one step and keep what they are compared to
             return;
-        const auto left = m_simulatedAt.find(m_historyIndex);
+        const auto left = m_simulatedAt.find(m_historyPlace);
         const bool isKnown = left != m_simulatedAt.end() && m_requestedBefore == left->second.scenario;
         m_beforeLastChange = isKnown ? std::optional(left->second) : std::nullopt;
-        m_historyIndex = index;
+        m_historyPlace = place;
     });
     connect(&m_baseline, &Baseline::changed, this, [this] {
         if (!m_baseline.isPinned())
@@ -149,7 +153,9 @@ void Desk::simulate()
             m_documentOfStep = document;
             m_goodput = made.goodput;
             show(m_actions, made.models);
-            m_simulatedAt.insert_or_assign(m_historyIndex, Numbers(*simulation()));
+            m_simulatedAt.insert_or_assign(m_historyPlace, Numbers(*simulation()));
+            if (m_simulatedAt.size() > kPlacesKept)
+                m_simulatedAt.erase(m_simulatedAt.begin());
             Q_EMIT stepChanged();
             requestFindings();
             if (m_wantsKernels)

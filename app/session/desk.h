@@ -183,9 +183,9 @@ private:
     };
     std::optional<Numbers> m_beforeLastChange; ///< before the last step of the history, where they are known
     SimulationPtr m_findingsOf;                ///< whose findings were asked for
-    int m_historyIndex = 0;                    ///< of the undo stack when they were taken
+    quint64 m_historyPlace = 0;                ///< when they were taken
     /// What was simulated last at each place of the history: while one drags, what is on screen is of a place passed through.
-    std::map<int, Numbers> m_simulatedAt;
+    std::map<quint64, Numbers> m_simulatedAt;
     bool m_wantsKernels = false, m_wantsEveryRank = false;
     LayoutRule m_layoutRule = LayoutRule::keepGpus;
     struct {

@@ -71,7 +71,7 @@ class Session::Step : public QUndoCommand {
 public:
     Step(Session& session, const sim::ScenarioDocument& after, const Edit& edit)
         : QUndoCommand(QString::fromStdString(edit.text)), m_session(session), m_change(session.m_document->text(), after.text()),
-          m_gesture(edit.gesture)
+          m_gesture(edit.gesture), m_place(++session.m_lastPlace)
     {
         if (!edit.assignments.empty())
             m_pointer = edit.assignments.front().pointer;
@@ -81,7 +81,7 @@ public:
     /// The same step for a stack that begins later. Only the last one's gesture may still go on.
     Step(const Step& of, bool isLast)
         : QUndoCommand(of.text()), m_session(of.m_session), m_change(of.m_change), m_pointer(of.m_pointer),
-          m_gesture(isLast ? of.m_gesture : 0), m_legalBefore(of.m_legalBefore)
+          m_gesture(isLast ? of.m_gesture : 0), m_place(of.m_place), m_legalBefore(of.m_legalBefore)
     {
     }
     void undo() override
@@ -108,6 +108,7 @@ public:
         return true;
     }
     std::size_t bytes() const { return sizeof(Step) + m_change.bytes(); }
+    quint64 place() const { return m_place; }
     void skipNext() { m_isDone = true; } ///< what the stack asks for next is so already
 
 private:
@@ -125,6 +126,7 @@ private:
     TextChange m_change;
     std::string m_pointer;
     int m_gesture;
+    quint64 m_place;
     std::optional<sim::Scenario> m_legalBefore; ///< where the step is from what was refused: what was shown then
     bool m_isDone = true;                       ///< when the stack asks for it next
 };
@@ -164,6 +166,12 @@ QString Session::displayName() const
         return m_path.isEmpty() ? QStringLiteral("Untitled") : QFileInfo(m_path).completeBaseName();
     const std::optional<sim::Scenario>& named = m_savedScenario ? m_savedScenario : m_shownScenario;
     return named ? shownName({*m_document, *m_scenario}, {m_savedScenario ? *m_saved : *m_shown, *named}) : nameOf(*m_scenario);
+}
+
+quint64 Session::placeInHistory() const
+{
+    const QUndoCommand* last = m_undo.command(m_undo.index() - 1);
+    return last != nullptr ? static_cast<const Step*>(last)->place() : 0;
 }
 
 bool Session::isAsDescribed() const

@@ -40,6 +40,9 @@ public:
     const sim::Scenario* savedScenario() const { return m_savedScenario ? &*m_savedScenario : nullptr; }
     QUndoStack& undoStack() { return m_undo; }
     const QUndoStack& undoStack() const { return m_undo; }
+    /// Where the history stands: another number for each step, of the last one that is done; 0: of none. Indices of the stack
+    /// stand still once it has as many steps as it keeps.
+    quint64 placeInHistory() const;
     bool isModified() const { return isOpen() && !m_undo.isClean(); }
     QString path() const { return m_path; } ///< empty if never saved
     /// The scenario's name, else one made of its settings; what has changed since the file is said behind it.
@@ -113,6 +116,7 @@ private:
     Problems m_problems;
     bool m_legal = false;
     QUndoStack m_undo;
+    quint64 m_lastPlace = 0; ///< of the steps that were ever made
     QString m_path;
     FileStamp m_stamp; ///< of m_path, as it was opened or saved
     Autosave m_autosave;

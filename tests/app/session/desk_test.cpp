@@ -503,6 +503,30 @@ TEST(Desk, ADragThatPassesItsOriginIsComparedWithIt)
     EXPECT_FALSE(desk.comparedTo()) << "what the drag ended with was never simulated";
 }
 
+TEST(Desk, NumbersAreComparedWithTheStepBeforeHoweverManyThereWere)
+{
+    Opened opened;
+    Desk& desk = opened.desk;
+    const int batch = desk.session().scenario()->training.globalBatchSize;
+    const auto change = [&](int to) {
+        desk.session().edit(
+            {.assignments = {{"/training/global_batch_size", std::to_string(to)}}, .text = "batch", .gesture = 0});
+    };
+    const int kept = desk.session().undoStack().undoLimit();
+    ASSERT_GT(kept, 0);
+    for (int i = 0; i < kept + 3; ++i)
+        change(batch * (i % 2 + 1));
+    for (const int factor : {4, 2, 8}) {
+        ASSERT_TRUE(waitFor([&] { return desk.isSettled(); }));
+        const double before = desk.simulation()->metrics().stepTimeSeconds;
+        change(factor * batch);
+        ASSERT_TRUE(waitFor([&] { return desk.isSettled(); }));
+        ASSERT_NE(desk.simulation()->metrics().stepTimeSeconds, before);
+        ASSERT_TRUE(desk.comparedTo());
+        EXPECT_EQ(desk.comparedTo()->stepTimeSeconds, before);
+    }
+}
+
 /// What is tried for the form and for findings is what decides the step: marks in the view do not.
 TEST(Desk, AViewWithThousandsOfMarksIsNotCarriedThroughEveryTry)
 {

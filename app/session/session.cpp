@@ -2,6 +2,7 @@
 
 #include "app/session/scenario_link.h"
 #include "app/session/scenario_name.h"
+#include "sim/scenario/named_files.h"
 
 #include <QFileInfo>
 #include <QSignalBlocker>
@@ -107,6 +108,9 @@ public:
         setObsolete(m_change.isNothing());
         return true;
     }
+    std::string done(const std::string& text) const { return m_change.done(text); }
+    std::string undone(const std::string& text) const { return m_change.undone(text); }
+    void setTexts(const std::string& before, const std::string& after) { m_change = TextChange(before, after); }
     std::size_t bytes() const { return sizeof(Step) + m_change.bytes(); }
     quint64 place() const { return m_place; }
     void skipNext() { m_isDone = true; } ///< what the stack asks for next is so already
@@ -280,23 +284,61 @@ Problems Session::saveAs(const QString& path)
 {
     if (!isOpen() || path.isEmpty())
         return {{{}, {}, "there is no file to save to", sim::Severity::error}};
+    const QString whole = QFileInfo(path).absoluteFilePath();
+    const auto moved = [&, from = m_document->fileName()](const std::string& text) {
+        return sim::movedTo(whole.toStdString(), sim::ScenarioDocument::parse(text, from), m_catalogue).text();
+    };
+    std::optional<sim::ScenarioDocument> there;
     if (const Problems problems = problemsOf(path,
                                              [&]() -> Problems {
-                                                 m_document->saveFile(filePath(path));
+                                                 there = sim::movedTo(whole.toStdString(), *m_document, m_catalogue);
+                                                 there->saveFile(filePath(path));
                                                  return {};
                                              });
         !problems.empty())
         return problems;
-    m_path = QFileInfo(path).absoluteFilePath();
+    const bool isOther = there->text() != m_document->text();
+    if (isOther)
+        moveHistory(moved);
+    m_path = whole;
     m_stamp = FileStamp::of(m_path);
-    m_document->setFileName(m_path.toStdString());
+    m_document = std::move(there);
+    if (isOther)
+        take(m_document->resolve(m_catalogue));
     setSaved(m_document);
     m_undo.setClean();
     m_autosaveTimer.stop();
     m_autosave.remove();
     discardRecovered();
     Q_EMIT fileChanged();
+    if (isOther)
+        Q_EMIT changed();
     return {};
+}
+
+/// Each step is then between the texts that it was between, moved. What cannot be read now stays as it was.
+void Session::moveHistory(const std::function<std::string(const std::string&)>& moved)
+{
+    const auto from = [&](const std::string& text) {
+        std::string out = text;
+        const Problems ignored = problemsOf({}, [&]() -> Problems {
+            out = moved(text);
+            return {};
+        });
+        return out;
+    };
+    const auto stepAt = [this](int index) { return const_cast<Step*>(static_cast<const Step*>(m_undo.command(index))); };
+    for (const bool isForward : {false, true}) {
+        std::string text = m_document->text(), there = from(text);
+        const int end = isForward ? m_undo.count() : -1, towards = isForward ? 1 : -1;
+        for (int index = isForward ? m_undo.index() : m_undo.index() - 1; index != end; index += towards) {
+            Step& step = *stepAt(index);
+            text = isForward ? step.done(text) : step.undone(text);
+            const std::string next = from(text);
+            isForward ? step.setTexts(there, next) : step.setTexts(next, there);
+            there = next;
+        }
+    }
 }
 
 void Session::setAutosaveDelay(int seconds)

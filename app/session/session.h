@@ -74,6 +74,7 @@ public:
     /// Somebody else wrote the file since it was opened or saved here.
     bool isChangedOnDisk() const;
     [[nodiscard]] Problems save();
+    /// In another folder, what it names beside it is named from there, in every step of the history.
     [[nodiscard]] Problems saveAs(const QString& path);
     /// Unsaved work is kept safe so long after a change.
     void setAutosaveDelay(int seconds);
@@ -101,6 +102,7 @@ private:
     void replace(std::optional<sim::ScenarioDocument>, const QString& path, sim::ScenarioDocument::Resolved);
     void push(const sim::ScenarioDocument& after, const Edit&);
     void forgetOldSteps();
+    void moveHistory(const std::function<std::string(const std::string&)>& moved);
     /// False, and but for the problems everything is as it was, if it cannot be read.
     bool setText(const std::function<std::string()>& makeText);
     void refuse(const std::string& pointer);

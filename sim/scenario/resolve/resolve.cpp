@@ -1,6 +1,7 @@
 #include "sim/scenario/resolve/resolver.h"
 
 #include "sim/scenario/files.h"
+#include "sim/scenario/named_files.h"
 #include "sim/scenario/schema.h"
 
 #include <filesystem>
@@ -83,7 +84,7 @@ void Resolver::report(const std::string& pointer, std::string message)
 
 std::string Resolver::readBeside(const std::string& name, std::size_t mostBytes) const
 {
-    return readFile(std::filesystem::path(m_file).parent_path() / name, mostBytes);
+    return readFile(pathBeside(m_file, name), mostBytes);
 }
 
 bool Resolution::isGiven(std::string_view pointer) const

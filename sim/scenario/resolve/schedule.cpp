@@ -1,5 +1,6 @@
 #include "sim/scenario/balanced_layers.h"
 #include "sim/scenario/files.h"
+#include "sim/scenario/named_files.h"
 #include "sim/scenario/resolve/resolver.h"
 
 #include <algorithm>
@@ -18,7 +19,7 @@ void Resolver::readActions(const Block& from)
     }
     std::string text;
     from.read("actions", text);
-    if (text.find_first_of(",\n") == std::string::npos && text.find_first_of("./") != std::string::npos) {
+    if (namesFileOfActions(text)) {
         try {
             text = readBeside(text, kMaxFileBytes);
         } catch (const Error& error) {

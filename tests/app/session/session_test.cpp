@@ -3,6 +3,7 @@
 
 #include "app/session/gallery.h"
 #include "app/session/settings.h"
+#include "sim/scenario/hardware_profile.h"
 #include "tests/app/session/session_fixtures.h"
 
 #include <QDeadlineTimer>
@@ -463,6 +464,42 @@ TEST_F(SessionTest, AFileThatAnotherWroteSinceACrashIsNotOverwrittenUnasked)
     EXPECT_TRUE(session.isChangedOnDisk());
     ASSERT_TRUE(session.save().empty());
     EXPECT_FALSE(session.isChangedOnDisk());
+}
+
+/// Undone and done again, each step is between what it was between.
+TEST_F(SessionTest, FilesBesideAScenarioAreFoundFromTheFolderItIsSavedIn)
+{
+    write("measured.json", QByteArray::fromStdString(sim::hardwareProfileText(
+                               "mine", {.device = "here", .kernels = {{"adamw", {{.m = 1, .n = 5, .microseconds = 1}}}}})));
+    const QString file = write("mine.json", QByteArray::fromStdString(document(kTiny).text()));
+    ASSERT_TRUE(session.open(file).empty());
+    session.edit(Edit{{{"/cluster/efficiency", "\"measured.json\""}}, "measured", 0});
+    const std::string measured = session.document().text();
+    session.edit(Edit{{{"/training/global_batch_size", "64"}}, "batch", 0});
+    session.edit(Edit{{{"/training/global_batch_size", "32"}}, "batch", 0});
+    session.undoStack().undo();
+    ASSERT_TRUE(session.isLegal()) << session.problems().front().text();
+
+    ASSERT_TRUE(QDir(folder.path()).mkdir(QStringLiteral("other")));
+    const QString there = folder.filePath(QStringLiteral("other/mine.json"));
+    ASSERT_TRUE(session.saveAs(there).empty());
+    EXPECT_FALSE(session.isModified());
+    EXPECT_EQ(session.document().get("/cluster/efficiency"), "\"../measured.json\"");
+    EXPECT_EQ(session.scenario()->cluster.efficiency.profile.device, "here");
+    Session again(catalogue(), {});
+    EXPECT_TRUE(again.open(there).empty()) << "as the file says";
+    for (int way = 0; way < 3; ++way) {
+        session.undoStack().setIndex(way == 1 ? 0 : session.undoStack().count());
+        EXPECT_TRUE(session.isLegal()) << session.problems().front().text();
+    }
+    EXPECT_EQ(session.document().get("/training/global_batch_size"), "32");
+    session.undoStack().setIndex(1);
+    EXPECT_TRUE(session.isLegal());
+    EXPECT_EQ(session.document().get("/cluster/efficiency"), "\"../measured.json\"");
+    ASSERT_TRUE(session.saveAs(file).empty());
+    EXPECT_EQ(session.document().get("/cluster/efficiency"), "\"./measured.json\"") << "and back";
+    session.undoStack().undo();
+    EXPECT_EQ(session.document().text(), document(kTiny).text());
 }
 
 TEST(Autosave, ForgetsWhatWasSavedOrDiscarded)

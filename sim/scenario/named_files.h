@@ -1,0 +1,25 @@
+// The files that a scenario names and that lie beside it: a profile that was measured, the actions of a schedule. Where the
+// scenario goes without them, they go into it; in another folder, their names lead back.
+#pragma once
+
+#include "sim/scenario/document.h"
+
+#include <filesystem>
+#include <string>
+
+namespace sim {
+
+/// What `schedule.actions` says is a file's name, not the actions themselves.
+bool namesFileOfActions(const std::string& text);
+
+/// A name beside a scenario's file, as it is opened.
+std::filesystem::path pathBeside(const std::string& scenarioFile, const std::string& name);
+
+/// The same job, to be read where those files are not: what they hold stands in it. One that cannot be read is named as before.
+ScenarioDocument withFilesInside(const ScenarioDocument&, const Catalogue&);
+
+/// The same job as a file of another folder, which is not written yet: relative names are such from there. Its fileName() is the
+/// new one. What no name leads to stays as it is.
+ScenarioDocument movedTo(const std::filesystem::path& file, const ScenarioDocument&, const Catalogue&);
+
+} // namespace sim

@@ -123,6 +123,16 @@ std::string scenarioOfLink(const QString& link)
     return unzipped(*decoded);
 }
 
+QString whyNotOpened(const QString& link)
+{
+    try {
+        scenarioOfLink(link);
+        return {};
+    } catch (const sim::Error& error) {
+        return QString::fromUtf8(error.what());
+    }
+}
+
 QByteArray zipped(const QByteArray& bytes)
 {
     constexpr qsizetype kLengthBytes = 4; // which Qt puts before the stream

@@ -19,6 +19,9 @@ QString scenarioLink(const std::string& scenarioText);
 /// Throws sim::Error where the link is too long, cut off, damaged, or grows beyond 4 MiB: nothing more is unpacked then.
 std::string scenarioOfLink(const QString& link);
 
+/// What scenarioOfLink would throw; empty where it throws nothing.
+QString whyNotOpened(const QString& link);
+
 /// A zlib stream (RFC 1950).
 QByteArray zipped(const QByteArray&);
 

@@ -12,6 +12,7 @@
 #include "sim/analysis/goodput.h"
 #include "sim/analysis/whole_run.h"
 #include "sim/error.h"
+#include "sim/scenario/named_files.h"
 #include "sim/simulate/simulation.h"
 #include "sim/text/duration_text.h"
 
@@ -289,6 +290,17 @@ QString htmlOfMarkdown(const QString& markdown)
     return out.remove(loaded).replace(leading, QStringLiteral("\\1")).trimmed();
 }
 
+namespace {
+
+/// A link that nothing opens leads to what the page shows of the file.
+QString linkOrText(const std::string& text)
+{
+    const QString link = scenarioLink(text);
+    return whyNotOpened(link).isEmpty() ? link : QStringLiteral("#scenario");
+}
+
+} // namespace
+
 QByteArray pageOf(const sim::ScenarioDocument& document, const QString& name, const sim::Catalogue& catalogue, const Theme& theme,
                   const QString& version)
 {
@@ -304,6 +316,7 @@ QByteArray pageOf(const sim::ScenarioDocument& document, const QString& name, co
         tabled += tableHtml(*findTable(table), source);
     const QString from =
         scenario.source.empty() ? QString() : QObject::tr("Source: %1").arg(QString::fromStdString(scenario.source));
+    const std::string text = sim::withFilesInside(document, catalogue).text();
     const QByteArray page =
         filled(templateOf(catalogue),
                {
@@ -315,8 +328,8 @@ QByteArray pageOf(const sim::ScenarioDocument& document, const QString& name, co
                    {QStringLiteral("cards"), cardsHtml(*simulation)},
                    {QStringLiteral("figures"), figures},
                    {QStringLiteral("tables"), tabled},
-                   {QStringLiteral("scenario"), escaped(document.text())},
-                   {QStringLiteral("link"), scenarioLink(document.text())},
+                   {QStringLiteral("scenario"), escaped(text)},
+                   {QStringLiteral("link"), linkOrText(text)},
                    {QStringLiteral("version"), version.toHtmlEscaped()},
                });
     if (page.size() > kMostPageBytes)

@@ -9,6 +9,7 @@
 #include "app/shell/widgets/save_file.h"
 #include "app/shell/widgets/style.h"
 #include "app/shell/window/main_window.h"
+#include "sim/scenario/named_files.h"
 
 #include <QClipboard>
 #include <QCoreApplication>
@@ -58,7 +59,11 @@ void MainWindow::exportPage()
 
 void MainWindow::copyLink()
 {
-    const QString link = scenarioLink(m_session.document().text());
+    const QString link = scenarioLink(sim::withFilesInside(m_session.document(), m_session.catalogue()).text());
+    if (const QString why = whyNotOpened(link); !why.isEmpty()) {
+        m_banner->tell(tr("No link is copied, as none could be opened"), {{{}, {}, why.toStdString(), sim::Severity::error}});
+        return;
+    }
     QGuiApplication::clipboard()->setText(link);
     statusBar()->showMessage(tr("Link of %1 characters copied; Rankscope opens it with File > Import > Open from Clipboard")
                                  .arg(separated(link.size())),

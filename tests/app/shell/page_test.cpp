@@ -6,6 +6,7 @@
 #include "app/shell/widgets/problem_banner.h"
 #include "sim/analysis/whole_run.h"
 #include "sim/error.h"
+#include "sim/scenario/hardware_profile.h"
 #include "sim/simulate/simulation.h"
 #include "sim/text/duration_text.h"
 #include "tests/app/shell/window_fixture.h"
@@ -19,6 +20,8 @@
 #include <QTemporaryDir>
 
 #include <gtest/gtest.h>
+
+#include <random>
 
 namespace app {
 namespace {
@@ -168,6 +171,47 @@ TEST_F(ShareTest, ALinkGoesThroughTheClipboard)
     window.session().undoStack().setClean();
     window.run(CommandId::openFromClipboard);
     EXPECT_EQ(window.session().document().text(), document(kSixteen).text()) << "the text of a file does, too";
+}
+
+TEST_F(ShareTest, ALinkThatNothingWouldOpenIsNotCopied)
+{
+    open(kTiny);
+    std::mt19937 random(1);
+    std::string noise;
+    while (noise.size() < 1'600'000) // compresses to half of it
+        noise += "0123456789abcdef"[random() % 16];
+    window.session().edit(makeKeyEdit("/view/noise", "\"" + noise + "\"", "noise", "", ""));
+    QApplication::clipboard()->setText(QStringLiteral("before"));
+    window.run(CommandId::copyLink);
+    EXPECT_EQ(QApplication::clipboard()->text(), QStringLiteral("before"));
+    EXPECT_TRUE(window.banner().isVisible());
+    const QString html = page(window.session().document());
+    EXPECT_TRUE(html.contains(QStringLiteral("href=\"#scenario\"")));
+    EXPECT_FALSE(html.contains(QStringLiteral("rankscope:e")));
+}
+
+TEST_F(ShareTest, FilesThatLieBesideAScenarioGoWithIt)
+{
+    QTemporaryDir folder;
+    const auto write = [&](const char* name, const std::string& text) {
+        QFile file(folder.filePath(QLatin1String(name)));
+        ASSERT_TRUE(file.open(QIODevice::WriteOnly));
+        file.write(QByteArray::fromStdString(text));
+    };
+    sim::ScenarioDocument mine = document(kTiny);
+    mine.set("/cluster/efficiency", "\"measured.json\"");
+    write("measured.json",
+          sim::hardwareProfileText("mine", {.device = "here", .kernels = {{"adamw", {{.m = 1, .n = 5, .microseconds = 1}}}}}));
+    write("mine.json", mine.text());
+    ASSERT_TRUE(window.openFile(folder.filePath(QStringLiteral("mine.json"))).empty());
+    settle();
+    const sim::Scenario here = *window.session().scenario();
+    const QString html = page(window.session().document());
+    window.run(CommandId::copyLink);
+    ASSERT_TRUE(folder.remove());
+    ASSERT_TRUE(window.openFile(QApplication::clipboard()->text()).empty());
+    EXPECT_EQ(window.session().scenario()->cluster.efficiency, here.cluster.efficiency);
+    EXPECT_TRUE(html.contains(QApplication::clipboard()->text())) << "the page has the same link";
 }
 
 TEST_F(ShareTest, WhatIsNoScenarioIsSaid)

@@ -48,7 +48,8 @@ void FilmMaker::start(const FilmPlan& plan, std::function<std::shared_ptr<FilmSc
     const auto made = [this, failed](const std::shared_ptr<FilmScene>& scene) {
         m_scene = scene;
         try {
-            m_file = openFilm(m_plan.path, m_plan.shape, m_plan.framesPerSecond);
+            m_file = openFilm(m_plan.path, m_plan.shape,
+                              {.frames = m_plan.frames(), .framesPerSecond = m_plan.framesPerSecond});
         } catch (...) {
             return failed(QString::fromStdString(failureText()));
         }

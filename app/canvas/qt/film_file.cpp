@@ -114,13 +114,13 @@ private:
 /// "step.svg" becomes step-0001.svg, step-0002.svg …, all of them at the end: the frames of a film of that name stay until then.
 class NumberedFilm final : public FilmFile {
 public:
-    NumberedFilm(const QString& path, const FigureShape& shape) : m_path(path), m_shape(shape), m_mark(path)
+    NumberedFilm(const QString& path, const FigureShape& shape, int frames) : m_path(path), m_shape(shape), m_mark(path)
     {
         constexpr qsizetype kLongestName = 255; // bytes
         if (QFile::encodeName(QFileInfo(frameFile(1)).fileName()).size() > kLongestName)
             throw sim::Error(path.toStdString() + ": names of its frames, which end in -0001.svg, would be too long");
-        for (qsizetype of = 1; QFile::exists(frameFile(of)); ++of)
-            if (!isFrame(frameFile(of)))
+        for (qsizetype of = 1; of <= frames; ++of)
+            if (QFile::exists(frameFile(of)) && !isFrame(frameFile(of)))
                 throw sim::Error(frameFile(of).toStdString() +
                                  ": is there already, and is no frame of a film: choose another name");
     }
@@ -200,7 +200,7 @@ QString whyNoFilm(FilmEnding ending)
     return ending == FilmEnding::svg ? QString() : filmModule().second;
 }
 
-std::unique_ptr<FilmFile> openFilm(const QString& path, const FigureShape& shape, int framesPerSecond)
+std::unique_ptr<FilmFile> openFilm(const QString& path, const FigureShape& shape, FilmLength length)
 {
     const auto ending = filmEndingOf(path);
     if (!ending)
@@ -208,8 +208,8 @@ std::unique_ptr<FilmFile> openFilm(const QString& path, const FigureShape& shape
     if (const QString why = whyNoFilm(*ending); !why.isEmpty())
         throw sim::Error(path.toStdString() + ": " + why.toStdString());
     if (*ending == FilmEnding::svg)
-        return std::make_unique<NumberedFilm>(path, shape);
-    return std::make_unique<EncodedFilm>(path, *ending, shape, framesPerSecond);
+        return std::make_unique<NumberedFilm>(path, shape, length.frames);
+    return std::make_unique<EncodedFilm>(path, *ending, shape, length.framesPerSecond);
 }
 
 } // namespace app

@@ -22,6 +22,10 @@ std::optional<FilmEnding> filmEndingOf(const QString& path);
 /// Why films of that kind cannot be made here; empty where they can.
 QString whyNoFilm(FilmEnding);
 
+struct FilmLength {
+    int frames = 0, framesPerSecond = 30;
+};
+
 class FilmFile {
 public:
     virtual ~FilmFile() = default; ///< removes what was not finished
@@ -32,6 +36,6 @@ public:
 };
 
 /// Frames have an even number of pixels each way, as encoders need it. Throws sim::Error, as all that it returns do.
-std::unique_ptr<FilmFile> openFilm(const QString& path, const FigureShape&, int framesPerSecond);
+std::unique_ptr<FilmFile> openFilm(const QString& path, const FigureShape&, FilmLength);
 
 } // namespace app

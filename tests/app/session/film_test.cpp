@@ -197,6 +197,19 @@ TEST_F(FilmTest, WhatIsNoFrameStaysSomebodys)
     EXPECT_EQ(bytesOf("page-0021.svg"), "<svg>drawn by hand</svg>") << "beyond the film's end";
 }
 
+TEST_F(FilmTest, WhatIsNoFrameStaysSomebodysBehindAGap)
+{
+    QFile own(pathOf("page-0005.svg"));
+    ASSERT_TRUE(own.open(QIODevice::WriteOnly));
+    own.write("<svg>drawn by hand</svg>");
+    own.close();
+    start(plan("page.svg"));
+    ASSERT_TRUE(waitFor([this] { return isDone; }));
+    EXPECT_THAT(failure.toStdString(), testing::HasSubstr("page-0005.svg: is there already, and is no frame of a film"));
+    EXPECT_EQ(bytesOf("page-0005.svg"), "<svg>drawn by hand</svg>");
+    EXPECT_EQ(files().size(), 1);
+}
+
 /// Nobody comes after a program that was killed to take away what it was writing: whoever writes that film next does.
 TEST_F(FilmTest, WhatAKilledProgramLeftGoesAndWhatOthersAreWritingStays)
 {

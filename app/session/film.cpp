@@ -15,9 +15,15 @@ constexpr int kMakeScene = 0, kEncode = 1;
 
 } // namespace
 
+int FilmPlan::frameRate() const
+{
+    const auto ending = filmEndingOf(path);
+    return ending ? std::min(framesPerSecond, highestFrameRate(*ending)) : framesPerSecond;
+}
+
 int FilmPlan::frames() const
 {
-    return std::max(2, static_cast<int>(std::lround(seconds * framesPerSecond)));
+    return std::max(2, static_cast<int>(std::lround(seconds * frameRate())));
 }
 
 std::int64_t FilmPlan::momentOf(int frame) const
@@ -48,8 +54,7 @@ void FilmMaker::start(const FilmPlan& plan, std::function<std::shared_ptr<FilmSc
     const auto made = [this, failed](const std::shared_ptr<FilmScene>& scene) {
         m_scene = scene;
         try {
-            m_file = openFilm(m_plan.path, m_plan.shape,
-                              {.frames = m_plan.frames(), .framesPerSecond = m_plan.framesPerSecond});
+            m_file = openFilm(m_plan.path, m_plan.shape, {.frames = m_plan.frames(), .framesPerSecond = m_plan.frameRate()});
         } catch (...) {
             return failed(QString::fromStdString(failureText()));
         }

@@ -28,6 +28,7 @@ struct FilmPlan {
     TimeRange span; ///< of the step: the first frame shows its begin, the last its end
     double seconds = 10;
     int framesPerSecond = 30;
+    int frameRate() const;                  ///< framesPerSecond, or the most that the kind of file can have
     int frames() const;                     ///< at least 2
     std::int64_t momentOf(int frame) const; ///< nanoseconds of the step
 };

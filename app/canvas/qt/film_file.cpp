@@ -200,6 +200,12 @@ QString whyNoFilm(FilmEnding ending)
     return ending == FilmEnding::svg ? QString() : filmModule().second;
 }
 
+int highestFrameRate(FilmEnding ending)
+{
+    constexpr int kOfGif = 50;
+    return ending == FilmEnding::gif ? kOfGif : kMostFramesPerSecond;
+}
+
 std::unique_ptr<FilmFile> openFilm(const QString& path, const FigureShape& shape, FilmLength length)
 {
     const auto ending = filmEndingOf(path);

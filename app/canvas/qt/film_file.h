@@ -19,6 +19,9 @@ inline constexpr std::array kFilmEndings{FilmEnding::mp4, FilmEnding::webm, Film
 const char* filmEnding(FilmEnding); ///< "mp4"
 /// By the ending of a file's name.
 std::optional<FilmEnding> filmEndingOf(const QString& path);
+inline constexpr int kMostFramesPerSecond = 120;
+/// A GIF tells times in hundredths of a second, and players show a picture that is to stay for one of them for ten.
+int highestFrameRate(FilmEnding);
 /// Why films of that kind cannot be made here; empty where they can.
 QString whyNoFilm(FilmEnding);
 

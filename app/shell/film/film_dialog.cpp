@@ -130,7 +130,7 @@ FilmPlan FilmDialog::plan() const
             .shape = shapes[static_cast<std::size_t>(m_size->currentIndex())],
             .span = m_film.span,
             .seconds = m_seconds->value(),
-            .framesPerSecond = m_rate->currentData().toInt()};
+            .framesPerSecond = std::min(m_rate->currentData().toInt(), highestFrameRate(ending()))};
 }
 
 void FilmDialog::refresh()
@@ -141,11 +141,15 @@ void FilmDialog::refresh()
     const QSize pixels = pngPixelsOf(film.shape);
     const double slower =
         film.seconds * 1e9 / static_cast<double>(std::max<std::int64_t>(1, film.span.endNs - film.span.beginNs));
-    m_facts->setText(why.isEmpty()
-                         ? tr("%1 frames of %2 × %3 pixels; time passes %4 times %5 than in the step")
-                               .arg(separated(film.frames()), separated(pixels.width()), separated(pixels.height()),
-                                    shortNumber(slower >= 1 ? slower : 1 / slower), slower >= 1 ? tr("slower") : tr("faster"))
-                         : why);
+    const QString most = film.framesPerSecond < m_rate->currentData().toInt()
+                             ? tr("; a GIF has at most %1 frames a second").arg(film.framesPerSecond)
+                             : QString();
+    m_facts->setText(why.isEmpty() ? tr("%1 frames of %2 × %3 pixels; time passes %4 times %5 than in the step")
+                                             .arg(separated(film.frames()), separated(pixels.width()), separated(pixels.height()),
+                                                  shortNumber(slower >= 1 ? slower : 1 / slower),
+                                                  slower >= 1 ? tr("slower") : tr("faster")) +
+                                         most
+                                   : why);
     for (QWidget* control : std::initializer_list<QWidget*>{m_pictures, m_size, m_format, m_rate, m_seconds})
         control->setEnabled(!isBusy);
     m_save->setEnabled(!isBusy && why.isEmpty());

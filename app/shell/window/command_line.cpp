@@ -1,5 +1,6 @@
 #include "app/shell/window/command_line.h"
 
+#include "app/canvas/qt/film_file.h"
 #include "app/session/trace_file.h"
 #include "app/shell/plan/plan_part.h"
 #include "app/shell/widgets/format.h"
@@ -22,9 +23,8 @@ namespace {
 
 constexpr int kWrongCall = 2;
 constexpr double kShortestFilm = 0.1, kLongestFilm = 600; ///< seconds
-constexpr int kMostFramesPerSecond = 120;
-constexpr quint64 kLargestSeed = 9'007'199'254'740'992; ///< what any JSON reader keeps
-constexpr qsizetype kMostCompared = 5;                  ///< with FILE six
+constexpr quint64 kLargestSeed = 9'007'199'254'740'992;   ///< what any JSON reader keeps
+constexpr qsizetype kMostCompared = 5;                    ///< with FILE six
 constexpr int kSmallestSide = 320, kLargestSide = 16384;
 constexpr QSize kMostOfPicture{8192, 8192}, kMostOfFilm{7680, 4320}; ///< pixels in all: beyond, memory and encoders give up
 const QChar kBetween = QChar(0x1F); ///< joins the two values of --figure for the parser, which knows only options with one

@@ -210,6 +210,27 @@ TEST_F(FilmTest, WhatIsNoFrameStaysSomebodysBehindAGap)
     EXPECT_EQ(files().size(), 1);
 }
 
+/// Its times are whole hundredths of a second, and a picture of one hundredth is shown for ten.
+TEST_F(FilmTest, AGifHasAsManyFramesAsItsTimesCanTellApart)
+{
+    FilmPlan film = plan("a.gif");
+    film.framesPerSecond = 120;
+    EXPECT_EQ(film.frames(), 50) << "as long as was asked for";
+    film.path = pathOf("a.mp4");
+    EXPECT_EQ(film.frames(), 120);
+    film.path = pathOf("a.gif");
+    if (!whyNoFilm(FilmEnding::gif).isEmpty())
+        GTEST_SKIP() << whyNoFilm(FilmEnding::gif).toStdString();
+    start(film);
+    ASSERT_TRUE(waitFor([this] { return isDone; }));
+    EXPECT_EQ(failure.toStdString(), "");
+    const QByteArray bytes = bytesOf("a.gif"), control("\x21\xF9\x04", 3);
+    int pictures = 0;
+    for (qsizetype at = bytes.indexOf(control); at >= 0; at = bytes.indexOf(control, at + 1), ++pictures)
+        EXPECT_EQ(bytes[at + 4], 2) << "hundredths of picture " << pictures;
+    EXPECT_EQ(pictures, 50);
+}
+
 /// Nobody comes after a program that was killed to take away what it was writing: whoever writes that film next does.
 TEST_F(FilmTest, WhatAKilledProgramLeftGoesAndWhatOthersAreWritingStays)
 {

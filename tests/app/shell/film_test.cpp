@@ -6,12 +6,15 @@
 #include <QComboBox>
 #include <QDir>
 #include <QDoubleSpinBox>
+#include <QLabel>
 #include <QProcess>
 #include <QProgressBar>
 #include <QPushButton>
 #include <QTemporaryDir>
 
 #include <gmock/gmock.h>
+
+#include <algorithm>
 
 namespace app {
 namespace {
@@ -82,6 +85,23 @@ TEST_F(FilmDialogTest, MakesAFilmAndLeavesTheWindowAsItWas)
     ASSERT_TRUE(waitFor([&] { return !saved.isEmpty(); }));
     EXPECT_EQ(QDir(folder.path()).entryList(QDir::Files).size(), frames);
     EXPECT_EQ(window.desk().selection(), before);
+}
+
+TEST_F(FilmDialogTest, SaysThatAGifHasFewerFrames)
+{
+    ASSERT_NE(dialog, nullptr);
+    choose(FilmEnding::mp4);
+    for (auto* box : dialog->findChildren<QComboBox*>())
+        if (const int sixty = box->findData(60); sixty >= 0)
+            box->setCurrentIndex(sixty);
+    dialog->findChild<QDoubleSpinBox*>()->setValue(2);
+    EXPECT_EQ(dialog->plan().frames(), 120);
+    choose(FilmEnding::gif);
+    EXPECT_EQ(dialog->plan().frames(), 100);
+    const auto labels = dialog->findChildren<QLabel*>();
+    EXPECT_TRUE(!whyNoFilm(FilmEnding::gif).isEmpty() || std::any_of(labels.begin(), labels.end(), [](const QLabel* label) {
+        return label->text().contains(QStringLiteral("a GIF has at most 50 frames a second"));
+    }));
 }
 
 TEST_F(FilmDialogTest, CancelsAndStays)

@@ -80,6 +80,7 @@ TransportBar::TransportBar(Playback& playback, QWidget* parent)
 
     m_previous->setToolTip(tr("The action before  (,)"));
     m_next->setToolTip(tr("The next action  (.)"));
+    m_leave->setObjectName(QStringLiteral("leaveStepping"));
     m_leave->setText(tr("Leave"));
     m_leave->setToolTip(tr("All actions again  (Esc)"));
     connect(m_previous, &QToolButton::clicked, this, [this] { Q_EMIT stepRequested(false); });

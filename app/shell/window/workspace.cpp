@@ -81,6 +81,11 @@ Workspace::Workspace(Desk& desk, Renderer renderer, QWidget* parent)
     });
     connect(&m_desk, &Desk::opened, this, [this] {
         timeline().find({}); // what was searched for was of another scenario
+        if (isStepping()) {  // likewise what was walked through
+            timeline().setStepping(false);
+            m_transport->setStepping(false);
+            leaveNow();
+        }
         stepChanged();
     });
     connect(&m_desk, &Desk::stepChanged, this, &Workspace::stepChanged);

@@ -486,6 +486,18 @@ TEST_F(WindowTest, SteppingThroughIsAMode)
     EXPECT_EQ(spans(), all);
 }
 
+TEST_F(WindowTest, AnotherScenarioIsNotSteppedThrough)
+{
+    open("17-schedule-1f1b.json");
+    const auto* leave = window.workspace().findChild<TransportBar*>()->findChild<QToolButton*>(QStringLiteral("leaveStepping"));
+    ASSERT_TRUE(leave);
+    window.run(CommandId::stepThrough);
+    EXPECT_FALSE(leave->isHidden());
+    open("65-schedule-zb-h1.json");
+    EXPECT_FALSE(window.workspace().isStepping());
+    EXPECT_TRUE(leave->isHidden());
+}
+
 TEST_F(WindowTest, OnePictureIsAlwaysShown)
 {
     open(kTiny);

@@ -126,6 +126,10 @@ ComparePage::ComparePage(Desk& desk, Renderer renderer, QWidget* parent)
             stepChanged();
     });
     connect(&m_session, &Session::changed, this, &ComparePage::showProblem);
+    connect(&m_session, &Session::fileChanged, this, [this] {
+        if (m_session.displayName() != m_currentName) // it says what differs from the file
+            stepChanged();
+    });
     showProblem();
 }
 
@@ -227,16 +231,15 @@ void ComparePage::placeTables()
 void ComparePage::refresh()
 {
     m_isStale = false;
+    m_currentName = m_session.displayName();
     CompareView::Side baseline{.simulation = m_baseline.simulation(),
                                .actions = m_baseline.actions(),
                                .name = m_baseline.name().toStdString(),
                                .message = {}};
     if (m_baseline.isPinned() && !m_baseline.isReady())
         baseline.message = tr("Simulating %1…").arg(m_baseline.name()).toStdString();
-    CompareView::Side current{.simulation = m_desk.simulation(),
-                              .actions = m_desk.actions(),
-                              .name = m_session.displayName().toStdString(),
-                              .message = {}};
+    CompareView::Side current{
+        .simulation = m_desk.simulation(), .actions = m_desk.actions(), .name = m_currentName.toStdString(), .message = {}};
     if (!current.simulation)
         current.message =
             (m_session.isOpen() ? m_desk.whyNoStep() : tr("Open a scenario, or choose one in the gallery.")).toStdString();

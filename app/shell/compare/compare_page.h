@@ -87,6 +87,7 @@ private:
     double m_gpuHourPrice = 0;
     bool m_isSplitByHand = false;
     bool m_isStale = true; ///< nobody saw what changed
+    QString m_currentName; ///< of the scenario, as it is shown
     bool m_awaitsComparison = false;
     std::vector<ScenarioChange> m_changes;
 

@@ -121,6 +121,7 @@ ScenarioHeader::ScenarioHeader(Session& session, QWidget* parent)
     column->addLayout(second);
     column->addWidget(m_notice);
     connect(&m_session, &Session::changed, this, &ScenarioHeader::refresh);
+    connect(&m_session, &Session::fileChanged, this, &ScenarioHeader::refresh); // the name says what differs from the file
     connect(&m_session, &Session::opened, this, [this] { m_more->setChecked(false); });
     refresh();
 }

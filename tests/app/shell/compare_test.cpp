@@ -137,6 +137,32 @@ TEST_F(CompareTest, NobodyGoesBackToTheBaselineOfAFileThatWasOpenBefore)
     EXPECT_TRUE(window.isEnabled(CommandId::backToBaseline)) << "the same file, opened anew";
 }
 
+TEST_F(CompareTest, NamesSayWhatDiffersFromTheFileAsItIsSavedNow)
+{
+    QTemporaryDir folder;
+    const QString path = folder.filePath(QStringLiteral("mine.json"));
+    document(kTiny).saveFile(path.toStdString());
+    ASSERT_TRUE(window.openFile(path).empty());
+    settle();
+    window.run(CommandId::pinBaseline);
+    setTp(1);
+    window.showCompare();
+    settle();
+    const QString changed = window.session().displayName();
+    ASSERT_TRUE(says(changed.toStdString()));
+    const auto shows = [&](const QString& text) {
+        const auto labels = window.findChild<ScenarioHeader*>()->findChildren<ElidedLabel*>();
+        return std::any_of(labels.begin(), labels.end(), [&](const ElidedLabel* label) { return label->text() == text; });
+    };
+    EXPECT_TRUE(shows(changed));
+    window.run(CommandId::save);
+    settle();
+    const QString saved = window.session().displayName();
+    ASSERT_NE(saved, changed);
+    EXPECT_TRUE(shows(saved));
+    EXPECT_FALSE(says(changed.toStdString()));
+}
+
 TEST_F(CompareTest, OnlyTwoThatAreThereAreSwapped)
 {
     open(kTiny);

@@ -3,6 +3,7 @@
 #include "app/session/desk.h"
 #include "app/session/help.h"
 #include "app/session/reset.h"
+#include "app/shell/widgets/elided_button.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/held_layouts.h"
 #include "app/shell/widgets/style.h"
@@ -172,7 +173,7 @@ void ScenarioForm::addExtras(const ScenarioKey& key, QVBoxLayout* column)
 
 QToolButton* ScenarioForm::addBackToBase(const char* block, QVBoxLayout* column)
 {
-    auto* back = new QToolButton;
+    auto* back = new ElidedButton; // names of clusters are longer than the form is wide
     setRole(back, "link");
     back->setFocusPolicy(Qt::StrongFocus);
     back->hide();

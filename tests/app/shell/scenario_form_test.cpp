@@ -6,6 +6,7 @@
 #include "app/shell/form/token_count.h"
 #include "app/shell/form/value_rows.h"
 #include "app/shell/form/words_row.h"
+#include "app/shell/widgets/elided_button.h"
 #include "app/shell/widgets/fold_section.h"
 #include "app/shell/widgets/style.h"
 #include "tests/app/session/session_fixtures.h"
@@ -13,6 +14,7 @@
 #include <QApplication>
 #include <QCheckBox>
 #include <QDir>
+#include <QHelpEvent>
 #include <QKeyEvent>
 #include <QLabel>
 #include <QLineEdit>
@@ -522,6 +524,29 @@ TEST_F(FormTest, NoWordsAreCutOff)
     for (const QCheckBox* box : form.findChildren<QCheckBox*>()) {
         EXPECT_TRUE(!box->isVisibleTo(&form) || box->width() >= box->sizeHint().width()) << box->text().toStdString();
     }
+}
+
+/// "Back to DGX A100 80 GB, InfiniBand HDR 200 (Selene)" is wider than a dock.
+TEST_F(FormTest, ALongWayBackGivesWayToTheRows)
+{
+    open("05-dp2-tp4-pp2-sixteen-gpus.json");
+    form.resize(292, 640);
+    unfoldAll();
+    type("/cluster/gpu/memory_gib", "90");
+    QCoreApplication::processEvents();
+    const auto buttons = form.findChildren<QToolButton*>();
+    const auto back = std::ranges::find_if(
+        buttons, [](const QToolButton* b) { return b->isVisible() && b->text().startsWith(QStringLiteral("Back to ")); });
+    ASSERT_NE(back, buttons.end());
+    const auto* area = form.findChild<QScrollArea*>();
+    ASSERT_GT((*back)->sizeHint().width(), area->viewport()->width());
+    EXPECT_LE(area->widget()->width(), area->viewport()->width());
+    const auto& elided = dynamic_cast<const ElidedButton&>(**back);
+    EXPECT_TRUE(elided.shownText().startsWith(QStringLiteral("Back to ")));
+    EXPECT_TRUE(elided.shownText().endsWith(QStringLiteral("…")));
+    QHelpEvent asks(QEvent::ToolTip, {2, 2}, (*back)->mapToGlobal(QPoint(2, 2)));
+    QApplication::sendEvent(*back, &asks);
+    EXPECT_EQ((*back)->toolTip(), (*back)->text());
 }
 
 TEST_F(FormTest, ADenseModelBecomesAMixtureOfExpertsAndBack)

@@ -86,9 +86,8 @@ StepFlops stepFlops(const Scenario& scenario, double attentionShare)
     const Training& training = scenario.training;
     const double tokens = static_cast<double>(training.globalBatchSize) * training.sequenceLength;
     const ForwardFlops forward = forwardFlopsPerToken(model, training.sequenceLength);
-    const double attention = attentionShare * (training.causal ? forward.attentionCausal : forward.attentionFull);
-
-    const double full = training.causal ? forward.attentionFull : attention;
+    const double full = attentionShare * forward.attentionFull;
+    const double attention = training.causal ? attentionShare * forward.attentionCausal : full;
     double again = 0; // forward work run a second time, per token
     if (training.recompute == Recompute::selective) {
         const bool rerunsScores = training.recomputes(RecomputeModule::coreAttention) ||

@@ -1,5 +1,6 @@
 // What documents of uneven lengths do to a step.
 #include "sim/engine/documents.h"
+#include "sim/model/flops.h"
 #include "sim/simulate/simulation.h"
 #include "tests/support/scenarios.h"
 
@@ -28,6 +29,20 @@ TEST(DocumentTimes, ShortenAttentionAndNothingElse)
     EXPECT_EQ(of.computing.gemm, full.computing.gemm);
     EXPECT_EQ(of.computing.other, full.computing.other);
     EXPECT_LT(of.stepTimeSeconds, full.stepTimeSeconds);
+}
+
+TEST(DocumentTimes, LeaveAttentionInFullTwiceWhatACausalModelNeeds)
+{
+    Scenario scenario = test::packedScenario({256}, {1});
+    const double share = attentionFlopsShare(scenario);
+    ASSERT_LT(share, 0.5);
+    const StepFlops none = stepFlops(scenario, 0), packed = stepFlops(scenario, share);
+    EXPECT_EQ(none.modelFull, none.modelCausal);
+    EXPECT_NEAR((packed.modelFull - none.modelFull) / (packed.modelCausal - none.modelCausal), 2, 1e-9);
+    scenario.training.causal = false;
+    const StepFlops both = stepFlops(scenario, share);
+    EXPECT_EQ(both.modelFull, packed.modelFull);
+    EXPECT_EQ(both.modelCausal, packed.modelFull);
 }
 
 TEST(DocumentTimes, MakeReplicasWaitForEachOther)

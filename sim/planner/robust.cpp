@@ -54,7 +54,7 @@ std::vector<Made> casesOf(const Scenario& scenario)
         all.push_back(
             {{"the busiest experts get half as much again", "/training/moe/imbalance × 1.5, at most ep"}, [](Scenario& of, int) {
                  double& imbalance = of.training.moe.imbalance;
-                 imbalance = std::max(imbalance, std::min(imbalance * kBusierExperts, double(of.layout.ep)));
+                 imbalance *= kBusierExperts;
              }});
     return all;
 }

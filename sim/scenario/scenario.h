@@ -327,7 +327,9 @@ struct Overlap {
 struct MoeSettings {
     int dispatchBytes = 2, combineBytes = 2; ///< of an element on its way to an expert, and back
     bool sendOncePerNode = false;            ///< one copy a node, shared there; otherwise one for each chosen expert
-    double imbalance = 1;                    ///< tokens of the busiest rank over the mean
+    double imbalance = 1;                    ///< tokens of the busiest rank over the mean, as written
+    /// What becomes of it where experts lie on so many ranks: the busiest can have no more than all tokens.
+    double imbalanceOver(int ep) const { return imbalance < ep ? imbalance : ep; }
     bool operator==(const MoeSettings&) const = default;
 };
 

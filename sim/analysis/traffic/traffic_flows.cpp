@@ -36,7 +36,7 @@ std::int64_t leaving(std::int64_t each, const AllToAllRoutes& routes)
 
 std::int64_t meanBytes(const OpShape& shape, CommunicatorRole role, const Scenario& scenario)
 {
-    const double imbalance = scenario.training.moe.imbalance;
+    const double imbalance = scenario.training.moe.imbalanceOver(scenario.layout.ep);
     const bool isOfTokens = role == CommunicatorRole::ep || role == CommunicatorRole::exptTp;
     return isOfTokens && imbalance != 1 ? std::llround(static_cast<double>(shape.bytes) / imbalance) : shape.bytes;
 }

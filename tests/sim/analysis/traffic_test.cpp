@@ -9,6 +9,7 @@
 
 #include <map>
 #include <numeric>
+#include <utility>
 
 using namespace sim;
 
@@ -158,7 +159,7 @@ TEST(Traffic, ExpertsSendToEveryOtherMemberAlike)
 
 TEST(Traffic, TokensThatAreNotEvenlyRoutedAreAsManyInAll)
 {
-    for (const bool sendsOnce : {false, true}) {
+    for (const auto& [sendsOnce, imbalance] : {std::pair{false, 1.5}, {true, 1.5}, {false, 100.0}}) {
         Scenario scenario = onOneNode(2, 1, 4);
         scenario.model.numExperts = 8;
         scenario.model.numExpertsPerTok = 2;
@@ -167,7 +168,7 @@ TEST(Traffic, TokensThatAreNotEvenlyRoutedAreAsManyInAll)
         scenario.layout.etp = 2;
         scenario.training.moe.sendOncePerNode = sendsOnce;
         const Sent even(scenario);
-        scenario.training.moe.imbalance = 1.5;
+        scenario.training.moe.imbalance = imbalance;
         const Sent uneven(scenario);
         EXPECT_GT(uneven.simulation->metrics().stepTimeSeconds, even.simulation->metrics().stepTimeSeconds);
         EXPECT_GT(even.sums.ofRole(CommunicatorRole::ep), 0);

@@ -404,6 +404,8 @@ TEST(CostsOfProgram, TheBusiestRanksTokensCount)
     const double even = test::bytesOf(test::programOf(scenario), "moe.dispatch");
     scenario.training.moe.imbalance = 1.5;
     EXPECT_NEAR(test::bytesOf(test::programOf(scenario), "moe.dispatch"), 1.5 * even, 1e-3 * even);
+    scenario.training.moe.imbalance = 8; // of four ranks the busiest has all tokens at most: four times the mean
+    EXPECT_NEAR(test::bytesOf(test::programOf(scenario), "moe.dispatch"), 4 * even, 1e-3 * even);
 }
 
 TEST(CostsOfProgram, WeightGradientsTakeTheirOwnRoomForAMoment)

@@ -30,6 +30,17 @@ void expectSameNumbers(const Metrics& a, const Metrics& b)
 
 } // namespace
 
+TEST(Simulation, OneRankWithAllExpertsIsNotBusierThanItself)
+{
+    Scenario scenario = test::smallScenario(1, 1, 2);
+    scenario.model.numExperts = 8;
+    scenario.model.numExpertsPerTok = 2;
+    scenario.model.moeIntermediateSize = 256;
+    const auto even = simulate(scenario);
+    scenario.training.moe.imbalance = 2;
+    expectSameNumbers(simulate(scenario)->metrics(), even->metrics());
+}
+
 TEST(Simulation, FoldedMetricsAreTheFullOnesBitForBit)
 {
     std::mt19937 random(11);

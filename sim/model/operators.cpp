@@ -48,11 +48,6 @@ int narrowingOf(Precision precision)
     return precision == Precision::nvfp4 ? 4 : isNarrow(precision) ? 2 : 1;
 }
 
-int elementBytes(Precision precision)
-{
-    return precision == Precision::fp32 || precision == Precision::tf32 ? 4 : 2;
-}
-
 std::optional<StackPart> stackPartOf(KernelFamily family)
 {
     using Part = std::optional<StackPart>;

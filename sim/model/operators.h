@@ -151,8 +151,6 @@ RecomputeModules modulesOf(std::string_view operatorName);
 /// Whether recomputation leaves it out, since no backward pass reads its result (Stack::rerunsUnread).
 bool isUnread(std::string_view operatorName, const Scenario&);
 
-/// Bytes of an activation or weight element in this precision (fp8 keeps bf16 activations).
-int elementBytes(Precision);
 /// How many operands of a product take the bytes of one element of the activations: in memory, on links and in the product.
 int narrowingOf(Precision);
 

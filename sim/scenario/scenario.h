@@ -24,6 +24,11 @@ constexpr bool isNarrow(Precision precision)
 {
     return precision >= Precision::fp8;
 }
+/// Of an activation or weight element (fp8 keeps bf16 activations).
+constexpr int elementBytes(Precision precision)
+{
+    return precision == Precision::fp32 || precision == Precision::tf32 ? 4 : 2;
+}
 enum class HiddenActivation : std::uint8_t { gelu, silu, relu2 };
 enum class Normalization : std::uint8_t { layernorm, rmsnorm };
 enum class PositionEmbedding : std::uint8_t { learned, rope, none };

@@ -94,7 +94,8 @@ void Resolver::readStackOf(const Block& from)
     stack.id = given.baseId.empty() ? kUsual : given.baseId;
     readStack(usual != nullptr ? *usual : given.base, stack);
     readStack(given.own, stack);
-    std::string dtype = stack.gradientDtype;
+    // What software keeps gradients in beside 16-bit parameters; beside parameters of 32 bits it is those.
+    std::string dtype = elementBytes(m_out.scenario.training.precision) == 4 ? "fp32" : stack.gradientDtype;
     from.read("gradient_dtype", dtype);
     m_out.scenario.training.gradientBytes = dtype == "bf16" ? 2 : 4;
     std::string moments;
@@ -139,7 +140,7 @@ void Resolver::readMoe(const Block& from)
 {
     const Block given = block(from, "moe");
     MoeSettings& moe = m_out.scenario.training.moe;
-    const int usual = m_out.scenario.training.precision == Precision::fp32 ? 4 : 2;
+    const int usual = elementBytes(m_out.scenario.training.precision);
     const auto bytesOf = [&](const char* key, int& bytes) {
         std::string word;
         bytes = usual;

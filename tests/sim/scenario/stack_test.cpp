@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+
 using namespace sim;
 using testing::HasSubstr;
 
@@ -58,6 +61,25 @@ TEST(Stack, ChoosesAttentionAndGradientsUnlessTheScenarioDoes)
     EXPECT_EQ(trainingOf("{}").gradientBytes, 4);
     EXPECT_EQ(trainingOf(R"({"stack":"composer-2023"})").gradientBytes, 2);
     EXPECT_EQ(trainingOf(R"({"stack":"composer-2023","gradient_dtype":"fp32"})").gradientBytes, 4);
+}
+
+TEST(Stack, GradientsOfParametersIn32BitsAreNoNarrower)
+{
+    for (const std::string precision : {"fp32", "tf32"}) {
+        const std::string in = R"("precision":")" + precision + '"';
+        EXPECT_EQ(trainingOf(R"({"stack":"composer-2023",)" + in + "}").gradientBytes, 4);
+        EXPECT_EQ(trainingOf(R"({"stack":"composer-2023","gradient_dtype":"bf16",)" + in + "}").gradientBytes, 2);
+    }
+}
+
+TEST(Moe, TokensTravelInTheBytesOfActivations)
+{
+    const std::map<std::string, int> bytes{{"bf16", 2}, {"fp8", 2}, {"tf32", 4}, {"fp32", 4}};
+    for (const auto& [precision, each] : bytes) {
+        const MoeSettings moe = trainingOf(R"({"precision":")" + precision + R"("})").moe;
+        EXPECT_EQ(moe.dispatchBytes, each) << precision;
+        EXPECT_EQ(moe.combineBytes, each) << precision;
+    }
 }
 
 TEST(Stack, EachOfTheCatalogueSimulates)

@@ -157,7 +157,8 @@ Pass PassBuilder::finish(ParameterElements elements, bool sharesEmbedding, std::
         reduceBucket(elements);
     if (sharesEmbedding)
         communicate(CommunicatorRole::embd, CollectiveKind::allReduce, "grad.reduce.embedding",
-                    checkedMultiply(embeddingElements, m_stateBytes.gradient));
+                    checkedMultiply(embeddingElements, m_stateBytes.gradient),
+                    static_cast<StreamMask>(maskOf(Stream::compute) | maskOf(Stream::replicas)));
 
     const ShardRanks ranks = ShardRanks::of(layout);
     const bool sharded = layout.zeroStage >= 1;

@@ -159,6 +159,24 @@ TEST(CostsOfProgram, ReplicasReduceBesideTheGathersAndTheUpdateAwaitsThem)
     EXPECT_GT(updates, 0);
 }
 
+/// Megatron Core's finalize_model_grads: finish_grad_sync of every chunk, then the exchange.
+TEST(CostsOfProgram, TheTiedEmbeddingsGradientIsExchangedWhenItsReplicasAreReduced)
+{
+    Scenario scenario = test::smallScenario(1, 2, 4);
+    scenario.layout.zeroStage = 1;
+    scenario.layout.dpShard = 2;
+    const Program program = test::programOf(scenario);
+    int exchanges = 0;
+    for (const Pass& pass : program.passes)
+        for (const Op& op : pass.ops)
+            if (program.labels[op.label] == "grad.reduce.embedding") {
+                ++exchanges;
+                EXPECT_EQ(op.stream, Stream::dp) << "in the order of issue behind the sharding groups' reductions";
+                EXPECT_EQ(op.waits & maskOf(Stream::replicas), maskOf(Stream::replicas));
+            }
+    EXPECT_GT(exchanges, 0);
+}
+
 TEST(CostsOfProgram, ReplicasThatHoldTheWholeReduceNoGradientBeforeItIsThere)
 {
     for (const int zeroStage : {1, 2, 3}) {

@@ -154,6 +154,7 @@ constexpr std::array kKeys{
     ScenarioKey{"/cluster/tiers/*/latency_us", S::links, "Latency", "µs"},
     ScenarioKey{"/cluster/tiers/*/span", S::links, "Joins", "GPUs", "all"},
     ScenarioKey{"/cluster/tiers/*/in_network_reduction", S::links, "Reduces in the switch"},
+    ScenarioKey{"/cluster/tiers/*/mesh", S::links, "Links in pairs"},
 
     ScenarioKey{"/cluster/efficiency", S::efficiency, "Profile", "", "the catalogue's"},
     ScenarioKey{"/cluster/efficiency/gemm", S::efficiency, "Matrix products"},

@@ -38,6 +38,18 @@ double bytesPerSecondOf(const Cluster& cluster, std::size_t tier)
     return cluster.tiers[tier].bandwidthGBs * 1e9 * (isOutside ? efficiency.interNode : efficiency.network);
 }
 
+/// What so many domains of the tier below, or GPUs, have together of what a GPU can send over a tier: in a mesh each has a link
+/// to each other, and only where all take part all are used.
+double linkShare(const Cluster& cluster, std::size_t tier, double joined)
+{
+    const Tier& of = cluster.tiers[tier];
+    if (!of.mesh)
+        return 1;
+    const double all = of.span == 0 ? cluster.gpus() : of.span;
+    const double links = all / (tier == 0 ? 1 : cluster.tiers[tier - 1].span) - 1;
+    return links > 1 ? std::clamp(joined - 1, 1.0, links) / links : 1;
+}
+
 /// What passes several tiers of a port: other bytes on each, or always the same.
 enum class Passing : std::uint8_t { others, same };
 
@@ -75,7 +87,8 @@ RingPath ringPath(const GroupShape& group, const Cluster& cluster)
         const int crossings = inner - group.domains[t];
         if (crossings > 0) {
             const double ports = t == 0 ? 1 : group.fewestIn(t - 1);
-            const double bandwidth = bytesPerSecondOf(cluster, t) * ports;
+            const double joined = t == 0 ? group.fewestIn(t) : static_cast<double>(inner) / group.domains[t];
+            const double bandwidth = bytesPerSecondOf(cluster, t) * linkShare(cluster, t, joined) * ports;
             path.bytesPerSecond = path.bytesPerSecond > 0 ? std::min(path.bytesPerSecond, bandwidth) : bandwidth;
             occupy(path.portSecondsPerByte, cluster, t, 1 / ports, Passing::same);
             path.roundSeconds += crossings * tier.latencyUs * 1e-6;
@@ -89,8 +102,12 @@ RingPath ringPath(const GroupShape& group, const Cluster& cluster)
 
 struct AllToAll {
     std::array<double, kPortCount> portSeconds{}; ///< that each port is busy
+    double meshSeconds = 0;                       ///< that the links of a mesh are, where few share it
     double latencySeconds = 0;
-    double seconds() const { return *std::max_element(portSeconds.begin(), portSeconds.end()) + latencySeconds; }
+    double seconds() const
+    {
+        return std::max(*std::max_element(portSeconds.begin(), portSeconds.end()), meshSeconds) + latencySeconds;
+    }
 };
 
 /// Of a member whose domain of each tier has so many of the group.
@@ -108,7 +125,10 @@ AllToAll allToAllOf(const GroupShape& group, const Cluster& cluster, double byte
             const double members = inside - reachedInside;
             const double share =
                 static_cast<int>(t) > routes.nodeTier ? members / group.size * routes.leaving : routes.inNodeShare(members);
-            occupy(all.portSeconds, cluster, t, bytes * share / cluster.efficiency.allToAll, Passing::others);
+            const double sent = bytes * share / cluster.efficiency.allToAll;
+            occupy(all.portSeconds, cluster, t, sent, Passing::others);
+            const double rate = bytesPerSecondOf(cluster, t) * linkShare(cluster, t, inside / reachedInside);
+            all.meshSeconds = std::max(all.meshSeconds, sent / rate);
             latency = std::max(latency, cluster.tiers[t].latencyUs * 1e-6);
         }
         reachedInside = std::max(reachedInside, inside);
@@ -128,6 +148,7 @@ AllToAll allToAll(const GroupShape& group, const Cluster& cluster, double bytes,
     const AllToAll crowded = allToAllOf(group, cluster, bytes, routes, &GroupShape::mostIn);
     for (std::size_t port = 0; port < kPortCount; ++port)
         all.portSeconds[port] = std::max(all.portSeconds[port], crowded.portSeconds[port]);
+    all.meshSeconds = std::max(all.meshSeconds, crowded.meshSeconds);
     all.latencySeconds = std::max(all.latencySeconds, crowded.latencySeconds);
     return all;
 }
@@ -190,7 +211,8 @@ std::int64_t CostModel::collectiveNs(const OpShape& shape, const GroupShape& gro
         break;
     case CollectiveKind::ringShift: { // every member sends to the next: the widest hop decides, and each sends over its own port
         const auto tier = static_cast<std::size_t>(group.spanningTier());
-        seconds = bytes / bytesPerSecondOf(m_cluster, tier) + m_cluster.tiers[tier].latencyUs * 1e-6;
+        seconds =
+            bytes / (bytesPerSecondOf(m_cluster, tier) * linkShare(m_cluster, tier, 2)) + m_cluster.tiers[tier].latencyUs * 1e-6;
         break;
     }
     }
@@ -202,10 +224,9 @@ std::int64_t CostModel::sendNs(std::int64_t bytes, int tier) const
     const auto text = [&] { return transferText("a message", static_cast<double>(bytes), 2); };
     if (const MeasuredTime* measured = measuredTransfer(kSendCurve, tier))
         return durationNs(measured->seconds(static_cast<double>(std::max<std::int64_t>(1, bytes)), 2), text);
-    const Tier& crossed = m_cluster.tiers[static_cast<std::size_t>(tier)];
-    const double seconds =
-        static_cast<double>(bytes) / bytesPerSecondOf(m_cluster, static_cast<std::size_t>(tier)) + crossed.latencyUs * 1e-6;
-    return durationNs(seconds, text);
+    const auto crossed = static_cast<std::size_t>(tier);
+    const double rate = bytesPerSecondOf(m_cluster, crossed) * linkShare(m_cluster, crossed, 2);
+    return durationNs(static_cast<double>(bytes) / rate + m_cluster.tiers[crossed].latencyUs * 1e-6, text);
 }
 
 PortUse CostModel::collectiveUse(const OpShape& shape, const GroupShape& group, std::int64_t ns) const

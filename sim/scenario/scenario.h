@@ -268,6 +268,7 @@ struct Tier {
     double bandwidthGBs = 0; ///< GB/s a GPU can send, one direction
     double latencyUs = 0;
     bool inNetworkReduction = false;
+    bool mesh = false; ///< no switch: a link to each other domain of the tier below, or GPU; the bandwidth is of all together
     bool operator==(const Tier&) const = default;
 };
 

@@ -118,7 +118,8 @@ Json toJson(const Cluster& c)
                          {"span", tier.span == 0 ? Json("all") : Json(tier.span)},
                          {"bandwidth_gbs", number(tier.bandwidthGBs)},
                          {"latency_us", number(tier.latencyUs)},
-                         {"in_network_reduction", tier.inNetworkReduction}});
+                         {"in_network_reduction", tier.inNetworkReduction},
+                         {"mesh", tier.mesh}});
     return {{"name", c.name},
             {"gpu",
              {{"name", c.gpu.name},

@@ -132,12 +132,15 @@ void Resolver::readTiers(const Block& from, int baseGpusPerNode)
         Tier tier;
         tier.name = memberOr<std::string>(entry, "name", {});
         tier.span = memberOr<int>(entry, "span", 0); // or "all"
-        // The base's node follows gpus_per_node.
-        if (ofBase && tier.span == baseGpusPerNode)
-            tier.span = cluster.gpusPerNode;
         tier.bandwidthGBs = memberOr<double>(entry, "bandwidth_gbs", 0);
         tier.latencyUs = memberOr<double>(entry, "latency_us", 0);
         tier.inNetworkReduction = memberOr<bool>(entry, "in_network_reduction", false);
+        tier.mesh = memberOr<bool>(entry, "mesh", false);
+        if (ofBase && tier.span == baseGpusPerNode) { // the base's node follows gpus_per_node, and so do links to its GPUs
+            tier.span = cluster.gpusPerNode;
+            if (tier.mesh && baseGpusPerNode > 1)
+                tier.bandwidthGBs *= std::max(1.0, tier.span - 1.0) / (baseGpusPerNode - 1);
+        }
         cluster.tiers.push_back(std::move(tier));
     }
 }

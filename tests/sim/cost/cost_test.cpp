@@ -5,7 +5,10 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
+#include <map>
+#include <utility>
 
 using namespace sim;
 using test::gemm, test::plain;
@@ -162,7 +165,46 @@ TEST_F(Costs, WhereTheNetworkAddsUpAnAllReducePassesItsPortOnce)
     };
     const std::uint32_t twice = used();
     scenario.cluster.tiers[1].inNetworkReduction = true;
-    EXPECT_NEAR(used(), twice / 2.0, 1);
+    EXPECT_NEAR(used(), twice * 9.0 / 14, 1);
+}
+
+TEST_F(Costs, FewGpusOfAMeshShareFewOfItsLinks)
+{
+    const std::int64_t bytes = std::int64_t{1} << 34;
+    const auto rate = [&](CollectiveKind kind, const GroupShape& group) {
+        return static_cast<double>(bytes) * 1e9 /
+               static_cast<double>(CostModel(scenario).collectiveNs(collective(kind, bytes), group));
+    };
+    const std::array kinds{CollectiveKind::allReduce, CollectiveKind::allGather, CollectiveKind::reduceScatter,
+                           CollectiveKind::allToAll};
+    std::map<std::pair<CollectiveKind, int>, double> switched;
+    for (const CollectiveKind kind : kinds)
+        for (const int members : {2, 4, 8})
+            switched[{kind, members}] = rate(kind, insideNode(members));
+    const double across = rate(CollectiveKind::allGather, acrossNodes(16, 16)),
+                 shift = rate(CollectiveKind::ringShift, insideNode(8));
+    const std::int64_t message = cost.sendNs(bytes, 0), far = cost.sendNs(bytes, 1);
+    scenario.cluster.tiers.front().mesh = true;
+    for (const auto& [of, before] : switched)
+        EXPECT_NEAR(rate(of.first, insideNode(of.second)), before * (of.second - 1) / 7, 1e-3 * before);
+    EXPECT_EQ(rate(CollectiveKind::allGather, acrossNodes(16, 16)), across);
+    EXPECT_NEAR(rate(CollectiveKind::ringShift, insideNode(8)), shift / 7, 1e-3 * shift) << "to one neighbour";
+    EXPECT_NEAR(static_cast<double>(CostModel(scenario).sendNs(bytes, 0)), 7.0 * static_cast<double>(message), 1e-3 * 7e9);
+    EXPECT_EQ(CostModel(scenario).sendNs(bytes, 1), far);
+}
+
+TEST_F(Costs, DomainsThatAreMeshedHaveALinkToEachOther)
+{
+    // Four domains of two: from each three links, which both of its GPUs share.
+    scenario.cluster.tiers = {{.name = "package", .span = 2, .bandwidthGBs = 1000, .latencyUs = 1},
+                              {.name = "mesh", .span = 8, .bandwidthGBs = 90, .latencyUs = 1}};
+    const auto gather = collective(CollectiveKind::allGather, std::int64_t{1} << 34);
+    const GroupShape two{.size = 4, .domains = {2, 1}}, four{.size = 8, .domains = {4, 1}};
+    const auto ns = [&](const GroupShape& group) { return static_cast<double>(CostModel(scenario).collectiveNs(gather, group)); };
+    const double twoSwitched = ns(two), fourSwitched = ns(four);
+    scenario.cluster.tiers.back().mesh = true;
+    EXPECT_NEAR(ns(two), 3 * twoSwitched, 1e-2 * twoSwitched);
+    EXPECT_EQ(ns(four), fourSwitched);
 }
 
 TEST_F(Costs, GroupWithManyMembersANodeUsesAllTheirPorts)

@@ -94,7 +94,7 @@ TEST(ResolvedText, KeepsEveryCornerOfAScenario)
     scenario.model.qLoraRank = 8;
     scenario.model.kvLoraRank = 16;
     scenario.model.qkNopeHeadDim = scenario.model.qkRopeHeadDim = scenario.model.vHeadDim = 32;
-    scenario.cluster.tiers.front().inNetworkReduction = true;
+    scenario.cluster.tiers.front().inNetworkReduction = scenario.cluster.tiers.front().mesh = true;
     scenario.cluster.tiers.front().bandwidthGBs = 0.1; // no exact binary fraction
     scenario.cluster.efficiency = {.id = "mine", .gemm = 1.0 / 3, .gemmHalfK = 17.5, .launchUs = 0};
     scenario.layout.ep = 2;
@@ -201,7 +201,22 @@ TEST(Bases, GiveWayToTheKeysBesideThem)
     EXPECT_EQ(scenario.cluster.gpu.memoryGib, 40) << "an object without a base changes the cluster's GPU";
     EXPECT_EQ(scenario.cluster.gpu.multiprocessors, 108);
     EXPECT_EQ(scenario.cluster.tiers.front().span, 4) << "the domain of a node follows gpus_per_node";
+    EXPECT_EQ(scenario.cluster.tiers.front().bandwidthGBs, 300);
     EXPECT_EQ(scenario.cluster.nodes, 2);
+}
+
+TEST(Bases, HalfOfANodeWithoutSwitchesHasTheLinksToItsOwnGpus)
+{
+    const auto tierOf = [](const std::string& node) {
+        const auto resolved = ScenarioDocument::parse(R"({"format":"rankscope-scenario","version":1,"model":"llama3-8b",
+            "cluster":{"base":"mi300x-roce400")" + node +
+                                                      R"(},"layout":{"dp":4}})")
+                                  .resolve(catalogue());
+        return resolved.scenario->cluster.tiers.front();
+    };
+    EXPECT_TRUE(tierOf("").mesh);
+    EXPECT_EQ(tierOf("").bandwidthGBs, 7 * 64);
+    EXPECT_EQ(tierOf(R"(,"gpus_per_node":4)").bandwidthGBs, 3 * 64);
 }
 
 namespace {

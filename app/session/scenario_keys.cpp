@@ -169,6 +169,7 @@ constexpr std::array kKeys{
     ScenarioKey{"/cluster/efficiency/network", S::efficiency, "Network"},
     ScenarioKey{"/cluster/efficiency/inter_node", S::efficiency, "Network between nodes"},
     ScenarioKey{"/cluster/efficiency/all_to_all", S::efficiency, "All-to-all"},
+    ScenarioKey{"/cluster/efficiency/in_network", S::efficiency, "Sums in switches"},
     ScenarioKey{"/cluster/efficiency/collective_us", S::efficiency, "Collective start", "µs"},
     ScenarioKey{"/cluster/efficiency/host_link", S::efficiency, "Link to the host"},
     ScenarioKey{"/cluster/efficiency/host_memory", S::efficiency, "Host memory traffic"},

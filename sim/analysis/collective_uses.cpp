@@ -1,6 +1,7 @@
 #include "sim/analysis/collective_uses.h"
 
 #include "sim/analysis/traffic/traffic.h"
+#include "sim/cost/all_reduce.h"
 #include "sim/cost/all_to_all.h"
 #include "sim/engine/classes.h"
 #include "sim/index.h"
@@ -157,8 +158,8 @@ std::vector<CollectiveUse> CollectiveCounter::uses() const
             int members = 1;
             for (int c = 0; c < classes.count(); ++c) {
                 const GroupShape& group = classes.geometries[asIndex(classes.geometry[asIndex(c)])].shapes[asIndex(alike.role)];
-                const bool reduces = group.size > 1 && alike.sends == CollectiveSends::twiceRound &&
-                                     scenario.cluster.tiers[asIndex(group.spanningTier())].inNetworkReduction;
+                const bool reduces =
+                    alike.sends == CollectiveSends::twiceRound && allReduceRoute(group, scenario.cluster).inNetwork;
                 if (group.size < 2 || reduces != inNetwork)
                     continue;
                 const AllToAllRoutes routes = allToAllRoutes(group, scenario.cluster, copiesOfToken(scenario));

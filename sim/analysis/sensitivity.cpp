@@ -68,6 +68,7 @@ std::vector<Constant> constants(const Scenario& scenario)
         ofGpu("network", "share of a link's bandwidth that collectives reach", &Efficiency::network),
         ofGpu("inter_node", "likewise between nodes", &Efficiency::interNode),
         ofGpu("all_to_all", "further factor on all-to-alls", &Efficiency::allToAll),
+        ofGpu("in_network", "further factor on all-reduces that switches add up", &Efficiency::inNetwork),
         ofGpu("collective_us", "start and end of a collective", &Efficiency::collectiveUs),
         {"cluster.efficiency.beside_transfers", "slowing of kernels beside a collective",
          [](Scenario& s) { return std::vector<double*>{&s.cluster.efficiency.besideTransfers}; }, true, 1},

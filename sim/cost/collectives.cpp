@@ -1,4 +1,5 @@
 #include "sim/checked.h"
+#include "sim/cost/all_reduce.h"
 #include "sim/cost/all_to_all.h"
 #include "sim/cost/cost.h"
 #include "sim/index.h"
@@ -177,7 +178,7 @@ Port portOf(const Cluster& cluster, int tier)
 }
 
 /// Ring: Thakur et al. 2005; (n-1)/n of the tensor passes every link, once for all-gather and reduce-scatter, twice for
-/// all-reduce. All-reduce may use a tree instead, when latency counts (NCCL 2.4).
+/// all-reduce. All-reduce may use a tree instead, when latency counts (NCCL 2.4), or the switches, when bytes do.
 std::int64_t CostModel::collectiveNs(const OpShape& shape, const GroupShape& group, CommunicatorRole role) const
 {
     if (group.size <= 1)
@@ -198,12 +199,15 @@ std::int64_t CostModel::collectiveNs(const OpShape& shape, const GroupShape& gro
         seconds = once + path.roundSeconds * (shape.batch > 1 ? kShardHop * static_cast<double>(shape.batch) : 1);
         break;
     case CollectiveKind::allReduce: {
-        const bool inNetwork = m_cluster.tiers[static_cast<std::size_t>(group.spanningTier())].inNetworkReduction;
-        const double ring = (inNetwork ? once : 2 * once) + 2 * path.roundSeconds;
-        const double treeLatency =
+        const double ring = 2 * once + 2 * path.roundSeconds;
+        const double upAndDown =
             2 * portableLog2(std::max(2.0, static_cast<double>(path.outerDomains))) * path.outerSeconds +
             2 * (path.roundSeconds - path.outerSeconds * (path.outerDomains - 1)) / std::max(1, path.outerDomains);
-        seconds = std::min(ring, 2 * once / kTreeBandwidth + std::max(treeLatency, 2 * path.outerSeconds));
+        const double treeLatency = std::max(upAndDown, 2 * path.outerSeconds);
+        seconds = std::min(ring, 2 * once / kTreeBandwidth + treeLatency);
+        // Small ones take a tree's time in any case: NCCL counts 25 us for a start of NVLink SHARP (src/graph/tuning.cc).
+        if (const AllReduceRoute route = allReduceRoute(group, m_cluster); route.inNetwork && rate > 0)
+            seconds = std::min(seconds, bytes * route.sentShare / (rate * m_cluster.efficiency.inNetwork) + treeLatency);
         break;
     }
     case CollectiveKind::allToAll:
@@ -239,11 +243,12 @@ PortUse CostModel::collectiveUse(const OpShape& shape, const GroupShape& group, 
     case CollectiveKind::allGather:
     case CollectiveKind::reduceScatter:
     case CollectiveKind::allReduce: {
-        const bool inNetwork = m_cluster.tiers[static_cast<std::size_t>(group.spanningTier())].inNetworkReduction;
-        const double rounds = shape.collective == CollectiveKind::allReduce && !inNetwork ? 2 : 1;
+        const double n = group.size;
+        const bool isAllReduce = shape.collective == CollectiveKind::allReduce;
+        const double share = isAllReduce ? allReduceRoute(group, m_cluster).sentShare : (n - 1) / n;
         busySeconds = ringPath(group, m_cluster).portSecondsPerByte;
         for (double& seconds : busySeconds)
-            seconds *= rounds * bytes * (group.size - 1) / group.size;
+            seconds *= share * bytes;
         break;
     }
     case CollectiveKind::allToAll:

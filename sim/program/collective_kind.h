@@ -11,7 +11,7 @@ enum class CollectiveKind : std::uint8_t { allReduce, allGather, reduceScatter, 
 
 /// What each of n members sends of a tensor of M bytes.
 enum class CollectiveSends : std::uint8_t {
-    twiceRound, ///< 2M(n-1)/n, round a ring; M(n-1)/n where the network adds
+    twiceRound, ///< 2M(n-1)/n, round a ring; M(n+1)/n where switches add
     onceRound,  ///< M(n-1)/n, round a ring
     toEach,     ///< M/n to each other
     whole       ///< M, to the next

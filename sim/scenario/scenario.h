@@ -241,6 +241,7 @@ struct Efficiency {
     double network = 0.85;        ///< fraction of a link's bandwidth that collectives reach
     double interNode = 0;         ///< likewise of links beyond the node; 0: as inside
     double allToAll = 0.85;       ///< further factor on all-to-alls, which meet at the receivers
+    double inNetwork = 0.85;      ///< further factor on all-reduces that switches add up (NCCL's of Hopper, src/graph/tuning.cc)
     double collectiveUs = 20;     ///< start and end of a collective, besides its hops
     double hostLink = 0.82;       ///< fraction of the link to the host that copies from pinned memory reach
     double hostMemory = 0.5;      ///< fraction of the host's memory bandwidth that its optimizer reaches

@@ -96,6 +96,7 @@ Json toJson(const Efficiency& e)
               {"network", number(e.network)},
               {"inter_node", number(e.interNode)},
               {"all_to_all", number(e.allToAll)},
+              {"in_network", number(e.inNetwork)},
               {"collective_us", number(e.collectiveUs)},
               {"host_link", number(e.hostLink)},
               {"host_memory", number(e.hostMemory)},

@@ -387,28 +387,32 @@ Explanation TrafficExplainer::use(const CollectiveUse& use, std::string symbol) 
     const double n = use.members;
     const bool isRing = use.sends == CollectiveSends::whole;
     const bool isTwice = use.sends == CollectiveSends::twiceRound && !use.reducedInNetwork;
-    const double factor = isRing ? 1 : (isTwice ? 2 : 1) * (n - 1) / n * use.leaving;
+    const double sentByEach = use.reducedInNetwork ? n + 1 : (isTwice ? 2 : 1) * (n - 1);
+    const double factor = isRing ? 1 : sentByEach / n * use.leaving;
     const double tensors = static_cast<double>(use.times) * (use.isOfStates() ? 1 : static_cast<double>(use.bytes));
     Account account(useName(use), std::move(symbol), factor * tensors, Unit::bytes);
     Formula sent = Formula::number(1);
     if (!isRing) {
         const Formula members = account.term(
             "n", n, Unit::count, "ranks of a group (" + spokenGroup(communicatorRoleName(use.role), m_scenario.layout) + ")");
-        sent = (isTwice ? Formula::number(2) * (members - Formula::number(1)) : members - Formula::number(1)) / members;
+        sent = (use.reducedInNetwork ? members + Formula::number(1)
+                : isTwice            ? Formula::number(2) * (members - Formula::number(1))
+                                     : members - Formula::number(1)) /
+               members;
         if (use.leaving != 1)
             sent *= account.term("u", use.leaving, Unit::fraction,
                                  "of a token's copies: one for each node, and there one for each rank that has an expert for it");
     }
-    const char* convention = isRing ? "Each member hands its block to the next one."
-                             : use.sends == CollectiveSends::toEach && m_scenario.training.moe.sendOncePerNode
-                                 ? "Each member keeps what is for itself. Of a token it sends each other node one copy, and who "
-                                   "takes that hands it on inside."
-                             : use.sends == CollectiveSends::toEach
-                                 ? "Each member keeps what is for itself and sends 1 / n of its tensor to each other."
-                             : use.sends == CollectiveSends::onceRound
-                                 ? "Once round a ring: each member sends all but one n-th of the tensor."
-                             : use.reducedInNetwork ? "The switches add: each member sends its part once."
-                                                    : "A reduce-scatter and an all-gather: twice round a ring.";
+    const char* convention =
+        isRing ? "Each member hands its block to the next one."
+        : use.sends == CollectiveSends::toEach && m_scenario.training.moe.sendOncePerNode
+            ? "Each member keeps what is for itself. Of a token it sends each other node one copy, and who "
+              "takes that hands it on inside."
+        : use.sends == CollectiveSends::toEach
+            ? "Each member keeps what is for itself and sends 1 / n of its tensor to each other."
+        : use.sends == CollectiveSends::onceRound ? "Once round a ring: each member sends all but one n-th of the tensor."
+        : use.reducedInNetwork ? "The switches add: each member sends its tensor, and one n-th of the sum for all."
+                               : "A reduce-scatter and an all-gather: twice round a ring.";
     if (use.isOfStates()) {
         if (auto form = states(account, use, sent))
             return account.close(std::move(form), convention, sourceOf(use.role));

@@ -1,6 +1,7 @@
 // Does it fit, how full is it, and what fills it?
 #include "sim/analysis/explain/explain.h"
 #include "sim/analysis/findings/finding_rules.h"
+#include "sim/cost/all_reduce.h"
 #include "sim/memory_limit.h"
 #include "sim/program/states.h"
 #include "sim/simulate/memory_cap.h"
@@ -56,7 +57,8 @@ std::string largestPart(Finding& finding, const MemoryBreakdown& m)
 /// The switches between data-parallel ranks add gradients.
 bool reduces(const RuleContext& context)
 {
-    return context.tier(context.span(CommunicatorRole::dpShard).widestTier()).inNetworkReduction;
+    const std::vector<int> members = context.simulation.mesh().members(ProcessGroup::dp_cp, 0);
+    return allReduceRoute(context.simulation.placement().shape(members), context.scenario.cluster).inNetwork;
 }
 
 /// Less to hold from step to step.

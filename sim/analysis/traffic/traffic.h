@@ -1,7 +1,7 @@
 // Who sends how much to whom in one step, and over which tier of the interconnect. Bytes are those of the algorithms that
 // sim/cost prices, counted where they leave a rank:
 //   all-gather, reduce-scatter   (n-1)/n of the whole tensor from each of n members, once round a ring
-//   all-reduce                   twice that, by a tree too; once where the spanning tier reduces in the network
+//   all-reduce                   twice that, by a tree too; (n+1)/n where switches add (sim/cost/all_reduce.h)
 //   all-to-all                   1/n of a member's tensor to each other member, directly; where a node takes one copy of a token,
 //                                a part of what goes to other nodes is handed on inside the node instead (sim/cost/all_to_all.h)
 //   ring shift                   the whole block to the next member in the group's order

@@ -1,6 +1,7 @@
 #include "sim/analysis/traffic/traffic_flows.h"
 
 #include "sim/cancel.h"
+#include "sim/cost/all_reduce.h"
 #include "sim/index.h"
 
 #include <algorithm>
@@ -50,7 +51,7 @@ std::int64_t sentByMember(const OpShape& shape, CommunicatorRole role, const Gro
     case CollectiveSends::onceRound:
         return onceRound(bytes, n);
     case CollectiveSends::twiceRound:
-        return (scenario.cluster.tiers[asIndex(group.spanningTier())].inNetworkReduction ? 1 : 2) * onceRound(bytes, n);
+        return allReduceRoute(group, scenario.cluster).inNetwork ? bytes + bytes / n : 2 * onceRound(bytes, n);
     case CollectiveSends::toEach: {
         const AllToAllRoutes routes = allToAllRoutes(group, scenario.cluster, copiesOfToken(scenario));
         return routes.isOnce ? static_cast<std::int64_t>(static_cast<double>(bytes) * routes.sentShare())

@@ -85,6 +85,7 @@ void Resolver::readEfficiency(const Block& from, const std::string& id, Efficien
     from.read("network", efficiency.network);
     from.read("inter_node", efficiency.interNode);
     from.read("all_to_all", efficiency.allToAll);
+    from.read("in_network", efficiency.inNetwork);
     from.read("collective_us", efficiency.collectiveUs);
     from.read("beside_transfers", efficiency.besideTransfers);
     HardwareProfile& profile = efficiency.profile;

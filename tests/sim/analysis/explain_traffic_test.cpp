@@ -129,11 +129,11 @@ TEST(ExplainTraffic, AndOfRandomJobs)
     }
 }
 
-/// Nodes of eight and six ranks a stage: the middle stage's groups cross nodes, the others' are in one, whose switches add.
+/// Nodes of eight and six ranks a stage: the two middle stages' groups cross nodes, the others' are in one, whose switches add.
 TEST(ExplainTraffic, AndWhereSwitchesAddForSomeStagesOnly)
 {
     const auto document = ScenarioDocument::parse(R"({"format": "rankscope-scenario", "version": 1, "model": "llama3-8b",
-        "cluster": "dgx-b300", "layout": {"tp": 2, "pp": 3, "dp": 3},
+        "cluster": "dgx-b300", "layout": {"pp": 4, "dp": 6},
         "training": {"sequence_length": 4096, "global_batch_size": 36}})");
     const auto simulation = simulate(resolvedScenario(document, test::catalogue()));
     int parts = 0;

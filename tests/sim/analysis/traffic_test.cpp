@@ -73,12 +73,15 @@ TEST(Traffic, AShardedOptimizerSendsGradientsAndParametersOnce)
     EXPECT_NEAR(static_cast<double>(step.sums.ofDimension(Dimension::dp)), 4 * (4 + 2) * elements * 3 / 4, 100);
 }
 
-TEST(Traffic, ANetworkThatReducesHalvesAnAllReduce)
+TEST(Traffic, SwitchesThatAddAreSentTheTensorAndOnePartOfTheSum)
 {
-    Scenario scenario = onOneNode(1, 1, 8);
-    const std::int64_t ring = Sent(scenario).sums.total();
-    scenario.cluster.tiers[0].inNetworkReduction = true;
-    EXPECT_EQ(Sent(scenario).sums.total() * 2, ring);
+    for (const int dp : {2, 8}) {
+        Scenario scenario = onOneNode(1, 1, dp);
+        const auto ring = static_cast<double>(Sent(scenario).sums.total());
+        scenario.cluster.tiers[0].inNetworkReduction = true;
+        // (n+1)/n in place of 2(n-1)/n: for two a ring stays.
+        EXPECT_NEAR(static_cast<double>(Sent(scenario).sums.total()), dp == 2 ? ring : ring * 9 / 14, 100);
+    }
 }
 
 TEST(Traffic, PipelineSendsEachActivationAndGradientOnce)

@@ -74,18 +74,29 @@ TEST_F(Costs, TheNodeWithTheFewestMembersDecidesHowFastAGroupLeavesItsNodes)
         EXPECT_EQ(seconds(kind, even), seconds(kind, acrossNodes(8, 2)));
 }
 
-TEST_F(Costs, AllReduceSendsEachByteOnceWhereTheNetworkAddsUp)
+TEST_F(Costs, AllReduceSendsTheTensorAndItsPartOfTheSumWhereSwitchesAdd)
 {
     const std::int64_t bytes = std::int64_t{1} << 34; // so many that latency is nothing
     const auto seconds = [&](const GroupShape& group) {
         return static_cast<double>(CostModel(scenario).collectiveNs(collective(CollectiveKind::allReduce, bytes), group)) * 1e-9;
     };
     const double inside = seconds(insideNode(8)), across = seconds(acrossNodes(16, 16));
+    const double pair = seconds(insideNode(2));
     scenario.cluster.tiers.front().inNetworkReduction = true;
-    EXPECT_NEAR(seconds(insideNode(8)), inside / 2, 1e-3 * inside);
+    scenario.cluster.efficiency.inNetwork = 0.8;
+    EXPECT_NEAR(seconds(insideNode(8)), inside * (9.0 / 14) / 0.8, 1e-3 * inside);
+    EXPECT_EQ(seconds(insideNode(2)), pair) << "a ring of two sends the tensor once";
     EXPECT_EQ(seconds(acrossNodes(16, 16)), across) << "NVLink's switches do not add up for the network";
     scenario.cluster.tiers.back().inNetworkReduction = true;
-    EXPECT_NEAR(seconds(acrossNodes(16, 16)), across / 2, 1e-3 * across);
+    EXPECT_NEAR(seconds(acrossNodes(16, 16)), across * (17.0 / 30) / 0.8, 1e-3 * across);
+}
+
+TEST_F(Costs, SwitchesThatAddMakeNoSmallAllReduceFaster)
+{
+    const auto ns = [&] { return CostModel(scenario).collectiveNs(collective(CollectiveKind::allReduce, 8), insideNode(8)); };
+    const std::int64_t tree = ns();
+    scenario.cluster.tiers.front().inNetworkReduction = true;
+    EXPECT_EQ(ns(), tree);
 }
 
 TEST_F(Costs, SmallAllReducesOfManyNodesTakeTheTreesLogarithm)
@@ -156,7 +167,7 @@ TEST_F(Costs, TransfersTakeTheShareOfAPortThatTheirBytesNeed)
     EXPECT_NEAR(share(tokens, Port::spine), 16.0 / 32 * static_cast<double>(bytes) / 16 / (network / 10), 1e-5);
 }
 
-TEST_F(Costs, WhereTheNetworkAddsUpAnAllReducePassesItsPortOnce)
+TEST_F(Costs, WhereSwitchesAddAnAllReduceTakesLessOfItsPort)
 {
     const OpShape shape = collective(CollectiveKind::allReduce, 1 << 28);
     const auto used = [&] {

@@ -81,6 +81,22 @@ TEST(MeasuredCollectives, AllReducesOnTheA100sOfANodeAreWithinAThird)
     EXPECT_NEAR(all.rootMeanSquare(), 0.13, 0.005) << "docs/accuracy.md says so";
 }
 
+/// nccl-tests on 8 H100 of a node, 2 to 4 GB (NVIDIA/nccl issue 1455): bus bandwidth through NVLink SHARP over that of a ring,
+/// 365 to 370 GB/s for any number. NCCL takes what is faster; rates themselves are of whole steps here.
+TEST(MeasuredCollectives, SwitchesThatAddHelpFiveToEightH100sAsMuchAsMeasured)
+{
+    const std::map<int, double> measuredGBs{{2, 367.5}, {3, 367.5}, {4, 367.5}, {5, 420}, {6, 440}, {7, 460}, {8, 480}};
+    const CostModel cost = costsOn("h100-sxm-ib400");
+    const auto seconds = [&](CollectiveKind kind, int gpus) {
+        const OpShape shape{.collective = kind, .bytes = std::int64_t{4} << 30};
+        return static_cast<double>(cost.collectiveNs(shape, {.size = gpus, .domains = {1, 1}}));
+    };
+    for (const auto& [gpus, measured] : measuredGBs)
+        EXPECT_NEAR(2 * seconds(CollectiveKind::allGather, gpus) / seconds(CollectiveKind::allReduce, gpus), measured / 367.5,
+                    0.03)
+            << gpus << " GPUs";
+}
+
 /// The cube mesh of a DGX-1 joins neighbours by one or two of a GPU's six links, which a tier cannot say: only all eight together
 /// have what the tier has.
 TEST(MeasuredCollectives, OnADgx1SmallGroupsAreToldTooFast)

@@ -127,6 +127,7 @@ TEST(ResolvedText, KeepsEveryCornerOfAScenario)
     scenario.cluster.gpu.hostBandwidthGBs = 48.5;
     scenario.cluster.host = {.memoryBandwidthGBs = 111.5, .memoryGib = 333};
     scenario.cluster.efficiency.hostLink = 0.7;
+    scenario.cluster.efficiency.inNetwork = 0.6;
     scenario.cluster.efficiency.hostMemory = 0.4;
     scenario.training.stack.id = "mine";
     scenario.training.stack.launchUs = 3.25;

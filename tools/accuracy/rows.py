@@ -356,6 +356,8 @@ def scenario_of(row, tiers):
         if row["hw"]["gpus"] > 72:
             inside[-1]["span"] = 64  # jobs of 2^n take 16 of each rack's 18 nodes, so that no group of 2^n straddles racks
     elif inside and inside[-1]["span"] <= 16:  # not the torus of a TPU pod
+        if cluster["gpus_per_node"] > inside[-1]["span"]:
+            inside[-1]["mesh"] = False  # eight A100 have switches between them, 40 GB or not
         inside[-1]["span"] = cluster["gpus_per_node"]
     if per_gpu:
         cluster["tiers"][-1]["bandwidth_gbs"] = per_gpu

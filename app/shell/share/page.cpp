@@ -290,17 +290,6 @@ QString htmlOfMarkdown(const QString& markdown)
     return out.remove(loaded).replace(leading, QStringLiteral("\\1")).trimmed();
 }
 
-namespace {
-
-/// A link that nothing opens leads to what the page shows of the file.
-QString linkOrText(const std::string& text)
-{
-    const QString link = scenarioLink(text);
-    return whyNotOpened(link).isEmpty() ? link : QStringLiteral("#scenario");
-}
-
-} // namespace
-
 QByteArray pageOf(const sim::ScenarioDocument& document, const QString& name, const sim::Catalogue& catalogue, const Theme& theme,
                   const QString& version)
 {
@@ -329,7 +318,7 @@ QByteArray pageOf(const sim::ScenarioDocument& document, const QString& name, co
                    {QStringLiteral("figures"), figures},
                    {QStringLiteral("tables"), tabled},
                    {QStringLiteral("scenario"), escaped(text)},
-                   {QStringLiteral("link"), linkOrText(text)},
+                   {QStringLiteral("link"), scenarioLink(text)},
                    {QStringLiteral("version"), version.toHtmlEscaped()},
                });
     if (page.size() > kMostPageBytes)

@@ -164,7 +164,7 @@ Explanation Explainer::modelFlops(bool fullAttention) const
     const Formula linear = account.term(linearFlops());
     const auto attention = [&] {
         Formula out = account.term(attentionFlops(fullAttention));
-        if (const double share = attentionFlopsShare(m_scenario); share < 1 && !isConvention)
+        if (const double share = attentionFlopsShare(m_scenario); share < 1)
             out *= account.term("u", share, Unit::fraction, "of whole sequences' attention: documents are shorter");
         return out;
     };

@@ -95,14 +95,13 @@ TEST_F(RememberingWindowTest, ClosingAsksAboutTheOrderThatIsEdited)
     answer(QMessageBox::Cancel);
     EXPECT_FALSE(window.close());
     ASSERT_TRUE(window.workspace().editor().hasMoves());
-    int asked = 0;
     QTimer answers; // the order first, then the file
-    QObject::connect(&answers, &QTimer::timeout, [&] {
+    QObject::connect(&answers, &QTimer::timeout, [] {
         auto* box = qobject_cast<QMessageBox*>(QApplication::activeModalWidget());
         if (box == nullptr)
             return;
         for (QAbstractButton* button : box->buttons())
-            if (++asked; button->text() == QStringLiteral("Save as Custom"))
+            if (button->text() == QStringLiteral("Save as Custom"))
                 return button->click();
         box->button(QMessageBox::Cancel)->click();
     });

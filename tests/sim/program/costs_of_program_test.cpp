@@ -163,6 +163,7 @@ TEST(CostsOfProgram, ReplicasReduceBesideTheGathersAndTheUpdateAwaitsThem)
 TEST(CostsOfProgram, TheTiedEmbeddingsGradientIsExchangedWhenItsReplicasAreReduced)
 {
     Scenario scenario = test::smallScenario(1, 2, 4);
+    scenario.model.tieWordEmbeddings = true;
     scenario.layout.zeroStage = 1;
     scenario.layout.dpShard = 2;
     const Program program = test::programOf(scenario);

@@ -87,17 +87,10 @@ RingPath ringPath(const GroupShape& group, const Cluster& cluster)
         const Tier& tier = cluster.tiers[t];
         const int crossings = inner - group.domains[t];
         if (crossings > 0) {
-<<<<<<< ours
             const double ports = t == 0 ? 1 : group.fewestIn(t - 1);
             const double joined = t == 0 ? group.fewestIn(t) : static_cast<double>(inner) / group.domains[t];
-            const double bandwidth = bytesPerSecondOf(cluster, t) * linkShare(cluster, t, joined) * ports;
-            path.bytesPerSecond = path.bytesPerSecond > 0 ? std::min(path.bytesPerSecond, bandwidth) : bandwidth;
-=======
-            const double ports = std::max(1.0, static_cast<double>(group.size) / inner);
-            const double bandwidth = bytesPerSecondOf(cluster, t) * ports;
-            const double rate = bandwidth * linkShare(cluster, t, static_cast<double>(inner) / group.domains[t]);
+            const double rate = bytesPerSecondOf(cluster, t) * linkShare(cluster, t, joined) * ports;
             path.bytesPerSecond = path.bytesPerSecond > 0 ? std::min(path.bytesPerSecond, rate) : rate;
->>>>>>> theirs
             occupy(path.portSecondsPerByte, cluster, t, 1 / ports, Passing::same);
             path.roundSeconds += crossings * tier.latencyUs * 1e-6;
             path.outerSeconds = tier.latencyUs * 1e-6;

@@ -358,16 +358,9 @@ void data(const RuleContext& context, FindingList& out)
     const std::string called = purposeName(context.simulation, Dimension::dp);
     finding.title = shareText(finding) + " of the step is exposed " + called + " communication";
     if (called != dimensionName(Dimension::dp)) { // no data parallelism: who else has the same parameters
-<<<<<<< ours
         finding.reason =
             addedUpText(context.simulation.schedule().chains > 1 ? CommunicatorRole::copies : CommunicatorRole::embd) +
             ", and kernels leave " + secondsText(context, finding) + " a step to be waited for.";
-=======
-        finding.reason = std::string(context.simulation.schedule().chains > 1
-                                         ? "Ranks that hold copies of a stage add up its gradients"
-                                         : "The first and the last stage add up the gradients of the embedding that they share") +
-                         ", and kernels leave " + secondsText(context, finding) + " a step to be waited for.";
->>>>>>> theirs
         offer(finding, context.edits.globalBatch(context.training.globalBatchSize * 2));
         offer(finding, context.edits.shift(&Layout::pp, &Layout::dp));
         out.push_back(std::move(finding));

@@ -96,7 +96,8 @@ TEST(Page, CallsAttentionCausalWhereItIs)
     sim::ScenarioDocument job = document(kSixteen);
     EXPECT_TRUE(page(job).contains(QLatin1String("causal; attention in full ")));
     job.set("/training/causal", "false");
-    EXPECT_FALSE(page(job).contains(QLatin1String("causal; attention"))) << "neither in the cards nor in the table";
+    EXPECT_FALSE(page(job).contains(QLatin1String("causal; attention"))) << "in a card";
+    EXPECT_FALSE(page(job).contains(QLatin1String("; causal attention"))) << "in the table";
 }
 
 TEST(Page, PicturesShareNoIds)

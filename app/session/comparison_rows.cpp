@@ -20,8 +20,10 @@ QString rowName(sim::StepPart part, const std::string& dataTransfers)
     if (const auto dimension = sim::dimensionOfPart(part)) {
         const std::string name = *dimension == sim::Dimension::dp ? dataTransfers : sim::dimensionName(*dimension);
         const bool isShort = name == sim::dimensionName(*dimension);
-        const QString shown = QString::fromStdString(name);
-        return QObject::tr("%1 exposed").arg(isShort ? shown.toUpper() : shown.left(1).toUpper() + shown.mid(1));
+        const QString shown = QString::fromStdString(name), first = shown.section(QLatin1Char(' '), 0, 0); // "dp / copies"
+        const bool isAxis = isShort || first == QLatin1String(sim::dimensionName(*dimension));
+        return QObject::tr("%1 exposed")
+            .arg(isAxis ? first.toUpper() + shown.mid(first.size()) : shown.left(1).toUpper() + shown.mid(1));
     }
     const QString name = QString::fromUtf8(sim::factsOf(part).name);
     return name.left(1).toUpper() + name.mid(1);

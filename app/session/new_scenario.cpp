@@ -89,6 +89,7 @@ sim::ScenarioDocument makeNewScenario(const NewScenario& wanted, const sim::Cata
     const int gpus = gpusPerNode * wanted.nodes;
     std::optional<sim::ScenarioDocument> best;
     bool bestFits = false;
+    int bestBatch = 0;
     double bestValue = std::numeric_limits<double>::infinity();
     std::vector<sim::Problem> why;
     for (const Candidate& c : candidates(gpus, gpusPerNode, experts, goals().at(wanted.goal).sequenceLength)) {
@@ -101,11 +102,13 @@ sim::ScenarioDocument makeNewScenario(const NewScenario& wanted, const sim::Cata
         }
         const sim::Metrics metrics = sim::simulate(*resolved.scenario)->metrics();
         const bool fits = metrics.peakMemoryGib <= resolved.scenario->cluster.gpu.memoryGib;
-        const double tokens =
-            static_cast<double>(resolved.scenario->training.globalBatchSize) * resolved.scenario->training.sequenceLength;
+        // Some layouts of many GPUs take larger batches than the goal has: as few sequences as there can be, before speed.
+        const int batch = resolved.scenario->training.globalBatchSize;
+        const double tokens = static_cast<double>(batch) * resolved.scenario->training.sequenceLength;
         const double value = fits ? metrics.stepTimeSeconds / tokens : metrics.peakMemoryGib;
-        if (best && (bestFits != fits ? bestFits : value >= bestValue))
+        if (best && (bestFits != fits ? bestFits : fits && batch != bestBatch ? batch > bestBatch : value >= bestValue))
             continue;
+        bestBatch = batch;
         best = std::move(document);
         bestFits = fits;
         bestValue = value;

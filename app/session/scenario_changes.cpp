@@ -1,5 +1,7 @@
 #include "app/session/scenario_changes.h"
 
+#include "sim/schedule/families/families.h"
+
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
@@ -53,6 +55,16 @@ std::string nameOf(const std::string& pointer)
     return name;
 }
 
+std::string valueText(const std::string& pointer, const std::string& json)
+{
+    const std::string text = app::valueText(json);
+    if (pointer == "/schedule/kind") // as everywhere on screen
+        for (const sim::ScheduleFamily& family : sim::scheduleFamilies())
+            if (family.kind == text)
+                return std::string(family.title);
+    return text;
+}
+
 } // namespace
 
 std::string valueText(const std::string& json)
@@ -68,8 +80,8 @@ std::vector<ScenarioChange> scenarioChanges(const sim::ScenarioDocument& a, cons
     std::vector<ScenarioChange> changes;
     for (sim::ChangedKey& key : sim::changedKeys(scenarioA, scenarioB)) {
         ScenarioChange change;
-        change.textA = key.a ? valueText(*key.a) : "–";
-        change.textB = key.b ? valueText(*key.b) : "–";
+        change.textA = key.a ? valueText(key.pointer, *key.a) : "–";
+        change.textB = key.b ? valueText(key.pointer, *key.b) : "–";
         change.follows = !a.get(key.pointer) && !b.get(key.pointer);
         change.key = std::move(key);
         changes.push_back(std::move(change));

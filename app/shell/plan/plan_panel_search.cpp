@@ -11,6 +11,8 @@
 #include "sim/scenario/pointer_text.h"
 
 #include <QComboBox>
+#include <QScrollArea>
+#include <QScrollBar>
 #include <QSignalBlocker>
 #include <QSpinBox>
 #include <QStackedWidget>
@@ -92,6 +94,7 @@ void PlanPanel::forget()
     m_framework.clear();
     m_marginGib = 0;
     m_rampParts = 1;
+    m_area->verticalScrollBar()->setValue(0); // to where it is begun
     m_plannedOf.clear();
     m_openedOf.clear();
     m_hasPlanned = false;

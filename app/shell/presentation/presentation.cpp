@@ -124,9 +124,11 @@ void Presentation::goTo(int place)
 {
     if (place < 0 || place >= m_talk->size())
         return;
+    if (place != m_place) // a passage speaks of the ranks, not of what they did when the one before was shown
+        m_desk.playback().pause();
     m_place = place;
     m_isAtPictures = false;
-    m_workspace.leaveNow(); // a passage speaks of the ranks, not of what they did when the one before was shown
+    m_workspace.leaveNow();
     m_slide = m_talk->goTo(place);
     m_caption->setText(m_slide.caption);
     m_caption->setVisible(!m_slide.caption.isEmpty());

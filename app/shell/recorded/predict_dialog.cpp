@@ -81,7 +81,9 @@ PredictDialog::PredictDialog(const sim::Catalogue& catalogue, int worldSize, con
     auto* buttons = new QHBoxLayout;
     buttons->addWidget(predict);
     if (!openText.empty()) {
-        auto* open = new QPushButton(tr("From “%1”").arg(openName.left(28)));
+        constexpr int kMostShown = 28;
+        auto* open = new QPushButton(
+            tr("From “%1”").arg(openName.size() > kMostShown ? openName.left(kMostShown - 1) + QStringLiteral("…") : openName));
         open->setToolTip(tr("Model, cluster and batch of the scenario that is open"));
         connect(open, &QPushButton::clicked, this, [this, openName, openText] {
             Q_EMIT chosen(openName, openText);

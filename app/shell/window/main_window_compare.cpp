@@ -89,7 +89,10 @@ void MainWindow::showCompare()
 
 void MainWindow::closeCompare()
 {
-    m_session.isOpen() ? showWorkspace() : showGallery();
+    if (!m_session.isOpen())
+        return showGallery();
+    showWorkspace();
+    m_workspace->canvas(m_workspace->lastUsedPicture()).setFocus(); // not a button of the bar, which Space would press
 }
 
 void MainWindow::pinBaseline()

@@ -324,7 +324,7 @@ void OrderEditorView::Data::paintAction(Canvas& canvas, ActionPlace place) const
     canvas.fillRect(box, action.microbatch % 2 == 1 ? mix(fill, away, kOddShade) : fill);
     const std::string name = sim::actionText(action, schedule.slices);
     const float height = canvas.textHeight(FontFace::small), top = std::floor((box.top + box.bottom - height) / 2);
-    if (box.width() >= kLabelledAction && top >= rows.top && top + height <= rows.bottom)
+    if (box.width() >= kLabelledAction && top >= rows.top - 1 && top + height <= rows.bottom + 1) // as names of rows
         textInside(canvas, box, labelOf(canvas, place, chunks.size() > 1), text, FontFace::small, Align::center);
     if (canvas.wantsNodes())
         canvas.node({.id = (static_cast<std::uint64_t>(place.rank) << 32) | place.index,

@@ -19,6 +19,13 @@ TEST(NewScenario, FillsTheGpusAndFitsThem)
     }
 }
 
+/// What the goal's words promise.
+TEST(NewScenario, HasTheBatchOfTheGoalWhereALayoutOfTheGpusTakesIt)
+{
+    const auto document = makeNewScenario({"llama3-8b", "h100-sxm-ib400", 16, 3}, test::catalogue());
+    EXPECT_EQ(test::scenario(document).training.globalBatchSize, goals()[3].globalBatchSize);
+}
+
 TEST(NewScenario, OfAModelTooLargeIsTheOneThatNeedsLeast)
 {
     const auto document = makeNewScenario({"llama3-405b", "h100-sxm-ib400", 1, 0}, test::catalogue());

@@ -190,7 +190,7 @@ TEST_F(CompareTest, ThePageShowsWhatDiffersAndWhatItDoes)
     const QTableWidget& changes = page().tables().changes();
     ASSERT_EQ(changes.rowCount(), 1);
     EXPECT_EQ(changes.item(0, 0)->text(), QStringLiteral("schedule kind"));
-    EXPECT_EQ(changes.item(0, 1)->text(), QStringLiteral("1f1b"));
+    EXPECT_EQ(changes.item(0, 1)->text(), QStringLiteral("1F1B"));
     EXPECT_EQ(page().tables().rows().item(0, 0)->text(), QStringLiteral("Step time"));
     EXPECT_EQ(page().tables().stages().rowCount(), 4);
     EXPECT_TRUE(says("bubble −"));
@@ -321,7 +321,7 @@ TEST_F(CompareTest, AValueOfTheBaselineIsTakenOverAndUndone)
     settle();
     auto* button = qobject_cast<QToolButton*>(page().tables().changes().cellWidget(0, 3));
     ASSERT_TRUE(button);
-    EXPECT_EQ(button->accessibleName(), QStringLiteral("Use A's schedule kind: 1f1b"));
+    EXPECT_EQ(button->accessibleName(), QStringLiteral("Use A's schedule kind: 1F1B"));
     QTest::mouseClick(button, Qt::LeftButton);
     QCoreApplication::processEvents();
     settle();
@@ -381,7 +381,7 @@ TEST_F(CompareTest, SwappedEverythingIsTheOtherWayRound)
     settle();
     EXPECT_TRUE(page().isSwapped());
     EXPECT_EQ(page().view().comparison()->deltaNs(), -before);
-    EXPECT_EQ(page().tables().changes().item(0, 2)->text(), QStringLiteral("1f1b"));
+    EXPECT_EQ(page().tables().changes().item(0, 2)->text(), QStringLiteral("1F1B"));
     auto* button = qobject_cast<QToolButton*>(page().tables().changes().cellWidget(0, 3));
     ASSERT_TRUE(button);
     EXPECT_EQ(button->text(), QStringLiteral("Use B"));

@@ -72,7 +72,7 @@ Pass PassBuilder::backward(const StageContent& stage, ActionKind kind, PassFlags
     if (flags.reducesGradients && kind != ActionKind::backwardInput && reducesEveryMicrobatch(m_scenario) &&
         !m_scenario.training.overlap.gradReduce) {
         reduceBucket(stage.parameters().trained());
-        m_nextWaits |= kDataParallelStreams;
+        waitFor(kDataParallelStreams); // before the next micro-batch: nothing runs beside it
     }
     if (!weightsOnly)
         send(flags, Stream::sendBackward);

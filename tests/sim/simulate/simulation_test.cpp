@@ -191,6 +191,20 @@ TEST(SimulatedTrace, HoldsEveryActionOnceAndFitsTheStep)
     }
 }
 
+/// ZeRO 2 without a pipeline reduces after every backward pass: where nothing is to run beside that, each is waited for.
+TEST(Simulate, ReductionsThatOverlapNothingAreAllWaitedFor)
+{
+    Scenario scenario = test::smallScenario(1, 1, 4, 8);
+    scenario.training.overlap.gradReduce = false;
+    const auto exposedBy = [&](int zeroStage) {
+        scenario.layout.zeroStage = zeroStage;
+        const Metrics metrics = simulate(scenario)->metrics();
+        return metrics.exposedComm[Dimension::dp] * metrics.stepTimeSeconds;
+    };
+    const double none = exposedBy(0), each = exposedBy(2); // an all-reduce a step; a reduce-scatter, half of it, each micro-batch
+    EXPECT_GT(each, 0.9 * scenario.microbatches() * none / 2);
+}
+
 TEST(SimulatedTrace, EveryTransferBetweenStagesIsAFlowForwardInTime)
 {
     Scenario scenario = test::smallScenario(1, 4, 1, 8);

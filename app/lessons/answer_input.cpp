@@ -83,10 +83,11 @@ protected:
                    ? QValidator::Acceptable
                    : QValidator::Intermediate;
     }
-    /// What cannot be taken stays as it was typed: the words beside it say why, and it is mended there.
+    /// What cannot be taken stays as it was typed: the words beside it say why, and it is mended there. Nothing typed is no answer.
     void keyPressEvent(QKeyEvent* event) override
     {
-        if ((event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter) && !problem().isEmpty())
+        if ((event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter) &&
+            (!problem().isEmpty() || lineEdit()->text().trimmed().isEmpty()))
             return event->ignore();
         QDoubleSpinBox::keyPressEvent(event);
     }

@@ -424,9 +424,17 @@ void LessonPanel::takeFocus()
         (following != nullptr ? static_cast<QWidget*>(following) : m_scroll)->setFocus();
     } else if (m_input != nullptr && masks()) {
         m_input->setFocus();
+    } else if (isToSkip()) {
+        m_scroll->setFocus(); // the Return that led here is not to skip it
     } else if (m_next->isEnabled()) {
         m_next->setFocus();
     }
+}
+
+/// Whether to go on is to leave a challenge aside.
+bool LessonPanel::isToSkip() const
+{
+    return challenge() != nullptr && !committed();
 }
 
 /// Of a question from another lesson, when it has been answered; where it is of no case, the pictures that were there.
@@ -550,7 +558,8 @@ void LessonPanel::updateButtons()
     m_back->setEnabled(m_play && (m_at > 0 || m_isAtEnd));
     m_next->setEnabled(canGoOn());
     const bool isLast = m_play && m_at + 1 == m_play->steps();
-    m_next->setText(challenge() != nullptr && !committed() ? tr("Skip") : isLast ? tr("Finish") : tr("Next"));
+    m_next->setText(isToSkip() ? tr("Skip") : isLast ? tr("Finish") : tr("Next"));
+    setRole(m_next, isToSkip() ? "" : "primary");
     m_next->setVisible(!m_isAtEnd);
     m_count->setText(m_play ? tr("%1 of %2").arg(m_isAtEnd ? m_play->steps() : m_at + 1).arg(m_play->steps()) : QString());
     m_bar->setUpdatesEnabled(false); // it would paint the whole window at once, halfway through the step

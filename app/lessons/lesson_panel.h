@@ -120,6 +120,7 @@ protected:
     void changeEvent(QEvent*) override;
 
 private:
+    bool isToSkip() const;
     void goTo(std::size_t, bool goesOn = false);
     double secondsSpent() const;
     void pause();

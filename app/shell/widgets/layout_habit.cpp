@@ -206,6 +206,8 @@ void LayoutHabit::fit(QDialog& dialog)
             scrollContents(dialog);
             const int bar = dialog.style()->pixelMetric(QStyle::PM_ScrollBarExtent);
             dialog.resize((wanted.expandedTo(least) + QSize(bar, 0)).boundedTo(room));
+        } else if (dialog.isVisible() && dialog.height() < least.height()) { // Qt gives two thirds of the screen, whatever wraps
+            dialog.resize(dialog.width(), least.height());
         }
     }
     if (dialog.isVisible() && dialog.size().isEmpty()) // a busy window manager has been seen to leave it none

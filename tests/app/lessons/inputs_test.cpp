@@ -19,6 +19,7 @@
 #include <QScrollArea>
 #include <QSlider>
 #include <QTemporaryDir>
+#include <QTest>
 #include <QToolButton>
 
 #include <gtest/gtest.h>
@@ -152,6 +153,10 @@ TEST(NumberInput, IsEmptyUntilItIsAnswered)
     ASSERT_TRUE(box);
     EXPECT_TRUE(box->cleanText().isEmpty()) << qPrintable(box->text());
     EXPECT_TRUE(player.panel.input()->value().is_null());
+    player.panel.show();
+    QTest::keyClick(box, Qt::Key_Return);
+    EXPECT_TRUE(player.panel.input()->value().is_null()) << "Return in the empty box answers nothing";
+    EXPECT_TRUE(player.panel.masks());
     player.panel.input()->setValue(0);
     EXPECT_FALSE(box->cleanText().isEmpty()) << "nought is an answer";
     EXPECT_EQ(player.panel.input()->value(), 0);

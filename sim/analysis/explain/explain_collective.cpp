@@ -25,25 +25,27 @@ std::string kindNames(const std::set<CollectiveKind>& kinds)
 
 std::string contentName(CollectiveContent content)
 {
-    constexpr std::array<const char*, 19> kNames{"activations",
-                                                 "inputs, again for weight gradients",
-                                                 "embeddings and hidden states to predict further tokens from",
-                                                 "embeddings and hidden states, again for weight gradients",
-                                                 "latent vectors of queries",
-                                                 "latent vectors of queries, again",
-                                                 "latent vectors of keys and values",
-                                                 "latent vectors of keys and values, again",
-                                                 "rotated parts of keys",
-                                                 "latent vectors of adapters",
-                                                 "sums of the loss",
-                                                 "logits",
-                                                 "keys and values",
-                                                 "routed tokens",
-                                                 "gradients",
-                                                 "gradients of replicas",
-                                                 "gradients of the shared embedding",
-                                                 "gradients of copies",
-                                                 "parameters"};
+    constexpr std::array kNames{"activations",
+                                "inputs, again for weight gradients",
+                                "embeddings and hidden states to predict further tokens from",
+                                "embeddings and hidden states, again for weight gradients",
+                                "latent vectors of queries",
+                                "latent vectors of queries, again",
+                                "latent vectors of keys and values",
+                                "latent vectors of keys and values, again",
+                                "rotated parts of keys",
+                                "queries, keys and values of all heads",
+                                "latent vectors of adapters",
+                                "sums of the loss",
+                                "logits",
+                                "keys and values",
+                                "routed tokens",
+                                "gradients",
+                                "gradients of replicas",
+                                "gradients of the shared embedding",
+                                "gradients of copies",
+                                "parameters"};
+    static_assert(kNames.size() == static_cast<std::size_t>(CollectiveContent::parameters) + 1);
     return kNames[static_cast<std::size_t>(content)];
 }
 

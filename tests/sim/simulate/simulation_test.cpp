@@ -198,6 +198,7 @@ TEST(Simulate, ReductionsThatOverlapNothingAreAllWaitedFor)
     scenario.training.overlap.gradReduce = false;
     const auto exposedBy = [&](int zeroStage) {
         scenario.layout.zeroStage = zeroStage;
+        scenario.layout.dpShard = scenario.layout.dp;
         const Metrics metrics = simulate(scenario)->metrics();
         return metrics.exposedComm[Dimension::dp] * metrics.stepTimeSeconds;
     };

@@ -87,8 +87,9 @@ ONE_LINK = r"^hagemann|2311\.05610"
 NARROW_GRADIENTS = r"^(dgxc|nemo-|megatron-bridge|megatron-2020|fms-fsdp)"
 
 # Parameters are in 8 bits themselves, and have no narrow copies beside them: fp8_params = True of NeMo's bf16_with_fp8_mixed, and
-# fp8_param_gather = True of Megatron-Bridge's (training/mixed_precision.py; not of nvfp4, nor of scaling in blocks).
-NARROW_PARAMETERS = r"^(dgxc|nemo-|megatron-bridge)"
+# fp8_param_gather = True of Megatron-Bridge's (training/mixed_precision.py; not of nvfp4, nor of scaling in blocks); the scripts
+# beside Megatron-LM's table of Llama say --fp8-param-gather (examples/llama/train_llama3_8b_h100_fp8.sh).
+NARROW_PARAMETERS = r"^(dgxc|nemo-|megatron-bridge|megatron-lm-llama)"
 
 # Of selective recomputation, as Megatron-Core names them.
 MODULES = ["core_attn", "moe_act", "layernorm", "mla_up_proj", "mlp", "moe", "shared_experts"]

@@ -19,7 +19,6 @@
 #include <QScrollArea>
 #include <QSlider>
 #include <QTemporaryDir>
-#include <QTest>
 #include <QToolButton>
 
 #include <gtest/gtest.h>
@@ -154,7 +153,8 @@ TEST(NumberInput, IsEmptyUntilItIsAnswered)
     EXPECT_TRUE(box->cleanText().isEmpty()) << qPrintable(box->text());
     EXPECT_TRUE(player.panel.input()->value().is_null());
     player.panel.show();
-    QTest::keyClick(box, Qt::Key_Return);
+    QKeyEvent enter(QEvent::KeyPress, Qt::Key_Return, Qt::NoModifier, QStringLiteral("\r"));
+    QCoreApplication::sendEvent(box, &enter);
     EXPECT_TRUE(player.panel.input()->value().is_null()) << "Return in the empty box answers nothing";
     EXPECT_TRUE(player.panel.masks());
     player.panel.input()->setValue(0);

@@ -287,7 +287,7 @@ TEST_F(CompareTest, ThePresentationShowsWhatIsCompared)
     press(Qt::Key_Space);
     EXPECT_EQ(rolesOf("caption"), QStringLiteral("AC"));
     EXPECT_TRUE(
-        presentation->caption().startsWith(QStringLiteral("C takes 114 ms less than A, −14.8 %, most of it bubble: −113 ms.")))
+        presentation->caption().startsWith(QStringLiteral("C takes 113 ms less than A, −14.7 %, most of it bubble: −113 ms.")))
         << presentation->caption().toStdString();
     press(Qt::Key_Right);
     EXPECT_EQ(presentation->place(), 2) << "it is the last";

@@ -83,7 +83,8 @@ protected:
                    ? QValidator::Acceptable
                    : QValidator::Intermediate;
     }
-    /// What cannot be taken stays as it was typed: the words beside it say why, and it is mended there. Nothing typed is no answer.
+    /// What cannot be taken stays as it was typed: the words beside it say why, and it is mended there. Nothing typed is no
+    /// answer.
     void keyPressEvent(QKeyEvent* event) override
     {
         if ((event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter) &&
@@ -96,7 +97,7 @@ protected:
         if (problem().isEmpty())
             return QDoubleSpinBox::focusOutEvent(event);
         QCoreApplication::sendEvent(lineEdit(), event);
-        QWidget::focusOutEvent(event);
+        QWidget::focusOutEvent(event); // NOLINT(bugprone-parent-virtual-call): the box itself would take the text
     }
 
 private:
@@ -354,7 +355,7 @@ public:
     QString problem() const override
     {
         for (const AnswerInput* bar : m_bars)
-            if (const QString why = bar->problem(); !why.isEmpty())
+            if (QString why = bar->problem(); !why.isEmpty())
                 return why;
         return {};
     }

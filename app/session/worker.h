@@ -42,7 +42,8 @@ public:
     /// The usual job: something is made, and somebody waits for it. Those of its kind that were asked for before are not wanted
     /// any more.
     template <typename Make, typename Done>
-    void ask(int kind, Make make, Done done, std::function<void(const QString& why)> failed)
+    void ask(int kind, Make make, Done done,
+             std::function<void(const QString& why)> failed) // NOLINT(performance-unnecessary-value-param): it is moved
     {
         drop(kind);
         submit({.kind = kind,

@@ -17,7 +17,7 @@ struct GroupShape {
     /// every tier holds equally many.
     std::vector<int> fewest, most;
     bool operator==(const GroupShape&) const = default;
-    auto operator<=>(const GroupShape&) const = default;
+    auto operator<=>(const GroupShape&) const = default; // NOLINT(modernize-use-nullptr): it misreads the defaulted body
     bool isUniform() const { return fewest.empty(); }
     double fewestIn(std::size_t tier) const { return isUniform() ? meanIn(tier) : fewest[tier]; }
     double mostIn(std::size_t tier) const { return isUniform() ? meanIn(tier) : most[tier]; }

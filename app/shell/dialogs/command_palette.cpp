@@ -81,7 +81,7 @@ CommandPalette::CommandPalette(std::function<std::vector<PaletteEntry>()> comman
       m_line(new QLineEdit), m_list(new QListWidget)
 {
     setAttribute(Qt::WA_DeleteOnClose);
-    setWindowTitle(tr("Command palette"));
+    setWindowTitle(tr("Command Palette"));
     setRole(this, "popup");
     resize(560, 400);
     m_line->setPlaceholderText(worldSize > 0 ? tr("A command, a file, a span (0F3), or the number of a rank")

@@ -119,7 +119,7 @@ ExportDialog::ExportDialog(std::vector<Source> sources, Picture first, Words wor
           });
       }))
 {
-    setWindowTitle(tr("Export figure"));
+    setWindowTitle(tr("Export Figure"));
     resize(1060, 640);
     auto* row = new QHBoxLayout(this);
     row->setContentsMargins(0, 0, 0, 0);

@@ -48,7 +48,7 @@ HelpDialog::HelpDialog(Help help, const std::function<QString(const std::string&
       m_list(new QListWidget), m_text(new ManualBrowser)
 {
     setAttribute(Qt::WA_DeleteOnClose);
-    setWindowTitle(tr("Glossary and manual"));
+    setWindowTitle(tr("Glossary and Manual"));
     resize(880, 560);
     m_line->setPlaceholderText(tr("Find a term: MFU, OOM, cost …"));
     m_line->setClearButtonEnabled(true);

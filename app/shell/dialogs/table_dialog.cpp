@@ -82,7 +82,7 @@ TableDialog::TableDialog(SimulationPtr simulation, TracePtr trace, const Selecti
       m_fileName(fileName), m_tables(new ChoiceBox), m_view(new QTableView), m_model(new TableModel(this)), m_what(new QLabel),
       m_failure(new QLabel), m_copy(new QPushButton(tr("Copy"))), m_save(new QPushButton(tr("Save CSV…")))
 {
-    setWindowTitle(tr("Export table"));
+    setWindowTitle(tr("Export Table"));
     resize(980, 600);
     for (const TableInfo& info : tables())
         m_tables->addItem(tr(info.title), QLatin1String(info.name));

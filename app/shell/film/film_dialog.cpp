@@ -45,7 +45,7 @@ FilmDialog::FilmDialog(StepFilm film, const QString& fileName, const Theme& ofSc
       m_size(new ChoiceBox), m_format(new ChoiceBox), m_rate(new ChoiceBox), m_seconds(new DecimalBox), m_facts(new QLabel),
       m_failure(new QLabel), m_progress(new QProgressBar), m_close(new QPushButton), m_save(new QPushButton(tr("Film…")))
 {
-    setWindowTitle(tr("Export film"));
+    setWindowTitle(tr("Export Film"));
     m_pictures->addItem(tr("Rank grid and timeline"), -1);
     for (const PictureInfo& info : pictures())
         if (m_film.offered.empty() || std::count(m_film.offered.begin(), m_film.offered.end(), info.picture) > 0)

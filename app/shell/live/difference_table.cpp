@@ -4,6 +4,7 @@
 #include "app/shell/widgets/style.h"
 
 #include <QEvent>
+#include <QFontMetrics>
 #include <QHeaderView>
 #include <QLabel>
 #include <QTableWidget>
@@ -17,7 +18,6 @@ namespace {
 
 enum Column { what, predicted, measured, difference, waiting, columns };
 constexpr int kLowestFormRow = 15, kHighestRow = 24;
-constexpr int kWidthWithWaiting = 400; ///< below, tooltips alone tell who was waited for
 
 QString timeText(std::int64_t ns)
 {
@@ -71,7 +71,7 @@ DifferenceTable::DifferenceTable(QWidget* parent)
     m_message->setAlignment(Qt::AlignTop | Qt::AlignLeft);
     m_table->setHorizontalHeaderLabels(
         {tr("Mean of ranks"), tr("Predicted"), tr("Measured"), tr("Difference"), tr("Waiting for")});
-    m_table->horizontalHeaderItem(waiting)->setToolTip(tr("How much of the measured time was spent waiting, and for whom"));
+    m_table->horizontalHeaderItem(waiting)->setToolTip(tr("How long all ranks together waited for others, and for whom most"));
     m_table->horizontalHeader()->setDefaultAlignment(Qt::AlignRight | Qt::AlignVCenter);
     m_table->horizontalHeaderItem(what)->setTextAlignment(Qt::AlignLeft | Qt::AlignVCenter);
     m_table->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
@@ -159,10 +159,26 @@ void DifferenceTable::addRow(const Row& entry)
     m_lines << QStringList(std::begin(texts), std::end(texts)).join(QLatin1Char('\t'));
 }
 
-/// As high as leaves them all in sight.
+/// That leaves all its texts whole.
+int DifferenceTable::neededWidth() const
+{
+    constexpr int kAroundText = 16;
+    int width = 0;
+    for (int c = 0; c < columns; ++c) {
+        const QTableWidgetItem* head = m_table->horizontalHeaderItem(c);
+        int widest = m_table->horizontalHeader()->fontMetrics().horizontalAdvance(head->text());
+        for (int row = 0; row < m_table->rowCount(); ++row)
+            if (const QTableWidgetItem* item = m_table->item(row, c))
+                widest = std::max(widest, QFontMetrics(item->font()).horizontalAdvance(item->text()));
+        width += widest + kAroundText;
+    }
+    return width;
+}
+
+/// As high as leaves them all in sight. Where not all columns have room tooltips alone tell who was waited for.
 void DifferenceTable::fitRows()
 {
-    m_table->setColumnHidden(waiting, m_table->viewport()->width() < kWidthWithWaiting);
+    m_table->setColumnHidden(waiting, m_table->viewport()->width() < neededWidth());
     if (m_table->rowCount() == 0)
         return;
     const int height = std::clamp(m_table->viewport()->height() / m_table->rowCount(), kLowestFormRow, kHighestRow);

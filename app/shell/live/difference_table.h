@@ -29,6 +29,7 @@ private:
     };
     void addRow(const Row&);
     void fitRows();
+    int neededWidth() const;
     bool eventFilter(QObject*, QEvent*) override;
 
     QLabel *m_title, *m_message;

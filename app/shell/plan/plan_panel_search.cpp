@@ -398,6 +398,9 @@ void PlanPanel::showGuide()
 void PlanPanel::chooseOfRobust(const sim::PlannedLayout& layout)
 {
     *m_choice = choiceOf(layout);
+    const PlanCell* cell = m_picture->cell((*m_choice)->tp, (*m_choice)->pp);
+    if (cell && cell->best && cell->best->settings == layout.settings)
+        *m_choice = choiceOf(*cell); // the same, and whether it is a tie
     m_choosesPath = false;
     refreshDetail();
     refreshFrames();

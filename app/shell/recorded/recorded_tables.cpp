@@ -107,6 +107,7 @@ QString RecordedTable::text() const
 void showRanks(RecordedTable& table, const RecoveredRun& run)
 {
     std::vector<RecordedTable::Line> lines;
+    const auto steps = static_cast<std::int64_t>(std::max<std::size_t>(1, run.steps().usual().size())); // a step's, as the others
     for (std::size_t r = 0; r < run.recovered.evidence.ranks.size(); ++r) {
         const sim::RankEvidence& rank = run.recovered.evidence.ranks[r];
         const sim::RankArrivals& late = run.answers.arrivals.ranks[r];
@@ -120,7 +121,7 @@ void showRanks(RecordedTable& table, const RecoveredRun& run)
         } else {
             line.cells << QString() << QString() << QString() << QString() << QString() << QString();
         }
-        line.cells << recordedNs(late.waitedNs) << recordedNs(late.causedNs)
+        line.cells << recordedNs(late.waitedNs / steps) << recordedNs(late.causedNs / steps)
                    << QObject::tr("%1 of %2")
                           .arg(separated(static_cast<std::int64_t>(late.last)),
                                separated(static_cast<std::int64_t>(late.meetings)));

@@ -361,7 +361,7 @@ bool MainWindow::mayLoseOrder()
 {
     if (!m_workspace->isEditing() || !m_workspace->editor().hasMoves() || m_options.reproducible)
         return true;
-    QMessageBox box(QMessageBox::Question, tr("Unsaved order"), tr("The order of actions that you edit is not in the scenario."),
+    QMessageBox box(QMessageBox::Question, tr("Unsaved Order"), tr("The order of actions that you edit is not in the scenario."),
                     QMessageBox::Discard | QMessageBox::Cancel, this);
     const bool canRun = m_workspace->editor().draft()->canRun();
     QPushButton* save = canRun ? box.addButton(tr("Save as Custom"), QMessageBox::AcceptRole) : nullptr;

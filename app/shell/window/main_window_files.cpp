@@ -117,7 +117,7 @@ bool MainWindow::mayLoseChanges()
     if (!m_session.isModified() || m_options.reproducible || isLessons)
         return true;
     const auto answer =
-        QMessageBox::question(this, tr("Unsaved changes"), tr("Save the changes to “%1”?").arg(m_session.displayName()),
+        QMessageBox::question(this, tr("Unsaved Changes"), tr("Save the changes to “%1”?").arg(m_session.displayName()),
                               QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, QMessageBox::Save);
     return answer == QMessageBox::Discard || (answer == QMessageBox::Save && save());
 }

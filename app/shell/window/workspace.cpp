@@ -456,6 +456,10 @@ CanvasWidget& Workspace::commandTarget() const
     const auto isPointed = [&](const QWidget* canvas) { return pointed == canvas || canvas->isAncestorOf(pointed); };
     if (isEditing() && std::none_of(m_pictures.begin(), m_pictures.end(), [&](const Shown& s) { return isPointed(s.canvas); }))
         return m_editor->canvas();
+    if (m_pointerAtKey == QCursor::pos())
+        for (const Shown& shown : m_pictures)
+            if (shown.canvas->isVisible() && shown.canvas->hasFocus() && shown.canvas->hasFocusRing())
+                return *shown.canvas;
     for (const Shown& shown : m_pictures) {
         if (isPointed(shown.canvas))
             return *shown.canvas;

@@ -9,6 +9,7 @@
 #include "app/views/pictures.h"
 #include "sim/analysis/explain/explain.h"
 
+#include <QPoint>
 #include <QTimer>
 #include <QWidget>
 
@@ -72,7 +73,8 @@ public:
 
     TransportBar& transport() const { return *m_transport; }
 
-    /// Goes to the picture under the pointer, else to the one with the focus, else to the one used last.
+    /// Goes to the picture that a key went to, until the pointer moves; else to the one under the pointer, else to the one with
+    /// the focus, else to the one used last.
     void runCommand(ViewCommand, bool fast);
     void setPictureVisible(Picture, bool); ///< shown: in front of those it shares its place with
     bool isPictureVisible(Picture) const;  ///< perhaps behind another tab
@@ -163,6 +165,7 @@ private:
     QWidget* m_timelinePlace;   ///< the timeline, or the order editor in its place
     OrderEditorPanel* m_editor;
     CanvasWidget* m_lastUsed = nullptr;
+    std::optional<QPoint> m_pointerAtKey;     ///< where it lay when a key went to a picture: until it moves, that has the keys
     const CanvasWidget* m_changing = nullptr; ///< what changes the selection just now, and draws itself anyway
     DockShares m_shares;                      ///< of the unfolded docks, as the user left them
     QSize m_sharedSize;                       ///< they were measured in, or applied to

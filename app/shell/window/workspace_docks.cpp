@@ -2,6 +2,7 @@
 #include "app/shell/widgets/dock_tabs.h"
 #include "app/shell/window/workspace.h"
 
+#include <QCursor>
 #include <QDataStream>
 #include <QDockWidget>
 #include <QMainWindow>
@@ -176,6 +177,7 @@ void Workspace::goToOrHide(Picture picture)
         at(picture).dock->activateWindow(); // a window of its own
     shown.setFocus(Qt::ShortcutFocusReason);
     shown.setFocusRing(shown.hasFocus()); // it may have had the keyboard with nobody seeing it
+    m_pointerAtKey = QCursor::pos();
     m_lastUsed = &shown;
 }
 

@@ -64,10 +64,11 @@ void RecordedCards::show(const RecoveredRun& run, const RecordedPredictionPtr& p
     if (prediction) {
         const double seconds = prediction->prediction->simulation->metrics().stepTimeSeconds;
         m_predicted->setValue(durationQuantity(seconds));
-        m_predicted->setNote(prediction->calibration ? tr("%1; calibrated %2")
-                                                           .arg(signedPercentText(prediction->calibration->errorBefore()),
-                                                                signedPercentText(prediction->calibration->errorAfter()))
-                                                     : tr("not calibrated"));
+        // Against the step on the card beside it: what calibrates leaves some steps out.
+        const auto error = [&](double of) { return signedPercentText(of / steps.medianSeconds - 1); };
+        m_predicted->setNote(prediction->calibration && steps.medianSeconds > 0
+                                 ? tr("%1; calibrated %2").arg(error(seconds), error(prediction->calibration->calibratedSeconds))
+                                 : tr("not calibrated"));
     } else {
         m_predicted->setValue({QStringLiteral("–"), {}});
         m_predicted->setNote(tr("model not known"));

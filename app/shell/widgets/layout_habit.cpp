@@ -206,7 +206,8 @@ void LayoutHabit::fit(QDialog& dialog)
             scrollContents(dialog);
             const int bar = dialog.style()->pixelMetric(QStyle::PM_ScrollBarExtent);
             dialog.resize((wanted.expandedTo(least) + QSize(bar, 0)).boundedTo(room));
-        } else if (dialog.isVisible() && dialog.height() < least.height()) { // Qt gives two thirds of the screen, whatever wraps
+        } else if (dialog.isVisible() && !dialog.testAttribute(Qt::WA_Resized) &&
+                   dialog.height() < least.height()) { // Qt gives two thirds of the screen, whatever wraps
             dialog.resize(dialog.width(), least.height());
         }
     }

@@ -248,7 +248,7 @@ TEST_F(WindowTest, WhatWasMovedInAnOrderSurvivesUndoAndOtherEdits)
     // With the same schedule at other times it goes on, and leaves the keys where they are.
     const double before = editor.draft()->originalTimes().makespan;
     window.form().row(Control::tp)->spinBox()->setFocus();
-    window.session().edit(makeKeyEdit("/training/sequence_length", "4096", "sequence", "", "4096"));
+    window.session().edit(makeKeyEdit("/training/sequence_length", "512", "sequence", "", "512"));
     settle();
     ASSERT_TRUE(window.workspace().isEditing());
     EXPECT_TRUE(window.form().row(Control::tp)->spinBox()->hasFocus());

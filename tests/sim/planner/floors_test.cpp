@@ -22,6 +22,15 @@ using namespace sim;
 
 namespace {
 
+/// That layout alone: its kind and its stages are held.
+PlanRequest asItIs(const Scenario& scenario)
+{
+    PlanRequest request{.document = ScenarioDocument::parse(resolvedText(scenario))};
+    request.fixed = {{"schedule.kind", scenario.schedule.kind},
+                     {"schedule.layers_per_stage", *request.document.get("schedule.layers_per_stage")}};
+    return request;
+}
+
 bool canBePlanned(const Scenario& scenario)
 {
     return !scenario.training.documents.areGiven() && scenario.layout.placement != PlacementRule::explicitList &&
@@ -205,9 +214,7 @@ TEST(Floor, IsNoMoreThanTheStepNorTheMemory)
         if (!canBePlanned(scenario) || scheduleFamily(scenario.schedule.kind).cutsSequences())
             continue;
         SCOPED_TRACE(test::describe(scenario));
-        PlanRequest request{.document = ScenarioDocument::parse(resolvedText(scenario))};
-        request.fixed = {{"schedule.kind", scenario.schedule.kind},
-                         {"schedule.layers_per_stage", *request.document.get("schedule.layers_per_stage")}};
+        const PlanRequest request = asItIs(scenario);
         const PlanSpace space(request, test::catalogue());
         const Choice choice = choiceOf(scenario);
         const Scenario made = space.scenarioOf(choice);
@@ -324,9 +331,7 @@ int expectBelowStep(const std::string& text)
         return 0;
     const Scenario& scenario = *resolved.scenario;
     SCOPED_TRACE(test::describe(scenario));
-    PlanRequest request{.document = ScenarioDocument::parse(resolvedText(scenario))};
-    request.fixed = {{"schedule.kind", scenario.schedule.kind},
-                     {"schedule.layers_per_stage", *request.document.get("schedule.layers_per_stage")}};
+    const PlanRequest request = asItIs(scenario);
     const PlanSpace space(request, test::catalogue());
     const Choice choice = choiceOf(scenario);
     const Scenario made = space.scenarioOf(choice);

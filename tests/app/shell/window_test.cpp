@@ -136,6 +136,21 @@ TEST_F(WindowTest, AKeyOfTheTimelineFindsItWhereverThePointerRests)
     EXPECT_TRUE(window.workspace().timeline().criticalPath());
 }
 
+TEST_F(WindowTest, APictureThatAKeyWentToHasTheKeysUntilThePointerMoves)
+{
+    open(kSixteen);
+    const CanvasWidget& grid = window.workspace().canvas(Picture::grid);
+    const QPoint onRank = middleOf(Picture::grid, 3);
+    QCursor::setPos(grid.mapToGlobal(onRank));
+    window.run(CommandId::showTimeline);
+    window.run(CommandId::next);
+    EXPECT_TRUE(window.desk().selection().selectedSpan) << "the timeline has the focus frame";
+    const auto ofSpan = window.desk().selection().selectedRank;
+    QCursor::setPos(grid.mapToGlobal(onRank + QPoint(3, 0)));
+    window.run(CommandId::next);
+    EXPECT_NE(window.desk().selection().selectedRank, ofSpan) << "the grid's now, which lies under the pointer";
+}
+
 TEST_F(WindowTest, AnEditIsSimulatedComparedAndUndoneByItsKey)
 {
     open(kSixteen);

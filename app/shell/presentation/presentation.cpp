@@ -57,13 +57,40 @@ private:
     QColor m_color;
 };
 
+bool isAPress(const QKeyEvent& event) // and not Shift alone, on the way to one
+{
+    return event.key() != Qt::Key_Shift && event.key() != Qt::Key_Control && event.key() != Qt::Key_Alt;
+}
+
+/// What its keys do, as a table.
+QString tellingKeys()
+{
+    const std::vector<std::pair<QString, QString>> keys{
+        {Presentation::tr("Page Down, Space, →"), Presentation::tr("next")},
+        {Presentation::tr("Page Up, Backspace, ←"), Presentation::tr("back")},
+        {Presentation::tr("Home, End"), Presentation::tr("first, last")},
+        {Presentation::tr("P, Enter"), Presentation::tr("play the step")},
+        {QStringLiteral("1–%1").arg(pictures().size()), Presentation::tr("a picture comes or goes")},
+        {Presentation::tr("B, ."), Presentation::tr("black")},
+        {QStringLiteral("S"), Presentation::tr("spot where the pointer is")},
+        {QStringLiteral("N"), Presentation::tr("notes")},
+        {QStringLiteral("A"), Presentation::tr("ask the room")},
+        {QStringLiteral("?"), Presentation::tr("these keys")},
+        {Presentation::tr("Esc"), Presentation::tr("back to the window")},
+    };
+    QString rows;
+    for (const auto& [key, does] : keys)
+        rows += QStringLiteral("<tr><td style=\"padding-right: 24px\"><b>%1</b></td><td>%2</td></tr>")
+                    .arg(key.toHtmlEscaped(), does.toHtmlEscaped());
+    return QStringLiteral("<table>%1</table>").arg(rows);
+}
 } // namespace
 
 Presentation::Presentation(Desk& desk, Workspace& workspace, std::unique_ptr<Talk> talk, Renderer renderer, const Theme& theme,
                            QWidget* parent)
     : QWidget(parent, Qt::Window), m_desk(desk), m_workspace(workspace), m_talk(std::move(talk)), m_renderer(renderer),
       m_heading(new QLabel), m_count(new QLabel), m_caption(new QLabel), m_row(new QHBoxLayout), m_black(new QWidget(this)),
-      m_spot(new Spot(this, toQColor(theme.warning)))
+      m_keys(new QLabel(this)), m_spot(new Spot(this, toQColor(theme.warning)))
 {
     setAttribute(Qt::WA_DeleteOnClose);
     setWindowTitle(tr("Presentation – Rankscope"));
@@ -74,6 +101,7 @@ Presentation::Presentation(Desk& desk, Workspace& workspace, std::unique_ptr<Tal
     m_heading->setTextFormat(Qt::PlainText);
     m_caption->setTextFormat(Qt::PlainText);
     m_caption->setWordWrap(true);
+    m_caption->setAlignment(Qt::AlignTop);
     setRole(m_count, "muted");
     m_heading->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred); // a long name does not make the screen wider
     m_row->setSpacing(0);
@@ -96,6 +124,10 @@ Presentation::Presentation(Desk& desk, Workspace& workspace, std::unique_ptr<Tal
     m_black->setPalette(QPalette(Qt::black));
     m_black->setAccessibleName(tr("Black"));
     m_black->hide();
+    setRole(m_keys, "card");
+    m_keys->setText(tellingKeys());
+    m_keys->setAccessibleName(tr("Keys"));
+    m_keys->hide();
 
     connect(&m_desk, &Desk::stepChanged, this, &Presentation::bringUpToDate);
     connect(&m_desk, &Desk::detailChanged, this, &Presentation::bringUpToDate);
@@ -249,6 +281,7 @@ void Presentation::show(const std::vector<Item>& wanted)
         each.canvas->show();
     }
     m_black->raise();
+    m_keys->raise();
     m_spot->raise();
     bringUpToDate();
 }
@@ -352,6 +385,7 @@ void Presentation::fit()
     };
     sized(*m_caption, text * 7 / 6, QFont::Normal);
     m_caption->ensurePolished();
+    keepRoomForCaptions();
     if (m_panel != nullptr)
         text = fitPanel(text);
     else
@@ -384,13 +418,52 @@ void Presentation::fit()
     if (styleSheet() != tips)
         setStyleSheet(tips); // tooltips are styled as what they are about
     m_black->setGeometry(rect());
+    placeKeys(text);
+}
+
+/// In the middle, no larger than the window.
+void Presentation::placeKeys(int text)
+{
+    for (int pixels = text; pixels > 0; pixels = pixels * 5 / 6) {
+        m_keys->setStyleSheet(QStringLiteral("font-size: %1px;").arg(pixels));
+        m_keys->adjustSize();
+        if (m_keys->width() <= width() && m_keys->height() <= height())
+            break;
+    }
+    m_keys->move((width() - m_keys->width()) / 2, (height() - m_keys->height()) / 2);
+}
+
+bool Presentation::tellsKeys() const
+{
+    return !m_keys->isHidden();
+}
+
+void Presentation::tellKeys(bool tell)
+{
+    m_keys->setVisible(tell);
+}
+
+/// As high as the longest of them, or the pictures above would be laid out anew at every slide.
+void Presentation::keepRoomForCaptions()
+{
+    QLabel probe;
+    probe.setTextFormat(Qt::PlainText);
+    probe.setWordWrap(true);
+    probe.setFont(m_caption->font());
+    int most = 0;
+    for (const QString& caption : m_talk->captions()) {
+        probe.setText(caption);
+        most = std::max(most, caption.isEmpty() ? 0 : probe.heightForWidth(width() - 2 * kHeadMargin));
+    }
+    m_caption->setMinimumHeight(most);
 }
 
 int Presentation::roomBelowHead(int text) const
 {
     // Their margins do not shrink with the text.
     const int head = kAboveHead + text * 5 / 3 + kBelowHead; // a line of its largest
-    const int caption = m_caption->isHidden() ? 0 : m_caption->heightForWidth(width() - 2 * kHeadMargin);
+    const int caption =
+        m_caption->isHidden() ? 0 : std::max(m_caption->minimumHeight(), m_caption->heightForWidth(width() - 2 * kHeadMargin));
     return height() - head - kAboveFoot - caption - kBelowFoot;
 }
 
@@ -476,7 +549,16 @@ void Presentation::keyPressEvent(QKeyEvent* event)
     };
     const auto known = pictures();
     const int digit = event->key() - Qt::Key_1;
+    const bool isAsked = event->key() == Qt::Key_Question || event->key() == Qt::Key_F1;
+    if (tellsKeys() && isAPress(*event)) {
+        tellKeys(false);
+        if (isAsked || event->key() == Qt::Key_Escape) // of any other key the meaning was read there
+            return;
+    }
     switch (event->key()) {
+    case Qt::Key_Question:
+    case Qt::Key_F1:
+        return tellKeys(true);
     case Qt::Key_PageDown:
     case Qt::Key_Right:
     case Qt::Key_Down:

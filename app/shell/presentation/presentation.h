@@ -41,6 +41,7 @@ public:
     std::vector<CanvasWidget*> canvases() const;
     QString caption() const;
     bool isBlack() const;
+    bool tellsKeys() const; ///< what they do is over the pictures
     bool hasSpot() const { return m_hasSpot; }
     SlidePanel* panel() const { return m_panel; } ///< nullptr: the slide has none
     /// Words and pictures, or two pictures, that do not fit beside each other are shown one after the other.
@@ -75,6 +76,9 @@ private:
     void setSpot(bool);
     void moveSpot(QPointF global);
     void fit();
+    void keepRoomForCaptions();
+    void tellKeys(bool);
+    void placeKeys(int text);
     void turn(int by);
     int fitPanel(int text);
     int roomBelowHead(int text) const;
@@ -99,7 +103,9 @@ private:
     std::vector<Shown> m_shown;
     QLabel *m_heading, *m_count, *m_caption;
     QHBoxLayout* m_row;
-    QWidget *m_black, *m_spot;
+    QWidget* m_black;
+    QLabel* m_keys;
+    QWidget* m_spot;
     bool m_hasSpot = false, m_isSplit = false, m_isAtPictures = false;
 };
 

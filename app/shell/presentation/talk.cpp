@@ -114,6 +114,13 @@ public:
     }
     int size() const override { return static_cast<int>(m_slides.size()); }
     Slide goTo(int index) override { return m_slides[static_cast<std::size_t>(index)]; }
+    QStringList captions() const override
+    {
+        QStringList out;
+        for (const Slide& slide : m_slides)
+            out.push_back(slide.caption);
+        return out;
+    }
     QString upNext(int index) const override
     {
         return index + 1 < size() ? m_slides[static_cast<std::size_t>(index) + 1].caption : QString();

@@ -6,6 +6,7 @@
 #include "app/views/pictures.h"
 
 #include <QString>
+#include <QStringList>
 #include <QWidget>
 
 #include <functional>
@@ -40,6 +41,9 @@ public:
     virtual int size() const = 0; ///< at least 1
     /// Goes there: sets up what the slide is about (a selection, the time cursor) and says what is on it. 0 <= index < size().
     virtual Slide goTo(int index) = 0;
+    /// All that may stand below the pictures: they keep their size from slide to slide, and so what is in them its place. Empty:
+    /// of this talk that is not asked.
+    virtual QStringList captions() const { return {}; }
     /// What comes after it, in a line for who presents; empty at the end.
     virtual QString upNext(int /*index*/) const { return {}; }
     /// Opens what asks the room about the slide; `changed` is called when the slide is another one by that. `textPixels`: how

@@ -172,6 +172,46 @@ TEST_F(PresentationTest, EndsWhereAnotherScenarioIsOpened)
     EXPECT_TRUE(waitFor([&] { return window.presentation() == nullptr; })) << "it tells of the one before";
 }
 
+/// Who watches compares one slide with the next.
+TEST_F(PresentationTest, APictureStaysAsItIsFromSlideToSlide)
+{
+    const Presentation& presentation = start();
+    window.presentation()->showNormal();
+    window.presentation()->resize(1280, 720);
+    press(Qt::Key_Home);
+    settle();
+    const QSize first = presentation.canvases().front()->size();
+    const QString caption = presentation.caption();
+    int same = 0;
+    for (int slide = 1; slide < 4; ++slide) {
+        press(Qt::Key_PageDown);
+        settle();
+        if (presentation.canvases().size() != 2 || presentation.caption().size() == caption.size())
+            continue;
+        EXPECT_EQ(presentation.canvases().front()->size(), first) << presentation.caption().toStdString();
+        ++same;
+    }
+    EXPECT_GT(same, 0);
+}
+
+TEST_F(PresentationTest, TellsItsKeys)
+{
+    Presentation& presentation = start();
+    EXPECT_FALSE(presentation.tellsKeys());
+    press(Qt::Key_Question);
+    EXPECT_TRUE(presentation.tellsKeys());
+    presentation.grab(); // drawn without a word to the log
+    press(Qt::Key_Question);
+    EXPECT_FALSE(presentation.tellsKeys());
+    press(Qt::Key_F1);
+    press(Qt::Key_PageDown);
+    EXPECT_FALSE(presentation.tellsKeys());
+    EXPECT_EQ(presentation.place(), 1) << "the key that was read there does what was said";
+    press(Qt::Key_Question);
+    press(Qt::Key_Escape);
+    EXPECT_NE(window.presentation(), nullptr) << "the keys go first";
+}
+
 TEST_F(PresentationTest, BlackHidesAllUntilTheNextKey)
 {
     const Presentation& presentation = start();

@@ -194,6 +194,7 @@ CardList::CardList(QWidget* parent) : QListView(parent), m_model(new QStandardIt
     m_dwell.setInterval(kDwellMs);
     m_dwell.setSingleShot(true);
     connect(&m_frame, &QTimer::timeout, this, [this] { viewport()->update(visualRect(m_playing)); });
+    connect(verticalScrollBar(), &QScrollBar::valueChanged, this, &CardList::updateHeading);
     connect(this, &QListView::clicked, this, [this](const QModelIndex& index) {
         if (isCard(index))
             Q_EMIT chosen(index.data(kEntryRole).value<std::size_t>());
@@ -243,6 +244,7 @@ void CardList::setSections(const std::vector<GalleryEntry>& entries, const std::
         }
     }
     updatePlaying();
+    updateHeading();
 }
 
 void CardList::goTo(const QString& heading)
@@ -255,6 +257,19 @@ void CardList::goTo(const QString& heading)
         scrollTo(item->index(), PositionAtTop);
         return;
     }
+}
+
+/// Of the card that is reached while it is seen, else of what is at the top.
+void CardList::updateHeading()
+{
+    const auto isSeen = [&](const QModelIndex& index) { return viewport()->rect().intersects(visualRect(index)); };
+    int row = isCard(currentIndex()) && isSeen(currentIndex()) ? currentIndex().row() : 0;
+    while (row < m_model->rowCount() && !isSeen(m_model->index(row, 0)))
+        ++row;
+    while (row > 0 && (row >= m_model->rowCount() || isCard(m_model->index(row, 0))))
+        --row;
+    const QModelIndex heading = m_model->index(row, 0);
+    Q_EMIT headingSeen(!heading.isValid() || isCard(heading) ? QString() : heading.data().toString());
 }
 
 void CardList::setTheme(const Theme& theme)
@@ -388,6 +403,7 @@ void CardList::currentChanged(const QModelIndex& current, const QModelIndex& pre
 {
     QListView::currentChanged(current, previous);
     updatePlaying();
+    updateHeading();
 }
 
 } // namespace app

@@ -39,6 +39,7 @@ public:
 
 Q_SIGNALS:
     void chosen(std::size_t entry);
+    void headingSeen(const QString&); ///< under which one is what is looked at; empty: none
 
 protected:
     void keyPressEvent(QKeyEvent*) override;
@@ -53,6 +54,7 @@ private:
     class Delegate;
     void setPointed(const QModelIndex&);
     void updatePlaying();
+    void updateHeading();
     std::optional<double> moment() const;
     const Thumbnail& thumbnailOf(const GalleryEntry&);
 

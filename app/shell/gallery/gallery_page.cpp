@@ -119,6 +119,7 @@ GalleryPage::GalleryPage(QWidget* parent)
     };
     connect(m_contents, &QListWidget::itemActivated, this, goTo);
     connect(m_contents, &QListWidget::itemClicked, this, goTo);
+    connect(m_cards, &CardList::headingSeen, this, &GalleryPage::markInContents);
     connect(open, &QPushButton::clicked, this, &GalleryPage::openOtherRequested);
 }
 
@@ -148,6 +149,14 @@ void GalleryPage::listContents()
     m_contents->setMaximumHeight(m_contents->count() * std::max(1, m_contents->sizeHintForRow(0)) + kBelow);
     m_contentsTitle->setVisible(m_contents->count() > 0);
     m_contents->setVisible(m_contents->count() > 0);
+}
+
+void GalleryPage::markInContents(const QString& heading)
+{
+    int row = m_contents->count() - 1;
+    while (row >= 0 && m_contents->item(row)->data(Qt::UserRole).toString() != heading)
+        --row;
+    m_contents->setCurrentRow(row);
 }
 
 void GalleryPage::setRecentFiles(const QStringList& files)

@@ -54,6 +54,7 @@ private:
     void showRecent();
     void arrange();
     void listContents();
+    void markInContents(const QString& heading);
 
     std::vector<GalleryEntry> m_entries;
     std::vector<GallerySection> m_sections;

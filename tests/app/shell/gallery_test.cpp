@@ -124,6 +124,23 @@ TEST_F(GalleryTest, TheContentsLeadToEachHeading)
     }
 }
 
+TEST_F(GalleryTest, TheContentsMarkWhatIsLookedAt)
+{
+    const auto* contents = page.findChild<QListWidget*>();
+    ASSERT_EQ(contents->accessibleName(), QStringLiteral("Contents of the gallery"));
+    EXPECT_EQ(contents->currentRow(), 0);
+    cards->verticalScrollBar()->setValue(cards->verticalScrollBar()->maximum() / 2);
+    const int middle = contents->currentRow();
+    EXPECT_GT(middle, 0);
+    cards->verticalScrollBar()->setValue(cards->verticalScrollBar()->maximum());
+    EXPECT_GT(contents->currentRow(), middle);
+    cards->verticalScrollBar()->setValue(0);
+    EXPECT_EQ(contents->currentRow(), 0);
+    QTest::mouseClick(contents->viewport(), Qt::LeftButton, {},
+                      contents->visualItemRect(contents->item(contents->count() - 1)).center());
+    EXPECT_EQ(contents->currentRow(), contents->count() - 1) << "though what is before it is seen, too";
+}
+
 TEST_F(GalleryTest, AClickOpensTheCardUnderThePointerHoweverFarTheListIsScrolled)
 {
     cards->verticalScrollBar()->setValue(cards->verticalScrollBar()->maximum() / 2);

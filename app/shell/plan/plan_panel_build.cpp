@@ -200,7 +200,10 @@ PlanPanel::PlanPanel(Desk& desk, Renderer renderer, QWidget* parent)
     m_head->setSpacing(8);
     m_head->addLayout(m_forWhat, 1);
     m_head->addLayout(limits, 1);
-    auto* buttons = new QHBoxLayout; // below what scrolls: what a layout is chosen for is always in reach
+    auto* reason = new QHBoxLayout; // below what scrolls: why a layout is chosen or not, and what it is chosen for, are in reach
+    reason->setContentsMargins(12, 4, 12, 0);
+    reason->addWidget(m_detail);
+    auto* buttons = new QHBoxLayout;
     buttons->setContentsMargins(12, 4, 12, 8);
     buttons->setSpacing(8);
     buttons->addWidget(m_copy);
@@ -216,7 +219,6 @@ PlanPanel::PlanPanel(Desk& desk, Renderer renderer, QWidget* parent)
     column->addWidget(m_progress);
     column->addWidget(m_proof);
     column->addWidget(m_split, 1);
-    column->addWidget(m_detail);
     m_area->setWidget(page);
     m_area->setWidgetResizable(true);
     m_area->setFrameShape(QFrame::NoFrame);
@@ -226,6 +228,7 @@ PlanPanel::PlanPanel(Desk& desk, Renderer renderer, QWidget* parent)
     whole->setContentsMargins(0, 0, 0, 0);
     whole->setSpacing(0);
     whole->addWidget(m_area);
+    whole->addLayout(reason);
     whole->addLayout(buttons);
     setMinimumSize(kNarrowestPlan, kLowestPlan);
 

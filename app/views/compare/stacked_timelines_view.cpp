@@ -336,15 +336,18 @@ void StackedTimelinesView::draw(Canvas& canvas)
         const Rect inner{caption.left + kMargin, caption.top, caption.right - kMargin, caption.bottom};
         const float used = textInside(canvas, inner, part.step.letter, d.theme.text, FontFace::bold);
         Rect rest{inner.left + used + kMargin, inner.top, inner.right, inner.bottom};
-        if (i == d.firstShown) {
-            const float note = std::min(canvas.textWidth(part.step.note, FontFace::small) + 2 * kMargin, rest.width() / 2);
-            rest.right -=
-                part.view.drawLegend(canvas, {std::min(rest.left + note, rest.right), rest.top, rest.right, rest.bottom});
-        }
         const std::string now = atCursor(i);
-        const std::string note = now.empty() ? part.step.note : part.step.note + "  ·  at the cursor: " + now;
+        const std::string ending = now.empty() ? std::string() : "  ·  at the cursor: " + now;
+        const std::string note = part.step.note + ending;
         const std::string shorter = part.step.note.substr(0, part.step.note.find("  ·  "));
-        textInside(canvas, rest, captionThatFits(canvas, {note, part.step.note, shorter}, shorter, rest.width()),
+        if (i == d.firstShown) { // colors are known by then: what the cursor tells has more of the room than they
+            const float most = rest.width() * (now.empty() ? 0.5F : 0.7F);
+            const float needed = std::min(canvas.textWidth(note, FontFace::small) + 2 * kMargin, most);
+            rest.right -=
+                part.view.drawLegend(canvas, {std::min(rest.left + needed, rest.right), rest.top, rest.right, rest.bottom});
+        }
+        textInside(canvas, rest,
+                   captionThatFits(canvas, {note, shorter + ending, part.step.note, shorter}, shorter, rest.width()),
                    d.theme.mutedText, FontFace::small);
         if (canvas.wantsNodes())
             canvas.node(

@@ -167,6 +167,7 @@ void HoldingsMaker::shareOut()
     const ShardRanks ranks = ShardRanks::of(m_layout);
     const int zero = m_layout.zeroStage;
     const bool gathersForStep = zero >= 3 && !m_layout.reshardAfterForward;
+    const bool dropsGathered = parameterGathering(m_simulation.scenario()) == ParameterGathering::eachUse;
     std::int64_t dense = 0, routed = 0, trainedDense = 0, trainedRouted = 0, optimizer = 0, narrow = 0;
     const double offloaded = m_simulation.scenario().training.offload.optimizer;
     const auto addTo = [](MemoryBreakdown& sum, const MemoryBreakdown& part) {
@@ -194,7 +195,7 @@ void HoldingsMaker::shareOut()
             optimizer += states;
             tensor.bytes.optimizer = states - ofHost;
             const std::int64_t copied = narrowCopyBytes(m_simulation.scenario(), narrow);
-            narrow += tensor.narrow;
+            narrow += dropsGathered && sharing > 1 ? 0 : tensor.narrow; // else made again with what is gathered
             tensor.narrowCopies = narrowCopyBytes(m_simulation.scenario(), narrow) - copied;
             tensor.bytes.buffers = (gathersForStep && sharing > 1 ? tensor.elements * each.computed : 0) + tensor.narrowCopies;
             addTo(group.bytes, tensor.bytes);

@@ -18,8 +18,11 @@ std::int64_t PassBuilder::wholeBytes(ParameterElements elements, int bytesEach) 
 std::int64_t PassBuilder::gatheredBytes(const Bucket& bucket) const
 {
     // Kept for the step, and below ZeRO 3, whole parameters are counted among the states already.
-    const bool transient = parameterGathering(m_scenario) == ParameterGathering::eachUse;
-    return transient ? wholeBytes(bucket.parameters(), m_stateBytes.computed) : 0;
+    if (parameterGathering(m_scenario) != ParameterGathering::eachUse)
+        return 0;
+    const ParameterElements elements = bucket.parameters();
+    return checkedAdd(wholeBytes(elements, m_stateBytes.computed),
+                      narrowCopyBytes(m_scenario, elements.narrow - narrowThroughStep(m_scenario, elements)));
 }
 
 ParameterGathering parameterGathering(const Scenario& scenario)

@@ -52,6 +52,16 @@ std::int64_t narrowCopyBytes(const Scenario& scenario, std::int64_t weights)
     }
 }
 
+std::int64_t narrowThroughStep(const Scenario& scenario, ParameterElements elements)
+{
+    if (parameterGathering(scenario) != ParameterGathering::eachUse)
+        return elements.narrow;
+    const ShardRanks ranks = ShardRanks::of(scenario.layout);
+    if (ranks.dense == 1)
+        return elements.narrow;
+    return ranks.routed == 1 ? std::min(elements.narrow, elements.routed) : 0; // experts' products are all narrow
+}
+
 int ringBackwardFactor(const Training& training)
 {
     constexpr int kWide = 4;
@@ -95,7 +105,7 @@ ModelStates modelStates(const Scenario& scenario, ParameterElements elements)
         ModelStates states;
         states.parameterElements = whole;
         states.parameters = (zero >= 3 ? sharded : whole) * bytes.parameter;
-        states.narrowWeights = narrowCopyBytes(scenario, elements.narrow);
+        states.narrowWeights = narrowCopyBytes(scenario, narrowThroughStep(scenario, elements));
         states.buffers =
             (zero >= 3 && !scenario.layout.reshardAfterForward ? wholeOf(ranks.cut(elements)) * bytes.computed : Checked(0)) +
             states.narrowWeights;

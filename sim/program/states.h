@@ -33,6 +33,9 @@ struct StateBytes {
 /// two, one of them transposed, unless tensor cores take a matrix either way round (Transformer Engine,
 /// is_non_tn_fp8_gemm_supported: of GPUs that know mxfp8); with one for 32 or 16 elements two, scaled along either side.
 std::int64_t narrowCopyBytes(const Scenario&, std::int64_t weights);
+/// Of the weights of such products those whose copies are there all the time. Where ZeRO 3 drops gathered parameters after use,
+/// the copies go with them: they are made again of what is gathered next (Transformer Engine under FSDP).
+std::int64_t narrowThroughStep(const Scenario&, ParameterElements);
 
 /// Ranks that hold the same experts: Megatron's expt_dp.
 int expertDataRanks(const Layout&);

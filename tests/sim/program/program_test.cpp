@@ -281,6 +281,36 @@ TEST(ModelStates, OfMomentsInTwoBytesAreFourBytesFewer)
     EXPECT_EQ(modelStates(scenario, elements).optimizer, 0);
 }
 
+/// Else FSDP would take more in 8 bits than no sharding at all.
+TEST(ModelStates, UnderZero3HaveNarrowCopiesOnlyWhileTheirWeightsAreGathered)
+{
+    Scenario scenario = test::smallScenario(2);
+    scenario.layout.pp = scenario.layout.tp = 1;
+    scenario.layout.dp = scenario.layout.dpShard = 4;
+    scenario.layout.zeroStage = 3;
+    scenario.training.stack.keepsNarrowWeights = true;
+    scenario.cluster.gpu.peakTflops[Precision::fp8] = 1979;
+    scenario.cluster.gpu.peakTflops.erase(Precision::mxfp8); // two copies
+    const std::int64_t weightsOfLayer = 1024 * (1024 + 2 * 512) + 1024 * 1024 + 3 * 1024 * 2816;
+    const auto mostAtOnce = [&](Precision precision) {
+        scenario.training.precision = precision;
+        const Program program = test::programOf(scenario);
+        EXPECT_EQ(program.ranks.front().states.buffers, 0);
+        std::int64_t most = 0;
+        for (const Pass& pass : program.passes)
+            for (const Op& op : pass.ops)
+                if (pass.shapes[static_cast<std::size_t>(&op - pass.ops.data())].collective == CollectiveKind::allGather)
+                    most = std::max<std::int64_t>(most, op.allocBytes);
+        return most;
+    };
+    const std::int64_t embedding = std::int64_t{scenario.model.vocabSize} * 1024 * 2;
+    EXPECT_EQ(mostAtOnce(Precision::fp8), std::max(embedding, mostAtOnce(Precision::bf16) + 2 * weightsOfLayer));
+    scenario.layout.reshardAfterForward = false;
+    scenario.training.precision = Precision::fp8;
+    EXPECT_EQ(test::programOf(scenario).ranks.front().states.narrowWeights, scenario.model.numHiddenLayers * 2 * weightsOfLayer)
+        << "gathered for the step";
+}
+
 TEST(ModelStates, HaveTheNarrowCopiesOfWeightsThatTheSoftwareKeeps)
 {
     Scenario scenario = test::smallScenario(2);

@@ -95,6 +95,7 @@ Sharding Sharding::of(const Scenario& scenario)
                       .gathersHeads = training.stack.gathersHeads,
                       .fusesExperts = training.stack.fusesExperts,
                       .keepsUnread = training.stack.keepsUnread,
+                      .rerunsOperators = training.recomputeModules.has(RecomputeModule::operators),
                       .bytesPerElement = elementBytes(training.precision),
                       .sharesAttentionOutput = training.stack.sharesAttentionOutput,
                       .moe = training.moe};

@@ -129,8 +129,9 @@ struct Sharding {
     double ringMergeBytes = 0, ringGradientBytes = 0; ///< as Stack's
     bool repeatsKeys = false;                         ///< Stack::repeatsKeys, and so on
     bool plainTensorParallel = false, gathersLogits = false, gathersHeads = false;
-    bool fusesExperts = false; ///< Stack::fusesExperts
-    bool keepsUnread = false;  ///< Stack::keepsUnread
+    bool fusesExperts = false;    ///< Stack::fusesExperts
+    bool keepsUnread = false;     ///< Stack::keepsUnread
+    bool rerunsOperators = false; ///< RecomputeModule::operators is among the modules: else operators do not say how
     int bytesPerElement = 2;
     int keptNarrower = 1;               ///< products in 8 or 4 bits keep inputs and gradients in so many times fewer bytes
     bool sharesAttentionOutput = false; ///< Stack::sharesAttentionOutput

@@ -65,12 +65,7 @@ ParameterElements Bucket::parameters() const
 }
 
 PassBuilder::PassBuilder(const Scenario& scenario, Labels& labels)
-    : m_scenario(scenario), m_labels(labels), m_stateBytes(StateBytes::of(scenario.training)),
-      m_rankParameters(static_cast<double>(scenario.model.lora.isOn() ? trainableParameterCount(scenario.model)
-                                                                      : parameterCount(scenario.model)) /
-                       (1.0 * scenario.layout.tp * scenario.layout.pp)),
-      m_rankShards(
-          std::min(1.0 * scenario.layout.dpShard, static_cast<double>(trainableTensorCount(scenario.model)) / scenario.layout.pp))
+    : m_scenario(scenario), m_labels(labels), m_stateBytes(StateBytes::of(scenario.training))
 {
 }
 
@@ -105,15 +100,26 @@ bool PassBuilder::sendsShards() const
     return m_scenario.training.stack.sendsShards && m_scenario.layout.zeroStage == 1;
 }
 
+/// Of shards that travel by themselves: so many messages over all buckets of the rank, by their bytes.
+std::int64_t PassBuilder::messagesOf(std::int64_t gatheredBytes)
+{
+    if (!m_rankShards) {
+        const Model& model = m_scenario.model;
+        const Layout& layout = m_scenario.layout;
+        const auto trained = static_cast<double>(model.lora.isOn() ? trainableParameterCount(model) : parameterCount(model));
+        m_rankShards = {.bytes = trained / (1.0 * layout.tp * layout.pp) * m_stateBytes.parameter,
+                        .count = std::min(1.0 * layout.dpShard, static_cast<double>(trainableTensorCount(model)) / layout.pp)};
+    }
+    const double share = static_cast<double>(gatheredBytes) / std::max(1.0, m_rankShards->bytes);
+    return std::max<std::int64_t>(1, std::llround(std::min(1.0, share) * m_rankShards->count));
+}
+
 void PassBuilder::communicate(CommunicatorRole group, CollectiveKind kind, std::string_view name, std::int64_t bytes,
                               StreamMask waits)
 {
-    // Shards that travel by themselves: so many messages over all buckets of the rank.
     std::int64_t messages = 1;
-    if (group == CommunicatorRole::dpShard && kind == CollectiveKind::allGather && sendsShards()) {
-        const double share = static_cast<double>(bytes) / std::max(1.0, m_rankParameters * m_stateBytes.parameter);
-        messages = std::max<std::int64_t>(1, std::llround(std::min(1.0, share) * m_rankShards));
-    }
+    if (group == CommunicatorRole::dpShard && kind == CollectiveKind::allGather && sendsShards())
+        messages = messagesOf(bytes);
     if (communicatorSize(group, m_scenario) > 1)
         emit({.kind = OpKind::collective,
               .stream = streamOf(group),

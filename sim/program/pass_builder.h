@@ -131,6 +131,7 @@ private:
     void hostOptimizer(std::int64_t elements);
     std::vector<Kept> keptBytes(const Bucket&) const;
 
+    std::int64_t messagesOf(std::int64_t gatheredBytes);
     void gatherBucket(const Bucket&, bool prefetched);
     void gatherAhead(const StageContent& chunk);
     void releaseBucket(const Bucket&);
@@ -152,8 +153,10 @@ private:
     const Scenario& m_scenario;
     Labels& m_labels;
     StateBytes m_stateBytes;
-    double m_rankParameters; ///< elements that are trained, the mean
-    double m_rankShards;     ///< of them, that travel by themselves where the stack sends shards
+    struct RankShards {
+        double bytes = 0, count = 0; ///< of the weights that are trained, the mean of ranks
+    };
+    std::optional<RankShards> m_rankShards; ///< messagesOf's, found when first asked: it takes the list of all tensors
     Pass m_pass;
     StreamMask m_nextWaits = 0; ///< what the next kernel must wait for
     int m_layer = -1;

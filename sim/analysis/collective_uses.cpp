@@ -162,7 +162,7 @@ std::vector<CollectiveUse> CollectiveCounter::uses() const
                     alike.sends == CollectiveSends::twiceRound && allReduceRoute(group, scenario.cluster).inNetwork;
                 if (group.size < 2 || reduces != inNetwork)
                     continue;
-                const AllToAllRoutes routes = allToAllRoutes(group, scenario.cluster, copiesOfToken(scenario));
+                const AllToAllRoutes routes = allToAllRoutes(group, scenario.cluster, TokenChoice::of(scenario));
                 const bool isOnce = alike.sends == CollectiveSends::toEach && routes.isOnce;
                 const auto stage = asIndex(classes.pipelineRank[asIndex(c)]);
                 ranks[stage] += classes.size[asIndex(c)];

@@ -20,21 +20,27 @@ int outermostInNode(const Cluster& cluster)
 
 } // namespace
 
-int copiesOfToken(const Scenario& scenario)
+TokenChoice TokenChoice::of(const Scenario& scenario)
 {
-    return scenario.training.moe.sendOncePerNode ? std::max(1, scenario.model.numExpertsPerTok) : 1;
+    const Model& model = scenario.model;
+    return {.copies = scenario.training.moe.sendOncePerNode ? std::max(1, model.numExpertsPerTok) : 1,
+            .groups = model.expertGroups,
+            .chosenGroups = model.chosenGroups};
 }
 
-AllToAllRoutes allToAllRoutes(const GroupShape& group, const Cluster& cluster, int copies)
+AllToAllRoutes allToAllRoutes(const GroupShape& group, const Cluster& cluster, const TokenChoice& choice)
 {
     AllToAllRoutes routes{.nodeTier = outermostInNode(cluster), .members = static_cast<double>(group.size)};
     const auto tier = asIndex(std::max(0, routes.nodeTier));
     const int nodes = routes.nodeTier < 0 ? group.size : tier < group.domains.size() ? group.domains[tier] : 1;
     routes.membersOfNode = routes.members / nodes;
-    routes.isOnce = copies > 1;
+    routes.isOnce = choice.copies > 1;
     if (routes.isOnce) {
-        routes.leaving = nodes > 1 ? sharedCopies(nodes, copies) : 1;
-        routes.taken = sharedCopies(group.size, copies);
+        const auto shared = [&choice](int places) {
+            return sharedCopies(reachablePlaces(places, choice.groups, choice.chosenGroups), choice.copies);
+        };
+        routes.leaving = nodes > 1 ? shared(nodes) : 1;
+        routes.taken = shared(group.size);
     }
     return routes;
 }

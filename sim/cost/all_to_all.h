@@ -22,9 +22,13 @@ struct AllToAllRoutes {
     double sentShare() const { return (members - membersOfNode) / members * leaving + inNodeShare(membersOfNode - 1); }
 };
 
-/// Experts that a token goes to, where a node takes one copy for all of its own; else 1.
-int copiesOfToken(const Scenario&);
-/// Experts are chosen evenly.
-AllToAllRoutes allToAllRoutes(const GroupShape&, const Cluster&, int copies);
+/// How a token's experts are chosen, as far as its way depends on it.
+struct TokenChoice {
+    int copies = 1; ///< experts that it goes to, where a node takes one copy for all of its own; else 1
+    int groups = 1, chosenGroups = 1;
+    static TokenChoice of(const Scenario&);
+};
+/// Experts are chosen evenly, of the groups that are open to the token.
+AllToAllRoutes allToAllRoutes(const GroupShape&, const Cluster&, const TokenChoice&);
 
 } // namespace sim

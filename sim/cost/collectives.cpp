@@ -140,9 +140,9 @@ AllToAll allToAllOf(const GroupShape& group, const Cluster& cluster, double byte
 
 /// Each member sends to every other. Traffic to other domains leaves over the member's own port; the tiers work side by side, the
 /// slowest decides. Whose domain has the fewest members sends the most out of it, whose has the most the most inside.
-AllToAll allToAll(const GroupShape& group, const Cluster& cluster, double bytes, int copies)
+AllToAll allToAll(const GroupShape& group, const Cluster& cluster, double bytes, const TokenChoice& choice)
 {
-    const AllToAllRoutes routes = allToAllRoutes(group, cluster, copies);
+    const AllToAllRoutes routes = allToAllRoutes(group, cluster, choice);
     AllToAll all = allToAllOf(group, cluster, bytes, routes, &GroupShape::fewestIn);
     if (group.isUniform())
         return all;
@@ -211,7 +211,7 @@ std::int64_t CostModel::collectiveNs(const OpShape& shape, const GroupShape& gro
         break;
     }
     case CollectiveKind::allToAll:
-        seconds = allToAll(group, m_cluster, bytes, m_copiesOfToken).seconds();
+        seconds = allToAll(group, m_cluster, bytes, m_tokenChoice).seconds();
         break;
     case CollectiveKind::ringShift: { // every member sends to the next: the widest hop decides, and each sends over its own port
         const auto tier = static_cast<std::size_t>(group.spanningTier());
@@ -252,7 +252,7 @@ PortUse CostModel::collectiveUse(const OpShape& shape, const GroupShape& group, 
         break;
     }
     case CollectiveKind::allToAll:
-        busySeconds = allToAll(group, m_cluster, bytes, m_copiesOfToken).portSeconds;
+        busySeconds = allToAll(group, m_cluster, bytes, m_tokenChoice).portSeconds;
         break;
     case CollectiveKind::ringShift:
         occupy(busySeconds, m_cluster, static_cast<std::size_t>(group.spanningTier()), bytes, Passing::same);

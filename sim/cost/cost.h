@@ -3,6 +3,7 @@
 // software (Stack), never to a scenario. Where the cluster has a measured profile, its times are taken instead.
 #pragma once
 
+#include "sim/cost/all_to_all.h"
 #include "sim/cost/measured_time.h"
 #include "sim/mesh/placement.h"
 #include "sim/program/program.h"
@@ -94,7 +95,7 @@ private:
     Stack m_stack;
     std::int64_t m_hiddenSize = 0;
     int m_ranksOfHost = 1; ///< of the node with the most of them
-    int m_copiesOfToken = 1;
+    TokenChoice m_tokenChoice;
     AttentionKernel m_attention = AttentionKernel::flash2;
     double m_lowFlopsPerSecond = 0;  ///< dense peak of the precision
     double m_wideFlopsPerSecond = 0; ///< what does not run in 8 or 4 bits runs in 16

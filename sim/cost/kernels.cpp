@@ -98,7 +98,7 @@ CostModel::CostModel(const Scenario& scenario)
     m_attention = scenario.training.attention;
     m_isCausal = scenario.training.causal;
     m_gradientBytes = scenario.training.gradientBytes;
-    m_copiesOfToken = copiesOfToken(scenario);
+    m_tokenChoice = TokenChoice::of(scenario);
     m_ranksOfHost = mostRanksOfNode(scenario.layout, m_cluster);
     // A scale for every block is made and stored as well: in Megatron-Bridge's performance tables mxfp8 steps on GB200 and GB300
     // are 7 to 12 % longer than those with one scale a tensor.
@@ -114,7 +114,12 @@ CostModel::CostModel(const Scenario& scenario)
                                : m_lowFlopsPerSecond;
     m_operandBytes = static_cast<double>(m_elementBytes) / narrowingOf(precision);
 
+    for (auto& passes : m_kernelCurve)
+        passes.fill(kNotMeasured);
+    m_transferCurve.fill(kNotMeasured);
     const HardwareProfile profile = std::exchange(m_cluster.efficiency.profile, {});
+    if (profile.kernels.empty() && profile.transfers.empty())
+        return; // a planner makes models by the million
     const auto find = [&](const std::vector<MeasuredCurve>& curves, const std::string& name) {
         const auto found = std::find_if(curves.begin(), curves.end(), [&](const MeasuredCurve& c) { return c.name == name; });
         if (found == curves.end())
@@ -172,6 +177,8 @@ double CostModel::gemmSeconds(const OpShape& shape) const
             const std::int64_t tilesM = ceilDivide(shape.m, tile.m), tilesN = ceilDivide(shape.n, tile.n);
             const double useful =
                 m * n / (static_cast<double>(tilesM * tile.m) * static_cast<double>(tilesN * tile.n)) * tile.rate;
+            if (useful <= best) // what follows only takes from it
+                continue;
             for (const std::int64_t split : kSplits) {
                 const Checked tiles = Checked(tilesM) * tilesN * shape.batch * split;
                 const Checked waves = ceilDivide(tiles, processors);

@@ -10,7 +10,7 @@ namespace sim {
 OperatorList OperatorBuilder::take()
 {
     std::vector<Operator>& operators = m_list.operators;
-    if (m_isLayer)
+    if (m_isLayer && m_sharding.rerunsOperators)
         assignOperatorPolicy(m_list, m_sharding, m_tensors, activation());
     const auto isIdle = [](const Operator& op) { return !op.needsInputGradient; };
     for (const RecomputeModule module : kRecomputeModules)
@@ -241,7 +241,9 @@ std::int64_t OperatorBuilder::permutedBytes(Checked routedBytes) const
 {
     const int chosen = std::max(1, m_model.numExpertsPerTok);
     if (m_sharding.ep > 1 && m_sharding.moe.sendOncePerNode)
-        return routedBytes + checkedScale(routedBytes, sharedCopies(m_sharding.ep, chosen));
+        return routedBytes +
+               checkedScale(routedBytes,
+                            sharedCopies(reachablePlaces(m_sharding.ep, m_model.expertGroups, m_model.chosenGroups), chosen));
     const bool isSorted = m_sharding.ep > 1 && m_model.numExperts > m_sharding.ep;
     const bool isPadded = m_sharding.keptNarrower > 1;
     return routedBytes + routedBytes / chosen + (isSorted ? 2 * routedBytes : Checked(0)) +

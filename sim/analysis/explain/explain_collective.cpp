@@ -405,11 +405,15 @@ Explanation TrafficExplainer::use(const CollectiveUse& use, std::string symbol) 
             sent *= account.term("u", use.leaving, Unit::fraction,
                                  "of a token's copies: one for each node, and there one for each rank that has an expert for it");
     }
+    const bool isOfSomeGroups = m_scenario.model.chosenGroups < m_scenario.model.expertGroups;
     const char* convention =
         isRing ? "Each member hands its block to the next one."
         : use.sends == CollectiveSends::toEach && m_scenario.training.moe.sendOncePerNode
-            ? "Each member keeps what is for itself. Of a token it sends each other node one copy, and who "
-              "takes that hands it on inside."
+            ? (isOfSomeGroups
+                   ? "Each member keeps what is for itself. Of a token it sends each other node one copy, and who takes that "
+                     "hands it on inside; its experts are of some groups alone, and so on fewer nodes."
+                   : "Each member keeps what is for itself. Of a token it sends each other node one copy, and who "
+                     "takes that hands it on inside.")
         : use.sends == CollectiveSends::toEach
             ? "Each member keeps what is for itself and sends 1 / n of its tensor to each other."
         : use.sends == CollectiveSends::onceRound ? "Once round a ring: each member sends all but one n-th of the tensor."

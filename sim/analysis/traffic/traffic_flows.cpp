@@ -53,7 +53,7 @@ std::int64_t sentByMember(const OpShape& shape, CommunicatorRole role, const Gro
     case CollectiveSends::twiceRound:
         return allReduceRoute(group, scenario.cluster).inNetwork ? bytes + bytes / n : 2 * onceRound(bytes, n);
     case CollectiveSends::toEach: {
-        const AllToAllRoutes routes = allToAllRoutes(group, scenario.cluster, copiesOfToken(scenario));
+        const AllToAllRoutes routes = allToAllRoutes(group, scenario.cluster, TokenChoice::of(scenario));
         return routes.isOnce ? static_cast<std::int64_t>(static_cast<double>(bytes) * routes.sentShare())
                              : (n - 1) * toEach(bytes, n);
     }
@@ -147,7 +147,7 @@ TrafficFlows::Communicators TrafficFlows::communicators(CommunicatorRole role, c
         made.shapeOf.push_back(static_cast<int>(known - made.shapes.begin()));
         if (known == made.shapes.end()) {
             made.shapes.push_back(shape);
-            made.routes.push_back(allToAllRoutes(shape, scenario.cluster, copiesOfToken(scenario)));
+            made.routes.push_back(allToAllRoutes(shape, scenario.cluster, TokenChoice::of(scenario)));
         }
     }
     if (std::any_of(made.routes.begin(), made.routes.end(), [](const AllToAllRoutes& routes) { return routes.isOnce; }))

@@ -514,6 +514,30 @@ TEST_F(Costs, TokensThatANodeTakesOnceCrossTheNetworkFewerTimes)
                 before * 0.75 + 4 * 10e-6, 1e-6);
 }
 
+/// DeepSeek-V3 chooses a token's experts from four of eight groups, a group a node: so that it goes to four nodes at most.
+TEST_F(Costs, ATokenWhoseExpertsAreOfSomeGroupsGoesToFewerNodes)
+{
+    scenario.model.numExpertsPerTok = 8;
+    scenario.training.moe.sendOncePerNode = true;
+    const auto exchange = collective(CollectiveKind::allToAll, 1 << 30);
+    const auto secondsWith = [&](int groups, int chosen, int ranks, int nodes) {
+        scenario.model.expertGroups = groups;
+        scenario.model.chosenGroups = chosen;
+        return static_cast<double>(CostModel(scenario).collectiveNs(exchange, acrossNodes(ranks, nodes))) * 1e-9;
+    };
+    const double latency = secondsWith(1, 1, 64, 8) - static_cast<double>(1 << 30) * 7 / 8 / network * (1 - std::pow(7.0 / 8, 8));
+    EXPECT_NEAR(secondsWith(8, 4, 64, 8),
+                static_cast<double>(1 << 30) * 7 / 8 / network * 4 * (1 - std::pow(3.0 / 4, 8)) / 8 + latency, 1e-6)
+        << "of four nodes";
+    EXPECT_NEAR(secondsWith(4, 2, 64, 8), secondsWith(8, 4, 64, 8), 1e-8) << "two groups of two nodes each";
+    EXPECT_EQ(secondsWith(8, 8, 64, 8), secondsWith(1, 1, 64, 8));
+    EXPECT_EQ(secondsWith(3, 1, 64, 8), secondsWith(1, 1, 64, 8)) << "a group lies on no whole number of nodes";
+    // Four groups of two nodes that hold two each: none of a node's is among two with a chance of 1 / 6.
+    const double nodes = 2 * (1 - 1 / 6.0);
+    EXPECT_NEAR(secondsWith(4, 2, 16, 2),
+                secondsWith(1, 1, 16, 2) * (nodes * (1 - std::pow(1 - 1 / nodes, 8))) / (2 * (1 - std::pow(0.5, 8))), 1e-5);
+}
+
 TEST_F(Costs, InsideANodeATokenGoesOnceToEachRankThatHasAnExpertForIt)
 {
     const auto exchange = collective(CollectiveKind::allToAll, 1 << 30);

@@ -272,7 +272,7 @@ void printSizes(const Answer& answer, std::ostream& out)
     if (gpus == 0)
         out << "None of these trains " << tokens << (answer.at("stopped").get<bool>() ? ", as far as was looked\n\n" : "\n\n");
     else
-        out << (deadline.at("fewest").get<bool>() ? "The fewest of these that train " : "The fewest that were found to train ")
+        out << (deadline.at("fewest").get<bool>() ? "The fewest GPUs that train " : "The fewest that were found to train ")
             << tokens << ": " << grouped(gpus) << ", in " << threeDigits(deadline.at("run_days").get<double>())
             << " days of steps\n\n";
 }

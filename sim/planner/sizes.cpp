@@ -37,55 +37,40 @@ std::int64_t heldRanks(const PlanSpace& space)
 /// Whether a layout of so many is legal.
 bool isPlannable(const PlanRequest& job, const Catalogue& catalogue, int gpus)
 {
+    checkCancelled();
     PlanRequest request = job;
     request.gpus = gpus;
     const PlanSpace space(request, catalogue);
     Scenario scratch = space.base;
-    const auto hasLegal = [&](Choice choice) {
-        for (choice.kind = 0; choice.kind < static_cast<int>(space.kinds.size()); ++choice.kind)
-            for (const int chunks : space.chunkCounts(choice.grid, choice.kind)) {
-                choice.chunks = chunks;
-                space.applyTo(scratch, choice);
-                if (space.isLegalAllAlong(scratch))
-                    return true;
-            }
-        return false;
-    };
     for (const PlanGrid& grid : space.grids())
         for (const int microBatch : space.microBatches(grid))
             for (const bool sequenceParallel : space.sequenceParallels(grid))
                 for (const int batch : space.batches(grid, microBatch)) {
-                    const int zero = space.zeroStages(grid).front();
-                    if (hasLegal({.grid = grid,
-                                  .microBatch = microBatch,
-                                  .sequenceParallel = sequenceParallel,
-                                  .zeroStage = zero,
-                                  .dpShard = space.shards(grid, zero).front(),
-                                  .recompute = space.recomputes().front(),
-                                  .recomputeLayers = space.held.recomputeLayers,
-                                  .batch = batch}))
+                    const Choice choice{.grid = grid,
+                                        .microBatch = microBatch,
+                                        .sequenceParallel = sequenceParallel,
+                                        .recompute = space.recomputes().front(),
+                                        .recomputeLayers = space.held.recomputeLayers,
+                                        .batch = batch};
+                    if (!space.legalPipelines(choice, scratch).empty())
                         return true;
                 }
     return false;
 }
 
-/// Of `gpus` from above `low` to below `high`, those that may be asked for: of whole nodes, of a part of one, or multiples of
-/// what is held.
-std::vector<int> sizesBetween(const PlanRequest& job, const Catalogue& catalogue, int low, int high)
+/// From above `low` to below `high` those that may be asked for: whole nodes and parts of one, or multiples of what is held.
+std::vector<int> askedBetween(const PlanSpace& space, int low, int high)
 {
-    constexpr std::size_t kMost = 12;
-    const PlanSpace space(job, catalogue);
     const std::int64_t held = heldRanks(space);
     const int node = std::max(1, space.base.cluster.gpusPerNode);
     std::vector<int> all;
     for (int gpus = low + 1; gpus < high; ++gpus)
-        if (gpus % held == 0 && (held > 1 || gpus < node || gpus % node == 0) && isPlannable(job, catalogue, gpus))
+        if (gpus % held == 0 && (held > 1 || gpus < node || gpus % node == 0))
             all.push_back(gpus);
-    std::vector<int> some; // as even as they go
-    for (std::size_t i = 0; i < std::min(kMost, all.size()); ++i)
-        some.push_back(all[i * all.size() / std::min(kMost, all.size())]);
-    return some;
+    return all;
 }
+
+constexpr std::size_t kMostOneByOne = 64; ///< sizes that are all looked at; of more so many, as even as they go
 
 } // namespace
 
@@ -94,12 +79,11 @@ std::vector<int> plannedSizes(const PlanRequest& job, const Catalogue& catalogue
     const PlanSpace space(job, catalogue);
     const std::int64_t held = heldRanks(space);
     std::set<int> sizes{most};
-    for (const int usual : usualSizes(std::max(1, space.base.cluster.gpusPerNode), most)) {
-        sizes.insert(usual);
-        for (const std::int64_t size : {held * usual, held * 3 * usual})
-            if (size <= most)
+    const int node = std::max(1, space.base.cluster.gpusPerNode);
+    for (const int usual : usualSizes(node, most))
+        for (const std::int64_t size : {std::int64_t{usual}, held * usual, held * 3 * usual})
+            if (size <= most && (held > 1 || size < node || size % node == 0))
                 sizes.insert(static_cast<int>(size));
-    }
     std::erase_if(sizes, [&](int gpus) { return gpus % held != 0 || !isPlannable(job, catalogue, gpus); });
     return {sizes.begin(), sizes.end()};
 }
@@ -155,18 +139,39 @@ public:
 
     SizeAnswer run()
     {
-        std::vector<int> sizes =
-            m_request.sizes.empty() ? plannedSizes(m_request.job, m_catalogue, m_request.most) : m_request.sizes;
+        const bool isGiven = !m_request.sizes.empty();
+        const PlanSpace space(m_request.job, m_catalogue);
+        bool isEach = isGiven; // none is left out
+        std::vector<int> sizes = m_request.sizes;
+        if (!isGiven) {
+            sizes = askedBetween(space, 0, m_request.most);
+            isEach = sizes.size() < kMostOneByOne;
+            sizes.push_back(m_request.most);
+            if (isEach)
+                keepPlannable(sizes);
+            else
+                sizes = plannedSizes(m_request.job, m_catalogue, m_request.most);
+        }
         std::sort(sizes.begin(), sizes.end());
         sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
         if (sizes.empty())
             throw Error("no number of GPUs up to " + std::to_string(m_request.most) +
                         " has a legal layout with what is held: " + whyNone());
         int found = firstInTime(sizes);
-        if (found > 0 && m_request.sizes.empty() && !m_answer.stopped) {
-            const auto at = std::find(sizes.begin(), sizes.end(), found);
-            const int below = at == sizes.begin() ? 0 : *std::prev(at);
-            if (const int fewer = firstInTime(sizesBetween(m_request.job, m_catalogue, below, found)); fewer > 0)
+        if (!isEach && !m_answer.stopped) {
+            std::vector<int> others = askedBetween(space, 0, found > 0 ? found : m_request.most);
+            std::erase_if(others, [&](int gpus) { return std::binary_search(sizes.begin(), sizes.end(), gpus); });
+            isEach = others.size() <= kMostOneByOne;
+            if (!isEach) // what takes more than twice as long hides hardly one that is in time
+                std::erase_if(others, [low = lastOfTwiceAsLong()](int gpus) { return gpus < low; });
+            keepPlannable(others);
+            if (others.size() > kMostOneByOne) {
+                std::vector<int> some;
+                for (std::size_t i = 0; i < kMostOneByOne; ++i)
+                    some.push_back(others[i * others.size() / kMostOneByOne]);
+                others = std::move(some);
+            }
+            if (const int fewer = firstInTime(others); fewer > 0)
                 found = fewer;
         }
         std::sort(m_answer.tried.begin(), m_answer.tried.end(),
@@ -180,8 +185,9 @@ public:
         }
         std::erase_if(m_answer.tried, [found](const TriedSize& size) { return size.gpus > found; });
         m_answer.gpus = found;
-        m_answer.isFewest = !m_wasStoppedBefore && std::all_of(m_answer.tried.begin(), m_answer.tried.end(),
-                                                               [](const TriedSize& size) { return size.proved; });
+        m_answer.isFewest =
+            isEach && !m_wasStoppedBefore &&
+            std::all_of(m_answer.tried.begin(), m_answer.tried.end(), [](const TriedSize& size) { return size.proved; });
         PlanRequest whole = m_request.job;
         whole.gpus = found;
         if (!m_answer.stopped) {
@@ -200,6 +206,25 @@ private:
     {
         if (m_progress)
             m_progress(gpus, now);
+    }
+
+    void keepPlannable(std::vector<int>& sizes)
+    {
+        try {
+            std::erase_if(sizes, [&](int gpus) { return !isPlannable(m_request.job, m_catalogue, gpus); });
+        } catch (const Cancelled&) {
+            m_answer.stopped = m_wasStoppedBefore = true;
+        }
+    }
+
+    /// The largest that was tried and is proved to take more than twice the days that there are; 0: none.
+    int lastOfTwiceAsLong() const
+    {
+        int last = 0;
+        for (const TriedSize& size : m_answer.tried)
+            if (size.proved && !size.meets && size.leastDays > 2 * m_answer.days)
+                last = std::max(last, size.gpus);
+        return last;
     }
 
     /// The rule of the smallest.

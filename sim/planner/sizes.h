@@ -13,12 +13,13 @@ namespace sim {
 struct SizeRequest {
     PlanRequest job; ///< its `gpus` and `enoughSeconds` are not looked at; training.tokens of its document says how long it is
     double days = 0; ///< within which all of its tokens are to be trained
-    std::vector<int>
-        sizes; ///< GPUs; empty: plannedSizes() up to `most`, and those between the last too slow and the first in time
+    /// GPUs; empty: all up to `most`, where they are few; else plannedSizes(), and of those between them below the first in time
+    /// all, or as many as are soon looked at.
+    std::vector<int> sizes;
     int most = 16384;
 };
 
-/// Powers of two and three times powers of two: parts of a node, then whole nodes, up to `most` GPUs.
+/// Powers of two: parts of a node; then those and three times them: whole nodes, up to `most` GPUs.
 std::vector<int> usualSizes(int gpusPerNode, int most);
 
 /// The same of a job, without those of which no layout is legal: with dimensions held also multiples of their product, and
@@ -38,7 +39,7 @@ struct SizeAnswer {
     std::vector<TriedSize> tried; ///< ascending, to the fewest found that meet it, or to the last
     PlanAnswer best;              ///< of the one that meets it, searched to its best layout; without layouts where none does
     int gpus = 0;                 ///< of it; 0: none does
-    bool isFewest = false;        ///< proved of each smaller one of the list that it does not meet it
+    bool isFewest = false; ///< proved of each smaller one that it does not meet it; of a list that was given, of each that it has
     bool stopped = false;
     double bestDays = 0; ///< that the best layout takes
 };

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
 
 using namespace sim;
 
@@ -165,6 +166,60 @@ TEST(Sizes, AreThoseOfWhichALayoutIsLegal)
     } catch (const Error& error) {
         EXPECT_THAT(error.what(), testing::HasSubstr("num_attention_heads 8"));
     }
+}
+
+TEST(Sizes, AreEachLookedAtWhereMoreGpusAreSlower)
+{
+    // Five heads, five layers: which sizes divide them decides, and how long it takes goes up and down.
+    PlanRequest request = runOfTokens();
+    for (const auto& [key, value] : {std::pair{"model.num_hidden_layers", "5"},
+                                     {"model.hidden_size", "640"},
+                                     {"model.intermediate_size", "1280"},
+                                     {"model.num_attention_heads", "5"},
+                                     {"model.num_key_value_heads", "5"},
+                                     {"training.global_batch_size", "45"},
+                                     {"layout.tp", "1"},
+                                     {"layout.pp", "1"}})
+        request.document.set(key, value);
+    constexpr int kMost = 24;
+    std::map<int, double> days;
+    for (int gpus = 1; gpus <= kMost; ++gpus) {
+        PlanRequest of = request;
+        of.gpus = gpus;
+        if (const PlanAnswer answer = plan(of, test::catalogue()); !answer.best.empty() && (gpus < 8 || gpus % 8 == 0))
+            days[gpus] = answer.best.front().runDays;
+    }
+    bool isUneven = false;
+    for (const auto& [gpus, takes] : days) {
+        int fewest = gpus;
+        for (const auto& [other, asLong] : days)
+            if (asLong <= takes * 1.0001)
+                fewest = std::min(fewest, other);
+        isUneven = isUneven || fewest != gpus;
+        const SizeAnswer answer = fewestGpus({.job = request, .days = takes * 1.0001, .most = kMost}, test::catalogue());
+        EXPECT_EQ(answer.gpus, fewest) << "in what " << gpus << " take";
+        EXPECT_TRUE(answer.isFewest);
+        for (const TriedSize& tried : answer.tried)
+            EXPECT_TRUE(days.contains(tried.gpus)) << tried.gpus << ": parts of a node, whole nodes";
+    }
+    EXPECT_TRUE(isUneven) << "else the first power of two would do";
+}
+
+TEST(Sizes, BetweenThoseUsualAreLookedAtToo)
+{
+    PlanRequest request = runOfTokens(); // 32 sequences: what shares them out
+    request.document.set("training.global_batch_size", "1000");
+    request.document.set("cluster.gpus_per_node", "1");
+    PlanRequest of = request;
+    const auto daysOn = [&](int gpus) {
+        of.gpus = gpus;
+        return plan(of, test::catalogue()).best.front().runDays;
+    };
+    const double takes = daysOn(50);
+    ASSERT_LT(takes, daysOn(48));
+    const SizeAnswer answer = fewestGpus({.job = request, .days = takes, .most = 100}, test::catalogue());
+    EXPECT_EQ(answer.gpus, 50) << "neither a power of two nor three times one";
+    EXPECT_TRUE(answer.isFewest);
 }
 
 TEST(Sizes, CountThoseWhoseReplicasShareASmallerBatch)

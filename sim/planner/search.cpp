@@ -189,6 +189,7 @@ PlanAnswer Search::run()
 {
     try {
         survey();
+        simulateKnown();
         explore();
         layOutLeanest();
     } catch (const Cancelled&) {

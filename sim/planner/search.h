@@ -23,6 +23,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -158,6 +159,9 @@ private:
     void survey();
     void refuseWhatNoLayoutSays(const std::deque<Waiting>& nodes) const;
     void surveyGrid(std::size_t index, GridRecord&, std::vector<Waiting>&);
+    std::optional<Choice> ownChoice() const;
+    std::optional<Choice> guidedChoice() const;
+    void simulateKnown();
     void explore();
     void exploreNearest();
     void noteNearest();
@@ -243,6 +247,7 @@ private:
     std::vector<Found> m_found;
     std::map<Choice, double> m_paces; ///< of those found: the best of each with any batch, nanoseconds
     double m_bestKey = kUnbounded, m_bestSecond = kUnbounded;
+    std::optional<Choice> m_known;   ///< simulated before the rest: when its turn comes there is nothing left to do
     std::vector<Waiting> m_tooLarge; ///< to be laid out or simulated here: they stay open
     bool m_isSurveyed = false;
     std::int64_t m_gridsDone = 0;

@@ -167,6 +167,8 @@ void Search::takeLaid(Waiting leaf, const Laid& of)
             pushDeeper(leaf, of.floor.peakBytes, of.deeper);
         return;
     }
+    if (m_known == leaf.choice)
+        return;
     leaf.rung = Rung::tight;
     setKeys(leaf, of.floor.stepNs, of.floor.peakBytes);
     m_queue.push(std::move(leaf));

@@ -452,6 +452,8 @@ void Search::lookCloser(const std::vector<Waiting>& waiting)
         m_answer.evaluated += more.evaluated;
         record.floor.note(more.floor.bytes, more.floor.rank, more.floor.of);
         for (Waiting& one : looks[i].next) {
+            if (one.rung == Rung::leaf && m_known == one.choice)
+                continue;
             one.key = std::max(one.key, waiting[i].key);
             m_queue.push(std::move(one));
         }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -91,6 +92,9 @@ public:
 
     /// Layers of each stage that choices of this grid, micro-batch, kind, chunks and recomputation may have besides. Thread-safe.
     void rememberDeals(const Choice&, std::vector<std::vector<int>>) const;
+
+    /// Of a layout of the job as the reader resolved it; nothing where it is none of those that are searched.
+    std::optional<Choice> choiceOf(const Scenario&) const;
 
     /// As the reader would resolve it.
     Scenario scenarioOf(const Choice&) const;

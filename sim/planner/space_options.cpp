@@ -157,4 +157,55 @@ std::vector<int> PlanSpace::chunkCounts(const PlanGrid& grid, int kind) const
     return counts;
 }
 
+std::optional<Choice> PlanSpace::choiceOf(const Scenario& scenario) const
+{
+    const Layout& layout = scenario.layout;
+    const Training& training = scenario.training;
+    const auto isAmong = [](const auto& values, auto value) {
+        return std::find(values.begin(), values.end(), value) != values.end();
+    };
+    Choice of{.grid = {.tp = layout.tp, .cp = layout.cp, .pp = layout.pp, .dp = layout.dp, .ep = layout.ep, .etp = layout.etp},
+              .microBatch = training.microBatchSize,
+              .sequenceParallel = layout.sequenceParallel,
+              .zeroStage = layout.zeroStage,
+              .dpShard = layout.dpShard,
+              .chunks = scenario.schedule.virtualStages,
+              .recompute = training.recompute};
+    if (!isAmong(grids(), of.grid) || training.globalBatchSize != base.training.globalBatchSize ||
+        !isAmong(microBatches(of.grid), of.microBatch) || !isAmong(sequenceParallels(of.grid), of.sequenceParallel) ||
+        !isAmong(zeroStages(of.grid), of.zeroStage) || !isAmong(shards(of.grid, of.zeroStage), of.dpShard) ||
+        !isAmong(recomputes(), of.recompute))
+        return std::nullopt;
+    const std::vector<AlikeOrders> alike = ordersOf(of.grid);
+    const auto order = std::find_if(alike.begin(), alike.end(), [&](const AlikeOrders& each) {
+        const RankOrder& first = orders[asIndex(each.first)];
+        return first.axes == layout.order && first.placement == layout.placement;
+    });
+    const auto kind = std::find(kinds.begin(), kinds.end(), scenario.schedule.kind);
+    const std::vector<int> possible = batches(of.grid, of.microBatch);
+    if (order == alike.end() || kind == kinds.end() || possible.empty())
+        return std::nullopt;
+    of.order = order->first;
+    of.kind = static_cast<int>(kind - kinds.begin());
+    of.batch = possible.front();
+    if (of.batch > 0 && of.batch != training.globalBatchSize)
+        return std::nullopt;
+    if (of.recompute == Recompute::full) {
+        const int all = layersOfChunk(of);
+        of.recomputeLayers = !free.recompute                                                   ? held.recomputeLayers
+                             : training.recomputeLayers == 0 || training.recomputeLayers > all ? all
+                                                                                               : training.recomputeLayers;
+        if (free.recompute && of.recomputeLayers < leastDepth(of))
+            return std::nullopt;
+    }
+    Scenario made = base;
+    const std::vector<LegalPipeline>& pipelines = legalPipelines(of, made);
+    const bool isLegal = std::any_of(pipelines.begin(), pipelines.end(),
+                                     [&](const LegalPipeline& each) { return each.kind == of.kind && each.chunks == of.chunks; });
+    applyTo(made, of);
+    const bool isSame = made.schedule.layersPerStage == scenario.schedule.layersPerStage &&
+                        (of.recompute != Recompute::selective || made.training.recomputeModules == training.recomputeModules);
+    return isLegal && isSame && isOfFramework(made) ? std::optional(of) : std::nullopt;
+}
+
 } // namespace sim

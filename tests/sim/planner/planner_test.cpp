@@ -357,6 +357,49 @@ TEST(Planner, ProvesNothingWhereItWasStopped)
     }
 }
 
+TEST(Planner, HasTheFilesOwnLayoutWhereItIsStoppedBeforeItFindsOne)
+{
+    PlanRequest request = tinyJob({{"schedule.kind", "1f1b"}});
+    request.jobs = 1;
+    const double own = simulated(request.document);
+    int ofOwn = 0;
+    for (std::int64_t most = 100; most < 50'000; most += most / 10) {
+        std::int64_t looks = 0;
+        const CancelScope scope([&] { return looks++ >= most; });
+        const PlanAnswer answer = plan(request, test::catalogue());
+        if (answer.best.empty())
+            EXPECT_EQ(ofOwn, 0) << "what was found is not lost";
+        else if (answer.simulated == 1) {
+            ++ofOwn;
+            EXPECT_EQ(answer.best.front().stepSeconds, own);
+            EXPECT_TRUE(answer.stopped);
+            EXPECT_FALSE(answer.proved);
+        } else {
+            EXPECT_LE(answer.best.front().stepSeconds, own);
+        }
+    }
+    EXPECT_GT(ofOwn, 0);
+}
+
+TEST(Planner, SimulatesTheFilesOwnLayoutOnce)
+{
+    PlanRequest request = tinyJob({{"schedule.kind", "1f1b"}, {"training.recompute", "none"}});
+    request.top = 1000;
+    const double own = simulated(withSettings(request, {}));
+    const PlanAnswer answer = plan(request, test::catalogue());
+    ASSERT_TRUE(answer.proved);
+    std::set<std::string> met;
+    bool hasOwn = false;
+    for (const PlannedLayout& layout : answer.best) {
+        hasOwn = hasOwn || layout.stepSeconds == own;
+        std::string settings;
+        for (const auto& [pointer, value] : layout.settings)
+            settings += pointer + "=" + value + " ";
+        EXPECT_TRUE(met.insert(settings).second) << settings;
+    }
+    EXPECT_TRUE(hasOwn);
+}
+
 TEST(Planner, SaysOfGridsThatItDidNotComeToThatTheyAreOpen)
 {
     PlanRequest request = tinyJob();

@@ -261,6 +261,7 @@ Answer leastChangeAnswer(const LeastChange& change)
             {"before", numbers(change.stepBeforeSeconds, change.peakBeforeGib, change.hostBeforeGib)},
             {"after", change.found() ? numbers(change.stepSeconds, change.peakGib, change.hostGib) : Answer(nullptr)},
             {"sets_tried", change.setsTried},
+            {"searched", change.searched},
             {"text", change.text()}};
 }
 

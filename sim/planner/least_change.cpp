@@ -3,9 +3,11 @@
 #include "sim/cancel.h"
 #include "sim/index.h"
 #include "sim/memory_limit.h"
+#include "sim/parallel.h"
 #include "sim/planner/sizes.h"
 #include "sim/planner/space.h"
 #include "sim/scenario/balanced_layers.h"
+#include "sim/scenario/json_text.h"
 #include "sim/scenario/pointer_text.h"
 #include "sim/scenario/words.h"
 #include "sim/simulate/simulation.h"
@@ -29,21 +31,24 @@ struct Changeable {
     const char* name;
     bool isSplit; ///< how the model and the batch lie on the GPUs
 };
-constexpr std::array<Changeable, 9> kChangeable{{{"training.recompute", "recompute", false},
-                                                 {"training.micro_batch_size", "micro-batch", false},
-                                                 {"layout.zero_stage", "ZeRO stage", false},
-                                                 {"layout.sequence_parallel", "sequence parallelism", false},
-                                                 {"layout.tp", "tp", true},
-                                                 {"layout.pp", "pp", true},
-                                                 {"layout.cp", "cp", true},
-                                                 {"layout.dp", "dp", true},
-                                                 {"layout.ep", "ep", true}}};
+constexpr std::array<Changeable, 10> kChangeable{{{"training.recompute", "recompute", false},
+                                                  {"training.micro_batch_size", "micro-batch", false},
+                                                  {"layout.zero_stage", "ZeRO stage", false},
+                                                  {"layout.sequence_parallel", "sequence parallelism", false},
+                                                  {"layout.tp", "tp", true},
+                                                  {"layout.pp", "pp", true},
+                                                  {"layout.cp", "cp", true},
+                                                  {"layout.dp", "dp", true},
+                                                  {"layout.ep", "ep", true},
+                                                  {"training.offload.optimizer", "offloaded optimizer", false}}};
+constexpr std::size_t kOffload = 9; ///< changed alone, never beside others: a share has too many values
 constexpr SettingSet kSplit = 0b1'1111'0000;
 constexpr SettingSet kGrid = 0b0'1111'0000; ///< of these the product is the number of GPUs
 constexpr SettingSet kExperts = 0b1'0000'0000;
 constexpr int kMostSimulatedOfSet = 60;
 constexpr double kAnyStep = 1e30; ///< seconds: whatever fits is fast enough
 constexpr int kTimesAsManyGpus = 16;
+constexpr int kOffloadParts = 20; ///< the share that is offloaded is a number of these
 
 int layersOfChunk(const Scenario& scenario)
 {
@@ -56,6 +61,9 @@ std::string recomputeText(const Scenario& scenario, bool saysAll)
 {
     const Training& training = scenario.training;
     const std::string word{toWord(kRecomputeWords, training.recompute)};
+    if (training.recompute == Recompute::selective &&
+        training.recomputeModules != RecomputeModules{RecomputeModule::coreAttention})
+        return word + " (" + spokenModules(training.recomputeModules) + ")";
     if (training.recompute != Recompute::full || training.recomputeLayers == 0 ||
         (!saysAll && training.recomputeLayers >= layersOfChunk(scenario)))
         return word;
@@ -90,6 +98,8 @@ std::string saidOf(const Scenario& scenario, std::size_t setting)
         return std::to_string(layout.zeroStage);
     case 3:
         return layout.sequenceParallel ? "on" : "off";
+    case kOffload:
+        return percentText(scenario.training.offload.optimizer);
     default:
         return std::to_string(sizes[setting - 4]);
     }
@@ -104,10 +114,16 @@ public:
         requireWholeKeys(request.fixed);
         for (std::size_t i = 0; i < kChangeable.size(); ++i) {
             const bool isHeld = std::any_of(request.fixed.begin(), request.fixed.end(), [&](const PlanSetting& fixed) {
-                return dotted(fixed.first) == kChangeable[i].pointer;
+                return dotted(fixed.first) == kChangeable[i].pointer ||
+                       (i == kOffload && dotted(fixed.first) == "training.offload");
             });
             const bool isOfThisModel = (SettingSet{1} << i) != kExperts || m_scenario.model.numExperts > 0;
-            if (!isHeld && isOfThisModel)
+            if (isHeld || !isOfThisModel)
+                continue;
+            m_out.searched += (m_out.searched.empty() ? "" : ", ") + std::string(kChangeable[i].name);
+            if (i == kOffload)
+                m_mayOffload = true;
+            else
                 m_all |= SettingSet{1} << i;
         }
     }
@@ -187,7 +203,7 @@ private:
         request.gpus = gpus == static_cast<int>(layout.worldSize()) ? 0 : gpus;
         const auto hold = [&](const char* pointer, std::string json) { request.fixed.emplace_back(pointer, std::move(json)); };
         for (std::size_t i = 0; i < kChangeable.size(); ++i) {
-            if ((changed >> i & 1) != 0)
+            if ((changed >> i & 1) != 0 || i == kOffload)
                 continue;
             const char* const pointer = kChangeable[i].pointer;
             hold(pointer, i == 0   ? m_document.get(pointer).value_or("\"none\"")
@@ -240,14 +256,94 @@ private:
         return sets;
     }
 
+    /// One setting that is changed by itself, to what no set of settings has.
+    struct Alone {
+        ScenarioDocument document;
+        double stepSeconds = 0;
+    };
+
+    /// Modules of selective recomputation, one or two at a time: a plan has one set of them.
+    static std::vector<std::string> moduleSets()
+    {
+        std::vector<std::string> sets;
+        const auto& words = kRecomputeModuleWords;
+        for (std::size_t i = 0; i < words.size(); ++i)
+            for (std::size_t j = i; j < words.size(); ++j) {
+                const std::string second = i == j ? "" : ",\"" + std::string(words[j].first) + "\"";
+                sets.push_back(R"({"kind":"selective","modules":[")" + std::string(words[i].first) + "\"" + second + "]}");
+            }
+        return sets;
+    }
+
+    /// The step of the job with one setting changed, where that is legal and fits.
+    std::optional<Alone> withAlone(const char* pointer, const std::string& json) const
+    {
+        checkCancelled();
+        ScenarioDocument document = m_job;
+        document.set(pointer, json);
+        const auto resolved = document.resolve(m_catalogue);
+        if (!resolved.scenario || !frameworkProblem(m_request, *resolved.scenario, m_catalogue).empty())
+            return std::nullopt;
+        const auto step = simulate(*resolved.scenario);
+        if (step->metrics().peakMemoryGib > m_out.capacityGib || !step->metrics().hostFits)
+            return std::nullopt;
+        return Alone{document, step->metrics().stepTimeSeconds};
+    }
+
+    /// Of all that is changed by itself; of the share of the optimizer that is offloaded the least that is enough.
+    std::optional<Alone> fastestAlone()
+    {
+        std::vector<std::optional<Alone>> found;
+        const bool holdsModules = std::any_of(m_request.fixed.begin(), m_request.fixed.end(), [](const PlanSetting& fixed) {
+            return dotted(fixed.first).starts_with("training.recompute");
+        });
+        if (!holdsModules) {
+            const std::vector<std::string> sets = moduleSets();
+            found.resize(sets.size());
+            forEachInParallel(sets.size(), static_cast<std::size_t>(std::max(0, m_request.jobs)),
+                              [&](std::size_t i) { found[i] = withAlone("training.recompute", sets[i]); });
+            m_out.triesModules = true;
+        }
+        if (m_mayOffload) {
+            const auto offloaded = [&](int parts) {
+                return withAlone("training.offload.optimizer", Json(1.0 * parts / kOffloadParts).dump());
+            };
+            int tooLittle = static_cast<int>(m_scenario.training.offload.optimizer * kOffloadParts);
+            int enough = tooLittle < kOffloadParts ? kOffloadParts : 0;
+            // What the host holds grows, what the GPUs hold shrinks: the least that the GPUs take is the host's best too.
+            const auto fitsGpus = [&](int parts) {
+                ScenarioDocument document = m_job;
+                document.set("training.offload.optimizer", Json(1.0 * parts / kOffloadParts).dump());
+                const auto resolved = document.resolve(m_catalogue);
+                return resolved.scenario && simulate(*resolved.scenario)->metrics().peakMemoryGib <= m_out.capacityGib;
+            };
+            if (enough > 0 && !fitsGpus(enough))
+                enough = 0;
+            while (enough > tooLittle + 1) {
+                const int middle = (tooLittle + enough) / 2;
+                (fitsGpus(middle) ? enough : tooLittle) = middle;
+            }
+            if (enough > 0)
+                found.push_back(offloaded(enough));
+            m_out.triesOffload = true;
+        }
+        std::optional<Alone> best;
+        for (std::optional<Alone>& each : found)
+            if (each && (!best || each->stepSeconds < best->stepSeconds))
+                best = std::move(each);
+        return best;
+    }
+
     bool searchSize(int gpus)
     {
         m_tooFew.clear();
         const bool keepsGpus = gpus == m_out.gpusBefore;
-        if (m_all == 0 || (!keepsGpus && (m_all & kGrid) == 0))
-            return false;
-        if (planOf(m_all, gpus, kAnyStep).best.empty())
-            return false;
+        const std::optional<Alone> alone = keepsGpus ? fastestAlone() : std::nullopt;
+        const bool hasSets = m_all != 0 && (keepsGpus || (m_all & kGrid) != 0) && !planOf(m_all, gpus, kAnyStep).best.empty();
+        if (!hasSets && alone)
+            take(alone->document, gpus);
+        if (!hasSets)
+            return alone.has_value();
         if (keepsGpus && (m_all & ~kSplit) != 0)
             planOf(m_all & ~kSplit, gpus, kAnyStep); // where that does not fit, nothing of it does
         for (int count = 1; count <= std::popcount(m_all); ++count) {
@@ -264,19 +360,19 @@ private:
                 best = answer.best.front();
                 isOfSplit = ofSplit;
             }
-            if (!best)
+            if (!best && (count > 1 || !alone))
                 continue;
             m_out.proved = m_out.proved && proved;
-            take(*best, gpus);
+            const bool takesAlone = count == 1 && alone && (!best || isOfSplit || alone->stepSeconds < best->stepSeconds);
+            take(takesAlone ? alone->document : withSettings(requestOf(m_all, gpus, 0), best->settings), gpus);
             return true;
         }
         return false;
     }
 
-    void take(const PlannedLayout& best, int gpus)
+    void take(const ScenarioDocument& planned, int gpus)
     {
         m_out.gpus = gpus;
-        const ScenarioDocument planned = withSettings(requestOf(m_all, gpus, 0), best.settings);
         const Scenario scenario = resolvedScenario(planned, m_catalogue);
         const auto jsonOf = [&](const std::string& pointer) { return planned.get(pointer).value_or("1"); };
         std::string words;
@@ -328,6 +424,7 @@ private:
     bool m_etpFollows = false, m_shardFollows = false;
     const ScenarioDocument m_job;
     SettingSet m_all = 0;
+    bool m_mayOffload = false;
     std::vector<SettingSet> m_tooFew; ///< on the GPUs that are looked at: neither these nor any part of them fit
     LeastChange m_out;
 };
@@ -351,14 +448,11 @@ std::string LeastChange::text() const
 {
     if (fitsAlready)
         return "It fits as it is: the fullest GPU holds " + gib(peakBeforeGib) + " of " + gib(capacityGib);
-    std::string names;
-    for (const Changeable& each : kChangeable)
-        names += (names.empty() ? "" : ", ") + std::string(each.name);
     if (!found())
         return (overfillsHost ? "What is offloaded would take " + gib(hostBeforeGib) + " of the " + gib(hostCapacityGib) +
                                     " of a node's host"
                               : "The fullest GPU would hold " + gib(peakBeforeGib) + " of " + gib(capacityGib)) +
-               ", and no change of " + names +
+               ", and no change of " + searched +
                (proved ? " or of the number of GPUs that was tried makes it fit" : " that was tried makes it fit");
     const double more = stepSeconds / stepBeforeSeconds - 1;
     std::string text = edit.text + ": then the fullest GPU holds " + gib(peakGib) + " of " + gib(capacityGib) + " instead of " +
@@ -371,16 +465,19 @@ std::string LeastChange::text() const
                                                 : percentText(std::abs(more)) + (more > 0 ? " more than" : " less than")) +
                        " the " + numberText(stepBeforeSeconds, Unit::seconds) + " it would take if it fitted";
     if (!keepsGpus())
-        text += "; on " + countedText(gpusBefore, "GPU") + " nothing of " + names + " is enough";
+        text += "; on " + countedText(gpusBefore, "GPU") + " nothing of " + searched + " is enough";
     return text;
 }
 
 std::string LeastChange::proofText() const
 {
-    return (!proved      ? "Not proved, of "
-            : keepsSplit ? "No fewer settings are enough, and of as many that leave the split as it is none are faster, of "
-                         : "No fewer settings are enough, and of as many none are faster, of ") +
-           countedText(setsTried, "set") + " of settings that were tried with all their values";
+    return std::string(!proved      ? "Not proved"
+                       : keepsSplit ? "No fewer settings are enough, and of as many that leave the split as it is none are faster"
+                                    : "No fewer settings are enough, and of as many none are faster") +
+           ", of " + searched + " (" + countedText(setsTried, "set") + " of them tried" +
+           (triesModules ? "; of recomputation none, full, or its usual modules, and alone each one or two modules" : "") +
+           (triesOffload ? "; the optimizer's share on the host alone, in twentieths" : "") +
+           "). Types of gradients and moments, which change the arithmetic, and all else were not tried";
 }
 
 LeastChange leastChange(const PlanRequest& request, const Catalogue& catalogue)

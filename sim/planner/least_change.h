@@ -15,7 +15,8 @@
 namespace sim {
 
 /// What may be changed, in the order in which one would rather: recomputation, micro-batch, ZeRO stage, sequence parallelism;
-/// then the sizes that say how the model is split. Everything else stays, or follows from them. More GPUs come last.
+/// then the sizes that say how the model is split; by itself alone, what of the optimizer the host holds. Everything else stays,
+/// or follows from them. More GPUs come last.
 std::vector<std::string_view> leastChangeKeys();
 
 struct ChangedSetting {
@@ -35,7 +36,9 @@ struct LeastChange {
     double hostCapacityGib = 0, hostBeforeGib = 0, hostGib = 0;
     bool keepsSplit = true;                        ///< nothing of how the model and the batch lie on the GPUs changes
     double stepBeforeSeconds = 0, stepSeconds = 0; ///< of the engine; the step before as if it fitted
-    int setsTried = 0;                             ///< of settings, each with all of its values
+    int setsTried = 0;                             ///< of settings
+    std::string searched;                          ///< of all that can be changed what was not held: "recompute, tp, pp"
+    bool triesModules = false, triesOffload = false;
     /// That no fewer settings are enough, and that none with as many is faster: where this one leaves the split, of those that
     /// do. Without settings: that nothing is.
     bool proved = false;

@@ -121,7 +121,7 @@ TEST(PlanCommand, ChangesAsLittleAsMakesItFit)
     EXPECT_EQ(text.code, 0) << text.err;
     EXPECT_THAT(text.out, HasSubstr(change.at("text").get<std::string>()));
     EXPECT_THAT(text.out, HasSubstr("--set "));
-    EXPECT_THAT(text.out, HasSubstr(", of " + std::to_string(change.at("sets_tried").get<int>()) + " sets of settings"));
+    EXPECT_THAT(text.out, HasSubstr("(" + std::to_string(change.at("sets_tried").get<int>()) + " sets of them tried"));
     EXPECT_THAT(run("plan " + gallery("05-") + " --least-change").out, HasSubstr("fits as it is"));
     const Outcome none = run("plan " + gallery("05-") + " --set cluster.gpu.memory_gib=0.1 --gpus 16 --least-change -j 1");
     EXPECT_NE(none.code, 0);

@@ -74,6 +74,30 @@ public:
         return best;
     }
 
+    /// What is changed by itself alone: modules that run again, one or two, and the optimizer's share on the host.
+    std::optional<double> fastestAlone(bool mayOffload) const
+    {
+        std::vector<std::pair<std::string, std::string>> tried;
+        for (const std::string first : {"core_attn", "layernorm", "mlp"}) {
+            tried.emplace_back("training.recompute", R"({"kind":"selective","modules":[")" + first + "\"]}");
+            for (const std::string second : {"layernorm", "mlp"})
+                if (first != second)
+                    tried.emplace_back("training.recompute",
+                                       R"({"kind":"selective","modules":[")" + first + "\",\"" + second + "\"]}");
+        }
+        tried.emplace_back("training.recompute", R"({"kind":"selective","modules":["operators"]})");
+        for (int twentieths = 1; mayOffload && twentieths <= 20; ++twentieths)
+            tried.emplace_back("training.offload.optimizer", std::to_string(0.05 * twentieths));
+        std::optional<double> best;
+        for (const auto& [pointer, value] : tried) {
+            ScenarioDocument document = m_document;
+            document.set(pointer, value);
+            if (const auto step = stepOf(document); step->metrics().fits && step->metrics().hostFits)
+                best = std::min(best.value_or(1e9), step->metrics().stepTimeSeconds);
+        }
+        return best;
+    }
+
 private:
     void tryAll(unsigned set, std::size_t from, const ScenarioDocument& document, std::optional<double>& best) const
     {
@@ -107,7 +131,7 @@ TEST(LeastChange, FitsAndNoSmallerOneDoes)
     const auto oneOf = [&](std::initializer_list<const char*> values) {
         return std::string(*(values.begin() + static_cast<std::ptrdiff_t>(random() % values.size())));
     };
-    int found = 0, ofSeveral = 0, ofMoreGpus = 0;
+    int found = 0, ofSeveral = 0, ofMoreGpus = 0, ofAlone = 0;
     for (int i = 0; i < test::tries(40); ++i) {
         ScenarioDocument job = ScenarioDocument::parse(kJob);
         const bool isSmall = i % 2 == 0; // how it is split is not looked at, by trying everything, in the other half
@@ -122,9 +146,15 @@ TEST(LeastChange, FitsAndNoSmallerOneDoes)
             continue;
         job = withMemory(job, 0.4 + 0.001 * static_cast<double>(random() % 580));
         SCOPED_TRACE(job.text());
-        const LeastChange change = leastChange({.document = job}, test::catalogue());
+        const bool mayOffload = i % 3 == 0;
+        PlanRequest request{.document = job};
+        if (!mayOffload)
+            request.fixed.emplace_back("training.offload.optimizer", "0");
+        const LeastChange change = leastChange(request, test::catalogue());
         EXPECT_TRUE(change.proved);
         EXPECT_FALSE(change.fitsAlready);
+        const std::optional<double> alone = BruteForce(job, false).fastestAlone(mayOffload);
+        EXPECT_TRUE(change.found() || !alone);
         if (!change.found())
             continue;
         ++found;
@@ -151,6 +181,11 @@ TEST(LeastChange, FitsAndNoSmallerOneDoes)
                 fastest = std::min(fastest.value_or(1e9), *step_);
             }
         }
+        if (alone) {
+            EXPECT_EQ(change.settings.size(), 1U) << change.edit.text;
+            ofAlone += fastest && *fastest <= *alone ? 0 : 1;
+            fastest = std::min(fastest.value_or(1e9), *alone);
+        }
         if (fastest) { // those that leave the split come first
             EXPECT_EQ(change.stepSeconds, *fastest);
             for (const ChangedSetting& setting : change.settings)
@@ -159,7 +194,9 @@ TEST(LeastChange, FitsAndNoSmallerOneDoes)
     }
     EXPECT_GT(found, test::tries(25));
     EXPECT_TRUE(ofSeveral > 5 || test::oneIn() > 1) << ofSeveral;
-    std::printf("%d found, %d of several settings, %d of more GPUs\n", found, ofSeveral, ofMoreGpus);
+    EXPECT_GT(ofAlone, 0);
+    std::printf("%d found, %d of several settings, %d of more GPUs, %d of modules or the host alone\n", found, ofSeveral,
+                ofMoreGpus, ofAlone);
 }
 
 TEST(LeastChange, SaysWhatTheEngineSays)
@@ -221,6 +258,7 @@ TEST(LeastChange, TakesMoreGpusOnlyWhereAsManyAreNotEnough)
     for (const char* size : {"layout.tp", "layout.pp", "layout.dp"})
         job.set(size, "1");
     job = withMemory(job, 0.3);
+    job.set("cluster.host.memory_gib", "0.1"); // nor does it help to offload
     const LeastChange change = leastChange({.document = job}, test::catalogue());
     ASSERT_TRUE(change.found());
     EXPECT_GT(change.gpus, 1);
@@ -239,7 +277,7 @@ TEST(LeastChange, FollowsWithWhatAFileSaidThatFollows)
          {std::pair{"layout.dp_shard", "2"}, {"schedule.layers_per_stage", "[4,4]"}, {"layout.etp", "2"}})
         job.set(pointer, value);
     job = withMemory(job, 0.5);
-    std::vector<PlanSetting> held; // so that only sizes are left
+    std::vector<PlanSetting> held{{"training.offload.optimizer", "0"}}; // so that only sizes are left
     for (const char* pointer :
          {"training.recompute", "training.micro_batch_size", "layout.zero_stage", "layout.sequence_parallel"})
         held.emplace_back(pointer, job.get(pointer).value_or(std::string(pointer) == "training.recompute"         ? "\"none\""
@@ -354,6 +392,17 @@ TEST(LeastChange, ClaimsNoMoreThanItLookedAt)
     ASSERT_TRUE(change.found());
     ASSERT_TRUE(change.keepsSplit); // sets that change the split were not looked at then
     EXPECT_THAT(change.proofText(), HasSubstr("that leave the split as it is none are faster"));
+    EXPECT_THAT(change.proofText(),
+                HasSubstr("recompute, micro-batch, ZeRO stage, sequence parallelism, tp, pp, cp, dp, offloaded"));
+    EXPECT_THAT(change.proofText(), HasSubstr("each one or two modules"));
+    EXPECT_THAT(change.proofText(), HasSubstr("Types of gradients and moments"));
+    PlanRequest held{.document = job};
+    held.fixed = {{"training.offload.optimizer", "0"}, {"training.recompute", "\"none\""}};
+    const LeastChange other = leastChange(held, test::catalogue());
+    ASSERT_TRUE(other.found());
+    EXPECT_THAT(other.proofText(), HasSubstr("of micro-batch, ZeRO stage"));
+    EXPECT_THAT(other.proofText(), testing::Not(HasSubstr("modules")));
+    EXPECT_THAT(other.proofText(), testing::Not(HasSubstr("share on the host")));
 }
 
 /// A number of layers that run again is all of one pipeline's chunks, and not all of another's.
@@ -368,7 +417,7 @@ TEST(LeastChange, CountsLayersThatRunAgainWhereAllOfAChunkBecomeMore)
       "schedule": {"kind": "gpipe", "virtual_stages": 1},
       "training": {"sequence_length": 512, "global_batch_size": 8, "micro_batch_size": 2,
                    "recompute": {"kind": "full", "layers": 1}}})");
-    const PlanRequest request{.document = job, .marginGib = 79.93715333932315};
+    const PlanRequest request{.document = job, .fixed = {{"training.offload.optimizer", "0"}}, .marginGib = 79.93715333932315};
     const LeastChange change = leastChange(request, test::catalogue());
     ASSERT_TRUE(change.found());
     EXPECT_LE(change.peakGib, change.capacityGib);
@@ -388,7 +437,7 @@ TEST(LeastChange, LeavesOutLayersThatRunAgainWhereTheirNumberStays)
       "schedule": {"kind": "looped-bfs", "virtual_stages": 2},
       "training": {"sequence_length": 512, "global_batch_size": 16, "micro_batch_size": 1,
                    "recompute": {"kind": "full", "layers": 1}}})");
-    const PlanRequest request{.document = job, .marginGib = 79.91053295126551};
+    const PlanRequest request{.document = job, .fixed = {{"training.offload.optimizer", "0"}}, .marginGib = 79.91053295126551};
     const LeastChange change = leastChange(request, test::catalogue());
     ASSERT_TRUE(change.found());
     EXPECT_LE(change.peakGib, change.capacityGib);

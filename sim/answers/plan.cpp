@@ -271,7 +271,10 @@ Answer planSensitivityAnswer(const std::vector<PlanSensitivity>& all)
     for (const PlanSensitivity& of : all) {
         Answer one{{"pointer", of.pointer}, {"name", of.name}, {"unit", of.unit}, {"now", of.now}};
         for (const auto& [key, turn] : {std::pair{"below", &of.below}, {"above", &of.above}})
-            one[key] = *turn ? Answer{{"value", (*turn)->value}, {"best", layoutOf((*turn)->other, false)}} : Answer(nullptr);
+            one[key] = *turn ? Answer{{"value", (*turn)->value},
+                                      {"best", (*turn)->other ? layoutOf(*(*turn)->other, false) : Answer(nullptr)}}
+                             : Answer(nullptr);
+        one["searched"] = of.isSearched;
         one["text"] = sensitivityText(of);
         answer.push_back(std::move(one));
     }

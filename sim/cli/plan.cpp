@@ -416,7 +416,7 @@ void runPlan(const PlanArguments& arguments)
             if (arguments.sensitivity) {
                 const auto layouts = comparedLayouts(request, catalogue(), answer);
                 compared = layouts.size();
-                turns = planSensitivities(request, catalogue(), layouts);
+                turns = planSensitivities(request, catalogue(), layouts, isSoonSearched(answer));
             }
             if (arguments.robust)
                 robust = robustChoice(request, catalogue(), robustLayouts(request, catalogue(), answer));
@@ -451,7 +451,9 @@ void runPlan(const PlanArguments& arguments)
                 std::cout << "\nThe first, for any command that reads the file:\n" << overridesOf(changes) << "\n";
         for (const Answer& why : whys)
             printWhy(why, request.partText(), std::cout);
-        if (arguments.sensitivity)
+        if (arguments.sensitivity && !turns.empty() && turns.front().isSearched)
+            std::cout << "\nThe first while one constant moves, searched anew before each turn:\n";
+        else if (arguments.sensitivity)
             std::cout << "\nThe first beside the " << compared
                       << " nearest layouts, itself among them, while one constant moves:\n";
         for (const PlanSensitivity& turn : turns)

@@ -1,7 +1,10 @@
 #include "sim/planner/sensitivity.h"
 
 #include "sim/cancel.h"
+#include "sim/memory_limit.h"
 #include "sim/parallel.h"
+#include "sim/planner/planned_layout.h"
+#include "sim/scenario/json_text.h"
 #include "sim/scenario/pointer_text.h"
 #include "sim/scenario/words.h"
 #include "sim/simulate/simulation.h"
@@ -59,9 +62,97 @@ bool isOfGrid(std::string_view pointer)
 
 class Turns {
 public:
-    Turns(const std::vector<Scenario>& scenarios, const std::vector<PlannedLayout>& layouts, std::size_t threads)
-        : m_scenarios(scenarios), m_layouts(layouts), m_threads(threads)
+    Turns(const PlanRequest& request, const Catalogue& catalogue, const std::vector<PlannedLayout>& layouts, bool searches)
+        : m_request(request), m_catalogue(catalogue), m_layouts(layouts), m_searches(searches),
+          m_threads(static_cast<std::size_t>(std::max(0, request.jobs)))
     {
+        for (const PlannedLayout& layout : m_layouts)
+            m_scenarios.push_back(resolvedScenario(withSettings(request, layout.settings), catalogue));
+    }
+
+    const Scenario& firstScenario() const { return m_scenarios.front(); }
+    const PlannedLayout& first() const { return m_layouts.front(); }
+
+    /// Where another begins to be first. Searched: of those compared until the search finds no other that is better before it.
+    std::optional<Turn> turn(const Constant& constant, bool above)
+    {
+        constexpr int kMostRounds = 8;
+        auto found = comparedTurn(constant, above);
+        for (int round = 0; m_searches && round < kMostRounds; ++round) {
+            const double farthest = above ? constant.now * kFarthest : constant.now / kFarthest;
+            const double inwards = above ? 1 - 2 * kPrecision : 1 + 2 * kPrecision;
+            const double before = found ? found->first * inwards : farthest;
+            if (above ? before <= constant.now : before >= constant.now)
+                break;
+            if (!addBestWith(constant.pointer, before))
+                break;
+            found = comparedTurn(constant, above);
+        }
+        if (!found)
+            return {};
+        return turnTo(found->first, m_layouts[found->second]);
+    }
+
+    /// Less memory takes the first away when it no longer fits; what more of it lets in may be better.
+    PlanSensitivity memory()
+    {
+        PlanSensitivity of{.pointer = "/cluster/gpu/memory_gib",
+                           .name = "memory of the GPU",
+                           .unit = "GiB",
+                           .now = firstScenario().cluster.gpu.memoryGib,
+                           .isSearched = m_searches};
+        const auto needs = [&](const PlannedLayout& layout) { return layout.peakMemoryGib + m_request.marginGib; };
+        constexpr double kByte = 1 / kBytesPerGib;
+        if (m_searches) {
+            const auto less = bestWith(of.pointer, needs(first()) - kByte);
+            of.below = less ? turnTo(needs(first()), *less) : Turn{needs(first()), {}, "nothing fits"};
+            double above = of.now * kFarthest;
+            while (const auto more = bestWith(of.pointer, above)) { // the leanest of those that are better
+                if (more->paceSeconds() >= first().paceSeconds() || needs(*more) <= of.now)
+                    break;
+                of.above = turnTo(needs(*more), *more);
+                above = needs(*more) - kByte;
+            }
+            return of;
+        }
+        auto next = m_layouts.end(); // the fastest of those with less
+        for (auto at = m_layouts.begin() + 1; at != m_layouts.end(); ++at)
+            if (at->peakMemoryGib < first().peakMemoryGib && (next == m_layouts.end() || at->paceSeconds() < next->paceSeconds()))
+                next = at;
+        of.below =
+            next != m_layouts.end() ? turnTo(needs(first()), *next) : Turn{needs(first()), {}, "none of those compared fits"};
+        return of;
+    }
+
+private:
+    Turn turnTo(double value, const PlannedLayout& other) const { return {value, other, differenceText(other, first())}; }
+
+    /// The best of all layouts where the constant has that value, as it is now.
+    std::optional<PlannedLayout> bestWith(const std::string& pointer, double value) const
+    {
+        PlanRequest with = m_request;
+        with.top = 1;
+        hold(with, {pointer, Json(value).dump()}, m_catalogue);
+        const PlanAnswer answer = plan(with, m_catalogue);
+        if (answer.stopped)
+            throw Cancelled();
+        if (answer.best.empty())
+            return {};
+        const PlannedLayout& best = answer.best.front();
+        const auto step = simulate(resolvedScenario(withSettings(m_request, best.settings), m_catalogue));
+        return plannedLayout(best.grid, best.settings, *step, m_request.price, best.batches);
+    }
+
+    /// False: it is one of those that are compared already.
+    bool addBestWith(const std::string& pointer, double value)
+    {
+        std::optional<PlannedLayout> best = bestWith(pointer, value);
+        if (!best || std::any_of(m_layouts.begin(), m_layouts.end(),
+                                 [&](const PlannedLayout& layout) { return layout.settings == best->settings; }))
+            return false;
+        m_scenarios.push_back(resolvedScenario(withSettings(m_request, best->settings), m_catalogue));
+        m_layouts.push_back(*std::move(best));
+        return true;
     }
 
     /// The layout that is first where the constant has that value; the first of equals.
@@ -77,8 +168,9 @@ public:
         return static_cast<std::size_t>(std::min_element(seconds.begin(), seconds.end()) - seconds.begin());
     }
 
-    /// The nearest value on one side at which another is first; steps of two until there is one, then halves between.
-    std::optional<std::pair<double, std::size_t>> turn(const Constant& constant, bool above) const
+    /// The nearest value on one side at which another of those compared is first; steps of two until there is one, then halves
+    /// between.
+    std::optional<std::pair<double, std::size_t>> comparedTurn(const Constant& constant, bool above) const
     {
         double near = 1;
         for (double far = 2; far <= kFarthest; far *= 2) {
@@ -103,9 +195,11 @@ public:
         return {};
     }
 
-private:
-    const std::vector<Scenario>& m_scenarios;
-    const std::vector<PlannedLayout>& m_layouts; ///< of these
+    const PlanRequest& m_request;
+    const Catalogue& m_catalogue;
+    std::vector<PlannedLayout> m_layouts; ///< the first of all, and those it is compared with
+    std::vector<Scenario> m_scenarios;    ///< of these
+    bool m_searches;
     std::size_t m_threads;
 };
 
@@ -182,39 +276,29 @@ PlanAnswer planOfGrid(const PlanRequest& request, const Catalogue& catalogue, co
     return answer;
 }
 
+bool isSoonSearched(const PlanAnswer& answer)
+{
+    constexpr std::int64_t kMostLaidOut = 1000, kMostFloors = 1'000'000; // a second, or a few
+    return answer.proved && answer.tightened <= kMostLaidOut && answer.evaluated <= kMostFloors;
+}
+
 std::vector<PlanSensitivity> planSensitivities(const PlanRequest& request, const Catalogue& catalogue,
-                                               const std::vector<PlannedLayout>& layouts)
+                                               const std::vector<PlannedLayout>& layouts, bool searches)
 {
     std::vector<PlanSensitivity> found;
-    if (layouts.size() < 2 || request.objective == PlanObjective::headroom)
+    if (layouts.empty() || (layouts.size() < 2 && !searches) || request.objective == PlanObjective::headroom)
         return found;
-    std::vector<Scenario> scenarios;
-    for (const PlannedLayout& layout : layouts)
-        scenarios.push_back(resolvedScenario(withSettings(request, layout.settings), catalogue));
-    const Turns turns(scenarios, layouts, static_cast<std::size_t>(std::max(0, request.jobs)));
-    for (const Constant& constant : constantsOf(scenarios.front())) {
+    Turns turns(request, catalogue, layouts, searches);
+    for (const Constant& constant : constantsOf(turns.firstScenario())) {
         if (constant.now <= 0)
             continue;
         PlanSensitivity of{.pointer = constant.pointer, .name = constant.name, .unit = constant.unit, .now = constant.now};
-        for (const bool above : {false, true})
-            if (const auto turn = turns.turn(constant, above))
-                (above ? of.above : of.below) =
-                    Turn{turn->first, layouts[turn->second], differenceText(layouts[turn->second], layouts.front())};
+        of.isSearched = searches;
+        of.below = turns.turn(constant, false);
+        of.above = turns.turn(constant, true);
         found.push_back(std::move(of));
     }
-    // Less memory takes the first away when it no longer fits; what more memory would let in was not simulated.
-    const PlannedLayout& first = layouts.front();
-    PlanSensitivity memory{.pointer = "/cluster/gpu/memory_gib",
-                           .name = "memory of the GPU",
-                           .unit = "GiB",
-                           .now = scenarios.front().cluster.gpu.memoryGib};
-    auto next = layouts.end(); // the fastest of those with less
-    for (auto at = layouts.begin() + 1; at != layouts.end(); ++at)
-        if (at->peakMemoryGib < first.peakMemoryGib && (next == layouts.end() || at->paceSeconds() < next->paceSeconds()))
-            next = at;
-    if (next != layouts.end())
-        memory.below = Turn{first.peakMemoryGib + request.marginGib, *next, differenceText(*next, first)};
-    found.push_back(std::move(memory));
+    found.push_back(turns.memory());
     return found;
 }
 

@@ -70,7 +70,8 @@ TEST(PlanSensitivities, AnotherIsFirstBeyondATurnAndNotBefore)
             if (!turn)
                 continue;
             ++turned;
-            EXPECT_LT(stepWith(turn->other, of, turn->value * outwards), stepWith(layouts.front(), of, turn->value * outwards));
+            ASSERT_TRUE(turn->other);
+            EXPECT_LT(stepWith(*turn->other, of, turn->value * outwards), stepWith(layouts.front(), of, turn->value * outwards));
             for (const PlannedLayout& other : layouts)
                 EXPECT_LE(stepWith(layouts.front(), of, turn->value / outwards), stepWith(other, of, turn->value / outwards));
             EXPECT_THAT(sensitivityText(of), testing::HasSubstr(turn->differs));
@@ -88,10 +89,55 @@ TEST(PlanSensitivities, OfMemoryIsWhatTheFirstHolds)
     const PlanSensitivity& memory = all.back();
     EXPECT_EQ(memory.pointer, "/cluster/gpu/memory_gib");
     EXPECT_FALSE(memory.above);
-    if (memory.below) {
-        EXPECT_DOUBLE_EQ(memory.below->value, layouts.front().peakMemoryGib);
-        EXPECT_LT(memory.below->other.peakMemoryGib, memory.below->value);
+    ASSERT_TRUE(memory.below) << "with less it does not fit, whatever else does";
+    EXPECT_DOUBLE_EQ(memory.below->value, layouts.front().peakMemoryGib);
+    if (memory.below->other) {
+        EXPECT_LT(memory.below->other->peakMemoryGib, memory.below->value);
     }
+    const std::vector<PlannedLayout> leanest{layouts.front(), layouts.front()};
+    const std::string text = sensitivityText(planSensitivities(turningJob(), test::catalogue(), leanest).back());
+    EXPECT_THAT(text, testing::EndsWith("; below it none of those compared fits"));
+    EXPECT_THAT(text, testing::Not(testing::HasSubstr("sixteenth")));
+}
+
+/// What is told of a turn is what a plan there says.
+TEST(PlanSensitivities, WhereItIsSearchedAPlanOnEitherSideOfATurnSaysTheSame)
+{
+    PlanRequest request = turningJob();
+    request.fixed.pop_back(); // any schedule
+    request.top = 1;
+    const PlanAnswer answer = plan(request, test::catalogue());
+    ASSERT_TRUE(isSoonSearched(answer));
+    const auto layouts = comparedLayouts(request, test::catalogue(), answer);
+    const auto plannedWith = [&](const PlanSensitivity& of, double value) {
+        PlanRequest with = request;
+        hold(with, {of.pointer, std::to_string(value)}, test::catalogue());
+        return plan(with, test::catalogue());
+    };
+    int turned = 0;
+    for (const PlanSensitivity& of : planSensitivities(request, test::catalogue(), layouts, true)) {
+        SCOPED_TRACE(sensitivityText(of));
+        EXPECT_TRUE(of.isSearched);
+        const bool isMemory = of.pointer == "/cluster/gpu/memory_gib";
+        for (const auto& [turn, outwards] : {std::pair{of.below, 0.99}, std::pair{of.above, 1.01}}) {
+            const bool isBelow = outwards < 1;
+            if (!turn && isMemory)
+                continue;
+            const double before = turn ? turn->value / outwards : isBelow ? of.now / 16 : of.now * 16;
+            const PlanAnswer inside = plannedWith(of, before);
+            ASSERT_FALSE(inside.best.empty());
+            EXPECT_EQ(inside.best.front().settings, answer.best.front().settings) << before;
+            if (!turn)
+                continue;
+            ++turned;
+            const PlanAnswer outside = plannedWith(of, turn->value * outwards);
+            ASSERT_EQ(outside.best.empty(), !turn->other.has_value());
+            if (turn->other) {
+                EXPECT_NE(outside.best.front().settings, answer.best.front().settings) << turn->value;
+            }
+        }
+    }
+    EXPECT_GT(turned, 2);
 }
 
 TEST(PlanSensitivities, IsTheSameForAnyNumberOfThreads)

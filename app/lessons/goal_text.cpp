@@ -121,7 +121,7 @@ QString fitWords(const sim::Cases& names, bool fits)
     const auto gib = [&](const char* of) { return sim::Expression::parse(of).evaluate(names).get<double>(); };
     const double peak = gib("mine.peak_memory_gib"), capacity = gib("mine.memory.capacity");
     if (!fits && peak <= capacity)
-        return unfitWords();
+        return QObject::tr("its GPUs hold it, but not the host what is offloaded, or the schedule's own cap is not kept");
     return (fits ? QObject::tr("the peak memory is %1, and a GPU has %2")
                  : QObject::tr("the peak memory is %1, but a GPU has %2"))
         .arg(written(peak, "gib"), written(capacity, "gib"));

@@ -65,7 +65,8 @@ Table metricsTable(const TableSource& source)
                               text(m.exposedComm[dimension]), "fraction of the step", "mean over ranks"});
     table.rows.insert(table.rows.end(), {{"peak memory", text(m.peakMemoryGib), "GiB", "of the fullest rank"},
                                          {"memory of a GPU", text(capacityGib), "GiB", ""},
-                                         {"fits", m.fits ? "true" : "false", "", "peak at most the GPU's memory"},
+                                         {"fits", m.fits && m.hostFits ? "true" : "false", "",
+                                          "peak at most the GPU's memory, what is offloaded at most the host's"},
                                          {"parameters", text(m.parameters), "1", "of the whole model"},
                                          {"ranks", text(m.worldSize), "1", ""}});
     const double said = source.simulation.scenario().training.tokens;

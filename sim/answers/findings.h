@@ -5,7 +5,7 @@
 
 namespace sim {
 
-/// Adds to "findings" that the scenario's memory cap is not kept; "fits" speaks of the GPU.
+/// Adds to "findings" that the scenario's memory cap is not kept.
 void addMissedCap(Answer&, const Simulation&);
 
 } // namespace sim

@@ -1,4 +1,6 @@
 #include "sim/answers/findings.h"
+#include "sim/answers/offload.h"
+#include "sim/simulate/memory_cap.h"
 
 namespace sim {
 
@@ -17,8 +19,9 @@ Answer memoryAnswer(const Simulation& simulation)
                          {"peak_at_s", static_cast<double>(rank.peakAtNs) * 1e-9}});
     Answer answer{{"unit", "GiB"},
                   {"capacity", simulation.scenario().cluster.gpu.memoryGib},
-                  {"fits", m.fits},
+                  {"fits", fitsEverywhere(simulation)},
                   {"per_pipeline_rank", ranks}};
+    addOffload(answer, simulation);
     addMissedCap(answer, simulation);
     return answer;
 }

@@ -1,6 +1,8 @@
 #include "sim/analysis/whole_run.h"
 #include "sim/answers/findings.h"
 #include "sim/answers/goodput.h"
+#include "sim/answers/offload.h"
+#include "sim/simulate/memory_cap.h"
 
 #include <algorithm>
 
@@ -43,7 +45,7 @@ Answer stepAnswer(const Simulation& simulation)
                     {"peak_memory_gib", {m.peakMemoryGib * sure.memoryLow, m.peakMemoryGib * sure.memoryHigh}},
                     {"level", sure.level},
                     {"basis", sure.basis}}},
-                  {"fits", m.fits},
+                  {"fits", fitsEverywhere(simulation)},
                   {"parameters", m.parameters},
                   {"world_size", m.worldSize},
                   {"microbatches", simulation.scenario().microbatches()},
@@ -60,11 +62,7 @@ Answer stepAnswer(const Simulation& simulation)
             }
         answer["documents"] = {{"attention_share_mean", sum / count}, {"attention_share_max", most}};
     }
-    if (simulation.scenario().training.offload.isOn())
-        answer["offload"] = {{"exposed_fraction", m.exposedHost},
-                             {"host_memory_gib", m.hostMemoryGib},
-                             {"host_fits", m.hostFits},
-                             {"host_has_gib", simulation.scenario().cluster.host.memoryGib}};
+    addOffload(answer, simulation);
     if (const std::optional<WholeRun> run = wholeRun(simulation))
         answer["run"] = runAnswer(*run);
     addGoodput(answer, simulation);

@@ -1,5 +1,6 @@
 #include "sim/cli/command.h"
 #include "sim/cli/table.h"
+#include "sim/simulate/simulation.h"
 
 #include "sim/answers/answers.h"
 
@@ -9,8 +10,17 @@
 namespace sim::cli {
 namespace {
 
-void print(const Metrics& m, double capacityGib)
+/// "6.59 of 40.00 GiB: 33.41 left"
+std::string heldText(double heldGib, double hasGib)
 {
+    return fixed(heldGib, 2) + " of " + fixed(hasGib, 2) + " GiB: " + fixed(std::abs(hasGib - heldGib), 2) +
+           (heldGib <= hasGib ? " left" : " too much");
+}
+
+void print(const Simulation& simulation)
+{
+    const Metrics& m = simulation.metrics();
+    const Scenario& scenario = simulation.scenario();
     Table table({"pipeline rank", "parameters", "gradients", "optimizer", "activations", "buffers", "total GiB", "peak at"});
     for (std::size_t p = 0; p < m.perPipelineRank.size(); ++p) {
         const MemoryBreakdown& b = m.perPipelineRank[p].memory;
@@ -18,20 +28,20 @@ void print(const Metrics& m, double capacityGib)
                    gib(b.total()), seconds(static_cast<double>(m.perPipelineRank[p].peakAtNs) * 1e-9)});
     }
     table.print(std::cout);
-    std::cout << "\nThe fullest rank holds " << fixed(m.peakMemoryGib, 2) << " of " << fixed(capacityGib, 2)
-              << " GiB: " << fixed(std::abs(capacityGib - m.peakMemoryGib), 2) << (m.fits ? " left" : " too much") << "\n";
+    std::cout << "\nThe fullest rank holds " << heldText(m.peakMemoryGib, scenario.cluster.gpu.memoryGib) << "\n";
+    if (scenario.training.offload.isOn())
+        std::cout << "The fullest host holds " << heldText(m.hostMemoryGib, scenario.cluster.host.memoryGib) << "\n";
 }
 
 void runMemory(const AnswerArguments& arguments)
 {
     const auto simulation = arguments.scenario.simulated();
-    const Scenario& scenario = simulation->scenario();
     if (arguments.json) {
         std::cout << memoryAnswer(*simulation).dump() << "\n";
         return;
     }
-    std::cout << titleOf(scenario, arguments.scenario) << "\n\n";
-    print(simulation->metrics(), scenario.cluster.gpu.memoryGib);
+    std::cout << titleOf(simulation->scenario(), arguments.scenario) << "\n\n";
+    print(*simulation);
 }
 
 } // namespace

@@ -61,10 +61,23 @@ Axis axisOf(const std::string& text)
 struct Point {
     std::vector<std::string> values; ///< [axis]
     std::variant<Metrics, std::string> outcome;
-    std::string missedCap; ///< what was asked for and is not kept: metrics are of an order that is over it
+    bool fits = false;
+    std::string misfit; ///< why it does not, where the column of peaks does not tell: the cap that was asked for, or the host
     const Metrics* metrics() const { return std::get_if<Metrics>(&outcome); }
-    bool fits() const { return metrics() != nullptr && metrics()->fits && metrics()->hostFits && missedCap.empty(); }
 };
+
+std::string misfitOf(const Simulation& simulation)
+{
+    const Metrics& m = simulation.metrics();
+    std::string text;
+    if (const auto missed = missedCap(simulation))
+        text = "/schedule/memory_cap_gib: " + missed->text();
+    if (!m.hostFits)
+        text += (text.empty() ? "" : " | ") + std::string("/cluster/host/memory_gib: what is offloaded takes ") +
+                fixed(m.hostMemoryGib, 1) + " GiB of a host, and it has " +
+                fixed(simulation.scenario().cluster.host.memoryGib, 1);
+    return text;
+}
 
 void simulatePoint(const ScenarioDocument& document, const std::string& file, const std::vector<std::string>& overrides,
                    Point& point)
@@ -72,8 +85,8 @@ void simulatePoint(const ScenarioDocument& document, const std::string& file, co
     try {
         const auto simulation = simulate(resolvedScenario(withOverrides(document, file, catalogue(), overrides), catalogue()));
         point.outcome = simulation->metrics();
-        if (const auto missed = missedCap(*simulation))
-            point.missedCap = "/schedule/memory_cap_gib: " + missed->text();
+        point.fits = fitsEverywhere(*simulation);
+        point.misfit = misfitOf(*simulation);
     } catch (const ScenarioError& error) {
         std::string text;
         for (Problem problem : error.problems()) {
@@ -179,9 +192,9 @@ Table tableOf(const std::vector<Axis>& axes, const std::vector<Point>& points, b
         }
         for (const Column& column : kColumns)
             row.push_back((csv ? allDigits : column.text)(column.value(*point.metrics())));
-        row.emplace_back(point.metrics()->fits && point.metrics()->hostFits ? "yes" : "no");
-        if (csv && !point.missedCap.empty())
-            row.push_back(point.missedCap);
+        row.emplace_back(point.fits ? "yes" : "no");
+        if (csv && !point.misfit.empty())
+            row.push_back(point.misfit);
         table.add(std::move(row));
     }
     return table;
@@ -202,7 +215,7 @@ void printBest(const std::vector<Axis>& axes, const std::vector<Point>& points)
     const Point* best = nullptr;
     std::size_t fitting = 0;
     for (const Point& point : points)
-        if (point.fits()) {
+        if (point.fits) {
             ++fitting;
             if (best == nullptr || point.metrics()->tokensPerSecond > best->metrics()->tokensPerSecond)
                 best = &point;
@@ -234,8 +247,8 @@ void run(const SweepArguments& arguments)
         table.print(std::cout);
     if (!arguments.csv)
         for (const Point& point : points)
-            if (!point.missedCap.empty())
-                std::cerr << linesForAPerson(settingsOf(axes, point) + ": " + point.missedCap);
+            if (!point.misfit.empty())
+                std::cerr << linesForAPerson(settingsOf(axes, point) + ": " + point.misfit);
     if (part.count == 1 &&
         std::none_of(points.begin(), points.end(), [](const Point& point) { return point.metrics() != nullptr; }))
         throw Error("No combination can be simulated");

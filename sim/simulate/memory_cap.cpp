@@ -80,4 +80,9 @@ std::optional<MissedCap> missedCap(const Simulation& simulation)
     return missedCap(scenario, peak);
 }
 
+bool fitsEverywhere(const Simulation& simulation)
+{
+    return simulation.metrics().fits && simulation.metrics().hostFits && !missedCap(simulation);
+}
+
 } // namespace sim

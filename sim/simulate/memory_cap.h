@@ -31,4 +31,7 @@ std::optional<MissedCap> missedCap(const Scenario&, double peakGib);
 /// The cap that a file asks for. Of the GPU's own memory, which is the cap otherwise, Metrics::fits tells.
 std::optional<MissedCap> missedCap(const Simulation&);
 
+/// Whether the step can run: the GPUs hold it, within the cap that the file sets them, and the hosts what is offloaded to them.
+bool fitsEverywhere(const Simulation&);
+
 } // namespace sim

@@ -39,8 +39,8 @@ std::string layoutText(const sim::Layout& layout)
 /// "ZB-H1  ·  pp 4  ·  412 ms"
 std::string noteOf(const std::string& name, const sim::Simulation& simulation)
 {
-    return name + (simulation.metrics().fits ? "" : " (does not fit)") + "  ·  " + layoutText(simulation.scenario().layout) +
-           "  ·  " + durationText(simulation.metrics().stepTimeSeconds * 1e9);
+    return name + (simulation.metrics().fits && simulation.metrics().hostFits ? "" : " (does not fit)") + "  ·  " +
+           layoutText(simulation.scenario().layout) + "  ·  " + durationText(simulation.metrics().stepTimeSeconds * 1e9);
 }
 
 } // namespace

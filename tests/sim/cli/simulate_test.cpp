@@ -28,6 +28,7 @@ using test::run;
 using test::runJson;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::SizeIs;
 
 /// Without what may differ from run to run.
@@ -325,6 +326,30 @@ TEST(Sweep, NamesTheFastestThatFits)
     const Outcome outcome = run("sweep " + gallery("35-") + " --vary layout.tp=4,8 --vary training.micro_batch_size=1,2");
     EXPECT_THAT(outcome.out, HasSubstr("Fastest that fits: layout.tp=8 training.micro_batch_size=1\n"));
     EXPECT_THAT(outcome.out, HasSubstr("tokens a second"));
+}
+
+TEST(Sweep, FitsWhereSimulateAndMemoryDo)
+{
+    const std::string file = gallery("86-") + " --set training.offload.optimizer=1", small = " --set cluster.host.memory_gib=30";
+    for (const char* command : {"simulate --json ", "memory --json "}) {
+        EXPECT_EQ(runJson(command + file).at("fits"), true) << command;
+        const json full = runJson(command + file + small);
+        EXPECT_EQ(full.at("fits"), false) << command << "the host is full";
+        EXPECT_EQ(full.at("offload").at("host_fits"), false) << command;
+    }
+    EXPECT_THAT(run("memory " + file + small).out, HasSubstr("The fullest host holds 37.69 of 30.00 GiB: 7.69 too much\n"));
+    const Outcome swept = run("sweep " + file + " --vary cluster.host.memory_gib=30,200");
+    EXPECT_THAT(swept.err,
+                HasSubstr("cluster.host.memory_gib=30: /cluster/host/memory_gib: what is offloaded takes 37.7 GiB of a "
+                          "host, and it has 30.0"));
+    EXPECT_THAT(swept.err, Not(HasSubstr("memory_gib=200")));
+
+    const std::string capped = gallery("73-") + " --set schedule.memory_cap_gib=";
+    EXPECT_EQ(runJson("simulate --json " + capped + "3").at("fits"), false) << "no order keeps it";
+    EXPECT_EQ(runJson("memory --json " + capped + "16").at("fits"), true);
+    const std::string csv = run("sweep --csv " + gallery("73-") + " --vary schedule.memory_cap_gib=3,16").out;
+    EXPECT_THAT(lines(csv).at(1), HasSubstr(",no,"));
+    EXPECT_THAT(lines(csv).at(2), HasSubstr(",yes"));
 }
 
 TEST(Sweep, FailsOnlyWhenNothingCanBeSimulated)

@@ -165,8 +165,13 @@ class Sweeps(unittest.TestCase):
         self.assertIsNone(table["problem"][0])
         expected = rankscope.simulate(LLAMA, layout={"tp": 8, "dp": 1}, training__micro_batch_size=2)
         self.assertEqual(table["step_time_s"][3], expected.step_time_s)
-        self.assertEqual(table.best()["step_time_s"], min(row["step_time_s"] for row in table.rows() if row["fits"]))
+        self.assertEqual(table.best()["tokens_per_second"], max(row["tokens_per_second"] for row in table.rows() if row["fits"]))
         self.assertIn("<table>", table._repr_html_())
+
+    def test_of_batches_the_best_is_the_fastest_not_the_shortest_step(self):
+        table = rankscope.sweep(TINY, vary={"training.global_batch_size": [8, 16, 32]})
+        self.assertEqual(table.best()["training.global_batch_size"], 32)
+        self.assertEqual(table.best("step_time_s")["training.global_batch_size"], 8)
 
     def test_of_what_is_no_key_are_refused(self):
         with self.assertRaisesRegex(rankscope.ScenarioError, "layout/tpp"):

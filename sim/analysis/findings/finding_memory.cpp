@@ -1,7 +1,9 @@
 // Does it fit, how full is it, and what fills it?
+#include "sim/analysis/balanced_layers.h"
 #include "sim/analysis/explain/explain.h"
 #include "sim/analysis/findings/finding_rules.h"
 #include "sim/cost/all_reduce.h"
+#include "sim/index.h"
 #include "sim/memory_limit.h"
 #include "sim/program/states.h"
 #include "sim/simulate/memory_cap.h"
@@ -194,6 +196,28 @@ void capMissed(const RuleContext& context, const Fullest& full, FindingList& out
     out.push_back(std::move(finding));
 }
 
+/// 1F1B's staircase: a stage keeps activations for each that comes after it, so that the fullest is not the last, and holds most
+/// of them.
+bool isStaircase(const RuleContext& context, const Fullest& full)
+{
+    const auto& rows = context.metrics.perPipelineRank;
+    return context.scenario.schedule.kind == "1f1b" && asIndex(full.pipelineRank) + 1 < rows.size() &&
+           std::all_of(rows.begin(), rows.end(), [&](const PipelineRankMetrics& row) {
+               return row.memory.activations <= rows[asIndex(full.pipelineRank)].memory.activations;
+           });
+}
+
+/// " It has the output head over 128,256 words." of a rank that makes logits.
+std::string headText(const RuleContext& context, const Fullest& full, Finding& finding)
+{
+    const Schedule& schedule = context.simulation.schedule();
+    const std::vector<int> stages = schedule.stagesOfRank(full.pipelineRank);
+    if (std::none_of(stages.begin(), stages.end(), [&](int stage) { return schedule.leavesAt(stage); }))
+        return {};
+    return " It has the output head over " + say(finding, ClaimOf::vocabulary, context.scenario.model.vocabSize, Unit::count) +
+           " words.";
+}
+
 /// Matters only where the fullest rank is what keeps the job from growing.
 void imbalance(const RuleContext& context, const Fullest& full, FindingList& out)
 {
@@ -210,13 +234,17 @@ void imbalance(const RuleContext& context, const Fullest& full, FindingList& out
     finding.title = "Memory is uneven: pipeline rank " + say(finding, ClaimOf::fullestStage, full.pipelineRank, Unit::count) +
                     " holds " + say(finding, ClaimOf::peakBytes, full.bytes(), gibText(full.memory.total())) +
                     ", the mean of all is " + say(finding, ClaimOf::meanPeakBytes, mean, Unit::bytes);
-    finding.reason = context.scenario.schedule.kind == "1f1b"
-                         ? "1F1B keeps a micro-batch alive on a stage for itself and for each stage that comes after it."
-                         : largestPart(finding, full.memory);
     finding.show = {.pictures = {"memory", "grid"}, .ranks = context.ranksOfPipelineRank(full.pipelineRank)};
-    if (context.scenario.schedule.kind == "1f1b") {
+    if (isStaircase(context, full)) {
+        finding.reason = "1F1B keeps a micro-batch alive on a stage for itself and for each stage that comes after it.";
         offer(finding, context.edits.schedule("zb-v", 2));
         offer(finding, context.edits.schedule("v-half", 2));
+    } else {
+        finding.reason = largestPart(finding, full.memory) + headText(context, full, finding);
+        if (const auto balanced = balancedLayers(context.simulation))
+            offer(finding, context.edits.layersPerStage(*balanced));
+        if (context.layout.tp * 2 <= context.innerSpan())
+            offer(finding, context.edits.shift(&Layout::pp, &Layout::tp));
     }
     if (context.training.microBatchSize > 1)
         offer(finding, context.edits.microBatch(context.training.microBatchSize / 2));

@@ -585,6 +585,26 @@ TEST(EditEffects, WhatTheModelCannotTellIsOfferedBehindWhatItCan)
     EXPECT_EQ(worthOf(FindingKind::nearlyFull, room), EditWorth::told) << "memory is counted";
     const auto of = [](FindingKind kind, FindingSeverity severity) { return Finding{.kind = kind, .severity = severity}; };
     const std::vector<Finding> found{
+TEST(FindingRules, UnevenMemoryIsOneFOneBsOnlyWhereItIsItsStaircase)
+{
+    const Finding first = *find(findingsOf("17", {"cluster.gpu.memory_gib=20"}), FindingKind::memoryImbalance);
+    EXPECT_TRUE(first.reason.starts_with("1F1B keeps a micro-batch alive")) << first.reason;
+    // The last stage keeps one micro-batch; what it is full of are logits.
+    const auto document = ScenarioDocument::parse(R"({"format": "rankscope-scenario", "version": 1, "model": "llama3.2-1b",
+        "cluster": {"base": "h100-sxm-ib400", "nodes": 1, "gpus_per_node": 4}, "layout": {"pp": 4}, "schedule": {"kind": "1f1b"},
+        "training": {"sequence_length": 8192, "micro_batch_size": 14, "global_batch_size": 224, "recompute": "full"}})");
+    const Opened opened{document, simulate(resolvedScenario(document, test::catalogue()))};
+    const auto all = findingsOf(opened);
+    const Finding* last = find(all, FindingKind::memoryImbalance);
+    ASSERT_TRUE(last);
+    EXPECT_TRUE(last->title.starts_with("Memory is uneven: pipeline rank 3 ")) << last->title;
+    EXPECT_TRUE(last->reason.starts_with("Activations are the largest part")) << last->reason;
+    EXPECT_TRUE(last->reason.ends_with("It has the output head over 128,256 words.")) << last->reason;
+    EXPECT_TRUE(anyHelps(opened, FindingKind::memoryImbalance));
+    for (const SuggestedEdit& edit : last->suggestions)
+        EXPECT_EQ(edit.text.find("v-half"), std::string::npos) << edit.text;
+}
+
         of(FindingKind::bubble, FindingSeverity::costly), of(FindingKind::exposedTensor, FindingSeverity::costly),
         of(FindingKind::exposedData, FindingSeverity::costly), of(FindingKind::smallKernels, FindingSeverity::hint),
         of(FindingKind::composition, FindingSeverity::note)};

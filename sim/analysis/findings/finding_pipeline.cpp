@@ -58,6 +58,20 @@ std::string slownessText(Finding& finding, const Perturbation& slow)
            say(finding, ClaimOf::slowFactor, slow.factor, numberText(slow.factor, Unit::number) + " times as long");
 }
 
+/// Who waits for a slow rank: its groups, the stages, or nobody.
+std::string waitersText(const RuleContext& context, const Perturbation& slow)
+{
+    const int world = context.metrics.worldSize;
+    if (world == 1)
+        return "It is the only one: what it runs is the step.";
+    const bool isPipeline = context.layout.pp > 1;
+    if (context.layout.pp == world)
+        return "Through the pipeline everybody waits for it.";
+    return std::string("The ranks of its groups wait for ") +
+           (slow.kind == PerturbationKind::slowGpu ? "it in every collective" : "what it sends in every collective") +
+           (isPipeline ? ", and through the pipeline everybody does." : ".");
+}
+
 void bubble(const RuleContext& context, FindingList& out)
 {
     const double share = context.shareOf(StepPart::bubble);
@@ -164,7 +178,7 @@ void slowRanks(const RuleContext& context, FindingList& out)
         finding.title = "Rank " + say(finding, ClaimOf::slowRank, worst.rank, Unit::count) + slownessText(finding, worst) +
                         (slow > 1 ? ", and it is not alone: " : ": ") +
                         say(finding, ClaimOf::timeSaved, share, percentText(share)) + " of the step";
-        finding.reason = "The ranks of its groups wait for it in every collective, and through the pipeline everybody does.";
+        finding.reason = waitersText(context, worst);
         finding.show.ranks = {worst.rank};
     }
     finding.show.pictures = {"timeline", "grid"};

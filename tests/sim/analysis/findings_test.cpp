@@ -434,6 +434,21 @@ TEST(FindingRules, RecomputationIsNeededOrNot)
     const Opened roomy = test::openNumber("50");
     const auto all = findingsOf(roomy);
     const Finding* finding = find(all, FindingKind::needlessRecompute);
+TEST(FindingRules, ASlowRankKeepsThoseWaitingThatThereAre)
+{
+    const auto reason = [](const std::string& number, const std::string& kind) {
+        const auto all = findingsOf(number, {R"(perturbations=[{"kind":")" + kind + R"(","rank":0,"factor":3}])"});
+        const Finding* finding = find(all, FindingKind::slowRank);
+        return finding != nullptr ? finding->reason : "none";
+    };
+    EXPECT_EQ(reason("01", "slow_gpu"), "The ranks of its groups wait for it in every collective.");
+    EXPECT_EQ(reason("01", "slow_link"), "The ranks of its groups wait for what it sends in every collective.");
+    EXPECT_EQ(reason("58", "slow_gpu"), "Through the pipeline everybody waits for it.");
+    EXPECT_EQ(reason("56", "slow_gpu"), "It is the only one: what it runs is the step.");
+    EXPECT_EQ(reason("60", "slow_gpu"),
+              "The ranks of its groups wait for it in every collective, and through the pipeline everybody does.");
+}
+
     ASSERT_TRUE(finding);
     EXPECT_TRUE(effectsOf(roomy, *finding)[0].fits);
     EXPECT_NEAR(-effectsOf(roomy, *finding)[0].timePerToken, finding->stepShare, 1e-9);

@@ -219,6 +219,15 @@ std::vector<CollectiveUse> collectiveUses(const Simulation& simulation)
     return CollectiveCounter(simulation).uses();
 }
 
+KeyExchange keyExchange(const std::vector<CollectiveUse>& uses)
+{
+    KeyExchange out;
+    for (const CollectiveUse& use : uses)
+        if (use.role == CommunicatorRole::cp && use.content == CollectiveContent::keysAndValues)
+            (use.kinds.contains(CollectiveKind::ringShift) ? out.inRing : out.gathered) = true;
+    return out;
+}
+
 PipelineSends pipelineSends(const Simulation& simulation)
 {
     const Schedule& schedule = simulation.schedule();

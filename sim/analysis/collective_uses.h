@@ -67,6 +67,13 @@ struct CollectiveUse {
 };
 std::vector<CollectiveUse> collectiveUses(const Simulation&);
 
+/// How keys and values get to the other ranks of cp: block by block round a ring beside attention, or all before it, as windows,
+/// chunks and attention that is not fused need them.
+struct KeyExchange {
+    bool inRing = false, gathered = false;
+};
+KeyExchange keyExchange(const std::vector<CollectiveUse>&);
+
 /// What stages send each other.
 struct PipelineSends {
     std::int64_t bytes = 0;     ///< of one send

@@ -22,7 +22,10 @@ constexpr const char* kRing = "Patarasuk and Yuan 2009: a ring sends no byte mor
 constexpr const char* kZero = "Rajbhandari et al. 2020 (ZeRO), section 7";
 constexpr const char* kPipeline = "Narayanan et al. 2021, section 3.2";
 constexpr const char* kExperts = "Lepikhin et al. 2020 (GShard), section 3.2";
-constexpr const char* kContext = "Liu et al. 2023 (Ring Attention), section 3";
+constexpr const char* kKeyRing = "Liu et al. 2023 (Ring Attention), section 3";
+constexpr const char* kKeyGathers = "Grattafiori et al. 2024 (Llama 3), section 3.3.2: all-gather of keys and values";
+constexpr const char* kKeyRingAndGathers = "Liu et al. 2023 (Ring Attention), section 3, for layers that see the whole sequence; "
+                                           "Grattafiori et al. 2024 (Llama 3), section 3.3.2, for those that gather";
 
 } // namespace
 
@@ -37,8 +40,10 @@ const char* TrafficExplainer::sourceOf(CommunicatorRole role) const
     switch (role) {
     case CommunicatorRole::tp:
         return m_scenario.layout.sequenceParallel ? kSequence : kMegatron;
-    case CommunicatorRole::cp:
-        return kContext;
+    case CommunicatorRole::cp: {
+        const KeyExchange exchange = keyExchange(m_uses);
+        return !exchange.gathered ? kKeyRing : exchange.inRing ? kKeyRingAndGathers : kKeyGathers;
+    }
     case CommunicatorRole::ep:
     case CommunicatorRole::exptTp:
         return kExperts;

@@ -152,10 +152,23 @@ void contextParallel(const RuleContext& context, FindingList& out)
         return;
     Finding finding = exposedFinding(context, FindingKind::exposedContext, Dimension::cp);
     finding.title = shareText(finding) + " of the step is exposed cp communication";
-    finding.reason = "The ring of " + ranksText(finding, context.layout.cp) + " brings the next keys and values over " +
-                     tierText(context, finding, context.span(CommunicatorRole::cp).widestTier()) + "; attention over the " +
-                     say(finding, ClaimOf::tokensOfRank, 1.0 * context.training.sequenceLength / context.layout.cp, Unit::count) +
-                     " tokens of a rank leaves " + secondsText(context, finding) + " of that a step to be waited for.";
+    const KeyExchange exchange = keyExchange(collectiveUses(context.simulation));
+    const std::string ranks = ranksText(finding, context.layout.cp);
+    const std::string over = " over " + tierText(context, finding, context.span(CommunicatorRole::cp).widestTier());
+    const auto tokens = [&] {
+        return say(finding, ClaimOf::tokensOfRank, 1.0 * context.training.sequenceLength / context.layout.cp, Unit::count);
+    };
+    if (!exchange.gathered)
+        finding.reason = "The ring of " + ranks + " brings the next keys and values" + over + "; attention over the " + tokens() +
+                         " tokens of a rank leaves " + secondsText(context, finding) + " of that a step to be waited for.";
+    else
+        finding.reason = "Keys and values are gathered among " + ranks + over +
+                         " before attention can begin, and their gradients reduced after it" +
+                         (exchange.inRing ? "; layers that see the whole sequence pass them round a ring, beside attention over "
+                                            "the " +
+                                                tokens() + " tokens of a rank"
+                                          : std::string()) +
+                         ": " + secondsText(context, finding) + " a step are waited for.";
     offer(finding, context.edits.shift(&Layout::cp, &Layout::dp));
     if (context.layout.tp * 2 <= context.innerSpan())
         offer(finding, context.edits.shift(&Layout::cp, &Layout::tp));

@@ -1,6 +1,7 @@
 #include "sim/analysis/findings/findings.h"
 
 #include "sim/analysis/explain/explain.h"
+#include "sim/analysis/explain/explain_traffic.h"
 #include "sim/simulate/memory_cap.h"
 #include "sim/simulate/plan_schedule.h"
 #include "tests/support/gallery.h"
@@ -250,6 +251,34 @@ TEST(FindingRules, SlowLinksExposeTheRingOfKeysAndTheStages)
 }
 
 /// Whether the link or the host's memory is the limit.
+TEST(FindingRules, KeysThatAreGatheredAreNotSaidToGoRoundARing)
+{
+    const auto job = [](const std::string& model) {
+        const auto document =
+            ScenarioDocument::parse(R"({"format": "rankscope-scenario", "version": 1, "model": ")" + model + R"(",
+            "cluster": {"base": "dgx-a100", "nodes": 2, "tiers": [{"name": "slow", "span": "all", "bandwidth_gbs": 2, "latency_us": 10}]},
+            "layout": {"cp": 16, "order": "cp-tp-ep-dp-pp"},
+            "training": {"sequence_length": 8192, "micro_batch_size": 1, "global_batch_size": 4, "recompute": "full"}})");
+        return Opened{document, simulate(resolvedScenario(document, test::catalogue()))};
+    };
+    const auto sourceOf = [](const Opened& opened) {
+        return TrafficExplainer(*opened.simulation).ofDimension(Dimension::cp).source;
+    };
+    const Opened windows = job("mistral-7b"), chunks = job("gpt-oss-20b"), whole = job("llama3.2-1b");
+    const std::string gathered = reasonOf(windows, FindingKind::exposedContext);
+    EXPECT_TRUE(gathered.starts_with("Keys and values are gathered among 16 ranks over ")) << gathered;
+    EXPECT_EQ(gathered.find("ring"), std::string::npos) << gathered;
+    EXPECT_TRUE(sourceOf(windows).starts_with("Grattafiori et al. 2024 (Llama 3)")) << sourceOf(windows);
+    const std::string both = reasonOf(chunks, FindingKind::exposedContext);
+    EXPECT_NE(both.find("; layers that see the whole sequence pass them round a ring, beside attention over the 512 tokens"),
+              std::string::npos)
+        << both;
+    EXPECT_NE(sourceOf(chunks).find("Ring Attention"), std::string::npos);
+    EXPECT_NE(sourceOf(chunks).find("Llama 3"), std::string::npos);
+    EXPECT_TRUE(reasonOf(whole, FindingKind::exposedContext).starts_with("The ring of 16 ranks "));
+    EXPECT_EQ(sourceOf(whole), "Liu et al. 2023 (Ring Attention), section 3");
+}
+
 TEST(FindingRules, WaitingForTheHostIsBlamedOnWhatTakesIt)
 {
     const auto reasonWith = [](const std::vector<std::string>& overrides) {

@@ -114,18 +114,20 @@ void recomputation(const RuleContext& context, FindingList& out)
 void precision(const RuleContext& context, FindingList& out)
 {
     const auto& peaks = context.scenario.cluster.gpu.peakTflops;
-    const auto half = peaks.find(Precision::bf16);
+    const bool hasBf16 = peaks.contains(Precision::bf16);
+    const auto half = peaks.find(hasBf16 ? Precision::bf16 : Precision::fp16);
     if (half == peaks.end())
         return;
     const double faster = half->second / peaks.at(context.training.precision);
     if (faster < 2)
         return;
     Finding finding{.kind = FindingKind::slowPrecision, .severity = FindingSeverity::hint, .stepShare = 1 - 1 / faster};
-    finding.title = "bf16 has " + say(finding, ClaimOf::peakOfBf16, faster, Unit::number) + " times the peak of " +
+    finding.title = word + " has " + say(finding, ClaimOf::peakOfHalf, faster, Unit::number) + " times the peak of " +
                     std::string(toWord(kPrecisionWords, context.training.precision));
-    finding.reason = "Parameters keep their fp32 copy in the optimizer.";
+    finding.reason = std::string("Parameters keep their fp32 copy in the optimizer") +
+                     (hasBf16 ? "." : "; small gradients need the loss to be scaled.");
     finding.show = {.pictures = {"timeline"}};
-    offer(finding, Edits::set("/training/precision", "\"bf16\"", "precision → bf16"));
+    offer(finding, Edits::set("/training/precision", "\"" + word + "\"", "precision → " + word));
     out.push_back(std::move(finding));
 }
 
@@ -161,3 +163,5 @@ void findKernels(const RuleContext& context, FindingList& out)
 }
 
 } // namespace sim
+/// A format of 16 bits that the GPU multiplies in: bf16, or fp16 where it has no other, as V100 and T4.
+    const std::string word(toWord(kPrecisionWords, half->first));

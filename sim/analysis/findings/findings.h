@@ -122,7 +122,7 @@ enum class ClaimOf : std::uint8_t {
     tensorRanks,
     timeSaved,   ///< share of the step that is gone with the finding's first edit
     peakWithout, ///< bytes of the fullest rank with that edit
-    peakOfBf16,  ///< over that of this precision
+    peakOfHalf,  ///< of bf16 over that of this precision; of fp16 where the GPU has no bf16
     idleGpus,
     clusterGpus,
     slowestStage, ///< pipeline rank that computes longest

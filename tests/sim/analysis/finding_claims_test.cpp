@@ -42,7 +42,7 @@ std::string withoutClaims(const Finding& finding, const Scenario& scenario)
         drop(tier.name);
     for (const std::string& claim : claims)
         drop(claim);
-    for (const char* name : {"1F1B", "ZeRO 1", "ZeRO 3", "bf16", "fp32", "tf32"})
+    for (const char* name : {"1F1B", "ZeRO 1", "ZeRO 3", "bf16", "fp16", "fp32", "tf32"})
         drop(name);
     return text;
 }
@@ -403,8 +403,11 @@ double Prover::again(const Claim& claim) const
         return 1 - changed()->metrics().stepTimeSeconds / step();
     case ClaimOf::peakWithout:
         return changed()->metrics().peakMemoryGib * kGib;
-    case ClaimOf::peakOfBf16:
-        return c.gpu.peakTflops.at(Precision::bf16) / c.gpu.peakTflops.at(t.precision);
+    case ClaimOf::peakOfHalf: {
+        const auto bf16 = c.gpu.peakTflops.find(Precision::bf16);
+        return (bf16 != c.gpu.peakTflops.end() ? bf16->second : c.gpu.peakTflops.at(Precision::fp16)) /
+               c.gpu.peakTflops.at(t.precision);
+    }
     case ClaimOf::idleGpus:
         return c.nodes * c.gpusPerNode - m_metrics.worldSize;
     case ClaimOf::clusterGpus:
@@ -597,6 +600,7 @@ TEST_F(FindingClaims, OfTheGalleryAndOfEveryKindOfTroubleAreTrue)
 }
 
 TEST_F(FindingClaims, OfRandomJobsAreTrue)
+        {"60", {"cluster=dgx-1-v100", "training.precision=fp32"}},
 {
     std::mt19937 random(91);
     int jobs = 0;

@@ -561,6 +561,12 @@ TEST(FindingRules, UnevenMemoryMattersWhereTheFullestRankIsFull)
 /// A file without a batch gets one from its layout and micro-batch: an edit of those is no licence to train with another.
 TEST(FindingEdits, KeepTheBatchOrSayWhatBecomesOfIt)
 {
+    // A GPU without bf16 has fp16.
+    const auto old = findingsOf("60", {"cluster=dgx-1-v100", "training.precision=fp32"});
+    const Finding* finding = find(old, FindingKind::slowPrecision);
+    ASSERT_TRUE(finding);
+    EXPECT_TRUE(finding->title.starts_with("fp16 has 7.96 times the peak of fp32")) << finding->title;
+    EXPECT_EQ(finding->suggestions.at(0).text, "precision → fp16");
     const auto editsOfBatch = [](const std::string& number) {
         const Opened opened = test::openNumber(number);
         const int before = opened.simulation->scenario().training.globalBatchSize;

@@ -1,5 +1,8 @@
 // What the GPUs do while they compute, and those that do not.
 #include "sim/analysis/findings/finding_rules.h"
+#include "sim/engine/documents.h"
+#include "sim/model/flops.h"
+#include "sim/model/operators.h"
 #include "sim/scenario/words.h"
 
 #include <algorithm>
@@ -7,6 +10,66 @@
 
 namespace sim {
 namespace {
+
+/// What keeps kernels from the GPU's peak: seconds of a step beyond what their FLOPs take at it. Recomputation does as the rest.
+struct BelowPeak {
+    double products = 0, attention = 0;
+    double withoutFlops = 0; ///< all that such kernels take
+};
+
+BelowPeak belowPeak(const RuleContext& context)
+{
+    const Training& t = context.training;
+    const double share = attentionFlopsShare(context.scenario);
+    const double peak = context.scenario.cluster.gpu.peakTflops.at(t.precision) * 1e12 * context.metrics.worldSize;
+    const ForwardFlops forward = forwardFlopsPerToken(context.scenario.model, t.sequenceLength);
+    const double attention = 3 * share * (t.causal ? forward.attentionCausal : forward.attentionFull) *
+                             static_cast<double>(t.globalBatchSize) * t.sequenceLength / peak;
+    const ComputingSeconds& c = context.metrics.computing;
+    return {.products = c.gemm - (stepFlops(context.scenario, share).modelCausal / peak - attention),
+            .attention = c.attention - attention,
+            .withoutFlops = c.other + c.optimizer};
+}
+
+/// Rows of the products, against those of a product that reaches what products can.
+std::string smallProductsText(const RuleContext& context, Finding& finding)
+{
+    const Sharding sharding = Sharding::of(context.scenario);
+    const Model& model = context.scenario.model;
+    const double best = context.scenario.cluster.efficiency.gemm;
+    std::string text = "Matrix products of any size one could wish for reach " +
+                       say(finding, ClaimOf::gemmEfficiency, best, percentText(best)) + ". Here one has " +
+                       say(finding, ClaimOf::rowsOfProduct, static_cast<double>(sharding.tokens()), Unit::count) +
+                       " rows (tokens of a micro-batch on a rank), ";
+    if (model.numExperts > 0) {
+        const double rows = 1.0 * static_cast<double>(sharding.routedTokens()) * model.numExpertsPerTok * sharding.etp *
+                            sharding.ep / model.numExperts;
+        text += "an expert's " + say(finding, ClaimOf::rowsOfExpert, rows, Unit::number) + " on average, ";
+    }
+    return text + "and a hidden size of " + say(finding, ClaimOf::hiddenSize, model.hiddenSize, Unit::count) +
+           (sharding.tp > 1 ? " is cut by tp " + say(finding, ClaimOf::tensorRanks, sharding.tp, Unit::count) : std::string()) +
+           ".";
+}
+
+/// "36.1 % of the time of kernels goes to norms, …: they do no FLOPs"
+std::string withoutFlopsText(const RuleContext& context, Finding& finding)
+{
+    const ComputingSeconds& c = context.metrics.computing;
+    const double share = (c.other + c.optimizer) / (c.gemm + c.attention + c.other + c.optimizer);
+    return say(finding, ClaimOf::timeWithoutFlops, share, percentText(share)) +
+           " of the time of kernels goes to norms, activations, " +
+           (context.scenario.model.numExperts > 0 ? "the permutation of tokens to their experts and back, " : "") +
+           "the loss, the optimizer and the like: they do no FLOPs, and wait for memory or for their launch" +
+           (c.recompute > 0 ? " (recomputation left aside)." : ".");
+}
+
+std::string slowAttentionText(const RuleContext& context, Finding& finding)
+{
+    const ComputingSeconds& c = context.metrics.computing;
+    const double share = c.attention / (c.gemm + c.attention + c.other + c.optimizer);
+    return "It is attention that keeps them from it: " + say(finding, ClaimOf::timeOfAttention, share, percentText(share)) +
+           " of the time of kernels" + (c.recompute > 0 ? " (recomputation left aside)." : ".");
+}
 
 void kernels(const RuleContext& context, FindingList& out)
 {
@@ -22,16 +85,13 @@ void kernels(const RuleContext& context, FindingList& out)
         .kind = FindingKind::smallKernels, .severity = FindingSeverity::hint, .stepShare = context.shareOf(StepPart::belowPeak)};
     finding.title = "Kernels reach " + say(finding, ClaimOf::shareOfPeak, reached, percentText(reached)) +
                     " of the GPU's peak while they run";
-    const Layout& l = context.layout;
-    const double rows = 1.0 * t.microBatchSize * t.sequenceLength / l.cp / context.scenario.schedule.sequenceSlices;
-    finding.reason = "Matrix products of any size one could wish for reach " +
-                     say(finding, ClaimOf::gemmEfficiency, best, percentText(best)) + ". Here one has " +
-                     say(finding, ClaimOf::rowsOfProduct, rows, Unit::count) +
-                     " rows (tokens of a micro-batch on a rank), and a hidden size of " +
-                     say(finding, ClaimOf::hiddenSize, context.scenario.model.hiddenSize, Unit::count) +
-                     (l.tp > 1 ? " is cut by tp " + say(finding, ClaimOf::tensorRanks, l.tp, Unit::count) : std::string()) + ".";
+    const BelowPeak lost = belowPeak(context);
+    const bool isProducts = lost.products >= std::max(lost.attention, lost.withoutFlops);
+    finding.reason = isProducts                            ? smallProductsText(context, finding)
+                     : lost.attention >= lost.withoutFlops ? slowAttentionText(context, finding)
+                                                           : withoutFlopsText(context, finding);
     finding.show = {.pictures = {"timeline"}};
-    offer(finding, context.edits.microBatch(t.microBatchSize * 2));
+    offer(finding, context.edits.microBatch(t.microBatchSize * 2)); // rows for products; fewer launches for the rest
     if (!t.flashAttention)
         offer(finding, context.edits.fuseAttention());
     offer(finding, context.edits.shift(&Layout::tp, &Layout::dp));
@@ -111,6 +171,7 @@ void recomputation(const RuleContext& context, FindingList& out)
     }
 }
 
+/// A format of 16 bits that the GPU multiplies in: bf16, or fp16 where it has no other, as V100 and T4.
 void precision(const RuleContext& context, FindingList& out)
 {
     const auto& peaks = context.scenario.cluster.gpu.peakTflops;
@@ -118,6 +179,7 @@ void precision(const RuleContext& context, FindingList& out)
     const auto half = peaks.find(hasBf16 ? Precision::bf16 : Precision::fp16);
     if (half == peaks.end())
         return;
+    const std::string word(toWord(kPrecisionWords, half->first));
     const double faster = half->second / peaks.at(context.training.precision);
     if (faster < 2)
         return;
@@ -163,5 +225,3 @@ void findKernels(const RuleContext& context, FindingList& out)
 }
 
 } // namespace sim
-/// A format of 16 bits that the GPU multiplies in: bf16, or fp16 where it has no other, as V100 and T4.
-    const std::string word(toWord(kPrecisionWords, half->first));

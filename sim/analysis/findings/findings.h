@@ -118,6 +118,9 @@ enum class ClaimOf : std::uint8_t {
     shareOfPeak,    ///< FLOP/s while kernels run, over the peak
     gemmEfficiency, ///< of the largest products
     rowsOfProduct,
+    rowsOfExpert,     ///< of a product of one expert, on average
+    timeWithoutFlops, ///< of the time of kernels without recomputation, that of those without FLOPs
+    timeOfAttention,  ///< of the same time
     hiddenSize,
     tensorRanks,
     timeSaved,   ///< share of the step that is gone with the finding's first edit

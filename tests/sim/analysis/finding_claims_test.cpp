@@ -161,6 +161,27 @@ private:
         return sum;
     }
     double shareOfPart(const std::string& text) const;
+    /// Of the time in which the trace's kernels run that are not run again.
+    template <typename IsCounted>
+    double shareOfKernels(IsCounted isCounted) const
+    {
+        const Trace trace = m_simulation.trace(TraceDetail::kernels);
+        double all = 0, counted = 0;
+        for (const Track& track : trace.tracks) {
+            if (track.role != TrackRole::compute)
+                continue;
+            for (std::size_t i = 0; i < track.size(); ++i) {
+                const SpanKind& kind = trace.kinds[track.kind[i]];
+                if (kind.opClass == OpClass::recompute)
+                    continue;
+                const double time = 1.0 * static_cast<double>(track.durationNs[i]) *
+                                    static_cast<double>(trace.processes[static_cast<std::size_t>(track.process)].multiplicity);
+                all += time;
+                counted += isCounted(kind) ? time : 0;
+            }
+        }
+        return counted / all;
+    }
     double busyOfStage(int pp) const
     {
         double sum = 0;
@@ -395,6 +416,13 @@ double Prover::again(const Claim& claim) const
         return c.efficiency.gemm;
     case ClaimOf::rowsOfProduct:
         return static_cast<double>(Sharding::of(m_scenario).tokens());
+    case ClaimOf::rowsOfExpert: // copies of all tokens that come to a rank, over the experts there
+        return static_cast<double>(Sharding::of(m_scenario).routedTokens()) * l.ep * l.etp * m_scenario.model.numExpertsPerTok /
+               m_scenario.model.numExperts;
+    case ClaimOf::timeWithoutFlops:
+        return shareOfKernels([](const SpanKind& kind) { return kind.flops <= 0 && !kind.name.starts_with("attn.core"); });
+    case ClaimOf::timeOfAttention:
+        return shareOfKernels([](const SpanKind& kind) { return kind.name.starts_with("attn.core"); });
     case ClaimOf::hiddenSize:
         return m_scenario.model.hiddenSize;
     case ClaimOf::tensorRanks:
@@ -572,8 +600,13 @@ TEST_F(FindingClaims, OfTheGalleryAndOfEveryKindOfTroubleAreTrue)
         {"02", {"cluster.nodes=4"}},
         {"03", {"training.precision=fp32"}},
         {"10", {"training.precision=tf32"}},
+        {"60", {"cluster=dgx-1-v100", "training.precision=fp32"}},
         {"01", {"training.overlap.grad_reduce=false"}},
         {"17", {"training.sequence_length=128", "training.micro_batch_size=1"}},
+        {"51", {"training.sequence_length=256", "training.micro_batch_size=1"}},
+        {"03",
+         {"training.sequence_length=65536", "cluster.efficiency.attention_forward=0.2",
+          "cluster.efficiency.attention_backward=0.2"}},
         {"18", {"schedule.microbatch_group=5", "training.micro_batch_size=1", "training.global_batch_size=14"}},
         {"61", {slow}},
         {"58", {slow}},
@@ -600,7 +633,6 @@ TEST_F(FindingClaims, OfTheGalleryAndOfEveryKindOfTroubleAreTrue)
 }
 
 TEST_F(FindingClaims, OfRandomJobsAreTrue)
-        {"60", {"cluster=dgx-1-v100", "training.precision=fp32"}},
 {
     std::mt19937 random(91);
     int jobs = 0;

@@ -434,6 +434,21 @@ TEST(FindingRules, SlowRankIsNamedAndWeighed)
     EXPECT_FALSE(has(findingsOf("21", {"perturbations=[]"}), FindingKind::slowRank));
 }
 
+TEST(FindingRules, ASlowRankKeepsThoseWaitingThatThereAre)
+{
+    const auto reason = [](const std::string& number, const std::string& kind) {
+        const auto all = findingsOf(number, {R"(perturbations=[{"kind":")" + kind + R"(","rank":0,"factor":3}])"});
+        const Finding* finding = find(all, FindingKind::slowRank);
+        return finding != nullptr ? finding->reason : "none";
+    };
+    EXPECT_EQ(reason("01", "slow_gpu"), "The ranks of its groups wait for it in every collective.");
+    EXPECT_EQ(reason("01", "slow_link"), "The ranks of its groups wait for what it sends in every collective.");
+    EXPECT_EQ(reason("58", "slow_gpu"), "Through the pipeline everybody waits for it.");
+    EXPECT_EQ(reason("56", "slow_gpu"), "It is the only one: what it runs is the step.");
+    EXPECT_EQ(reason("60", "slow_gpu"),
+              "The ranks of its groups wait for it in every collective, and through the pipeline everybody does.");
+}
+
 TEST(FindingRules, ABubbleThatASlowRankMakesIsNotBlamedOnStages)
 {
     const std::string slow = R"(perturbations=[{"kind":"slow_gpu","rank":0,"factor":1.2}])";
@@ -463,21 +478,6 @@ TEST(FindingRules, RecomputationIsNeededOrNot)
     const Opened roomy = test::openNumber("50");
     const auto all = findingsOf(roomy);
     const Finding* finding = find(all, FindingKind::needlessRecompute);
-TEST(FindingRules, ASlowRankKeepsThoseWaitingThatThereAre)
-{
-    const auto reason = [](const std::string& number, const std::string& kind) {
-        const auto all = findingsOf(number, {R"(perturbations=[{"kind":")" + kind + R"(","rank":0,"factor":3}])"});
-        const Finding* finding = find(all, FindingKind::slowRank);
-        return finding != nullptr ? finding->reason : "none";
-    };
-    EXPECT_EQ(reason("01", "slow_gpu"), "The ranks of its groups wait for it in every collective.");
-    EXPECT_EQ(reason("01", "slow_link"), "The ranks of its groups wait for what it sends in every collective.");
-    EXPECT_EQ(reason("58", "slow_gpu"), "Through the pipeline everybody waits for it.");
-    EXPECT_EQ(reason("56", "slow_gpu"), "It is the only one: what it runs is the step.");
-    EXPECT_EQ(reason("60", "slow_gpu"),
-              "The ranks of its groups wait for it in every collective, and through the pipeline everybody does.");
-}
-
     ASSERT_TRUE(finding);
     EXPECT_TRUE(effectsOf(roomy, *finding)[0].fits);
     EXPECT_NEAR(-effectsOf(roomy, *finding)[0].timePerToken, finding->stepShare, 1e-9);
@@ -529,6 +529,27 @@ TEST(FindingRules, SmallKernelsWantMoreRows)
     EXPECT_FALSE(has(findingsOf("17"), FindingKind::smallKernels));
 }
 
+TEST(FindingRules, KernelsBelowThePeakAreBlamedOnWhatLosesMost)
+{
+    EXPECT_TRUE(reasonOf(test::openNumber("17", {"training.sequence_length=128", "training.micro_batch_size=1"}),
+                         FindingKind::smallKernels)
+                    .starts_with("Matrix products of any size"));
+    const std::string ofExperts = reasonOf(
+        test::openNumber("51", {"training.sequence_length=256", "training.micro_batch_size=1"}), FindingKind::smallKernels);
+    EXPECT_NE(ofExperts.find("rows (tokens of a micro-batch on a rank), an expert's "), std::string::npos) << ofExperts;
+    // Permutations of tokens take more than any product loses.
+    const std::string permuted = reasonOf(test::openNumber("51"), FindingKind::smallKernels);
+    EXPECT_NE(permuted.find("% of the time of kernels goes to norms, activations, the permutation of tokens to their experts"),
+              std::string::npos)
+        << permuted;
+    EXPECT_EQ(reasonOf(test::openNumber("83"), FindingKind::smallKernels).find("permutation"), std::string::npos) << "no experts";
+    const std::string attention =
+        reasonOf(test::openNumber("03", {"training.sequence_length=65536", "cluster.efficiency.attention_forward=0.2",
+                                         "cluster.efficiency.attention_backward=0.2"}),
+                 FindingKind::smallKernels);
+    EXPECT_TRUE(attention.starts_with("It is attention that keeps them from it: ")) << attention;
+}
+
 TEST(FindingRules, PrecisionThatLeavesTheTensorCoresAside)
 {
     for (const std::string precision : {"fp32", "tf32"}) { // tf32 runs on tensor cores as bf16 does
@@ -540,6 +561,12 @@ TEST(FindingRules, PrecisionThatLeavesTheTensorCoresAside)
     }
     EXPECT_FALSE(has(findingsOf("03"), FindingKind::slowPrecision));
     EXPECT_FALSE(has(findingsOf("44"), FindingKind::slowPrecision)); // fp8
+    // A GPU without bf16 has fp16.
+    const auto old = findingsOf("60", {"cluster=dgx-1-v100", "training.precision=fp32"});
+    const Finding* finding = find(old, FindingKind::slowPrecision);
+    ASSERT_TRUE(finding);
+    EXPECT_TRUE(finding->title.starts_with("fp16 has 7.96 times the peak of fp32")) << finding->title;
+    EXPECT_EQ(finding->suggestions.at(0).text, "precision → fp16");
 }
 
 TEST(FindingRules, LastRoundOfInterleaving)
@@ -558,15 +585,29 @@ TEST(FindingRules, UnevenMemoryMattersWhereTheFullestRankIsFull)
     EXPECT_FALSE(has(roomy, FindingKind::memoryImbalance));
 }
 
+TEST(FindingRules, UnevenMemoryIsOneFOneBsOnlyWhereItIsItsStaircase)
+{
+    const Finding first = *find(findingsOf("17", {"cluster.gpu.memory_gib=20"}), FindingKind::memoryImbalance);
+    EXPECT_TRUE(first.reason.starts_with("1F1B keeps a micro-batch alive")) << first.reason;
+    // The last stage keeps one micro-batch; what it is full of are logits.
+    const auto document = ScenarioDocument::parse(R"({"format": "rankscope-scenario", "version": 1, "model": "llama3.2-1b",
+        "cluster": {"base": "h100-sxm-ib400", "nodes": 1, "gpus_per_node": 4}, "layout": {"pp": 4}, "schedule": {"kind": "1f1b"},
+        "training": {"sequence_length": 8192, "micro_batch_size": 14, "global_batch_size": 224, "recompute": "full"}})");
+    const Opened opened{document, simulate(resolvedScenario(document, test::catalogue()))};
+    const auto all = findingsOf(opened);
+    const Finding* last = find(all, FindingKind::memoryImbalance);
+    ASSERT_TRUE(last);
+    EXPECT_TRUE(last->title.starts_with("Memory is uneven: pipeline rank 3 ")) << last->title;
+    EXPECT_TRUE(last->reason.starts_with("Activations are the largest part")) << last->reason;
+    EXPECT_TRUE(last->reason.ends_with("It has the output head over 128,256 words.")) << last->reason;
+    EXPECT_TRUE(anyHelps(opened, FindingKind::memoryImbalance));
+    for (const SuggestedEdit& edit : last->suggestions)
+        EXPECT_EQ(edit.text.find("v-half"), std::string::npos) << edit.text;
+}
+
 /// A file without a batch gets one from its layout and micro-batch: an edit of those is no licence to train with another.
 TEST(FindingEdits, KeepTheBatchOrSayWhatBecomesOfIt)
 {
-    // A GPU without bf16 has fp16.
-    const auto old = findingsOf("60", {"cluster=dgx-1-v100", "training.precision=fp32"});
-    const Finding* finding = find(old, FindingKind::slowPrecision);
-    ASSERT_TRUE(finding);
-    EXPECT_TRUE(finding->title.starts_with("fp16 has 7.96 times the peak of fp32")) << finding->title;
-    EXPECT_EQ(finding->suggestions.at(0).text, "precision → fp16");
     const auto editsOfBatch = [](const std::string& number) {
         const Opened opened = test::openNumber(number);
         const int before = opened.simulation->scenario().training.globalBatchSize;
@@ -635,26 +676,6 @@ TEST(EditEffects, WhatTheModelCannotTellIsOfferedBehindWhatItCan)
     EXPECT_EQ(worthOf(FindingKind::nearlyFull, room), EditWorth::told) << "memory is counted";
     const auto of = [](FindingKind kind, FindingSeverity severity) { return Finding{.kind = kind, .severity = severity}; };
     const std::vector<Finding> found{
-TEST(FindingRules, UnevenMemoryIsOneFOneBsOnlyWhereItIsItsStaircase)
-{
-    const Finding first = *find(findingsOf("17", {"cluster.gpu.memory_gib=20"}), FindingKind::memoryImbalance);
-    EXPECT_TRUE(first.reason.starts_with("1F1B keeps a micro-batch alive")) << first.reason;
-    // The last stage keeps one micro-batch; what it is full of are logits.
-    const auto document = ScenarioDocument::parse(R"({"format": "rankscope-scenario", "version": 1, "model": "llama3.2-1b",
-        "cluster": {"base": "h100-sxm-ib400", "nodes": 1, "gpus_per_node": 4}, "layout": {"pp": 4}, "schedule": {"kind": "1f1b"},
-        "training": {"sequence_length": 8192, "micro_batch_size": 14, "global_batch_size": 224, "recompute": "full"}})");
-    const Opened opened{document, simulate(resolvedScenario(document, test::catalogue()))};
-    const auto all = findingsOf(opened);
-    const Finding* last = find(all, FindingKind::memoryImbalance);
-    ASSERT_TRUE(last);
-    EXPECT_TRUE(last->title.starts_with("Memory is uneven: pipeline rank 3 ")) << last->title;
-    EXPECT_TRUE(last->reason.starts_with("Activations are the largest part")) << last->reason;
-    EXPECT_TRUE(last->reason.ends_with("It has the output head over 128,256 words.")) << last->reason;
-    EXPECT_TRUE(anyHelps(opened, FindingKind::memoryImbalance));
-    for (const SuggestedEdit& edit : last->suggestions)
-        EXPECT_EQ(edit.text.find("v-half"), std::string::npos) << edit.text;
-}
-
         of(FindingKind::bubble, FindingSeverity::costly), of(FindingKind::exposedTensor, FindingSeverity::costly),
         of(FindingKind::exposedData, FindingSeverity::costly), of(FindingKind::smallKernels, FindingSeverity::hint),
         of(FindingKind::composition, FindingSeverity::note)};

@@ -92,12 +92,20 @@ LessonValue rounded(const Arguments& arguments)
     const double scale = std::pow(10.0, digits);
     return std::round(numberOf(arguments[0]) * scale) / scale;
 }
+/// What binary digits leave of decimal ones: 2.5 is near 2.4 by 0.1, and 0.1 + 0.2 is no more than 0.3.
+constexpr double kBinaryRest = 1e-9;
+
+LessonValue upward(const Arguments& arguments)
+{
+    wantCount(arguments, 1, 1);
+    const double value = numberOf(arguments[0]);
+    return std::ceil(value - kBinaryRest * std::abs(value));
+}
 LessonValue isNear(const Arguments& arguments)
 {
     wantCount(arguments, 3, 3);
-    constexpr double kRounding = 1e-9; // 2.5 is near 2.4 by 0.1, whatever their binary digits
     const double a = numberOf(arguments[0]), b = numberOf(arguments[1]);
-    return std::abs(a - b) <= numberOf(arguments[2]) + kRounding * std::max(std::abs(a), std::abs(b));
+    return std::abs(a - b) <= numberOf(arguments[2]) + kBinaryRest * std::max(std::abs(a), std::abs(b));
 }
 
 LessonValue isPart(const Arguments& arguments)
@@ -114,6 +122,7 @@ constexpr std::array kFunctions = {
     ExpressionFunction{"max", "the largest", extreme<kLargest>},
     ExpressionFunction{"abs", "without its sign", magnitude},
     ExpressionFunction{"round", "to a whole number, or to so many digits after the point", rounded},
+    ExpressionFunction{"ceil", "up to the next whole number", upward},
     ExpressionFunction{"sum", "of a list, or of its arguments", total},
     ExpressionFunction{"count", "how many entries a list has", howMany},
     ExpressionFunction{"argmin", "which entry (or argument) is the least, counted from 0", extreme<kLeast, true>},

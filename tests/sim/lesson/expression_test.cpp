@@ -126,6 +126,10 @@ TEST(Expression, HasElevenFunctions)
     EXPECT_EQ(valueOf("abs(-2)"), 2.0);
     EXPECT_EQ(valueOf("round(2.567, 1)"), 2.6);
     EXPECT_EQ(valueOf("round(-2.5)"), -3.0);
+    EXPECT_EQ(valueOf("ceil(422.464)"), 423.0);
+    EXPECT_EQ(valueOf("ceil(423)"), 423.0);
+    EXPECT_EQ(valueOf("ceil(-2.5)"), -2.0);
+    EXPECT_EQ(valueOf("ceil((0.1 + 0.2) * 10)"), 3.0) << "no more than binary digits";
     EXPECT_EQ(valueOf("sum(list)"), 6.0);
     EXPECT_EQ(valueOf("count(list)"), 3);
     EXPECT_EQ(valueOf("argmin(list)"), 1);

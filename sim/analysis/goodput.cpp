@@ -6,6 +6,7 @@
 #include "sim/quantile.h"
 #include "sim/text/duration_text.h"
 #include "sim/text/number_text.h"
+#include "sim/text/rounded_parts.h"
 
 #include <algorithm>
 #include <array>
@@ -267,10 +268,16 @@ std::string Goodput::sharesText() const
                                                         {shares.restarting, "restarting"},
                                                         {shares.waiting, "waiting for nodes"}}};
     std::stable_sort(lost.begin(), lost.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
-    std::string out = percentText(shares.useful) + " training";
+    // What trains is told alone elsewhere, with the same digits: rounding is left to what is lost.
+    const double useful = roundedParts({shares.useful}, shares.useful).front();
+    std::vector<double> shown;
     for (const auto& [share, what] : lost)
         if (share >= kLeastPercentShown)
-            out += ", " + percentText(share) + " " + what;
+            shown.push_back(share);
+    shown = roundedParts(std::move(shown), 1 - useful);
+    std::string out = percentText(useful) + " training";
+    for (std::size_t i = 0; i < shown.size(); ++i)
+        out += ", " + percentText(shown[i]) + " " + lost[i].second;
     return out;
 }
 

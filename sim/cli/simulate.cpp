@@ -10,6 +10,7 @@
 #include "sim/analysis/whole_run.h"
 #include "sim/answers/answers.h"
 #include "sim/memory_limit.h"
+#include "sim/text/rounded_parts.h"
 #include "sim/trace/export.h"
 
 #include <algorithm>
@@ -117,10 +118,11 @@ void printShares(const Simulation& simulation)
     double busySeconds = 0;
     for (const PipelineRankMetrics& rank : m.perPipelineRank)
         busySeconds += rank.busySeconds / static_cast<double>(m.perPipelineRank.size());
-    Table table({"where the time goes", "share", "time"});
+    std::vector<std::string> names;
+    std::vector<double> shares;
     const auto add = [&](const std::string& name, double share) {
-        table.addNote({name, percent(share), seconds(share * m.stepTimeSeconds)},
-                      std::string(static_cast<std::size_t>(std::lround(std::max(share, 0.0) * kBarCharacters)), '#'));
+        names.push_back(name);
+        shares.push_back(share);
     };
     add("computing", busySeconds / m.stepTimeSeconds);
     for (const Dimension dimension : kDimensions)
@@ -129,6 +131,11 @@ void printShares(const Simulation& simulation)
     if (simulation.scenario().training.offload.isOn())
         add(factsOf(StepPart::host).title, m.exposedHost);
     add("bubble", m.bubbleFraction);
+    const std::vector<double> shown = roundedParts(shares);
+    Table table({"where the time goes", "share", "time"});
+    for (std::size_t i = 0; i < shares.size(); ++i)
+        table.addNote({names[i], percent(shown[i]), seconds(shares[i] * m.stepTimeSeconds)},
+                      std::string(static_cast<std::size_t>(std::lround(std::max(shares[i], 0.0) * kBarCharacters)), '#'));
     table.print(std::cout);
 }
 
@@ -136,13 +143,17 @@ void printPipeline(const Metrics& m, bool offloads)
 {
     Table table(offloads ? std::vector<std::string>{"pipeline rank", "computing", "exposed comm", "host", "bubble", "peak GiB"}
                          : std::vector<std::string>{"pipeline rank", "computing", "exposed comm", "bubble", "peak GiB"});
-    const auto share = [&m](double seconds) { return percent(seconds / m.stepTimeSeconds); };
+    const double step = m.stepTimeSeconds;
     for (std::size_t p = 0; p < m.perPipelineRank.size(); ++p) {
         const PipelineRankMetrics& rank = m.perPipelineRank[p];
-        std::vector<std::string> row{std::to_string(p), share(rank.busySeconds), share(rank.commSeconds - rank.hostSeconds)};
+        const double exchanging = rank.commSeconds - rank.hostSeconds;
+        std::vector<double> shares{rank.busySeconds / step, exchanging / step, rank.bubbleSeconds / step};
         if (offloads)
-            row.push_back(share(rank.hostSeconds));
-        row.insert(row.end(), {share(rank.bubbleSeconds), gib(rank.memory.total())});
+            shares.insert(shares.end() - 1, rank.hostSeconds / step);
+        std::vector<std::string> row{std::to_string(p)};
+        for (const double share : roundedParts(std::move(shares)))
+            row.push_back(percent(share));
+        row.push_back(gib(rank.memory.total()));
         table.add(std::move(row));
     }
     table.print(std::cout);

@@ -11,6 +11,7 @@
 
 #include <cmath>
 #include <random>
+#include <regex>
 
 using namespace sim;
 
@@ -235,6 +236,19 @@ TEST(Goodput, CheckpointsHoldEveryStateOnce)
     scenario.training.tokens = 1e9;
     const auto spared = goodput(*simulate(scenario));
     EXPECT_DOUBLE_EQ(spared->run->gpuHours, spared->run->days * 24 * (16 + 3 * 8));
+}
+
+TEST(Goodput, ItsSharesAddUpAsTheyAreRead)
+{
+    for (const double hours : {5.0, 7.0, 10.0, 13.0, 17.0, 23.0, 31.0, 47.0}) {
+        const std::string text =
+            goodput(*simulate(failing({.mtbfHours = hours, .replaceSeconds = 3600, .spares = 1})))->sharesText();
+        long tenths = 0;
+        static const std::regex kShare("([0-9]+)\\.([0-9]) %");
+        for (std::sregex_iterator at(text.begin(), text.end(), kShare), end; at != end; ++at)
+            tenths += 10 * std::stol((*at)[1]) + std::stol((*at)[2]);
+        EXPECT_EQ(tenths, 1000) << text;
+    }
 }
 
 TEST(Goodput, SaysItInWords)

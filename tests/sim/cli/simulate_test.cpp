@@ -13,8 +13,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cctype>
 #include <filesystem>
 #include <fstream>
+#include <numeric>
+#include <regex>
 #include <set>
 #include <sstream>
 
@@ -187,6 +190,26 @@ TEST(Simulate, SpeaksToPeople)
                              "exposed tp communication", "bubble", "pipeline rank"})
         EXPECT_THAT(outcome.out, HasSubstr(part));
     EXPECT_THAT(outcome.out, testing::Not(HasSubstr("exposed cp"))) << "there is no context parallelism";
+}
+
+TEST(Simulate, SharesOfTheStepAddUpAsTheyAreRead)
+{
+    for (const char* file : {"05-", "17-", "42-", "52-", "65-"}) {
+        long ofStep = 0;
+        static const std::regex kShare("([0-9]+)\\.([0-9]) %");
+        for (const std::string& line : lines(run("simulate " + gallery(file)).out)) {
+            std::vector<long> tenths;
+            for (std::sregex_iterator at(line.begin(), line.end(), kShare), end; at != end; ++at)
+                tenths.push_back(10 * std::stol((*at)[1]) + std::stol((*at)[2]));
+            const bool isRank = !line.empty() && line.find_first_not_of(" 0123456789") != std::string::npos &&
+                                std::isdigit(static_cast<unsigned char>(line[line.find_first_not_of(' ')])) != 0;
+            if (isRank)
+                EXPECT_EQ(std::accumulate(tenths.begin(), tenths.end(), 0L), 1000) << file << " " << line;
+            else if (line.starts_with("computing") || line.starts_with("exposed") || line.starts_with("bubble"))
+                ofStep += tenths.at(0);
+        }
+        EXPECT_EQ(ofStep, 1000) << file;
+    }
 }
 
 TEST(Simulate, EveryGalleryFileCanBeSimulated)

@@ -81,6 +81,23 @@ Explanation sumOf(const std::vector<HeldParts>& stages, bool routed, std::string
     return account.close(Formula::sum(std::move(sum)), std::move(convention), "Shoeybi et al. 2019 (Megatron-LM), section 3");
 }
 
+/// Who else has the same states, and what ZeRO does about it.
+std::string sharingText(const Layout& layout, const ShardRanks& shards, bool hasExperts, int shardedFrom,
+                        const std::string& keepsWhole, bool isRounded)
+{
+    if (shards.dense <= 1 && (!hasExperts || shards.routed <= 1))
+        return "There is one data-parallel rank: nothing to share.";
+    const std::string single = !hasExperts          ? ""
+                               : shards.routed <= 1 ? " Of experts there is one copy."
+                               : shards.dense <= 1  ? " Of all but experts there is one copy."
+                                                    : "";
+    if (layout.zeroStage >= shardedFrom)
+        return "Sharded by ZeRO " + std::to_string(layout.zeroStage) + keepsWhole + "." + single +
+               (isRounded ? " A shard is rounded up to whole elements." : "");
+    return "Whole on every data-parallel rank: ZeRO " + std::to_string(shardedFrom) + " would share them" + keepsWhole + "." +
+           single;
+}
+
 struct StateOf {
     const char *name, *symbol;
     int bytesEach;
@@ -183,11 +200,12 @@ Explanation Explainer::states(MetricId id) const
     Explanation routed = heldParameters(true, trained), dense = heldParameters(false, trained);
     const bool isRounded =
         sharded && (std::fmod(dense.result.value, shards.dense) != 0 || std::fmod(routed.result.value, shards.routed) != 0);
+    const bool hasExperts = routed.result.value > 0;
     Formula elements = account.term(std::move(dense));
     if (sharded && shards.dense > 1)
         elements /= account.term("d", shards.dense, Unit::count,
                                  "ranks that share them: ZeRO " + std::to_string(m_scenario.layout.zeroStage));
-    if (routed.result.value > 0) {
+    if (hasExperts) {
         Formula experts = account.term(std::move(routed));
         if (sharded && shards.routed > 1)
             experts /= account.term("d_e", shards.routed, Unit::count, "ranks that share the experts' states");
@@ -197,11 +215,8 @@ Explanation Explainer::states(MetricId id) const
     if (offloaded > 0)
         elements *= Formula::number(1) - account.term("f", offloaded, Unit::fraction, "that the host holds");
     return account.close(elements * account.term("b", state.bytesEach, Unit::bytes, "a parameter: " + state.consistsOf),
-                         sharded ? "Sharded by ZeRO " + std::to_string(m_scenario.layout.zeroStage) + keepsWhole + "." +
-                                       (isRounded ? " A shard is rounded up to whole elements." : "")
-                                 : "Whole on every data-parallel rank: ZeRO " + std::to_string(state.shardedFrom) +
-                                       " would share them" + keepsWhole + ".",
-                         kZero3, showMemory());
+                         sharingText(m_scenario.layout, shards, hasExperts, state.shardedFrom, keepsWhole, isRounded), kZero3,
+                         showMemory());
 }
 
 Explanation Explainer::activations() const

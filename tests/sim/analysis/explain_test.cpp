@@ -11,6 +11,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 using namespace sim;
 using test::expectNear;
 using test::expectSound;
@@ -36,6 +38,20 @@ TEST(Explain, WhatNobodySharesDataForIsNotCalledDp)
     EXPECT_NE(formula.find("t_embedding"), std::string::npos) << formula;
     EXPECT_EQ(formula.find("t_dp"), std::string::npos) << formula;
     EXPECT_EQ(explain(*opened.simulation, StepPart::dp).result.symbol, "t_embedding");
+}
+
+TEST(Explain, StatesThatNobodyElseHasAreNotSaidToBeShared)
+{
+    const auto said = [](const std::string& number, const std::vector<std::string>& overrides = {}) {
+        return explain(*test::openNumber(number, overrides).simulation, MetricId::optimizerMemory).convention;
+    };
+    EXPECT_EQ(said("56"), "There is one data-parallel rank: nothing to share.");
+    EXPECT_EQ(said("56", {"layout.zero_stage=1"}), "There is one data-parallel rank: nothing to share.");
+    EXPECT_EQ(said("06"), "There is one data-parallel rank: nothing to share.");
+    EXPECT_EQ(said("57", {"layout.zero_stage=0"}), "Whole on every data-parallel rank: ZeRO 1 would share them.");
+    EXPECT_TRUE(said("57", {"layout.zero_stage=1"}).starts_with("Sharded by ZeRO 1."));
+    EXPECT_EQ(said("63", {"layout.zero_stage=0"}),
+              "Whole on every data-parallel rank: ZeRO 1 would share them. Of experts there is one copy.");
 }
 
 TEST(Explain, EveryNumberOfTheGalleryComesOutOfItsOwnFormula)

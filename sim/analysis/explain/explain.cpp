@@ -287,9 +287,13 @@ Explanation Explainer::bubbleTime() const
     if (rows.size() > kMostListed || rows.size() == 1) {
         const Formula time = account.term("T", step(), Unit::seconds, "step time");
         const Formula busy = account.term("t_busy", m_seconds.busy(), Unit::seconds, "kernels run; mean over ranks");
+        const double host = m_seconds[StepPart::host];
         const Formula exposed =
-            account.term("t_comm", m_seconds.exposed(), Unit::seconds, "exposed communication; mean over ranks");
-        return account.close(time - busy - exposed, waits, kSimulated, show);
+            account.term("t_comm", m_seconds.exposed() - host, Unit::seconds, "exposed communication; mean over ranks");
+        Formula rest = time - busy - exposed;
+        if (host > 0)
+            rest = rest - account.term("t_host", host, Unit::seconds, "waiting for the host; mean over ranks");
+        return account.close(std::move(rest), waits, kSimulated, show);
     }
     std::vector<Formula> waiting;
     for (std::size_t i = 0; i < rows.size(); ++i)

@@ -40,6 +40,19 @@ TEST(Explain, WhatNobodySharesDataForIsNotCalledDp)
     EXPECT_EQ(explain(*opened.simulation, StepPart::dp).result.symbol, "t_embedding");
 }
 
+TEST(Explain, WaitingForTheHostIsNotCalledCommunicationInTheBubble)
+{
+    const auto opened = test::openNumber("86", {"training.offload.optimizer=1"});
+    const Explanation bubble = explain(*opened.simulation, StepPart::bubble);
+    const Metrics& m = opened.simulation->metrics();
+    std::map<std::string, double> terms;
+    for (const Term& term : bubble.terms)
+        terms[term.quantity.symbol] = term.quantity.value;
+    expectNear(terms.at("t_comm"), m.exposedComm.total() * m.stepTimeSeconds, 1e-9);
+    expectNear(terms.at("t_host"), m.exposedHost * m.stepTimeSeconds, 1e-9);
+    expectSound(bubble);
+}
+
 TEST(Explain, StatesThatNobodyElseHasAreNotSaidToBeShared)
 {
     const auto said = [](const std::string& number, const std::vector<std::string>& overrides = {}) {

@@ -191,6 +191,7 @@ struct RankRecording {
     int worldSize = 0;        ///< as this file says; 0: it does not
     std::string host, deviceName, backend; ///< "": not said
     int device = -1;                       ///< index in its host
+    std::int64_t processId = -1;           ///< in its host, where NCCL's recorders say it; of use until they are numbered
     int file = 0;                          ///< into Recording::files, the first that tells of it
     std::size_t events = 0;                ///< in the file, of every kind, also those that are skipped
     RecordedSpans spans;

@@ -86,13 +86,14 @@ public:
     {
         m_builder.file().textBytes = textBytes;
         RankRecording& about = m_builder.about;
-        // The largest communicator is the job's, where the launcher did not say.
+        // Where the launcher did not say, it may be the job's: numberProcesses().
         const std::int64_t said = whole(m_metadata, "rank", -1), world = whole(m_metadata, "world_size", 0);
         const bool isSaid = said >= 0 && said < kMostRanksOfAJob && world >= std::max<std::int64_t>(m_worldSize, said + 1) &&
                             world < kMostRanksOfAJob;
         about.rank = isSaid ? static_cast<int>(said) : m_rank;
         about.worldSize = isSaid ? static_cast<int>(world) : m_worldSize;
-        about.rankEvidence = isSaid ? "launcher's environment" : m_rank >= 0 ? "largest communicator" : "";
+        about.rankEvidence = isSaid ? "launcher's environment" : m_rank >= 0 ? kLargestCommunicator : "";
+        about.processId = whole(m_metadata, "pid", -1);
         if (m_unfinished > 0)
             m_builder.recording.problems.push_back(
                 m_file.path + ": " + std::to_string(m_unfinished) + " of " + std::to_string(m_builder.file().events) +
@@ -278,7 +279,9 @@ private:
     std::int32_t groupOfHeader()
     {
         const auto id = m_header.find("id");
-        m_id = id == m_header.end() ? "?" : id->is_string() ? id->get<std::string>() : id->is_number() ? id->dump() : "?";
+        m_id = id != m_header.end() && id->is_string()   ? id->get<std::string>()
+               : id != m_header.end() && id->is_number() ? id->dump()
+                                                         : std::string(kNamelessCommunicator);
         m_communicatorName = wordOf(m_header, "comm_name", "");
         if (m_communicatorName == "unknown") // Inspector's word for none
             m_communicatorName.clear();

@@ -1,5 +1,7 @@
 #include "sim/trace/readers/one_run.h"
 
+#include "sim/trace/readers/process_numbers.h"
+
 #include <algorithm>
 #include <filesystem>
 #include <tuple>
@@ -100,6 +102,14 @@ std::string RunSorter::contradiction(const Said& run, const Said& file)
 
 void RunSorter::add(Recording&& from)
 {
+    if (isNumberedByCommunicator(from))
+        m_toNumber.push_back(std::move(from));
+    else
+        sort(std::move(from));
+}
+
+void RunSorter::sort(Recording&& from)
+{
     Said said = saidBy(from);
     auto run = std::find_if(m_runs.begin(), m_runs.end(), [&](const Run& of) { return contradiction(of.said, said).empty(); });
     if (run == m_runs.end())
@@ -120,6 +130,10 @@ void RunSorter::add(Recording&& from)
 
 Recording RunSorter::finish()
 {
+    numberProcesses(m_toNumber);
+    for (Recording& file : m_toNumber)
+        sort(std::move(file));
+    m_toNumber.clear();
     if (m_runs.empty())
         return {};
     const auto largest = std::max_element(m_runs.begin(), m_runs.end(), [](const Run& a, const Run& b) {

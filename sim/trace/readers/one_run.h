@@ -17,7 +17,8 @@ namespace sim {
 /// apart, or where they are of one recorder, one rank and one time. A file that says neither fits anywhere.
 class RunSorter {
 public:
-    /// In the order of the files: each goes to the first run that it does not contradict.
+    /// In the order of the files: each goes to the first run that it does not contradict. Those that only all of them together
+    /// can number go last.
     void add(Recording&& from);
     /// The run with the most files, of these the most spans. Of the others Recording::otherRuns and a problem tell.
     Recording finish();
@@ -36,11 +37,13 @@ private:
         std::size_t spans = 0;
         Said said;
     };
+    void sort(Recording&& from);
     static Said saidBy(const Recording&);
     /// "of a world of 2 ranks, not 8": what `file` is and `run` is not; empty where it can be of it.
     static std::string contradiction(const Said& run, const Said& file);
 
     std::vector<Run> m_runs;
+    std::vector<Recording> m_toNumber; ///< isNumberedByCommunicator()
 };
 
 } // namespace sim

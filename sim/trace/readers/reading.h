@@ -40,6 +40,10 @@ std::string readAll(ByteSource&, const ReadingFile&, std::size_t most);
 /// RankRecording::rankEvidence of a number alone at a name's end, which may count anything: doubtNumberedFiles() looks at all
 /// files.
 inline constexpr std::string_view kNumberOfFile = "number in the file name";
+/// RankRecording::rankEvidence of a place in the largest communicator that a file names, and the name of one whose file says
+/// none: numberProcesses() looks at all files.
+inline constexpr std::string_view kLargestCommunicator = "largest communicator";
+inline constexpr std::string_view kNamelessCommunicator = "?";
 /// Of a rank that its file does not name, by the file's name: rank-3, rank3_trace, worker3_step, trace_rank_3, 3.pt.trace.
 void nameRankByFile(RankRecording&, const std::string& path);
 

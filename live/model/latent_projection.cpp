@@ -1,6 +1,20 @@
 #include "live/model/head_projection.h"
 
 namespace live {
+namespace {
+
+/// The norms of the latents, which DeepSeek's and Hugging Face's classes make without the config's rms_norm_eps: their default
+/// counts.
+NormRule ruleOfLatents(const sim::Model& model)
+{
+    constexpr double kLatentNormEps = 1e-6;
+    NormRule rule = Norm::ruleOf(model);
+    if (rule.kind == NormKind::rmsnorm)
+        rule.epsilon = kLatentNormEps;
+    return rule;
+}
+
+} // namespace
 
 LatentProjection::LatentProjection(RankContext& context, const Shape& shape, Bucket& bucket, const std::string& prefix, int stage,
                                    int layer)
@@ -20,7 +34,7 @@ LatentProjection::LatentProjection(RankContext& context, const Shape& shape, Buc
         return &bucket.add(rowsOfMatrix(prefix + "." + name, rows, columns, shape.tpSlice()));
     };
     const auto norm = [&](std::optional<Norm>& of, const char* name, const char* label, std::int64_t width) {
-        of.emplace(context, Norm::Size{width, shape.sequenceParallel}, Norm::ruleOf(context.scenario.model), bucket,
+        of.emplace(context, Norm::Size{width, shape.sequenceParallel}, ruleOfLatents(context.scenario.model), bucket,
                    prefix + "." + name, label, stage, layer);
     };
     if (m_rotary > 0)

@@ -55,7 +55,7 @@ struct RouterRule {
     enum class Score : std::uint8_t { softmax, sigmoid };
     Score score = Score::softmax;
     /// Experts in `groups` equal groups, of which the best `chosenGroups` are chosen from: by their largest score (softmax,
-    /// DeepSeek-V2) or by the sum of their two largest (sigmoid, DeepSeek-V3).
+    /// DeepSeek-V2) or by the sum of their two largest (sigmoid, DeepSeek-V3). Experts of the other groups count as of score 0.
     int groups = 1, chosenGroups = 1;
     bool normalized = true; ///< the weights are the scores over their sum
     double scale = 1;       ///< and times this

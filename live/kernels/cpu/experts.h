@@ -6,7 +6,6 @@
 
 #include <cmath>
 #include <functional>
-#include <limits>
 #include <vector>
 
 namespace live::cpu {
@@ -20,7 +19,8 @@ T sigmoid(T x)
     return 1 / (1 + std::exp(-x));
 }
 
-/// Marks the experts of all but the best groups with -infinity.
+/// Gives the experts of all but the best groups the score 0: as Hugging Face's classes have it, whose weights and losses are to
+/// come out alike (DeepSeek's own code has -infinity, which is the same wherever scores with their biases are positive).
 template <class T>
 void keepBestGroups(const RouterRule& rule, std::vector<T>& choice)
 {
@@ -44,7 +44,7 @@ void keepBestGroups(const RouterRule& rule, std::vector<T>& choice)
     }
     for (std::size_t e = 0; e < choice.size(); ++e)
         if (!kept[e / size])
-            choice[e] = -std::numeric_limits<T>::infinity();
+            choice[e] = 0;
 }
 
 template <class T>

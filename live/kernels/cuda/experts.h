@@ -102,8 +102,9 @@ __global__ void __launch_bounds__(kRouterWarps* kWarp)
         float best = -INFINITY;
         int bestExpert = experts;
         for (int e = lane, i = 0; e < experts; e += kWarp, ++i) {
-            const bool open = (taken >> i & 1U) == 0 && (rule.groups == 1 || (groups >> (e / groupSize) & 1U) != 0);
-            if (const float value = choiceScore(e); open && (value > best || bestExpert == experts)) {
+            const bool isKept = rule.groups == 1 || (groups >> (e / groupSize) & 1U) != 0;
+            const float value = isKept ? choiceScore(e) : 0; // as the CPU's
+            if ((taken >> i & 1U) == 0 && (value > best || bestExpert == experts)) {
                 best = value;
                 bestExpert = e;
             }

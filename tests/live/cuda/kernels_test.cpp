@@ -196,6 +196,7 @@ TEST_P(OnGpu, RoutesAndMovesTokensOfExperts)
          {Routing{50, 8, 2, {}}, Routing{300, 40, 3, {.normalized = false, .scale = 2.5}}, Routing{5, 70, 1, {}},
           Routing{60, 64, 4, {.score = Score::sigmoid, .groups = 8, .chosenGroups = 3, .scale = 2.5}},
           Routing{40, 12, 3, {.groups = 4, .chosenGroups = 2}},
+          Routing{60, 12, 6, {.score = Score::sigmoid, .groups = 6, .chosenGroups = 3}}, // more than have positive scores
           Routing{20, 9, 2, {.score = Score::sigmoid, .normalized = false}}}) {
         const DType type = twins().activation();
         const std::int64_t slots = static_cast<std::int64_t>(tokens) * choices, width = 24;

@@ -139,6 +139,19 @@ TEST(Router, BiasAndGroupsChangeTheChoiceAndNotTheWeights)
     EXPECT_NEAR(std::accumulate(p.begin(), p.end(), 0.0), 1, 1e-15);
 }
 
+/// As transformers' DeepseekV3 masks them: with 0, which is more than a score that its bias has made negative.
+TEST(Router, ExpertsOfOtherGroupsCountAsZero)
+{
+    Workbench<double> bench;
+    const Tensor logits = bench.zeros(1, 8), bias = bench.make(1, 8), probabilities = bench.make(1, 8),
+                 experts = bench.make(1, 3, DType::i32), weights = bench.make(1, 3);
+    const std::vector<double> biases{-0.9, -0.9, -0.7, -0.8, -0.95, -0.95, -0.95, -0.95};
+    bench.queue().fromHost(biases.data(), bias);
+    bench.queue().routeTopK({.score = RouterRule::Score::sigmoid, .groups = 4, .chosenGroups = 2}, logits, bias, probabilities,
+                            experts, weights);
+    EXPECT_EQ(std::vector<int>(experts.as<int>(), experts.as<int>() + 3), (std::vector<int>{4, 5, 6}));
+}
+
 TEST(Router, GradientIsThatOfDifferences)
 {
     using Score = RouterRule::Score;

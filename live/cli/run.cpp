@@ -288,15 +288,14 @@ void run(RunArguments& arguments)
         return runInProcesses(processes);
     request.scenarioJson = sim::resolvedText(request.scenario);
     request.quiet = arguments.json;
-    const TrainingReport report = train(request);
-    if (!report.isFirstProcess)
-        return;
-    const std::string name = request.scenario.name.empty() ? arguments.scenario.file : request.scenario.name;
-    const std::string json = reportJson(name, report);
-    if (!arguments.report.empty())
-        sim::replaceFile(arguments.report, json);
-    if (arguments.json)
-        std::cout << json;
+    train(request, [&](const TrainingReport& report) {
+        const std::string name = request.scenario.name.empty() ? arguments.scenario.file : request.scenario.name;
+        const std::string json = reportJson(name, report);
+        if (arguments.json)
+            std::cout << json << std::flush;
+        if (!arguments.report.empty())
+            sim::replaceFile(arguments.report, json);
+    });
 }
 
 } // namespace

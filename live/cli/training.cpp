@@ -42,8 +42,9 @@ namespace {
 /// One process's part of a training.
 class Training {
 public:
-    explicit Training(const TrainingRequest& request)
-        : m_request(request), m_scenario(request.scenario), m_environment(readLaunchEnvironment(environmentVariables())),
+    Training(const TrainingRequest& request, const TellReport& tell)
+        : m_request(request), m_tell(tell), m_scenario(request.scenario),
+          m_environment(readLaunchEnvironment(environmentVariables())),
           m_store(m_environment.processes > 1
                       ? openStore(m_environment, {.isStopping = &Control::isSignalled, .progress = &PlacedFile::moves})
                       : nullptr),
@@ -70,6 +71,7 @@ private:
         if (m_machine)
             m_report.orderSeed = m_request.orderSeed;
         m_report.worldSize = m_run->mesh().worldSize();
+        m_report.isFirstProcess = first();
         Control::catchSignals();
         m_collector->setStatus(RunStatus::running);
         try {
@@ -79,13 +81,57 @@ private:
                 m_machine->finish();
             if (!m_request.saveWeights.empty())
                 saveWeights();
+            m_collector->setStatus(m_report.stopped ? RunStatus::stopped : RunStatus::finished);
+            m_report.finalParametersNorm = weightsNorm();
+            awaitLastSpans();
         } catch (const std::exception& error) {
-            m_collector->setStatus(RunStatus::failed, sim::failureText(error));
+            tellFailure(sim::failureText(error));
             throw;
         }
-        m_collector->setStatus(m_report.stopped ? RunStatus::stopped : RunStatus::finished);
-        sumUp();
+        if (first()) {
+            sumUp();
+            handOver();
+        }
         return m_report;
+    }
+
+    /// What the steps before have brought is not lost.
+    void tellFailure(const std::string& why)
+    {
+        if (m_store)
+            m_store->abort(why); // before files are written: the others would wait for this process
+        m_collector->setStatus(RunStatus::failed, why);
+        m_report.failed = why;
+        if (!first())
+            return;
+        try {
+            sumUp();
+            handOver();
+        } catch (const std::exception& error) { // the run's own reason is told after it
+            say(sim::failureText(error));
+        }
+    }
+
+    /// The report, then the trace: where one cannot be written the other still is. Throws what failed first.
+    void handOver()
+    {
+        std::exception_ptr failure;
+        const auto attempt = [&](const auto& work) {
+            try {
+                work();
+            } catch (const sim::Error& error) {
+                if (failure)
+                    say(error.what());
+                else
+                    failure = std::current_exception();
+            }
+        };
+        if (m_tell)
+            attempt([&] { m_tell(m_report); });
+        if (!m_request.trace.empty())
+            attempt([&] { sim::saveTrace(makeTrace(m_collector->history()), m_request.trace); });
+        if (failure)
+            std::rethrow_exception(failure);
     }
 
     /// What fails in it, the others are told: they would wait for this process.
@@ -465,16 +511,17 @@ private:
         return std::sqrt(exactSumValue(words));
     }
 
-    void sumUp()
+    void awaitLastSpans()
     {
-        m_report.finalParametersNorm = weightsNorm();
-        m_report.isFirstProcess = first();
         if (m_gatherer && !m_gatherer->finish(std::chrono::seconds(10)))
             say("some processes' last spans did not arrive; the trace lacks them");
         if (m_store)
             m_store->barrier("last spans"); // until then each shows its own
-        if (!first())
-            return;
+    }
+
+    /// Of the first process: what is known when no step is to come.
+    void sumUp()
+    {
         m_collector->collect();
         const RunHistory history = m_collector->history();
         m_report.spansRecorded = history.state.spansRecorded;
@@ -484,8 +531,11 @@ private:
             m_report.reservedBytes.push_back(rank->context().memory.peakReserved());
         }
         m_report.peakResidentBytes = peakResidentBytes();
-        if (const auto gpuFree = m_device.device->freeBytes(); gpuFree && m_report.gpuNeededBytes) // blocks are kept till the end
-            m_report.gpuTakenBytes = m_gpuFreeBytes - *gpuFree;
+        if (m_report.gpuNeededBytes && m_report.failed.empty())    // a GPU that failed answers nothing
+            if (const auto gpuFree = m_device.device->freeBytes()) // blocks are kept till the end
+                m_report.gpuTakenBytes = m_gpuFreeBytes - *gpuFree;
+        if (m_report.losses.empty())
+            return;
         // The first step warms caches.
         const std::size_t warm = m_report.stepSeconds.size() > 1 ? 1 : 0;
         double seconds = 0;
@@ -499,11 +549,10 @@ private:
                 m_report.asIfParallelSeconds = static_cast<double>(asIfParallel(history, lastStep).stepNs) * 1e-9;
             } catch (const StepInPart&) { // spans that did not arrive: how long it takes in parallel is not known
             }
-        if (!m_request.trace.empty())
-            sim::saveTrace(makeTrace(history), m_request.trace);
     }
 
     const TrainingRequest& m_request;
+    const TellReport& m_tell;
     const sim::Scenario& m_scenario;
     const LaunchEnvironment m_environment;
     const std::unique_ptr<Store> m_store;               ///< between several processes
@@ -530,9 +579,9 @@ private:
 
 } // namespace
 
-TrainingReport train(const TrainingRequest& request)
+TrainingReport train(const TrainingRequest& request, const TellReport& tell)
 {
-    return Training(request).train();
+    return Training(request, tell).train();
 }
 
 std::string reportJson(const std::string& scenarioName, const TrainingReport& report)
@@ -544,7 +593,7 @@ std::string reportJson(const std::string& scenarioName, const TrainingReport& re
                                    {"grad_norms", report.gradientNorms},
                                    {"tokens_per_second", report.tokensPerSecond},
                                    {"step_time_s", report.stepSeconds},
-                                   {"final_parameters_norm", report.finalParametersNorm},
+                                   {"final_parameters_norm", nullptr},
                                    {"spans_recorded", report.spansRecorded},
                                    {"spans_dropped", report.spansDropped},
                                    {"peak_memory_bytes", report.peakBytes},
@@ -552,6 +601,10 @@ std::string reportJson(const std::string& scenarioName, const TrainingReport& re
                                    {"memory_needed_bytes", report.memoryNeededBytes},
                                    {"peak_resident_bytes", report.peakResidentBytes},
                                    {"stopped", report.stopped}};
+    if (report.finalParametersNorm)
+        json["final_parameters_norm"] = *report.finalParametersNorm;
+    if (!report.failed.empty())
+        json["failed"] = report.failed;
     if (report.gpuNeededBytes)
         json["gpu_memory_needed_bytes"] = *report.gpuNeededBytes;
     if (report.gpuTakenBytes)

@@ -5,6 +5,7 @@
 #include "sim/scenario/scenario.h"
 
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,8 +38,8 @@ struct TrainingReport {
     std::optional<std::uint64_t> orderSeed; ///< of the emulated device
     int worldSize = 1;
     std::vector<double> losses, gradientNorms, stepSeconds;
-    double tokensPerSecond = 0; ///< over all steps but the first, which warms caches
-    double finalParametersNorm = 0;
+    double tokensPerSecond = 0;                ///< over all steps but the first, which warms caches
+    std::optional<double> finalParametersNorm; ///< nothing: the run failed
     std::uint64_t spansRecorded = 0, spansDropped = 0;
     std::optional<double> asIfParallelSeconds;  ///< the last step, had every rank had a device
     std::vector<std::int64_t> peakBytes;        ///< by rank of this process
@@ -48,11 +49,14 @@ struct TrainingReport {
     std::optional<std::int64_t> gpuNeededBytes; ///< of the GPU's memory, as it was known before the run: this process
     std::optional<std::int64_t> gpuTakenBytes;  ///< and what there was less of it at the end: by all who use the GPU
     bool stopped = false;                       ///< by request, before all steps were done
+    std::string failed;                         ///< why the run ended; "": it did not fail
     bool isFirstProcess = true;                 ///< of several, the one that tells
 };
 
-/// Throws sim::Error: bad input, or why the run ended.
-TrainingReport train(const TrainingRequest&);
+using TellReport = std::function<void(const TrainingReport&)>;
+/// Throws sim::Error: bad input, or why the run ended. tell: on the first process, once, when no step is to come, of a run that
+/// has failed too: before the trace is written, and before this throws.
+TrainingReport train(const TrainingRequest&, const TellReport& tell = {});
 
 /// What --report writes.
 std::string reportJson(const std::string& scenarioName, const TrainingReport&);

@@ -376,6 +376,32 @@ TEST(RankscopeLive, EndsWhereTheLossIsNoNumber)
     EXPECT_EQ(child.err().find("loss nan"), std::string::npos) << "a step without a result is not reported";
 }
 
+TEST(RankscopeLive, LeavesReportAndTraceOfTheStepsBeforeItFailed)
+{
+    const auto trace = scratch() / "failed.json", report = scratch() / "failed-report.json";
+    Child child({"run", gallery("58-"), "--steps", "50", "--set", "live.learning_rate=1000", "--set", "training.optimizer=sgd",
+                 "--set", "live.clip_norm=0", "--report", report.string(), "--trace", trace.string(), "--json"});
+    EXPECT_EQ(child.wait(), 1);
+    const json told = json::parse(std::ifstream(report));
+    EXPECT_EQ(told, json::parse(child.out()));
+    EXPECT_NE(told["failed"].get<std::string>().find(": the loss is nan"), std::string::npos);
+    EXPECT_TRUE(told["final_parameters_norm"].is_null());
+    EXPECT_GE(told["losses"].size(), 1U);
+    EXPECT_EQ(told["losses"].size(), told["step_time_s"].size());
+    EXPECT_NE(child.err().find("step " + std::to_string(told["losses"].size() + 1) + ": the loss is nan"), std::string::npos);
+    EXPECT_GT(json::parse(std::ifstream(trace))["traceEvents"].size(), 100U);
+}
+
+TEST(RankscopeLive, WritesItsReportWhereTheTraceDoesNotFit)
+{
+    const auto trace = scratch() / "large.json", report = scratch() / "small.json";
+    Child child({"run", gallery("58-"), "--steps", "2", "--report", report.string(), "--trace", trace.string()}, {}, 20'000);
+    EXPECT_EQ(child.wait(), 1);
+    EXPECT_NE(child.err().find("large.json: cannot be written"), std::string::npos) << child.err();
+    EXPECT_FALSE(exists(trace));
+    EXPECT_EQ(json::parse(std::ifstream(report))["losses"].size(), 2U);
+}
+
 TEST(RankscopeLive, SaysWhichEndpointIsTaken)
 {
     const std::string endpoint = "tcp://127.0.0.1:" + std::to_string(test::freePort());

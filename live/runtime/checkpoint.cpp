@@ -44,6 +44,12 @@ bool isKept(const QuantityName& quantity, const Rank& rank)
     return quantity.quantity == Quantity::value || rank.optimizer() == sim::Optimizer::adamw;
 }
 
+/// What a file's header says beside its tensors.
+std::map<std::string, std::string> metadataOf(const std::string& quantity, std::int64_t step)
+{
+    return {{"format", kFormat}, {"quantity", quantity}, {"step", std::to_string(step)}};
+}
+
 /// What a process has written of a tensor.
 struct Written {
     std::int64_t elements = 0;
@@ -167,8 +173,7 @@ private:
 
     std::string headerOf(const QuantityName& quantity) const
     {
-        return m_tables.at(quantity.name)
-            .header({{"format", kFormat}, {"quantity", quantity.name}, {"step", std::to_string(m_info.step)}});
+        return m_tables.at(quantity.name).header(metadataOf(quantity.name, m_info.step));
     }
 
     void createFile(const QuantityName& quantity) const
@@ -296,7 +301,9 @@ json readManifest(const fs::path& checkpoint, std::uint32_t* itsCrc32 = nullptr)
 /// One file of a checkpoint, open. What is read from it is as it was written.
 class StoredQuantity {
 public:
-    StoredQuantity(const fs::path& path, const json& entry) : m_path(path), m_file(path, PlacedFile::Mode::read), m_entry(entry)
+    /// step: as the manifest has it.
+    StoredQuantity(const fs::path& path, const json& entry, std::int64_t step)
+        : m_path(path), m_file(path, PlacedFile::Mode::read), m_entry(entry)
     {
         const std::uint64_t bytes = m_file.size();
         if (bytes != entry.at("bytes").get<std::uint64_t>())
@@ -312,6 +319,10 @@ public:
                    isShapeOf(tensors.at(name).at("shape"), tensor);
         if (!same)
             refuseDamaged(path, "its header and the manifest do not say the same");
+        std::string header(m_dataBegin, '\0'); // words about the file and what lies between are in no checksum
+        m_file.read(0, header.data(), header.size());
+        if (header != m_table.header(metadataOf(entry.at("quantity"), step)))
+            refuseDamaged(path, "its header is not as it was written");
     }
 
     const TensorTable& table() const { return m_table; }
@@ -411,14 +422,18 @@ void readQuantities(const json& manifest, const fs::path& checkpoint, const std:
                     const std::set<std::string>& known)
 {
     for (const QuantityName& quantity : kQuantityNames) {
-        if (quantity.quantity == Quantity::gradient || !isKept(quantity, *ranks.front()))
-            continue;
+        const bool isNeeded = quantity.quantity != Quantity::gradient && isKept(quantity, *ranks.front());
         const auto entry = manifest.at("files").find(fileOf(quantity));
-        if (entry == manifest.at("files").end())
+        const bool isThere = entry != manifest.at("files").end();
+        if (!isThere && !isNeeded)
+            continue;
+        if (!isThere)
             throw sim::Error("checkpoint: " + checkpoint.string() + " has no " + quantity.name +
                              ", which AdamW goes on from: it was written by a run with SGD; use --set training.optimizer=sgd");
-        const StoredQuantity stored(checkpoint / fileOf(quantity), *entry);
-        stored.prove(process, processes);
+        const StoredQuantity stored(checkpoint / fileOf(quantity), *entry, manifest.at("step").get<std::int64_t>());
+        stored.prove(process, processes); // what is not read back, too: a damaged disk is told before it has cost more
+        if (!isNeeded)
+            continue;
         stored.checkAllKnown(known);
         for (Rank* rank : ranks)
             rank->weights().restore(quantity.quantity, [&](const ParameterSpec& spec, std::int64_t first,

@@ -226,6 +226,30 @@ TEST_F(Checkpoint, IsRefusedWhereABitIsWrongOrAnythingIsMissing)
     }
 }
 
+TEST_F(Checkpoint, IsRefusedForEveryBitOfAHeaderAndOfWhatIsNotReadBack)
+{
+    Trained written(Settings{}, 1);
+    const fs::path path = save(written, 2, true);
+    Trained resumed(Settings{"training.optimizer=sgd"}); // which reads weights alone
+    const auto load = [&] { readCheckpoint(path, resumed.run.ranks()); };
+    EXPECT_EQ(failureOf(load), "");
+    const auto failureWithBit = [&](const char* name, std::size_t place) {
+        const std::string whole = read(path / name);
+        std::string bytes = whole;
+        bytes.at(place) = static_cast<char>(bytes.at(place) ^ 4);
+        write(path / name, bytes);
+        const std::string failure = failureOf(load);
+        write(path / name, whole);
+        return failure;
+    };
+    for (std::size_t place = 0; place < 110; ++place) // its length, and the words about the file
+        EXPECT_TRUE(failureWithBit("weights.safetensors", place).starts_with("checkpoint: ")) << "byte " << place;
+    for (const char* name : {"gradients.safetensors", "first_moments.safetensors"}) {
+        EXPECT_TRUE(failureWithBit(name, 60).starts_with("checkpoint: ")) << name;
+        EXPECT_NE(failureWithBit(name, fs::file_size(path / name) - 3).find("the checksum of "), std::string::npos) << name;
+    }
+}
+
 TEST_F(Checkpoint, OfHostileManifestsIsRefusedPlainly)
 {
     Trained written(Settings{}, 1);

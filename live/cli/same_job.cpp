@@ -2,7 +2,6 @@
 
 #include "live/cli/training.h"
 #include "live/kernels/modules.h"
-#include "live/runtime/crc32.h"
 #include "live/runtime/data.h"
 
 #include <algorithm>
@@ -37,8 +36,8 @@ std::string valueAt(const json& flat, const std::string& pointer)
 json jobOf(const TrainingRequest& request, const std::string& device, const json& resumed)
 {
     json job = json::parse(request.scenarioJson);
-    const std::string text = trainingText(request.scenario.live.data); // it counts, wherever it lies
-    job["live"]["data"] = {{"bytes", text.size()}, {"crc32", crc32(text.data(), text.size())}};
+    const DataMark data = markOfData(request.scenario.live.data); // it counts, wherever it lies
+    job["live"]["data"] = {{"bytes", data.bytes}, {"crc32", data.crc32}};
     job["the build"] = kBuildHash;
     job["the device"] = device;
     job["--resume"] = resumed;

@@ -13,6 +13,7 @@
 #include "live/huggingface/folder.h"
 #include "live/kernels/modules.h"
 #include "live/runtime/checkpoint.h"
+#include "live/runtime/data.h"
 #include "live/runtime/memory_need.h"
 #include "live/runtime/processors.h"
 #include "live/runtime/tensor_file.h"
@@ -174,10 +175,20 @@ private:
         if (!resumed.empty())
             readCheckpoint(resumed, m_run->ranks(), m_environment.process, exchange());
         if (!m_request.weights.empty())
-            m_config = huggingface::readWeights(m_request.weights, m_scenario, m_run->ranks(), m_environment.process, exchange());
+            readWeights();
         if (!m_request.saveWeights.empty())
             huggingface::proveCanBeWritten(m_request.saveWeights, m_scenario, m_run->ranks(), m_environment.process, exchange());
         startStream();
+    }
+
+    void readWeights()
+    {
+        constexpr int kTokensOfText = 256; // a byte each
+        if (first() && m_scenario.model.vocabSize > kTokensOfText && !isTokenIds(m_scenario.live.data))
+            say("warning: live.data is a text, whose bytes are the tokens 0 to 255; to a model with a vocabulary of " +
+                std::to_string(m_scenario.model.vocabSize) +
+                " they mean something else: give it the ids that its tokenizer makes (live.data=IDS.npy or IDS.bin)");
+        m_config = huggingface::readWeights(m_request.weights, m_scenario, m_run->ranks(), m_environment.process, exchange());
     }
 
     /// That all processes train the same; the checkpoint that it goes on from, empty where it begins.

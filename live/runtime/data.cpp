@@ -1,64 +1,173 @@
 #include "live/runtime/data.h"
 
 #include "live/kernels/philox.h"
+#include "live/runtime/crc32.h"
 #include "sim/error.h"
 #include "sim/scenario/catalogue.h"
-#include "sim/scenario/files.h"
 
 #include <algorithm>
-#include <array>
+#include <cstring>
 #include <filesystem>
+#include <functional>
 #include <numeric>
 
 namespace live {
 namespace {
 
-constexpr int kBytes = 256;
+constexpr std::size_t kByteValues = 256;
+constexpr std::uint64_t kPieceOfData = std::uint64_t{1} << 20U;
+
+[[noreturn]] void refuseData(const std::string& why)
+{
+    throw sim::Error("training data: " + why);
+}
+
+std::unique_ptr<PlacedFile> openData(const std::string& data)
+{
+    const std::filesystem::path path =
+        data == "builtin" ? sim::Catalogue::findAssets() / "corpus" / "shakespeare.txt" : std::filesystem::path(data);
+    try {
+        return std::make_unique<PlacedFile>(path, PlacedFile::Mode::read);
+    } catch (const sim::Error& error) {
+        refuseData(error.what());
+    }
+}
+
+void forEachPieceOfData(const PlacedFile& file, const std::function<void(std::uint64_t at, const std::string&)>& use)
+{
+    const std::uint64_t bytes = file.size();
+    std::string piece;
+    for (std::uint64_t at = 0; at < bytes; at += kPieceOfData) {
+        piece.resize(std::min(kPieceOfData, bytes - at));
+        file.read(at, piece.data(), piece.size());
+        use(at, piece);
+    }
+}
 
 /// Byte -> token.
-std::array<std::int32_t, kBytes> tokenOfByte(const std::string& text, int vocabulary)
+std::vector<std::int32_t> tokenOfByte(const PlacedFile& text, int vocabulary)
 {
-    std::array<std::int32_t, kBytes> token{};
+    std::vector<std::int32_t> token(kByteValues);
     std::iota(token.begin(), token.end(), 0);
-    if (vocabulary >= kBytes)
+    if (vocabulary >= static_cast<int>(kByteValues))
         return token;
-    std::array<std::int64_t, kBytes> count{};
-    for (const char c : text)
-        ++count[static_cast<unsigned char>(c)];
-    std::array<int, kBytes> order{};
-    std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(),
-                     [&](int a, int b) { return count[static_cast<std::size_t>(a)] > count[static_cast<std::size_t>(b)]; });
-    for (int place = 0; place < kBytes; ++place)
-        token[static_cast<std::size_t>(order[static_cast<std::size_t>(place)])] = std::min(place, vocabulary - 1);
+    std::array<std::int64_t, kByteValues> count{};
+    forEachPieceOfData(text, [&](std::uint64_t, const std::string& piece) {
+        for (const char c : piece)
+            ++count[static_cast<unsigned char>(c)];
+    });
+    std::array<std::size_t, kByteValues> order{};
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return count[a] > count[b]; });
+    for (std::size_t place = 0; place < kByteValues; ++place)
+        token[order[place]] = std::min(static_cast<std::int32_t>(place), vocabulary - 1);
     return token;
+}
+
+/// Where a file's ids begin, and how many bytes each has.
+struct IdsPlace {
+    std::uint64_t begin = 0;
+    unsigned width = 2;
+};
+
+/// llm.c's header: 256 numbers of 4 bytes, the first two of which tell what it is.
+IdsPlace placeInBin(const PlacedFile& file, int vocabulary)
+{
+    constexpr int kMostOfTwoBytes = 65'536;
+    constexpr std::uint64_t kHeaderBytes = 1024;
+    constexpr std::uint32_t kMagic = 20'240'520, kTwoBytes = 1, kFourBytes = 7;
+    std::array<std::uint32_t, 2> words{};
+    if (file.size() >= kHeaderBytes)
+        file.read(0, words.data(), sizeof words);
+    if (words[0] == kMagic && (words[1] == kTwoBytes || words[1] == kFourBytes))
+        return {.begin = kHeaderBytes, .width = words[1] == kTwoBytes ? 2U : 4U};
+    return {.begin = 0, .width = vocabulary <= kMostOfTwoBytes ? 2U : 4U};
+}
+
+/// numpy's format, versions 1 to 3: magic, version, the header's length, and a dictionary as Python writes it.
+IdsPlace placeInNpy(const PlacedFile& file, const std::string& name)
+{
+    constexpr std::array<unsigned char, 6> kNumpyMagic = {0x93, 'N', 'U', 'M', 'P', 'Y'};
+    constexpr std::uint32_t kLongestHeader = 65'536;
+    std::array<unsigned char, 12> start{};
+    if (file.size() >= start.size())
+        file.read(0, start.data(), start.size());
+    if (!std::equal(kNumpyMagic.begin(), kNumpyMagic.end(), start.begin()))
+        refuseData(name + " is no numpy array (.npy)");
+    const bool isShort = start[6] == 1; // the version
+    const std::uint32_t shortLength = start[8] | static_cast<std::uint32_t>(start[9]) << 8U;
+    const std::uint32_t length =
+        isShort ? shortLength
+                : shortLength | static_cast<std::uint32_t>(start[10]) << 16U | static_cast<std::uint32_t>(start[11]) << 24U;
+    const std::uint64_t begin = isShort ? 10 : 12;
+    if (length > kLongestHeader || begin + length > file.size()) // a longer one is none of numbers alone
+        refuseData(name + " is no numpy array (.npy): its header would have " + std::to_string(length) + " bytes");
+    std::string header(length, '\0');
+    file.read(begin, header.data(), header.size());
+    const std::string key = "'descr': ";
+    const std::size_t found = header.find(key), from = found == std::string::npos ? header.size() : found + key.size();
+    const std::string type = header.substr(from, header.find(',', from) - from);
+    for (const auto& [known, width] :
+         {std::pair{"'|u1'", 1U}, {"'<u2'", 2U}, {"'<i2'", 2U}, {"'<u4'", 4U}, {"'<i4'", 4U}, {"'<u8'", 8U}, {"'<i8'", 8U}})
+        if (type == known)
+            return {.begin = begin + length, .width = width};
+    refuseData(name + " is a numpy array of type " + type + "; token ids are whole numbers: '|u1', '<u2', '<u4', '<i4' or '<i8'");
 }
 
 } // namespace
 
-std::string trainingText(const std::string& data)
+bool isTokenIds(const std::string& data)
 {
-    const std::filesystem::path path =
-        data == "builtin" ? sim::Catalogue::findAssets() / "corpus" / "shakespeare.txt" : std::filesystem::path(data);
-    constexpr std::size_t kMostBytes = std::size_t{1} << 30U; // all of it is held
-    try {
-        return sim::readFile(path, kMostBytes);
-    } catch (const sim::Error& error) {
-        throw sim::Error(std::string("training data: ") + error.what());
-    }
+    return data.ends_with(".npy") || data.ends_with(".bin");
 }
 
-TokenSource::TokenSource(const std::string& data, int vocabulary, int sequenceLength, std::uint64_t seed)
-    : m_length(sequenceLength), m_seed(seed)
+DataMark markOfData(const std::string& data)
 {
-    const std::string text = trainingText(data);
-    if (text.size() < static_cast<std::size_t>(sequenceLength) + 1)
-        throw sim::Error("training data: " + data + " has " + std::to_string(text.size()) + " bytes, a sequence needs " +
-                         std::to_string(sequenceLength + 1));
-    const auto token = tokenOfByte(text, vocabulary);
-    m_tokens.reserve(text.size());
-    for (const char c : text)
-        m_tokens.push_back(token[static_cast<unsigned char>(c)]);
+    const std::unique_ptr<PlacedFile> file = openData(data);
+    PiecewiseCrc32 crc(file->size());
+    forEachPieceOfData(*file, [&](std::uint64_t at, const std::string& piece) { crc.add(at, piece.data(), piece.size()); });
+    return {.bytes = file->size(), .crc32 = crc.value()};
+}
+
+TokenSource::TokenSource(std::string data, int vocabulary, int sequenceLength, std::uint64_t seed)
+    : m_data(std::move(data)), m_file(openData(m_data)), m_bytes(m_file->size()), m_vocabulary(vocabulary),
+      m_length(sequenceLength), m_seed(seed)
+{
+    if (isTokenIds(m_data)) {
+        const IdsPlace place = m_data.ends_with(".npy") ? placeInNpy(*m_file, m_data) : placeInBin(*m_file, vocabulary);
+        m_begin = place.begin;
+        m_width = place.width;
+        if ((m_bytes - m_begin) % m_width != 0)
+            refuseData(m_data + " has " + std::to_string(m_bytes - m_begin) + " bytes of ids, no whole number of ids of " +
+                       std::to_string(m_width) + " bytes each");
+    } else {
+        m_token = tokenOfByte(*m_file, vocabulary);
+    }
+    m_count = (m_bytes - m_begin) / m_width;
+    if (m_count < static_cast<std::uint64_t>(sequenceLength) + 1)
+        refuseData(m_data + " has " + std::to_string(m_count) + (m_token.empty() ? " ids" : " bytes") + ", a sequence needs " +
+                   std::to_string(sequenceLength + 1));
+    if (m_token.empty())
+        tokens(0, std::min(m_count, kPieceOfData)); // of another tokenizer: told before the first step
+}
+
+std::vector<std::int32_t> TokenSource::tokens(std::uint64_t first, std::uint64_t count) const
+{
+    if (m_file->size() != m_bytes)
+        refuseData(m_data + " had " + std::to_string(m_bytes) + " bytes when the run began, now it has " +
+                   std::to_string(m_file->size()));
+    std::vector<unsigned char> bytes(count * m_width);
+    m_file->read(m_begin + first * m_width, bytes.data(), bytes.size());
+    std::vector<std::int32_t> result(count);
+    for (std::uint64_t i = 0; i < count; ++i) {
+        std::uint64_t id = 0; // little-endian; what is negative is larger than any vocabulary
+        std::memcpy(&id, bytes.data() + i * m_width, m_width);
+        if (m_token.empty() && id >= static_cast<std::uint64_t>(m_vocabulary))
+            refuseData(m_data + ": id " + std::to_string(first + i) + ", read from " + std::to_string(m_width) + " bytes, is " +
+                       std::to_string(id) + "; the model has " + std::to_string(m_vocabulary) + " tokens (model.vocab_size)");
+        result[i] = m_token.empty() ? static_cast<std::int32_t>(id) : m_token[id];
+    }
+    return result;
 }
 
 std::vector<std::int32_t> TokenSource::sequence(int step, std::int64_t index) const
@@ -66,10 +175,9 @@ std::vector<std::int32_t> TokenSource::sequence(int step, std::int64_t index) co
     const PhiloxCounter words = philox({{static_cast<std::uint32_t>(index), static_cast<std::uint32_t>(index >> 32),
                                          static_cast<std::uint32_t>(step), 0x64617461U}}, // "data"
                                        philoxKey(m_seed));
-    const std::uint64_t starts = m_tokens.size() - static_cast<std::size_t>(m_length);
+    const std::uint64_t starts = m_count - static_cast<std::uint64_t>(m_length);
     const std::uint64_t first = (std::uint64_t{words.word[0]} << 32 | words.word[1]) % starts;
-    const auto begin = m_tokens.begin() + static_cast<std::ptrdiff_t>(first);
-    return {begin, begin + m_length + 1};
+    return tokens(first, static_cast<std::uint64_t>(m_length) + 1);
 }
 
 } // namespace live

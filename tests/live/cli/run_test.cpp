@@ -294,6 +294,26 @@ TEST(RankscopeLive, BeginsWithAHuggingFaceModelAndSavesOneOverProcessesToo)
     EXPECT_NE(other.err().find("head_dim is 6 there, 4 in the scenario"), std::string::npos) << other.err();
 }
 
+TEST(RankscopeLive, WarnsWhereAModelThatWasReadIsGivenTheBytesOfAText)
+{
+    const std::string folder = (scratch() / "of 300 tokens").string(), ids = (scratch() / "ids.bin").string();
+    const std::vector<std::string> arguments = {"run", gallery("56-"), "--set", "model.vocab_size=300", "--steps", "1"};
+    const auto with = [&](std::vector<std::string> all, const std::vector<std::string>& more) {
+        all.insert(all.end(), more.begin(), more.end());
+        return all;
+    };
+    reportOf(with(arguments, {"--save-weights", folder}));
+    const std::string warning =
+        "warning: live.data is a text, whose bytes are the tokens 0 to 255; to a model with a vocabulary of 300";
+    Child text(with(arguments, {"--weights", folder}));
+    EXPECT_EQ(text.wait(), 0);
+    EXPECT_NE(text.err().find(warning), std::string::npos) << text.err();
+    std::ofstream(ids) << std::string(10'000, '\1'); // 257, 257…
+    Child tokens(with(arguments, {"--weights", folder, "--set", "live.data=" + ids}));
+    EXPECT_EQ(tokens.wait(), 0) << tokens.err();
+    EXPECT_EQ(tokens.err().find("warning"), std::string::npos) << tokens.err();
+}
+
 TEST(RankscopeLive, ProvesBeforeTheFirstStepThatWeightsCanBeSavedAndLetsOneRunAloneDoSo)
 {
     const auto folder = scratch() / "weights";

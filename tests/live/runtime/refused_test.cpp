@@ -53,8 +53,7 @@ TEST(Refused, ComparingInBf16)
 
 TEST(Refused, TextThatIsNotThereOrShorterThanASequence)
 {
-    EXPECT_EQ(refusalOf(job({"live.data=/no/such/text"})),
-              "training data: /no/such/text: cannot be read: No such file or directory");
+    EXPECT_EQ(refusalOf(job({"live.data=/no/such/text"})), "training data: cannot read /no/such/text: No such file or directory");
     const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / "rankscope_short_text.txt";
     std::ofstream(path) << "To be";
     EXPECT_EQ(refusalOf(job({"live.data=" + path.string()})),

@@ -1,6 +1,5 @@
 // That it is training at all: the loss starts where ignorance is and goes down, and what a step reads does not depend on the
 // layout.
-#include "live/runtime/data.h"
 #include "live/runtime/run.h"
 #include "live/tasks/worker_pool.h"
 #include "tests/live/support/decorators.h"
@@ -153,27 +152,6 @@ TEST(Training, AnotherSeedStartsFromOtherWeights)
     const TrainedSteps one = trainSteps(job({}), {.steps = 1}), two = trainSteps(job({"live.seed=2"}), {.steps = 1});
     EXPECT_NE(one.losses, two.losses);
     EXPECT_GT(compare(one.values, two.values).relative, 0.1);
-}
-
-TEST(Tokens, TargetsFollowInputsAndStayInTheVocabulary)
-{
-    constexpr int kVocabulary = 61, kLength = 16;
-    const TokenSource source("builtin", kVocabulary, kLength, 1);
-    std::vector<int> seen(kVocabulary, 0);
-    for (int step = 1; step <= 20; ++step)
-        for (std::int64_t index = 0; index < 20; ++index) {
-            const std::vector<std::int32_t> tokens = source.sequence(step, index);
-            ASSERT_EQ(tokens.size(), kLength + 1U);
-            for (const std::int32_t token : tokens) {
-                ASSERT_GE(token, 0);
-                ASSERT_LT(token, kVocabulary);
-                ++seen[static_cast<std::size_t>(token)];
-            }
-        }
-    EXPECT_EQ(std::max_element(seen.begin(), seen.end()) - seen.begin(), 0) << "the most frequent byte is token 0";
-    EXPECT_NE(source.sequence(1, 0), source.sequence(1, 1));
-    EXPECT_NE(source.sequence(1, 0), source.sequence(2, 0));
-    EXPECT_EQ(source.sequence(3, 5), TokenSource("builtin", kVocabulary, kLength, 1).sequence(3, 5));
 }
 
 } // namespace

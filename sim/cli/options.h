@@ -199,6 +199,27 @@ inline std::string linesForAPerson(std::string_view message)
     return out;
 }
 
+/// "--steps is given twice (1, 2); once is enough", where CLI11 found that an option has more values than it takes; else "".
+inline std::string givenTooOften(const CLI::App& app, const CLI::Error& error)
+{
+    const std::string_view what = error.what();
+    const std::size_t end = what.find(": At Most 1 required ");
+    if (end == std::string_view::npos)
+        return {};
+    const CLI::App* command = &app;
+    while (!command->get_subcommands().empty())
+        command = command->get_subcommands().front();
+    const std::string name(what.substr(0, end));
+    const CLI::Option* const option = command->get_option_no_throw(name);
+    if (!option)
+        return {};
+    std::string values;
+    for (const std::string& value : option->results())
+        values += (values.empty() ? "" : ", ") + shownText(value);
+    const std::size_t times = option->results().size();
+    return name + " is given " + (times == 2 ? "twice" : std::to_string(times) + " times") + " (" + values + "); once is enough";
+}
+
 /// What CLI11 found wrong with a call. Names and values in it are the caller's, however long.
 inline std::string wordsFor(const CLI::Error& error)
 {
@@ -226,9 +247,10 @@ inline std::string wordsFor(const CLI::Error& error)
 }
 
 /// For CLI::App::failure_message.
-inline std::string callFailed(const CLI::App*, const CLI::Error& error)
+inline std::string callFailed(const CLI::App* app, const CLI::Error& error)
 {
-    return wordsFor(error) + "\nRun with --help for what can be asked.\n";
+    const std::string tooOften = givenTooOften(*app, error);
+    return (tooOften.empty() ? wordsFor(error) : tooOften) + "\nRun with --help for what can be asked.\n";
 }
 
 } // namespace sim::cli

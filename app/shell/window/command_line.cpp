@@ -180,6 +180,14 @@ CommandLine parseCommandLine(const QStringList& arguments, const QString& versio
     if (parser.isSet(versionOption))
         return {{}, 0, QStringLiteral("rankscope ") + version + QLatin1Char('\n')};
 
+    for (const QCommandLineOption& once : {view, planPage, lesson, handout, seed, attach, key, serverKey, screenshot, page, size,
+                                           figure, film, seconds, fps, theme})
+        if (QStringList values = parser.values(once); values.size() > 1)
+            return wrong(QStringLiteral("--%1 is given %2 (%3); once is enough")
+                             .arg(once.names().constFirst(),
+                                  values.size() == 2 ? QStringLiteral("twice") : QStringLiteral("%1 times").arg(values.size()),
+                                  listed(values.replaceInStrings(QString(kBetween), QStringLiteral(" ")))));
+
     StartOptions options;
     const QStringList files = parser.positionalArguments();
     const auto local = [](const QString& file) { // as desktops call

@@ -631,6 +631,7 @@ TEST(RankscopeLive, RefusesWhatItCannotTrain)
         {{"run", file, "--order-seed", "3x"}, 2, "\"3x\" is not a whole number from 0 to 18446744073709551615\n"},
         {{"run", file, "--order-seed", "010"}, 2, "\"010\" is not written as a whole number is; write 10"},
         {{"run", file, "--steps", "0"}, 2, "\"0\" is not a whole number from 1 to 1000000000; the nearest is 1"},
+        {{"run", file, "--steps", "1", "--steps", "2"}, 2, "--steps is given twice (1, 2); once is enough"},
         {{"run", file, "--steps", ""}, 2, "\"\" is not a whole number from 1 to 1000000000\n"},
         {{"run", file, "--workers", "99999999999999999999"}, 2, "from 1 to 4096; the nearest is 4096"},
         {{"run", file, "--deadline", "nan"}, 2, "\"nan\" is not a number from 0.05 to 1e+06\n"},

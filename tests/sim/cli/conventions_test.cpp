@@ -103,6 +103,8 @@ TEST(Program, ExitsWithTwoWhenCalledWrongly)
     EXPECT_THAT(run("lesson chek x").err, HasSubstr("There is no command lesson \"chek\"; nearest: \"check\""));
     EXPECT_THAT(run("simulate " + file + " --beside /nowhere").err, HasSubstr("--beside: there is no folder /nowhere\n"));
     EXPECT_THAT(run("simulate " + file + " --beside " + file).err, HasSubstr("01-"));
+    EXPECT_THAT(run("simulate " + file + " --price 1 --price 2").err,
+                HasSubstr("--price is given twice (1, 2); once is enough\n"));
 }
 
 TEST(Program, ExitsWithOneForBadInputAndSaysWhere)

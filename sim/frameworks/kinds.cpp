@@ -186,6 +186,18 @@ std::string kindOfText(const std::string& name, const std::string& text)
     return "";
 }
 
+/// Whether a script has a line "source …/NAME" of a file.
+bool isSourcedBy(const std::string& script, const std::string& file)
+{
+    const std::string name = file.substr(file.rfind('/') + 1);
+    for (std::size_t at = script.find(name); at != std::string::npos && !name.empty(); at = script.find(name, at + 1)) {
+        const std::size_t newline = script.rfind('\n', at), start = script.find_first_not_of(" \t", newline + 1);
+        if (script.compare(start, 7, "source ") == 0 || script.compare(start, 2, ". ") == 0)
+            return true;
+    }
+    return false;
+}
+
 /// "name=value" words of a command, as MaxText takes them.
 Sheet readAssignedWords(const std::string& file, const std::string& text)
 {
@@ -221,7 +233,7 @@ Sheet ofCommand(Sheet sheet)
     return sheet;
 }
 
-Sheet sheetOf(const std::string& kind, const std::string& file, const std::string& text)
+Sheet sheetOf(const std::string& kind, const std::string& file, const std::string& text, std::span<OtherFile> others = {})
 {
     if (isNeoxText(text))
         return readYaml(file, text); // with comments and commas that JSON does not have
@@ -232,14 +244,14 @@ Sheet sheetOf(const std::string& kind, const std::string& file, const std::strin
             return readYaml(file, text);
         return looksLikeArgumentDump(text) && !contains(text, {"--num-layers", "--hidden-size"})
                    ? readArgumentDump(file, text)
-                   : ofCommand(readShell(file, text));
+                   : ofCommand(readShell(file, text, others));
     }
     if (kind == "deepspeed-json" && contains(text, {"--"}))
-        return ofCommand(readShell(file, text));
+        return ofCommand(readShell(file, text, others));
     if (kind == "torchtitan-toml") {
         if (!contains(text, {"--parallelism.", "--training.", "--model."}))
             return readToml(file, text);
-        return ofCommand(readShell(file, text));
+        return ofCommand(readShell(file, text, others));
     }
     if (kind == "bridge-python")
         return contains(text, {"_target_:"}) || (!contains(text, {"="}) && contains(text, {":"})) ? readYaml(file, text)
@@ -374,6 +386,11 @@ Imported importSettings(const std::vector<SettingsFile>& files, const ImportOpti
         for (std::size_t i = 0; i < parts.size(); ++i)
             if (parts[i].kind == "llamafactory-yaml")
                 lead = i;
+    for (std::size_t i = 0; i < parts.size(); ++i) // it is run by what sources it
+        if (i != lead && parts[i].kind == parts[lead].kind && isSourcedBy(parts[i].text, parts[lead].name)) {
+            lead = i;
+            break;
+        }
     std::string kind = options.kind.empty() ? parts[lead].kind : options.kind;
     if (kind.empty())
         throw Error(parts[lead].name + ": is none of the kinds of settings known here (" + idsOfKinds() +
@@ -382,21 +399,29 @@ Imported importSettings(const std::vector<SettingsFile>& files, const ImportOpti
         std::any_of(parts.begin(), parts.end(), [](const Part& part) { return part.kind == "deepspeed-json"; });
     if (kind == "megatron-args" && hasDeepSpeed && options.kind.empty())
         kind = "megatron-deepspeed";
-    Sheet sheet = sheetOf(kind, parts[lead].name, parts[lead].text);
+    std::vector<OtherFile> others;
+    for (std::size_t i = 0; i < parts.size(); ++i)
+        if (i != lead && firstCharacter(parts[i].text) != '{')
+            others.push_back({parts[i].name, parts[i].text});
+    Sheet sheet = sheetOf(kind, parts[lead].name, parts[lead].text, others);
+    const auto isRun = [&others](const std::string& name) {
+        return std::any_of(others.begin(), others.end(),
+                           [&](const OtherFile& other) { return other.isRun && other.name == name; });
+    };
     Json model = Json::object();
     std::string modelFrom;
-    std::vector<Note> others;
+    std::vector<Note> notes;
     int sequenceBeside = 0; // as much as a config.json says of it
     for (std::size_t i = 0; i < parts.size(); ++i) {
-        if (i == lead)
+        if (i == lead || isRun(parts[i].name))
             continue;
         const Part& part = parts[i];
         if (part.kind == "deepspeed-json" && firstCharacter(part.text) == '{' &&
             (kind == "megatron-deepspeed" || startsDeepSpeed(kind))) {
             for (Setting& setting : readJson(part.name, part.text).settings) {
                 if (setting.value == Json("auto") && startsDeepSpeed(kind)) {
-                    others.push_back({setting.spelled, "auto", setting.line, Became::harmless, "",
-                                      "is filled in as " + parts[lead].name + " has it", part.name});
+                    notes.push_back({setting.spelled, "auto", setting.line, Became::harmless, "",
+                                     "is filled in as " + parts[lead].name + " has it", part.name});
                     continue;
                 }
                 setting.name = "ds_config." + setting.name;
@@ -422,24 +447,24 @@ Imported importSettings(const std::vector<SettingsFile>& files, const ImportOpti
                         note.became = Became::harmless;
                         note.text = "how the model is trained " + parts[lead].name + " says";
                     }
-                    others.push_back(std::move(note));
+                    notes.push_back(std::move(note));
                 }
         } else if (part.kind == kind) {
-            Sheet more = sheetOf(kind, part.name, part.text);
+            Sheet more = sheetOf(kind, part.name, part.text, others);
             std::move(more.settings.begin(), more.settings.end(), std::back_inserter(sheet.settings));
             std::move(more.undecided.begin(), more.undecided.end(), std::back_inserter(sheet.undecided));
             std::move(more.comments.begin(), more.comments.end(), std::back_inserter(sheet.comments));
         } else {
-            others.push_back({part.name, "", 0, Became::unknown, "",
-                              "a file of the kind " + (part.kind.empty() ? std::string("that is not known") : part.kind) +
-                                  " beside one of the kind " + kind + " is not read",
-                              part.name});
+            notes.push_back({part.name, "", 0, Became::unknown, "",
+                             "a file of the kind " + (part.kind.empty() ? std::string("that is not known") : part.kind) +
+                                 " beside one of the kind " + kind + " is not read",
+                             part.name});
         }
     }
     if (kind == "deepspeed-json")
         for (const Part& part : parts)
             if (part.kind == kind && firstCharacter(part.text) != '{') // a script: it fills in what is left open
-                tellFilledIn(sheet, part.name, others);
+                tellFilledIn(sheet, part.name, notes);
     if (sheet.settings.empty())
         throw Error(parts[lead].name + ": has no settings of the kind " + kind + "; say which kind it is with --from (" +
                     idsOfKinds() + ")");
@@ -462,7 +487,7 @@ Imported importSettings(const std::vector<SettingsFile>& files, const ImportOpti
     Imported out = scenarioOf(std::move(job), kind);
     if (!model.empty())
         tellReplaced(out.notes, said, Json{{"model", model}}, modelFrom);
-    for (Note& note : others)
+    for (Note& note : notes)
         out.notes.push_back(std::move(note));
     if (std::none_of(out.notes.begin(), out.notes.end(), [](const Note& note) { return note.became == Became::used; })) {
         const auto wrong = std::find_if(out.notes.begin(), out.notes.end(), [](const Note& note) {

@@ -21,6 +21,8 @@ public:
         while (!atEnd() && (peek() == ' ' || peek() == '\n' || peek() == '\t'))
             ++m_at;
     }
+    bool startsWith(std::string_view text) const { return m_text.substr(m_at).starts_with(text); }
+    void skip(std::size_t count) { m_at += count; }
     /// The character, with blanks before it; else nothing but these.
     bool take(char c)
     {

@@ -3,6 +3,7 @@
 
 #include "sim/scenario/json_text.h"
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -62,7 +63,12 @@ std::string withQuotedVariables(const std::string& json);
 Sheet readPython(const std::string& file, const std::string& text);
 /// A command line or a script: flags with their dashes off and "-" as "_"; "@nodes", "@gpus_per_node" of launchers and batch
 /// systems, "@env.NAME" of variables that the script sets; "ds_config.x" of a DeepSpeed file that it writes.
-Sheet readShell(const std::string& file, const std::string& text);
+/// `others`: files beside it, of which it runs those that it sources.
+struct OtherFile {
+    std::string name, text;
+    bool isRun = false;
+};
+Sheet readShell(const std::string& file, const std::string& text, std::span<OtherFile> others = {});
 /// Words "name=value" of the command of a script that has the most of them, as MaxText takes them.
 Sheet readShellAssignments(const std::string& file, const std::string& text);
 /// Lines "name ........ value" of a log.

@@ -20,7 +20,7 @@ constexpr const char* kAllBranches =
 
 class ShellReader final : ShellWords {
 public:
-    explicit ShellReader(std::string file) : ShellWords(std::move(file)) {}
+    explicit ShellReader(std::string file, std::span<OtherFile> others = {}) : ShellWords(std::move(file)), m_others(others) {}
 
     void script(const std::string& text, int line, int level)
     {
@@ -100,6 +100,7 @@ private:
         bool isKnown = true;   ///< the condition could be told
         bool isCase = false;   ///< of a "case": a pattern stands in front of each of its branches
         bool isAtPattern = false;
+        bool isLoop = false;
         std::string subject{};
         int line = 0;
         bool isGroup = false;            ///< "{ …; }" behind && or ||
@@ -124,19 +125,25 @@ private:
         std::optional<bool> ofGroup; // status of a group that ends here
         const int line = m_line;
         std::optional<std::string> keyword; // if, elif, while, until: what follows is a condition
+        Conditions conditions;
         while (true) {
             blanks();
+            if ((peek() == '&' || peek() == '|') && peek() == peek(1) && !atEnd() &&
+                (isOpenDoubleTest(words) || (keyword && *keyword != "export"))) {
+                joinCondition(conditions, words);
+                continue;
+            }
             if (atEnd() || peek() == '\n' || peek() == ';' || peek() == '&' || peek() == '|' || (peek() == ')' && words.empty()))
                 break;
             if (peek() == '#') {
                 comment();
                 continue;
             }
-            if (peek() == '(' && words.empty() && mayAssign) { // a subshell, or ((arithmetic))
+            if (peek() == '(' && peek(1) != '(' && words.empty() && mayAssign) { // a subshell
                 next();
                 continue;
             }
-            if (redirection())
+            if (!isOpenDoubleTest(words) && redirection())
                 continue;
             if (mayAssign && assignment()) {
                 hasAssigned = true;
@@ -183,11 +190,11 @@ private:
         std::optional<bool> outcome = ofGroup;
         bool isOpenTest = false; // which alone says which of two assignments counts
         if (keyword && *keyword != "export") {
-            outcome = condition(*keyword, words, line);
+            outcome = condition(*keyword, conditions, words, line);
         } else if (wasSkipped) { // what went before goes on to the next operator
             outcome = m_status;
         } else if (!words.empty()) {
-            const bool isTest = isShellTest(words);
+            const bool isTest = isTestHere(words);
             outcome = skipping() ? std::nullopt : command(std::move(words));
             isOpenTest = isTest && !outcome;
         } else if (hasAssigned) {
@@ -289,22 +296,79 @@ private:
         return true;
     }
 
-    std::optional<bool> condition(const std::string& keyword, const std::vector<ShellText>& words, int line)
+    /// "((TP > 1))", whose word the reader leaves whole.
+    static bool isArithmetic(std::span<const ShellText> words)
     {
-        enum class Told : std::uint8_t { unknown, yes, no } told = Told::unknown;
-        if (isShellTest(words))
-            if (const std::optional<bool> test = shellTest(words))
-                told = *test ? Told::yes : Told::no;
-        if (peek() == '&' || peek() == '|') // joined conditions
-            told = Told::unknown;
-        if ((keyword == "while" && told == Told::unknown) || keyword == "until") // read once
-            told = Told::yes;
-        const bool isKnown = told != Told::unknown;
+        return words.size() == 1 && words[0].text.starts_with("((") && words[0].text.ends_with("))");
+    }
+    static bool isTestHere(std::span<const ShellText> words) { return isArithmetic(words) || isShellTest(words); }
+    /// What a command says as a condition; nothing where only running it would tell.
+    std::optional<bool> statusOf(std::span<const ShellText> words) const
+    {
+        if (isArithmetic(words)) {
+            const std::string& text = words[0].text;
+            const std::optional<long long> value =
+                shellArithmetic(std::string_view(text).substr(2, text.size() - 4), m_variables);
+            return value ? std::optional(*value != 0) : std::nullopt;
+        }
+        if (words.size() == 1 && (words[0].text == "true" || words[0].text == ":" || words[0].text == "false"))
+            return words[0].text != "false";
+        return isShellTest(words) ? shellTest(words) : std::nullopt;
+    }
+
+    /// Conditions that are joined by && and ||, as far as they are read: of equal rank, from left to right.
+    struct Conditions {
+        std::optional<bool> told{};
+        std::string op{}, written{};
+    };
+    static void addWritten(std::string& written, std::span<const ShellText> words)
+    {
+        for (const ShellText& one : words)
+            written += (written.empty() ? "" : " ") + one.text;
+    }
+    /// At && or || in "[[" or behind one of the conditions.
+    void joinCondition(Conditions& conditions, std::vector<ShellText>& words)
+    {
+        const int line = m_line;
+        const std::string op{next(), next()};
+        if (isOpenDoubleTest(words)) {
+            words.push_back({op, line});
+        } else {
+            take(conditions, words);
+            conditions.op = op;
+            conditions.written += " " + op;
+            words.clear();
+        }
+        for (blanks(); !atEnd() && (peek() == '\n' || peek() == '#'); blanks()) { // the list goes on behind the end of the line
+            if (peek() == '#')
+                comment();
+            else
+                next();
+        }
+    }
+    void take(Conditions& conditions, std::span<const ShellText> words) const
+    {
+        const std::optional<bool> status = statusOf(words);
+        conditions.told = conditions.op.empty() ? status : joinedTests(conditions.told, conditions.op, status);
+        addWritten(conditions.written, words);
+    }
+
+    std::optional<bool> condition(const std::string& keyword, Conditions& conditions, const std::vector<ShellText>& words,
+                                  int line)
+    {
+        take(conditions, words);
+        std::optional<bool> told = conditions.told;
+        if (!atEnd() && (peek() == '&' || peek() == '|')) // what a pipe ends with
+            told = std::nullopt;
+        if ((keyword == "while" && !told) || keyword == "until") // read once
+            told = true;
+        const bool isKnown = told.has_value(), mayBe = told != std::optional(false);
         if (keyword == "elif" && !m_branches.empty()) {
             Branch& branch = m_branches.back();
-            branch.isOn = branch.isKnown ? !branch.wasTaken && told != Told::no : true;
+            branch.isOn = !branch.wasTaken && mayBe;
         } else if (m_branches.size() < 256) {
-            m_branches.push_back({.isOn = told != Told::no, .wasTaken = false, .isKnown = isKnown, .line = line});
+            m_branches.push_back(
+                {.isOn = mayBe, .isKnown = isKnown, .isLoop = keyword == "while" || keyword == "until", .line = line});
         }
         if (!m_branches.empty()) {
             Branch& branch = m_branches.back();
@@ -313,12 +377,9 @@ private:
             branch.wasTaken = branch.wasTaken || (isKnown && branch.isOn);
         }
         if (!isKnown && !skipping() && m_sheet.undecided.size() < 200) {
-            std::string written;
-            for (const ShellText& one : words)
-                written += (written.empty() ? "" : " ") + one.text;
-            m_sheet.undecided.push_back({"if", written, line, keyword, m_file, kAllBranches});
+            m_sheet.undecided.push_back({"if", conditions.written, line, keyword, m_file, kAllBranches});
         }
-        // What stands between joined conditions is no command of ours.
+        // What stands in a pipe is no command of ours.
         while (!atEnd() && (peek() == '&' || peek() == '|')) {
             while (!atEnd() && peek() != ';' && peek() != '\n')
                 next();
@@ -332,7 +393,7 @@ private:
             return;
         Branch& branch = m_branches.back();
         if (text == "else")
-            branch.isOn = !branch.isKnown || !branch.wasTaken;
+            branch.isOn = !branch.wasTaken;
         else
             m_branches.pop_back();
     }
@@ -359,7 +420,7 @@ private:
         }
         if (keyword == "for" && words.size() >= 3 && startsName(words[0].text.empty() ? ' ' : words[0].text[0]) && !skipping())
             m_variables[words[0].text] = {.pieces = {words[2]}};
-        Branch branch{.line = line};
+        Branch branch{.isLoop = keyword != "case", .line = line};
         if (keyword == "case") {
             branch.isCase = branch.isAtPattern = true;
             branch.subject = words.empty() ? "" : words.front().text;
@@ -487,8 +548,13 @@ private:
         } else {
             value.pieces = wordPieces();
         }
-        if (skipping())
+        if (skipping()) {
+            const bool isInLoop = std::any_of(m_branches.begin(), m_branches.end(),
+                                              [](const Branch& branch) { return branch.isLoop && !branch.isOn; });
+            if (!isInLoop && m_variables.find(name) == m_variables.end()) // of options that a loop would read nothing is known
+                m_assignedElsewhere.insert(name);
             return true;
+        }
         if (const int condition = openCondition(); condition > 0)
             for (std::vector<ShellText>* const texts : {&value.pieces, &value.elements})
                 for (ShellText& one : *texts)
@@ -509,15 +575,17 @@ private:
     std::optional<bool> command(std::vector<ShellText> words)
     {
         const std::string& first = words.front().text;
-        if (isShellTest(words))
-            return shellTest(words);
-        if (words.size() == 1 && (first == "true" || first == ":" || first == "false"))
-            return first != "false";
+        if (isTestHere(words) || (words.size() == 1 && (first == "true" || first == ":" || first == "false")))
+            return statusOf(words);
         if (first == "read" && !m_waiting.empty()) // read -r -d '' NAME <<EOF
             m_readInto = words.back().text;
-        if (first == "echo" || first == "printf" || first == "cd" || first == "mkdir" || first == "source" || first == "." ||
-            first == "set" || first == "module" || first == "rm" || first == "cat")
+        if (first == "echo" || first == "printf" || first == "cd" || first == "mkdir" || first == "set" || first == "module" ||
+            first == "rm" || first == "cat")
             return std::nullopt;
+        if (first == "source" || first == ".") {
+            runFile(words);
+            return std::nullopt;
+        }
         if (first == "eval") {
             std::string text;
             for (std::size_t i = 1; i < words.size(); ++i)
@@ -546,6 +614,33 @@ private:
         return std::nullopt;
     }
 
+    /// "source FILE": one that is given beside this one is run; another is told, for what it sets is not known.
+    void runFile(const std::vector<ShellText>& words)
+    {
+        if (words.size() < 2)
+            return;
+        const auto lastPart = [](std::string_view path) { return path.substr(path.rfind('/') + 1); };
+        const std::string& path = words[1].text;
+        const std::string_view name = lastPart(path);
+        for (OtherFile& other : m_others)
+            if (lastPart(other.name) == name && m_level < 4 && ++m_filesRun <= kMostFilesRun) {
+                other.isRun = true;
+                const ShellVariables before = m_variables;
+                script(other.text, 1, m_level + 1);
+                for (auto& [variable, value] : m_variables) // lines are of this file
+                    if (const auto old = before.find(variable); old == before.end() || old->second != value)
+                        for (std::vector<ShellText>* const texts : {&value.pieces, &value.elements})
+                            for (ShellText& one : *texts)
+                                one.line = words[1].line;
+                return;
+            }
+        const bool isOfShell = name == "activate" || name == "modules.sh" || name == "conda.sh" || name == "setvars.sh" ||
+                               name.ends_with("rc") || name.find("profile") != std::string_view::npos;
+        if (!isOfShell && m_sheet.undecided.size() < kMostSettings)
+            m_sheet.undecided.push_back({words[0].text, path, words[0].line, words[0].text, m_file,
+                                         "what it sets stands in another file, which is not read: give it, too"});
+    }
+
     /// Of bash -c "torchrun … ${ARGS[@]}" all elements but the first are arguments of the shell, and none of what it starts.
     void tellBehindScript(const std::vector<ShellText>& words)
     {
@@ -564,6 +659,9 @@ private:
                                                  " -c runs, which does not get it: not read (\"${NAME[*]}\" would be one text)"});
     }
 
+    static constexpr int kMostFilesRun = 100;
+    std::span<OtherFile> m_others;
+    int m_filesRun = 0;
     int m_level = 0;
     bool m_skipsNext = false;
     std::optional<bool> m_status;     ///< of the list so far: of "A && X=1" in front of "|| X=2"
@@ -580,9 +678,9 @@ private:
 
 } // namespace
 
-Sheet readShell(const std::string& file, const std::string& text)
+Sheet readShell(const std::string& file, const std::string& text, std::span<OtherFile> others)
 {
-    ShellReader reader(file);
+    ShellReader reader(file, others);
     reader.script(text, 1, 0);
     return reader.take();
 }

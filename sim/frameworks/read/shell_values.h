@@ -16,6 +16,8 @@ struct ShellText {
     int line = 0;
     int condition = 0;      ///< line of a condition that the script does not decide, in a branch of which it is assigned; 0: none
     bool isPattern = false; ///< has *, ? or [ that are not quoted
+
+    bool operator==(const ShellText&) const = default;
 };
 /// A backslash at the end of a line inside quotes: blank, but no end of a command.
 inline constexpr char kContinuation = '\x1f';
@@ -29,19 +31,25 @@ struct ShellVariable {
     std::vector<ShellText> pieces{};   ///< of a scalar, one after the other
     std::vector<ShellText> elements{}; ///< of an array
     bool isArray = false;
+
+    bool operator==(const ShellVariable&) const = default;
 };
 using ShellVariables = std::map<std::string, ShellVariable, std::less<>>;
 
 std::string joined(const ShellVariable&);
 
-/// The value of "2 * (A + B)"; nothing where something in it is not known, it is no arithmetic, or it takes more than 10,000
-/// factors.
+/// The value of "2 * (A + B)", "A > 1 && B > 1", "1 << 12"; nothing where something in it is not known, it is no arithmetic, or
+/// it takes more than 10,000 factors.
 std::optional<long long> shellArithmetic(std::string_view expression, const ShellVariables&);
 
-/// Whether a command is a test: "[ a = b ]", "[[ a == b* ]]", "test a = b", or what of "[[ a && b ]]" stands behind the operator.
+/// Whether a command is a test: "[ a = b ]", "[[ a == b* && c ]]", "test a = b".
 bool isShellTest(std::span<const ShellText> words);
+/// Whether "[[" is not closed yet: in it && and || end no command.
+bool isOpenDoubleTest(std::span<const ShellText> words);
 /// What a test says; nothing where it cannot be known here.
 std::optional<bool> shellTest(std::span<const ShellText> words);
+/// "a && b", "a || b" where either may not be known.
+std::optional<bool> joinedTests(std::optional<bool> a, std::string_view op, std::optional<bool> b);
 
 /// A variable that the script does not set stays as "${NAME}".
 inline bool isUnsetText(std::string_view text)

@@ -4,6 +4,7 @@
 #include "sim/text/characters.h"
 
 #include <algorithm>
+#include <cctype>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -33,6 +34,55 @@ std::size_t endOfArithmetic(const std::string& text, std::size_t from)
             return text[at - 1] == ')' ? at - 1 : std::string::npos;
     }
     return std::string::npos;
+}
+
+/// "a{%,%%}pattern", "a{#,##}pattern", "a^^", "a,,", "a/from/to": what of the text is left, or becomes of it.
+std::optional<std::string> changedText(const std::string& text, const std::string& change)
+{
+    constexpr std::size_t kLongest = 2000; // each beginning or end of the text is compared
+    if (text.size() > kLongest || change.empty())
+        return std::nullopt;
+    const bool isTwice = change.size() > 1 && change[1] == change[0];
+    const std::string rest = change.substr(isTwice ? 2 : 1);
+    std::string out = text;
+    switch (change[0]) {
+    case '^':
+    case ',':
+        if (!isTwice || !rest.empty())
+            return std::nullopt;
+        for (char& c : out)
+            c = static_cast<char>(change[0] == '^' ? std::toupper(static_cast<unsigned char>(c))
+                                                   : std::tolower(static_cast<unsigned char>(c)));
+        return out;
+    case '%':
+    case '#':
+        for (std::size_t i = 0; i <= text.size(); ++i) { // the shortest first, or the longest
+            const std::size_t length = isTwice ? text.size() - i : i;
+            const std::size_t cut = change[0] == '%' ? text.size() - length : length;
+            const bool matches = change[0] == '%' ? matchesPattern(std::string_view(text).substr(cut), rest)
+                                                  : matchesPattern(std::string_view(text).substr(0, cut), rest);
+            if (matches)
+                return change[0] == '%' ? text.substr(0, cut) : text.substr(cut);
+        }
+        return out;
+    case '/': {
+        const std::size_t slash = rest.find('/');
+        const std::string from = rest.substr(0, slash), to = slash == std::string::npos ? "" : rest.substr(slash + 1);
+        if (from.empty() || from.find_first_of("*?[#%\\") != std::string::npos)
+            return std::nullopt;
+        for (std::size_t at = out.find(from); at != std::string::npos && out.size() <= 2 * kLongest;
+             at = isTwice ? out.find(from, at + to.size()) : std::string::npos)
+            out.replace(at, from.size(), to);
+        return out;
+    }
+    default:
+        return std::nullopt;
+    }
+}
+
+bool hasSmallLetter(const std::string& name)
+{
+    return std::any_of(name.begin(), name.end(), [](char c) { return c >= 'a' && c <= 'z'; });
 }
 
 } // namespace
@@ -234,6 +284,12 @@ void ShellWords::expansion(std::vector<Part>& out, bool isQuoted, int depth)
             const char c = next();
             open += c == '(' ? 1 : c == ')' ? -1 : 0;
         } while (!atEnd() && open > 0);
+        const std::string command = m_text->substr(start + 1, m_at - start - (open == 0 ? 2 : 1));
+        if (std::optional<ShellText> printed = printedBy(command, line, depth)) {
+            spend(printed->text.size());
+            out.push_back({.texts = {std::move(*printed)}, .isSplit = !isQuoted});
+            return;
+        }
         keep(withoutBlanks("$" + m_text->substr(start, std::min<std::size_t>(m_at - start, 80))));
         return;
     }
@@ -270,6 +326,8 @@ void ShellWords::variable(const std::string& name, const std::string& asWritten,
 {
     const auto found = m_variables.find(name);
     if (found == m_variables.end()) {
+        if (hasSmallLetter(name) && m_assignedElsewhere.contains(name)) // the environment's are in capitals
+            return;
         spend(asWritten.size());
         out.push_back({.texts = {{asWritten, line}}});
         return;
@@ -292,23 +350,42 @@ void ShellWords::variable(const std::string& name, const std::string& asWritten,
 
 void ShellWords::braced(const std::string& inside, int line, std::vector<Part>& out, bool isQuoted, int depth)
 {
-    std::size_t length = 0;
+    const bool isCount = inside.size() > 1 && inside[0] == '#'; // "${#LIST[@]}", "${#TEXT}"
+    const std::size_t start = isCount ? 1 : 0;
+    std::size_t length = start;
     while (length < inside.size() && (startsName(inside[length]) || isDigit(inside[length])))
         ++length;
-    const std::string name = inside.substr(0, length);
+    const std::string name = inside.substr(start, length - start);
     std::string rest = inside.substr(length);
     Elements which = Elements::first;
+    const std::string asWritten = "${" + inside.substr(0, 80) + "}";
+    const auto keep = [&](std::string text) {
+        spend(text.size());
+        out.push_back({.texts = {{std::move(text), line}}});
+    };
+    const auto found = m_variables.find(name);
     if (rest.starts_with("[@]") || rest.starts_with("[*]") || rest.starts_with("[0]")) {
         which = rest[1] == '@' ? Elements::words : rest[1] == '*' ? Elements::joined : which;
         rest.erase(0, 3);
-    }
-    const std::string asWritten = "${" + inside.substr(0, 80) + "}";
-    if (name.empty() || depth > 16) {
-        spend(asWritten.size());
-        out.push_back({.texts = {{asWritten, line}}});
+    } else if (rest.starts_with('[') && rest.ends_with(']') && !isCount && depth <= 16) {
+        const std::optional<std::string> element =
+            found == m_variables.end() ? std::nullopt : elementOf(found->second, rest.substr(1, rest.size() - 2), line, depth);
+        keep(element.value_or(asWritten));
         return;
     }
-    const auto found = m_variables.find(name);
+    if (name.empty() || depth > 16) {
+        keep(asWritten);
+        return;
+    }
+    if (isCount) {
+        const bool isKnown = found != m_variables.end() && rest.empty();
+        const bool isList = which == Elements::words || which == Elements::joined;
+        keep(!isKnown ? asWritten
+                      : std::to_string(isList && found->second.isArray ? found->second.elements.size()
+                                       : isList                        ? 1
+                                                                       : joined(found->second).size()));
+        return;
+    }
     const bool hasColon = rest.starts_with(':');
     const bool isSet = found != m_variables.end() && (!hasColon || found->second.isArray || !joined(found->second).empty());
     const std::string op = rest.substr(hasColon ? 1 : 0, 1);
@@ -327,9 +404,71 @@ void ShellWords::braced(const std::string& inside, int line, std::vector<Part>& 
             out.push_back(
                 {.texts = {{expandedText(rest.substr(hasColon ? 2 : 1), line, depth + 1), line}}, .isSplit = !isQuoted});
     } else {
-        spend(asWritten.size());
-        out.push_back({.texts = {{asWritten, line}}});
+        const bool isText =
+            found != m_variables.end() && which == Elements::first && !hasColon && !isUnsetText(joined(found->second));
+        const std::optional<std::string> changed =
+            isText ? changedText(joined(found->second), expandedText(rest, line, depth + 1)) : std::nullopt;
+        keep(changed.value_or(asWritten));
     }
+}
+
+std::optional<std::string> ShellWords::elementOf(const ShellVariable& array, const std::string& index, int line, int depth)
+{
+    const std::string key = expandedText(index, line, depth + 1), start = "[" + key + "]=";
+    if (!array.isArray || isUnsetText(key))
+        return std::nullopt;
+    for (const ShellText& one : array.elements) // of ([8b]=4096 [70b]=8192)
+        if (one.text.starts_with(start))
+            return one.text.substr(start.size());
+    const std::optional<long long> number = shellArithmetic(key, m_variables);
+    const auto size = static_cast<long long>(array.elements.size());
+    if (!number || *number >= size || *number < -size)
+        return std::nullopt;
+    const std::string& text = array.elements[static_cast<std::size_t>(*number < 0 ? *number + size : *number)].text;
+    return text.starts_with('[') ? std::nullopt : std::optional(text);
+}
+
+std::optional<ShellText> ShellWords::printedBy(const std::string& command, int line, int depth)
+{
+    const auto isBlank = [](char c) { return isShellBlank(c) || c == '\n'; };
+    const std::size_t begin = command.find_first_not_of(" \t\n");
+    if (begin == std::string::npos || depth > 16)
+        return std::nullopt;
+    if (command.compare(begin, 5, "echo ") == 0 && command.find_first_of("|;&<>`()\\") == std::string::npos) {
+        std::string text = expandedText(command.substr(begin + 5), line, depth + 1);
+        for (const char* option : {"-n ", "-e "})
+            if (text.starts_with(option))
+                text.erase(0, 3);
+        std::erase_if(text, [](char c) { return c == '"' || c == '\''; });
+        return ShellText{.text = text, .line = line};
+    }
+    if (command.compare(begin, 3, "cat") != 0)
+        return std::nullopt;
+    const std::size_t arrows = command.find_first_not_of(" \t", begin + 3), newline = command.find('\n', begin);
+    if (arrows == std::string::npos || newline == std::string::npos || command.compare(arrows, 2, "<<") != 0 ||
+        command.compare(arrows, 3, "<<<") == 0)
+        return std::nullopt;
+    std::string delimiter = command.substr(arrows + 2, newline - arrows - 2);
+    const bool isQuoted = delimiter.find_first_of("'\"\\") != std::string::npos;
+    std::erase_if(delimiter, [&](char c) { return isBlank(c) || c == '\'' || c == '"' || c == '\\' || c == '-'; });
+    std::size_t end = newline;
+    while (end != std::string::npos) { // a line of it alone ends the text
+        const std::size_t first = command.find_first_not_of('\t', end + 1);
+        if (first != std::string::npos && command.compare(first, delimiter.size(), delimiter) == 0 &&
+            (first + delimiter.size() == command.size() || command[first + delimiter.size()] == '\n'))
+            break;
+        end = command.find('\n', end + 1);
+    }
+    if (end == std::string::npos || delimiter.empty())
+        return std::nullopt;
+    std::string body = command.substr(newline + 1, end - newline);
+    const int first =
+        line + static_cast<int>(std::count(command.begin(), command.begin() + static_cast<std::ptrdiff_t>(newline), '\n')) + 1;
+    if (!isQuoted)
+        body = expandedText(body, first, depth + 1);
+    for (std::size_t at = body.find("\\\n"); at != std::string::npos; at = body.find("\\\n", at))
+        body.replace(at, 2, 1, kContinuation);
+    return ShellText{.text = body, .line = first};
 }
 
 std::string ShellWords::expandedText(const std::string& text, int line, int depth)

@@ -6,6 +6,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -54,6 +56,8 @@ protected:
     std::size_t m_at = 0;
     int m_line = 1;
     ShellVariables m_variables;
+    /// Names that only branches which are passed over assign: nothing, where they are no variables of the environment.
+    std::set<std::string, std::less<>> m_assignedElsewhere;
     int m_unclosed = 0; ///< line of a quote that the script does not close; 0: all are
 
 private:
@@ -77,6 +81,10 @@ private:
     void variable(const std::string& name, const std::string& asWritten, int line, std::vector<Part>& out, bool isQuoted,
                   Elements);
     void braced(const std::string& inside, int line, std::vector<Part>& out, bool isQuoted, int depth);
+    /// "${A[1]}" and "${A[key]}": an element of the array, "[1]}" of it given; nothing where it is not known.
+    std::optional<std::string> elementOf(const ShellVariable&, const std::string& index, int line, int depth);
+    /// What $(…) says where it is text: "$(echo a b)", "$(cat <<EOF …)"; nothing where something would have to run.
+    std::optional<ShellText> printedBy(const std::string& command, int line, int depth);
 
     void spend(std::size_t bytes);
     std::size_t m_spent = 0; ///< bytes that expansions took

@@ -1,0 +1,165 @@
+// Conditions and expansions of scripts that follow from the script alone, and what stands in a file beside it.
+#include "tests/support/imported.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace {
+
+using sim::Became;
+using sim::Json;
+using test::importedText;
+using testing::HasSubstr;
+
+const std::string kSizesOfScript =
+    "--num-layers 24 --hidden-size 2048 --num-attention-heads 16 --seq-length 2048 "
+    "--max-position-embeddings 2048 --micro-batch-size 1 --global-batch-size 64 --vocab-size 32000 ";
+
+/// Of a script, on eight GPUs.
+test::ImportedText scriptOf(const std::string& head, const std::string& flags)
+{
+    return importedText(head + "\npython pretrain_gpt.py " + kSizesOfScript + flags + "\n", 8);
+}
+
+Json stagesOf(const std::string& test)
+{
+    return scriptOf("TP=4; PP=8; SIZE=7b; EMPTY=\nif " + test + "; then X=2; else X=1; fi", "--pipeline-model-parallel-size $X")
+        .at("/layout/pp");
+}
+
+TEST(ShellConditions, JoinedOnesFollowFromTheScript)
+{
+    for (const char* yes :
+         {"[[ $PP -gt 1 && $TP -gt 1 ]]", "[ $PP -gt 1 ] && [ $TP -gt 1 ]", "[ $PP -gt 1 -a $TP -gt 1 ]",
+          "[ $PP -lt 1 -o $TP -gt 1 ]", "(( TP > 1 && PP > 1 ))", "(( PP % TP == 0 ))", "[ $PP -lt 1 ] || true",
+          "[[ $PP -lt 1 || $TP -gt 1 && $SIZE == 7* ]]", "[[ ( $PP -lt 1 || $TP -gt 1 ) && $SIZE == 7b ]]",
+          "! [ $PP -lt 1 ] &&\n  [ $TP = 4 ]", "[ -z \"$EMPTY\" ] && [ ! $TP = 5 ]", "[ $TP = 4 ] || grep -q x hosts"}) {
+        EXPECT_EQ(stagesOf(yes), 2) << yes;
+        EXPECT_EQ(scriptOf("TP=4; PP=8; SIZE=7b; EMPTY=\nif " + std::string(yes) + "; then X=1; fi", "").became("if"), "no note")
+            << yes;
+    }
+    for (const char* no : {"[[ $PP -gt 1 && $TP -gt 4 ]]", "[ $PP -gt 1 ] && [ $TP -gt 4 ]", "[ $PP -gt 1 -a $TP -gt 4 ]",
+                           "(( TP > 4 || PP > 8 ))", "grep -q x hosts && [ $TP = 5 ]",
+                           "[[ $PP -lt 1 || $TP -gt 1 && $SIZE == 8* ]]", "[ $TP = 4 ] && [ $PP = 8 ] && [ $SIZE = 8b ]"})
+        EXPECT_EQ(stagesOf(no), 1) << no;
+    EXPECT_EQ(scriptOf("if [ -f hosts ] && [ 1 = 1 ]; then X=2; fi", "").valueOf("if"), "[ -f hosts ] && [ 1 = 1 ]");
+}
+
+TEST(ShellConditions, ABranchIsPassedOverWhereItsOwnTestIsFalseOrAnotherWasTaken)
+{
+    const auto stages = [](const std::string& branches) {
+        return scriptOf("SP=true\n" + branches, "--pipeline-model-parallel-size $X").at("/layout/pp");
+    };
+    EXPECT_EQ(stages("if [ -f hosts ]; then X=2; elif [ $SP = false ]; then X=4; fi"), 2);
+    EXPECT_EQ(stages("if [ -f hosts ]; then X=2; elif [ $SP = true ]; then X=4; else X=8; fi"), 4);
+    EXPECT_EQ(stages("if [ -f hosts ]; then X=2; elif [ -f others ]; then X=4; else X=8; fi"), 8) << "the last counts";
+}
+
+TEST(ShellConditions, ArithmeticIsCsOwn)
+{
+    const auto stages = [](const std::string& expression) {
+        return scriptOf("A=3; B=2", "--pipeline-model-parallel-size $((" + expression + "))").at("/layout/pp");
+    };
+    EXPECT_EQ(stages("1 << A"), 8);
+    EXPECT_EQ(stages("2**A"), 8);
+    EXPECT_EQ(stages("A > B ? 4 : 2"), 4);
+    EXPECT_EQ(stages("(A < B) + 1"), 1);
+    EXPECT_EQ(stages("!(A == B) * 2"), 2);
+    EXPECT_EQ(stages("16 - A * 4 / 2 % 5 - 13"), 2);
+    EXPECT_EQ(stages("2 + 1 << 1 & 4"), 4) << "a sum binds tighter than a shift, and this than &";
+}
+
+TEST(ShellExpansions, ElementsLengthsAndCutTextsFollowFromTheScript)
+{
+    const auto stages = [](const std::string& head, const std::string& word) {
+        return scriptOf(head, "--pipeline-model-parallel-size " + word).at("/layout/pp");
+    };
+    EXPECT_EQ(stages("S=(2 4 8); I=1", "${S[$I]}"), 4);
+    EXPECT_EQ(stages("S=(2 4 8); I=1", "${S[I+1]}"), 8);
+    EXPECT_EQ(stages("S=(2 4 8)", "${S[-1]}"), 8);
+    EXPECT_EQ(stages("S=(a b c d)", "${#S[@]}"), 4);
+    EXPECT_EQ(stages("N=four", "${#N}"), 4);
+    EXPECT_EQ(stages("declare -A PPS=( [8b]=2 [70b]=4 ); SIZE=70b", "${PPS[$SIZE]}"), 4);
+    EXPECT_EQ(stages("N=pp4.sh; N=${N%.sh}", "${N#pp}"), 4);
+    EXPECT_EQ(stages("N=a_b_4", "${N##*_}"), 4);
+    EXPECT_EQ(stages("N=x4; M=${N^^}", "${M/X/}"), 4);
+    EXPECT_EQ(stages("N=$(echo \"4\")", "$N"), 4);
+    EXPECT_EQ(scriptOf("S=(2 4)", "--pipeline-model-parallel-size ${S[$SLURM_PROCID]}").became("--pipeline-model-parallel-size"),
+              "unknown");
+}
+
+TEST(ShellExpansions, TextOfAHereDocumentIsArguments)
+{
+    const auto out =
+        importedText("H=1024\nOPTS=$(cat <<EOF\n  --num-layers 12 \\\n  --hidden-size $H\n  --num-attention-heads 16\n"
+                     "EOF\n)\npython pretrain_gpt.py $OPTS --seq-length 1024 --max-position-embeddings 1024 "
+                     "--micro-batch-size 1 --bf16\n",
+                     8);
+    EXPECT_EQ(out.at("/model/num_hidden_layers"), 12);
+    EXPECT_EQ(out.at("/model/hidden_size"), 1024);
+    EXPECT_EQ(out.at("/training/precision"), "bf16");
+    for (const sim::Note& note : out.imported.notes)
+        EXPECT_TRUE(note.setting != "--hidden-size" || note.line == 4) << note.line;
+}
+
+TEST(ShellExpansions, WhatOnlyABranchPassedOverSetsIsNothing)
+{
+    const std::string head = "LOAD=none\nif [ $LOAD != none ]; then\n  load_option=\" --load $LOAD\"\n  MORE=--fp16\nfi\n";
+    const auto out = scriptOf(head, "--tensor-model-parallel-size 2 ${load_option} --bf16 ${load_option} --swiglu");
+    EXPECT_EQ(out.at("/training/precision"), "bf16");
+    EXPECT_EQ(out.at("/model/hidden_act"), "silu");
+    EXPECT_EQ(out.count(Became::unknown), scriptOf("", "--tensor-model-parallel-size 2 --bf16 --swiglu").count(Became::unknown));
+    EXPECT_EQ(scriptOf(head, "--bf16 ${MORE}").became("${MORE}"), "unknown") << "the environment may have it";
+    EXPECT_EQ(scriptOf("while [[ $# -gt 0 ]]; do pp=$2; shift; done", "--pipeline-model-parallel-size $pp")
+                  .became("--pipeline-model-parallel-size"),
+              "unknown")
+        << "the script's own options are asked for";
+}
+
+TEST(ShellFlags, ASwitchKeepsItsMeaningBeforeAVariable)
+{
+    const auto out =
+        scriptOf("", "--use-rotary-position-embeddings $A --swiglu $B --use-distributed-optimizer $C --bf16 ${EXTRA}");
+    EXPECT_EQ(out.at("/training/precision"), "bf16");
+    EXPECT_EQ(out.at("/model/hidden_act"), "silu");
+    EXPECT_EQ(out.at("/model/position_embedding"), "rope");
+    EXPECT_EQ(out.at("/layout/zero_stage"), 1);
+    for (const char* word : {"${A}", "${B}", "${C}", "${EXTRA}"}) {
+        EXPECT_EQ(out.became(word), "unknown") << word;
+        EXPECT_THAT(out.textOn(word), HasSubstr("takes no value"));
+    }
+    // where switches have values a variable is one of them
+    EXPECT_EQ(scriptOf("", "--sequence_parallel $SP --packing false").became("--sequence_parallel"), "unknown");
+}
+
+TEST(ShellFiles, AFileThatIsGivenIsRunWhereItIsSourced)
+{
+    const std::string script = "source ./model.sh\n. conf.sh\nTP=${TP:-1}\npython pretrain_gpt.py "
+                               "${MODEL_ARGS[@]} --tensor-model-parallel-size $TP --bf16\n";
+    const std::string model = "MODEL_ARGS=(\n  --num-layers 24 --hidden-size 2048 --num-attention-heads 16\n"
+                              "  --seq-length 2048 --max-position-embeddings 2048 --micro-batch-size 1\n)\nTP=4\n";
+    for (const bool isFirst : {false, true}) {
+        std::vector<sim::SettingsFile> files{{"dir/run.sh", script}, {"other/model.sh", model}};
+        if (isFirst)
+            std::swap(files[0], files[1]);
+        const sim::Imported out = sim::importSettings(files, {.gpus = 8}, test::catalogue());
+        const Json scenario = Json::parse(out.scenario);
+        EXPECT_EQ(scenario["layout"]["tp"], 4);
+        EXPECT_EQ(scenario["model"]["num_hidden_layers"], 24);
+        for (const sim::Note& note : out.notes) {
+            EXPECT_NE(note.became, Became::contradictory) << note.text;
+            EXPECT_NE(note.value, "./model.sh");
+        }
+        EXPECT_TRUE(std::any_of(out.notes.begin(), out.notes.end(), [](const sim::Note& note) {
+            return note.value == "conf.sh" && note.line == 2 && note.text.find("give it, too") != std::string::npos;
+        }));
+    }
+    EXPECT_EQ(
+        importedText("source ./env.sh\nsource venv/bin/activate\npython pretrain_gpt.py " + kSizesOfScript, 8).became("source"),
+        "unknown");
+    EXPECT_EQ(importedText("source venv/bin/activate\npython pretrain_gpt.py " + kSizesOfScript, 8).became("source"), "no note");
+}
+
+} // namespace

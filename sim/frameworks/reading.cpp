@@ -33,22 +33,6 @@ void Reading::rename(const std::function<std::string(const std::string&)>& nameO
         setting.name = nameOf(setting.name);
 }
 
-void Reading::apply(std::span<const Alias> aliases)
-{
-    for (Setting& setting : m_settings) {
-        const auto found =
-            std::find_if(aliases.begin(), aliases.end(), [&](const Alias& alias) { return alias.own == setting.name; });
-        if (found == aliases.end())
-            continue;
-        setting.name = found->canonical;
-        if (found->change != nullptr) {
-            if (setting.shown.empty())
-                setting.shown = shownValue(setting.value);
-            setting.value = found->change(setting.value);
-        }
-    }
-}
-
 namespace {
 
 /// As the file spells it.
@@ -65,6 +49,46 @@ bool isDecidedOutside(const Json& value)
 }
 
 } // namespace
+
+void Reading::apply(std::span<const Alias> aliases)
+{
+    for (Setting& setting : m_settings) {
+        const auto found =
+            std::find_if(aliases.begin(), aliases.end(), [&](const Alias& alias) { return alias.own == setting.name; });
+        if (found == aliases.end())
+            continue;
+        setting.name = found->canonical;
+        if (found->change != nullptr && isSwitchBeforeMore(setting))
+            standAlone(setting);
+        if (found->change != nullptr) {
+            if (setting.shown.empty())
+                setting.shown = shownValue(setting.value);
+            setting.value = found->change(setting.value);
+        }
+    }
+}
+
+void Reading::switchesStandAlone()
+{
+    m_switchesStandAlone = std::none_of(m_settings.begin(), m_settings.end(), [](const Setting& setting) {
+        return setting.isOfCommand && setting.value == Json(false);
+    });
+}
+
+bool Reading::isSwitchBeforeMore(const Setting& setting) const
+{
+    return m_switchesStandAlone && setting.isOfCommand && isDecidedOutside(setting.value);
+}
+
+void Reading::standAlone(Setting& setting)
+{
+    m_more.push_back({shownText(shownValue(setting.value)), "", setting.line, Became::unknown, "",
+                      "stands behind " + shownText(setting.spelled) +
+                          ", which takes no value, and is decided outside of the file: "
+                          "not read",
+                      setting.file});
+    setting.value = true;
+}
 
 int Reading::indexOf(std::string_view name) const
 {
@@ -221,6 +245,10 @@ std::optional<bool> Reading::flag(std::string_view name, std::string_view pointe
         tellRest(name, *value, 0);
         return true;
     }
+    if (Setting& setting = m_settings[static_cast<std::size_t>(indexOf(name))]; isSwitchBeforeMore(setting)) {
+        standAlone(setting);
+        return true;
+    }
     const Json read = value->is_string() ? valueOf(value->get<std::string>()) : *value;
     if (read.is_boolean())
         return read.get<bool>();
@@ -322,6 +350,11 @@ void Reading::addNote(std::string_view name, Became became, std::string text, st
         note.file = m_settings[static_cast<std::size_t>(index)].file;
     }
     m_more.push_back(std::move(note));
+}
+
+void Reading::ask(std::string_view pointer, std::string text)
+{
+    m_more.push_back({dotted(std::string(pointer)), "", 0, Became::unknown, std::string(pointer), std::move(text)});
 }
 
 void Reading::harmless(std::span<const std::string_view> patterns)

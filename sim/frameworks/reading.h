@@ -34,6 +34,10 @@ public:
     /// How defaults are spelled in notes, from the name that is asked for.
     void setSpelling(std::function<std::string(std::string_view)> spelling) { m_spelling = std::move(spelling); }
 
+    /// A command line's switches take no value, as Megatron's, unless one of them has "false" behind it: "--bf16 $MORE" is a
+    /// switch and whatever the variable holds.
+    void switchesStandAlone();
+
     bool has(std::string_view name) const;
     /// Whether a setting of that name has a value other than null; takes nothing.
     const Json* peek(std::string_view name) const;
@@ -59,6 +63,8 @@ public:
     void say(std::string_view name, Became, std::string text, std::string_view pointer = {});
     /// A note beside those of the settings themselves: a second thing to say of one, or of what follows from several.
     void addNote(std::string_view name, Became, std::string text, std::string_view pointer = {});
+    /// What no file says: the note is on the scenario's key.
+    void ask(std::string_view pointer, std::string text);
     void byDefault(std::string_view name, const Json& value, std::string_view pointer, std::string text = {});
     /// Takes back what was told of a default of a key, if anything was: it is somebody else's.
     bool takeDefaults(std::string_view pointer);
@@ -85,6 +91,8 @@ private:
         Became became = Became::used;
         std::string pointer{}, text{};
     };
+    bool isSwitchBeforeMore(const Setting&) const;
+    void standAlone(Setting&);
     int indexOf(std::string_view name) const; ///< of the last one; -1
     const Json* take(std::string_view name, std::string_view pointer);
     void refuse(std::string_view name, const char* what);
@@ -98,6 +106,7 @@ private:
     std::vector<std::string> m_asked;
     std::vector<std::string> m_outside;
     std::function<std::string(std::string_view)> m_spelling;
+    bool m_switchesStandAlone = false;
 };
 
 } // namespace sim::frameworks

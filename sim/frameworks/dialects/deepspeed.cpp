@@ -320,6 +320,7 @@ void readMegatronDeepSpeed(Job& job)
         facts.stage = zeroStage(reading, "zero_stage", *stage);
     const bool bf16 = reading.peek("bf16") != nullptr || facts.precision == "bf16";
     const bool isPlain = reading.flag("no_pipeline_parallel", "/layout/pp").value_or(false); // else even one stage is a pipeline
+    reading.switchesStandAlone();
     if (reading.has("deepspeed") && isShardedByBf16(facts.stage, bf16 ? "bf16" : "", !isPlain))
         shardByBf16(reading, facts, "ds_config.zero_optimization.stage");
     for (const auto& [name, flag] : {std::pair{"ds_config.train_micro_batch_size_per_gpu", "micro_batch_size"},

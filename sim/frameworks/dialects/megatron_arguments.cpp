@@ -587,6 +587,7 @@ MegatronRules rulesOfNamedModel(Job& job, MegatronRules rules)
 
 void readMegatron(Job& job)
 {
+    job.reading.switchesStandAlone();
     useMegatronNames(job.reading);
     readMegatronArguments(job, rulesOfNamedModel(job, {}));
     tellRefusedMegatronArguments(job);

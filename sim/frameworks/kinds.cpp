@@ -137,7 +137,10 @@ std::string kindOfText(const std::string& name, const std::string& text)
 {
     const bool isJson = firstCharacter(text) == '{';
     const auto isRecipe = [&text] {
-        return contains(text, {"cfg.model", "cfg.train.", "cfg.mixed_precision", "ConfigContainer", "megatron.bridge"});
+        return contains(text,
+                        {"cfg.model", "cfg.train.", "cfg.mixed_precision", "ConfigContainer", "megatron.bridge",
+                         // NeMo 2
+                         "nemo_run", "nemo.collections.llm", "nemo.collections import llm", "MegatronStrategy", "run.Partial("});
     };
     if (name.ends_with(".py") && isRecipe()) // whose words say how to start it, too
         return "bridge-python";
@@ -253,9 +256,13 @@ Sheet sheetOf(const std::string& kind, const std::string& file, const std::strin
             return readToml(file, text);
         return ofCommand(readShell(file, text, others));
     }
-    if (kind == "bridge-python")
-        return contains(text, {"_target_:"}) || (!contains(text, {"="}) && contains(text, {":"})) ? readYaml(file, text)
-                                                                                                  : readPython(file, text);
+    if (kind == "bridge-python") {
+        if (!contains(text, {"_target_:"}) && (contains(text, {"="}) || !contains(text, {":"})))
+            return readPython(file, text);
+        Sheet dump = readYaml(file, text);
+        joinReferences(dump.settings);
+        return dump;
+    }
     if (kind == "maxtext") {
         if (contains(text, {"_parallelism:", "per_device_batch_size:", "base_emb_dim:", "model_name:"}))
             return readYaml(file, text);

@@ -38,6 +38,9 @@ void putMegatronActivation(Job& job)
               : function->find("squared") != std::string::npos                                             ? "relu2"
                                                                                                            : "gelu";
         gated = function->find("glu") != std::string::npos;
+        if (act == "gelu" && function->find("gelu") == std::string::npos)
+            reading.say("activation_func", Became::notRepresentable,
+                        quotedText(*function) + ": the scenario has gelu, silu and relu2; gelu is imported");
     } else {
         isGiven = false;
         if (!reading.has("gated_linear_unit"))

@@ -102,6 +102,9 @@ constexpr std::array kBridgeAliases = {
     Alias{"trainer.expert_parallelism", "expert_model_parallel_size"},
     Alias{"trainer.sequence_parallelism", "sequence_parallel"},
     Alias{"trainer.precision", "@precision"},
+    Alias{"trainer.plugins", "@precision"},
+    Alias{"mixed_precision.precision", "@precision"},
+    Alias{"num_gpus_per_node", "@gpus_per_node"},
     Alias{"fp8", "fp8_format"},
 };
 
@@ -111,6 +114,27 @@ Json classOfTarget(const Json& target)
     const std::string whole = shownValue(target);
     const std::string name = whole.substr(whole.rfind('.') + 1);
     return name.find("Config") != std::string::npos || name.find("Provider") != std::string::npos ? Json(name) : Json(nullptr);
+}
+
+/// NeMo 2's MegatronCommOverlapCallback is Bridge's comm_overlap: "trainer.callbacks[0].tp_comm_overlap",
+/// "mcomm_overlap_callback.tp_comm_overlap".
+std::string overlapOfCallback(const std::string& name)
+{
+    static constexpr std::array<std::string_view, 10> kItsOwn = {"tp_comm_overlap",
+                                                                 "tp_comm_overlap_cfg",
+                                                                 "overlap_p2p_comm",
+                                                                 "batch_p2p_comm",
+                                                                 "overlap_grad_reduce",
+                                                                 "overlap_param_gather",
+                                                                 "overlap_param_gather_with_optimizer_step",
+                                                                 "align_param_gather",
+                                                                 "defer_embedding_wgrad_compute",
+                                                                 "wgrad_deferral_limit"};
+    const std::size_t dot = name.rfind('.');
+    const bool isOfCallback =
+        dot != std::string::npos && (name.starts_with("trainer.callbacks[") || name.substr(0, dot).ends_with("overlap_callback"));
+    const std::string member = isOfCallback ? name.substr(dot + 1) : "";
+    return std::find(kItsOwn.begin(), kItsOwn.end(), member) != kItsOwn.end() ? "comm_overlap." + member : name;
 }
 
 /// What CommOverlapConfig (training/comm_overlap.py) decides over data parallelism's own settings where there are replicas and
@@ -270,15 +294,25 @@ void readBridge(Job& job)
             std::string_view own, block;
         };
         for (const auto& [own, block] :
-             {Renamed{"model.config.", "model."}, Renamed{"trainer.strategy.", "model."}, Renamed{"model_cfg.", "model."},
+             {Renamed{"model.config.", "model."}, Renamed{"trainer.strategy.ddp.", "ddp."},
+              Renamed{"trainer.strategy.", "model."}, Renamed{"model_cfg.", "model."},
+              Renamed{"trainer.plugins.", "mixed_precision."}, Renamed{"optim.config.", "optimizer."},
               Renamed{"strategy.", "model."}, Renamed{"conf.", "model."}, Renamed{"provider.", "model."},
               Renamed{"model_provider.", "model."}, Renamed{"opt_cfg.", "optimizer."}, Renamed{"opt_config.", "optimizer."},
               Renamed{"scheduler_cfg.", "scheduler."}, Renamed{"peft_cfg.", "peft."},
               Renamed{"precision_config.", "mixed_precision."}})
             if (out.starts_with(own))
                 out = std::string(block) + out.substr(own.size());
-        return out;
+        return overlapOfCallback(out);
     });
+    if (const Json* const value = reading.peek("mixed_precision.grad_reduce_in_fp32");
+        value != nullptr && reading.peek("ddp.grad_reduce_in_fp32") != nullptr) {
+        const bool isSame = *value == *reading.peek("ddp.grad_reduce_in_fp32");
+        reading.say("ddp.grad_reduce_in_fp32", isSame ? Became::used : Became::contradictory,
+                    "mixed precision's own of " + reading.placeOf("mixed_precision.grad_reduce_in_fp32") + " takes its place",
+                    "/training/gradient_dtype");
+        reading.apply(std::array{Alias{"ddp.grad_reduce_in_fp32", "@replaced"}});
+    }
     const auto isOff = [&reading](std::string_view name) {
         const Json* const value = reading.peek(name);
         return value != nullptr && *value == Json(false);
@@ -347,9 +381,30 @@ void readBridge(Job& job)
             reading.say("peft.target_modules", Became::notRepresentable,
                         "names of Megatron's fused matrices: see training.lora.targets");
     }
-    reading.harmless(std::array<std::string_view, 15>{
-        "env_vars*", "peft*", "mixed_precision.*", "hf_*", "revision", "comm_overlap", "rerun_state_machine.*", "moe_a2a_overlap",
-        "keep_mtp_*", "mtp_eval_*", "apply_dsa_*", "vlm_provider.*", "log.*", "__all__", "use_fused_*"});
+    reading.harmless(std::array<std::string_view, 24>{"*_spec",
+                                                      "*_fn",
+                                                      "*_step",
+                                                      "*_method",
+                                                      "*_dtype",
+                                                      "env_vars*",
+                                                      "peft*",
+                                                      "mixed_precision.*",
+                                                      "hf_*",
+                                                      "revision",
+                                                      "comm_overlap",
+                                                      "rerun_state_machine.*",
+                                                      "moe_a2a_overlap",
+                                                      "*_call_",
+                                                      "*_args_",
+                                                      "*_name_",
+                                                      "gradient_as_bucket_view",
+                                                      "keep_mtp_*",
+                                                      "mtp_eval_*",
+                                                      "apply_dsa_*",
+                                                      "vlm_provider.*",
+                                                      "log.*",
+                                                      "__all__",
+                                                      "use_fused_*"});
     reading.harmlessVariables();
     job.reading.harmless(std::array<std::string_view, 24>{"tokenizer.*",
                                                           "dataset.*",

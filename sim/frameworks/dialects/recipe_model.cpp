@@ -91,6 +91,8 @@ int sizeIn(const Reading& reading, std::string_view name, int otherwise)
 void putModelByWords(Job& job, const std::vector<std::string>& words)
 {
     static const std::regex kSize("([a-z][a-z0-9.]*(?:[_-][a-z0-9.]+){0,3}?[_-]?[0-9]+(?:x[0-9]+)?b(?:[_-]a[0-9]+b)?)");
+    static const std::regex kOfModule(
+        "([a-z][a-z0-9_]{1,60})\\.(?:pretrain|finetune)_recipe"); // llm.llama31_70b.pretrain_recipe(…)
     static const std::regex kRecipe("([a-z][a-z0-9_.]{1,60}?)_(?:pretrain|sft|peft|finetune)");
     const auto put = [&job](const std::string& name) {
         const std::string id = modelByName(job.catalogue, name);
@@ -104,9 +106,10 @@ void putModelByWords(Job& job, const std::vector<std::string>& words)
             !job.model.contains("base") && !modelByName(job.catalogue, stem.substr(0, stem.rfind('.')), WholeName::yes).empty())
             put(stem.substr(0, stem.rfind('.')));
     std::smatch match;
-    for (const std::string& text : words)
-        if (!job.model.contains("base") && std::regex_search(text, match, kRecipe))
-            put(match[1].str());
+    for (const std::regex* const form : {&kOfModule, &kRecipe})
+        for (const std::string& text : words)
+            if (!job.model.contains("base") && std::regex_search(text, match, *form))
+                put(match[1].str());
     for (const std::string& text : words)
         for (std::sregex_iterator at(text.begin(), text.end(), kSize), end; at != end && !job.model.contains("base"); ++at)
             put((*at)[1].str());

@@ -3,6 +3,7 @@
 #include "sim/frameworks/read/setting.h"
 #include "sim/text/characters.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -253,6 +254,11 @@ private:
             if (callOf(name))
                 return;
             m_at = open;
+            if (name.ends_with("callbacks.append")) { // (run.Config(MegatronCommOverlapCallback, tp_comm_overlap=True))
+                take();
+                assigned(name.substr(0, name.rfind('.')) + "[]", line, 1);
+                return;
+            }
             if (name.find("pipeline_model_parallel_layout") != std::string::npos) // set_…_layout(cfg.model, "Et|(tt|)*30mL")
                 if (const std::optional<Json> layout = firstText())
                     add("model.pipeline_model_parallel_layout", *layout, line);
@@ -358,7 +364,8 @@ private:
                 add(name, Json(m_sheet.settings.back().value), line);
             return;
         }
-        if (name.ends_with("mixed_precision") && m_text.compare(m_at, 2, "()") == 0) { // bf16_mixed()
+        const bool isPrecision = name.ends_with("mixed_precision") || name.ends_with("plugins");
+        if (isPrecision && m_text.compare(m_at, 2, "()") == 0) { // bf16_mixed()
             m_at += 2;
             add(name, callee, line);
             return;
@@ -372,7 +379,7 @@ private:
             return;
         if (callee.empty() || !has('(')) {
             const std::size_t end = std::min(m_text.find_first_of(level > 0 ? ",)\n" : "\n", before), m_text.size());
-            if (name.find('.') != std::string::npos || level > 0)
+            if ((name.find('.') != std::string::npos || level > 0) && !isFollowed(callee))
                 m_sheet.undecided.push_back(
                     {name, m_text.substr(before, std::min<std::size_t>(end - before, 120)), line, name, m_file});
             m_at = end;
@@ -422,6 +429,15 @@ private:
             else if (!has(')'))
                 return;
         }
+    }
+
+    /// Whether what a variable holds is read where it is assigned: strategy = run.Config(…), and then strategy=strategy.
+    bool isFollowed(const std::string& variable) const
+    {
+        return !variable.empty() && std::any_of(m_sheet.settings.begin(), m_sheet.settings.end(), [&](const Setting& setting) {
+            return setting.name.size() > variable.size() && setting.name[variable.size()] == '.' &&
+                   setting.name.starts_with(variable);
+        });
     }
 
     /// A class whose objects are models, with sizes of its own: "Llama31ModelProvider70B", "llm.Llama31Config70B".

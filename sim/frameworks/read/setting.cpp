@@ -5,8 +5,11 @@
 #include "sim/text/quoted.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
+#include <map>
+#include <optional>
 
 namespace sim::frameworks {
 
@@ -171,6 +174,53 @@ void flattenInto(const Tree& tree, const std::string& path, const std::string& f
 void flatten(const Tree& tree, const std::string& file, Settings& out)
 {
     flattenInto(tree, "", file, out);
+}
+
+void joinReferences(Settings& settings)
+{
+    struct Reference {
+        std::size_t target = 0;
+        bool hasTarget = false, isReference = false, hasMembers = false;
+        std::optional<int> number{};
+    };
+    constexpr std::string_view kTarget = "_target_";
+    std::map<std::string, Reference> all;
+    for (std::size_t i = 0; i < settings.size(); ++i) {
+        const std::string& name = settings[i].name;
+        const std::size_t dot = name.rfind('.');
+        if (dot == std::string::npos)
+            continue;
+        Reference& one = all[name.substr(0, dot)];
+        const std::string member = name.substr(dot + 1);
+        const Json& value = settings[i].value;
+        if (member == kTarget) {
+            one.hasTarget = true;
+            one.target = i;
+        } else if (member == "_call_" || member == "_partial_") {
+            one.isReference = one.isReference || value == Json(member == "_partial_");
+        } else if (member == "_args_") {
+            if (value.is_array() && value.size() == 1)
+                one.number = wholeNumber<int>(value.front());
+        } else {
+            one.hasMembers = true;
+        }
+    }
+    // megatron/core/transformer/enums.py
+    static constexpr std::array<std::string_view, 6> kBackends = {"", "flash", "fused", "unfused", "local", "auto"};
+    for (const auto& [name, one] : all) {
+        if (!one.hasTarget || one.hasMembers)
+            continue;
+        const std::string target = shownValue(settings[one.target].value);
+        const std::string last = target.substr(target.rfind('.') + 1);
+        const bool isBackend = last == "AttnBackend" && one.number && *one.number > 0 && *one.number < 6;
+        if (!isBackend && !one.isReference)
+            continue;
+        settings[one.target].name = settings[one.target].spelled = name;
+        settings[one.target].value = isBackend ? last + "." + std::string(kBackends[static_cast<std::size_t>(*one.number)])
+                                     : target.starts_with("torch.") && target.rfind('.') == 5 ? target
+                                                                                              : last;
+        settings[one.target].shown = target;
+    }
 }
 
 bool looksLikeArgumentDump(std::string_view text)

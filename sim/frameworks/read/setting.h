@@ -86,6 +86,10 @@ struct Tree {
 /// "a.b.c"; lists of scalars are one setting, others "a[0].b".
 void flatten(const Tree&, const std::string& file, Settings&);
 
+/// A function, a type or a member of an enumeration of Python, as dumps of recipes have it in a mapping of its own ("_target_:
+/// torch.nn.functional.silu", "_call_: false"), as one setting: "silu", "torch.bfloat16", "AttnBackend.fused".
+void joinReferences(Settings&);
+
 /// OmegaConf's interpolations ("${.x}", "${a.b}", "${multiply:4, ${.x}}") with what they stand for; what is left of them is told
 /// by the value staying as it is.
 void resolveInterpolations(Settings&);

@@ -265,4 +265,103 @@ TEST(RecipeImport, ADumpNamesTheClassOfItsModel)
     EXPECT_THAT(out.imported.unknown, testing::Not(testing::Contains("/model")));
 }
 
+TEST(RecipeImport, ADumpHasFunctionsAndTypesInMappingsOfTheirOwn)
+{
+    const auto out = importedText("_target_: megatron.bridge.training.config.ConfigContainer\nmodel:\n"
+                                  "  _target_: megatron.bridge.models.gpt_provider.GPTModelProvider\n"
+                                  "  activation_func:\n    _call_: false\n    _target_: torch.nn.functional.silu\n"
+                                  "  attention_backend:\n    _args_:\n    - 3\n    _call_: true\n"
+                                  "    _target_: megatron.core.transformer.enums.AttnBackend\n"
+                                  "  transformer_layer_spec:\n    _call_: false\n"
+                                  "    _target_: megatron.bridge.models.gpt_provider.default_layer_spec\n"
+                                  "  gated_linear_unit: true\n  num_layers: 32\n  hidden_size: 4096\n  num_attention_heads: 32\n"
+                                  "  seq_length: 8192\n  vocab_size: 128256\noptimizer:\n  use_precision_aware_optimizer: true\n"
+                                  "  exp_avg_dtype:\n    _call_: false\n    _target_: torch.bfloat16\n"
+                                  "  exp_avg_sq_dtype:\n    _call_: false\n    _target_: torch.bfloat16\n"
+                                  "train:\n  global_batch_size: 128\n  micro_batch_size: 1\n",
+                                  8);
+    EXPECT_EQ(out.at("/model/hidden_act"), "silu");
+    EXPECT_EQ(out.at("/model/gated_mlp"), true);
+    EXPECT_EQ(out.at("/training/moment_dtype"), "bf16");
+    EXPECT_EQ(out.at("/training/flash_attention"), false);
+    EXPECT_EQ(out.valueOf("model.activation_func"), "torch.nn.functional.silu");
+    for (const sim::Note& note : out.imported.notes)
+        EXPECT_FALSE(note.became == Became::unknown && note.line > 0) << note.setting << " " << note.text;
+    const auto swish =
+        importedText("def llama3_8b_pretrain_config():\n    cfg.model.num_layers = 8\n    cfg.model.hidden_size = 64\n"
+                     "    cfg.model.num_attention_heads = 8\n    cfg.model.activation_func = F.relu\n",
+                     8);
+    EXPECT_EQ(swish.became("cfg.model.activation_func"), "not_representable");
+}
+
+const std::string kQuickStart =
+    "import nemo_run as run\nfrom nemo.collections import llm\n"
+    "recipe = llm.llama31_70b.pretrain_recipe(dir=\"/c\", name=\"x\", num_nodes=8, num_gpus_per_node=8)\n"
+    "recipe.trainer.strategy.tensor_model_parallel_size = 4\nrecipe.trainer.strategy.sequence_parallel = True\n"
+    "recipe.data.global_batch_size = 256\n";
+
+TEST(RecipeImport, OfTheSecondNemoACallNamesTheModelAndTheNodes)
+{
+    const auto out = importedText(kQuickStart);
+    EXPECT_EQ(out.imported.kind, "bridge-python");
+    EXPECT_EQ(out.at("/model/hidden_size"), 8192);
+    EXPECT_EQ(out.at("/layout/dp"), 16);
+    EXPECT_EQ(out.count(Became::contradictory), 0);
+}
+
+TEST(RecipeImport, OfTheSecondNemoAPluginSaysThePrecision)
+{
+    EXPECT_EQ(importedText(kQuickStart).at("/training/precision"), "bf16");
+    const auto out = importedText(kQuickStart + "recipe.trainer.strategy.ddp = run.Config(DDP, grad_reduce_in_fp32=True)\n"
+                                                "recipe.trainer.plugins = bf16_with_fp8_mixed()\n"
+                                                "recipe.trainer.plugins.grad_reduce_in_fp32 = False\n"
+                                                "recipe.optim.config.use_precision_aware_optimizer = True\n");
+    EXPECT_EQ(out.at("/training/precision"), "fp8");
+    EXPECT_EQ(out.at("/training/gradient_dtype"), "bf16");
+    EXPECT_EQ(out.became("recipe.optim.config.use_precision_aware_optimizer"), "used");
+    EXPECT_EQ(out.became("recipe.trainer.strategy.ddp.grad_reduce_in_fp32"), "contradictory");
+    const auto dump = importedText("_target_: nemo.collections.llm.api.pretrain\nmodel:\n  config:\n"
+                                   "    _target_: nemo.collections.llm.gpt.model.llama.Llama31Config70B\ntrainer:\n  devices: 8\n"
+                                   "  num_nodes: 8\n  plugins:\n    _target_: nemo.lightning.MegatronMixedPrecision\n"
+                                   "    precision: bf16-mixed\n    fp8: hybrid\n    grad_reduce_in_fp32: false\n"
+                                   "  callbacks:\n  - _target_: nemo.lightning.MegatronCommOverlapCallback\n"
+                                   "    tp_comm_overlap: true\n  strategy:\n    tensor_model_parallel_size: 4\n"
+                                   "    sequence_parallel: true\n    ddp:\n      grad_reduce_in_fp32: true\n"
+                                   "data:\n  global_batch_size: 512\n  seq_length: 8192\n");
+    EXPECT_EQ(dump.at("/training/precision"), "fp8");
+    EXPECT_EQ(dump.at("/training/gradient_dtype"), "bf16");
+    EXPECT_EQ(dump.at("/training/overlap/tp_comm"), true);
+    EXPECT_EQ(dump.became("trainer.strategy.ddp.grad_reduce_in_fp32"), "contradictory");
+}
+
+TEST(RecipeImport, OfTheSecondNemoACallbackOverlaps)
+{
+    for (const std::string callback :
+         {"recipe.trainer.callbacks.append(run.Config(MegatronCommOverlapCallback, tp_comm_overlap=True))\n",
+          "mcomm_overlap_callback = run.Config(MegatronCommOverlapCallback, tp_comm_overlap=True)\n"})
+        EXPECT_EQ(importedText(kQuickStart + callback).at("/training/overlap/tp_comm"), true) << callback;
+}
+
+TEST(RecipeImport, OfTheSecondNemoWholeRecipesAreRecognised)
+{
+    const auto out = importedText(
+        "import nemo_run as run\nfrom nemo import lightning as nl\n\ndef trainer(tensor_parallelism: int = 4, num_nodes: int = "
+        "4):\n"
+        "    strategy = run.Config(nl.MegatronStrategy, tensor_model_parallel_size=tensor_parallelism, "
+        "gradient_as_bucket_view=True)\n    trainer = run.Config(nl.Trainer, devices=8, num_nodes=num_nodes, strategy=strategy)\n"
+        "    return trainer\n\ndef pretrain_recipe(num_nodes: int = 4):\n    recipe = run.Partial(pretrain,\n"
+        "        model=run.Config(LlamaModel, config=run.Config(Llama3Config70B)),\n        "
+        "trainer=trainer(num_nodes=num_nodes),\n"
+        "        data=run.Config(MockDataModule, seq_length=8192, global_batch_size=512, micro_batch_size=1))\n    return "
+        "recipe\n",
+        std::nullopt, "llama3_70b.py");
+    EXPECT_EQ(out.imported.kind, "bridge-python");
+    EXPECT_EQ(out.at("/layout/tp"), 4);
+    EXPECT_EQ(out.at("/layout/dp"), 8);
+    for (const sim::Note& note : out.imported.notes) {
+        EXPECT_NE(note.setting, "trainer.strategy") << "what the variable holds is read";
+        EXPECT_FALSE(note.setting.ends_with("gradient_as_bucket_view") && note.became == Became::unknown);
+    }
+}
+
 } // namespace

@@ -1,6 +1,8 @@
 // config.json of Hugging Face's models (huggingface/transformers at 008e574): the model block, under all the names its families
 // use.
-#include "sim/frameworks/job.h"
+#include "sim/frameworks/dialects/huggingface_families.h"
+
+#include "sim/text/quoted.h"
 
 #include <algorithm>
 #include <array>
@@ -73,105 +75,20 @@ std::string withoutRopeParameters(const std::string& name)
     return key == "rope_theta" || key == "partial_rotary_factor" ? key : "rope_scaling." + key;
 }
 
-/// Names of one family each, as the others have them.
-constexpr std::array kFamilyNames = {
-    Alias{"rotary_emb_base", "rope_theta"},     Alias{"attn_config.rope_theta", "rope_theta"},
-    Alias{"norm_eps", "layer_norm_epsilon"},    Alias{"norm_epsilon", "layer_norm_epsilon"},
-    Alias{"ffn_config.moe_top_k", "moe_top_k"}, Alias{"ffn_config.ffn_hidden_size", "ffn_hidden_size"},
-    Alias{"no_bias", "use_bias", negated}};
-
-bool isFamily(const std::string& type, std::initializer_list<std::string_view> families)
-{
-    return std::find(families.begin(), families.end(), type) != families.end();
-}
-
-void readHuggingFaceExperts(Job& job, const std::string& type)
-{
-    Reading& reading = job.reading;
-    for (const char* name :
-         {"num_local_experts", "n_routed_experts", "num_experts", "moe_num_experts", "ffn_config.moe_num_experts"})
-        if (const auto experts = reading.integer(name, "/model/num_experts"); experts && *experts > 1)
-            job.model["num_experts"] = *experts;
-    if (!job.model.contains("num_experts"))
-        return;
-    for (const char* name : {"moe_top_k", "experts_per_token", "num_experts_per_token", "moe_k", "num_experts_per_tok"})
-        if (const auto chosen = reading.integer(name, "/model/num_experts_per_tok"))
-            job.model["num_experts_per_tok"] = *chosen;
-    if (!job.model.contains("num_experts_per_tok")) {
-        job.model["num_experts_per_tok"] = 2;
-        reading.byDefault("num_experts_per_tok", 2, "/model/num_experts_per_tok");
-    }
-    const int dense = memberOr<int>(job.model, "intermediate_size", 0);
-    std::optional<int> ffn = reading.integer("moe_intermediate_size", "/model/moe_intermediate_size");
-    if (!ffn && dense > 0) {
-        ffn = dense;
-        reading.byDefault("moe_intermediate_size", dense, "/model/moe_intermediate_size",
-                          "is not given: experts are as large as intermediate_size");
-    }
-    if (ffn)
-        job.model["moe_intermediate_size"] = *ffn;
-    for (const char* name : {"n_shared_experts", "num_shared_experts"})
-        if (const auto shared = reading.integer(name, "/model/num_shared_experts"); shared && *shared > 0)
-            job.model["num_shared_experts"] = *shared;
-    if (const auto shared = reading.integer("shared_expert_intermediate_size", "/model/num_shared_experts");
-        shared && *shared > 0 && ffn && *ffn > 0)
-        job.model["num_shared_experts"] = std::max(1, *shared / *ffn);
-    if (const auto first = reading.integer("first_k_dense_replace", "/model/first_k_dense_replace"))
-        job.model["first_k_dense_replace"] = *first;
-    for (const char* name : {"moe_layer_freq", "decoder_sparse_step", "interleave_moe_layer_step"})
-        if (const auto every = reading.integer(name, "/model/moe_layer_freq"); every && *every > 0)
-            job.model["moe_layer_freq"] = *every;
-    // Where experts begin. Qwen's and Llama 4's steps mean layers step-1, 2 step-1, …; DeepSeek's the multiples that are not
-    // among the first.
-    if (const int every = memberOr<int>(job.model, "moe_layer_freq", 1); every > 1) {
-        if (reading.has("decoder_sparse_step") || reading.has("interleave_moe_layer_step"))
-            job.model["first_k_dense_replace"] = every - 1;
-        else if (const int first = memberOr<int>(job.model, "first_k_dense_replace", 0); first % every != 0)
-            job.model["first_k_dense_replace"] = (first / every + 1) * every;
-    }
-    if (const auto only = reading.any("mlp_only_layers", "/model/first_k_dense_replace");
-        only && only->is_array() && !only->empty()) {
-        const auto layers = valueAs<std::vector<int>>(*only).value_or(std::vector<int>());
-        bool isStart = !layers.empty();
-        for (std::size_t i = 0; i < layers.size(); ++i)
-            isStart = isStart && layers[i] == static_cast<int>(i);
-        if (isStart)
-            job.model["first_k_dense_replace"] = static_cast<int>(layers.size());
-        else
-            reading.say("mlp_only_layers", Became::notRepresentable, "dense layers in between have no key");
-    }
-    if (const auto score = reading.word("scoring_func", "/model/scoring_func"); score == "sigmoid" || score == "softmax")
-        job.model["scoring_func"] = *score;
-    else if (isFamily(type, {"deepseek_v3", "glm4_moe", "llama4", "llama4_text"}))
-        job.model["scoring_func"] = "sigmoid";
-    if (isFamily(type, {"deepseek_v3", "glm4_moe"}))
-        job.model["router_bias"] = true;
-    if (isFamily(type, {"llama4", "llama4_text"}) && !job.model.contains("num_shared_experts"))
-        job.model["num_shared_experts"] = 1;
-    const auto topGroup = reading.integer("topk_group", "/model/topk_group");
-    if (const auto groups = reading.integer("n_group", "/model/n_group"); groups && *groups > 1) {
-        job.model["n_group"] = *groups;
-        if (topGroup)
-            job.model["topk_group"] = *topGroup;
-    }
-    if (const auto factor = reading.real("routed_scaling_factor", "/model/routed_scaling_factor"); factor && *factor > 0)
-        job.model["routed_scaling_factor"] = number(*factor);
-    if (const auto normed = reading.flag("norm_topk_prob", "/model/norm_topk_prob"))
-        job.model["norm_topk_prob"] = *normed;
-}
-
 } // namespace
 
 /// Which layers see a window, a chunk, or all; which ones have no rotation.
 static void readHuggingFaceLayerTypes(Job& job, const std::string& type)
 {
     Reading& reading = job.reading;
-    const bool isGemma3 = isFamily(type, {"gemma3", "gemma3_text"});
+    const std::string family = familyOfType(type);
+    const bool isGemma3 = family == "gemma3";
     if (const auto chunk = reading.integer("attention_chunk_size", "/model/attention_chunk_size"); chunk && *chunk > 0)
         job.model["attention_chunk_size"] = *chunk;
     if (const auto every = reading.integer("no_rope_layer_interval", "/model/no_rope_layer_interval"); every && *every > 0)
         job.model["no_rope_layer_interval"] = *every;
-    if (const auto list = reading.any("no_rope_layers", "/model/no_rope_layer_interval"); list && list->is_array()) {
+    if (const auto list = reading.any("no_rope_layers", "/model/no_rope_layer_interval");
+        list && list->is_array() && !list->empty()) { // an empty one is as none
         const auto rotated = valueAs<std::vector<int>>(*list).value_or(std::vector<int>());
         const auto first = std::find(rotated.begin(), rotated.end(), 0);
         const int every = first == rotated.end() ? 0 : static_cast<int>(first - rotated.begin()) + 1;
@@ -183,11 +100,22 @@ static void readHuggingFaceLayerTypes(Job& job, const std::string& type)
         else if (every > 0)
             reading.say("no_rope_layers", Became::notRepresentable,
                         "layers without rotation that are not every n-th have no key");
-    } else if (isFamily(type, {"llama4", "llama4_text"}) && !job.model.contains("no_rope_layer_interval")) {
+    } else if (family == "llama4" && !job.model.contains("no_rope_layer_interval")) {
         job.model["no_rope_layer_interval"] = 4;
         reading.byDefault("no_rope_layers", 4, "/model/no_rope_layer_interval", "are not given: every fourth layer");
     }
-    const auto pattern = reading.integer("sliding_window_pattern", "/model/sliding_window_pattern");
+    std::optional<int> pattern;
+    if (const Json* const letters = reading.peek("sliding_window_pattern"); letters != nullptr && letters->is_string()) {
+        const std::string text = letters->get<std::string>(); // EXAONE's "LLLG": three local ones, one global
+        const bool isRegular = text.find_first_not_of('L') == text.size() - 1 && text.ends_with('G');
+        reading.say("sliding_window_pattern", isRegular ? Became::used : Became::notRepresentable,
+                    isRegular ? "" : quotedText(text) + " is no window on all but each n-th layer",
+                    "/model/sliding_window_pattern");
+        if (isRegular)
+            pattern = static_cast<int>(text.size());
+    } else {
+        pattern = reading.integer("sliding_window_pattern", "/model/sliding_window_pattern");
+    }
     const auto types = reading.any("layer_types", "/model/layer_types");
     if (!job.model.contains("sliding_window"))
         return;
@@ -206,7 +134,7 @@ static void readHuggingFaceLayerTypes(Job& job, const std::string& type)
             job.model["sliding_window_pattern"] = every;
         else
             job.model["layer_types"] = list;
-    } else if (isGemma3 || isFamily(type, {"gemma2", "gpt_oss"})) {
+    } else if (isGemma3 || isFamily(family, {"gemma2", "gpt_oss"})) {
         job.model["sliding_window_pattern"] = isGemma3 ? 6 : 2;
         reading.byDefault("sliding_window_pattern", isGemma3 ? 6 : 2, "/model/sliding_window_pattern",
                           "is not given: as models of the type " + type + " have it");
@@ -253,7 +181,7 @@ static void putFamilySizes(Job& job, const std::string& type)
                                            Size{"intermediate_size", 9216}, Size{"num_attention_heads", 8},
                                            Size{"num_key_value_heads", 4},  Size{"head_dim", 256},
                                            Size{"vocab_size", 262208},      Size{"max_position_embeddings", 131072}};
-    if (!isFamily(type, {"gemma3", "gemma3_text"}))
+    if (familyOfType(type) != "gemma3")
         return;
     for (const auto& [key, value] : kGemma3)
         if (!job.model.contains(key)) {
@@ -282,12 +210,13 @@ static void readHuggingFaceConfig(Job& job)
     }
     reading.rename(withoutRopeParameters);
     const std::string type = reading.word("model_type", "/model").value_or("");
-    reading.apply(kFamilyNames);
-    const bool isT5 = isFamily(type, {"t5", "mt5", "umt5", "longt5"});
-    const bool isBart = isFamily(type, {"bart", "mbart", "pegasus", "marian", "blenderbot"});
+    const std::string family = familyOfType(type);
+    useFamilyNames(reading, family);
+    const bool isT5 = isFamily(family, {"t5", "mt5", "umt5", "longt5"});
+    const bool isBart = isFamily(family, {"bart", "mbart", "pegasus", "marian", "blenderbot"});
     if (isT5 || isBart)
         reading.apply(kEncoderNames);
-    if (isFamily(type, {"llama4_text", "llama4"})) // the width of an expert, and beside it that of dense layers
+    if (isFamily(family, {"llama4"})) // the width of an expert, and beside it that of dense layers
         reading.apply(
             std::array{Alias{"intermediate_size", "moe_intermediate_size"}, Alias{"intermediate_size_mlp", "intermediate_size"}});
     readHuggingFaceModel(job, "");
@@ -301,12 +230,17 @@ static void readHuggingFaceConfig(Job& job)
     if (const auto ratio = reading.real("expansion_ratio", "/model/intermediate_size"); // MPT
         ratio && *ratio > 0 && *ratio < 100 && job.model.contains("hidden_size") && !job.model.contains("intermediate_size"))
         job.model["intermediate_size"] = std::max(1, static_cast<int>(*ratio * memberOr<int>(job.model, "hidden_size", 1)));
-    const bool isBert = isFamily(type, {"bert", "roberta", "xlm-roberta", "electra", "deberta"});
+    const bool isBert = isFamily(family, {"bert", "roberta", "xlm-roberta", "electra", "deberta"});
     const bool isGpt2 = isBert || isBart ||
-                        isFamily(type, {"gpt2", "gpt_bigcode", "gptj", "gpt_neox", "gpt_neo", "opt", "bloom", "mpt", "falcon"});
+                        isFamily(family, {"gpt2", "gpt_bigcode", "gptj", "gpt_neox", "gpt_neo", "opt", "bloom", "mpt", "falcon"});
     if (isGpt2 && !job.model.contains("intermediate_size") && job.model.contains("hidden_size")) {
         job.model["intermediate_size"] = 4 * std::min(memberOr<int>(job.model, "hidden_size", 1), 1 << 26);
         reading.byDefault("n_inner", job.model["intermediate_size"], "/model/intermediate_size", "is not given: 4 x n_embd");
+    }
+    if (family == "qwen" && job.model.contains("intermediate_size")) {
+        job.model["intermediate_size"] = std::max(1, memberOr<int>(job.model, "intermediate_size", 2) / 2);
+        reading.say("intermediate_size", Became::used, "the first Qwen's two matrices share it: half of it is imported",
+                    "/model/intermediate_size");
     }
     const bool isNewer = reading.flag("new_decoder_architecture", "/model/num_key_value_heads").value_or(false);
     const bool isShared = reading.flag("multi_query", "/model/num_key_value_heads").value_or(type == "gpt_bigcode");
@@ -317,8 +251,8 @@ static void readHuggingFaceConfig(Job& job)
         reading.byDefault("num_key_value_heads", job.model["num_attention_heads"], "/model/num_key_value_heads");
     }
     if (!job.model.contains("tie_word_embeddings")) {
-        const bool tied = isT5 || (isGpt2 && !isFamily(type, {"gpt_neox", "gptj"})) ||
-                          isFamily(type, {"gemma", "gemma2", "gemma3", "gemma3_text", "cohere", "cohere2", "starcoder2"});
+        const bool tied = isT5 || (isGpt2 && !isFamily(family, {"gpt_neox", "gptj"})) ||
+                          isFamily(family, {"gemma", "gemma2", "gemma3", "cohere", "cohere2", "starcoder2"});
         job.model["tie_word_embeddings"] = tied;
         reading.byDefault("tie_word_embeddings", tied, "/model/tie_word_embeddings",
                           "is not given: as models of the type " + (type.empty() ? std::string("llama") : type) + " have it");
@@ -331,8 +265,12 @@ static void readHuggingFaceConfig(Job& job)
                   : word->find("relu2") != std::string::npos || word->find("squared") != std::string::npos ? "relu2"
                   : *word == "relu"                                                                        ? "relu2"
                                                                                                            : "silu";
+            const bool isKnown = act != "silu" || *word == "silu" || *word == "swish" || *word == "swiglu";
             if (*word == "relu")
                 reading.say(name, Became::notRepresentable, "relu: imported as relu2, its square");
+            else if (!isKnown)
+                reading.say(name, Became::notRepresentable,
+                            quotedText(*word) + ": the scenario has gelu, silu and relu2; silu is imported");
             isActGiven = true;
         }
     if (!isActGiven) {
@@ -340,45 +278,47 @@ static void readHuggingFaceConfig(Job& job)
         reading.byDefault("hidden_act", act, "/model/hidden_act");
     }
     job.model["hidden_act"] = act;
-    job.model["gated_mlp"] = !isGpt2 && act != "relu2" && type != "starcoder2" && type != "phi";
+    job.model["gated_mlp"] = !isGpt2 && act != "relu2" && !isFamily(family, {"starcoder2", "phi", "apertus"});
     if (const auto gated = reading.flag("is_gated_act", "/model/gated_mlp"))
         job.model["gated_mlp"] = *gated;
     // norm_eps is any normalisation's.
     const bool isLayerNorm =
-        isGpt2 || (reading.has("layer_norm_epsilon") && !reading.spelled("layer_norm_epsilon").ends_with("norm_eps")) ||
-        reading.has("layer_norm_eps") || isFamily(type, {"starcoder2", "phi", "nemotron", "olmo", "dbrx"});
+        isGpt2 ||
+        (reading.has("layer_norm_epsilon") && family != "qwen" && !reading.spelled("layer_norm_epsilon").ends_with("norm_eps")) ||
+        reading.has("layer_norm_eps") || isFamily(family, {"starcoder2", "phi", "nemotron", "olmo", "dbrx"});
     job.model["normalization"] = isLayerNorm ? "layernorm" : "rmsnorm";
     for (const char* name : {"rms_norm_eps", "layer_norm_epsilon", "layer_norm_eps"})
         if (const auto epsilon = reading.real(name, isLayerNorm ? "/model/layer_norm_epsilon" : "/model/rms_norm_eps");
             epsilon && *epsilon > 0 && *epsilon < 1)
             job.model[isLayerNorm ? "layer_norm_epsilon" : "rms_norm_eps"] = number(*epsilon);
-    job.model["position_embedding"] = isBert || isBart || isFamily(type, {"gpt2", "gpt_bigcode", "gpt_neo", "opt"}) ? "learned"
-                                      : isT5 || isFamily(type, {"bloom", "mpt"})                                    ? "none"
-                                                                                                                    : "rope";
+    job.model["position_embedding"] = isBert || isBart || isFamily(family, {"gpt2", "gpt_bigcode", "gpt_neo", "opt"}) ? "learned"
+                                      : isT5 || isFamily(family, {"bloom", "mpt"})                                    ? "none"
+                                                                                                                      : "rope";
     if (const auto theta = reading.real("rope_theta", "/model/rope_theta"); theta && *theta > 1)
         job.model["rope_theta"] = number(*theta);
     readRopeScaling(job, "rope_scaling.");
     bool bias =
-        isBert || isBart || isFamily(type, {"gpt2", "gpt_bigcode", "gpt_neox", "gpt_neo", "opt", "bloom", "starcoder2", "phi"});
+        isBert || isBart || isFamily(family, {"gpt2", "gpt_bigcode", "gpt_neox", "gpt_neo", "opt", "bloom", "starcoder2", "phi"});
     for (const char* name : {"mlp_bias", "use_bias", "bias"})
         bias = reading.flag(name, "/model/bias").value_or(bias);
-    const bool attentionBias = reading.flag("attention_bias", "/model/qkv_bias").value_or(isFamily(type, {"qwen2", "qwen2_moe"}));
+    const bool attentionBias =
+        reading.flag("attention_bias", "/model/qkv_bias").value_or(isFamily(family, {"qwen", "qwen2", "qwen2_moe"}));
     job.model["bias"] = bias;
     if (attentionBias && !bias)
         job.model["qkv_bias"] = true;
-    if (isFamily(type, {"gpt_oss"})) { // of all matrices of attention, of the router and of experts
+    if (isFamily(family, {"gpt_oss"})) { // of all matrices of attention, of the router and of experts
         job.model["attention_output_bias"] = attentionBias;
         job.model["attention_sinks"] = true;
         job.model["expert_bias"] = true;
         job.model["router_bias"] = true;
     }
     for (const char* name : {"use_qk_norm", "qk_layernorm"})
-        if (reading.flag(name, "/model/qk_norm").value_or(false) && !isFamily(type, {"llama4", "llama4_text"}))
+        if (reading.flag(name, "/model/qk_norm").value_or(false) && !isFamily(family, {"llama4"}))
             job.model["qk_norm"] = true;
-    if (isFamily(type, {"qwen3", "qwen3_moe", "qwen3_next", "gemma3", "gemma3_text", "olmo2", "olmo3", "olmoe"}))
+    if (isFamily(family, {"qwen3", "qwen3_moe", "qwen3_next", "gemma3", "olmo2", "olmo3", "olmoe", "exaone4", "apertus"}))
         job.model["qk_norm"] = true;
     const bool usesWindow = reading.flag("use_sliding_window", "/model/sliding_window")
-                                .value_or(!isFamily(type, {"qwen2", "qwen2_moe", "qwen3", "qwen3_moe"}));
+                                .value_or(!isFamily(family, {"qwen2", "qwen2_moe", "qwen3", "qwen3_moe"}));
     if (const auto window = reading.integer("sliding_window", "/model/sliding_window"); window && *window > 0 && usesWindow)
         job.model["sliding_window"] = *window;
     readHuggingFaceLayerTypes(job, type);
@@ -387,13 +327,15 @@ static void readHuggingFaceConfig(Job& job)
             job.model[key] = *value;
     if (job.model.contains("kv_lora_rank"))
         job.model.erase("head_dim");
+    const bool predictsMore = reading.flag("use_mtp", "/model/num_nextn_predict_layers").value_or(true);
     if (const auto further = reading.integer("num_nextn_predict_layers", "/model/num_nextn_predict_layers");
-        further && *further > 0)
+        further && *further > 0 && predictsMore)
         job.model["num_nextn_predict_layers"] = *further;
-    readHuggingFaceExperts(job, type);
+    readHuggingFaceExperts(job, family);
+    tellFamilyWays(reading, family);
     for (const char* name : {"dtype", "torch_dtype"})
         reading.word(name, "/training/precision");
-    static constexpr std::array<std::string_view, 34> kModelHarmless = {"architectures*",
+    static constexpr std::array<std::string_view, 35> kModelHarmless = {"architectures*",
                                                                         "_name_or_path",
                                                                         "*_token_id",
                                                                         "initializer_range",
@@ -405,6 +347,7 @@ static void readHuggingFaceConfig(Job& job)
                                                                         "*_dropout",
                                                                         "*_pdrop",
                                                                         "attn_*",
+                                                                        "emb_dropout_prob",
                                                                         "embd_*",
                                                                         "summary_*",
                                                                         "task_specific_params*",
@@ -435,6 +378,12 @@ static void readHuggingFaceConfig(Job& job)
         Alias{"rotary_dim", "heads that are turned in part have no key"},
         Alias{"rotary_pct", "heads that are turned in part have no key"},
         Alias{"rotary_percentage", "heads that are turned in part have no key"},
+        Alias{"attn_layer_*", "state-space layers have no key: all layers are counted as attention"},
+        Alias{"mamba_*", "state-space layers have no key: all layers are counted as attention"},
+        Alias{"attn_type_list", "attention that is linear has no key: it is counted as usual attention"},
+        Alias{"use_cla", "keys and values that layers share have no key"},
+        Alias{"fp32_residual_connection", "a residual stream in 32 bits has no key"},
+        Alias{"apply_residual_connection_post_layernorm", "the order of normalisation has no key"},
         Alias{"use_parallel_residual", "attention and MLP side by side have no key"},
         Alias{"linear_*", "attention that is linear has no key: it is counted as usual attention"},
         Alias{"full_attention_interval", "attention that is linear has no key: it is counted as usual attention"},
@@ -445,11 +394,36 @@ static void readHuggingFaceConfig(Job& job)
     for (const char* name : {"partial_rotary_factor", "rotary_pct", "rotary_percentage"})
         if (const Json* const part = reading.peek(name); part != nullptr && part->is_number() && part->get<double>() == 1)
             reading.say(name, Became::harmless, "heads are turned whole");
+    if (const Json* const kinds = reading.peek("attn_type_list");
+        kinds != nullptr && kinds->is_array() &&
+        std::all_of(kinds->begin(), kinds->end(), [](const Json& one) { return one == 1; }))
+        reading.say("attn_type_list", Became::harmless, "all layers have usual attention");
     reading.notRepresentable(kModelNot);
     reading.harmless(kModelHarmless);
-    reading.harmless(std::array<std::string_view, 45>{"*_dropout_prob",
+    reading.harmless(std::array<std::string_view, 65>{"*_dropout_prob",
                                                       "position_embedding_type",
-                                                      "apply_residual_connection_post_layernorm",
+                                                      "use_dynamic_ntk",
+                                                      "use_flash_attn*",
+                                                      "use_logn_attn",
+                                                      "apply_query_key_layer_scaling",
+                                                      "bias_dropout_fusion",
+                                                      "multi_query_attention",
+                                                      "original_rope",
+                                                      "post_layer_norm",
+                                                      "rmsnorm",
+                                                      "moe_capacity*",
+                                                      "moe_gate",
+                                                      "moe_k",
+                                                      "cla_share_factor",
+                                                      "num_logits_to_keep",
+                                                      "mtp_transformer_layers",
+                                                      "qk_norm_type",
+                                                      "floor_scale",
+                                                      "attn_scale",
+                                                      "attn_temperature_tuning",
+                                                      "bf16",
+                                                      "fp16",
+                                                      "fp32",
                                                       "offset_alibi",
                                                       "skip_bias_add",
                                                       "logit_scale",
@@ -476,7 +450,6 @@ static void readHuggingFaceConfig(Job& job)
                                                       "boi_*",
                                                       "eoi_*",
                                                       "image_*",
-                                                      "parallel_attn",
                                                       "classifier_dropout",
                                                       "chunk_size_*",
                                                       "is_*",

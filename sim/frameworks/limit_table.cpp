@@ -1,6 +1,7 @@
 #include "sim/frameworks/limit_table.h"
 
 #include "sim/frameworks/limits.h"
+#include "sim/frameworks/placements.h"
 #include "sim/scenario/balanced_layers.h"
 #include "sim/text/nearest.h"
 #include "sim/text/quoted.h"
@@ -90,6 +91,12 @@ std::string stagesText(std::string_view framework, const Scenario& s)
     return "/schedule/layers_per_stage: " + std::string(framework) + " has no setting for stages other than of about " +
            digits(s.model.numHiddenLayers / std::max(1, s.stages())) + " layers each";
 }
+std::vector<int> layersOfNanotron(const Scenario& s)
+{
+    const Model& m = s.model;
+    return frameworks::nanotronLayers({m.numHiddenLayers, m.hiddenSize, m.numAttentionHeads, m.intermediateSize, m.vocabSize},
+                                      s.layout.pp);
+}
 bool cutsExpertsOtherwise(const Scenario& s)
 {
     return s.model.numExperts > 0 && s.layout.etp != s.layout.tp;
@@ -138,6 +145,18 @@ int titanUnit(const Scenario& s)
 bool isBlockScaled(const Scenario& s)
 {
     return s.training.precision == Precision::mxfp8 || s.training.precision == Precision::nvfp4;
+}
+/// data_parallel_shard_degree as it is written: 1 of plain data parallelism.
+int titanShards(const Scenario& s)
+{
+    const Layout& l = s.layout;
+    return l.zeroStage == 0 && l.dp > 1 && l.cp == 1 ? 1 : std::min(l.dp, std::max(1, l.dpShard / l.cp));
+}
+bool titanRefusesExperts(const Scenario& s)
+{
+    const Layout& l = s.layout;
+    return l.ep > 1 && s.model.numExperts > 0 &&
+           !frameworks::titanExpertsFit({.shards = titanShards(s), .cp = l.cp, .tp = l.tp, .etp = l.etp}, l.ep);
 }
 int expertRanks(const Scenario& s)
 {
@@ -316,6 +335,23 @@ const std::array kLayoutLimits{
                            "parallelism; pp is " +
                            digits(s.layout.pp) + ", cp " + digits(s.layout.cp);
                 }},
+    // distributed/parallel_dims.py of v0.2.0, _validate, whose assertions have no text
+    LayoutLimit{"torchtitan", Breach::refused, titanRefusesExperts,
+                [](const Scenario& s) {
+                    const Layout& l = s.layout;
+                    const frameworks::TitanDegrees degrees{.shards = titanShards(s), .cp = l.cp, .tp = l.tp, .etp = l.etp};
+                    const int unit = frameworks::titanExpertUnit(degrees), ranks = frameworks::titanExpertRanks(degrees);
+                    const std::string inner = l.etp == l.tp ? "cp" : "cp x tp";
+                    return "/layout/ep: torchtitan lays experts over " + inner + " = " + digits(unit) +
+                           " ranks and a part of the shards of data parallelism: ep " + digits(l.ep) + " must be a multiple of " +
+                           digits(unit) + " and divide data_parallel_shard_degree " + digits(degrees.shards) + " x " + inner +
+                           " = " + digits(ranks) +
+                           (titanShards(s) < l.dp ? "; nearest: ZeRO 3 over all of dp"
+                                                  : nearestNumbers(l.ep, unit, ranks, [&](std::int64_t ep) {
+                                                        return frameworks::titanExpertsFit(degrees, static_cast<int>(ep)) &&
+                                                               s.model.numExperts % ep == 0;
+                                                    }));
+                }},
     LayoutLimit{"torchtitan", Breach::refused, repeatsHeads, [](const Scenario& s) { return headsText("torchtitan", s); }},
     LayoutLimit{"torchtitan", Breach::refused, [](const Scenario& s) { return s.training.sequenceLength % titanUnit(s) != 0; },
                 [](const Scenario& s) { return ringText("torchtitan", titanUnit(s), s); }},
@@ -475,7 +511,10 @@ const std::array kLayoutLimits{
                     return std::string("/training/recompute: nanotron runs whole layers again, not parts of them; nearest: full, "
                                        "or none");
                 }},
-    LayoutLimit{"nanotron", Breach::otherwise, isUneven, [](const Scenario& s) { return stagesText("nanotron", s); }},
+    LayoutLimit{"nanotron", Breach::refused, repeatsHeads, [](const Scenario& s) { return headsText("nanotron", s); }},
+    LayoutLimit{"nanotron", Breach::otherwise,
+                [](const Scenario& s) { return isUneven(s) && s.schedule.layersPerStage != layersOfNanotron(s); },
+                [](const Scenario& s) { return stagesText("nanotron", s) + ": it deals them out by what they compute"; }},
     LayoutLimit{"nanotron", Breach::otherwise, [](const Scenario& s) { return hasOtherOrder(s, true); },
                 [](const Scenario& s) { return orderText("nanotron", "tp-cp-ep-dp-pp", s); }},
     // picotron, train.py

@@ -110,6 +110,8 @@ std::string_view onlyOrderOf(std::string_view id)
 
 bool isLeftToProgram(std::string_view kind, const Scenario& scenario, std::string_view pointer)
 {
+    if (kind == "nanotron-yaml") // deals layers out by itself, near to evenly
+        return pointer.starts_with("/schedule/layers_per_stage");
     if (kind == "deepspeed-json")
         return pointer == "/training/sequence_length" || (scenario.layout.pp == 1 && pointer.starts_with("/training/recompute") &&
                                                           !isSelective(scenario) && !isPartlyRecomputed(scenario));

@@ -40,7 +40,8 @@ Overlap overlapOf(std::string_view id, const Scenario&);
 /// The only order of dimensions that it has; empty: several, or the usual.
 std::string_view onlyOrderOf(std::string_view id);
 
-/// Whether a key of a scenario is said to the program that reads the settings, and not in them: a sequence length for DeepSpeed.
+/// Whether a key of a scenario is said to the program that reads the settings, or decided by it, and not in them: a sequence
+/// length for DeepSpeed, the layers of stages for nanotron.
 bool isLeftToProgram(std::string_view kind, const Scenario&, std::string_view pointer);
 
 } // namespace sim

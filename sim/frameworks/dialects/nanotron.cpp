@@ -1,5 +1,6 @@
 // nanotron's YAML (huggingface/nanotron at 2411b02) and picotron's JSON (huggingface/picotron at 59714b1).
 #include "sim/frameworks/job.h"
+#include "sim/frameworks/placements.h"
 
 #include "sim/text/quoted.h"
 
@@ -38,6 +39,22 @@ void readNanotronExperts(Job& job, const std::string& config)
         reading.addNote(moe + "shared_expert_intermediate_size", Became::notRepresentable,
                         std::to_string(shared) + " is no multiple of an expert's " + std::to_string(size) + ": " +
                             std::to_string(count) + " shared experts are imported");
+}
+
+void putNanotronLayers(Job& job)
+{
+    const auto size = [&job](const char* key) { return memberOr<int>(job.model, key, 0); };
+    const std::vector<int> counts =
+        job.pp < 2 || job.pp > size("num_hidden_layers")
+            ? std::vector<int>()
+            : nanotronLayers({size("num_hidden_layers"), size("hidden_size"), size("num_attention_heads"),
+                              size("intermediate_size"), size("vocab_size")},
+                             job.pp);
+    if (counts.empty())
+        return;
+    job.schedule["layers_per_stage"] = counts;
+    job.reading.byDefault("layers of each stage", counts, "/schedule/layers_per_stage",
+                          "nanotron deals layers and the output out by what they compute");
 }
 
 } // namespace
@@ -139,6 +156,7 @@ void readNanotron(Job& job)
             job.model["num_key_value_heads"] = 1;
     }
     readNanotronExperts(job, config);
+    putNanotronLayers(job);
     static constexpr std::array kNotSaid = {
         Alias{"parallelism.tp_recompute_allgather", "gathering again in the backward pass has no key"},
         Alias{"parallelism.moe_layer_recompute", "see training.recompute.modules"},

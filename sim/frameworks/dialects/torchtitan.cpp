@@ -1,6 +1,7 @@
 // torchtitan: TOML of 2024 and 2025 (29624e3 and before), overrides and printed configs of 2026 (b5bcd76).
 #include "sim/frameworks/dialects/torchtitan_flavours.h"
 #include "sim/frameworks/job.h"
+#include "sim/frameworks/placements.h"
 
 #include "sim/text/quoted.h"
 
@@ -168,12 +169,19 @@ void checkTitanExperts(Job& job, int etp, int shard)
                         reading.placeOf("parallelism.tensor_parallel_degree") + " is " + std::to_string(job.tp) +
                         ": torchtitan takes 1 or the latter",
                     "/layout/etp");
-    const long long ranks = 1LL * shard * job.cp * (etp == 1 ? job.tp : 1);
+    const TitanDegrees degrees{
+        .shards = std::clamp(shard, 1, 1 << 12), .cp = std::min(job.cp, 1 << 8), .tp = std::min(job.tp, 1 << 8), .etp = etp};
+    const int ranks = titanExpertRanks(degrees), unit = titanExpertUnit(degrees);
+    const std::string inner = " x cp " + std::to_string(job.cp) + (etp == job.tp ? "" : " x tp " + std::to_string(job.tp));
     if (ranks % ep != 0)
         reading.say("parallelism.expert_parallel_degree", Became::contradictory,
                     std::to_string(ep) + " does not divide the " + std::to_string(ranks) +
-                        " ranks that experts lie over: data_parallel_shard_degree " + std::to_string(shard) + " x cp " +
-                        std::to_string(job.cp) + (etp == 1 ? " x tp " + std::to_string(job.tp) : std::string()),
+                        " ranks that experts lie over: data_parallel_shard_degree " + std::to_string(shard) + inner,
+                    "/layout/ep");
+    else if (!reading.has("config") && ep % unit != 0) // since 2026, with configs in code, that is all
+        reading.say("parallelism.expert_parallel_degree", Became::contradictory,
+                    std::to_string(ep) + " is no multiple of the " + std::to_string(unit) + " ranks of" + inner.substr(2) +
+                        ", which experts take whole: torchtitan stops with an assertion",
                     "/layout/ep");
 }
 
@@ -185,6 +193,8 @@ void askOfRegistry(Job& job)
     const Json* const config = reading.peek("config");
     if (config == nullptr)
         return;
+    const Json* const base = job.model.contains("base") ? job.catalogue.modelJson(job.model["base"].get<std::string>()) : nullptr;
+    const bool hasExperts = base == nullptr || memberOr<int>(*base, "num_experts", 0) > 0;
     struct Open {
         const char *pointer, *what, *name, *otherName;
     };
@@ -193,14 +203,22 @@ void askOfRegistry(Job& job)
           Open{"/training/sequence_length", "the sequence length", "training.seq_len", ""},
           Open{"/training/micro_batch_size", "the micro-batch", "training.local_batch_size",
                "training.num_tokens_per_microbatch_per_dp_rank"},
-          Open{"/training/recompute", "recomputation", "activation_checkpoint.mode", ""}}) {
-        if (reading.has(name) || reading.has(otherName))
+          Open{"/training/recompute", "recomputation", "activation_checkpoint.mode", ""},
+          Open{"/layout/pp", "the number of stages", "parallelism.pipeline_parallel_degree", ""},
+          Open{"/layout/cp", "context parallelism", "parallelism.context_parallel_degree", ""},
+          Open{"/layout/ep", "expert parallelism", "parallelism.expert_parallel_degree", ""},
+          Open{"/training/precision", "precision", "model.converters", "training.dtype"},
+          Open{"/training/stack", "whether the model is compiled", "compile.enable", ""},
+          Open{"/training/overlap/tp_comm", "overlap of tensor parallelism", "parallelism.enable_async_tensor_parallel", ""}}) {
+        const std::string_view key = pointer;
+        const bool isWithout = (key == "/layout/ep" && !hasExperts) || (key == "/training/overlap/tp_comm" && job.tp == 1);
+        if (reading.has(name) || reading.has(otherName) || isWithout)
             continue;
-        reading.takeDefaults(pointer);
-        const Json& block = std::string_view(pointer).starts_with("/layout") ? job.layout : job.training;
-        const std::string key = std::string(pointer).substr(std::string_view(pointer).rfind('/') + 1);
-        job.ask(pointer, std::string(what) + " is set by the config " + quotedText(shownValue(*config)) +
-                             ", which is not in this file: " + shownValue(block.at(key)) + " is assumed");
+        reading.takeDefaults(key);
+        const Json all{{"layout", job.layout}, {"training", job.training}};
+        job.ask(key, std::string(what) + " is set by the config " + quotedText(shownValue(*config)) +
+                         ", which is not in this file: " + shownValue(all.at(Json::json_pointer(std::string(key)))) +
+                         " is assumed");
     }
 }
 

@@ -216,7 +216,7 @@ std::string writeNanotron(const Scenario& s)
          {{"sequence_length", t.sequenceLength},
           {"micro_batch_size", t.microBatchSize},
           {"batch_accumulation_per_replica", s.microbatches()}}},
-        {"optimizer", {{"zero_stage", l.zeroStage}, {"accumulate_grad_in_fp32", t.gradientBytes == 4}}},
+        {"optimizer", {{"zero_stage", std::min(l.zeroStage, 1)}, {"accumulate_grad_in_fp32", t.gradientBytes == 4}}},
         {"model", {{"dtype", dtypeWord(t.precision)}, {"make_vocab_size_divisible_by", 1}, {"model_config", config}}}};
     return yamlText(root);
 }

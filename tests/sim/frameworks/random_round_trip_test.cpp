@@ -122,6 +122,8 @@ Scenario readAgain(const Framework& framework, const Scenario& scenario)
     document.set("model", want["model"].dump());
     if (document.get("training.stack"))
         document.set("training.stack", want["training"]["stack"].dump());
+    if (scenario.layout.pp > 1 && isLeftToProgram(framework.kind, scenario, "/schedule/layers_per_stage"))
+        document.set("schedule.layers_per_stage", want["schedule"]["layers_per_stage"].dump());
     for (const char* key : {"sequence_length", "micro_batch_size", "global_batch_size", "recompute"})
         if (isLeftToProgram(framework.kind, scenario, std::string("/training/") + key))
             document.set(std::string("training.") + key, want["training"][key].dump());

@@ -77,4 +77,18 @@ TEST(PicotronImport, TheDeviceSaysTheFormatAndNothingIsKeptInFp32)
     EXPECT_EQ(importedText(picotronText(R"("FLASH_ATTEN": "0")", "float32", "true")).at("/training/precision"), "fp32");
 }
 
+TEST(NanotronImport, LayersAreDealtOutByWhatTheyCompute)
+{
+    const auto layers = [](const std::string& pp, const std::string& vocabulary) {
+        std::string text = nanotronText("  zero_stage: 0\n  accumulate_grad_in_fp32: true\n");
+        text.replace(text.find("pp: 1"), 5, "pp: " + pp);
+        text.replace(text.find("vocab_size: 49152"), 17, "vocab_size: " + vocabulary);
+        return importedText(text).at("/schedule/layers_per_stage");
+    };
+    // A layer is 4 h^2 + 3 h f = 67.1 M, the output of 49152 words 100.7 M: one and a half.
+    EXPECT_EQ(layers("2", "49152"), sim::Json({13, 11}));
+    EXPECT_EQ(layers("2", "1024"), sim::Json({13, 11})) << "the block that passes a half is still on the first stage";
+    EXPECT_EQ(layers("4", "128256"), sim::Json({7, 7, 7, 3}));
+}
+
 } // namespace

@@ -130,6 +130,10 @@ TEST(TorchtitanImport, WhatARegisteredConfigSetsIsAskedFor)
     for (const char* pointer : {"/layout/tp", "/training/sequence_length", "/training/micro_batch_size", "/training/recompute"})
         EXPECT_THAT(out.imported.unknown, testing::Contains(pointer));
     EXPECT_THAT(out.imported.unknown, testing::Not(testing::Contains("/layout/dp")));
+    for (const char* pointer : {"/layout/pp", "/training/precision", "/training/stack"})
+        EXPECT_THAT(out.imported.unknown, testing::Contains(pointer));
+    for (const char* pointer : {"/layout/cp", "/layout/ep", "/training/overlap/tp_comm"}) // given, or without meaning
+        EXPECT_THAT(out.imported.unknown, testing::Not(testing::Contains(pointer)));
     EXPECT_EQ(out.became("training.seq_len"), "no note") << "no default of the framework's";
     const auto told = importedText("torchrun --nproc_per_node 8 -m torchtitan.train --module llama3 --config llama3_8b "
                                    "--training.seq_len 4096 --parallelism.tensor_parallel_degree 2\n");
@@ -167,6 +171,19 @@ TEST(TorchtitanImport, WhatChangesTheStepIsNotHarmless)
     EXPECT_EQ(importedText(model("llama3", "8B") + "[quantize.linear.float8]\nenable_fsdp_float8_all_gather = true\n", 8)
                   .became("quantize.linear.float8.enable_fsdp_float8_all_gather"),
               "not_representable");
+}
+
+TEST(TorchtitanImport, ExpertsTakeContextAndTensorParallelRanksWhole)
+{
+    const auto became = [](const std::string& degrees) {
+        return importedText(model("deepseek_v3", "16B") + "[parallelism]\ndata_parallel_shard_degree = 8\n" + degrees, 64)
+            .became("parallelism.expert_parallel_degree");
+    };
+    EXPECT_EQ(became("tensor_parallel_degree = 4\nexpert_parallel_degree = 2\n"), "contradictory") << "no multiple of tp";
+    EXPECT_EQ(became("tensor_parallel_degree = 4\nexpert_parallel_degree = 4\n"), "used");
+    EXPECT_EQ(became("tensor_parallel_degree = 4\nexpert_parallel_degree = 2\nexpert_tensor_parallel_degree = 4\n"), "used");
+    EXPECT_EQ(became("context_parallel_degree = 4\nexpert_parallel_degree = 2\n"), "contradictory");
+    EXPECT_EQ(became("expert_parallel_degree = 16\n"), "contradictory") << "more than the shards";
 }
 
 } // namespace

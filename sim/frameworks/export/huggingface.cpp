@@ -54,6 +54,31 @@ void addQwensLayers(const Model& m, Json& config)
             config["mlp_only_layers"].push_back(layer);
 }
 
+/// Each layer, where some see all and others the window.
+void addLayerTypes(const Model& m, Json& config)
+{
+    Json types = Json::array();
+    for (int layer = 0; layer < m.numHiddenLayers; ++layer)
+        types.push_back(m.layerType(layer) == LayerType::sliding ? "sliding_attention" : "full_attention");
+    if (std::find(types.begin(), types.end(), Json("full_attention")) != types.end())
+        config["layer_types"] = types;
+}
+
+/// The width of an expert and that of dense layers, chunks, and which layers have positions.
+void addLlama4s(const Model& m, Json& config)
+{
+    config["intermediate_size"] = m.moeIntermediateSize;
+    config["intermediate_size_mlp"] = m.intermediateSize;
+    config["interleave_moe_layer_step"] = m.moeLayerFreq;
+    if (m.firstKDenseReplace != m.moeLayerFreq - 1)
+        config["first_k_dense_replace"] = m.firstKDenseReplace;
+    if (m.attentionChunkSize > 0)
+        config["attention_chunk_size"] = m.attentionChunkSize;
+    config["no_rope_layers"] = Json::array();
+    for (int layer = 0; layer < m.numHiddenLayers; ++layer)
+        config["no_rope_layers"].push_back(m.noRopeLayerInterval > 0 && (layer + 1) % m.noRopeLayerInterval == 0 ? 0 : 1);
+}
+
 } // namespace
 
 std::string huggingFaceId(std::string_view base)
@@ -68,7 +93,11 @@ Json huggingFaceConfig(const Model& m)
     const bool isMoe = m.numExperts > 0;
     const bool isGpt2 = m.normalization == Normalization::layernorm && m.positionEmbedding == PositionEmbedding::learned &&
                         m.hiddenAct == HiddenActivation::gelu && m.bias;
-    const std::string type = isGpt2 ? "gpt2"
+    const bool isLlama4 =
+        isMoe && (m.attentionChunkSize > 0 || m.noRopeLayerInterval > 0) && !m.qkvBias && !m.isLatentAttention();
+    const std::string type = isGpt2                      ? "gpt2"
+                             : isMoe && m.attentionSinks ? "gpt_oss"
+                             : isLlama4                  ? "llama4_text"
                              : m.isLatentAttention()
                                  ? (m.scoringFunction == ScoringFunction::sigmoid ? "deepseek_v3" : "deepseek_v2")
                              : isMoe                                          ? (m.qkNorm                              ? "qwen3_moe"
@@ -115,7 +144,10 @@ Json huggingFaceConfig(const Model& m)
     if (m.slidingWindow > 0) {
         config["sliding_window"] = m.slidingWindow;
         config["use_sliding_window"] = true;
+        addLayerTypes(m, config);
     }
+    if (type == "gpt_oss")
+        config["attention_bias"] = m.outputBias;
     if (m.isLatentAttention()) {
         config["q_lora_rank"] = m.qLoraRank > 0 ? Json(m.qLoraRank) : Json(nullptr);
         config["kv_lora_rank"] = m.kvLoraRank;
@@ -124,11 +156,12 @@ Json huggingFaceConfig(const Model& m)
         config["v_head_dim"] = m.vHeadDim;
     }
     if (isMoe) {
-        config[type == "mixtral"       ? "num_local_experts"
-               : m.isLatentAttention() ? "n_routed_experts"
-                                       : "num_experts"] = m.numExperts;
+        config[type == "mixtral" || type == "llama4_text" || type == "gpt_oss" ? "num_local_experts"
+               : m.isLatentAttention()                                         ? "n_routed_experts"
+                                                                               : "num_experts"] = m.numExperts;
         config["num_experts_per_tok"] = m.numExpertsPerTok;
-        config["moe_intermediate_size"] = m.moeIntermediateSize;
+        if (type != "llama4_text") // whose intermediate_size it is
+            config["moe_intermediate_size"] = m.moeIntermediateSize;
         if (m.numSharedExperts > 0 && type == "qwen2_moe")
             config["shared_expert_intermediate_size"] = m.numSharedExperts * m.moeIntermediateSize;
         else if (m.numSharedExperts > 0)
@@ -137,6 +170,8 @@ Json huggingFaceConfig(const Model& m)
             config["intermediate_size"] = m.moeIntermediateSize;
         if (type.starts_with("qwen")) {
             addQwensLayers(m, config);
+        } else if (type == "llama4_text") {
+            addLlama4s(m, config);
         } else {
             config["first_k_dense_replace"] = m.firstKDenseReplace;
             config["moe_layer_freq"] = m.moeLayerFreq;

@@ -102,9 +102,14 @@ bool isYoungerThanNemo(std::string_view name)
 
 std::string writeNemo(const Scenario& s)
 {
-    const MegatronFlags flags = megatronFlags(s);
+    const bool sharesGradients = s.layout.zeroStage == 2; // of its FSDP; Megatron Core's own has no such stage
+    Scenario asFsdp = s;
+    asFsdp.layout.zeroStage = sharesGradients ? 3 : s.layout.zeroStage;
+    const MegatronFlags flags = megatronFlags(asFsdp);
     const int perNode = std::min(s.cluster.gpusPerNode, s.layout.worldSize());
     Json model = Json::object();
+    if (sharesGradients && flagOf(flags, "use_megatron_fsdp") != nullptr)
+        model["fsdp_sharding_strategy"] = "grad";
     Json optim{{"name", flagOf(flags, "use_distributed_optimizer") != nullptr && s.layout.zeroStage == 1
                             ? "mcore_distributed_optim"
                             : "fused_adam"}};

@@ -377,4 +377,57 @@ TEST(ExportForms, PicotronHasAModelsNameAndAllItsSections)
         }
 }
 
+// distributed/parallel_dims.py of v0.2.0, _validate
+TEST(ExportForms, TorchtitanIsGivenExpertsThatItsDegreesTake)
+{
+    const auto form = [](const char* tp, const char* ep, const char* etp, const char* stage) {
+        return formOf("torchtitan-toml", changed("mixtral-8x7b", {{"layout.tp", tp},
+                                                                  {"layout.dp", "8"},
+                                                                  {"layout.ep", ep},
+                                                                  {"layout.etp", etp},
+                                                                  {"layout.sequence_parallel", "true"},
+                                                                  {"layout.zero_stage", stage},
+                                                                  {"training.global_batch_size", "8"}}));
+    };
+    EXPECT_THAT(form("4", "2", "1", "3"), HasSubstr("must be a multiple of 4"));
+    EXPECT_THAT(form("4", "4", "1", "3"), HasSubstr("expert_parallel_degree = 4"));
+    EXPECT_THAT(form("4", "2", "4", "3"), HasSubstr("expert_parallel_degree = 2"));
+    EXPECT_THAT(form("1", "4", "1", "0"), HasSubstr("nearest: ZeRO 3")) << "plain data parallelism has no shards";
+}
+
+TEST(ExportForms, NanotronRepeatsNoHeads)
+{
+    const auto form = [](const char* tp) {
+        return formOf("nanotron-yaml", changed("llama3-8b", {{"layout.tp", tp}, {"layout.sequence_parallel", "true"}}));
+    };
+    EXPECT_THAT(form("16"), HasSubstr("does not repeat key-value heads"));
+    EXPECT_THAT(form("8"), HasSubstr("tp: 8"));
+    const std::string alone = formOf("nanotron-yaml", changed("llama3-8b", {{"layout.zero_stage", "3"}}));
+    EXPECT_THAT(alone, HasSubstr("zero_stage: 1")) << "it has no other";
+}
+
+TEST(ExportForms, NanotronsOwnStagesAreTold)
+{
+    const sim::Scenario even = changed("llama3-8b", {{"layout.pp", "2"}, {"training.global_batch_size", "8"}});
+    EXPECT_TRUE(loses("nanotron-yaml", even, "/schedule/layers_per_stage") ||
+                loses("nanotron-yaml", even, "/schedule/layers_per_stage/0"));
+}
+
+TEST(ExportForms, HuggingFacesTypesKeepWhatIsTheirOwn)
+{
+    for (const char* model : {"llama4-scout", "llama4-maverick", "gpt-oss-20b"})
+        for (const std::string& lost : lostBy("huggingface", changed(model, {})))
+            EXPECT_FALSE(lost.starts_with("/model/")) << model << " " << lost;
+    EXPECT_THAT(formOf("huggingface", changed("llama4-scout", {})), HasSubstr("\"llama4_text\""));
+    EXPECT_THAT(formOf("huggingface", changed("gpt-oss-20b", {})), HasSubstr("\"gpt_oss\""));
+}
+
+TEST(ExportForms, NemosFsdpSharesGradientsAlone)
+{
+    const sim::Scenario scenario = changed("llama3-8b", {{"layout.dp", "8"}, {"layout.zero_stage", "2"}});
+    EXPECT_THAT(formOf("nemo-yaml", scenario), HasSubstr("fsdp_sharding_strategy: grad"));
+    EXPECT_FALSE(loses("nemo-yaml", scenario, "/layout/zero_stage"));
+    EXPECT_THAT(formOf("megatron-args", scenario), HasSubstr("no ZeRO-2"));
+}
+
 } // namespace

@@ -91,6 +91,8 @@ struct MegatronRules {
     int expertsPerToken = 2;            ///< unless given
     int expertInterval = 1;             ///< the last of so many layers has experts, unless a pattern says it
     bool partitionsAnyCount = false;    ///< layers need not divide over stages
+    bool narrowsSwiglu = false;         ///< --yaml-cfg: an MLP of the activation "swiglu" is 2/3 as wide unless given
+    bool routerHasBias = true;          ///< where linear layers have biases; DeepSpeed's never has one
     bool attentionIsFused = true;       ///< unless given
     std::string precision = "fp32";     ///< unless given
 };

@@ -16,6 +16,10 @@ constexpr std::array kDeepSpeedNotRepresentable = {
     Alias{"*zero_optimization.zero_quantized_*", "quantized transfers have no key"},
     Alias{"*seq_parallel_communication_data_type", "the size of Ulysses' groups comes from the launcher (sequence parallel "
                                                    "size); Ulysses has no key, layout.cp is the nearest"},
+    Alias{"*progressive_layer_drop.enabled", "layers that are left out at random have no key"},
+    Alias{"*data_efficiency.enabled", "tokens that layers leave out and sequences that grow have no key"},
+    Alias{"*hybrid_engine.enabled", "the step of training is imported; generation in between is not"},
+    Alias{"*compile.deepcompile", "a compiler that moves ZeRO's transfers has no key"},
     Alias{"*sequence_parallel_size", "Ulysses sequence parallelism has no key; layout.cp is the nearest"},
     Alias{"*sparse_attention*", "has no key"},
     Alias{"*compression_training*", "has no key"},
@@ -145,7 +149,15 @@ void readOffload(Job& job, const std::string& prefix)
 void harmlessOfDeepSpeed(Reading& reading)
 {
     reading.notRepresentable(kDeepSpeedNotRepresentable);
-    reading.harmless(std::array<std::string_view, 34>{"*zero_optimization.*",
+    reading.harmless(std::array<std::string_view, 42>{"*zero_optimization.*",
+                                                      "*progressive_layer_drop.*",
+                                                      "*data_efficiency.*",
+                                                      "*hybrid_engine.*",
+                                                      "*nebula.*",
+                                                      "*eigenvalue.*",
+                                                      "*compile.*",
+                                                      "*tensor_parallel.tp_grain_size",
+                                                      "*use_data_before_expert_parallelism",
                                                       "*bf16.*",
                                                       "*fp16.*",
                                                       "*bfloat16.*",
@@ -222,6 +234,12 @@ void readDeepSpeed(Job& job)
     if (!tp)
         reading.addNote("tensor_parallel.autotp_size", Became::byDefault,
                         "tensor and pipeline sizes are in the program that uses this file: 1", "/layout/tp");
+    if (const std::optional<int> ulysses = reading.size("sequence_parallel_size", "/layout/cp"); ulysses && *ulysses > 1) {
+        job.cp = std::min(*ulysses, 1 << 12);
+        reading.say("sequence_parallel_size", Became::notRepresentable,
+                    "Ulysses sequence parallelism has no key: imported as context parallelism, whose transfers are others",
+                    "/layout/cp");
+    }
     if (const std::optional<int> stages = reading.size("pipeline.stages", "/layout/pp"))
         job.pp = *stages;
     if (const std::optional<int> world = reading.integer("world_size", "/cluster"))
@@ -302,6 +320,7 @@ void readMegatronDeepSpeed(Job& job)
 {
     Reading& reading = job.reading;
     const bool ofNeox = isNeox(reading);
+    reading.switchesStandAlone();
     if (ofNeox)
         useNeoxNames(reading);
     useMegatronNames(reading);
@@ -310,6 +329,12 @@ void readMegatronDeepSpeed(Job& job)
     reading.apply(std::array{Alias{"activation_checkpointing", "recompute_granularity"}, Alias{"topk", "moe_router_topk"},
                              Alias{"moe_train_capacity_factor", "moe_expert_capacity_factor"}});
     DeepSpeedFacts facts = readDeepSpeedJson(job, "ds_config.");
+    if (const Json* const file = reading.peek("deepspeed_config"); file != nullptr && file->is_string() &&
+                                                                   !reading.hasPrefix("ds_config.") &&
+                                                                   !reading.has("zero_stage")) { // it is not given
+        reading.takeDefaults("/layout/zero_stage");
+        facts.stage = factsOfDeepSpeedFile(job, "deepspeed_config", file->get<std::string>()).stage;
+    }
     const std::optional<int> stage = reading.integer("zero_stage", "/layout/zero_stage");
     if (stage && reading.peek("ds_config.zero_optimization.stage") != nullptr && *stage != facts.stage)
         reading.say("zero_stage", Became::contradictory,
@@ -320,7 +345,6 @@ void readMegatronDeepSpeed(Job& job)
         facts.stage = zeroStage(reading, "zero_stage", *stage);
     const bool bf16 = reading.peek("bf16") != nullptr || facts.precision == "bf16";
     const bool isPlain = reading.flag("no_pipeline_parallel", "/layout/pp").value_or(false); // else even one stage is a pipeline
-    reading.switchesStandAlone();
     if (reading.has("deepspeed") && isShardedByBf16(facts.stage, bf16 ? "bf16" : "", !isPlain))
         shardByBf16(reading, facts, "ds_config.zero_optimization.stage");
     for (const auto& [name, flag] : {std::pair{"ds_config.train_micro_batch_size_per_gpu", "micro_batch_size"},
@@ -341,6 +365,7 @@ void readMegatronDeepSpeed(Job& job)
                         .gradReduce = facts.overlap.value_or(facts.stage == 3),
                         .expertsPerToken = 1,
                         .partitionsAnyCount = true,
+                        .routerHasBias = false,
                         .attentionIsFused = false};
     readExpertsOfDeepSpeed(job, rules);
     readMegatronArguments(job, rules);

@@ -217,7 +217,8 @@ void readMegatronExperts(Job& job, const MegatronRules& rules)
         }
     }
     const bool hasBias = reading.flag("moe_router_enable_expert_bias", "/model/router_bias").value_or(false);
-    if (hasBias || job.model.value("bias", Json()) == Json(true)) // the router's layer is one of those with biases
+    if (hasBias ||
+        (rules.routerHasBias && job.model.value("bias", Json()) == Json(true))) // the router's layer is one of those with biases
         job.model["router_bias"] = true;
     if (const auto score = reading.word("moe_router_score_function", "/model/scoring_func");
         score == "sigmoid" || score == "softmax")

@@ -117,4 +117,45 @@ TEST(AccelerateImport, ParametersThatAreNotGatheredAheadAreTold)
     EXPECT_EQ(became("  fsdp_version: 2\n  fsdp_backward_prefetch: NO_PREFETCH\n"), "harmless");
 }
 
+TEST(DeepSpeedImport, SectionsThatChangeNoStepAreHarmless)
+{
+    const std::string start =
+        R"({"train_micro_batch_size_per_gpu": 1, "gradient_accumulation_steps": 2, "bf16": {"enabled": true},
+        "zero_optimization": {"stage": 1}, )";
+    const auto off = importedText(start + R"("hybrid_engine": {"enabled": false}, "nebula": {"enabled": false},
+        "eigenvalue": {"enabled": false}, "progressive_layer_drop": {"enabled": false, "theta": 0.5},
+        "data_efficiency": {"enabled": false, "seed": 1}, "compile": {"deepcompile": false},
+        "tensor_parallel": {"autotp_size": 2, "tp_grain_size": 64}, "use_data_before_expert_parallelism": false})",
+                                  8);
+    for (const sim::Note& note : off.imported.notes)
+        EXPECT_FALSE(note.line > 0 && note.became == sim::Became::unknown) << note.setting;
+    const auto on = importedText(start + R"("progressive_layer_drop": {"enabled": true}, "data_efficiency": {"enabled": true},
+        "compile": {"deepcompile": true}})",
+                                 8);
+    for (const char* setting : {"progressive_layer_drop.enabled", "data_efficiency.enabled", "compile.deepcompile"})
+        EXPECT_EQ(on.became(setting), "not_representable") << setting;
+    const auto ulysses = importedText(start + R"("sequence_parallel_size": 4})", 32);
+    EXPECT_EQ(ulysses.at("/layout/cp"), 4);
+    EXPECT_EQ(ulysses.at("/layout/dp"), 8);
+    EXPECT_EQ(ulysses.became("sequence_parallel_size"), "not_representable");
+}
+
+TEST(MegatronDeepSpeedImport, TheStageOfAFileThatIsNotGivenIsAskedFor)
+{
+    const std::string flags = "--num-layers 24 --hidden-size 2048 --num-attention-heads 16 --seq-length 2048 "
+                              "--max-position-embeddings 2048 --micro-batch-size 1 --global-batch-size 64 --bf16 "
+                              "--no-pipeline-parallel --deepspeed ";
+    const auto out = importedText("deepspeed pretrain_gpt.py " + flags + "--deepspeed_config ds_config.json\n", 8);
+    EXPECT_THAT(out.imported.unknown, testing::Contains("/layout/zero_stage"));
+    EXPECT_EQ(out.became("--deepspeed_config"), "unknown");
+    const auto told =
+        importedText("deepspeed pretrain_gpt.py " + flags + "--deepspeed_config ds_config.json --zero-stage 2\n", 8);
+    EXPECT_EQ(told.at("/layout/zero_stage"), 2);
+    EXPECT_THAT(told.imported.unknown, testing::Not(testing::Contains("/layout/zero_stage")));
+    const auto named = importedText("deepspeed pretrain_gpt.py " + flags + "--deepspeed_config ds_zero2.json\n", 8);
+    EXPECT_EQ(named.at("/layout/zero_stage"), 2);
+    const auto experts = importedText("deepspeed pretrain_gpt.py " + flags + "--num-experts 8 --zero-stage 1\n", 8);
+    EXPECT_EQ(experts.at("/model/router_bias"), false) << "its gates have no bias";
+}
+
 } // namespace

@@ -42,7 +42,7 @@ void settleBatch(Job&);
 /// `whole`: the name is no more than that.
 enum class WholeName : bool { no, yes };
 std::string modelByName(const Catalogue&, std::string_view name, WholeName whole = WholeName::no);
-/// The catalogue's entries whose names begin most like it: "a, b, c".
+/// The catalogue's entries whose names begin most like it: "; nearest: a, b, c"; empty where none does.
 std::string modelsNear(const Catalogue&, const std::string& name);
 /// Names the model in the job; asks for it, with a guess in its place, where the name is not of the catalogue.
 void putModelByName(Job&, std::string_view setting, const std::string& name);

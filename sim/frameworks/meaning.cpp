@@ -31,7 +31,7 @@ void Job::ask(std::string_view pointer, std::string text)
 {
     if (std::find(unknown.begin(), unknown.end(), pointer) == unknown.end())
         unknown.emplace_back(pointer);
-    reading.addNote(dotted(std::string(pointer)), Became::unknown, std::move(text), pointer);
+    reading.ask(pointer, std::move(text));
 }
 
 std::optional<int> gpusByTasks(Reading& reading)
@@ -325,14 +325,16 @@ std::vector<std::string> modelsBySizes(const Catalogue& catalogue, const Json& s
     return all;
 }
 
-/// The entry whose hidden size is nearest, in ratio.
-std::string nearestModel(const Catalogue& catalogue, int hiddenSize)
+/// The entry whose hidden size is nearest, in ratio; of those with the same kind of positions, which came with a tokenizer.
+std::string nearestModel(const Catalogue& catalogue, int hiddenSize, const std::string& position = {})
 {
     std::string best = "llama3-8b";
     double distance = 1e9;
     for (const Catalogue::Entry& entry : catalogue.models()) {
         const int hidden = numberIn(*catalogue.modelJson(entry.id), "hidden_size");
-        if (hidden == 0 || hiddenSize <= 0)
+        if (hidden == 0 || hiddenSize <= 0 ||
+            (!position.empty() &&
+             memberOr<std::string>(*catalogue.modelJson(entry.id), "position_embedding", "rope") != position))
             continue;
         const double away = std::abs(std::log(static_cast<double>(hidden) / hiddenSize));
         if (away < distance) {
@@ -367,9 +369,10 @@ std::string modelsNear(const Catalogue& catalogue, const std::string& name)
         found.emplace_back(static_cast<std::size_t>(a - id.begin()), entry.id);
     }
     std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+    constexpr std::size_t kLettersAlike = 3; // fewer are chance
     std::string text;
-    for (std::size_t i = 0; i < found.size() && i < 3; ++i)
-        text += (i > 0 ? ", " : "") + found[i].second;
+    for (std::size_t i = 0; i < found.size() && i < 3 && found[i].first >= kLettersAlike; ++i)
+        text += (i > 0 ? ", " : "; nearest: ") + found[i].second;
     return text;
 }
 
@@ -434,7 +437,7 @@ void putModelByName(Job& job, std::string_view setting, const std::string& name)
         return;
     }
     job.reading.say(setting, Became::unknown,
-                    quotedText(name) + " is not in the catalogue; nearest: " + modelsNear(job.catalogue, name) +
+                    quotedText(name) + " is not in the catalogue" + modelsNear(job.catalogue, name) +
                         " (--set model.base=…, or give its config.json too)",
                     "/model/base");
 }
@@ -487,6 +490,38 @@ void tellUnusable(std::vector<Note>& notes, const std::vector<Unusable>& all)
             }
 }
 
+struct KnownVocabulary {
+    int size = 0; ///< 0: no tokenizer that is known
+    std::string of{};
+};
+
+/// By the tokenizer's kind where one vocabulary is meant, else by the model whose tokenizer it is.
+KnownVocabulary vocabularyOfTokenizer(const Job& job)
+{
+    struct Kind {
+        std::string_view word;
+        int size;
+    };
+    const auto said = [&job](std::initializer_list<std::string_view> names) {
+        std::vector<std::string> words;
+        for (const std::string_view name : names)
+            if (const Json* const value = job.reading.peek(name); value != nullptr && value->is_string())
+                words.push_back(value->get<std::string>());
+        return words;
+    };
+    for (const std::string& word : said({"tokenizer_type", "tokenizer.type", "tokenizer.tokenizer_type"}))
+        for (const Kind& kind : {Kind{"GPT2BPETokenizer", 50257}, Kind{"Llama2Tokenizer", 32000}})
+            if (word == kind.word)
+                return {kind.size, word};
+    for (const std::string& name :
+         said({"tokenizer_model", "tokenizer.model", "tokenizer.tokenizer_model", "tokenizer_name_or_path",
+               "tokenizer.tokenizer_name_or_path", "tokenizer.type", "load", "hf_model_path"}))
+        if (const std::string id = modelByName(job.catalogue, name); !id.empty())
+            if (const int size = numberIn(*job.catalogue.modelJson(id), "vocab_size"); size > 0)
+                return {size, id + ", whose tokenizer it is,"};
+    return {};
+}
+
 } // namespace
 
 Imported scenarioOf(Job&& job, std::string_view kind)
@@ -506,15 +541,19 @@ Imported scenarioOf(Job&& job, std::string_view kind)
     }
     if (!model.contains("base") && !model.contains("vocab_size")) {
         const std::vector<std::string> same = modelsBySizes(job.catalogue, model);
-        const std::string near = same.empty() ? nearestModel(job.catalogue, numberIn(model, "hidden_size")) : same.front();
-        const int size = numberIn(*job.catalogue.modelJson(near), "vocab_size");
+        const KnownVocabulary known = vocabularyOfTokenizer(job);
+        const std::string near = same.empty() ? nearestModel(job.catalogue, numberIn(model, "hidden_size"),
+                                                             memberOr<std::string>(model, "position_embedding", ""))
+                                              : same.front();
+        const int size = known.size > 0 ? known.size : numberIn(*job.catalogue.modelJson(near), "vocab_size");
         model["vocab_size"] = size;
         std::string others;
         for (const std::string& id : same)
-            if (id != near)
+            if (id != near || known.size > 0)
                 others += std::to_string(numberIn(*job.catalogue.modelJson(id), "vocab_size")) + " (" + id + "), ";
-        job.ask("/model/vocab_size", "the vocabulary comes from the tokenizer: the " + std::to_string(size) + " of " + near +
-                                         (same.empty() ? "" : ", which has these sizes,") + " is assumed; others: " + others +
+        job.ask("/model/vocab_size", "the vocabulary comes from the tokenizer: the " + std::to_string(size) + " of " +
+                                         (known.size > 0 ? known.of : near + (same.empty() ? "" : ", which has these sizes,")) +
+                                         " is assumed; others: " + others +
                                          "32000 (Llama 2), 50257 (GPT-2), 128256 (Llama 3), 151936 (Qwen3)");
     }
     if (!job.training.contains("sequence_length")) {

@@ -305,8 +305,11 @@ void readModel(Job& job, const MegatronRules& rules)
     copyInteger("max_position_embeddings", "max_position_embeddings");
     if (const std::optional<int> size = copyInteger("pad_vocab_size_to", "vocab_size"); size && reading.has("vocab_size"))
         reading.say("vocab_size", Became::used, "padded by --pad-vocab-size-to", "/model/vocab_size");
-    else if (!size)
-        copyInteger("vocab_size", "vocab_size");
+    else if (!size && !copyInteger("vocab_size", "vocab_size") && copyInteger("padded_vocab_size", "vocab_size"))
+        reading.say("padded_vocab_size", Became::used,
+                    "as it is padded for tensor parallelism: the tokenizer's own is not in the file", "/model/vocab_size");
+    if (job.model.contains("vocab_size") && reading.has("padded_vocab_size"))
+        reading.integer("padded_vocab_size", "/model/vocab_size");
     if (isNamed) {
         copyInteger("ffn_hidden_size", "intermediate_size");
         copyInteger("kv_channels", "head_dim");
@@ -317,11 +320,13 @@ void readModel(Job& job, const MegatronRules& rules)
     putMegatronActivation(job);
     if (const std::optional<int> ffn = copyInteger("ffn_hidden_size", "intermediate_size");
         !ffn && hidden && *hidden < (1 << 26)) {
-        const bool swiglu = job.model["hidden_act"] == "silu" && reading.has("swiglu");
+        const Json* const activation = reading.peek("activation");
+        const bool isNarrow = rules.narrowsSwiglu && activation != nullptr && *activation == Json("swiglu");
+        const bool swiglu = job.model["hidden_act"] == "silu" && (reading.has("swiglu") || isNarrow);
         const int size = swiglu ? static_cast<int>(*hidden * 4.0 * 2 / 3 / 64) * 64 : 4 * *hidden;
         job.model["intermediate_size"] = size;
         reading.byDefault("ffn_hidden_size", size, "/model/intermediate_size",
-                          swiglu ? "is not given: 4 h x 2/3 in steps of 64 beside --swiglu" : "is not given: 4 h");
+                          swiglu ? "is not given: 4 h x 2/3 in steps of 64 beside swiglu" : "is not given: 4 h");
     }
     const std::string norm = reading.wordOr("normalization", "/model/normalization", "LayerNorm");
     const auto small = [](std::string word) {

@@ -61,7 +61,6 @@ constexpr std::array kMegatronAliases = {
     Alias{"num_layers_in_last_pipeline_stage", "decoder_last_pipeline_num_layers"},
     Alias{"microbatch_group_size_per_vp_stage", "microbatch_group_size_per_virtual_pipeline_stage"},
     Alias{"hybrid_override_pattern", "hybrid_layer_pattern"},
-    Alias{"padded_vocab_size", "pad_vocab_size_to"},
     Alias{"qkv_bias", "add_qkv_bias"},
     Alias{"qk_nope_head_dim", "qk_head_dim"}, // Pai-Megatron-Patch, as config.json has them
     Alias{"qk_rope_head_dim", "qk_pos_emb_head_dim"},

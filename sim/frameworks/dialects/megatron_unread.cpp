@@ -8,6 +8,20 @@
 namespace sim::frameworks {
 namespace {
 
+struct UsualValue {
+    std::string_view name;
+    Json value;
+};
+
+/// What is no other than it would be without: no key is missed.
+bool isUsualValue(const Reading& reading, const UsualValue& usual)
+{
+    const Json* value = reading.peek(usual.name);
+    while (value != nullptr && value->is_array() && value->size() == 1)
+        value = &value->front();
+    return value != nullptr && *value == usual.value; // 1 and 1.0 are equal
+}
+
 constexpr std::array kUnsayable = {
     Alias{"cp_comm_type", "how context-parallel ranks talk has no key"},
     Alias{"hierarchical_context_parallel_sizes", "context parallelism in levels has no key"},
@@ -203,6 +217,16 @@ constexpr auto kWithoutEffect = std::to_array<std::string_view>(
 
 void noteUnreadMegatronArguments(Reading& reading)
 {
+    const std::array kUsualValues = {UsualValue{"rotary_percent", 1},
+                                     UsualValue{"moe_token_dispatcher_type", "allgather"},
+                                     UsualValue{"cp_comm_type", "p2p"},
+                                     UsualValue{"num_weight_shards", 1},
+                                     UsualValue{"mscale", 1},
+                                     UsualValue{"rope_scaling_factor", 1},
+                                     UsualValue{"rotary_scaling_factor", 1}};
+    for (const UsualValue& usual : kUsualValues)
+        if (isUsualValue(reading, usual))
+            reading.say(usual.name, Became::harmless, "is the default");
     reading.notRepresentable(kUnsayable);
     reading.harmless(kWithoutEffect);
 }

@@ -267,7 +267,8 @@ void readMegatronYaml(Job& job)
         if (reading.has("@gated"))
             reading.say("@gated", Became::harmless, "activation_func says it");
     }
-    readMegatronArguments(job, isConfig ? MegatronRules{.groupsNeedFlag = false} : rulesOfNamedModel(job, {}));
+    readMegatronArguments(job,
+                          isConfig ? MegatronRules{.groupsNeedFlag = false, .narrowsSwiglu = true} : rulesOfNamedModel(job, {}));
     tellRefusedMegatronArguments(job);
 }
 

@@ -195,8 +195,7 @@ RecipeModel putRecipeModel(Job& job, const std::vector<std::string>& words)
             const std::string guess = near.empty() ? standIn(job) : near;
             job.model["base"] = guess;
             reading.say("@class", Became::unknown,
-                        quotedText(*className) + " is not in the catalogue; nearest: " + modelsNear(job.catalogue, name),
-                        "/model/base");
+                        quotedText(*className) + " is not in the catalogue" + modelsNear(job.catalogue, name), "/model/base");
             job.ask("/model", "what " + *className + " sets itself is not in this file: " + guess + " stands in its place" +
                                   (recipe.hasSizes ? " for all but the sizes that are given" : "") +
                                   "; say it with --set model.base=…, or give the model's config.json too");

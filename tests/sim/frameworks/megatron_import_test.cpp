@@ -310,4 +310,65 @@ TEST(MegatronImport, PredictionModulesOfTheLastStageAreWhereTheScenarioHasThem)
     EXPECT_GT(importedText(job + "'Et*11|t*12|tm|L'", 8).count(Became::notRepresentable), 0);
 }
 
+const std::string kFewFlags =
+    "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 24 --hidden-size 2048 --num-attention-heads 16 "
+    "--seq-length 2048 --max-position-embeddings 2048 --micro-batch-size 1 --global-batch-size 64 --bf16 ";
+
+TEST(MegatronImport, APaddedVocabularyCountsWhereTheTokenizersIsNotGiven)
+{
+    const auto dump = [](const std::string& vocabulary) {
+        return importedText("  num_layers ...... 24\n  hidden_size ...... 2048\n  num_attention_heads ...... 16\n"
+                            "  seq_length ...... 2048\n  micro_batch_size ...... 1\n  tensor_model_parallel_size ...... 4\n"
+                            "  padded_vocab_size ...... 50688\n  vocab_size ...... " +
+                                vocabulary + "\n",
+                            8);
+    };
+    EXPECT_EQ(dump("50257").at("/model/vocab_size"), 50257);
+    EXPECT_EQ(dump("50257").count(Became::contradictory), 0);
+    EXPECT_EQ(dump("None").at("/model/vocab_size"), 50688);
+    EXPECT_EQ(importedText(kFewFlags + "--vocab-size 50257 --pad-vocab-size-to 50432\n").at("/model/vocab_size"), 50432);
+}
+
+TEST(MegatronImport, WhatIsTheDefaultLosesNothing)
+{
+    const auto out = importedText(kFewFlags + "--rotary-percent 1.0 --cp-comm-type p2p --moe-token-dispatcher-type allgather\n");
+    for (const char* flag : {"--rotary-percent", "--cp-comm-type", "--moe-token-dispatcher-type"})
+        EXPECT_EQ(out.became(flag), "harmless") << flag;
+    const auto other = importedText(kFewFlags + "--rotary-percent 0.5 --cp-comm-type a2a\n");
+    for (const char* flag : {"--rotary-percent", "--cp-comm-type"})
+        EXPECT_EQ(other.became(flag), "not_representable") << flag;
+}
+
+TEST(MegatronImport, WhatIsAskedIsNamedAsTheScenariosKey)
+{
+    const auto out = importedText(kFewFlags);
+    EXPECT_EQ(out.became("cluster"), "unknown");
+    EXPECT_EQ(out.became("model.vocab_size"), "unknown");
+    EXPECT_EQ(out.became("--cluster"), "no note");
+}
+
+TEST(MegatronImport, ATokenizerSaysTheVocabularyThatIsAssumed)
+{
+    const auto size = [](const std::string& flags) { return importedText(kFewFlags + flags).at("/model/vocab_size"); };
+    EXPECT_EQ(size("--tokenizer-type GPT2BPETokenizer\n"), 50257);
+    EXPECT_EQ(size("--tokenizer-type Llama2Tokenizer --tokenizer-model /x/tokenizer.model\n"), 32000);
+    EXPECT_EQ(size("--tokenizer-type HuggingFaceTokenizer --tokenizer-model meta-llama/Meta-Llama-3-8B\n"), 128256);
+    EXPECT_THAT(importedText(kFewFlags + "--tokenizer-type GPT2BPETokenizer\n").imported.unknown,
+                testing::Contains("/model/vocab_size"))
+        << "it is asked for";
+    EXPECT_THAT(importedText(kFewFlags).textOn("model.vocab_size"), testing::Not(HasSubstr("internlm")))
+        << "positions are learnt";
+}
+
+TEST(MegatronYamlImport, AnMlpOfTheActivationSwigluIsNarrower)
+{
+    const std::string text = "language_model:\n  num_layers: 32\n  hidden_size: 4096\n  num_attention_heads: 32\n"
+                             "  activation_func: swiglu\n  seq_length: 4096\nmodel_parallel:\n  tensor_model_parallel_size: 2\n"
+                             "micro_batch_size: 1\nglobal_batch_size: 64\n";
+    EXPECT_EQ(importedText(text, 8).at("/model/intermediate_size"), 10880); // int(4 h x 2 / 3 / 64) x 64
+    std::string gelu = text;
+    gelu.replace(gelu.find("swiglu"), 6, "gelu");
+    EXPECT_EQ(importedText(gelu, 8).at("/model/intermediate_size"), 16384);
+}
+
 } // namespace

@@ -99,14 +99,14 @@ TEST(MegatronImport, AVocabularyIsGuessedOfAModelWithAsManyExperts)
                                   "--max-position-embeddings 32768 --micro-batch-size 1 --num-experts 8 --moe-router-topk 2 ",
                                   8);
     EXPECT_EQ(out.at("/model/vocab_size"), 32000);
-    EXPECT_THAT(out.textOn("model.vocab-size"), HasSubstr("mixtral-8x7b"));
-    EXPECT_THAT(out.textOn("model.vocab-size"), testing::Not(HasSubstr("(llama3-8b)")));
+    EXPECT_THAT(out.textOn("model.vocab_size"), HasSubstr("mixtral-8x7b"));
+    EXPECT_THAT(out.textOn("model.vocab_size"), testing::Not(HasSubstr("(llama3-8b)")));
     const auto dense = importedText("pretrain_gpt.py --num-layers 32 --hidden-size 4096 --ffn-hidden-size 14336 --swiglu "
                                     "--num-attention-heads 32 --group-query-attention --num-query-groups 8 --seq-length 4096 "
                                     "--max-position-embeddings 8192 --micro-batch-size 1 ",
                                     8);
     EXPECT_EQ(dense.at("/model/vocab_size"), 128256);
-    EXPECT_THAT(dense.textOn("model.vocab-size"), testing::Not(HasSubstr("mixtral")));
+    EXPECT_THAT(dense.textOn("model.vocab_size"), testing::Not(HasSubstr("mixtral")));
 }
 
 TEST(MegatronImport, WhatChangesTheStepIsNotHarmless)

@@ -34,7 +34,7 @@ std::vector<Made> casesOf(const Scenario& scenario)
     all.push_back({{"as given", ""}, [](Scenario&, int) {}});
     all.push_back({{"products 10 % slower", "/cluster/efficiency/gemm × 0.9"},
                    [](Scenario& of, int) { of.cluster.efficiency.gemm *= kSlowerProducts; }});
-    all.push_back({{"memory 10 % slower", "/cluster/efficiency/memory × 0.9"},
+    all.push_back({{"the GPUs' memory 10 % slower", "/cluster/efficiency/memory × 0.9"},
                    [](Scenario& of, int) { of.cluster.efficiency.memory *= kSlowerMemory; }});
     for (std::size_t i = 0; i < scenario.cluster.tiers.size(); ++i)
         all.push_back({{spokenNetwork(scenario.cluster.tiers[i].name) + " gives a quarter less",

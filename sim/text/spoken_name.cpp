@@ -69,7 +69,8 @@ constexpr std::array<Word, 8> kGroups{{{"embd", "tied embedding"},
                                        {"copies", "model copies"}}};
 constexpr std::array<Word, 5> kGroupSymbols{
     {{"embd", "emb"}, {"dp_replicate", "rep"}, {"expt_dp", "edp"}, {"expt_replicate", "erep"}, {"expt_tp", "etp"}}};
-constexpr std::array<Word, 6> kNetworks{{{"nvlink", "NVLink"},
+constexpr std::array<Word, 7> kNetworks{{{"nvlink", "NVLink"},
+                                         {"memory", "shared memory"}, // of a host whose processes are the ranks
                                          {"infiniband", "InfiniBand"},
                                          {"roce", "RoCE"},
                                          {"pcie", "PCIe"},

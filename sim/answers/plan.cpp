@@ -347,6 +347,7 @@ Answer whyAnswer(const PlanWhy& why)
         terms.push_back({{"part", factsOf(part).name}, {"delta_s", seconds}});
     Answer answer{{"asked", {{"pointer", slashed(why.asked.first)}, {"value", valueOf(why.asked.second)}}},
                   {"text", why.text},
+                  {"is_first", why.isFirst},
                   {"best", why.other ? layoutOf(*why.other, why.other->cost > 0) : Answer(nullptr)},
                   {"delta_s", why.deltaSeconds},
                   {"terms", terms},

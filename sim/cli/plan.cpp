@@ -256,8 +256,12 @@ void printBySize(const std::vector<PlanAnswer>& plans, const Answer& answer, con
 {
     const bool hasRun = !answer.at("pareto").empty();
     std::vector<std::string> header{"GPUs", "step", "tokens a day"};
+    const char* const paid = request.price > 0 ? "cost" : "GPU hours";
+    const bool asksPrice = request.price > 0 || request.objective == PlanObjective::gpuHours;
     if (hasRun)
-        header.insert(header.end(), {"days", request.price > 0 ? "cost" : "GPU hours"});
+        header.insert(header.end(), {"days", paid});
+    else if (asksPrice)
+        header.push_back(std::string(paid) + " of a step");
     const bool hasPace = !plans.empty() && plans.front().paceBatch > 0;
     if (hasPace)
         header.emplace_back("batch");
@@ -274,7 +278,9 @@ void printBySize(const std::vector<PlanAnswer>& plans, const Answer& answer, con
             const PlannedLayout& best = plan.best.front();
             row.insert(row.end(), {seconds(best.stepSeconds), tokensADay(best.tokensPerSecond)});
             if (hasRun)
-                row.insert(row.end(), {threeDigits(best.runDays), amount(request.price > 0 ? best.cost : best.gpuHours)});
+                row.push_back(threeDigits(best.runDays));
+            if (hasRun || asksPrice)
+                row.push_back(amount(request.price > 0 ? best.cost : best.gpuHours));
             for (const auto& [pointer, value] : best.settings)
                 if (hasPace && pointer == "training.global_batch_size")
                     row.push_back(value);
@@ -285,6 +291,8 @@ void printBySize(const std::vector<PlanAnswer>& plans, const Answer& answer, con
     table.print(std::cout);
     if (hasRun)
         std::cout << worthTheirPrice(answer.at("pareto")) << "\n";
+    else if (asksPrice)
+        std::cout << "Days, and what the run costs, follow from training.tokens: --set training.tokens=15e12\n";
     std::vector<std::string> names;
     for (const Answer& gpus : answer.at("not_begun"))
         names.push_back(countedText(gpus.get<int>(), "GPU"));

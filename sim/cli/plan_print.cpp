@@ -15,12 +15,22 @@
 namespace sim::cli {
 namespace {
 
-std::string valueIn(const Answer& settings, const char* pointer)
+/// Of a layout of the answer: what was searched is in its settings, the rest is held for all.
+std::string valueIn(const Answer& answer, const Answer& settings, const char* pointer)
 {
-    if (!settings.contains(pointer))
+    const Answer& held = answer.at("held_fixed");
+    if (!settings.contains(pointer) && !held.contains(pointer))
         return "-";
-    const Answer& value = settings.at(pointer);
+    const Answer& value = settings.contains(pointer) ? settings.at(pointer) : held.at(pointer);
     return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+constexpr double kMibOfGib = 1024;
+
+/// "66.0 GiB"; of less than one "21.9 MiB".
+std::string planMemory(double gib)
+{
+    return std::abs(gib) >= 1 ? fixed(gib, 1) + " GiB" : numberText(gib * kBytesPerGib, Unit::bytes);
 }
 
 std::string gridIn(const Answer& grid)
@@ -93,8 +103,8 @@ std::string whyNothing(const Answer& answer)
         return "; as of " + gridIn(*host) + ": " + host->at("text").get<std::string>();
     if (leanest != nullptr)
         return "; the leanest that was laid out, " + gridIn(*leanest) + ", holds " +
-               fixed(leanest->at("need_gib").get<double>(), 1) +
-               " GiB on its fullest GPU: more GPUs (--gpus), a smaller --margin or "
+               planMemory(leanest->at("need_gib").get<double>()) +
+               " on its fullest GPU: more GPUs (--gpus), a smaller --margin or "
                "fewer --fix may help";
     if (answer.at("covered").get<std::int64_t>() > 0 && forbidden < rejected.size())
         return "; more GPUs (--gpus), a smaller --margin or fewer --fix may help";
@@ -115,9 +125,10 @@ void printPlan(const Answer& answer, std::ostream& out)
     if (!best.empty()) {
         out << "\n";
         const bool hasPace = answer.contains("pace_batch"), byTokens = answer.at("objective") == "tokens";
-        const bool hasEtp = std::any_of(best.begin(), best.end(), [](const Answer& layout) {
+        const bool hasEtp = std::any_of(best.begin(), best.end(), [&](const Answer& layout) {
             const Answer& settings = layout.at("settings");
-            return valueIn(settings, "/layout/etp") != valueIn(settings, "/layout/tp") && settings.contains("/layout/etp");
+            const std::string etp = valueIn(answer, settings, "/layout/etp");
+            return etp != "-" && etp != valueIn(answer, settings, "/layout/tp");
         });
         std::vector<std::string> header{"", "tp", "cp", "pp", "dp", "ep"};
         if (hasEtp)
@@ -130,12 +141,20 @@ void printPlan(const Answer& answer, std::ostream& out)
             header.push_back("for " + grouped(answer.at("pace_batch").get<int>()));
         if (byTokens)
             header.emplace_back("tokens a day");
-        header.insert(header.end(), {"GiB", ""});
+        const bool hasCost = best.front().contains("cost"), hasHours = answer.at("objective") == "gpu-hours";
+        if (hasCost || hasHours)
+            header.push_back(std::string(hasCost ? "cost" : "GPU hours") +
+                             (best.front().contains("run_days") ? std::string(" of the run")
+                              : hasPace                         ? " for " + grouped(answer.at("pace_batch").get<int>())
+                                                                : std::string(" of a step")));
+        const bool isSmall = std::all_of(best.begin(), best.end(),
+                                         [](const Answer& layout) { return layout.at("peak_memory_gib").get<double>() < 1; });
+        header.insert(header.end(), {isSmall ? "MiB" : "GiB", ""});
         Table table(header);
         int place = 0;
         for (const Answer& layout : best) {
             const Answer& settings = layout.at("settings");
-            const auto value = [&](const char* pointer) { return valueIn(settings, pointer); };
+            const auto value = [&](const char* pointer) { return valueIn(answer, settings, pointer); };
             std::vector<std::string> row{std::to_string(++place)};
             for (const char* pointer : {"/layout/tp", "/layout/cp", "/layout/pp", "/layout/dp", "/layout/ep"})
                 row.push_back(value(pointer));
@@ -154,7 +173,9 @@ void printPlan(const Answer& answer, std::ostream& out)
                 row.push_back(seconds(layout.at("pace_s").get<double>()));
             if (byTokens)
                 row.push_back(tokensADay(layout.at("tokens_per_second").get<double>()));
-            row.push_back(fixed(layout.at("peak_memory_gib").get<double>(), 1));
+            if (hasCost || hasHours)
+                row.push_back(amount(layout.at(hasCost ? "cost" : "gpu_hours").get<double>()));
+            row.push_back(fixed(layout.at("peak_memory_gib").get<double>() * (isSmall ? kMibOfGib : 1), 1));
             const std::string tie = layout.at("tie_with_first").get<bool>() ? "tie with the first" : "";
             const std::string tight =
                 tightText(layout.at("peak_memory_gib").get<double>(), layout.at("headroom_gib").get<double>());
@@ -169,14 +190,14 @@ void printPlan(const Answer& answer, std::ostream& out)
             out << "Faster or leaner, of what was simulated:";
             for (std::size_t i = 0; i < std::min(kMostOfFrontier, frontier.size()); ++i)
                 out << (i == 0 ? " " : ", ") << seconds(frontier[i].at(hasPace ? "pace_s" : "step_time_s").get<double>())
-                    << " in " << fixed(frontier[i].at("peak_memory_gib").get<double>(), 1) << " GiB";
+                    << " in " << planMemory(frontier[i].at("peak_memory_gib").get<double>());
             out << (frontier.size() > kMostOfFrontier ? ", …\n" : "\n");
         }
         place = 0;
         for (const Answer& layout : best)
             if (++place; layout.at("settings").contains("/schedule/layers_per_stage"))
-                out << "Layers of each stage of " << place << ": " << valueIn(layout.at("settings"), "/schedule/layers_per_stage")
-                    << "\n";
+                out << "Layers of each stage of " << place << ": "
+                    << valueIn(answer, layout.at("settings"), "/schedule/layers_per_stage") << "\n";
     }
     std::map<std::string, int> reasons;
     for (const Answer& grid : answer.at("rejected"))
@@ -224,8 +245,8 @@ std::string threeDigits(double value)
 
 std::string amount(double value)
 {
-    constexpr double kWithoutCents = 100;
-    return value >= kWithoutCents ? grouped(std::llround(value)) : fixed(value, 2);
+    constexpr double kWithoutCents = 100, kWithCents = 1;
+    return value >= kWithoutCents ? grouped(std::llround(value)) : value >= kWithCents ? fixed(value, 2) : threeDigits(value);
 }
 
 std::string worthTheirPrice(const Answer& pareto)
@@ -304,6 +325,14 @@ void printRobust(const RobustChoice& choice, std::ostream& out)
     out << "\n" << robustText(choice) << "\n";
 }
 
+namespace {
+/// Three digits of what may be much less than what it is of.
+std::string memoryDifference(double gib)
+{
+    return numberText(gib * kBytesPerGib, Unit::bytes);
+}
+} // namespace
+
 void printWhy(const Answer& why, const std::string& ofPart, std::ostream& out)
 {
     out << "\nWhy not " << why.at("asked").at("pointer").get<std::string>() << " = " << why.at("asked").at("value").dump()
@@ -312,15 +341,19 @@ void printWhy(const Answer& why, const std::string& ofPart, std::ostream& out)
         out << why.at("text").get<std::string>() << "\n";
         return;
     }
+    if (why.at("is_first").get<bool>()) {
+        out << "The first has it.\n";
+        return;
+    }
     const std::string best = why.at("proved").get<bool>() ? "The best with it" : "The best with it of those simulated";
     if (why.contains("delta_gib")) { // what was asked for is to hold less, however long that takes
         const double more = why.at("delta_gib").get<double>();
-        out << best << " holds " << fixed(why.at("best").at("peak_memory_gib").get<double>(), 1) << " GiB, "
-            << threeDigits(std::abs(more)) << (more >= 0 ? " GiB more" : " GiB less") << ":\n";
+        out << best << " holds " << planMemory(why.at("best").at("peak_memory_gib").get<double>()) << ", "
+            << memoryDifference(std::abs(more)) << (more >= 0 ? " more" : " less") << ":\n";
         for (const Answer& term : why.at("memory_terms")) {
             const double gib = term.at("delta_gib").get<double>();
-            out << "  " << term.at("part").get<std::string>() << (gib >= 0 ? " +" : " -") << threeDigits(std::abs(gib))
-                << " GiB\n";
+            out << "  " << term.at("part").get<std::string>() << (gib >= 0 ? " +" : " -") << memoryDifference(std::abs(gib))
+                << "\n";
         }
         return;
     }
@@ -331,8 +364,10 @@ void printWhy(const Answer& why, const std::string& ofPart, std::ostream& out)
         return;
     }
     const double delta = why.at("delta_s").get<double>();
-    out << best << " takes " << seconds(why.at("best").at("step_time_s").get<double>()) << ", " << seconds(std::abs(delta))
-        << (delta >= 0 ? " more" : " less") << " (" << why.at("sure").get<std::string>() << "):\n";
+    const std::string sure = why.at("sure").get<std::string>();
+    out << best << " takes " << seconds(why.at("best").at("step_time_s").get<double>()) << ", "
+        << (delta == 0 ? std::string("as long as the first") : seconds(std::abs(delta)) + (delta > 0 ? " more" : " less"))
+        << (sure.empty() ? "" : " (" + sure + ")") << (why.at("terms").empty() ? "\n" : ":\n");
     for (const Answer& term : why.at("terms")) {
         const double seconds_ = term.at("delta_s").get<double>();
         out << "  " << term.at("part").get<std::string>() << (seconds_ >= 0 ? " +" : " -") << seconds(std::abs(seconds_)) << "\n";

@@ -165,6 +165,7 @@ std::optional<PlanSetting> batchOfOwnLayout(const ScenarioDocument& document, co
 struct PlanWhy {
     PlanSetting asked;
     std::optional<PlannedLayout> other; ///< the best with it
+    bool isFirst = false;               ///< the best of all has it
     std::string text;                   ///< where there is none: why
     bool proved = false;                ///< nothing with it can be better than the other; else it is the best of those simulated
     double deltaSeconds = 0;            ///< of the other's step

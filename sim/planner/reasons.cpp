@@ -295,7 +295,8 @@ PlanWhy whyNot(const PlanRequest& request, const Catalogue& catalogue, const Pla
             if (const std::int64_t delta = comparison.memory.b.*bytes - comparison.memory.a.*bytes; delta != 0)
                 why.memoryTerms.emplace_back(part, static_cast<double>(delta) / kBytesPerGib);
     }
-    why.text = termsText(*why.other, answer.best.front());
+    why.isFirst = a->scenario() == b->scenario();
+    why.text = why.isFirst ? "the first has it" : termsText(*why.other, answer.best.front());
     return why;
 }
 

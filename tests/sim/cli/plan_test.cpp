@@ -145,6 +145,90 @@ TEST(PlanCommand, ListsTheBestOfEachNumberOfGpus)
     EXPECT_THAT(run(job + "--sizes 16,x").err, HasSubstr("--sizes takes numbers of GPUs"));
 }
 
+/// The cells of the first row below a heading, by column. Cells are at least two blanks apart.
+std::map<std::string, std::string> firstRow(const std::string& text, const std::string& heading)
+{
+    const std::vector<std::string> all = test::lines(text);
+    const auto cells = [](const std::string& line) {
+        std::vector<std::string> found;
+        for (std::size_t at = 0; (at = line.find_first_not_of(' ', at)) != std::string::npos;) {
+            const std::size_t end = std::min(line.find("  ", at), line.size());
+            found.push_back(line.substr(at, end - at));
+            at = end;
+        }
+        return found;
+    };
+    std::map<std::string, std::string> row;
+    for (std::size_t i = 0; i + 1 < all.size(); ++i) {
+        if (all[i].find(heading) == std::string::npos)
+            continue;
+        const std::vector<std::string> names = cells(all[i]);
+        std::vector<std::string> values = cells(all[i + 1]);
+        if (values.size() > names.size()) // its place has no name
+            values.erase(values.begin());
+        for (std::size_t j = 0; j < std::min(names.size(), values.size()); ++j)
+            row[names[j]] = values[j];
+        break;
+    }
+    return row;
+}
+
+TEST(PlanCommand, ShowsOfTheBestWhatIsHeldToo)
+{
+    const auto row = firstRow(run(kPlan + "--top 1 --fix layout.tp=2 --fix schedule.kind=1f1b --fix layout.zero_stage=1 "
+                                          "--fix training.micro_batch_size=1 --fix training.recompute=none")
+                                  .out,
+                              "schedule");
+    EXPECT_EQ(row.at("tp"), "2");
+    EXPECT_EQ(row.at("schedule"), "1f1b");
+    EXPECT_EQ(row.at("zero"), "1");
+    EXPECT_EQ(row.at("micro-batch"), "1");
+    EXPECT_EQ(row.at("recompute"), "none");
+}
+
+TEST(PlanCommand, ShowsWhatWasAskedForAPriceOf)
+{
+    const std::string job = kPlan + "--top 1 --price 5 ";
+    const auto isShown = [](const std::map<std::string, std::string>& row, const char* column, double value) {
+        ASSERT_TRUE(row.contains(column)) << column;
+        EXPECT_NEAR(std::stod(row.at(column)), value, 0.01 * value);
+    };
+    const json best = runJson(job + "--objective cost --json").at("best").at(0);
+    isShown(firstRow(run(job + "--objective cost").out, "schedule"), "cost of a step", best.at("cost"));
+    isShown(firstRow(run(kPlan + "--top 1 --objective gpu-hours").out, "schedule"), "GPU hours of a step", best.at("gpu_hours"));
+    const std::string tokens = "--set training.tokens=1e6 ";
+    isShown(firstRow(run(job + tokens).out, "schedule"), "cost of the run",
+            runJson(job + tokens + "--json").at("best").at(0).at("cost"));
+    const std::string sizes = run("plan " + gallery("60-") + " -j 1 --sizes 4,8 --price 5").out;
+    EXPECT_TRUE(firstRow(sizes, "GPUs").contains("cost of a step")) << sizes;
+    EXPECT_THAT(sizes, HasSubstr("follow from training.tokens"));
+    EXPECT_THAT(run("plan " + gallery("60-") + " -j 1 --sizes 4").out, Not(HasSubstr("training.tokens")));
+}
+
+TEST(PlanCommand, SaysOfLittleMemoryHowMuchItIs)
+{
+    const json best = runJson(kPlan + "--top 1 --json").at("best").at(0);
+    const double mib = 1024 * best.at("peak_memory_gib").get<double>();
+    ASSERT_LT(mib, 1024);
+    const std::string text = run(kPlan + "--top 1 --objective headroom --why layout.pp=1").out;
+    EXPECT_THAT(text, Not(HasSubstr("0.0 GiB")));
+    EXPECT_NEAR(std::stod(firstRow(run(kPlan + "--top 1").out, "schedule").at("MiB")), mib, 0.06);
+}
+
+TEST(PlanCommand, SaysOfWhatTheFirstHasThatItHasIt)
+{
+    const json best = runJson(kPlan + "--top 1 --json").at("best").at(0);
+    const std::string asked = "layout.tp=" + best.at("settings").at("/layout/tp").dump();
+    const json why = runJson(kPlan + "--top 1 --json --why " + asked).at("why").at(0);
+    EXPECT_EQ(why.at("is_first"), true);
+    EXPECT_EQ(why.at("text"), "the first has it");
+    const std::string text = run(kPlan + "--top 1 --why " + asked).out;
+    EXPECT_THAT(text, HasSubstr("? The first has it.\n"));
+    EXPECT_THAT(text, Not(HasSubstr("()")));
+    const std::string other = asked == "layout.tp=1" ? "layout.tp=2" : "layout.tp=1";
+    EXPECT_EQ(runJson(kPlan + "--top 1 --json --why " + other).at("why").at(0).at("is_first"), false);
+}
+
 TEST(PlanCommand, MarksWhatFitsByAHair)
 {
     const std::string job = "plan " + gallery("05-") + " --fix schedule.kind=1f1b -j 1 ";
@@ -335,7 +419,11 @@ TEST(PlanCommand, AnswersAsTheManualHasIt)
     EXPECT_EQ(inTime.at("gpus"), 24);
     isTold("24 do it in 20.1, with pp 3, dp 8 in " + twoDigits(inTime.at("best").at(0).at("step_time_s")) + " a step");
     EXPECT_NEAR(inTime.at("deadline").at("run_days").get<double>(), 20.1, 0.05);
-    EXPECT_NEAR(inTime.at("deadline").at("tried").at(7).at("least_days").get<double>(), 26.5, 0.05);
+    const json& tried = inTime.at("deadline").at("tried");
+    const json& before = tried.at(tried.size() - 2);
+    EXPECT_EQ(before.at("gpus"), 16);
+    EXPECT_NEAR(before.at("least_days").get<double>(), 26.5, 0.05);
+    EXPECT_EQ(inTime.at("deadline").at("fewest"), true);
 
     const json free =
         runJson("plan " + gallery("05-") + " --gpus 24 --free training.global_batch_size --top 1 --json").at("best");

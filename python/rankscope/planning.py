@@ -60,6 +60,10 @@ def plan(
     ramp_batch: Optional[Tuple[int, int]] = None,
     phases: Sequence[Union[int, Tuple[int, int]]] = (),
     sizes: Sequence[int] = (),
+    days: Optional[float] = None,
+    sensitivity: bool = False,
+    least_change: bool = False,
+    simulations: Optional[int] = None,
     jobs: Optional[int] = None,
     **overrides: Any,
 ) -> Result:
@@ -77,18 +81,33 @@ def plan(
     result's `phases` are a plan each, with a `phase` that tells what changes before it and what the last one's layout would take.
 
     `sizes`, numbers of GPUs: the result's `sizes` are a plan each, and with training.tokens `pareto` has those that no other beats
-    in both, days and GPU hours."""
+    in both, days and GPU hours. `days`: the fewest GPUs, of at most `gpus`, that train them in so many (`gpus` and `deadline` of
+    the result).
+
+    `sensitivity`: how far each constant of the cluster may move before another layout is first (`sensitivity` of the result).
+    `least_change`, of a scenario that does not fit: the fewest settings to change so that it does (`set`, `erase`, `text` of the
+    result), with `gpus` the most that may be used. `simulations`: so many at most; `proved` says whether they were enough."""
     document, folder = changed(scenario, overrides)
-    options: List[str] = ["--objective", objective]
-    numbers = {"--gpus": gpus, "--price": price, "--margin": margin_gib, "--for": framework, "--top": top, "--jobs": jobs}
+    options: List[str] = [] if least_change and objective == "time" else ["--objective", objective]
+    numbers = {
+        "--gpus": gpus,
+        "--price": price,
+        "--margin": margin_gib,
+        "--for": framework,
+        "--top": top,
+        "--days": days,
+        "--simulations": simulations,
+        "--jobs": jobs,
+    }
     for name, value in numbers.items():
         if value is not None:
             options += [name, str(value)]
     for name, settings in (("fix", fix), ("why", why)):
         for pointer, value in _pairs(name, settings):
             options += ["--" + name, _assignment(pointer, value)]
-    if robust:
-        options.append("--robust")
+    for name, wanted in (("--robust", robust), ("--sensitivity", sensitivity), ("--least-change", least_change)):
+        if wanted:
+            options.append(name)
     if ramp_batch is not None:
         options += ["--ramp-batch", _numbers("ramp_batch", "(first, step)", ramp_batch, 2, 2)]
     if phases := _listed(phases):

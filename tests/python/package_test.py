@@ -274,6 +274,21 @@ class Planning(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "in whole numbers"):
             rankscope.plan(TINY, sizes=(2, "four"))
 
+    def test_deadlines_turns_and_the_least_change_can_be_asked_for(self):
+        run = {"training__tokens": 1e9}
+        slow = rankscope.plan(TINY, gpus=1, top=1, **run).best[0].run_days
+        answer = rankscope.plan(TINY, gpus=4, days=0.9 * slow, top=1, **run)
+        self.assertGreater(answer.gpus, 1)
+        self.assertLessEqual(answer.deadline.run_days, 0.9 * slow)
+        self.assertTrue(answer.deadline.fewest)
+        turns = rankscope.plan(TINY, gpus=2, fix={"schedule.kind": "1f1b"}, sensitivity=True).sensitivity
+        self.assertEqual(turns[-1].pointer, "/cluster/gpu/memory_gib")
+        self.assertEqual(rankscope.plan(TINY, gpus=2, simulations=1).simulated, 1)
+        gib = 0.9 * rankscope.simulate(TINY).peak_memory_gib
+        change = rankscope.plan(TINY, least_change=True, cluster__gpu__memory_gib=gib)
+        self.assertTrue(change.found)
+        self.assertLessEqual(change.after.peak_memory_gib, gib)
+
     def test_says_what_is_wrong_with_a_question(self):
         with self.assertRaisesRegex(TypeError, "fix is a dict"):
             rankscope.plan(TINY, fix=["layout.tp"])

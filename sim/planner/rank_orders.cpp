@@ -54,16 +54,20 @@ std::string tellingAxes(const Layout& layout, const RankOrder& order)
            (order.placement == PlacementRule::packed ? "" : "|round-robin");
 }
 
-/// Of the dense grid in one order: in which domain of each tier each rank lies, domains counted as they are met, and its place
-/// among the experts. Nothing where it is no mesh.
-std::optional<std::pair<std::uint64_t, std::uint64_t>> fingerprint(const Scenario& scenario)
+/// Nothing where the order is none that this layout may have: then no file that says it can be read.
+std::optional<Mesh> meshOf(const Layout& layout)
 {
-    std::optional<Mesh> mesh;
     try {
-        mesh.emplace(scenario.layout);
+        return Mesh(layout);
     } catch (const Error&) {
-        return {};
+        return std::nullopt;
     }
+}
+
+/// Of the dense grid in one order: in which domain of each tier each rank lies, domains counted as they are met, and its place
+/// among the experts.
+std::pair<std::uint64_t, std::uint64_t> fingerprint(const Scenario& scenario, const Mesh& mesh)
+{
     const Layout& layout = scenario.layout;
     const Placement placement(layout, scenario.cluster);
     std::vector<int> spans{scenario.cluster.gpusPerNode};
@@ -77,12 +81,12 @@ std::optional<std::pair<std::uint64_t, std::uint64_t>> fingerprint(const Scenari
         for (int dp = 0; dp < layout.dp; ++dp)
             for (int cp = 0; cp < layout.cp; ++cp)
                 for (int tp = 0; tp < layout.tp; ++tp) {
-                    const int rank = mesh->rank(tp, cp, dp, pp);
+                    const int rank = mesh.rank(tp, cp, dp, pp);
                     for (std::size_t i = 0; i < spans.size(); ++i)
                         print.add(met[i].try_emplace(placement.gpu(rank) / spans[i], met[i].size()).first->second);
                     if (!hasExperts)
                         continue;
-                    const Coordinates at = mesh->coordinates(rank);
+                    const Coordinates at = mesh.coordinates(rank);
                     for (const int place : {at.ep, at.exptTp, at.exptDp})
                         print.add(static_cast<std::uint64_t>(place));
                 }
@@ -107,28 +111,37 @@ std::vector<std::string> allAxisOrders(bool hasExperts)
     return orders;
 }
 
+std::string withoutExpertAxis(std::string order)
+{
+    for (const char* axis : {"-ep", "ep-"})
+        if (const std::size_t at = order.find(axis); at != std::string::npos)
+            order.erase(at, 3);
+    return order;
+}
+
 std::vector<AlikeOrders> alikeOrders(Scenario scenario, std::span<const RankOrder> orders, bool byNumber)
 {
     std::vector<AlikeOrders> alike;
-    std::map<std::string, std::optional<std::size_t>> byAxes; // index into alike; nothing: no mesh
+    std::map<std::string, std::size_t> byAxes; // index into alike
     std::map<std::pair<std::uint64_t, std::uint64_t>, std::size_t> byDomains;
     for (std::size_t i = 0; i < orders.size(); ++i) {
         scenario.layout.order = orders[i].axes;
         scenario.layout.placement = orders[i].placement;
-        const auto [known, isNew] = byAxes.try_emplace(tellingAxes(scenario.layout, orders[i]));
+        const std::optional<Mesh> mesh = meshOf(scenario.layout);
+        if (!mesh)
+            continue;
+        const auto [known, isNew] = byAxes.try_emplace(tellingAxes(scenario.layout, orders[i]), alike.size());
         if (isNew) {
-            if (const auto print = fingerprint(scenario)) {
-                const auto domains = byDomains.find(*print);
-                if (domains != byDomains.end() && !byNumber) {
-                    known->second = domains->second;
-                } else {
-                    known->second = byDomains[*print] = alike.size();
-                    alike.push_back({.first = static_cast<int>(i), .count = 0});
-                }
+            const auto print = fingerprint(scenario, *mesh);
+            const auto domains = byDomains.find(print);
+            if (domains != byDomains.end() && !byNumber) {
+                known->second = domains->second;
+            } else {
+                byDomains[print] = alike.size();
+                alike.push_back({.first = static_cast<int>(i), .count = 0});
             }
         }
-        if (known->second)
-            ++alike[*known->second].count;
+        ++alike[known->second].count;
     }
     return alike;
 }

@@ -19,6 +19,9 @@ struct RankOrder {
 /// Every order of the axes, with and without one of the experts' where the model has some.
 std::vector<std::string> allAxisOrders(bool hasExperts);
 
+/// Of a model without experts the same order: their axis says nothing there.
+std::string withoutExpertAxis(std::string order);
+
 /// Orders of which the same ranks share every domain of every tier, whatever the numbers of these: no group and no message knows
 /// one from another. The first of them, and how many they are.
 struct AlikeOrders {

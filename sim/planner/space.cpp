@@ -294,9 +294,10 @@ void PlanSpace::readHeld()
         free.order = false;
     }
     std::vector<std::string> axes{order};
+    const bool hasExperts = base.model.numExperts > 0;
     if (free.order)
-        for (std::string& other : allAxisOrders(base.model.numExperts > 0))
-            if (other != order)
+        for (std::string& other : allAxisOrders(hasExperts))
+            if (other != (hasExperts ? order : withoutExpertAxis(order)))
                 axes.push_back(std::move(other));
     const PlacementRule own = base.layout.placement;
     std::vector<PlacementRule> placements{own};

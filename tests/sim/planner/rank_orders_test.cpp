@@ -94,6 +94,37 @@ TEST(RankOrders, ThatAreAlikeTakeTheSameStepAndMemory)
     }
 }
 
+TEST(RankOrders, AreCountedAsOftenAsAFileMayHaveThem)
+{
+    for (const char* layout :
+         {R"({"tp": 1, "pp": 2, "dp": 2, "ep": 1, "etp": 2})", R"({"tp": 2, "pp": 2, "dp": 2, "ep": 2, "etp": 1})",
+          R"({"tp": 1, "pp": 2, "dp": 4, "ep": 2, "etp": 2})"}) {
+        const Scenario given = resolvedScenario(ScenarioDocument::parse(jobOf(layout, true)), test::catalogue());
+        const std::vector<RankOrder> orders = everyOrder(true);
+        int legal = 0, counted = 0;
+        for (const RankOrder& order : orders) {
+            Scenario scenario = given;
+            scenario.layout.order = order.axes;
+            legal += isLegal(scenario) ? 1 : 0;
+        }
+        for (const AlikeOrders& alike : alikeOrders(given, orders, false))
+            counted += alike.count;
+        EXPECT_EQ(counted, legal) << layout;
+    }
+}
+
+TEST(RankOrders, OfAModelWithoutExpertsAreThoseOfFourAxes)
+{
+    PlanRequest request{.document = ScenarioDocument::parse(jobOf(R"({"tp": 2, "pp": 2, "dp": 4})", false))};
+    request.fixed = {{"layout.tp", "2"}, {"layout.pp", "2"}, {"schedule.kind", "1f1b"}, {"training.recompute", "none"}};
+    const std::int64_t held = plan(request, test::catalogue()).covered;
+    request.freed = {"layout.order"};
+    EXPECT_EQ(plan(request, test::catalogue()).covered, 24 * held);
+    EXPECT_EQ(withoutExpertAxis("tp-cp-ep-dp-pp"), "tp-cp-dp-pp");
+    EXPECT_EQ(withoutExpertAxis("ep-tp-cp-dp-pp"), "tp-cp-dp-pp");
+    EXPECT_EQ(withoutExpertAxis("tp-cp-dp-pp-ep"), "tp-cp-dp-pp");
+}
+
 TEST(RankOrders, OfWhichOneHasASlowRankAreTheSameByNumberAlone)
 {
     const Scenario given = resolvedScenario(ScenarioDocument::parse(jobOf(R"({"tp": 4, "dp": 4})", false)), test::catalogue());

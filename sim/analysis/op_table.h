@@ -54,9 +54,9 @@ struct OpGroup {
     double totalNs = 0;               ///< inside the selected time
     double wholeNs = 0;               ///< of whole ops
     std::int64_t shortestNs = 0, longestNs = 0;
-    double bytes = 0;                            ///< moved by transfers and collectives, each rank its own
-    double flops = 0;                            ///< with what is computed again
-    double computingNs = 0;                      ///< inside the selected time, of ops that have FLOPs
+    double bytes = 0;       ///< of the tensors of transfers and collectives: at each member of a group, at both ends of a message
+    double flops = 0;       ///< with what is computed again
+    double computingNs = 0; ///< inside the selected time, of ops that have FLOPs
     std::uint32_t longestTrack = 0;              ///< where the longest op is
     std::size_t longestSpan = 0;                 ///< in that track
     OpHistogram durations;                       ///< of whole ops

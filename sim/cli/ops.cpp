@@ -86,7 +86,7 @@ Answer answerOf(const OpTable& table)
 
 Table forPeople(const OpTable& table, const OpGroup& all)
 {
-    Table out({opGroupingName(table.grouping), "ops", "total", "share", "mean", "longest", "bytes", "FLOP/s"});
+    Table out({opGroupingName(table.grouping), "ops", "total", "share", "mean", "longest", "tensor bytes", "FLOP/s"});
     const auto add = [&](const OpGroup& group, const std::string& name) {
         out.add({name, grouped(group.count), seconds(group.totalNs * 1e-9), percent(table.share(group)),
                  seconds(group.meanNs() * 1e-9), seconds(static_cast<double>(group.longestNs) * 1e-9),
@@ -137,6 +137,10 @@ void runOps(const OpsArguments& arguments)
         forPeople(table, table.all).print(std::cout);
         std::cout << "\nTotals are of " << counted(table.ranks, "rank") << " together, shares of the time of each"
                   << (table.ofKernels ? "; streams run at once, so that shares may sum to more than 100 %.\n" : ".\n");
+        if (table.all.bytes > 0)
+            std::cout
+                << "Bytes are of tensors: a collective's once at each member, a message at both ends. `traffic` tells what is "
+                   "sent.\n";
     }
 }
 
@@ -155,7 +159,8 @@ std::string namesHelp()
 void addOps(CLI::App& app)
 {
     auto arguments = std::make_shared<OpsArguments>();
-    CLI::App* command = addAnswer(app, "ops", "The ops of a step added up: count, time, bytes, FLOP/s", runOps, arguments);
+    CLI::App* command =
+        addAnswer(app, "ops", "The ops of a step added up: count, time, bytes of their tensors, FLOP/s", runOps, arguments);
     std::vector<std::string> groupings;
     for (const OpGrouping grouping : kOpGroupings)
         groupings.emplace_back(opGroupingName(grouping));

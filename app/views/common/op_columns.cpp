@@ -22,7 +22,9 @@ constexpr std::array kOpColumns{
                  "of the time of the selected ranks; streams run at once, so that shares may sum to more than 100 %"},
     OpColumnInfo{OpColumn::mean, "Mean", "how long one takes"},
     OpColumnInfo{OpColumn::longest, "Longest", "Enter or a double click goes to it"},
-    OpColumnInfo{OpColumn::bytes, "Bytes", "moved by transfers and collectives, each rank its own"},
+    OpColumnInfo{
+        OpColumn::bytes, "Bytes",
+        "of the tensors that move: once at each member of a collective, a message at both ends; what is sent, the traffic tells"},
     OpColumnInfo{OpColumn::flopRate, "FLOP/s", "while it computes, what is computed again counted too"},
     OpColumnInfo{OpColumn::durations, "Durations",
                  "how many take how long, on one logarithmic axis for all rows; left of the bars how many the highest one is"}};

@@ -142,11 +142,11 @@ struct Told {
         for (std::size_t c = 0; c < of.bytesOfClass.size(); ++c)
             if (of.bytesOfClass[c] > 0)
                 parts.push_back(account.term("M_" + std::to_string(parts.size() + 1), of.bytesOfClass[c], Unit::bytes, names[c]));
-        return account.close(
-            Formula::sum(std::move(parts)),
-            "By all ranks; a tensor counts once at each member of its group. Transfers that the range cuts count "
-            "in proportion.",
-            kCountedSource, show());
+        return account.close(Formula::sum(std::move(parts)),
+                             "By all ranks; a tensor counts once at each member of its group, a message at both ends. Transfers "
+                             "that the range cuts "
+                             "count in proportion.",
+                             kCountedSource, show());
     }
 };
 

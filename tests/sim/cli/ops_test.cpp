@@ -55,12 +55,27 @@ TEST(OpsCommand, TakesARangeRanksAndAQuery)
     EXPECT_EQ(runJson(ops + " --passes").at("of"), "passes");
 }
 
+TEST(OpsCommand, CountsTheTensorOfAMessageAtBothEnds)
+{
+    const std::string file = test::gallery("05-");
+    double ofMessages = 0, sent = 0;
+    for (const json& group : runJson("ops --json --by class " + file).at("groups"))
+        ofMessages += group.at("name") == "pp comm" ? group.at("bytes").get<double>() : 0;
+    for (const json& group : runJson("traffic --json " + file).at("groups"))
+        sent += group.at("group") == "pp" ? group.at("bytes").get<double>() : 0;
+    EXPECT_GT(sent, 0);
+    EXPECT_EQ(ofMessages, 2 * sent);
+}
+
 TEST(OpsCommand, PrintsATableAndCsv)
 {
     const std::string ops = "ops --by class " + test::gallery("05-");
     const json groups = runJson(ops + " --json").at("groups");
     const Outcome people = run(ops), csv = run(ops + " --csv");
-    EXPECT_THAT(people.out, HasSubstr("FLOP/s"));
+    EXPECT_THAT(people.out, HasSubstr("tensor bytes  FLOP/s"));
+    EXPECT_THAT(people.out,
+                HasSubstr("a collective's once at each member, a message at both ends. `traffic` tells what is sent."));
+    EXPECT_THAT(run(ops + " --where 'flops > 0'").out, testing::Not(HasSubstr("at both ends")));
     EXPECT_EQ(test::lines(csv.out).size(), groups.size() + 1);
     for (const json& group : groups)
         EXPECT_THAT(people.out, HasSubstr(group.at("name").get<std::string>()));

@@ -359,7 +359,7 @@ ScheduleFamily vHalfFamily()
         .kind = "v-half",
         .title = "V-Half",
         .character =
-            "on a V: the more ranks, the nearer to half of 1F1B's activations; half of its bubble where passes take equally long",
+            "on a V: the more ranks, the nearer to half of 1F1B's activations, and to half of its bubble where passes are equal",
         .source = "Qi et al., Controllable Memory, arXiv 2405.15362; sail-sg zero-bubble",
         .chunks = {2, 2},
         .slots = blockSlots,

@@ -34,7 +34,8 @@ ScheduleFamily seq1f1bFamily()
 {
     return {.kind = "seq-1f1b",
             .title = "Seq1F1B",
-            .character = "1F1B over k slices of each sequence: its bubble and its activations nearly k times smaller",
+            .character =
+                "1F1B over k slices of each sequence: bubble k times smaller, activations the nearer to it the more ranks",
             .source = "Sun et al., Seq1F1B, arXiv 2406.03488",
             .chunks = {1, 1},
             .usualSlices = 4, // of the paper's experiments

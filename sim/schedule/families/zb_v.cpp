@@ -67,7 +67,7 @@ ScheduleFamily zbVFamily()
     return {.kind = "zb-v",
             .title = "ZB-V",
             .character =
-                "no bubble where passes take equally long, for as many micro-batches held as by 1F1B: stages folded as a V",
+                "on a V: no rank waits between its first and last pass where passes take equally long; holds as much as 1F1B",
             .source = "Qi et al., arXiv 2401.10241, section 6; PyTorch ScheduleZBVZeroBubble",
             .chunks = {2, 2},
             .slots = [](double ranks, double microbatches) { return ranks * std::max(2 * ranks - 1, microbatches); },

@@ -102,7 +102,8 @@ ScheduleFamily zbH2Family()
 {
     return {.kind = "zb-h2",
             .title = "ZB-H2",
-            .character = "no bubble where passes take equally long, for nearly twice as many micro-batches held as by 1F1B",
+            .character = "no rank waits between its first and last pass where passes take equally long; holds nearly twice "
+                         "1F1B's micro-batches",
             .source = "Qi et al., Zero Bubble Pipeline Parallelism, arXiv 2401.10241, figure 3",
             .chunks = {1, 1},
             .make = makeH2};

@@ -27,6 +27,44 @@ using sim::Schedule;
 using sim::ScheduleRequest;
 using testing::HasSubstr;
 
+/// What the lines say that the kinds are told by: of equal passes, with four micro-batches a rank.
+TEST(ScheduleFamilies, AreWhatTheirLinesSay)
+{
+    const auto timesOf = [](const char* kind, int ranks, int chunks) {
+        return sim::evaluateSchedule(sim::makeSchedule(request(kind, ranks, chunks, 4 * ranks)), sim::PassTimes{});
+    };
+    const auto most = [](const sim::ScheduleTimes& times) {
+        return *std::max_element(times.peakActivations.begin(), times.peakActivations.end());
+    };
+    double gapToHalf = 1, gapToSlices = 1;
+    for (const int p : {4, 8, 16}) {
+        const auto plain = timesOf("1f1b", p, 1), h1 = timesOf("zb-h1", p, 1), h2 = timesOf("zb-h2", p, 1),
+                   v = timesOf("zb-v", p, 2), half = timesOf("v-half", p, 2);
+        EXPECT_NEAR(h1.idleOverIdeal, plain.idleOverIdeal / 3, 1e-9) << "a third of 1F1B's bubble";
+        EXPECT_NEAR(h2.idleOfSpan, 0, 1e-9) << "no rank waits between its first and last pass";
+        EXPECT_NEAR(h2.makespan, h1.makespan, 1e-9) << "yet a step takes as long as by ZB-H1";
+        EXPECT_GT(most(h2), 1.7 * most(plain)) << "nearly twice as many";
+        EXPECT_LE(most(h2), 2 * most(plain));
+        EXPECT_NEAR(v.idleOfSpan, 0, 1e-9);
+        EXPECT_LE(most(v) / 2, most(plain) + 1e-9) << "two chunks a rank";
+        const double ratio = half.idleOverIdeal / plain.idleOverIdeal;
+        EXPECT_LT(ratio, 0.5);
+        EXPECT_LT(0.5 - ratio, gapToHalf) << "the more ranks, the nearer to half";
+        gapToHalf = 0.5 - ratio;
+
+        ScheduleRequest sliced = request("seq-1f1b", p, 1, 4 * p);
+        sliced.slices = 4;
+        const auto slices = sim::evaluateSchedule(sim::makeSchedule(sliced), sim::PassTimes{});
+        EXPECT_NEAR(slices.idleOverIdeal, plain.idleOverIdeal / 4, 1e-9) << "its bubble is k times smaller";
+        const double held = most(slices) / 4 / most(plain); // slices are quarters
+        EXPECT_GT(held, 0.25);
+        EXPECT_LT(held - 0.25, gapToSlices) << "the more ranks, the nearer";
+        gapToSlices = held - 0.25;
+    }
+    EXPECT_LT(gapToHalf, 0.06);
+    EXPECT_LT(gapToSlices, 0.06);
+}
+
 /// 1F1B's order always fits, so there is always one.
 TEST(ZeroBubbleSchedules, AreFoundForStagesOfEverySizeAndHoldWhatTheyMay)
 {

@@ -1,8 +1,12 @@
 #include "sim/recovery/arrivals.h"
 
+#include "sim/index.h"
 #include "sim/parallel.h"
 #include "sim/recovery/busy_time.h"
+#include "sim/recovery/drain.h"
+#include "sim/recovery/host_meanwhile.h"
 #include "sim/recovery/late_roots.h"
+#include "sim/recovery/named_ranks.h"
 #include "sim/recovery/rank_time.h"
 #include "sim/text/number_text.h"
 
@@ -64,12 +68,20 @@ private:
     void measure();
     void explain();
     void sumByAxis();
+    /// Whose way to the meeting is like that of the last one: of several stages those of its own.
+    bool isFellow(const Arrival& arrival, const Part& part) const
+    {
+        const std::vector<int>& stageOf = m_recovered.passes.pipelineRank;
+        return arrival.drainedNs == INT64_MIN || stageOf[part.rank] == stageOf[arrival.last];
+    }
     double computesLonger(std::size_t rank) const;
+    void lookForUnrecorded(std::size_t rank);
     bool isWorthwhile(const RankArrivals&) const;
     std::string doneMeanwhile(std::size_t rank) const;
     std::string seenByNetworks() const;
     std::optional<double> ofRecordedMembers(std::int64_t) const;
     std::string receivesText() const;
+    std::string drainText() const;
 
     const Recovered& m_recovered;
     const RunEvidence& m_evidence;
@@ -116,15 +128,22 @@ void ArrivalFinder::measure()
             arrival.waitNs.push_back(arrival.lastStartNs - spanOf(part).startNs);
             m_result.ranks[part.rank].meetings += arrival.isUsual ? 1 : 0;
         }
-        m_result.ranks[arrival.last].last += arrival.isUsual && arrival.hasLast() ? 1 : 0;
         m_result.list.push_back(std::move(arrival));
     }
     std::stable_sort(m_result.list.begin(), m_result.list.end(),
                      [](const Arrival& a, const Arrival& b) { return a.lastStartNs < b.lastStartNs; });
+    std::vector<std::size_t> listed;
+    for (const Arrival& arrival : m_result.list)
+        listed.push_back(arrival.meeting);
+    const std::vector<std::int64_t> drained = drainedAt(m_recovered, listed);
     std::vector<CoveredTime> waits(m_evidence.ranks.size());
-    for (Arrival& arrival : m_result.list) {
+    for (std::size_t i = 0; i < drained.size(); ++i) {
+        Arrival& arrival = m_result.list[i];
+        arrival.drainedNs = drained[i];
+        m_result.ranks[arrival.last].last += arrival.isUsual && arrival.hasLast() ? 1 : 0;
         for (const Part& part : meetings[arrival.meeting].parts) {
-            const std::int64_t from = ofUsual(part.rank, spanOf(part).startNs), to = ofUsual(part.rank, arrival.lastStartNs);
+            const std::int64_t since = std::min(std::max(spanOf(part).startNs, drained[i]), arrival.lastStartNs);
+            const std::int64_t from = ofUsual(part.rank, since), to = ofUsual(part.rank, arrival.lastStartNs);
             arrival.countedNs.push_back(arrival.isUsual ? waits[part.rank].add(from, to) : 0);
             m_result.ranks[part.rank].waitedNs += arrival.countedNs.back();
         }
@@ -167,8 +186,57 @@ double ArrivalFinder::computesLonger(std::size_t rank) const
     return *middle > 0 ? computed(rank) / *middle - 1 : 0;
 }
 
-/// What the host of a late rank was in while its device idled before the others came: the innermost of what covers most of it.
-/// "" where no annotation does.
+/// Of a rank that communicates longer than its fellows: whether that is in a group of which some are not recorded, which may be
+/// the ones that are late.
+void ArrivalFinder::lookForUnrecorded(std::size_t rank)
+{
+    const auto isRecorded = [this](int of) {
+        return std::any_of(m_evidence.ranks.begin(), m_evidence.ranks.end(),
+                           [of](const RankEvidence& recorded) { return recorded.rank == of; });
+    };
+    if (std::any_of(m_evidence.ranks.begin(), m_evidence.ranks.end(),
+                    [](const RankEvidence& of) { return of.multiplicity > 1; })) // others behave as these
+        return;
+    std::vector<bool> isPart; // of groups: some member is not recorded
+    for (const GroupEvidence& group : m_evidence.groups)
+        isPart.push_back(!std::all_of(group.ranks.begin(), group.ranks.end(), isRecorded));
+    const auto spentIn = [&](std::size_t r, bool inPartsAlone) {
+        std::map<std::int32_t, std::int64_t> spent; // by group
+        for (const CommSpan& span : m_evidence.ranks[r].comms)
+            if (span.group >= 0 && (!inPartsAlone || isPart[asIndex(span.group)]) && synchronises(span.exchange))
+                spent[span.group] += m_usual[r].within(span.startNs, span.endNs);
+        return spent;
+    };
+    const auto sumOf = [](const std::map<std::int32_t, std::int64_t>& spent) {
+        std::int64_t sum = 0;
+        for (const auto& [group, ns] : spent)
+            sum += ns;
+        return sum;
+    };
+    std::vector<std::int64_t> all, ofParts; // of its fellows
+    for (std::size_t r = 0; r < m_evidence.ranks.size(); ++r)
+        if (r != rank && m_recovered.passes.pipelineRank[r] == m_recovered.passes.pipelineRank[rank]) {
+            all.push_back(sumOf(spentIn(r, false)));
+            ofParts.push_back(sumOf(spentIn(r, true)));
+        }
+    const std::map<std::int32_t, std::int64_t> own = spentIn(rank, true);
+    if (all.empty() || own.empty())
+        return;
+    const auto medianOf = [](std::vector<std::int64_t>& values) { // of two the lower one
+        const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
+        std::nth_element(values.begin(), middle, values.end());
+        return *middle;
+    };
+    if (2 * (sumOf(own) - medianOf(ofParts)) <= std::max<std::int64_t>(0, sumOf(spentIn(rank, false)) - medianOf(all)))
+        return;
+    const auto most = std::max_element(own.begin(), own.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+    m_result.ranks[rank].unrecordedGroup = most->first;
+    for (const int member : m_evidence.groups[asIndex(most->first)].ranks)
+        if (!isRecorded(member))
+            m_result.ranks[rank].unrecorded.push_back(member);
+}
+
+/// What the host of a late rank was in while its device idled before the others came.
 std::string ArrivalFinder::doneMeanwhile(std::size_t rank) const
 {
     std::vector<BusyTime::Span> late; // since its fellows came
@@ -181,35 +249,7 @@ std::string ArrivalFinder::doneMeanwhile(std::size_t rank) const
     // A delay shows at the first collective behind it: of the step, or of what came before.
     for (BusyTime::Span& span : late)
         span.first -= span.second - span.first;
-    const BusyTime when(std::move(late));
-    const auto idleWithin = [&](std::int64_t from, std::int64_t to) {
-        std::int64_t idle = 0;
-        const auto& spans = when.spans(); // one after another
-        for (auto of = std::partition_point(spans.begin(), spans.end(), [from](const auto& span) { return span.second <= from; });
-             of != spans.end() && of->first < to; ++of) {
-            const std::int64_t start = std::max(from, of->first), end = std::min(to, of->second);
-            if (end > start)
-                idle += std::max<std::int64_t>(0, end - start - m_work[rank].within(start, end) -
-                                                      m_comms[rank].beyond(m_work[rank], start, end));
-        }
-        return idle;
-    };
-    std::int64_t all = idleWithin(INT64_MIN / 2, INT64_MAX / 2);
-    struct Doing {
-        std::int64_t idleNs = 0, longNs = 0;
-    };
-    std::map<std::uint32_t, Doing> byName;
-    for (const MarkSpan& mark : m_evidence.ranks[rank].marks)
-        if (!mark.onDevice && !m_evidence.names[mark.name].starts_with("ProfilerStep#")) {
-            Doing& doing = byName[mark.name];
-            doing.idleNs += idleWithin(mark.startNs, mark.endNs);
-            doing.longNs += mark.endNs - mark.startNs;
-        }
-    std::uint32_t found = 0;
-    for (const auto& [name, doing] : byName)
-        if (2 * doing.idleNs > all && (found == 0 || doing.longNs < byName.at(found).longNs))
-            found = name;
-    return all > 0 && found != 0 ? m_evidence.names[found] : std::string();
+    return hostMeanwhile(m_evidence, rank, std::move(late));
 }
 
 /// What single ranks say of their own waiting.
@@ -265,11 +305,27 @@ std::string ArrivalFinder::receivesText() const
            " of all ranks' time";
 }
 
+/// What members wait for later stages as their pipeline drains.
+std::string ArrivalFinder::drainText() const
+{
+    std::vector<std::vector<BusyTime::Span>> waits(m_evidence.ranks.size());
+    for (const Arrival& arrival : m_result.list)
+        for (const Part& part : m_recovered.meetings.meetings[arrival.meeting].parts)
+            waits[part.rank].emplace_back(ofUsual(part.rank, spanOf(part).startNs),
+                                          ofUsual(part.rank, std::min(arrival.lastStartNs, arrival.drainedNs)));
+    std::int64_t waited = 0;
+    for (std::vector<BusyTime::Span>& ofRank : waits)
+        waited += BusyTime(std::move(ofRank)).within(INT64_MIN / 2, INT64_MAX / 2);
+    return waited <= 0 ? std::string()
+                       : " but for stages that end later in the pipeline's order, " +
+                             numberText(static_cast<double>(waited) * 1e-9, Unit::seconds) + " of all ranks' time";
+}
+
 /// Whether the others would have their steps noticeably sooner: where they wait little in collectives it does not matter for
 /// whom.
 bool ArrivalFinder::isWorthwhile(const RankArrivals& rank) const
 {
-    constexpr double kWorthwhile = 0.05;
+    constexpr double kWorthwhile = 0.025;
     double steps = 0; // of all ranks
     for (std::uint32_t r = 0; r < m_usual.size() && !m_recovered.steps.steps.empty(); ++r)
         steps += static_cast<double>(ofUsual(r, INT64_MAX / 2));
@@ -300,11 +356,11 @@ void ArrivalFinder::explain()
                                                    static_cast<double>(approach.idles)};
                 if (part.rank == arrival.last)
                     own = values;
-                else
+                else if (isFellow(arrival, part))
                     for (std::size_t k = 0; k < 3; ++k)
                         fellows[k].push_back(values[k]);
             }
-            for (std::size_t k = 0; k < 3; ++k) {
+            for (std::size_t k = 0; k < 3 && !fellows[k].empty(); ++k) {
                 const auto middle = fellows[k].begin() + static_cast<std::ptrdiff_t>(fellows[k].size() / 2);
                 std::nth_element(fellows[k].begin(), middle, fellows[k].end());
                 excess[arrival.last][k] += own[k] - *middle;
@@ -329,12 +385,14 @@ void ArrivalFinder::explain()
         m_result.ranks[r].why = static_cast<Lateness>(most + 1);
         if (m_result.ranks[r].why == Lateness::computes)
             m_result.ranks[r].longerBy = longerBy;
+        if (m_result.ranks[r].why == Lateness::communicates)
+            lookForUnrecorded(r);
     }
     const auto worst = std::max_element(m_result.ranks.begin(), m_result.ranks.end(),
                                         [](const RankArrivals& a, const RankArrivals& b) { return a.causedNs < b.causedNs; });
     if (worst == m_result.ranks.end() || m_result.causedNs <= 0) {
         m_result.text = m_result.list.empty() ? "no collective of several recorded ranks was matched" + seenByNetworks()
-                                              : "in collectives nobody waits for anybody" + receivesText();
+                                              : "in collectives nobody waits for anybody" + drainText() + receivesText();
         return;
     }
     const auto index = static_cast<std::size_t>(worst - m_result.ranks.begin());
@@ -362,6 +420,9 @@ void ArrivalFinder::explain()
         const bool hasKernels = std::any_of(m_evidence.ranks.begin(), m_evidence.ranks.end(),
                                             [](const RankEvidence& each) { return !each.work.empty(); });
         m_result.text += ": " + std::string(latenessText(worst->why, hasKernels));
+        if (!worst->unrecorded.empty())
+            m_result.text +=
+                ", most of it in a group with " + namedRanks(worst->unrecorded, 4) + ", of which nothing is recorded";
         if (worst->longerBy > 0.01 && worst->longerBy < 100)
             m_result.text += ", by " + percentText(worst->longerBy);
         if (const std::string doing = worst->why == Lateness::idles ? doneMeanwhile(index) : std::string(); !doing.empty())
@@ -387,7 +448,7 @@ std::int64_t Arrival::waited() const
 
 bool Arrival::hasLast() const
 {
-    return std::any_of(waitNs.begin(), waitNs.end(), [](std::int64_t ns) { return ns > 0; });
+    return lastStartNs > drainedNs && std::any_of(waitNs.begin(), waitNs.end(), [](std::int64_t ns) { return ns > 0; });
 }
 
 Arrivals arrivalsOf(const Recovered& recovered)

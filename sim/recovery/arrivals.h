@@ -15,14 +15,16 @@ struct Arrival {
     std::uint32_t last = 0;  ///< index into RunEvidence::ranks
     std::uint32_t root = 0;  ///< likewise: whom its waiting begins with, the last one or who kept that one
     std::int64_t lastStartNs = 0;
-    std::int64_t transferNs = 0;      ///< what it cost once all were there: the shortest member's time
+    std::int64_t transferNs = 0; ///< what it cost once all were there: the shortest member's time
+    /// Until then members wait for later stages of their pipeline, as its order has it, and for nobody: drainedAt().
+    std::int64_t drainedNs = INT64_MIN;
     std::vector<std::int64_t> waitNs; ///< by part: last start − own start
-    /// By part: of that what the rank spends in usual steps, and in no wait that ends earlier. In several collectives at once a
-    /// rank waits once.
+    /// By part: of that what the rank spends in usual steps, once the pipeline has drained, and in no wait that ends earlier. In
+    /// several collectives at once a rank waits once.
     std::vector<std::int64_t> countedNs;
     bool isUsual = true;         ///< the last comes in one of RecoveredSteps::usual(); else nothing of it counts
     std::int64_t waited() const; ///< counted, of all parts
-    bool hasLast() const;        ///< members do not all come at one moment
+    bool hasLast() const;        ///< members do not all come at one moment, nor as a pipeline drains
 };
 
 /// What a rank was late with, beside what its fellows did meanwhile.
@@ -37,6 +39,9 @@ struct RankArrivals {
     std::int64_t causedNs = 0;          ///< of others' waiting that begins with it, where it came last or kept who did
     Lateness why = Lateness::none;      ///< of most of it
     double longerBy = 0; ///< of late kernels: how much longer it computes than the median of its stage, 0.3 is 30 %
+    /// Of late communication, where most of it is in a group with these, that are not recorded: it may wait for them.
+    std::vector<int> unrecorded;
+    std::int32_t unrecordedGroup = -1; ///< that group, an index into RunEvidence::groups
 };
 
 /// In usual steps.
@@ -50,7 +55,7 @@ struct Arrivals {
     std::vector<RankArrivals> ranks;         ///< as RunEvidence::ranks
     std::size_t collectives = 0;             ///< in the list: stays where that is left out
     std::map<std::string, AxisWaits> byAxis; ///< by AxesOfGroups' names, of groups that are known
-    std::int64_t causedNs = 0;               ///< all waiting in usual steps
+    std::int64_t causedNs = 0;               ///< all waiting in usual steps that somebody causes
     /// Index of the rank that caused most, if it is at least a third of all, clearly above its share, and worth the others' time.
     int straggler = -1;
     std::string text; ///< one sentence with the numbers

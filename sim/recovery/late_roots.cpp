@@ -49,8 +49,8 @@ private:
 class RootFinder {
 public:
     RootFinder(const Recovered& recovered, const std::vector<Arrival>& arrivals)
-        : m_evidence(recovered.evidence), m_meetings(recovered.meetings), m_arrivals(arrivals), m_waits(m_evidence.ranks.size()),
-          m_covered(m_evidence.ranks.size())
+        : m_evidence(recovered.evidence), m_meetings(recovered.meetings), m_stageOf(recovered.passes.pipelineRank),
+          m_arrivals(arrivals), m_waits(m_evidence.ranks.size()), m_covered(m_evidence.ranks.size())
     {
         for (std::size_t i = 0; i < arrivals.size(); ++i)
             m_events.push_back({arrivals[i].lastStartNs, i, nullptr});
@@ -77,16 +77,18 @@ public:
             const auto [met, isFirst] = m_lastMet.try_emplace(meeting.group, INT64_MIN);
             const std::int64_t from = met->second;
             std::vector<std::int64_t> starts, waits; // of the fellows
+            const bool isOfOneStage = arrival.drainedNs == INT64_MIN;
             for (const Part& part : meeting.parts)
-                if (part.rank != arrival.last) {
+                if (part.rank != arrival.last && (isOfOneStage || m_stageOf[part.rank] == m_stageOf[arrival.last])) {
                     starts.push_back(startOf(part));
                     waits.push_back(waitedWithin(part.rank, from, startOf(part)));
                 }
-            const std::int64_t late = arrival.lastStartNs - medianOf(starts);
+            const std::int64_t late = arrival.lastStartNs - (isOfOneStage ? medianOf(starts) : arrival.drainedNs);
             const std::uint32_t root = rootOf(arrival.last, from, arrival.lastStartNs, late, medianOf(waits));
             roots[event.arrival] = root;
             for (std::size_t i = 0; i < meeting.parts.size(); ++i)
-                note(meeting.parts[i].rank, event.atNs, arrival.waitNs[i], root);
+                note(meeting.parts[i].rank, event.atNs, isOfOneStage ? arrival.waitNs[i] : std::min(arrival.waitNs[i], late),
+                     root);
             met->second = event.atNs;
         }
         return roots;
@@ -195,6 +197,7 @@ private:
 
     const RunEvidence& m_evidence;
     const Meetings& m_meetings;
+    const std::vector<int>& m_stageOf; ///< [rank]
     const std::vector<Arrival>& m_arrivals;
     std::vector<std::vector<Wait>> m_waits; ///< [rank]
     std::vector<CoveredTime> m_covered;     ///< [rank]

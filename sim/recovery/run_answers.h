@@ -1,4 +1,4 @@
-// What a recorded run has to say: the answers of all parts, and the findings with their numbers, largest first.
+// What a recorded run has to say: the answers of all parts, and the findings with their numbers, causes first.
 #pragma once
 
 #include "sim/recovery/arrivals.h"
@@ -16,8 +16,8 @@
 namespace sim {
 
 struct RunFinding {
-    /// "late-rank", "exposed-communication", "uneven-stages", "uneven-experts", "slow-host", "host-bound", "outlier-step",
-    /// "slow-group", "hang"
+    /// "late-rank", "slow-rank", "slow-host", "slow-group", "slow-link", "uneven-stages", "uneven-experts", "host-bound",
+    /// "outlier-step", "exposed-communication", "hang"
     std::string kind;
     std::string title;                   ///< one line, with the number
     std::string detail;                  ///< what it is made of and what would help
@@ -38,7 +38,7 @@ struct RunAnswers {
     std::vector<GroupLoad> experts; ///< of groups of experts, the one that waits most first
     RankPath path;
     std::vector<ShapedWork> shapes;   ///< empty where operators were recorded without their inputs
-    std::vector<RunFinding> findings; ///< by seconds, the most first; hangs before all
+    std::vector<RunFinding> findings; ///< hangs, causes, effects; of each the most seconds first
     RecordedAmounts amounts;          ///< of answers about a recording
 };
 

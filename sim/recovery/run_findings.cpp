@@ -1,10 +1,15 @@
 #include "sim/recovery/run_findings.h"
 
+#include "sim/index.h"
 #include "sim/recovery/busy_time.h"
 #include "sim/recovery/hang.h"
+#include "sim/recovery/host_meanwhile.h"
 #include "sim/recovery/named_ranks.h"
+#include "sim/recovery/slow_links.h"
+#include "sim/recovery/slow_ranks.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <iterator>
 #include <map>
@@ -17,27 +22,24 @@
 namespace sim {
 namespace {
 
-std::string axisText(const std::string& axis)
-{
-    return axis.empty() ? "groups of unknown use" : axis;
-}
-
 class Findings {
 public:
     Findings(const Recovered& recovered, const RunAnswers& answers) : m_recovered(recovered), m_answers(answers) {}
 
     std::vector<RunFinding> find()
     {
+        add(slowLinks(m_recovered, m_answers));
         lateRank();
         exposed();
         unevenStages();
         unevenExperts();
-        slowHosts();
+        add(slowHosts(m_recovered, m_answers));
+        slowRank();
         hostBound();
         outliers();
-        slowGroups();
-        std::stable_sort(m_found.begin(), m_found.end(),
-                         [](const RunFinding& a, const RunFinding& b) { return a.seconds > b.seconds; });
+        std::stable_sort(m_found.begin(), m_found.end(), [this](const RunFinding& a, const RunFinding& b) {
+            return std::pair(isEffect(a), -ofEachStep(a)) < std::pair(isEffect(b), -ofEachStep(b));
+        });
         hangs();
         return std::move(m_found);
     }
@@ -48,13 +50,27 @@ private:
     void exposed();
     void unevenStages();
     void unevenExperts();
-    void slowHosts();
+    void slowRank();
     void hostBound();
     void outliers();
-    void slowGroups();
+    void explainOutlier(RunFinding&, std::size_t step) const;
+
+    void add(std::vector<RunFinding> found)
+    {
+        m_found.insert(m_found.end(), std::make_move_iterator(found.begin()), std::make_move_iterator(found.end()));
+    }
+    /// What everybody sees, and somebody causes.
+    static bool isEffect(const RunFinding& finding) { return finding.kind == "exposed-communication"; }
+    /// What one step alone costs is little in the others.
+    double ofEachStep(const RunFinding& finding) const
+    {
+        const double steps = finding.kind == "outlier-step" ? static_cast<double>(m_recovered.steps.steps.size()) : 1;
+        return finding.seconds / std::max(1.0, steps);
+    }
 
     void showLongest(RunFinding&, std::size_t rank, const std::string* axis) const;
     double windowNs() const;
+    double waitedForLateRank(const std::string& axis) const;
 
     const Recovered& m_recovered;
     const RunAnswers& m_answers;
@@ -84,8 +100,20 @@ void Findings::lateRank()
         return;
     const auto index = static_cast<std::size_t>(arrivals.straggler);
     const RankEvidence& rank = m_recovered.evidence.ranks[index];
+    // Who is longer in other communication over a slow link is late by that.
+    if (arrivals.ranks[index].why == Lateness::communicates &&
+        std::any_of(m_found.begin(), m_found.end(), [&](const RunFinding& found) {
+            return (found.kind == "slow-link" || found.kind == "slow-group") &&
+                   std::find(found.ranks.begin(), found.ranks.end(), rank.rank) != found.ranks.end();
+        }))
+        return;
     RunFinding finding{
         .kind = "late-rank", .title = "Rank " + std::to_string(rank.rank) + " keeps the others waiting", .detail = arrivals.text};
+    if (const RankArrivals& of = arrivals.ranks[index]; !of.unrecorded.empty()) {
+        const std::string& axis = AxesOfGroups(m_recovered).of(of.unrecordedGroup, Exchange::allReduce);
+        finding.title = "Rank " + std::to_string(rank.rank) + " is late as it waits" + (axis.empty() ? "" : " in " + axis) +
+                        " with " + namedRanks(of.unrecorded, 4) + ", of which nothing is recorded";
+    }
     const double steps = std::max<double>(1, static_cast<double>(m_recovered.steps.usual().size()));
     finding.seconds = secondsOf(static_cast<double>(arrivals.ranks[index].causedNs)) /
                       std::max<double>(1, static_cast<double>(m_recovered.evidence.ranks.size()) - 1) / steps;
@@ -126,6 +154,10 @@ void Findings::exposed()
                                      timeText(secondsOf(window / ranks)) + own +
                                      " in it while it computes nothing; waiting for late ranks is in it.",
                            .seconds = secondsOf(ns / ranks)};
+        if (const double late = waitedForLateRank(axis); late > 0.1 * ns / ranks)
+            finding.detail.insert(finding.detail.size() - 1,
+                                  ", " + timeText(secondsOf(std::min(late, ns / ranks))) + " of it for rank " +
+                                      std::to_string(m_recovered.evidence.ranks[asIndex(m_answers.arrivals.straggler)].rank));
         const auto exposedOf = [&of = axis](const RankTime& rank) {
             const auto found = rank.exposedByAxis.find(of);
             return found == rank.exposedByAxis.end() ? 0 : found->second;
@@ -135,6 +167,23 @@ void Findings::exposed()
         showLongest(finding, static_cast<std::size_t>(most - m_answers.times.ranks.begin()), &axis);
         m_found.push_back(std::move(finding));
     }
+}
+
+/// In collectives of an axis; mean of ranks and usual steps.
+double Findings::waitedForLateRank(const std::string& axis) const
+{
+    const Arrivals& arrivals = m_answers.arrivals;
+    if (arrivals.straggler < 0)
+        return 0;
+    const AxesOfGroups axes(m_recovered);
+    double waited = 0;
+    for (const Arrival& arrival : arrivals.list) {
+        const Meeting& meeting = m_recovered.meetings.meetings[arrival.meeting];
+        if (arrival.root == asIndex(arrivals.straggler) && meeting.group >= 0 && axes.of(meeting.group, meeting.exchange) == axis)
+            waited += static_cast<double>(arrival.waited());
+    }
+    return waited / static_cast<double>(m_recovered.evidence.ranks.size()) /
+           std::max<double>(1, static_cast<double>(m_recovered.steps.usual().size()));
 }
 
 /// Mean of ranks and usual steps.
@@ -291,48 +340,14 @@ void Findings::unevenExperts()
     m_found.push_back(std::move(finding));
 }
 
-/// Ranks of one host beside those of the same stage on others: a host that is slow in all of its ranks keeps no single one late.
-void Findings::slowHosts()
+/// Of ranks that are slow, and that nothing else has told of.
+void Findings::slowRank()
 {
-    const std::vector<RankEvidence>& ranks = m_recovered.evidence.ranks;
-    std::map<std::pair<int, std::string>, std::vector<double>> computing; // of a stage on a host
-    for (std::size_t r = 0; r < m_answers.times.ranks.size(); ++r)
-        computing[{m_recovered.passes.pipelineRank[r], ranks[r].host}].push_back(
-            static_cast<double>(m_answers.times.ranks[r].computingNs));
-    const auto median = [](std::vector<double> values) {
-        std::sort(values.begin(), values.end());
-        return values.size() % 2 == 1 ? values[values.size() / 2]
-                                      : (values[values.size() / 2 - 1] + values[values.size() / 2]) / 2;
-    };
-    std::map<std::string, std::vector<std::pair<double, double>>> slower; // host -> of each stage: how many times, by how much
-    for (const auto& [place, own] : computing) {
-        std::vector<double> others;
-        for (const auto& [beside, times] : computing)
-            if (beside.first == place.first && beside.second != place.second)
-                others.push_back(median(times));
-        if (place.second.empty() || others.empty() || median(others) <= 0)
-            continue;
-        constexpr double kClearly = 1.05;
-        const double usual = median(others);
-        // One slow rank of it is not its host's doing.
-        const bool areAll = std::all_of(own.begin(), own.end(), [&](double time) { return time > kClearly * usual; });
-        slower[place.second].emplace_back(areAll && own.size() > 1 ? median(own) / usual : 1, median(own) - usual);
-    }
-    for (const auto& [host, stages] : slower) {
-        const auto least = std::min_element(stages.begin(), stages.end());
-        if (least->first <= 1)
-            continue;
-        RunFinding finding{.kind = "slow-host",
-                           .title = "All ranks on " + host + " compute " + percentText(least->first - 1) +
-                                    " longer than their peers on other hosts",
-                           .detail = "What they share may be slow, such as power, cooling "
-                                     "or clocks of that host.",
-                           .seconds = secondsOf(least->second)};
-        for (const RankEvidence& rank : ranks)
-            if (rank.host == host)
-                finding.ranks.push_back(rank.rank);
-        m_found.push_back(std::move(finding));
-    }
+    std::vector<int> told;
+    for (const RunFinding& finding : m_found)
+        if (finding.kind == "late-rank" || finding.kind == "slow-host")
+            told.insert(told.end(), finding.ranks.begin(), finding.ranks.end());
+    add(slowRanks(m_recovered, m_answers, told));
 }
 
 void Findings::hostBound()
@@ -361,92 +376,76 @@ void Findings::hostBound()
 
 void Findings::outliers()
 {
-    for (const RecoveredStep& step : m_recovered.steps.steps)
-        if (step.isOutlier && step.seconds() > m_recovered.steps.medianSeconds)
-            m_found.push_back({.kind = "outlier-step",
-                               .title = "Step " + std::to_string(step.number) + " takes " + timeText(step.seconds()) +
-                                        ", the others " + timeText(m_recovered.steps.medianSeconds),
-                               .detail = "It alone is " + timeText(step.seconds() - m_recovered.steps.medianSeconds) +
-                                         " longer than the median.",
-                               .seconds = step.seconds() - m_recovered.steps.medianSeconds,
-                               .ranks = {},
-                               .startNs = step.startNs,
-                               .endNs = step.endNs});
+    for (std::size_t i = 0; i < m_recovered.steps.steps.size(); ++i) {
+        const RecoveredStep& step = m_recovered.steps.steps[i];
+        const double longer = step.seconds() - m_recovered.steps.medianSeconds;
+        if (!step.isOutlier || longer <= 0)
+            continue;
+        RunFinding finding{.kind = "outlier-step",
+                           .title = "Step " + std::to_string(step.number) + " takes " + timeText(step.seconds()) +
+                                    ", the others " + timeText(m_recovered.steps.medianSeconds),
+                           .detail = "It alone is " + timeText(longer) + " longer than the median.",
+                           .seconds = longer,
+                           .ranks = {},
+                           .startNs = step.startNs,
+                           .endNs = step.endNs};
+        explainOutlier(finding, i);
+        m_found.push_back(std::move(finding));
+    }
 }
 
-/// Of collectives that are alike but for their group: the group whose transfers take clearly longer than those of its siblings.
-void Findings::slowGroups()
+/// What grew in a step that is longer than the others by `finding.seconds`, on the rank that the others wait for in it where most
+/// of that begins with one, else on all.
+void Findings::explainOutlier(RunFinding& finding, std::size_t index) const
 {
-    const AxesOfGroups axes(m_recovered);
-    std::map<std::tuple<std::string, Exchange, std::int64_t>, std::map<std::int32_t, std::vector<double>>> alike;
+    const RecoveredStep& step = m_recovered.steps.steps[index];
+    const std::vector<RankEvidence>& ranks = m_recovered.evidence.ranks;
+    std::vector<double> caused(ranks.size(), 0);
     for (const Arrival& arrival : m_answers.arrivals.list) {
-        if (!arrival.isUsual)
+        if (arrival.lastStartNs < step.rankStartNs[arrival.last] || arrival.lastStartNs >= step.rankEndNs[arrival.last])
             continue;
-        const Meeting& meeting = m_recovered.meetings.meetings[arrival.meeting];
-        const Part& first = meeting.parts.front();
-        const CommSpan& span = m_recovered.evidence.ranks[first.rank].comms[first.span];
-        const std::vector<int>& members = m_recovered.evidence.groups[static_cast<std::size_t>(meeting.group)].ranks;
-        if (meeting.parts.size() == members.size() && span.bytes > 0 && meeting.exchange != Exchange::allToAll)
-            alike[{axes.of(meeting.group, meeting.exchange), meeting.exchange, span.bytes}][meeting.group].push_back(
-                static_cast<double>(arrival.transferNs));
+        for (const std::int64_t ns : arrival.waitNs)
+            caused[arrival.root] += static_cast<double>(ns);
     }
-    const auto median = [](std::vector<double> values) { // of two the lower one
-        std::sort(values.begin(), values.end());
-        return values[(values.size() - 1) / 2];
+    const auto most = std::max_element(caused.begin(), caused.end());
+    const bool isOfOne = ranks.size() > 1 && most != caused.end() &&
+                         secondsOf(*most) / static_cast<double>(ranks.size() - 1) > finding.seconds / 2;
+    const std::vector<RankTime> times = meanTimesOf(m_recovered, {index});
+    const auto culprit = static_cast<std::size_t>(most - caused.begin());
+    struct Part {
+        const char* what;
+        std::int64_t RankTime::*ns;
+        double longer = 0;
     };
-    std::map<std::int32_t, std::pair<double, double>> slowest; // group -> ratio, ns
-    for (const auto& [what, groups] : alike) {
-        if (groups.size() < 2)
+    std::array<Part, 4> parts{{{"computes", &RankTime::computingNs},
+                               {"communicates while nothing computes for", &RankTime::exposedCommNs},
+                               {"copies for", &RankTime::copyNs},
+                               {"idles", &RankTime::idleNs}}};
+    double counted = 0;
+    for (std::size_t r = 0; r < times.size(); ++r) {
+        if (isOfOne && r != culprit)
             continue;
-        std::map<std::int32_t, double> medians;
-        for (const auto& [group, times] : groups)
-            medians[group] = median(times);
-        for (const auto& [group, times] : groups) {
-            const double own = medians.at(group);
-            std::vector<double> others;
-            for (const auto& [sibling, its] : medians)
-                if (sibling != group)
-                    others.push_back(its);
-            const double usual = median(std::move(others));
-            if (usual > 0 && own > 1.3 * usual) {
-                auto& [ratio, ns] = slowest[group];
-                ratio = std::max(ratio, own / usual);
-                ns += (own - usual) * static_cast<double>(times.size());
-            }
-        }
+        counted += 1;
+        for (Part& part : parts)
+            part.longer += secondsOf(static_cast<double>(times[r].*part.ns - m_answers.times.ranks[r].*part.ns));
     }
-    const double steps = std::max<double>(1, static_cast<double>(m_recovered.steps.usual().size()));
-    constexpr double kWorthwhile = 0.01; // of the step
-    std::erase_if(slowest, [&](const auto& of) { return of.second.second < kWorthwhile * steps * windowNs(); });
-    // Of several groups with one rank in common it is that rank's link.
-    std::vector<int> common;
-    for (const auto& [group, slow] : slowest) {
-        const std::vector<int>& members = m_recovered.evidence.groups[static_cast<std::size_t>(group)].ranks;
-        std::vector<int> both;
-        std::set_intersection(common.begin(), common.end(), members.begin(), members.end(), std::back_inserter(both));
-        common = group == slowest.begin()->first ? members : both;
+    const auto grew =
+        std::max_element(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.longer < b.longer; });
+    const double longer = grew->longer / std::max(1.0, counted);
+    if (longer < finding.seconds / 4 || !anyRan(times))
+        return;
+    finding.detail += isOfOne ? " The others wait in it for rank " + std::to_string(ranks[culprit].rank) + ", which "
+                              : " A rank, in the mean, ";
+    finding.detail += std::string(grew->what) + " " + timeText(longer) + " longer than in its other steps";
+    if (isOfOne) {
+        finding.ranks = {ranks[culprit].rank};
+        if (grew->ns == &RankTime::idleNs)
+            if (const std::string doing =
+                    hostMeanwhile(m_recovered.evidence, culprit, {{step.rankStartNs[culprit], step.rankEndNs[culprit]}});
+                !doing.empty())
+                finding.detail += ", its host in " + doing;
     }
-    const bool isOfOneRank = slowest.size() >= 2 && common.size() == 1;
-    for (const auto& [group, slow] : slowest) {
-        const std::vector<int>& members = m_recovered.evidence.groups[static_cast<std::size_t>(group)].ranks;
-        std::string names;
-        for (std::size_t i = 0; i < std::min<std::size_t>(members.size(), 8); ++i)
-            names += (i > 0 ? ", " : "") + std::to_string(members[i]);
-        names += members.size() > 8 ? ", …" : "";
-        m_found.push_back(
-            {.kind = "slow-group",
-             .title = "The " + axisText(axes.of(group, Exchange::unknown)) + " group of ranks " + names + " is " +
-                      numberText(slow.first, Unit::number) + " times slower than its siblings",
-             .detail =
-                 std::string(
-                     "The same collectives of the same size take longer there once all are present: a link between these ranks "
-                     "is slow, not their computing.") +
-                 (isOfOneRank ? " Rank " + std::to_string(common.front()) + " is in all " + std::to_string(slowest.size()) +
-                                    " slow groups, and no other rank is."
-                              : std::string()),
-             .seconds = secondsOf(slow.second) / steps,
-             .ranks = members});
-    }
+    finding.detail += ".";
 }
 
 } // namespace

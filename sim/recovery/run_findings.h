@@ -9,9 +9,14 @@
 
 namespace sim {
 
-/// Of answers that have all but these; the most expensive first.
+/// Of answers that have all but these: causes first, then what follows from them, each the most expensive first.
 std::vector<RunFinding> findingsOf(const Recovered&, const RunAnswers&);
 
+/// "tp"; what is said where no axis is known.
+inline std::string axisText(const std::string& axis)
+{
+    return axis.empty() ? "groups of unknown use" : axis;
+}
 inline double secondsOf(double ns)
 {
     return ns * 1e-9;

@@ -115,7 +115,11 @@ std::vector<Carried> carriedByGroup(const RunEvidence& evidence, const std::vect
         std::set<std::int32_t> sums;
         // Where no backward is told: a step that is cut by the order of its sums begins with one; and who gathers several times
         // before it sums gathers parameters, layer by layer, as sums of activations are gathered in turn.
+        // Losses, counts of tokens and norms are summed in a forward too, by whoever; activations are no such few bytes.
+        constexpr std::int64_t kFewBytes = 4096;
         const auto canBeEarly = [&](const CommSpan& span) {
+            if (span.bytes > 0 && span.bytes < kFewBytes)
+                return false;
             return backward.isTold || (span.startNs > backward.computesNs && gathers[span.group] < 2);
         };
         for (const CommSpan& span : rank.comms) {

@@ -80,4 +80,43 @@ TEST(GradientSums, ThatAStepOfTheirOrderBeginsWithAreNoSumsOfActivations)
     EXPECT_THAT(run.axes.axes[0].evidence, testing::HasSubstr(" 1.00 a step"));
 }
 
+/// Four ranks hold a copy each; in each forward they sum `bytes`, as losses are for a report, before gradients.
+sim::Recovered reportsLosses(int bytes)
+{
+    const std::vector<int> all{0, 1, 2, 3};
+    test::KinetoJob job(4);
+    job.group("0", "default_pg", all);
+    job.group("1", "undefined", all);
+    for (test::KinetoRank& rank : job.ranks())
+        for (int step = 0; step < 3; ++step) {
+            const double begin = 1000 + step * 12'000;
+            double at = begin;
+            const auto sum = [&](int of) {
+                rank.kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL", at - 20, at, 50, 20,
+                            test::KinetoJob::args("allreduce", "1", all, of));
+                at += 50;
+            };
+            for (int microbatch = 0; microbatch < 4; ++microbatch) {
+                rank.kernel("gemm", at - 20, at, 600);
+                at += 600;
+                sum(bytes);
+                const double backward = at;
+                rank.kernel("gemm", at - 20, at, 1200, 7, {}, 200);
+                at += 1200;
+                rank.host("cpu_op", "autograd::engine::evaluate_function: MmBackward0", backward - 21, at - backward, {}, 200);
+            }
+            sum(1 << 24);
+            rank.step(step + 1, begin - 30, at - begin + 400, begin, at - begin + 400);
+        }
+    return sim::recover(job.read());
+}
+
+TEST(LossesThatAreReported, AreNoSumsOfActivations)
+{
+    const sim::Recovered run = reportsLosses(2);
+    ASSERT_EQ(run.axes.axes.size(), 1U);
+    EXPECT_EQ(run.axes.axes[0].name, "dp") << run.axes.axes[0].evidence;
+    EXPECT_EQ(reportsLosses(1 << 20).axes.axes.at(0).name, "tp") << "as activations would be";
+}
+
 } // namespace

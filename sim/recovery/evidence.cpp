@@ -49,6 +49,12 @@ Exchange exchangeFromName(std::string_view name)
         return Exchange::sendReceive;
     if (has("gather") || has("attnkeys"))
         return Exchange::allGather;
+    // And rankscope-live's: "attn.sum", "loss.sums", "loss.max", "gradient.sequence"; "ring.kv", "ring.dkv".
+    if (has("ringkv") || has("ringdkv"))
+        return Exchange::sendReceive;
+    const bool isLibrarys = has("nccl") || has("rccl") || has("kernel");
+    if (!isLibrarys && (plain.ends_with("sum") || plain.ends_with("sums") || plain == "lossmax" || plain == "gradientsequence"))
+        return Exchange::allReduce;
     return Exchange::unknown;
 }
 

@@ -17,4 +17,16 @@ TEST(GroupRole, IsThatOfTheWholeDescription)
         EXPECT_EQ(sim::groupRoleName(sim::roleFromDescription(description)), means.at("role").get<std::string>()) << description;
 }
 
+TEST(ExchangeFromName, KnowsWhatRankscopeCallsItsOwnByWhatTheyAreFor)
+{
+    for (const char* sum : {"attn.sum", "mlp.sum", "embed.sum", "head.sum", "moe.sum", "shared.sum", "sums", "loss.sums",
+                            "loss.max", "gradient.sequence", "attn.reduce"})
+        EXPECT_TRUE(sim::reduces(sim::exchangeFromName(sum))) << sum;
+    for (const char* ring : {"ring.kv", "ring.dkv", "attn.ring"})
+        EXPECT_EQ(sim::exchangeFromName(ring), sim::Exchange::sendReceive) << ring;
+    for (const char* gather : {"attn.gather", "mlp.gather"})
+        EXPECT_EQ(sim::exchangeFromName(gather), sim::Exchange::allGather) << gather;
+    EXPECT_EQ(sim::exchangeFromName("ncclDevKernel_Generic_Sum"), sim::Exchange::unknown) << "what it sums by is no exchange";
+}
+
 } // namespace

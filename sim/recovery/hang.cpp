@@ -53,6 +53,14 @@ public:
                    std::any_of(hang.absent.begin(), hang.absent.end(), [&](int rank) { return !waiting.contains(rank); });
         };
         const auto others = std::stable_partition(hangs.begin(), hangs.end(), isRoot);
+        // Whom nobody keeps elsewhere is among the absent of all that wait behind it: where only such are, it begins.
+        std::stable_sort(hangs.begin(), others, [&waiting](const Hang& a, const Hang& b) {
+            const auto kept = [&waiting](const Hang& of) { // of its absent, those that wait elsewhere
+                return std::count_if(of.absent.begin(), of.absent.end(), [&](int rank) { return waiting.contains(rank); });
+            };
+            return std::pair(kept(a) > 0, a.absent.size() + a.unknown.size()) <
+                   std::pair(kept(b) > 0, b.absent.size() + b.unknown.size());
+        });
         if (others != hangs.begin()) // down a pipeline each stage waits for the one before: where that begins is enough
             hangs.erase(std::remove_if(others, hangs.end(), [](const Hang& hang) { return hang.sequence < 0; }), hangs.end());
         else

@@ -22,8 +22,8 @@ struct Hang {
 
 /// Of each group that a recorded member never left: the first of its collectives that is over on none and not on all, and the
 /// sends and receives that are not over. First what others wait behind: those that some absent member keeps who waits nowhere
-/// else, and those that all have begun; where there is such, no transfer besides. Where all wait for each other the first says
-/// round which ranks. O(calls · members + transfers²).
+/// else, of these first those whose absent members all do so, the fewest first, and those that all have begun; where there is
+/// such, no transfer besides. Where all wait for each other the first says round which ranks. O(calls · members + transfers²).
 std::vector<Hang> hangsOf(const RunEvidence&);
 
 } // namespace sim

@@ -184,4 +184,28 @@ TEST(Hangs, AreNoneWhereAnotherHasEndedIt)
     EXPECT_TRUE(sim::hangsOf(sim::recover(dumps({over, over, over, over}, kFour)).evidence).empty());
 }
 
+TEST(Hangs, BeginWithWhomNobodyKeepsElsewhere)
+{
+    // tp [0, 1] and [2, 3], dp [0, 2] and [1, 3] of two halves of a world of eight. Rank 3's host never asks for its second sum
+    // in tp: 2 waits for it there, 0 and 1 in dp, the other half in the world.
+    std::string groups = R"("0":{"name":"0","desc":"default_pg","ranks":"[0, 1, 2, 3, 4, 5]"})";
+    for (const auto& [name, ranks] :
+         std::vector<std::pair<std::string, std::string>>{{"1", "[0, 1]"}, {"2", "[2, 3]"}, {"3", "[0, 2]"}, {"4", "[1, 3]"}})
+        groups += ",\"" + name + R"(":{"name":")" + name + R"(","desc":"of two","ranks":")" + ranks + "\"}";
+    const auto pair = [](int number, const char* group, const char* state = "completed") {
+        return Called{.number = number, .state = state, .group = group};
+    };
+    const std::vector<std::vector<Called>> ranks{{{1}, pair(2, "1"), pair(1, "3", "started")},
+                                                 {{1}, pair(2, "1"), pair(1, "4", "started")},
+                                                 {{1}, pair(1, "2"), pair(2, "2", "started")},
+                                                 {{1}, pair(1, "2")},
+                                                 {{1}, {2, "started"}},
+                                                 {{1}, {2, "started"}}};
+    const std::vector<sim::Hang> hangs = sim::hangsOf(sim::recover(dumps(ranks, groups)).evidence);
+    ASSERT_EQ(hangs.size(), 4U);
+    EXPECT_THAT(hangs[0].absent, ElementsAre(3)) << hangs[0].title;
+    EXPECT_THAT(hangs[1].absent, ElementsAre(3)) << hangs[1].title;
+    EXPECT_THAT(hangs[2].absent, ElementsAre(0, 1, 2, 3)) << hangs[2].title;
+}
+
 } // namespace

@@ -1,5 +1,7 @@
 #include "sim/recovery/run_difference.h"
 
+#include "sim/recovery/busy_time.h"
+#include "sim/recovery/host_meanwhile.h"
 #include "sim/recovery/measured_run.h"
 #include "sim/text/number_text.h"
 
@@ -13,7 +15,7 @@ namespace {
 
 constexpr double kSecondsOfNs = 1e-9;
 constexpr double kNoises = 3; ///< a difference of so many deviations is none of chance
-constexpr double kLeastOfRank = 0.05;
+constexpr double kLeastOfStage = 0.05;
 
 double middleOf(std::vector<double> values)
 {
@@ -121,9 +123,12 @@ private:
     std::vector<ClassDifference> compareClasses(const std::map<std::string, ClassSeries>& a,
                                                 const std::map<std::string, ClassSeries>& b) const;
     void compareRanks();
+    void compareHosts();
     void compareStages();
     bool isOfItsStage(const RankDifference&) const;
     void tell();
+    void tellHosts();
+    void tellConfiguration();
     double stepLeast() const { return kLeastOfStep * std::max(m_result.stepSeconds.a, m_result.stepSeconds.b); }
     Verdict verdictOf(double ratio, double noise, double deltaSeconds, double least = kLeastDifference) const
     {
@@ -292,9 +297,11 @@ void Differences::compareRanks()
         difference.exposedComm = both(a.exposedCommNs, b.exposedCommNs);
         difference.copy = both(a.copyNs, b.copyNs);
         difference.idle = both(a.idleNs, b.idleNs);
+        difference.hostBound = both(a.hostBoundNs, b.hostBoundNs);
         if (difference.computing.a > 0 && difference.computing.b > 0)
             ratios.push_back(difference.computing.ratio());
     }
+    compareHosts();
     const double usual = usualRatioOf(ratios), noise = noiseOf(ratios);
     if (ratios.size() < 2 || usual <= 0)
         return;
@@ -304,8 +311,7 @@ void Differences::compareRanks()
             continue;
         difference.beyondOthers = difference.computing.ratio() / usual - 1;
         difference.beyondSeconds = difference.computing.b - usual * difference.computing.a;
-        difference.verdict =
-            verdictOf(1 + difference.beyondOthers, std::max(noise, m_result.noise), difference.beyondSeconds, kLeastOfRank);
+        difference.verdict = verdictOf(1 + difference.beyondOthers, std::max(noise, m_result.noise), difference.beyondSeconds);
         if (difference.verdict == Verdict::alike)
             continue;
         std::vector<std::pair<double, std::string>> longest;
@@ -325,6 +331,25 @@ void Differences::compareRanks()
         for (std::size_t k = 0; k < std::min(kMostKernels, longest.size()); ++k)
             if (std::abs(longest[k].first) > 0.1 * std::abs(difference.beyondSeconds))
                 difference.kernels.push_back(longest[k].second);
+    }
+}
+
+/// A rank's host stands out where its device waits for it longer beyond what most do.
+void Differences::compareHosts()
+{
+    std::vector<double> longer;
+    for (const RankDifference& rank : m_result.ranks)
+        longer.push_back(rank.hostBound.delta());
+    if (longer.size() < 2)
+        return;
+    std::sort(longer.begin(), longer.end());
+    const double lower = longer[(longer.size() - 1) / 2], upper = longer[longer.size() / 2];
+    const double usual = std::abs(lower) <= std::abs(upper) ? lower : upper;
+    const double step = std::max(m_result.stepSeconds.a, m_result.stepSeconds.b);
+    for (RankDifference& rank : m_result.ranks) {
+        const double beyond = rank.hostBound.delta() - usual;
+        if (std::abs(beyond) > std::max(kLeastDifference, kNoises * m_result.noise) * step)
+            rank.beyondHostSeconds = beyond;
     }
 }
 
@@ -357,7 +382,7 @@ void Differences::compareStages()
         stage.beyondSeconds = stage.computing.b - usual * stage.computing.a;
         // One that grew less than the others did not get faster.
         if (stage.beyondSeconds * stage.computing.delta() > 0)
-            stage.verdict = verdictOf(1 + stage.beyondOthers, m_result.noise, stage.beyondSeconds, kLeastOfRank);
+            stage.verdict = verdictOf(1 + stage.beyondOthers, m_result.noise, stage.beyondSeconds, kLeastOfStage);
     }
 }
 
@@ -367,7 +392,7 @@ bool Differences::isOfItsStage(const RankDifference& rank) const
     const auto place = static_cast<std::size_t>(&rank - m_result.ranks.data());
     return std::any_of(m_result.stages.begin(), m_result.stages.end(), [&](const StageDifference& stage) {
         return stage.verdict == rank.verdict && stage.pipelineRank == m_b.passes.pipelineRank[m_pairs[place].b] &&
-               std::abs(rank.computing.ratio() - stage.computing.ratio()) < kLeastOfRank;
+               std::abs(rank.computing.ratio() - stage.computing.ratio()) < kLeastOfStage;
     });
 }
 
@@ -394,6 +419,7 @@ void Differences::tell()
                 changed(rank.verdict, " longer", " shorter") + " than the other ranks' change explains",
             detail + ".", rank.beyondSeconds, {rank.rankB});
     }
+    tellHosts();
     for (const StageDifference& stage : m_result.stages)
         if (stage.verdict != Verdict::alike)
             add("stage",
@@ -408,12 +434,19 @@ void Differences::tell()
             const std::string counts = numberText(of.count.a, Unit::number) + " → " + numberText(of.count.b, Unit::number) +
                                        " of them a step and rank, on " +
                                        countedText(static_cast<std::int64_t>(of.ranks), "rank") + ".";
-            if (of.verdict == Verdict::slower || of.verdict == Verdict::faster)
-                add(kind,
-                    shortName(of.name) + " takes " + numberText(of.typicalRatio, Unit::number) + " × as long: " + amount +
-                        changed(of.verdict, " more", " less"),
+            if (of.verdict == Verdict::slower || of.verdict == Verdict::faster) {
+                // Twice as many calls are no slower ones.
+                const double often = of.count.ratio(), ofCall = often > 0 ? of.typicalRatio / often : of.typicalRatio;
+                const bool isOften = often > 0 && std::abs(often - 1) > kLeastDifference;
+                const auto times = [](double ratio) { return numberText(ratio, Unit::number) + " × as "; };
+                const std::string how = !isOften ? " takes " + times(of.typicalRatio) + "long"
+                                        : std::abs(ofCall - 1) < kLeastDifference
+                                            ? " runs " + times(often) + "often"
+                                            : " runs " + times(often) + "often, and takes " + times(ofCall) + "long each time";
+                add(kind, shortName(of.name) + how + ": " + amount + changed(of.verdict, " more", " less"),
                     "It went " + fromTo(of.seconds) + "; " + counts, of.seconds.delta());
-            else if (of.verdict != Verdict::alike)
+            }
+            if (of.verdict == Verdict::appeared || of.verdict == Verdict::gone)
                 add(kind, shortName(of.name) + (of.verdict == Verdict::gone ? " is gone: " : " is new: ") + amount,
                     "It has no fellow of its name in the other run.", of.seconds.delta());
             const double waited = of.waiting.delta();
@@ -424,12 +457,15 @@ void Differences::tell()
                         " for the last of them",
                     "Waiting went " + fromTo(of.waiting) + "; it follows from what makes a member late.", waited);
         }
+    tellConfiguration();
     if (m_result.verdict == Verdict::alike && m_result.findings.empty())
         return;
     std::stable_sort(m_result.findings.begin(), m_result.findings.end(),
                      [](const DifferenceFinding& x, const DifferenceFinding& y) {
-                         const auto isEffect = [](const DifferenceFinding& f) { return f.kind == "waiting"; };
-                         return std::pair(isEffect(x), -std::abs(x.seconds)) < std::pair(isEffect(y), -std::abs(y.seconds));
+                         const auto place = [](const DifferenceFinding& f) {
+                             return f.kind == "configuration" ? 0 : f.kind == "waiting" ? 2 : 1;
+                         };
+                         return std::pair(place(x), -std::abs(x.seconds)) < std::pair(place(y), -std::abs(y.seconds));
                      });
     if (m_result.verdict != Verdict::alike) {
         const std::string text = "The step takes " + percentText(std::abs(m_result.stepSeconds.ratio() - 1)) +
@@ -447,6 +483,65 @@ void Differences::tell()
                                   m_result.stepSeconds.delta(),
                                   {}});
     }
+}
+
+void Differences::tellHosts()
+{
+    for (std::size_t i = 0; i < m_result.ranks.size(); ++i) {
+        const RankDifference& rank = m_result.ranks[i];
+        if (rank.beyondHostSeconds == 0)
+            continue;
+        const bool isLonger = rank.beyondHostSeconds > 0;
+        std::string detail = "It waits for its host " + numberText(rank.hostBound.a, Unit::seconds) + " → " +
+                             numberText(rank.hostBound.b, Unit::seconds) + " a step";
+        const Recovered& run = isLonger ? m_b : m_a; // the one that idles
+        const std::size_t own = isLonger ? m_pairs[i].b : m_pairs[i].a;
+        std::vector<BusyTime::Span> steps;
+        for (const std::size_t step : (isLonger ? m_runB : m_runA).kept)
+            steps.emplace_back(run.steps.steps[step].rankStartNs[own], run.steps.steps[step].rankEndNs[own]);
+        if (const std::string doing = hostMeanwhile(run.evidence, own, std::move(steps)); !doing.empty())
+            detail += ", most of which its host was in " + doing + (isLonger ? "" : " before");
+        m_result.findings.push_back({"idle",
+                                     "The device of rank " + std::to_string(rank.rankB) + " waits " +
+                                         numberText(std::abs(rank.beyondHostSeconds), Unit::seconds) +
+                                         (isLonger ? " longer" : " shorter") +
+                                         " a step for its host than the other ranks' change explains",
+                                     detail + ".",
+                                     rank.beyondHostSeconds,
+                                     {rank.rankB}});
+    }
+}
+
+/// What was recovered of both, surely, and is not the same: it explains much of the rest.
+void Differences::tellConfiguration()
+{
+    constexpr double kSure = 0.5;
+    std::string changes;
+    const auto change = [&](const std::string& what, const std::string& a, const std::string& b) {
+        if (a != b)
+            changes += (changes.empty() ? "" : ", ") + what + a + " → " + b;
+    };
+    const auto isKnown = [](const Recovered& run) {
+        return std::all_of(run.axes.axes.begin(), run.axes.axes.end(),
+                           [](const RecoveredAxis& axis) { return !axis.name.empty() && axis.sure >= kSure; });
+    };
+    if (isKnown(m_a) && isKnown(m_b))
+        for (const char* axis : {"tp", "cp", "dp", "pp", "ep"})
+            change(std::string(axis) + " ", std::to_string(m_a.axes.sizeOf(axis)), std::to_string(m_b.axes.sizeOf(axis)));
+    const auto isSure = [](const Recovered& run) {
+        return run.schedule && !run.schedule->kind.empty() && run.schedule->sure >= kSure;
+    };
+    if (isSure(m_a) && isSure(m_b)) {
+        change("schedule ", m_a.schedule->kind, m_b.schedule->kind);
+        change("chunks of a rank ", std::to_string(m_a.schedule->virtualStages), std::to_string(m_b.schedule->virtualStages));
+        change("micro-batches ", std::to_string(m_a.schedule->microbatches), std::to_string(m_b.schedule->microbatches));
+    }
+    if (!changes.empty())
+        m_result.findings.push_back({"configuration",
+                                     "The two runs are configured differently: " + changes,
+                                     "So far as it was recovered; what else differs may follow from it.",
+                                     0,
+                                     {}});
 }
 
 } // namespace

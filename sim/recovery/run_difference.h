@@ -39,6 +39,8 @@ struct ClassDifference {
 struct RankDifference {
     int rankA = 0, rankB = 0; ///< global ranks; differ where a rank of a folded trace stands for the other
     OfRuns step, computing, exposedComm, copy, idle;
+    OfRuns hostBound;             ///< of idle: the device waits for its host
+    double beyondHostSeconds = 0; ///< of that, beyond what most ranks changed by; 0 where it is no more than chance
     /// Computing longer than the median of the ranks would have it: 0.4 is 40 %. What it adds is `beyondSeconds`.
     double beyondOthers = 0, beyondSeconds = 0;
     std::vector<std::string> kernels; ///< that take it longest beyond the others, with their ratio
@@ -65,7 +67,7 @@ struct PartDifference {
 };
 
 struct DifferenceFinding {
-    std::string kind; ///< "step", "kernel", "collective", "waiting", "rank", "stage"
+    std::string kind; ///< "step", "configuration", "kernel", "collective", "waiting", "rank", "idle", "stage"
     std::string title, detail;
     double seconds = 0; ///< of a step: more (slower) or less
     std::vector<int> ranks;
@@ -81,7 +83,7 @@ struct RunDifference {
     std::vector<RankDifference> ranks;                 ///< pairs, by rank of the second run
     std::vector<StageDifference> stages;
     std::vector<StepDifference> byStep;      ///< of equal numbers in both; empty where none are
-    std::vector<DifferenceFinding> findings; ///< the largest difference first; none where nothing differs
+    std::vector<DifferenceFinding> findings; ///< the step, what was configured, causes, waiting; of each the largest first
     std::vector<std::string> problems;       ///< what makes the two hard to compare
 };
 

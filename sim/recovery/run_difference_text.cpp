@@ -72,6 +72,7 @@ nlohmann::ordered_json differenceJson(const RunDifference& of)
                                  {"exposed_comm_s", runsJson(rank.exposedComm)},
                                  {"copy_s", runsJson(rank.copy)},
                                  {"idle_s", runsJson(rank.idle)},
+                                 {"host_bound_s", runsJson(rank.hostBound)},
                                  {"beyond_others", rank.beyondOthers},
                                  {"beyond_others_s", rank.beyondSeconds},
                                  {"kernels", rank.kernels}});

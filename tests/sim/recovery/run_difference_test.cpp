@@ -419,4 +419,76 @@ TEST(ComparedRuns, OfRealRecordings)
     EXPECT_EQ(sim::differenceOf(three, three).byStep.size(), 3U);
 }
 
+TEST(ComparedRuns, OfTwiceAsManyMicroBatchesHaveNoSlowerKernels)
+{
+    const sim::RunDifference difference =
+        sim::differenceOf(recoveredOf(test::smallScenario(2, 2, 2, 4)), recoveredOf(test::smallScenario(2, 2, 2, 8)));
+    const sim::DifferenceFinding *const configuration = firstOf(difference, "configuration"), *const kernel =
+                                                                                                  firstOf(difference, "kernel");
+    ASSERT_NE(configuration, nullptr);
+    EXPECT_EQ(configuration->title, "The two runs are configured differently: micro-batches 4 → 8");
+    EXPECT_EQ(configuration, &difference.findings[1]) << "behind the step";
+    ASSERT_NE(kernel, nullptr);
+    EXPECT_THAT(kernel->title, HasSubstr(" runs 2.00 × as often: "));
+    for (const sim::DifferenceFinding& finding : difference.findings)
+        EXPECT_THAT(finding.title, testing::Not(HasSubstr(" takes 2.00 × as long"))) << finding.kind;
+}
+
+TEST(ComparedRuns, NameARankThatGotLittleSlowerWhereStepsDifferLess)
+{
+    const sim::Scenario scenario = test::smallScenario(1, 1, 4, 4);
+    const sim::RunDifference difference = sim::differenceOf(recoveredOf(scenario), slowed(scenario, 3, 4, 1.04));
+    const sim::DifferenceFinding* const rank = firstOf(difference, "rank");
+    ASSERT_NE(rank, nullptr);
+    EXPECT_THAT(rank->title, HasSubstr("Rank 3 computes 4.0 % longer"));
+}
+
+/// Four ranks, of which one has its host load data for `late` ms before each step.
+sim::Recovered loadedBy(std::int64_t late)
+{
+    constexpr std::int64_t kMs = 1'000'000;
+    sim::RunEvidence evidence;
+    evidence.worldSize = 4;
+    evidence.isOneClock = true;
+    evidence.names = {"", "gemm", "ncclDevKernel_AllReduce", "enumerate(DataLoader)"};
+    evidence.groups = {{.name = "0", .description = {}, .ranks = {0, 1, 2, 3}, .evidence = {}}};
+    for (int r = 0; r < 4; ++r) {
+        sim::RankEvidence& rank = evidence.ranks.emplace_back();
+        rank.rank = r;
+        for (std::int64_t step = 0; step < 6; ++step) {
+            const std::int64_t begin = step * (30 + late) * kMs, asked = begin + (r == 2 ? late * kMs : 0);
+            if (r == 2)
+                rank.marks.push_back({.startNs = begin, .endNs = asked, .name = 3});
+            rank.work.push_back(
+                {.startNs = asked + kMs / 10, .endNs = asked + 20 * kMs, .name = 1, .launchNs = asked + kMs / 20});
+            rank.comms.push_back({.startNs = asked + 20 * kMs,
+                                  .endNs = begin + (30 + late) * kMs - kMs / 10,
+                                  .exchange = sim::Exchange::allReduce,
+                                  .group = 0,
+                                  .sequence = step,
+                                  .bytes = 1 << 20,
+                                  .stream = 9,
+                                  .name = 2,
+                                  .launchNs = asked + kMs / 20});
+            rank.steps.push_back({.number = step, .startNs = begin, .endNs = begin + (30 + late) * kMs});
+        }
+    }
+    return sim::recover(std::move(evidence));
+}
+
+TEST(ComparedRuns, NameTheRankWhoseHostGotLater)
+{
+    const sim::Recovered before = loadedBy(0), after = loadedBy(5);
+    const sim::RunDifference difference = sim::differenceOf(before, after);
+    const sim::DifferenceFinding* const idle = firstOf(difference, "idle");
+    ASSERT_NE(idle, nullptr);
+    EXPECT_THAT(idle->title, HasSubstr("The device of rank 2 waits 5.00 ms longer a step for its host"));
+    EXPECT_THAT(idle->detail, HasSubstr("most of which its host was in enumerate(DataLoader)."));
+    EXPECT_THAT(idle->ranks, testing::ElementsAre(2));
+    const auto isWaiting = [](const sim::DifferenceFinding& finding) { return finding.kind == "waiting"; };
+    const auto waiting = std::find_if(difference.findings.begin(), difference.findings.end(), isWaiting);
+    EXPECT_TRUE(waiting == difference.findings.end() || idle < &*waiting) << "the cause before what follows from it";
+    EXPECT_THAT(firstOf(sim::differenceOf(after, before), "idle")->title, HasSubstr("5.00 ms shorter"));
+}
+
 } // namespace

@@ -21,6 +21,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <filesystem>
 #include <iostream>
@@ -38,7 +39,73 @@ struct TraceArguments {
     std::string out;
     bool json = false, pythonFunctions = false, cache = false;
     std::optional<std::int64_t> step; ///< its number
+    std::string grid;                 ///< "tp=2,dp=4", the fastest first
+    std::vector<std::string> ranks;   ///< "FILE=3"
 };
+
+/// "tp=2,pp=4,ep=2" as recover() takes a grid. Throws UsageError.
+std::vector<NamedAxis> gridSaid(const std::string& text)
+{
+    std::vector<std::pair<std::string, int>> sizes;
+    int experts = 1;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t comma = std::min(text.find(',', at), text.size());
+        const std::string part = text.substr(at, comma - at);
+        const std::size_t equals = part.find('=');
+        const std::string name = part.substr(0, equals);
+        int size = 0;
+        const char* const end = part.data() + part.size();
+        if (equals != std::string::npos)
+            if (const auto read = std::from_chars(part.data() + equals + 1, end, size); read.ec != std::errc() || read.ptr != end)
+                size = 0;
+        const bool isAxis = name == "tp" || name == "cp" || name == "dp" || name == "pp" || name == "ep";
+        const bool isTwice = (name == "ep" && experts > 1) ||
+                             std::any_of(sizes.begin(), sizes.end(), [&](const auto& of) { return of.first == name; });
+        if (!isAxis || isTwice || size < 1)
+            throw UsageError(
+                "--grid " + quotedText(text) + ": " + quotedText(part) +
+                (isTwice ? " says an axis twice" : " is no axis with its size") +
+                "; e.g. --grid tp=2,dp=4,pp=2, the axis whose ranks lie next to each other first, of tp, cp, dp, pp, ep");
+        if (name == "ep")
+            experts = size;
+        else
+            sizes.emplace_back(name, size);
+        at = comma + 1;
+    }
+    return namedGrid(sizes, experts);
+}
+
+/// Gives ranks of files the numbers that somebody says. Throws UsageError.
+void numberRanks(Recording& recording, const std::vector<std::string>& said)
+{
+    for (const std::string& text : said) {
+        const std::size_t equals = text.rfind('=');
+        int number = -1;
+        const char* const end = text.data() + text.size();
+        if (equals != std::string::npos)
+            if (const auto read = std::from_chars(text.data() + equals + 1, end, number);
+                read.ec != std::errc() || read.ptr != end)
+                number = -1;
+        if (number < 0)
+            throw UsageError("--rank " + quotedText(text) + " is no file with its rank; e.g. --rank worker-a.json=3");
+        const std::filesystem::path name(text.substr(0, equals));
+        std::vector<RankRecording*> of;
+        for (RankRecording& rank : recording.ranks) {
+            const std::filesystem::path file(recording.files[static_cast<std::size_t>(rank.file)].path);
+            if (file == name || file.filename() == name)
+                of.push_back(&rank);
+        }
+        if (of.size() != 1)
+            throw UsageError(
+                "--rank " + quotedText(text) + ": " +
+                (of.empty() ? "no file that was read is called so"
+                            : counted(static_cast<std::int64_t>(of.size()), "rank") + " were read of files that are called so"));
+        for (const RankRecording& other : recording.ranks)
+            if (&other != of.front() && other.rank == number)
+                throw UsageError("--rank " + quotedText(text) + ": rank " + std::to_string(number) + " is that of another file");
+        of.front()->rank = number;
+    }
+}
 
 /// One line that is written over, where somebody watches; gone at the end.
 class ProgressLine {
@@ -101,6 +168,7 @@ public:
             m_read = readRecordingOrCache(m_paths, m_options);
             m_options.progress = nullptr; // of the line that is gone
         }
+        numberRanks(m_read.recording, arguments.ranks);
         if (!m_read.whyNot.empty())
             std::cerr << linesForAPerson(m_read.whyNot);
         m_isToBeKept = arguments.cache && (!m_read.isFromCache || !hasDigest(m_paths, m_options));
@@ -147,6 +215,28 @@ void addCache(CLI::App& command, TraceArguments& arguments)
 {
     command.add_flag("--cache", arguments.cache,
                      "Keep what was read beside the files (run.rankscope-cache), to be read instead of them from then on");
+}
+
+/// What a trace need not say, and who made it knows.
+void addWhoIsWho(CLI::App& command, TraceArguments& arguments)
+{
+    CLI::Option* const cache = command.get_option("--cache"); // which keeps what files say
+    command
+        .add_option("--grid", arguments.grid,
+                    "How the ranks lie, where that is known better: tp=2,dp=4,pp=2, the fastest axis first")
+        ->type_name("AXES")
+        ->check(notEmpty())
+        ->excludes(cache);
+    command.add_option("--rank", arguments.ranks, "Which rank a file is of that does not say it; may be given several times")
+        ->type_name("FILE=NUMBER")
+        ->expected(1)
+        ->check(notEmpty())
+        ->excludes(cache);
+}
+
+Recovered recoverRun(const Recording& recording, const TraceArguments& arguments)
+{
+    return recover(recording, {.corrections = {}, .grid = gridSaid(arguments.grid)});
 }
 
 void warn(const Recording& recording)
@@ -273,7 +363,7 @@ void info(const TraceArguments& arguments)
 {
     const ReadRun run(arguments);
     const Recording& recording = run.recording();
-    const Recovered recovered = recover(recording);
+    const Recovered recovered = recoverRun(recording, arguments);
     std::optional<std::size_t> step;
     if (arguments.step)
         step = stepNumbered(recovered.steps, *arguments.step);
@@ -363,7 +453,7 @@ void calibrateRun(const CalibrateArguments& arguments)
 {
     const ReadRun run(arguments.trace);
     warn(run.recording());
-    const Recovered recovered = recover(run.recording());
+    const Recovered recovered = recoverRun(run.recording(), arguments.trace);
     std::vector<UnknownKey> unknown;
     const Scenario base = arguments.scenario.read();
     keepInput(arguments.scenario.file, arguments.out);
@@ -419,6 +509,7 @@ void addTrace(CLI::App& app)
     infoCommand->add_option("FILE_OR_FOLDER", infoArguments->files, "Files of the run's ranks, or the folder they lie in")
         ->required()
         ->check(notEmpty());
+    addWhoIsWho(*infoCommand, *infoArguments);
     infoCommand->add_flag("--json", infoArguments->json, "One JSON document");
     infoCommand->add_option("--step", infoArguments->step, "Number of the step whose critical path is told; else a typical one")
         ->type_name("NUMBER")
@@ -451,6 +542,7 @@ void addTrace(CLI::App& app)
     addOverrides(*calibrateCommand, calibrateArguments->scenario.overrides);
     addBeside(*calibrateCommand, calibrateArguments->scenario.beside);
     addCache(*calibrateCommand, calibrateArguments->trace);
+    addWhoIsWho(*calibrateCommand, calibrateArguments->trace);
     calibrateCommand->add_flag("--json", calibrateArguments->trace.json, "One JSON document");
     calibrateCommand->callback([calibrateArguments] {
         calibrateRun(*calibrateArguments);

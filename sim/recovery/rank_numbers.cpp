@@ -32,6 +32,8 @@ RankNumbers numbersOf(const Recording& recording)
         numbers.ofRank.push_back(rank.rank);
     const bool isFree =
         !ranks.empty() && std::all_of(ranks.begin(), ranks.end(), [](const RankRecording& rank) { return rank.rank < 0; });
+    const bool isWholeWorld =
+        recording.worldSize == 0 || recording.worldSize == static_cast<int>(ranks.size()); // or none is said
     if (isFree && ranks.size() == 1 && recording.worldSize <= 1) {
         numbers.ofRank.front() = 0;
         numbers.assumed =
@@ -41,7 +43,7 @@ RankNumbers numbersOf(const Recording& recording)
                 : "no file says which rank it is of: all " + std::to_string(ranks.front().windows.size()) +
                       " are of one process, recorded one after another, and as there is no other it is looked at as "
                       "rank 0";
-    } else if (isFree && ranks.size() > 1 && recording.worldSize == 0 && haveGpusOfTheirOwn(ranks)) {
+    } else if (isFree && ranks.size() > 1 && isWholeWorld && haveGpusOfTheirOwn(ranks)) {
         std::vector<std::size_t> order(ranks.size());
         std::iota(order.begin(), order.end(), std::size_t{0});
         std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return ranks[a].device < ranks[b].device; });

@@ -15,7 +15,7 @@ struct RankNumbers {
 };
 
 /// As the files say. Where none says any: the only worker is 0, and several of one host that each have a GPU of their own are
-/// numbered in the order of these, where they are of one file or all of them communicate.
+/// numbered in the order of these, where they are of one file or all of them communicate, and no world is said that is larger.
 RankNumbers numbersOf(const Recording&);
 
 } // namespace sim

@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include <filesystem>
+#include <map>
+#include <string>
 
 namespace {
 
@@ -247,6 +249,47 @@ TEST(TraceCommand, CalibratesTheScenarioOfARunIntoAProfile)
     const test::Outcome without = test::run("trace calibrate " + run);
     EXPECT_EQ(without.code, 2);
     EXPECT_THAT(without.err, HasSubstr("--scenario"));
+}
+
+/// Of a world of two: a kernel, and a sum with the other rank.
+std::string ofNobody(const std::string& name, int start)
+{
+    const std::string at = std::to_string(start);
+    return test::write(name,
+                       R"({"distributedInfo":{"backend":"nccl","world_size":2,"pg_config":[{"pg_name":"0","pg_desc":"undefined",)"
+                       R"("pg_size":2,"ranks":[0,1]}]},"traceEvents":[{"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,)"
+                       R"("ts":)" +
+                           at +
+                           R"(,"dur":100,"args":{"device":0,"stream":7}},{"ph":"X","cat":"kernel",)"
+                           R"("name":"ncclDevKernel_AllReduce","pid":0,"tid":9,"ts":)" +
+                           std::to_string(start + 110) +
+                           R"(,"dur":50,"args":{"device":0,"stream":9,"Collective name":"allreduce","Process Group Name":"0",)"
+                           R"("Process Group Ranks":"[0, 1]","Group size":2}}]})");
+}
+
+TEST(TraceCommand, IsToldWhoIsWhoAndHowRanksLie)
+{
+    const std::string a = ofNobody("alice.json", 1000), b = ofNobody("bob.json", 1010), both = a + " " + b;
+    const json unknown = test::runJson("trace info --json " + both);
+    EXPECT_TRUE(unknown.at("ranks").at(0).at("rank").is_null());
+    const json known = test::runJson("trace info --json --rank bob.json=0 --rank " + a + "=1 --grid pp=2 " + both);
+    std::map<std::string, int> ranks;
+    for (const json& rank : known.at("ranks"))
+        ranks[std::to_string(rank.at("rank").get<int>())] = 1;
+    EXPECT_EQ(ranks.size(), 2U);
+    EXPECT_EQ(known.at("axes").at(0).at("name"), "pp");
+    EXPECT_EQ(known.at("answers").at("ranks").size(), 2U);
+    const auto refuses = [&](const std::string& options, const std::string& why) {
+        const test::Outcome outcome = test::run("trace info " + options + " " + both);
+        EXPECT_NE(outcome.code, 0) << options;
+        EXPECT_THAT(outcome.err, HasSubstr(why));
+    };
+    refuses("--grid tp=3", "tp 3 is 3 ranks, and the recording is of 2");
+    refuses("--grid tp", "is no axis with its size; e.g. --grid tp=2,dp=4,pp=2");
+    refuses("--grid tp=2,tp=2", "says an axis twice");
+    refuses("--rank carol.json=0", "no file that was read is called so");
+    refuses("--rank bob.json", "e.g. --rank worker-a.json=3");
+    refuses("--rank alice.json=1 --rank bob.json=1", "rank 1 is that of another file");
 }
 
 } // namespace

@@ -249,6 +249,10 @@ TEST(ForeignFiles, ProcessesOfOneHostAreNumberedByTheirGpus)
     for (sim::RankRecording& rank : recording.ranks)
         rank.collectives.emplace_back();
     EXPECT_EQ(sim::numbersOf(recording).ofRank, (std::vector<int>{2, 0, 1}));
+    recording.worldSize = 3; // which these are
+    EXPECT_EQ(sim::numbersOf(recording).ofRank, (std::vector<int>{2, 0, 1}));
+    recording.worldSize = 8; // of which others are missing
+    EXPECT_EQ(sim::numbersOf(recording).ofRank, (std::vector<int>{-1, -1, -1}));
     recording.ranks[1].rank = 5; // somebody is numbered: the others are not guessed
     EXPECT_EQ(sim::numbersOf(recording).ofRank, (std::vector<int>{-1, 5, -1}));
 }

@@ -42,9 +42,11 @@ std::string recogniseBySends(const RunEvidence& evidence, const RecoveredAxis& p
     const int p = pipeline.size;
     const TokenWords words = tokenWordsOf(evidence);
     std::map<int, RankTokens> recorded; // by pipeline rank
+    std::set<int> present;
     std::size_t sends = 0, mostOfRank = 0;
     for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
         const int self = RecoveredAxes::coordinate(pipeline, evidence.ranks[r].rank);
+        present.insert(self);
         if (recorded.contains(self))
             continue;
         RankTokens tokens = recordedTokens(evidence.ranks[r], pipeline, stepWindow[r], words);
@@ -53,6 +55,9 @@ std::string recogniseBySends(const RunEvidence& evidence, const RecoveredAxis& p
         if (tokens.sends > 0)
             recorded[self] = std::move(tokens);
     }
+    if (static_cast<int>(present.size()) < p && recorded.size() == present.size())
+        return std::to_string(present.size()) + " of " + std::to_string(p) +
+               " pipeline ranks are recorded, and the order in which these send does not tell";
     if (static_cast<int>(recorded.size()) != p)
         return "sends and receives are not told apart by peer";
 

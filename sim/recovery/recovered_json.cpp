@@ -17,9 +17,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-double rounded(double value, double step)
+/// To so many parts of one: 0.95 and not 0.9500000000000001.
+double rounded(double value, double parts)
 {
-    return std::round(value / step) * step;
+    return std::round(value * parts) / parts;
 }
 
 Json axesJson(const RecoveredAxes& axes)
@@ -30,7 +31,7 @@ Json axesJson(const RecoveredAxes& axes)
                    {"size", axis.size},
                    {"stride", axis.stride},
                    {"evidence", axis.evidence},
-                   {"sure", rounded(axis.sure, 0.01)}};
+                   {"sure", rounded(axis.sure, 100)}};
         if (axis.parts.size() > 1)
             for (std::size_t i = 0; i < axis.parts.size(); ++i) {
                 const bool hasName = i < axis.partNames.size();
@@ -51,7 +52,7 @@ Json scheduleJson(const std::optional<RecoveredSchedule>& schedule)
               {"stages", schedule->stages},
               {"virtual_stages", schedule->virtualStages},
               {"microbatches", schedule->rows.empty() && schedule->kind.empty() ? Json() : Json(schedule->microbatches)},
-              {"sure", rounded(schedule->sure, 0.01)},
+              {"sure", rounded(schedule->sure, 100)},
               {"evidence", schedule->evidence}};
     if (schedule->slices > 1)
         json["slices"] = schedule->slices;
@@ -69,7 +70,7 @@ Json clockJson(const Recovered& recovered)
         const RankClock& clock = recovered.clock.ranks[r];
         list.push_back({{"rank", recovered.evidence.ranks[r].rank},
                         {"offset_ns", static_cast<std::int64_t>(std::llround(clock.offsetNs))},
-                        {"drift_ppm", rounded(clock.driftPpm, 0.001)},
+                        {"drift_ppm", rounded(clock.driftPpm, 1000)},
                         {"residual_p95_ns", static_cast<std::int64_t>(std::llround(clock.residualP95Ns))}});
     }
     return list;
@@ -179,7 +180,7 @@ std::string recoveredText(const Recovered& recovered)
     std::string text = "axes\n";
     for (const RecoveredAxis& axis : recovered.axes.axes)
         text += "  " + (axis.name.empty() ? std::string("?") : axis.name) + " " + std::to_string(axis.size) + ", ranks " +
-                std::to_string(axis.stride) + " apart, " + chosenPercentText(rounded(axis.sure, 0.01)) +
+                std::to_string(axis.stride) + " apart, " + chosenPercentText(rounded(axis.sure, 100)) +
                 " sure: " + axis.evidence + "\n";
     if (recovered.axes.axes.empty())
         text += "  none were recovered\n";

@@ -16,6 +16,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 
 namespace sim {
@@ -137,6 +138,7 @@ private:
                              RowPrice&) const;
 
     void measureKernels();
+    void addKernelsOfPeers(const std::vector<MeasuredRows>& ofRank, const std::vector<std::size_t>& peers);
     void measureTransfers();
     void addTransfer(const CommSpan&, std::size_t rank, double ns, bool isWithWaiting);
     static void settleWaiting(MeasuredRow&);
@@ -159,7 +161,9 @@ private:
 void Calibrator::measureKernels()
 {
     const std::vector<int> numbers = numbersOf(m_recording).ofRank;
-    for (std::size_t r = 0; r < m_recovered.evidence.ranks.size(); ++r) {
+    const std::size_t ranks = m_recovered.evidence.ranks.size();
+    std::vector<MeasuredRows> ofRank(ranks);
+    for (std::size_t r = 0; r < ranks; ++r) {
         const int rank = m_recovered.evidence.ranks[r].rank;
         const auto number = std::find(numbers.begin(), numbers.end(), rank);
         if (number == numbers.end() || rank >= m_simulation.mesh().worldSize())
@@ -174,15 +178,73 @@ void Calibrator::measureKernels()
                 const auto ns = static_cast<double>(spans.endNs(i) - spans.startNs[i]);
                 const std::uint32_t meant = spans.meaning.empty() ? kNoSpan : spans.meaning[i];
                 if (meant == kNoSpan) {
-                    m_kernels[kernelGroupName(kernelGroupOfName(name))].all.add(ns);
+                    ofRank[r][kernelGroupName(kernelGroupOfName(name))].all.add(ns);
                     continue;
                 }
                 const RecordedMeaning& meaning = m_recording.meanings[meant];
                 m_isNamed = m_isNamed || m_kernelLabels.contains(name);
-                MeasuredRow& row = m_kernels[rowOf(name, meaning.opClass)];
+                MeasuredRow& row = ofRank[r][rowOf(name, meaning.opClass)];
                 row.all.add(ns);
                 row.bySize[sizeOf(meaning.flops, meaning.bytes)].add(ns);
             }
+    }
+    std::map<int, std::vector<std::size_t>> stages;
+    for (std::size_t r = 0; r < ranks; ++r)
+        stages[m_recovered.passes.pipelineRank[r]].push_back(r);
+    for (const auto& [stage, peers] : stages)
+        addKernelsOfPeers(ofRank, peers);
+}
+
+/// Of ranks that compute the same layers: each kernel takes what it takes on the median of them, so that one that is slow makes
+/// no kernel slower. That one is told apart.
+void Calibrator::addKernelsOfPeers(const std::vector<MeasuredRows>& ofRank, const std::vector<std::size_t>& peers)
+{
+    std::vector<double> own(peers.size(), 0), usual(peers.size(), 0); // ns of a rank; were it as the median
+    std::map<std::string, std::set<std::optional<OpSize>>> rows;      // no size: of a row whose kernels say none
+    for (const std::size_t r : peers)
+        for (const auto& [name, row] : ofRank[r]) {
+            if (row.bySize.empty())
+                rows[name].insert(std::nullopt);
+            for (const auto& [size, amount] : row.bySize)
+                rows[name].insert(size);
+        }
+    for (const auto& [name, sizes] : rows)
+        for (const std::optional<OpSize>& size : sizes) {
+            std::vector<double> means;
+            std::vector<const Amount*> amounts(peers.size(), nullptr);
+            for (std::size_t i = 0; i < peers.size(); ++i) {
+                const auto row = ofRank[peers[i]].find(name);
+                if (row == ofRank[peers[i]].end())
+                    continue;
+                if (!size)
+                    amounts[i] = &row->second.all;
+                else if (const auto found = row->second.bySize.find(*size); found != row->second.bySize.end())
+                    amounts[i] = &found->second;
+                if (amounts[i] != nullptr)
+                    means.push_back(amounts[i]->mean());
+            }
+            const auto middle = means.begin() + static_cast<std::ptrdiff_t>((means.size() - 1) / 2); // of two the lower
+            std::nth_element(means.begin(), middle, means.end());
+            MeasuredRow& row = m_kernels[name];
+            for (std::size_t i = 0; i < peers.size(); ++i) {
+                if (amounts[i] == nullptr)
+                    continue;
+                const double ns = *middle * amounts[i]->count;
+                own[i] += amounts[i]->ns;
+                usual[i] += ns;
+                row.all.ns += ns;
+                row.all.count += amounts[i]->count;
+                if (size) {
+                    row.bySize[*size].ns += ns;
+                    row.bySize[*size].count += amounts[i]->count;
+                }
+            }
+        }
+    constexpr double kClearlySlower = 1.05;
+    for (std::size_t i = 0; i < peers.size(); ++i) {
+        const RankEvidence& rank = m_recovered.evidence.ranks[peers[i]];
+        if (peers.size() > 1 && rank.multiplicity == 1 && own[i] > kClearlySlower * usual[i])
+            m_result.slowRanks.push_back({.rank = rank.rank, .factor = own[i] / usual[i]});
     }
 }
 
@@ -438,6 +500,13 @@ Scenario withMeasured(Scenario scenario, const RunCalibration& calibration)
     scenario.cluster.efficiency.profile = calibration.profile;
     if (calibration.interNode)
         scenario.cluster.efficiency.interNode = *calibration.interNode;
+    for (const SlowRankOfRun& slow : calibration.slowRanks) {
+        const bool isSaid =
+            std::any_of(scenario.perturbations.begin(), scenario.perturbations.end(),
+                        [&](const Perturbation& of) { return of.kind == PerturbationKind::slowGpu && of.rank == slow.rank; });
+        if (!isSaid)
+            scenario.perturbations.push_back({.kind = PerturbationKind::slowGpu, .rank = slow.rank, .factor = slow.factor});
+    }
     return scenario;
 }
 
@@ -459,7 +528,7 @@ RunCalibration calibrate(const Recording& recording, const Recovered& recovered,
         all.problems.push_back(
             percentText(1 - all.calibratedSeconds / all.measuredSeconds) +
             " of the measured step is neither kernels nor transfers as they follow from each other: hosts that "
-            "ask late, slow ranks or ranks that share a processor, of which a profile says nothing");
+            "ask late or ranks that share a processor, of which a profile says nothing");
     if (const std::size_t learnt = steps.size() / 2; learnt >= 1 && steps.size() >= 4) {
         HeldOut held{.learnt = learnt, .held = steps.size() - learnt};
         std::vector<double> seconds;

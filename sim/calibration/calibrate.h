@@ -20,11 +20,13 @@ class Catalogue;
 
 /// Ops that are measured together.
 struct CalibratedClass {
-    std::string name;                                 ///< "attn.qkv, forward"; "matrix products"; "all-reduce over dp"
-    double measuredSeconds = 0, predictedSeconds = 0; ///< of a step, mean over recorded ranks; of transfers without waiting
-    double measuredCount = 0, predictedCount = 0;     ///< of a step, likewise
-    double ratio = 0;                                 ///< measured over predicted; 0 where the other side has none
-    std::size_t points = 0;                           ///< shapes that stand in the profile from it
+    std::string name; ///< "attn.qkv, forward"; "matrix products"; "all-reduce over dp"
+    double measuredSeconds = 0,
+           predictedSeconds =
+               0; ///< of a step, mean over recorded ranks, each as the median of its stage; of transfers without waiting
+    double measuredCount = 0, predictedCount = 0; ///< of a step, likewise
+    double ratio = 0;                             ///< measured over predicted; 0 where the other side has none
+    std::size_t points = 0;                       ///< shapes that stand in the profile from it
     std::string note; ///< why there are none, or how it was matched where not by name and size; may be empty
 };
 
@@ -35,14 +37,21 @@ struct HeldOut {
     double error() const { return measuredSeconds > 0 ? predictedSeconds / measuredSeconds - 1 : 0; }
 };
 
+/// A rank that takes longer for all its kernels than those that compute the same.
+struct SlowRankOfRun {
+    int rank = 0;
+    double factor = 1; ///< times as long, as a scenario's slow_gpu has it
+};
+
 struct RunCalibration {
     std::vector<CalibratedClass> kernels, transfers; ///< the longest first
     HardwareProfile profile;
-    std::optional<double> interNode; ///< Efficiency::interNode that collectives beyond a node meet; curves are of one domain
+    std::optional<double> interNode;      ///< Efficiency::interNode that collectives beyond a node meet; curves are of one domain
+    std::vector<SlowRankOfRun> slowRanks; ///< in no curve: these have what kernels take on the median rank of a stage
     std::size_t steps = 0;
     double measuredSeconds = 0;   ///< median step
     double predictedSeconds = 0;  ///< before
-    double calibratedSeconds = 0; ///< with the profile
+    double calibratedSeconds = 0; ///< with the profile, and slow ranks
     std::optional<HeldOut> heldOut;
     std::vector<std::string> problems;
 
@@ -58,7 +67,7 @@ Scenario scenarioOfRun(const Recovered&, const Scenario& base, const Catalogue&,
 /// the step's simulation twice or three times, and what reading its spans takes.
 RunCalibration calibrate(const Recording&, const Recovered&, const Scenario&);
 
-/// The same scenario with what was measured.
+/// The same scenario with what was measured: the profile, and slow ranks as perturbations.
 Scenario withMeasured(Scenario, const RunCalibration&);
 
 /// A file that `cluster.efficiency` can name.

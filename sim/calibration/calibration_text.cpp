@@ -88,6 +88,9 @@ nlohmann::ordered_json calibrationJson(const RunCalibration& of, const std::vect
                        {"transfers", of.profile.transfers.size()},
                        {"points", pointsOf(of.profile.kernels) + pointsOf(of.profile.transfers)},
                        {"inter_node", of.interNode ? CalibrationJson(*of.interNode) : CalibrationJson()}};
+    json["slow_ranks"] = CalibrationJson::array();
+    for (const SlowRankOfRun& slow : of.slowRanks)
+        json["slow_ranks"].push_back({{"rank", slow.rank}, {"factor", slow.factor}});
     json["unknown"] = CalibrationJson::array();
     for (const UnknownKey& key : unknown)
         json["unknown"].push_back({{"pointer", key.pointer}, {"why", key.why}});
@@ -112,8 +115,13 @@ std::string calibrationText(const RunCalibration& of, const std::vector<UnknownK
         text += classLines("collectives and sends, of a step and rank, without waiting", of.transfers);
     if (of.interNode)
         text += "links beyond a node reach " + percentText(*of.interNode) + " of their rate\n";
-    if (!unknown.empty() || !of.problems.empty()) {
+    if (!unknown.empty() || !of.problems.empty() || !of.slowRanks.empty()) {
         text += "to know\n";
+        for (const SlowRankOfRun& slow : of.slowRanks)
+            text += "  rank " + std::to_string(slow.rank) + " takes " + numberText(slow.factor, Unit::number) +
+                    " × as long as its peers: kernels are measured as they are on these, and a scenario has it slow by "
+                    "\"perturbations\": [{\"kind\": \"slow_gpu\", \"rank\": " +
+                    std::to_string(slow.rank) + ", \"factor\": " + numberText(slow.factor, Unit::number) + "}]\n";
         for (const std::string& problem : of.problems)
             text += "  " + problem + "\n";
         for (const UnknownKey& key : unknown)

@@ -163,6 +163,9 @@ void MainWindow::whatIfFromRecorded()
         text += tr(" Steps it has not seen: %1%2 %.")
                     .arg(calibration.heldOut->error() >= 0 ? QStringLiteral("+") : QStringLiteral("−"))
                     .arg(std::abs(calibration.heldOut->error()) * 100, 0, 'f', 1);
+    for (const sim::SlowRankOfRun& slow : calibration.slowRanks) // a layout that is changed need not have that rank
+        text +=
+            tr(" Here rank %1 is as fast as its peers; there it takes %2 × as long.").arg(slow.rank).arg(slow.factor, 0, 'f', 2);
     const Problems problems = problemsOf({}, [&]() -> Problems {
         QDir().mkpath(folder);
         sim::replaceFile(file.toStdString(), profile);

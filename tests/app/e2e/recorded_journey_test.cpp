@@ -32,16 +32,16 @@ TEST_F(RecordedJourney, IsPredictedFromTheScenarioThatWasOpenAndThenChanged)
     EXPECT_FALSE(app.sees(QStringLiteral("A trace says neither the model nor the links"))) << "the dialog is gone";
     ASSERT_TRUE(app.window().recorded().run()->prediction());
     // As the page about a real run has it, in the words on screen.
-    for (const char* words : {"43.5 ms", "56.4 ms", "45.6 ms"})
+    for (const char* words : {"43.5 ms", "56.4 ms"})
         EXPECT_TRUE(app.sees(QLatin1String(words))) << words;
 
     app.press(QAccessible::Button, QStringLiteral("What If"));
     EXPECT_FALSE(app.window().isRecordedShown());
     EXPECT_TRUE(app.window().windowTitle().contains(QStringLiteral("What if, from slow-rank")));
-    EXPECT_TRUE(app.sees(QStringLiteral("Predicts from slow-rank: its step 45.6 ms against 56.4 ms measured (−19.2 %)")));
+    EXPECT_TRUE(app.sees(QStringLiteral("Predicts from slow-rank: its step 56.4 ms against 56.4 ms measured")));
+    EXPECT_TRUE(app.sees(QStringLiteral("Here rank 5 is as fast as its peers; there it takes 1.40 × as long.")));
     const double measured = app.window().desk().simulation()->metrics().stepTimeSeconds;
-    EXPECT_NEAR(measured, 0.0456, 0.00005);
-    EXPECT_NE(measured, simulated) << "kernels as the profile has them, not as the catalogue";
+    EXPECT_NEAR(measured, simulated, 0.0005) << "kernels as they are on ranks that are not slow, which are the catalogue's";
 
     // What if no tensor parallelism were there: still with the kernels of that run.
     app.enter(QAccessible::SpinBox, QStringLiteral("Tensor"), QStringLiteral("1"));

@@ -105,6 +105,29 @@ TEST(CalibratedRun, NamesTheClassThatIsSlower)
         EXPECT_NEAR(kernel.ratio, kernel.name.starts_with(planted) ? 1.5 : 1, 0.01) << kernel.name;
 }
 
+// One slow GPU makes no kernel slower: the profile predicts the job without it, and the job with it is told apart.
+TEST(CalibratedRun, OfASlowRankHasItsFellowsKernelsAndTellsHowSlowItIs)
+{
+    const sim::Scenario scenario = test::smallScenario(2, 2, 2, 8);
+    sim::Scenario slow = scenario;
+    slow.perturbations.push_back({.kind = sim::PerturbationKind::slowGpu, .rank = 5, .factor = 1.4});
+    const sim::Recording recording = writtenAndRead(slow);
+    const sim::RunCalibration calibration = sim::calibrate(recording, sim::recover(recording), scenario);
+    for (const sim::CalibratedClass& kernel : calibration.kernels)
+        EXPECT_NEAR(kernel.ratio, 1, 0.01) << kernel.name;
+    ASSERT_EQ(calibration.slowRanks.size(), 1U);
+    EXPECT_EQ(calibration.slowRanks[0].rank, 5);
+    EXPECT_NEAR(calibration.slowRanks[0].factor, 1.4, 0.01);
+    EXPECT_NEAR(calibration.errorAfter(), 0, 0.01) << "as it ran";
+    sim::Scenario healthy = scenario;
+    healthy.cluster.efficiency.profile = calibration.profile;
+    EXPECT_NEAR(stepSecondsOf(healthy) / stepSecondsOf(scenario), 1, 0.01) << "without the slow one";
+    const std::string text = sim::calibrationText(calibration, {});
+    EXPECT_THAT(text, HasSubstr("rank 5 takes 1.40 × as long as its peers"));
+    EXPECT_THAT(text, HasSubstr(R"({"kind": "slow_gpu", "rank": 5, "factor": 1.40})"));
+    EXPECT_EQ(sim::calibrationJson(calibration, {})["slow_ranks"][0]["rank"], 5);
+}
+
 // A profiler that records two ops as one kernel: what they take together counts, not what one of them does.
 TEST(CalibratedRun, OfFewerKernelsThanOpsGoesByWhatTheyTakeTogether)
 {

@@ -125,6 +125,7 @@ struct RankEvidence {
     std::vector<CommSpan> comms;      ///< by start; so are the others
     std::vector<AskedTransfer> asked; ///< by askedNs
     std::vector<LastCall> lastCalls;  ///< of libraries that count their collectives
+    bool isDumpCut = false;           ///< the dump that these are of ends too early: later ones may be missing
     std::vector<WorkSpan> work;
     std::vector<MarkSpan> marks;
     std::vector<StepMark> steps;

@@ -270,6 +270,7 @@ void RankReader::readLastCalls()
     const auto file = static_cast<std::size_t>(m_rank.file);
     if (file >= m_recording.files.size() || m_recording.files[file].format != "NCCL flight recorder")
         return;
+    m_result.isDumpCut = !m_recording.files[file].isComplete;
     std::map<std::int32_t, const RecordedCollective*> lastOver; // of each group
     const auto add = [this](const RecordedCollective& collective) {
         const AskedTransfer asked = askedOf(collective, exchangeFromName(m_recording.names[collective.name]));

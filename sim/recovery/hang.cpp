@@ -75,10 +75,34 @@ private:
     };
     using Calls = std::vector<CallOfRank>;
 
-    bool isRecorded(int rank) const
+    /// Whether what it asked for last is known.
+    bool isTold(int rank) const
     {
         return std::any_of(m_evidence.ranks.begin(), m_evidence.ranks.end(),
-                           [rank](const RankEvidence& of) { return of.rank == rank; });
+                           [rank](const RankEvidence& of) { return of.rank == rank && !of.isDumpCut; });
+    }
+    /// Of those that are not told: those of which there is a part of a dump.
+    std::vector<int> cutAmong(const std::vector<int>& unknown) const
+    {
+        std::vector<int> cut;
+        for (const RankEvidence& of : m_evidence.ranks)
+            if (of.isDumpCut && std::find(unknown.begin(), unknown.end(), of.rank) != unknown.end())
+                cut.push_back(of.rank);
+        return cut;
+    }
+    const char* recordedOf(const std::vector<int>& unknown) const
+    {
+        return cutAmong(unknown).empty() ? "nothing is recorded" : "the end is not recorded";
+    }
+    void tellUnknown(const std::vector<int>& unknown, std::vector<std::string>& told) const
+    {
+        const std::vector<int> cut = cutAmong(unknown);
+        if (!cut.empty())
+            told.push_back("What " + namedRanks(cut) + " asked for last is not in " +
+                           (cut.size() == 1 ? "its dump" : "their dumps") + ", which " + (cut.size() == 1 ? "ends" : "end") +
+                           " too early");
+        if (cut.size() < unknown.size())
+            told.emplace_back("Without a dump of its own a rank has ended, or does not answer");
     }
 
     /// What one member waits in and another has ended is over, though the first has not noticed.
@@ -108,7 +132,7 @@ private:
                 if (!call->call->isBegun)
                     asked.push_back(rank);
             } else {
-                (isRecorded(rank) ? hang.absent : hang.unknown).push_back(rank);
+                (isTold(rank) ? hang.absent : hang.unknown).push_back(rank);
             }
         }
         hang.hasBegunOnAll = asked.empty();
@@ -157,19 +181,20 @@ private:
     Hang oneCame(std::int32_t group, const CallOfRank& came, const Calls& calls) const
     {
         const int peer = came.call->peer;
-        const bool sends = came.call->exchange == Exchange::send, isDumped = isRecorded(peer);
+        const bool sends = came.call->exchange == Exchange::send, isDumped = isTold(peer);
         Hang hang{.group = group, .waiting = {came.rank}};
         hang.hasBegunOnAll = true;
         (isDumped ? hang.absent : hang.unknown).push_back(peer);
         hang.title = "Rank " + std::to_string(came.rank) + " waits to " + (sends ? "send to" : "receive from") + " rank " +
                      std::to_string(peer) +
                      (isDumped ? std::string(", which has not asked for the ") + (sends ? "receive" : "send")
-                               : std::string(", of which nothing is recorded"));
+                               : std::string(", of which ") + recordedOf(hang.unknown));
         std::vector<std::string> told;
         if (!came.call->asker.empty())
             told.push_back("It was asked for at " + came.call->asker);
-        told.push_back(isDumped ? lastOf(peer, group, calls)
-                                : std::string("Without a dump of its own a rank has ended, or does not answer"));
+        if (isDumped)
+            told.push_back(lastOf(peer, group, calls));
+        tellUnknown(hang.unknown, told);
         hang.detail = inSentences(told);
         return hang;
     }
@@ -227,7 +252,7 @@ private:
         if (!hang.absent.empty())
             hang.title = what + " waits for " + namedRanks(hang.absent) + ", which" + have(hang.absent) + " not come to it";
         else if (!hang.unknown.empty())
-            hang.title = what + " never ended, and of " + namedRanks(hang.unknown) + " nothing is recorded";
+            hang.title = what + " never ended, and of " + namedRanks(hang.unknown) + " " + recordedOf(hang.unknown);
         else if (exchanges.size() > 1)
             hang.title = what + " is not the same on all its ranks";
         else if (!asked.empty())
@@ -256,9 +281,9 @@ private:
         if (hang.absent.size() > kMostTold)
             told.push_back("And " + std::to_string(hang.absent.size() - kMostTold) + " more");
         if (!hang.absent.empty() && !hang.unknown.empty())
-            told.push_back("Nothing is recorded of " + namedRanks(hang.unknown));
+            told.push_back("Of " + namedRanks(hang.unknown) + " " + recordedOf(hang.unknown));
         if (!hang.unknown.empty() && hang.absent.empty())
-            told.push_back("Without a dump of its own a rank has ended, or does not answer");
+            tellUnknown(hang.unknown, told);
         hang.detail = inSentences(told);
     }
 

@@ -212,12 +212,16 @@ std::string askerOf(const json& entry)
     return {};
 }
 
-Recording recordingOf(const json& document, const ReadingFile& file, std::uint64_t bytes)
+/// `damage`: why the document is no more than a part of the dump; empty where it is whole.
+Recording recordingOf(const json& document, const ReadingFile& file, std::uint64_t bytes, const std::string& damage)
 {
     // PyTorch 2.2 dumped the list alone.
-    const bool isList = document.is_array() && !document.empty() && memberOf(document.front(), "profiling_name") != nullptr;
-    const json* entries = isList ? &document : memberOf(document, "entries");
-    if (entries == nullptr || !entries->is_array())
+    const bool isEntries = document.is_array() && !document.empty() && memberOf(document.front(), "profiling_name") != nullptr;
+    const json* entries = isEntries ? &document : memberOf(document, "entries");
+    const bool isList = entries != nullptr && entries->is_array();
+    if (!damage.empty() && (!isList || entries->empty()))
+        throw Error(file.path + ": is no whole flight recorder's dump: " + damage + ", and no entry before that is whole");
+    if (!isList)
         throw Error(file.path + ": is no flight recorder's dump: it has no list \"entries\"");
     RecordingBuilder builder;
     builder.file() = {.path = file.path,
@@ -225,7 +229,12 @@ Recording recordingOf(const json& document, const ReadingFile& file, std::uint64
                       .bytes = file.bytes,
                       .textBytes = bytes,
                       .events = 0,
-                      .isComplete = true};
+                      .isComplete = damage.empty()};
+    if (!damage.empty())
+        builder.recording.problems.push_back(
+            file.path + ": " + damage + "; the " +
+            std::to_string(std::count_if(entries->begin(), entries->end(), [](const json& of) { return of.is_object(); })) +
+            " entries that can be read are kept, what came last may be missing");
     RankRecording& about = builder.about;
     about.rank = static_cast<int>(std::clamp<std::int64_t>(numberOf(document, "rank", -1), -1, kMostRanksOfAJob - 1));
     about.rankEvidence = about.rank >= 0 ? "flight recorder" : "";
@@ -338,40 +347,97 @@ Recording recordingOf(const json& document, const ReadingFile& file, std::uint64
     return builder.finish(0);
 }
 
+/// A list's whole members in front of what is damaged; true where that is its end.
+bool readWholeMembers(const char*& at, const char* end, json& list)
+{
+    for (;;) {
+        skipSpace(at, end);
+        if (at < end && *at == ',') {
+            ++at;
+            continue;
+        }
+        if (at >= end)
+            return false;
+        if (*at == ']') {
+            ++at;
+            return true;
+        }
+        std::string_view member;
+        if (scanValue(at, end, member) != Scan::done)
+            return false;
+        json value = json::parse(member, nullptr, false);
+        list.push_back(value.is_discarded() ? json() : std::move(value));
+    }
+}
+
+/// What of a damaged dump can be read: of the list of entries the whole ones, and the values before it.
+json startOfDump(std::string_view text)
+{
+    const char *at = text.data() + std::min(text.find('{'), text.size() - 1) + 1, *const end = text.data() + text.size();
+    json document = json::object();
+    for (;;) {
+        skipSpace(at, end);
+        std::string_view key, value;
+        if (at < end && *at == ',')
+            ++at;
+        skipSpace(at, end);
+        if (at >= end || *at != '"' || scanString(++at, end, key) != Scan::done)
+            return document;
+        skipSpace(at, end);
+        if (at >= end || *at != ':')
+            return document;
+        skipSpace(++at, end);
+        if (key == "entries" && at < end && *at == '[') {
+            json& entries = document["entries"] = json::array();
+            if (!readWholeMembers(++at, end, entries))
+                return document;
+            continue;
+        }
+        if (scanValue(at, end, value) != Scan::done)
+            return document;
+        if (json parsed = json::parse(value, nullptr, false); !parsed.is_discarded())
+            document[meantText(key)] = std::move(parsed);
+    }
+    return document;
+}
+
 } // namespace
 
 Recording readFlightRecorderJson(ByteSource& source, const ReadingFile& file)
 {
     const std::string text = readAll(source, file, kMostFlightBytes);
-    std::size_t byte = 0;
     if (isNestedDeeper(text, kMostJsonDepth))
         throw Error(file.path + ": is no flight recorder's dump: it is nested more than " + std::to_string(kMostJsonDepth) +
                     " deep");
     json document;
+    std::string damage;
     try {
         document = json::parse(text);
     } catch (const json::parse_error& error) {
-        byte = error.byte;
-        throw Error(file.path + ": is no whole flight recorder's dump: it is damaged at byte " + std::to_string(byte) + " of " +
-                    std::to_string(text.size()) + (source.damage().empty() ? "" : " (" + source.damage() + ")"));
+        const bool endsEarly = error.byte > text.size(); // it counts from 1 on
+        damage = (endsEarly ? "it ends too early, at byte " + std::to_string(text.size())
+                            : "it is damaged at byte " + std::to_string(std::max<std::size_t>(error.byte, 1) - 1) + " of " +
+                                  std::to_string(text.size())) +
+                 (source.damage().empty() ? "" : " (" + source.damage() + ")");
+        document = startOfDump(text);
     }
-    return recordingOf(document, file, text.size());
+    return recordingOf(document, file, text.size(), damage);
 }
 
 Recording readFlightRecorderPickle(ByteSource& source, const ReadingFile& file)
 {
     const std::string bytes = readAll(source, file, kMostFlightBytes);
-    json document;
+    PickledStart start;
     try {
-        document = readPickle(bytes);
+        start = readPickleStart(bytes);
     } catch (const Error&) {
         try {
-            document = readPickle(bytes, "frames"); // most of its bytes where long stacks were recorded
+            start = readPickleStart(bytes, "frames"); // most of its bytes where long stacks were recorded
         } catch (const Error& error) {
             throw Error(file.path + ": " + error.what());
         }
     }
-    return recordingOf(document, file, bytes.size());
+    return recordingOf(start.value, file, bytes.size(), start.why);
 }
 
 } // namespace sim

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -26,6 +27,17 @@ struct PickleNode {
     json value;                       ///< of a plain value
     std::vector<std::size_t> members; ///< of a list; of a dictionary keys and values in turn
 };
+
+/// Nothing more comes, where something would have to.
+class EndsTooEarly : public Error {
+public:
+    using Error::Error;
+};
+
+std::string endsAt(std::string_view bytes)
+{
+    return "it ends too early, at byte " + std::to_string(bytes.size());
+}
 
 class Unpickler {
 public:
@@ -49,13 +61,58 @@ public:
         return jsonOf(m_stack.back(), 0);
     }
 
+    /// After EndsTooEarly. Members wait on the stack, behind a mark, until the instruction that puts them in.
+    json readStart()
+    {
+        std::vector<std::size_t> outer = waitingBehind(0), inner = waitingBehind(1);
+        if (m_stack.empty() || m_nodes[m_stack.front()].kind == PickleNode::Kind::value)
+            return nullptr;
+        PickleNode& root = m_nodes[m_stack.front()];
+        if (root.kind == PickleNode::Kind::list) {
+            addWhole(root, std::move(outer));
+        } else if (root.kind == PickleNode::Kind::dictionary) {
+            const bool endsInValue = outer.size() % 2 == 0;
+            if (!endsInValue)
+                outer.pop_back();
+            if (endsInValue && !outer.empty() && m_nodes[outer.back()].kind == PickleNode::Kind::list)
+                addWhole(m_nodes[outer.back()], std::move(inner));
+            else if (endsInValue && !outer.empty() && m_nodes[outer.back()].kind != PickleNode::Kind::value)
+                outer.resize(outer.size() - 2);
+            append(root, outer);
+        }
+        return jsonOf(m_stack.front(), 0);
+    }
+
 private:
     [[noreturn]] static void fail(const std::string& why) { throw Error("is no pickle of plain data: " + why); }
+    [[noreturn]] void failAtEnd() const { throw EndsTooEarly("is no pickle of plain data: " + endsAt(m_bytes)); }
+
+    /// The values between a mark on the stack and the next: what members a list or dictionary under it is to have.
+    std::vector<std::size_t> waitingBehind(std::size_t mark) const
+    {
+        std::vector<std::size_t> values;
+        std::size_t marks = 0;
+        for (const std::size_t node : m_stack)
+            if (m_nodes[node].kind == PickleNode::Kind::mark)
+                ++marks;
+            else if (marks == mark + 1)
+                values.push_back(node);
+        return values;
+    }
+    /// Members that are lists or dictionaries, without the last where it is not filled.
+    void addWhole(PickleNode& list, std::vector<std::size_t> members)
+    {
+        const auto isPlain = [this](std::size_t node) { return m_nodes[node].kind == PickleNode::Kind::value; };
+        members.erase(std::find_if(members.begin(), members.end(), isPlain), members.end());
+        if (!members.empty() && m_nodes[members.back()].members.empty())
+            members.pop_back();
+        append(list, members);
+    }
 
     std::string_view take(std::size_t count)
     {
         if (count > m_bytes.size() - m_at)
-            fail("it ends too early, at byte " + std::to_string(m_bytes.size()));
+            failAtEnd();
         const std::string_view taken = m_bytes.substr(m_at, count);
         m_at += count;
         return taken;
@@ -79,7 +136,7 @@ private:
     {
         const std::size_t end = m_bytes.find('\n', m_at);
         if (end == std::string_view::npos)
-            fail("it ends too early, at byte " + std::to_string(m_bytes.size()));
+            failAtEnd();
         const std::string_view text = m_bytes.substr(m_at, end - m_at);
         m_at = end + 1;
         return text;
@@ -388,6 +445,16 @@ private:
 json readPickle(std::string_view bytes, std::string_view without)
 {
     return Unpickler(bytes, without).read();
+}
+
+PickledStart readPickleStart(std::string_view bytes, std::string_view without)
+{
+    Unpickler unpickler(bytes, without);
+    try {
+        return {.value = unpickler.read(), .why = {}};
+    } catch (const EndsTooEarly&) {
+        return {.value = unpickler.readStart(), .why = endsAt(bytes)};
+    }
 }
 
 } // namespace sim

@@ -45,7 +45,8 @@ std::string entryOf(const Called& of)
            of.asker + R"(","line":7}]})";
 }
 
-sim::Recording dumps(const std::vector<std::vector<Called>>& ranks, const std::string& groups)
+/// `cut`: the rank whose dump ends inside its last entry.
+sim::Recording dumps(const std::vector<std::vector<Called>>& ranks, const std::string& groups, std::size_t cut = SIZE_MAX)
 {
     static int count = 0;
     const std::filesystem::path folder =
@@ -57,8 +58,9 @@ sim::Recording dumps(const std::vector<std::vector<Called>>& ranks, const std::s
         std::string entries;
         for (const Called& of : ranks[rank])
             entries += (entries.empty() ? "" : ",") + entryOf(of);
+        const std::string dump = R"({"version":"2.10","pg_config":{)" + groups + R"(},"entries":[)" + entries + "]}";
         std::ofstream(folder / ("nccl_trace_rank_" + std::to_string(rank) + ".json"))
-            << R"({"version":"2.10","pg_config":{)" << groups << R"(},"entries":[)" << entries << "]}";
+            << dump.substr(0, rank == cut ? dump.size() - 10 : dump.size());
     }
     sim::Recording recording = sim::readRecording({folder});
     std::filesystem::remove_all(folder);
@@ -110,6 +112,17 @@ TEST(Hangs, OfARankWithoutADumpSaySo)
     EXPECT_TRUE(hangs[0].absent.empty());
     EXPECT_THAT(hangs[0].unknown, ElementsAre(2));
     EXPECT_EQ(hangs[0].title, "All-reduce 7 of group default_pg never ended, and of rank 2 nothing is recorded");
+}
+
+TEST(Hangs, DoNotBlameARankWhoseDumpIsCut)
+{
+    const std::vector<Called> waits{{6}, {7, "started"}};
+    const std::vector<sim::Hang> hangs = sim::hangsOf(sim::recover(dumps({waits, waits, waits, waits}, kFour, 2)).evidence);
+    ASSERT_EQ(hangs.size(), 1U);
+    EXPECT_TRUE(hangs[0].absent.empty());
+    EXPECT_THAT(hangs[0].unknown, ElementsAre(2));
+    EXPECT_EQ(hangs[0].title, "All-reduce 7 of group default_pg never ended, and of rank 2 the end is not recorded");
+    EXPECT_THAT(hangs[0].detail, HasSubstr("What rank 2 asked for last is not in its dump, which ends too early."));
 }
 
 TEST(Hangs, OfAllThatCameSayWhatDiffers)

@@ -203,17 +203,52 @@ TEST(FlightRecorder, RunsNothingThatAPickleAsksFor)
     EXPECT_THAT(refusal(bytesOf(kNcclData / "flight_evil.pickle")), HasSubstr(".print, which is not run"));
 }
 
-TEST(FlightRecorder, ADamagedDumpIsRefusedWithItsByte)
+TEST(FlightRecorder, OfADumpThatEndsTooEarlyTheEntriesBeforeAreKept)
 {
-    const std::string text = bytesOf(kNcclData / "flight_rank_1.json"),
-                      pickle = bytesOf(kNcclData / "flight_protocol4_rank_1.pickle");
-    EXPECT_THAT(refusal(text.substr(0, 700)), HasSubstr("damaged at byte 7"));
-    for (std::size_t size = 2; size < pickle.size(); ++size)
-        ASSERT_FALSE(refusal(pickle.substr(0, size)).empty()) << size;
+    const std::string text = bytesOf(kNcclData / "flight_rank_1.json");
+    const std::string cut = text.substr(0, 1500); // in the third entry
+    const Recording recording = sim::readRecording(cut.data(), cut.size(), "dump_rank_1.json");
+    EXPECT_EQ(recording.ranks.at(0).collectives.size(), 2U);
+    EXPECT_EQ(recording.groups.at(0).ranks, (std::vector<int>{0, 1}));
+    EXPECT_FALSE(recording.files.at(0).isComplete);
+    EXPECT_THAT(recording.problems.at(0), HasSubstr("it ends too early, at byte 1500; the 2 entries that can be read are kept"));
+    EXPECT_THAT(refusal(text.substr(0, 300)), HasSubstr("it ends too early, at byte 300, and no entry before that is whole"));
+    for (const char* name : {"flight_protocol2_rank_1.pickle", "flight_protocol4_rank_1.pickle"}) {
+        const std::string pickle = bytesOf(kNcclData / name);
+        std::size_t before = 0;
+        for (std::size_t size = 2; size < pickle.size(); ++size) {
+            SCOPED_TRACE(name + std::to_string(size));
+            const std::string start = pickle.substr(0, size), why = refusal(start);
+            if (!why.empty()) {
+                ASSERT_EQ(before, 0U);
+                ASSERT_THAT(why, HasSubstr("it ends too early, at byte " + std::to_string(size)));
+                continue;
+            }
+            const Recording part = sim::readRecording(start.data(), size, "dump_rank_1");
+            ASSERT_GE(part.ranks.at(0).collectives.size(), std::max<std::size_t>(before, 1));
+            ASSERT_EQ(part.groups.at(0).ranks, (std::vector<int>{0, 1}));
+            ASSERT_FALSE(part.files.at(0).isComplete);
+            before = part.ranks[0].collectives.size();
+        }
+        EXPECT_EQ(before, 4U) << name;
+    }
+}
+
+TEST(FlightRecorder, DamageCostsAnEntryAndIsSaidWithItsByte)
+{
+    std::string text = bytesOf(kNcclData / "flight_rank_1.json");
+    const std::size_t colon = text.find(':', text.find("\"state\"", 900)); // of the second entry
+    text[colon] = '!';
+    const Recording recording = sim::readRecording(text.data(), text.size(), "dump_rank_1.json");
+    EXPECT_EQ(recording.ranks.at(0).collectives.size(), 3U);
+    EXPECT_THAT(recording.problems.at(0),
+                HasSubstr("it is damaged at byte " + std::to_string(colon) + " of 2255; the 3 entries"));
     std::mt19937 random(3);
+    const std::string pickle = bytesOf(kNcclData / "flight_protocol4_rank_1.pickle");
     for (int round = 0; round < 2000; ++round) {
         std::string bytes = pickle;
         bytes[random() % bytes.size()] = static_cast<char>(random());
+        bytes.resize(bytes.size() - random() % 2 * (random() % bytes.size()));
         refusal(bytes); // refused or read, and no more
     }
 }

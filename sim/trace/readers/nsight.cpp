@@ -6,6 +6,7 @@
 #include "sim/trace/readers/nccl_ranges.h"
 #include "sim/trace/readers/reading.h"
 #include "sim/trace/readers/recording_builder.h"
+#include "sim/trace/readers/sqlite_file.h"
 
 #include <sqlite3.h>
 
@@ -16,6 +17,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 
 namespace sim {
 namespace {
@@ -45,6 +47,10 @@ public:
             fail();
         // What a stranger's schema asks for is not run.
         sqlite3_db_config(database, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+        m_wholeBytes = bytesOfWholeDatabase(file.path);
+        m_isCut = file.bytes < m_wholeBytes;
+        if (m_isCut) // else SQLite does not begin; what it allows besides is writing, and the file is opened to be read
+            sqlite3_db_config(database, SQLITE_DBCONFIG_WRITABLE_SCHEMA, 1, nullptr);
         // A row takes about an instruction a byte. Pages that name one another would be walked over for ever.
         constexpr std::uint64_t kLeast = 200, kBytesOfACall = kInstructionsOfACall / 10;
         m_callsLeft = kLeast + file.bytes / kBytesOfACall;
@@ -79,6 +85,7 @@ public:
         m_nccl.settle(m_builder);
         readMpi();
         skipRows("OSRT_API", "what threads waited for in the operating system is left out");
+        tellDamage();
         return finish();
     }
 
@@ -108,6 +115,37 @@ private:
         if (result != SQLITE_ROW && result != SQLITE_DONE)
             fail();
         return result == SQLITE_ROW;
+    }
+    /// Where the table's pages are damaged, or lie behind the end of the file, it ends there.
+    bool step(const Statement& statement, const std::string& table)
+    {
+        const int result = sqlite3_step(statement.get());
+        if (result == SQLITE_CORRUPT) {
+            if (m_damaged.insert(table).second)
+                m_damage = sqlite3_errmsg(m_database.get());
+            return false;
+        }
+        if (result != SQLITE_ROW && result != SQLITE_DONE)
+            fail();
+        return result == SQLITE_ROW;
+    }
+    /// Of tables that end too early; throws where nothing is left.
+    void tellDamage()
+    {
+        RecordedFile& file = m_builder.file();
+        file.isComplete = m_wholeBytes == 0;
+        if (m_damaged.empty() && m_wholeBytes == 0)
+            return;
+        std::string text =
+            m_wholeBytes > 0 ? "it ends too early, at byte " + std::to_string(file.bytes) + " of " + std::to_string(m_wholeBytes)
+                             : "it is damaged (" + meantBytes(m_damage) + ")";
+        if (file.events == 0)
+            throw Error(m_file.path + ": " + text + ", and no event in it can be read");
+        text += "; " + std::to_string(file.events) + " events can be read and are kept";
+        std::string separator = ", and lack what followed in ";
+        for (const std::string& table : m_damaged)
+            text += std::exchange(separator, ", ") + table;
+        m_builder.recording.problems.push_back(m_file.path + ": " + text);
     }
     static std::string text(const Statement& statement, int column)
     {
@@ -144,7 +182,7 @@ private:
         if (!has("StringIds", "id") || !has("StringIds", "value"))
             return;
         const Statement strings = prepare("SELECT id, value FROM StringIds");
-        while (step(strings))
+        while (step(strings, "StringIds"))
             m_strings[number(strings, 0)] = m_builder.recording.names.add(text(strings, 1));
     }
     std::uint32_t nameOf(std::int64_t id) const
@@ -206,7 +244,7 @@ private:
             prepare("SELECT start, end, " + orZero(table, "deviceId") + ", " + orZero(table, "streamId") + ", " +
                     orZero(table, "correlationId") + ", " + orZero(table, "globalPid") + ", " +
                     (has(table, "demangledName") ? "demangledName" : orZero(table, "shortName")) + " FROM " + table);
-        while (step(rows)) {
+        while (step(rows, table)) {
             const std::uint32_t name = nameOf(number(rows, 6));
             const std::string& kernel = m_builder.recording.names[name];
             const bool isCommunication = isCommunicationKernel(kernel);
@@ -238,7 +276,7 @@ private:
                                        ", " + orZero(table, "correlationId") + ", " + orZero(table, "globalPid") + ", " +
                                        orZero(table, "graphId") + " FROM " + table);
         std::size_t graphs = 0;
-        while (step(rows)) {
+        while (step(rows, table)) {
             const std::uint32_t name = m_builder.recording.names.add("CUDA graph " + std::to_string(number(rows, 6)));
             const auto span = add(streamOf(number(rows, 5), number(rows, 2), number(rows, 3)), number(rows, 0), number(rows, 1),
                                   name, RecordedKind::kernel);
@@ -264,7 +302,7 @@ private:
         const Statement rows =
             prepare("SELECT start, end, " + orZero(table, "deviceId") + ", " + orZero(table, "streamId") + ", " +
                     orZero(table, "correlationId") + ", " + orZero(table, "globalPid") + " FROM " + table);
-        while (step(rows)) {
+        while (step(rows, table)) {
             const auto span =
                 add(streamOf(number(rows, 5), number(rows, 2), number(rows, 3)), number(rows, 0), number(rows, 1), id, kind);
             if (const std::int64_t correlation = correlationOf(number(rows, 5), number(rows, 4)); span && correlation != 0)
@@ -279,7 +317,7 @@ private:
             return;
         const Statement rows = prepare("SELECT start, end, globalTid, " + orZero(table, "correlationId") + ", " +
                                        orZero(table, "nameId") + " FROM " + table);
-        while (step(rows)) {
+        while (step(rows, table)) {
             const auto span =
                 add(threadOf(number(rows, 2)), number(rows, 0), number(rows, 1), nameOf(number(rows, 4)), RecordedKind::runtime);
             const std::int64_t correlation = correlationOf(number(rows, 2), number(rows, 3));
@@ -298,7 +336,7 @@ private:
             return;
         const Statement rows = prepare("SELECT " + orZero(table, "domainId") + ", schemaId, type, name, " +
                                        (has(table, "offset") ? "offset" : "-1") + " FROM " + table + " ORDER BY 1, 2, idx");
-        while (step(rows))
+        while (step(rows, table))
             m_payloads.addEntry(number(rows, 0), number(rows, 1), number(rows, 2), text(rows, 3),
                                 sqlite3_column_type(rows.get(), 4) == SQLITE_NULL ? -1 : number(rows, 4));
     }
@@ -313,7 +351,7 @@ private:
                                        ", " + (has(table, "textId") ? "textId" : "NULL") + ", " + (hasType ? "eventType" : "59") +
                                        ", " + (has(table, "binaryData") ? "binaryData" : "NULL") + " FROM " + table);
         enum NvtxType : std::int64_t { kPushPop = 59, kStartEnd = 60, kPushPopThread = 70, kStartEndThread = 71 };
-        while (step(rows)) {
+        while (step(rows, table)) {
             const std::int64_t type = number(rows, 5);
             const bool isRange = type == kPushPop || type == kStartEnd || type == kPushPopThread || type == kStartEndThread;
             if (!isRange || sqlite3_column_type(rows.get(), 1) == SQLITE_NULL) {
@@ -345,7 +383,7 @@ private:
     {
         if (has("MPI_RANKS", "globalTid") && has("MPI_RANKS", "rank")) {
             const Statement ranks = prepare("SELECT globalTid, rank FROM MPI_RANKS");
-            while (step(ranks))
+            while (step(ranks, "MPI_RANKS"))
                 if (const std::int64_t rank = number(ranks, 1); rank >= 0 && rank < kMostRanksOfAJob)
                     m_mpiRanks[number(ranks, 0) & kProcessOfThread] = static_cast<int>(rank);
         }
@@ -360,7 +398,7 @@ private:
             return;
         const Statement rows = prepare("SELECT start, end, globalTid, " + orZero(table, "textId") + ", " + orZero(table, "size") +
                                        ", " + orZero(table, "recvSize") + " FROM " + table);
-        while (step(rows)) {
+        while (step(rows, table)) {
             const std::uint32_t name = nameOf(number(rows, 3));
             const auto span = add(threadOf(number(rows, 2)), number(rows, 0), number(rows, 1), name, kind);
             if (!span || kind != RecordedKind::hostCommunication)
@@ -406,7 +444,7 @@ private:
         if (!m_tables.contains(table))
             return;
         const Statement count = prepare("SELECT COUNT(*) FROM " + table);
-        if (!step(count) || number(count, 0) <= 0)
+        if (!step(count, table) || number(count, 0) <= 0)
             return;
         m_builder.file().events += static_cast<std::size_t>(number(count, 0));
         m_builder.recording.skipped.push_back({table, static_cast<std::size_t>(number(count, 0)), why, -1, m_file.path});
@@ -417,18 +455,18 @@ private:
         std::int64_t base = 0;
         if (has("TARGET_INFO_SESSION_START_TIME", "utcEpochNs")) {
             const Statement start = prepare("SELECT utcEpochNs FROM TARGET_INFO_SESSION_START_TIME LIMIT 1");
-            if (step(start))
+            if (step(start, "TARGET_INFO_SESSION_START_TIME"))
                 base = std::clamp<std::int64_t>(number(start, 0), 0, kMostTraceNs);
         }
         RankRecording& about = m_builder.about;
         if (has("TARGET_INFO_GPU", "name")) {
             const Statement gpu = prepare("SELECT name FROM TARGET_INFO_GPU LIMIT 1");
-            if (step(gpu))
+            if (step(gpu, "TARGET_INFO_GPU"))
                 about.deviceName = text(gpu, 0);
         }
         if (has("TARGET_INFO_SYSTEM_ENV", "name") && has("TARGET_INFO_SYSTEM_ENV", "value")) {
             const Statement host = prepare("SELECT value FROM TARGET_INFO_SYSTEM_ENV WHERE name = 'Hostname' LIMIT 1");
-            if (step(host))
+            if (step(host, "TARGET_INFO_SYSTEM_ENV"))
                 about.host = text(host, 0);
         }
         const bool isSplit = m_processes.size() > 1;
@@ -498,6 +536,10 @@ private:
     std::map<std::int64_t, int> m_mpiRanks; ///< by process
     std::map<int, std::size_t> m_spansOf;   ///< devices
     CancelPoll m_poll;
+    std::uint64_t m_wholeBytes = 0;
+    bool m_isCut = false;
+    std::set<std::string> m_damaged; ///< tables that end where they cannot be read
+    std::string m_damage;
 };
 
 } // namespace

@@ -530,6 +530,29 @@ WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 30000) INSE
     }
 }
 
+TEST(Nsight, OfADatabaseThatEndsTooEarlyRowsBeforeAreKept)
+{
+    const NsightFile file((std::string("PRAGMA page_size = 1024;") + kNsightTables + R"(
+WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 3000)
+INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT 1000 * i, 1000 * i + 500, 0, 7, 100 + i, 16777216, 2 FROM n;)")
+                              .c_str());
+    const std::string bytes = bytesOf(file.path());
+    const std::size_t whole = sim::kernelCount(sim::readRecording({file.path()}).ranks.at(0));
+    ASSERT_GT(whole, 3000U);
+    const std::size_t size = bytes.size() * 6 / 10;
+    std::ofstream(file.path(), std::ios::binary) << bytes.substr(0, size);
+    const Recording recording = sim::readRecording({file.path()});
+    EXPECT_GT(sim::kernelCount(recording.ranks.at(0)), whole / 3);
+    EXPECT_LT(sim::kernelCount(recording.ranks.at(0)), whole);
+    EXPECT_FALSE(recording.files.at(0).isComplete);
+    EXPECT_THAT(recording.problems.at(0),
+                HasSubstr("it ends too early, at byte " + std::to_string(size) + " of " + std::to_string(bytes.size()) + "; " +
+                          std::to_string(recording.events()) +
+                          " events can be read and are kept, and lack what followed in CUPTI_ACTIVITY_KIND_KERNEL"));
+    std::ofstream(file.path(), std::ios::binary) << bytes.substr(0, 1500);
+    EXPECT_THROW(sim::readRecording({file.path()}), sim::Error);
+}
+
 TEST(Nsight, RefusesOtherAndDamagedDatabases)
 {
     const NsightFile other("CREATE TABLE mine(a INTEGER);");

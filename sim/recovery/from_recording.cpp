@@ -1,6 +1,7 @@
 #include "sim/recovery/from_recording.h"
 
 #include "sim/cancel.h"
+#include "sim/index.h"
 #include "sim/parallel.h"
 #include "sim/recovery/asked_transfers.h"
 #include "sim/recovery/launch_class.h"
@@ -54,8 +55,11 @@ public:
         std::stable_sort(m_result.steps.begin(), m_result.steps.end(), byStart);
         for (auto& [kernel, transfer] : m_ofKernels) {
             transfer.kernel = placeOf(kernel);
+            if (transfer.kernel >= 0)
+                m_result.comms[asIndex(transfer.kernel)].exchange = Exchange::sendReceive;
             m_result.asked.push_back(transfer);
         }
+        groupUnnamedTransfers();
         std::stable_sort(m_result.asked.begin(), m_result.asked.end(),
                          [](const AskedTransfer& a, const AskedTransfer& b) { return a.askedNs < b.askedNs; });
         joinAskedTransfers(m_result);
@@ -121,8 +125,15 @@ private:
         const std::int64_t elements = std::max<std::int64_t>({0, collective.inElements, collective.outElements});
         return std::min(elements, INT64_MAX / each) * each; // a file may say any number
     }
-    /// A kernel that only says that it sends and receives, where it is what the thread of the call launches next; else kNoSpan. A
-    /// call whose kernel was not recorded has another's launch next.
+    /// Whether a kernel is of sends and receives without saying which. RCCL's have one name for all that it does.
+    bool canBeBatch(std::uint32_t kernel) const
+    {
+        const Exchange said = exchangeFromName(m_recording.names[m_rank.spans.name[kernel]]);
+        return said == Exchange::sendReceive ||
+               (said == Exchange::unknown && !m_isToldOf[kernel] && m_rank.spans.kind[kernel] == RecordedKind::communication);
+    }
+    /// Such a kernel, where it is what the thread of the call launches next; else kNoSpan. A call whose kernel was not recorded
+    /// has another's launch next.
     std::uint32_t launchedAfter(std::uint32_t call)
     {
         const RecordedSpans& spans = m_rank.spans;
@@ -138,10 +149,7 @@ private:
             if (spans.kind[i] != RecordedKind::runtime || m_recording.names[spans.name[i]].find("Launch") == std::string::npos)
                 continue;
             const auto launched = m_launchedBy.find(i);
-            return launched != m_launchedBy.end() &&
-                           exchangeFromName(m_recording.names[spans.name[launched->second]]) == Exchange::sendReceive
-                       ? launched->second
-                       : kNoSpan;
+            return launched != m_launchedBy.end() && canBeBatch(launched->second) ? launched->second : kNoSpan;
         }
         return kNoSpan;
     }
@@ -159,8 +167,9 @@ private:
         while (at != comms.end() && at->startNs == kernel.startNs && (at->stream != kernel.stream || at->name != kernel.name))
             ++at;
         const bool isThere = at != comms.end() && at->startNs == kernel.startNs;
-        return isThere && at->exchange == Exchange::sendReceive && at->peer < 0 ? static_cast<std::int32_t>(at - comms.begin())
-                                                                                : -1;
+        const bool isBatch =
+            isThere && (at->exchange == Exchange::sendReceive || at->exchange == Exchange::unknown) && at->peer < 0;
+        return isBatch ? static_cast<std::int32_t>(at - comms.begin()) : -1;
     }
     void readCollectives();
     void readLastCalls();
@@ -174,6 +183,7 @@ private:
     const LaunchNames& m_launchNames;
     std::vector<std::string>& m_problems;
     std::vector<bool> m_isRead;                                    ///< [span] as a collective
+    std::vector<bool> m_isToldOf;                                  ///< [span] what it exchanges, or with which group
     std::vector<std::pair<std::int64_t, std::uint32_t>> m_waits;   ///< ends and spans, by end
     std::vector<std::pair<CommSpan, AskedTransfer>> m_ofKernels;   ///< transfers of kernels that are known to do several
     std::unordered_map<std::uint32_t, std::uint32_t> m_launchedBy; ///< span of a launch -> kernel
@@ -183,11 +193,15 @@ private:
 void RankReader::readCollectives()
 {
     m_isRead.resize(m_rank.spans.size(), false);
+    m_isToldOf.resize(m_rank.spans.size(), false);
     std::size_t unfinished = 0, untimed = 0, instants = 0;
     std::unordered_map<std::uint32_t, int> partsOf; // kernel -> transfers in it
     for (const RecordedCollective& collective : m_rank.collectives)
-        if (collective.span != kNoSpan)
+        if (collective.span != kNoSpan) {
             ++partsOf[collective.span];
+            if (collective.group >= 0 || exchangeFromName(m_recording.names[collective.name]) != Exchange::unknown)
+                m_isToldOf[collective.span] = true;
+        }
     for (const RecordedCollective& collective : m_rank.collectives) {
         // Where kernels were recorded, a call that none belongs to says when the host asked, not when ranks met.
         if (collective.span == kNoSpan && !partsOf.empty()) {
@@ -253,7 +267,6 @@ void RankReader::readCollectives()
         }
         m_result.comms.push_back(span);
     }
-    groupUnnamedTransfers();
     const auto report = [this](std::size_t count, const char* what) {
         if (count > 0)
             m_problems.push_back("rank " + std::to_string(m_result.rank) + ": " +

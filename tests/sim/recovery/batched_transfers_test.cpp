@@ -114,6 +114,7 @@ std::vector<std::vector<Doing>> timed(int ranks, int microbatches)
 struct Host {
     double aheadUs = 18, speed = 1; ///< how long before its device it asks; µs of its own for one of the device
     double isSeenFirstUs = 0;       ///< for how long calls and launches are recorded, and no kernels yet
+    bool hasRccl = false;           ///< whose kernels have one name, whatever they exchange
 };
 
 /// Three steps of a pipeline, whose group the trace describes so.
@@ -128,6 +129,9 @@ sim::Recording pipelineOf(int ranks, int microbatches, const std::string& descri
     test::KinetoJob job(ranks);
     job.group("0", "default_pg", all);
     job.group("3", description, all);
+    const auto kernelOf = [&host](const char* nccl) {
+        return std::string(host.hasRccl ? "ncclDevKernel_Generic_4" : nccl) + "(ncclDevKernelArgsStorage<4096ul>)";
+    };
     for (int step = 0; step < 3; ++step) {
         const double begin = 1000 + step * (lasts + 500);
         for (int rank = 0; rank < ranks; ++rank) {
@@ -143,11 +147,11 @@ sim::Recording pipelineOf(int ranks, int microbatches, const std::string& descri
                 if (start < 1000 + host.isSeenFirstUs)
                     file.host("cuda_runtime", "cudaLaunchKernelExC", asked + (doing.what == 'C' ? 3 : 0), 1);
                 else if (doing.what == 'C')
-                    file.kernel("ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", asked + 3, start, doing.lasts, 24);
+                    file.kernel(kernelOf("ncclDevKernel_SendRecv"), asked + 3, start, doing.lasts, 24);
                 else
                     file.kernel(doing.what == 'F' ? "gemm_f" : "flash_bwd_kernel", asked, start, doing.lasts);
             }
-            file.kernel("ncclDevKernel_AllReduce_Sum_bf16_RING_LL", begin + lasts - 1, begin + lasts + 5, 495, 20,
+            file.kernel(kernelOf("ncclDevKernel_AllReduce_Sum_bf16_RING_LL"), begin + lasts - 1, begin + lasts + 5, 495, 20,
                         test::KinetoJob::args("allreduce", "0", all, 1));
             file.step(step + 1, begin - 30, lasts + 500, begin, lasts + 500);
         }
@@ -167,6 +171,20 @@ TEST(BatchedTransfers, AreInTheOrderOfTheDeviceHoweverFarTheHostIsAhead)
         EXPECT_EQ(run.schedule->kind, "1f1b") << of.ranks << " ranks, host ahead by " << of.host.aheadUs;
         EXPECT_EQ(run.schedule->microbatches, of.microbatches);
         EXPECT_EQ(run.schedule->stages, of.ranks);
+    }
+}
+
+TEST(BatchedTransfers, OfRcclAreKnownByWhatTheHostAskedFor)
+{
+    for (const char* description : {"PIPELINE_MODEL_PARALLEL_GROUP", "undefined"}) {
+        const sim::Recovered nccl = sim::recover(pipelineOf(4, 8, description)),
+                             rccl = sim::recover(pipelineOf(4, 8, description, {.hasRccl = true}));
+        ASSERT_TRUE(rccl.schedule) << description;
+        EXPECT_EQ(rccl.schedule->kind, "1f1b");
+        EXPECT_EQ(rccl.schedule->microbatches, 8);
+        EXPECT_EQ(rccl.schedule->sure, nccl.schedule->sure);
+        EXPECT_EQ(rccl.meetings.meetings.size(), nccl.meetings.meetings.size());
+        EXPECT_EQ(rccl.meetings.transfers.size(), nccl.meetings.transfers.size());
     }
 }
 

@@ -1,9 +1,11 @@
 #include "live/cli/command.h"
 
+#include "live/model/shape.h"
 #include "live/stream/keys.h"
 #include "sim/cli/options.h"
 
 #include <iostream>
+#include <utility>
 
 namespace live::cli {
 
@@ -25,6 +27,16 @@ sim::Scenario readScenario(const std::string& file, const sim::Catalogue& catalo
     for (const sim::Problem& warning : warnings)
         std::cerr << sim::cli::linesForAPerson(warning.text());
     return scenario;
+}
+
+void checkCanBeTrained(const sim::Scenario& scenario, const std::string& file, std::vector<sim::Problem> others)
+{
+    std::vector<sim::Problem> problems = problemsOfTraining(scenario);
+    problems.insert(problems.end(), others.begin(), others.end());
+    for (sim::Problem& problem : problems)
+        problem.file = file;
+    if (!problems.empty())
+        throw sim::ScenarioError(std::move(problems));
 }
 
 CLI::Validator anEndpoint()

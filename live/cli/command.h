@@ -23,6 +23,10 @@ struct ScenarioArguments {
 /// Warnings are printed on standard error.
 sim::Scenario readScenario(const std::string& file, const sim::Catalogue&, const std::vector<std::string>& overrides);
 
+/// Throws sim::ScenarioError with all that live training does not do of this file's scenario, and with what else is wrong with
+/// it.
+void checkCanBeTrained(const sim::Scenario&, const std::string& file, std::vector<sim::Problem> others = {});
+
 /// What is no address at all, whether or not a run may listen there.
 CLI::Validator anEndpoint();
 

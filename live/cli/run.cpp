@@ -158,15 +158,27 @@ TrainedSteps trainOnGpu(const sim::Scenario& job, const TrainOptions& options)
     return trainSteps(job, options, pool, *choice.device, *communicator);
 }
 
-/// What is trained to be compared: a few steps, in a type that the CPU computes in, too.
+/// Types that the device does not compute in, or that cannot be compared with one rank's on the CPU.
+std::vector<sim::Problem> problemsOfType(const sim::LiveSettings& live, bool checksSerial)
+{
+    const auto problem = [&](const std::string& what) {
+        return std::vector{sim::Problem{.pointer = "/live/dtype", .message = what + "; nearest: --set live.dtype=fp32"}};
+    };
+    if (checksSerial && live.device == "cuda" && live.dtype != "fp32")
+        return problem("layouts on a GPU are compared in fp32; this is " + live.dtype);
+    if (checksSerial && live.dtype == "bf16")
+        return problem("layouts are compared on the CPU, which computes in fp32 or fp64, not in bf16");
+    if ((live.device == "cpu" || live.device == "emulated") && live.dtype == "bf16")
+        return problem("the CPU computes in fp32 or fp64, not in bf16");
+    return {};
+}
+
+/// What is trained to be compared: a few steps.
 sim::Scenario jobToCheck(const sim::Scenario& scenario)
 {
     constexpr int kSteps = 3;
     sim::Scenario job = scenario;
     job.live.steps = std::min(job.live.steps, kSteps);
-    if (job.live.device == "cuda" && job.live.dtype != "fp32")
-        throw sim::Error("/live/dtype: layouts on a GPU are compared in fp32; this is " + job.live.dtype +
-                         "; nearest: --set live.dtype=fp32");
     return job;
 }
 
@@ -252,6 +264,7 @@ void run(RunArguments& arguments)
     if (*arguments.order && request.scenario.live.device != "emulated")
         throw sim::Error("--order-seed is for --device emulated: on " + request.scenario.live.device +
                          " the order is what it happens to be");
+    checkCanBeTrained(request.scenario, arguments.scenario.file, problemsOfType(request.scenario.live, arguments.checkSerial));
     request.repeat = repeatOf(arguments);
     request.deadline = std::chrono::milliseconds(static_cast<std::int64_t>(arguments.deadlineSeconds * 1000));
     if (arguments.nvls && arguments.checkSerial)

@@ -1,6 +1,6 @@
 #include "live/model/adapter.h"
 
-#include "sim/error.h"
+#include <cassert>
 
 namespace live {
 
@@ -23,9 +23,7 @@ Adapter::Adapter(RankContext& context, const Shape& shape, Bucket& bucket, Besid
         ofA.globalColumns = base.globalColumns;
         ofA.firstColumn = base.firstColumn;
         m_a = &bucket.add(ofA);
-        if (base.rows % shape.tp != 0)
-            throw sim::Error("live training does not do adapters whose " + std::to_string(base.rows) +
-                             " outputs (hidden_size) tp " + std::to_string(shape.tp) + " does not divide; use a tp that does");
+        assert(base.rows % shape.tp == 0); // problemsOfTraining()
         m_outputs = base.rows / shape.tp;
         m_firstOutput = m_outputs * shape.tpIndex;
         ofB = rowsOfMatrix(b, m_outputs, m_rank, shape.tpSlice());

@@ -1,48 +1,67 @@
 #include "live/model/shape.h"
 
-#include "sim/error.h"
 #include "sim/model/tensors.h"
 #include "sim/scenario/words.h"
+#include "sim/text/nearest.h"
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 namespace live {
 namespace {
 
-[[noreturn]] void refuse(const std::string& what)
-{
-    throw sim::Error("live training does not do " + what);
-}
-
-void checkAttention(const sim::Scenario& scenario)
+/// Layers of windows or chunks that hold all of a sequence are layers like others.
+bool cutsAttention(const sim::Scenario& scenario)
 {
     const sim::Model& model = scenario.model;
-    const bool cuts = model.layersOf(sim::LayerType::sliding) + model.layersOf(sim::LayerType::chunked) > 0;
-    if (cuts && !scenario.training.causal)
-        refuse("windows or chunks of attention that looks ahead (causal false); use causal true");
-    if (model.isLatentAttention() && (model.bias || model.qkvBias))
-        refuse("biases of latent attention (bias, qkv_bias); set them false");
-    if (model.isLatentAttention() && (model.positionEmbedding == sim::PositionEmbedding::rope) != (model.qkRopeHeadDim > 0))
-        refuse("latent attention with qk_rope_head_dim " + std::to_string(model.qkRopeHeadDim) + " and position_embedding " +
-               std::string(sim::toWord(sim::kPositionWords, model.positionEmbedding)) +
-               "; use rope and a positive one, or neither");
+    const int length = scenario.training.sequenceLength;
+    return (model.layersOf(sim::LayerType::sliding) > 0 && model.slidingWindow < length) ||
+           (model.layersOf(sim::LayerType::chunked) > 0 && model.attentionChunkSize < length);
 }
 
-void checkSupported(const sim::Scenario& scenario)
+/// Adapters beside layers whose inputs tp shares out have a share of its outputs each.
+bool sharesOutputsOfAdapters(const sim::Model& model)
 {
-    const sim::Model& model = scenario.model;
-    checkAttention(scenario);
-    if (model.numNextnPredictLayers > 0)
-        refuse("multi-token prediction (num_nextn_predict_layers " + std::to_string(model.numNextnPredictLayers) +
-               "); use num_nextn_predict_layers 0");
-    if (scenario.training.offload.isOn())
-        refuse("offloading to the host's memory; leave training.offload out");
-    if (scenario.training.documents.areGiven())
-        refuse("attention within documents; leave training.documents out");
+    return model.lora.has(sim::LoraTarget::output) || model.lora.has(sim::LoraTarget::down);
 }
 
 } // namespace
+
+std::vector<sim::Problem> problemsOfTraining(const sim::Scenario& scenario)
+{
+    const sim::Model& model = scenario.model;
+    const sim::Training& training = scenario.training;
+    std::vector<sim::Problem> problems;
+    const auto refuse = [&](const char* pointer, const std::string& what, const std::string& nearest) {
+        problems.push_back({.pointer = pointer, .message = "live training does not do " + what + "; nearest: " + nearest});
+    };
+    if (cutsAttention(scenario) && !training.causal)
+        refuse("/training/causal", "windows or chunks of attention that looks ahead", "true");
+    if (model.isLatentAttention() && model.bias)
+        refuse("/model/bias", "biases of latent attention", "false");
+    if (model.isLatentAttention() && model.qkvBias)
+        refuse("/model/qkv_bias", "biases of latent attention", "false");
+    if (model.isLatentAttention() && (model.positionEmbedding == sim::PositionEmbedding::rope) != (model.qkRopeHeadDim > 0))
+        refuse("/model/qk_rope_head_dim",
+               "latent attention with " + std::to_string(model.qkRopeHeadDim) + " here and position_embedding " +
+                   std::string(sim::toWord(sim::kPositionWords, model.positionEmbedding)),
+               "rope and a positive number, or neither");
+    if (model.numNextnPredictLayers > 0)
+        refuse("/model/num_nextn_predict_layers", "multi-token prediction (" + std::to_string(model.numNextnPredictLayers) + ")",
+               "0");
+    if (training.offload.isOn())
+        refuse("/training/offload", "offloading to the host's memory", "leave it out");
+    if (training.documents.areGiven())
+        refuse("/training/documents", "attention within documents", "leave it out");
+    const auto divides = [&](std::int64_t tp) { return model.hiddenSize % tp == 0 && model.numAttentionHeads % tp == 0; };
+    if (const int tp = scenario.layout.tp; model.hiddenSize % tp != 0 && sharesOutputsOfAdapters(model))
+        refuse("/layout/tp",
+               "adapters (training.lora) whose " + std::to_string(model.hiddenSize) + " outputs (hidden_size) " +
+                   std::to_string(tp) + " does not divide",
+               sim::numbersText(sim::nearestValues(tp, 1, model.numAttentionHeads, divides)));
+    return problems;
+}
 
 sim::RecomputeModules droppedModules(const sim::Training& training)
 {
@@ -62,7 +81,8 @@ std::int64_t Shape::validTokens() const
 
 Shape shapeOf(const sim::Scenario& scenario, const sim::Coordinates& coordinates)
 {
-    checkSupported(scenario);
+    if (std::vector<sim::Problem> problems = problemsOfTraining(scenario); !problems.empty())
+        throw sim::ScenarioError(std::move(problems));
     const sim::Model& model = scenario.model;
     const sim::Layout& layout = scenario.layout;
     const sim::Training& training = scenario.training;

@@ -3,9 +3,11 @@
 
 #include "live/model/parameters.h"
 #include "sim/mesh/mesh.h"
+#include "sim/scenario/document.h"
 #include "sim/scenario/scenario.h"
 
 #include <cstdint>
+#include <vector>
 
 namespace live {
 
@@ -34,7 +36,9 @@ struct Shape {
     std::int64_t validTokens() const;
 };
 
-/// Throws sim::Error with what is not supported and what would be.
+/// All of a valid scenario that live training does not do, with what it would do in its place; their file is empty.
+std::vector<sim::Problem> problemsOfTraining(const sim::Scenario&);
+/// Throws sim::ScenarioError with all of these.
 Shape shapeOf(const sim::Scenario&, const sim::Coordinates&);
 
 /// What each layer makes again before its backward pass, under selective recomputation; else nothing.

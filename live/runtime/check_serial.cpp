@@ -29,7 +29,8 @@ double apart(const std::vector<double>& a, const std::vector<double>& b)
 TrainedSteps trainSteps(const sim::Scenario& scenario, const TrainOptions& options)
 {
     if (scenario.live.dtype != "fp64" && scenario.live.dtype != "fp32")
-        throw sim::Error("/live/dtype: layouts are compared on the CPU, in fp64 or fp32; this is " + scenario.live.dtype);
+        throw sim::Error("/live/dtype: layouts are compared on the CPU, in fp64 or fp32; this is " + scenario.live.dtype +
+                         "; nearest: --set live.dtype=fp32");
     WorkerPool pool(options.workers);
     const auto device = makeCpuDevice(scenario.live.dtype == "fp64" ? DType::f64 : DType::f32, &pool);
     const auto communicator = makeLocalCommunicator(pool);

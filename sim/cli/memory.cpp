@@ -1,5 +1,6 @@
 #include "sim/cli/command.h"
 #include "sim/cli/table.h"
+#include "sim/memory_limit.h"
 #include "sim/simulate/simulation.h"
 
 #include "sim/answers/answers.h"
@@ -10,22 +11,26 @@
 namespace sim::cli {
 namespace {
 
-/// "6.59 of 40.00 GiB: 33.41 left"
+/// "6.59 of 40.00 GiB: 33.41 left"; "21.90 MiB of 2.00 GiB: 1.98 left" of what would be a hundredth.
 std::string heldText(double heldGib, double hasGib)
 {
-    return fixed(heldGib, 2) + " of " + fixed(hasGib, 2) + " GiB: " + fixed(std::abs(hasGib - heldGib), 2) +
-           (heldGib <= hasGib ? " left" : " too much");
+    const ByteUnit unit(heldGib * kBytesPerGib);
+    return unit.text(heldGib * kBytesPerGib) + (heldGib < 1 ? std::string(" ") + unit.name() : "") + " of " + fixed(hasGib, 2) +
+           " GiB: " + fixed(std::abs(hasGib - heldGib), 2) + (heldGib <= hasGib ? " left" : " too much");
 }
 
 void print(const Simulation& simulation)
 {
     const Metrics& m = simulation.metrics();
     const Scenario& scenario = simulation.scenario();
-    Table table({"pipeline rank", "parameters", "gradients", "optimizer", "activations", "buffers", "total GiB", "peak at"});
+    const ByteUnit unit(m.peakMemoryGib * kBytesPerGib);
+    const auto text = [&unit](std::int64_t bytes) { return unit.text(static_cast<double>(bytes)); };
+    Table table({"pipeline rank", "parameters", "gradients", "optimizer", "activations", "buffers",
+                 std::string("total ") + unit.name(), "peak at"});
     for (std::size_t p = 0; p < m.perPipelineRank.size(); ++p) {
         const MemoryBreakdown& b = m.perPipelineRank[p].memory;
-        table.add({std::to_string(p), gib(b.parameters), gib(b.gradients), gib(b.optimizer), gib(b.activations), gib(b.buffers),
-                   gib(b.total()), seconds(static_cast<double>(m.perPipelineRank[p].peakAtNs) * 1e-9)});
+        table.add({std::to_string(p), text(b.parameters), text(b.gradients), text(b.optimizer), text(b.activations),
+                   text(b.buffers), text(b.total()), seconds(static_cast<double>(m.perPipelineRank[p].peakAtNs) * 1e-9)});
     }
     table.print(std::cout);
     std::cout << "\nThe fullest rank holds " << heldText(m.peakMemoryGib, scenario.cluster.gpu.memoryGib) << "\n";
@@ -48,7 +53,7 @@ void runMemory(const AnswerArguments& arguments)
 
 void addMemory(CLI::App& app)
 {
-    addAnswer(app, "memory", "What the fullest rank of each pipeline coordinate holds at its peak, GiB", runMemory);
+    addAnswer(app, "memory", "What the fullest rank of each pipeline coordinate holds at its peak", runMemory);
 }
 
 } // namespace sim::cli

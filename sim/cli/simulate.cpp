@@ -141,8 +141,11 @@ void printShares(const Simulation& simulation)
 
 void printPipeline(const Metrics& m, bool offloads)
 {
-    Table table(offloads ? std::vector<std::string>{"pipeline rank", "computing", "exposed comm", "host", "bubble", "peak GiB"}
-                         : std::vector<std::string>{"pipeline rank", "computing", "exposed comm", "bubble", "peak GiB"});
+    const ByteUnit unit(m.peakMemoryGib * kBytesPerGib);
+    std::vector<std::string> header{"pipeline rank", "computing", "exposed comm", "bubble", std::string("peak ") + unit.name()};
+    if (offloads)
+        header.insert(header.end() - 2, "host");
+    Table table(std::move(header));
     const double step = m.stepTimeSeconds;
     for (std::size_t p = 0; p < m.perPipelineRank.size(); ++p) {
         const PipelineRankMetrics& rank = m.perPipelineRank[p];
@@ -153,7 +156,7 @@ void printPipeline(const Metrics& m, bool offloads)
         std::vector<std::string> row{std::to_string(p)};
         for (const double share : roundedParts(std::move(shares)))
             row.push_back(percent(share));
-        row.push_back(gib(rank.memory.total()));
+        row.push_back(unit.text(static_cast<double>(rank.memory.total())));
         table.add(std::move(row));
     }
     table.print(std::cout);

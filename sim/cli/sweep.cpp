@@ -4,6 +4,7 @@
 #include "sim/cli/table.h"
 #include "sim/scenario/pointer_text.h"
 
+#include "sim/memory_limit.h"
 #include "sim/simulate/memory_cap.h"
 #include "sim/simulate/simulation.h"
 #include "sim/text/quoted.h"
@@ -166,17 +167,27 @@ constexpr Column kColumns[] = {
     {"mfu", "MFU", [](const Metrics& m) { return m.mfu; }, percent},
     {"bubble_fraction", "bubble", [](const Metrics& m) { return m.bubbleFraction; }, percent},
     {"exposed_comm_fraction", "exposed comm", [](const Metrics& m) { return m.exposedComm.total(); }, percent},
-    {"peak_memory_gib", "peak GiB", [](const Metrics& m) { return m.peakMemoryGib; }, [](double gib) { return fixed(gib, 2); }},
+    {"peak_memory_gib", nullptr, [](const Metrics& m) { return m.peakMemoryGib; }, nullptr}, // its unit is the table's
 };
+
+/// Of the largest peak.
+ByteUnit unitOfPeaks(const std::vector<Point>& points)
+{
+    double largest = 0;
+    for (const Point& point : points)
+        largest = std::max(largest, point.metrics() != nullptr ? point.metrics()->peakMemoryGib : 0);
+    return ByteUnit(largest * kBytesPerGib);
+}
 
 Table tableOf(const std::vector<Axis>& axes, const std::vector<Point>& points, bool csv)
 {
+    const ByteUnit unit = unitOfPeaks(points);
     std::vector<std::string> header;
     header.reserve(axes.size() + std::size(kColumns) + 2);
     for (const Axis& axis : axes)
         header.push_back(csv ? axis.pointer : shownText(axis.pointer));
     for (const Column& column : kColumns)
-        header.emplace_back(csv ? column.csvName : column.title);
+        header.push_back(csv ? column.csvName : column.title != nullptr ? column.title : std::string("peak ") + unit.name());
     header.emplace_back("fits");
     if (csv)
         header.emplace_back("problem");
@@ -191,7 +202,9 @@ Table tableOf(const std::vector<Axis>& axes, const std::vector<Point>& points, b
             continue;
         }
         for (const Column& column : kColumns)
-            row.push_back((csv ? allDigits : column.text)(column.value(*point.metrics())));
+            row.push_back(csv                      ? allDigits(column.value(*point.metrics()))
+                          : column.text != nullptr ? column.text(column.value(*point.metrics()))
+                                                   : unit.text(point.metrics()->peakMemoryGib * kBytesPerGib));
         row.emplace_back(point.fits ? "yes" : "no");
         if (csv && !point.misfit.empty())
             row.push_back(point.misfit);

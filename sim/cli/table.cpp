@@ -119,9 +119,21 @@ std::string seconds(double value)
     return fixed(value * 1e6, 1) + " µs";
 }
 
-std::string gib(std::int64_t bytes)
+ByteUnit::ByteUnit(double largestBytes)
 {
-    return fixed(static_cast<double>(bytes) / (1 << 30), 2);
+    if (largestBytes <= 0 || largestBytes >= m_size)
+        return;
+    m_name = "MiB";
+    m_size = kBytesPerGib / 1024;
+    if (largestBytes >= m_size)
+        return;
+    m_name = "KiB";
+    m_size /= 1024;
+}
+
+std::string ByteUnit::text(double bytes) const
+{
+    return fixed(bytes / m_size, 2);
 }
 
 std::string counted(std::int64_t count, const std::string& noun)

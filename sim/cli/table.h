@@ -1,6 +1,8 @@
 // Tables and numbers for people who read a terminal.
 #pragma once
 
+#include "sim/memory_limit.h"
+
 #include <cstdint>
 #include <iosfwd>
 #include <string>
@@ -36,7 +38,20 @@ std::string percent(double fraction); ///< "13.2 %"
 std::string grouped(std::int64_t);    ///< "16,384"
 std::string groupedRound(double);     ///< to the nearest whole number, also beyond those of 64 bits
 std::string seconds(double);          ///< "4.890 s", "12.300 ms", "870.0 us"
-std::string gib(std::int64_t bytes);  ///< "81.70"
+
+/// The unit of a table's bytes: GiB, and of less than one the unit that its largest cell would be told in, so that no row is all
+/// noughts. It stands in the heading.
+class ByteUnit {
+public:
+    explicit ByteUnit(double largestBytes);
+    const char* name() const { return m_name; } ///< "GiB"
+    std::string text(double bytes) const;       ///< "81.70"
+
+private:
+    const char* m_name = "GiB";
+    double m_size = kBytesPerGib;
+};
+
 /// "1 node", "256 nodes"
 std::string counted(std::int64_t, const std::string& noun);
 

@@ -18,10 +18,13 @@ void print(const Simulation& simulation, const TrafficSums& sums, const LinkLoad
         std::cout << (metrics.worldSize == 1 ? "One rank sends nothing.\n" : "No rank sends anything.\n");
         return;
     }
+    const ByteUnit unit(static_cast<double>(sums.total())), rankUnit(static_cast<double>(sums.total() / metrics.worldSize));
+    const auto text = [&unit](std::int64_t bytes) { return unit.text(static_cast<double>(bytes)); };
+    const auto rankText = [&](std::int64_t bytes) { return rankUnit.text(static_cast<double>(bytes / metrics.worldSize)); };
     std::vector<std::string> header{"process group"};
     for (const Tier& tier : tiers)
-        header.push_back(spokenNetwork(tier.name) + " GiB");
-    header.insert(header.end(), {"total GiB", "a rank GiB", "exposed"});
+        header.push_back(spokenNetwork(tier.name) + " " + unit.name());
+    header.insert(header.end(), {std::string("total ") + unit.name(), std::string("a rank ") + rankUnit.name(), "exposed"});
     Table table(header);
     Dimension before{};
     bool isFirst = true;
@@ -31,9 +34,9 @@ void print(const Simulation& simulation, const TrafficSums& sums, const LinkLoad
         const Dimension purpose = dimensionOf(role);
         std::vector<std::string> row{communicatorRoleName(role)};
         for (int tier = 0; tier < sums.tiers(); ++tier)
-            row.push_back(gib(sums.bytes(tier, role)));
-        row.push_back(gib(sums.ofRole(role)));
-        row.push_back(gib(sums.ofRole(role) / metrics.worldSize));
+            row.push_back(text(sums.bytes(tier, role)));
+        row.push_back(text(sums.ofRole(role)));
+        row.push_back(rankText(sums.ofRole(role)));
         // Exposed time is known a purpose, not a group: said on the purpose's first line.
         row.push_back(isFirst || purpose != before ? percent(metrics.exposedComm[purpose]) : "");
         table.add(std::move(row));
@@ -42,10 +45,10 @@ void print(const Simulation& simulation, const TrafficSums& sums, const LinkLoad
     }
     std::vector<std::string> total{"total"}, loads{"mean load"};
     for (int tier = 0; tier < sums.tiers(); ++tier) {
-        total.push_back(gib(sums.ofTier(tier)));
+        total.push_back(text(sums.ofTier(tier)));
         loads.push_back(percent(load.share(tier, 0)));
     }
-    total.insert(total.end(), {gib(sums.total()), gib(sums.total() / metrics.worldSize), percent(metrics.exposedComm.total())});
+    total.insert(total.end(), {text(sums.total()), rankText(sums.total()), percent(metrics.exposedComm.total())});
     loads.insert(loads.end(), {"", "", ""});
     table.add(std::move(total));
     table.add(std::move(loads));
@@ -69,7 +72,7 @@ void runTraffic(const AnswerArguments& arguments)
 
 void addTraffic(CLI::App& app)
 {
-    addAnswer(app, "traffic", "Bytes sent in a step, by process group and link tier, GiB", runTraffic,
+    addAnswer(app, "traffic", "Bytes sent in a step, by process group and link tier", runTraffic,
               std::make_shared<AnswerArguments>(), "One JSON document, in bytes");
 }
 

@@ -309,6 +309,22 @@ TEST(Memory, AddsUpAndAgreesWithSimulate)
     EXPECT_EQ(memory.at("fits"), largest <= memory.at("capacity").get<double>());
 }
 
+TEST(Memory, OfTinyJobsIsToldInTheirOwnUnit)
+{
+    const std::string tiny = gallery("64-");
+    const auto cellsAreSaid = [](const std::string& out, const std::string& heading) {
+        EXPECT_THAT(out, HasSubstr(heading));
+        EXPECT_THAT(out, Not(testing::ContainsRegex(" GiB\n|GiB  "))) << out;
+    };
+    cellsAreSaid(lines(run("memory " + tiny).out).at(2) + "\n", "total MiB");
+    EXPECT_THAT(run("memory " + tiny).out, testing::ContainsRegex("The fullest rank holds [0-9.]+ MiB of [0-9.]+ GiB: "));
+    cellsAreSaid(lines(run("traffic " + gallery("57-")).out).at(2) + "\n", "a rank MiB");
+    EXPECT_THAT(run("simulate " + tiny).out, HasSubstr("peak MiB\n"));
+    EXPECT_THAT(run("sweep " + gallery("56-") + " --vary training.micro_batch_size=1,2").out, HasSubstr("peak MiB"));
+    EXPECT_THAT(run("memory " + gallery("45-")).out, HasSubstr("total GiB"));
+    EXPECT_THAT(run("traffic " + gallery("05-")).out, HasSubstr("total GiB"));
+}
+
 TEST(Memory, SaysHowMuchIsLeftOrMissing)
 {
     EXPECT_THAT(run("memory " + gallery("45-")).out, HasSubstr("left"));

@@ -357,12 +357,13 @@ private:
                                   int line)
     {
         take(conditions, words);
-        std::optional<bool> told = conditions.told;
-        if (!atEnd() && (peek() == '&' || peek() == '|')) // what a pipe ends with
-            told = std::nullopt;
-        if ((keyword == "while" && !told) || keyword == "until") // read once
-            told = true;
-        const bool isKnown = told.has_value(), mayBe = told != std::optional(false);
+        bool isKnown = conditions.told.has_value(), mayBe = conditions.told.value_or(true);
+        if (!atEnd() && (peek() == '&' || peek() == '|')) { // what a pipe ends with
+            isKnown = false;
+            mayBe = true;
+        }
+        if ((keyword == "while" && !isKnown) || keyword == "until") // read once
+            isKnown = mayBe = true;
         if (keyword == "elif" && !m_branches.empty()) {
             Branch& branch = m_branches.back();
             branch.isOn = !branch.wasTaken && mayBe;

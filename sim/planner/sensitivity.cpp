@@ -242,7 +242,7 @@ std::vector<PlannedLayout> comparedLayouts(const PlanRequest& request, const Cat
     if (nearest.size() > kMostOtherGrids)
         nearest.resize(kMostOtherGrids);
     for (const RejectedGrid* grid : nearest) {
-        if (grid->best) {
+        if (grid->best && grid->best->paceSeconds() <= grid->leastFloorSeconds) { // else not all of it was looked at
             layouts.push_back(*grid->best);
             continue;
         }

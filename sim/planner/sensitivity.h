@@ -29,7 +29,7 @@ struct PlanSensitivity {
 };
 
 /// What planSensitivities() compares: the first, the next two of those simulated, and the best of each of the three nearest other
-/// grids, which is searched where the answer has none of it. Throws Cancelled.
+/// grids, which is searched where the answer does not know it. Throws Cancelled.
 std::vector<PlannedLayout> comparedLayouts(const PlanRequest&, const Catalogue&, const PlanAnswer&);
 
 /// A grid searched by itself: at most its best, with the grid among its settings. Throws Cancelled.

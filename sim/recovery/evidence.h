@@ -135,10 +135,11 @@ struct RankEvidence {
 };
 
 struct GroupEvidence {
-    std::string name, description; ///< as the trace gives them; may be empty
-    std::vector<int> ranks;        ///< ascending
-    std::string evidence;          ///< where it is from: "pg_config of rank 0"
-    bool isPartial = false;        ///< only recorded ranks are told apart: others may belong to it
+    std::string name, description;    ///< as the trace gives them; may be empty
+    std::vector<int> ranks;           ///< ascending
+    std::string evidence;             ///< where it is from: "pg_config of rank 0"
+    bool isPartial = false;           ///< only recorded ranks are told apart: others may belong to it
+    bool areAllToAllsGuessed = false; ///< from kernels that do not say with whom they exchange
 };
 
 struct RunEvidence {

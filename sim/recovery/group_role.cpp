@@ -120,6 +120,7 @@ Carried& Carried::operator+=(const Carried& other)
     mean(earlyReduces, other.earlyReduces);
     mean(attentionGathers, other.attentionGathers);
     mean(attentionAllToAlls, other.attentionAllToAlls);
+    mean(guessedAllToAlls, other.guessedAllToAlls);
     mean(alongLines, other.alongLines);
     mean(roundRings, other.roundRings);
     ranks = sum;
@@ -147,7 +148,12 @@ std::vector<GuessedRole> rolesFromUse(const Carried& carried)
     if (exchangesHeads)
         roles.push_back({GroupRole::context, 0.7, "all-to-alls that attention waits for, " + each(carried.attentionAllToAlls)});
     if (allToAll > 0 && !exchangesHeads)
-        roles.push_back({GroupRole::expert, 0.8, "all-to-alls, " + each(allToAll)});
+        roles.push_back(2 * carried.guessedAllToAlls < allToAll
+                            ? GuessedRole{GroupRole::expert, 0.8, "all-to-alls, " + each(allToAll)}
+                            : GuessedRole{GroupRole::expert, 0.4,
+                                          "sends and receives that end together, and do not say whether with all or with a "
+                                          "neighbour, " +
+                                              each(allToAll)});
     if (carried.earlyReduces > 0)
         roles.push_back({GroupRole::tensor, 0.8, "sums before any backward has ended, " + each(reducing)});
     if (oneWay + bothWays > 0 && !isPipeline && !exchangesHeads)

@@ -43,6 +43,7 @@ struct Carried {
     std::array<double, kExchangeCount> bytes{};
     double earlyReduces = 0;               ///< all-reduces and reduce-scatters before the first backward can have ended
     double attentionGathers = 0;           ///< all-gathers and rings that the next attention kernel waits for
+    double guessedAllToAlls = 0;           ///< that may be sends and receives between neighbours as well
     double attentionAllToAlls = 0;         ///< all-to-alls that it waits for: heads are exchanged for slices of the sequence
     double alongLines = 0, roundRings = 0; ///< kernels of sends and receives, of groups whose TransferWay is so
     double ranks = 0;                      ///< recorded ranks that took part; 0: nothing is known of what it carries

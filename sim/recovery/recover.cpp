@@ -138,6 +138,8 @@ std::vector<Carried> carriedByGroup(const RunEvidence& evidence, const std::vect
             if ((span.exchange == Exchange::allGather || span.exchange == Exchange::sendReceive) &&
                 precedesAttention(words, rank, ends, span))
                 ++group.attentionGathers;
+            if (span.exchange == Exchange::allToAll && evidence.groups[static_cast<std::size_t>(span.group)].areAllToAllsGuessed)
+                ++group.guessedAllToAlls;
             if (span.exchange == Exchange::allToAll && precedesAttention(words, rank, ends, span))
                 ++group.attentionAllToAlls;
             if (const TransferWay way = ways[static_cast<std::size_t>(span.group)]; isTransfer(span.exchange)) {
@@ -158,6 +160,7 @@ std::vector<Carried> carriedByGroup(const RunEvidence& evidence, const std::vect
         group.earlyReduces /= group.ranks;
         group.attentionGathers /= group.ranks;
         group.attentionAllToAlls /= group.ranks;
+        group.guessedAllToAlls /= group.ranks;
         group.alongLines /= group.ranks;
         group.roundRings /= group.ranks;
     }

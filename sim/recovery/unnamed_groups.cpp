@@ -1,5 +1,6 @@
 #include "sim/recovery/unnamed_groups.h"
 
+#include "sim/recovery/group_role.h"
 #include "sim/text/number_text.h"
 
 #include <algorithm>
@@ -82,6 +83,29 @@ void groupByTransfers(RunEvidence& evidence)
                 span.group = indexOf[lowest(rank.rank)];
 }
 
+/// Kernels that only send and receive, where the trace lists a pipeline for every rank and no experts nor rings that they could
+/// be of: they go along it.
+void groupByPipelines(RunEvidence& evidence)
+{
+    std::map<int, std::vector<std::int32_t>> pipelines; // of a rank
+    for (std::size_t g = 0; g < evidence.groups.size(); ++g) {
+        const GroupRole role = roleFromDescription(evidence.groups[g].description);
+        const std::vector<int>& ranks = evidence.groups[g].ranks;
+        if (ranks.size() > 1 && (role == GroupRole::expert || role == GroupRole::context))
+            return;
+        for (const int rank : ranks)
+            if (role == GroupRole::pipeline && ranks.size() > 1)
+                pipelines[rank].push_back(static_cast<std::int32_t>(g));
+    }
+    for (const RankEvidence& rank : evidence.ranks)
+        if (pipelines[rank.rank].size() != 1)
+            return;
+    for (RankEvidence& rank : evidence.ranks)
+        for (CommSpan& span : rank.comms)
+            if (span.group < 0 && span.exchange == Exchange::sendReceive)
+                span.group = pipelines[rank.rank].front();
+}
+
 void groupByEnds(RunEvidence& evidence)
 {
     std::map<std::vector<std::pair<Exchange, std::string>>, std::vector<StreamOfRank>> bySequence;
@@ -125,9 +149,12 @@ void groupByEnds(RunEvidence& evidence)
                 for (CommSpan& span : evidence.ranks[member.first].comms)
                     if (namesNoGroup(span) && span.stream == member.second) {
                         span.group = index;
-                        // Kernels that only send and receive, and that all ranks end together, exchange with all.
-                        if (span.exchange == Exchange::sendReceive)
+                        // Kernels that only send and receive, and that all ranks end together, may exchange with all; replicas of
+                        // a pipeline in step with each other look the same.
+                        if (span.exchange == Exchange::sendReceive) {
                             span.exchange = Exchange::allToAll;
+                            evidence.groups.back().areAllToAllsGuessed = true;
+                        }
                     }
         }
     }
@@ -138,6 +165,7 @@ void groupByEnds(RunEvidence& evidence)
 void groupByMeetings(RunEvidence& evidence)
 {
     groupByTransfers(evidence);
+    groupByPipelines(evidence);
     groupByEnds(evidence);
 }
 

@@ -156,3 +156,42 @@ TEST(ListedGroups, NameTheRankThatWaitsForItsInput)
     EXPECT_EQ(run.schedule->kind, "1f1b");
     EXPECT_EQ(run.schedule->microbatches, 2);
 }
+
+/// Tensor pairs, data pairs and pipelines of two; kernels that send and receive, as graphs launch them, say nothing of their
+/// group, and all replicas end them together.
+TEST(ListedGroups, OfPipelinesHaveTheSendsThatNameNone)
+{
+    for (const bool areListed : {true, false}) {
+        RunEvidence evidence;
+        evidence.worldSize = 8;
+        evidence.names = {"gemm", "ncclDevKernel_SendRecv"};
+        for (int r = 0; r < 4 && areListed; ++r)
+            evidence.groups.push_back(
+                {.name = std::to_string(r), .description = "PIPELINE_MODEL_PARALLEL_GROUP", .ranks = {r, r + 4}, .evidence = {}});
+        for (int r = 0; r < 8; ++r) {
+            RankEvidence& rank = evidence.ranks.emplace_back();
+            rank.rank = r;
+            for (std::int64_t step = 0; step < 3; ++step) {
+                const std::int64_t begin = step * 100 * kMillisecondNs;
+                rank.steps.push_back({.number = step, .startNs = begin, .endNs = begin + 100 * kMillisecondNs});
+                for (std::int64_t k = 0; k < 5; ++k) {
+                    const std::int64_t at = begin + k * 10 * kMillisecondNs;
+                    rank.work.push_back({.startNs = at, .endNs = at + 8 * kMillisecondNs, .name = 0});
+                    rank.comms.push_back({.startNs = at + 8 * kMillisecondNs,
+                                          .endNs = at + 9 * kMillisecondNs + r * 100,
+                                          .exchange = Exchange::sendReceive,
+                                          .stream = 20,
+                                          .name = 1});
+                }
+            }
+        }
+        const Recovered run = recover(evidence);
+        const RecoveredAxis* const experts = run.axes.find("ep");
+        if (areListed) {
+            EXPECT_EQ(experts, nullptr) << experts->evidence;
+            EXPECT_EQ(run.axes.sizeOf("pp"), 2);
+        } else if (experts != nullptr) {
+            EXPECT_LE(experts->sure, 0.4) << experts->evidence;
+        }
+    }
+}

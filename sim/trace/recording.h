@@ -222,7 +222,7 @@ struct RecordedFile {
     std::uint64_t bytes = 0;     ///< on the disk
     std::uint64_t textBytes = 0; ///< inflated
     std::size_t events = 0;
-    bool isComplete = true; ///< false: it ends too early, what was there is kept
+    bool isComplete = true; ///< false: it ends too early, or goes on where its document has ended: a problem says what is kept
 };
 
 /// Files that lay beside those of a recording, and cannot be of its run.

@@ -14,6 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <string>
 #include <string_view>
@@ -52,6 +53,7 @@ public:
                                            ? ": is an execution trace (Chakra): it says what depends on what, and not "
                                              "when; open what the profiler recorded of the same run"
                                            : ": is no trace: it has no \"traceEvents\""));
+        tellRest();
         if (!m_source.damage().empty())
             endEarly(m_source.damage());
         m_builder.file().textBytes = static_cast<std::uint64_t>(m_window.bytesRead());
@@ -83,6 +85,33 @@ private:
         m_builder.file().isComplete = false;
         m_builder.recording.problems.push_back(m_file.path + ": " + why + "; the " + std::to_string(m_builder.file().events) +
                                                " events before that are kept");
+    }
+    /// What follows the end of the document: nothing, unless files were put behind one another.
+    void tellRest()
+    {
+        if (!m_builder.file().isComplete)
+            return;
+        char first = 0;
+        std::int64_t byte = 0, last = 0;
+        do {
+            for (; m_window.at < m_window.end(); ++m_window.at) {
+                if (std::string_view(" \n\r\t,;]}\0", 9).find(*m_window.at) != std::string_view::npos)
+                    continue; // brackets too many, and bytes that fill a block
+                if (first == 0) {
+                    first = *m_window.at;
+                    byte = m_window.byteOf(m_window.at);
+                }
+                last = m_window.byteOf(m_window.at);
+            }
+            reportProgress();
+        } while (m_window.advance());
+        if (first == 0)
+            return;
+        m_builder.file().isComplete = false;
+        m_builder.recording.problems.push_back(
+            m_file.path + ": its document ends before byte " + std::to_string(byte) + ", where " +
+            (first == '{' || first == '[' ? "another begins: " : "what is none follows: ") + std::to_string(last + 1 - byte) +
+            " bytes are left out; put each document into a file of its own");
     }
     void endTooEarly()
     {
@@ -264,7 +293,7 @@ private:
             if (at >= m_window.end()) {
                 m_window.at = m_window.end();
                 if (!m_window.advance())
-                    return isEnd ? false : (damagedAt(byte, "it never ends"), false);
+                    return neverEnds(byte, isEnd);
                 reportProgress();
                 at = m_window.at;
                 continue;
@@ -286,10 +315,11 @@ private:
                         at = m_window.at;
                         continue;
                     }
-                    return isEnd ? false : (damagedAt(byte, "it never ends"), false);
+                    return neverEnds(byte, isEnd);
                 }
                 if (next != nullptr && (*next == '"' || (c == ']' && *next == '}'))) {
                     damagedAt(byte, "it is no JSON");
+                    m_passedOver += m_window.byteOf(at) - byte;
                     m_window.at = at;
                     return true;
                 }
@@ -298,6 +328,28 @@ private:
                 before = c;
             ++at;
         }
+    }
+    bool neverEnds(std::int64_t byte, bool isEnd)
+    {
+        if (!isEnd) {
+            damagedAt(byte, "it never ends");
+            m_passedOver += m_window.bytesRead() - byte;
+        }
+        return false;
+    }
+    /// A damaged stretch counts as one event, whatever it held: about as many as lie in as much of the rest.
+    void tellPassedOver()
+    {
+        const auto events = static_cast<std::int64_t>(m_builder.file().events);
+        const std::int64_t rest = m_window.bytesRead() - m_passedOver;
+        for (RecordedSkip& skip : m_builder.recording.skipped)
+            if (skip.what == "damaged event" && m_passedOver > 0) {
+                const auto about =
+                    static_cast<std::int64_t>(std::llround(static_cast<double>(m_passedOver) * static_cast<double>(events) /
+                                                           static_cast<double>(std::max<std::int64_t>(rest, 1))));
+                skip.why += "; " + std::to_string(m_passedOver) + " bytes are passed over in all" +
+                            (about > static_cast<std::int64_t>(skip.count) ? ", about " + std::to_string(about) + " events" : "");
+            }
     }
     void damagedAt(std::int64_t byte, const std::string& why)
     {
@@ -313,6 +365,7 @@ private:
     Recording finish()
     {
         RankRecording& about = m_builder.about;
+        tellPassedOver();
         takeDistributedInfo();
         if (about.rank < 0)
             nameRankByFile(about, m_file.path);
@@ -428,6 +481,7 @@ private:
     json m_distributed, m_devices;
     JobWords m_job;
     std::int64_t m_baseNs = 0;
+    std::int64_t m_passedOver = 0; ///< bytes of damaged stretches
     std::size_t m_overlong = 0;
     bool m_hasEvents = false, m_hasSchema = false;
     bool m_saysSchema = false, m_hasNodes = false; ///< keys of execution traces

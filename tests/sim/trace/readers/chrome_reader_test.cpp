@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <fstream>
@@ -439,6 +440,42 @@ TEST(ChromeReader, ATextThatEndsAnywhereKeepsWhatWasBefore)
     }
     EXPECT_EQ(readText(whole.substr(0, whole.size() - 2)).spanCount(), 3U);
     EXPECT_TRUE(readText(whole).files.at(0).isComplete);
+}
+
+TEST(ChromeReader, WhatFollowsTheDocumentIsSaidToBeLeftOut)
+{
+    const std::string one = document(kernel("a", "1", "2")), two = document(kernel("b", "5", "2"));
+    for (const auto& [rest, said] :
+         {std::pair{two, "where another begins"}, std::pair{std::string("done."), "what is none follows"}}) {
+        const Recording recording = readText(one + "\n" + rest + "\n");
+        EXPECT_EQ(recording.events(), 1U);
+        EXPECT_FALSE(recording.files.at(0).isComplete);
+        ASSERT_EQ(recording.problems.size(), 1U);
+        EXPECT_THAT(recording.problems[0], HasSubstr("ends before byte " + std::to_string(one.size() + 1)));
+        EXPECT_THAT(recording.problems[0], HasSubstr(said));
+        EXPECT_THAT(recording.problems[0], HasSubstr(std::to_string(rest.size()) + " bytes are left out"));
+    }
+    for (const std::string& rest : {std::string("\r\n \t\n"), std::string("]}\n"), std::string(4096, '\0')}) {
+        const Recording recording = readText(one + rest);
+        EXPECT_TRUE(recording.files.at(0).isComplete);
+        EXPECT_TRUE(recording.problems.empty());
+    }
+}
+
+TEST(ChromeReader, ADamagedStretchIsSaidWithItsBytesAndAboutHowManyEventsItHeld)
+{
+    std::string events;
+    for (int i = 0; i < 200; ++i)
+        events += (i > 0 ? "," : "") + kernel("kernel " + std::to_string(i), std::to_string(10 * i), "2");
+    std::string text = document(events);
+    const std::size_t each = events.size() / 200;
+    std::fill_n(text.begin() + 3000, 20 * each, '\0');
+    const Recording recording = readText(text);
+    const auto skip = std::find_if(recording.skipped.begin(), recording.skipped.end(),
+                                   [](const sim::RecordedSkip& of) { return of.what == "damaged event"; });
+    ASSERT_NE(skip, recording.skipped.end());
+    EXPECT_THAT(skip->why, HasSubstr(" bytes are passed over in all, about 21 events"));
+    EXPECT_NEAR(static_cast<double>(recording.events()), 179, 1);
 }
 
 TEST(ChromeReader, ADamagedGzipKeepsWhatWasBefore)

@@ -277,8 +277,8 @@ private:
             return objection(memoryNeed(itsPlan, place, smaller.live.steps)).empty();
         });
         throw sim::Error(why + (nearest.empty()
-                                    ? ". Neither recomputation nor a smaller micro-batch nor ZeRO makes it fit: use a "
-                                      "smaller model, or more machines"
+                                    ? ". Neither recomputation nor a smaller micro-batch nor ZeRO nor less to keep of each "
+                                      "parameter makes it fit: use a smaller model, or more machines"
                                     : ". Nearest that fits: " + nearest));
     }
 

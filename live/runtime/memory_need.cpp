@@ -6,6 +6,7 @@
 #include "sim/text/number_text.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <set>
 #include <utility>
@@ -60,6 +61,21 @@ std::int64_t recordingOf(const CommPlan& plan, int first, int count, int steps)
     return count * kRankBytes + spans * kSpanBytes + std::min(kept, kHistoryBytes);
 }
 
+/// Changes that leave less to keep of each parameter, the one that changes the training least first.
+struct LighterStates {
+    const char* name;
+    void (*apply)(sim::Training&);
+};
+constexpr std::array kLighterStates = {
+    LighterStates{"training.moment_dtype=bf16", [](sim::Training& training) { training.momentBytes = 2; }},
+    LighterStates{"training.optimizer=sgd", [](sim::Training& training) { training.optimizer = sim::Optimizer::sgd; }}};
+
+std::int64_t statesWith(const LighterStates& lighter, sim::Scenario scenario)
+{
+    lighter.apply(scenario.training);
+    return statesOfJob(scenario);
+}
+
 } // namespace
 
 std::int64_t statesOfJob(const sim::Scenario& scenario)
@@ -74,16 +90,28 @@ std::string whichStatesDoNotFit(const sim::Scenario& scenario, const MemoryPlace
 {
     if (place.onGpu || place.ranksOfMachine < scenario.layout.worldSize())
         return {};
+    const auto exceeded = [&](std::int64_t needed) {
+        return std::find_if(limits.begin(), limits.end(), [&](const MemoryLimit& limit) {
+            return needed > limit.free && (limit.isShared || place.processes == 1);
+        });
+    };
     const std::int64_t needed = statesOfJob(scenario);
-    for (const MemoryLimit& limit : limits)
-        if (needed > limit.free && (limit.isShared || place.processes == 1))
-            return "the weights, gradients and moments of this model's " +
-                   sim::numberText(static_cast<double>(sim::parameterCount(scenario.model)), sim::Unit::count) +
-                   " parameters alone need " + bytesText(needed) + " of memory, and of " + limit.name + " " +
-                   bytesText(limit.free) + " of " + bytesText(limit.all) +
-                   " are free: no layout fits here; use a smaller model (model.num_hidden_layers, model.hidden_size), or more "
-                   "machines";
-    return {};
+    const auto limit = exceeded(needed);
+    if (limit == limits.end())
+        return {};
+    std::string advice =
+        ": no layout fits here; use a smaller model (model.num_hidden_layers, model.hidden_size), or more machines";
+    for (const LighterStates& lighter : kLighterStates) {
+        const std::int64_t less = statesWith(lighter, scenario);
+        if (less == needed || exceeded(less) != limits.end())
+            continue;
+        advice = std::string("; nearest: ") + lighter.name + ", with which they need " + bytesText(less);
+        break;
+    }
+    return "the weights, gradients and moments of this model's " +
+           sim::numberText(static_cast<double>(sim::parameterCount(scenario.model)), sim::Unit::count) +
+           " parameters alone need " + bytesText(needed) + " of memory, and of " + limit->name + " " + bytesText(limit->free) +
+           " of " + bytesText(limit->all) + " are free" + advice;
 }
 
 MemoryNeed memoryNeed(const CommPlan& plan, const MemoryPlace& place, int steps)
@@ -181,6 +209,9 @@ std::string nearestThatFits(const sim::Scenario& scenario, const std::function<b
     for (int stage = scenario.layout.zeroStage + 1; ranks > 1 && found.empty() && stage <= 3; ++stage)
         found =
             change("layout.zero_stage=" + std::to_string(stage), [stage](sim::Scenario& job) { job.layout.zeroStage = stage; });
+    for (const LighterStates& lighter : kLighterStates)
+        if (found.empty() && statesWith(lighter, scenario) < statesOfJob(scenario))
+            found = change(lighter.name, [&](sim::Scenario& job) { lighter.apply(job.training); });
     return found;
 }
 

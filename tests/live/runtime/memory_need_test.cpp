@@ -102,6 +102,22 @@ TEST(MemoryNeed, TheNearestThatFitsIsTold)
     recomputed.training.microBatchSize = 1;
     EXPECT_THAT(limitedTo(needOf(recomputed).tensors), HasSubstr("micro_batch_size="));
     EXPECT_EQ(limitedTo(1), "");
+    recomputed.layout.zeroStage = 3;
+    recomputed.training.optimizer = sim::Optimizer::sgd;
+    EXPECT_THAT(limitedTo(needOf(recomputed).tensors), HasSubstr(", training.optimizer=sgd"));
+}
+
+TEST(MemoryNeed, OfStatesThatWouldFitWithOthersIsRefusedWithThese)
+{
+    const sim::Scenario scenario = job({"live.dtype=fp32"});
+    const auto refusalAt = [&](double bytesOfParameter) {
+        const auto free = static_cast<std::int64_t>(bytesOfParameter * static_cast<double>(statesOfJob(scenario)) / 16);
+        return whichStatesDoNotFit(scenario, {.rankCount = 1, .ranksOfMachine = 1}, {{"a", free, free, true}});
+    };
+    EXPECT_EQ(refusalAt(16), "");
+    EXPECT_THAT(refusalAt(15.5), HasSubstr("are free; nearest: training.moment_dtype=bf16, with which they need "));
+    EXPECT_THAT(refusalAt(11.5), HasSubstr("are free; nearest: training.optimizer=sgd, with which they need "));
+    EXPECT_THAT(refusalAt(7.5), HasSubstr("are free: no layout fits here; use a smaller model"));
 }
 
 class Limits : public testing::Test {

@@ -8,6 +8,7 @@
 #include "live/huggingface/folder.h"
 #include "live/kernels/modules.h"
 #include "live/runtime/check_serial.h"
+#include "live/runtime/stream_need.h"
 #include "live/tasks/worker_pool.h"
 #include "sim/cli/options.h"
 #include "sim/error.h"
@@ -197,6 +198,13 @@ void check(const sim::Scenario& scenario, const TrainingRequest& request, int gp
         return verdicts.close();
     }
     for (emulated::EmulationOptions where : placementsOf(gpus, scenario.layout.worldSize())) {
+        const int gpusHere = where.placement == emulated::Placement::oneGpu     ? 1
+                             : where.placement == emulated::Placement::gpuARank ? scenario.layout.worldSize()
+                                                                                : where.gpus;
+        const DType type = activationType(job);
+        const CommPlan plan = planRun(job, options.training, type, type == DType::f64 ? DType::f64 : DType::f32);
+        if (const std::string why = whyTooManyStreams(plan, gpusHere); !why.empty())
+            throw sim::Error(why);
         where.machine = {.orderSeed = request.orderSeed, .repeat = request.repeat};
         where.train = options;
         verdicts.add(emulated::placementName(where) + ", order " + std::to_string(request.orderSeed),

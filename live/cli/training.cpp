@@ -16,6 +16,7 @@
 #include "live/runtime/data.h"
 #include "live/runtime/memory_need.h"
 #include "live/runtime/processors.h"
+#include "live/runtime/stream_need.h"
 #include "live/runtime/tensor_file.h"
 #include "live/runtime/watchdog.h"
 #include "live/stream/as_if_parallel.h"
@@ -171,7 +172,7 @@ private:
                                                            .rankCount = m_ranks.count,
                                                            .kernelTimes = kernelTimes(),
                                                            .firstStep = m_firstStep,
-                                                           .planned = [this](const CommPlan& plan) { checkMemory(plan); }});
+                                                           .planned = [this](const CommPlan& plan) { checkPlan(plan); }});
         if (!resumed.empty())
             readCheckpoint(resumed, m_run->ranks(), m_environment.process, exchange());
         if (!m_request.weights.empty())
@@ -251,7 +252,15 @@ private:
                 .usesNccl = onGpu && !alone()};
     }
 
-    /// Refuses what does not fit, before anything is taken.
+    /// Refuses what the device cannot do, before anything is taken.
+    void checkPlan(const CommPlan& plan)
+    {
+        if (m_device.device->info().runsBeside && !alone())
+            if (const std::string why = whyTooManyStreams(plan, m_environment.processes); !why.empty())
+                throw sim::Error(why);
+        checkMemory(plan);
+    }
+
     void checkMemory(const CommPlan& plan)
     {
         const MemoryPlace place = memoryPlace();

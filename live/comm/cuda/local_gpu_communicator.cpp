@@ -7,6 +7,7 @@
 #include "live/comm/cuda/event_pool.h"
 #include "live/comm/cuda/member_kernels.h"
 #include "live/comm/cuda/under_way.h"
+#include "live/comm/gpu_streams.h"
 #include "live/kernels/cuda/gpu_queue.h"
 #include "sim/error.h"
 

@@ -3,12 +3,10 @@
 
 #include "live/comm/communicator.h"
 
-#include <cstddef>
 #include <memory>
 
 namespace live::cuda {
 
-inline constexpr std::size_t kStreamsOfLocalGroups = 8; ///< of each GPU
 std::unique_ptr<Communicator> makeLocalGpuCommunicator(WorkerPool&);
 
 } // namespace live::cuda

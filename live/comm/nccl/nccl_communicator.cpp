@@ -29,6 +29,7 @@
 #include "live/comm/cuda/event_pool.h"
 #include "live/comm/cuda/local_gpu_communicator.h"
 #include "live/comm/cuda/under_way.h"
+#include "live/comm/gpu_streams.h"
 #include "live/comm/last_resort.h"
 #include "live/comm/nccl/abort_watch.h"
 #include "live/comm/nccl/group_calls.h"
@@ -54,22 +55,16 @@ namespace {
 
 using nccl::Comm, nccl::Result;
 
-/// Ours, and one that NCCL makes for each communicator, on which a wait is put for every kernel, sends, too. (It makes another
-/// for CUDA's graphs. Nothing comes on that here, and it is assumed to take nobody's place.)
-constexpr std::size_t kStreamsOfGroup = 2;
-
-/// Streams that share a hardware queue hold each other up. (CUDA reads the variable when it starts: kernels/modules.h sets it.)
+/// (CUDA reads the variable when it starts: kernels/modules.h sets it.) That the GPU has enough of them the run has found out
+/// before (runtime/stream_need.h), with what would be enough.
 void checkHardwareQueues(std::size_t streams, std::size_t ranks)
 {
-    constexpr std::size_t kMost = 32;
     const char* const said = std::getenv("CUDA_DEVICE_MAX_CONNECTIONS"); // NOLINT(concurrency-mt-unsafe): nobody writes it
     const std::string uses = (ranks == 1 ? "this rank uses " : "the " + std::to_string(ranks) + " ranks of this GPU use ") +
                              std::to_string(streams) + " streams with NCCL's";
-    if (streams > kMost)
-        throw sim::Error(
-            uses + ", a GPU has " + std::to_string(kMost) +
-            " hardware queues, and streams that share one could wait for each other in a circle. " +
-            (ranks == 1 ? "Use fewer dimensions at once." : "Use more GPUs (--gpus), or one for all ranks (--gpus 1)."));
+    if (streams > kHardwareQueues)
+        throw sim::Error(uses + ", a GPU has " + std::to_string(kHardwareQueues) +
+                         " hardware queues, and streams that share one could wait for each other in a circle");
     if (said && static_cast<std::size_t>(std::max(0, std::atoi(said))) < streams)
         throw sim::Error("CUDA_DEVICE_MAX_CONNECTIONS is " + std::string(said) + ", and " + uses +
                          ": those that share a hardware queue could wait for each other in a "
@@ -157,8 +152,7 @@ public:
             all.kinds.insert(use.kinds.begin(), use.kinds.end());
         }
         m_ranks = ranks.size();
-        checkHardwareQueues(ranks.size() + kStreamsOfGroup * outside.size() + std::min(inside.size(), kStreamsOfLocalGroups),
-                            ranks.size());
+        checkHardwareQueues(gpuStreams(ranks.size(), outside.size(), inside.size()), ranks.size());
         makeCurrent(m_gpu);
         if (!outside.empty())
             m_store.set(blocksKey(m_store.process()),

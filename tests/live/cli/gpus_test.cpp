@@ -74,6 +74,22 @@ TEST(RankscopeLiveGpus, WhatCannotBeIsRefusedWithTheNumbers)
     EXPECT_TRUE(says(serial.err(), "--gpus 2 with --check-serial is for --device cuda and emulated")) << serial.err();
 }
 
+/// The nearest numbers that are named are those that train.
+TEST(RankscopeLiveGpus, TooManyStreamsAreRefusedWithTheGpusThatWouldDo)
+{
+    const char* const nearest = "nearest: --gpus 2 (";
+    for (const std::vector<std::string>& more : {std::vector<std::string>{"--steps", "1"}, {"--check-serial"}}) {
+        std::vector<std::string> arguments = {"run", gallery("64-"), "--device", "emulated", "--gpus", "3"};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        Child refused(arguments);
+        EXPECT_EQ(refused.wait(), 1);
+        for (const char* words : {" ranks that share a GPU use ", "a GPU has 32 hardware queues", nearest, " or --gpus 4 ("})
+            EXPECT_TRUE(says(refused.err(), words)) << refused.err();
+    }
+    Child trains({"run", gallery("64-"), "--device", "emulated", "--gpus", "4", "--steps", "1"});
+    EXPECT_EQ(trains.wait(), 0) << trains.err();
+}
+
 /// As --gpus does where there are several: the first of them then trains one rank by itself.
 TEST(RankscopeLiveGpus, ProcessesOfALauncherAreHeldAgainstOneRank)
 {

@@ -33,7 +33,7 @@ struct StreamNeed {
     std::size_t streams = 0, ranks = 0;
 };
 
-StreamNeed needOf(const std::vector<std::set<int>>& groups, int gpus, int world)
+StreamNeed streamNeedOf(const std::vector<std::set<int>>& groups, int gpus, int world)
 {
     struct Counts {
         std::size_t ranks = 0, outside = 0, inside = 0;
@@ -60,7 +60,7 @@ StreamNeed needOf(const std::vector<std::set<int>>& groups, int gpus, int world)
 }
 
 /// One GPU has no NCCL, whose kernels alone wait for those of others.
-bool isEnough(const StreamNeed& need, std::int64_t gpus)
+bool queuesSuffice(const StreamNeed& need, std::int64_t gpus)
 {
     return gpus == 1 || need.streams <= kHardwareQueues;
 }
@@ -71,15 +71,15 @@ std::string whyTooManyStreams(const CommPlan& plan, int gpus)
 {
     const int world = static_cast<int>(plan.requests.size());
     const std::vector<std::set<int>> groups = membersOfGroups(plan);
-    const StreamNeed need = needOf(groups, gpus, world);
-    if (isEnough(need, gpus))
+    const StreamNeed need = streamNeedOf(groups, gpus, world);
+    if (queuesSuffice(need, gpus))
         return {};
     std::string nearest;
     for (const std::int64_t other : sim::nearestValues(gpus, 1, world, [&](std::int64_t number) {
-             return isEnough(needOf(groups, static_cast<int>(number), world), number);
+             return queuesSuffice(streamNeedOf(groups, static_cast<int>(number), world), number);
          }))
         nearest += (nearest.empty() ? "; nearest: --gpus " : " or --gpus ") + std::to_string(other) + " (" +
-                   std::to_string(needOf(groups, static_cast<int>(other), world).streams) + " streams)";
+                   std::to_string(streamNeedOf(groups, static_cast<int>(other), world).streams) + " streams)";
     return (need.ranks == 1 ? "a rank of this layout uses " : std::to_string(need.ranks) + " ranks that share a GPU use ") +
            std::to_string(need.streams) + " streams with NCCL's, a GPU has " + std::to_string(kHardwareQueues) +
            " hardware queues, and streams that share one could wait for each other in a circle" +

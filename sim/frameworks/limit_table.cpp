@@ -198,7 +198,8 @@ constexpr std::string_view kMaxTextKinds = "gpipe, looped-bfs";
 
 bool isOtherKind(std::string_view kinds, const Scenario& s)
 {
-    return s.layout.pp > 1 && !isListed(kinds, s.schedule.kind);
+    // On one stage all kinds are the same, but for those that cut it into chunks.
+    return (s.layout.pp > 1 || s.schedule.virtualStages > 1) && !isListed(kinds, s.schedule.kind);
 }
 
 const std::array kLayoutLimits{

@@ -98,6 +98,7 @@ private:
     void joinCollectives(const std::vector<std::uint32_t>& placeOf);
     void nameCollectivesByAnnotations();
     bool isSplit() const; ///< processes are workers of their own
+    void splitMergedRanks();
     void splitIntoRanks();
     /// What a span lasts of what a file says that it does.
     std::int64_t lasting(std::int64_t startNs, std::int64_t durationNs);

@@ -341,6 +341,7 @@ Recording RecordingBuilder::finish(std::int64_t baseNs)
                                      " ns do not go together; they are kept as they stand");
         baseNs = 0;
     }
+    splitMergedRanks();
     {
         const std::vector<std::uint32_t> order = sortedSpans();
         checkCancelled();

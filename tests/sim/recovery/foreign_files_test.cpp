@@ -237,6 +237,10 @@ TEST(ForeignFiles, ProcessesOfOneHostAreNumberedByTheirGpus)
     const sim::RankNumbers numbers = sim::numbersOf(recording);
     EXPECT_EQ(numbers.ofRank, (std::vector<int>{2, 0, 1}));
     EXPECT_THAT(numbers.assumed, HasSubstr("in the order of their GPUs"));
+    recording.worldSize = 8; // of which five are somewhere else
+    EXPECT_EQ(sim::numbersOf(recording).ofRank, (std::vector<int>{-1, -1, -1}));
+    recording.worldSize = 3;
+    EXPECT_EQ(sim::numbersOf(recording).ofRank, (std::vector<int>{2, 0, 1}));
     // Not where two share one, hosts differ, or a file each has nothing to do with the other.
     recording.ranks[1].device = 2;
     EXPECT_EQ(sim::numbersOf(recording).ofRank, (std::vector<int>{-1, -1, -1}));

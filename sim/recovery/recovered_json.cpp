@@ -198,7 +198,7 @@ std::string recoveredText(const Recovered& recovered)
                      ? std::string()
                      : std::to_string(recovered.schedule->microbatches) + " micro-batch" +
                            (recovered.schedule->microbatches == 1 ? "" : "es") + ", ") +
-                chosenPercentText(rounded(recovered.schedule->sure, 0.01)) + " sure: " + recovered.schedule->evidence + "\n";
+                chosenPercentText(rounded(recovered.schedule->sure, 100)) + " sure: " + recovered.schedule->evidence + "\n";
     text += "clock\n  " + recovered.clock.why + "\n";
     text += "steps\n";
     for (const RecoveredStep& step : recovered.steps.steps)

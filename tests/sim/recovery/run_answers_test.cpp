@@ -651,6 +651,8 @@ TEST(RecoveredJson, HoldsTheKeysThatArePromised)
         EXPECT_TRUE(told["groups"][0].contains(key)) << key;
     EXPECT_EQ(told["steps"].size(), 1U);
     EXPECT_EQ(told["schedule"]["kind"], "1f1b");
+    EXPECT_EQ(told["schedule"]["sure"].dump(), "0.95") << "and not 0.9500000000000001";
+    EXPECT_THAT(sim::recoveredText(recovered), testing::HasSubstr(" 95 % sure"));
     EXPECT_THAT(sim::recoveredText(recovered), testing::HasSubstr("pp 2, ranks 4 apart"));
     EXPECT_THAT(sim::answersText(recovered, sim::answersOf(recovered)), testing::HasSubstr("critical path"));
     EXPECT_TRUE(sim::answersJson(recovered, sim::answersOf(recovered)).contains("findings"));

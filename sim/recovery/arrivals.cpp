@@ -76,7 +76,14 @@ private:
     }
     double computesLonger(std::size_t rank) const;
     void lookForUnrecorded(std::size_t rank);
-    bool isWorthwhile(const RankArrivals&) const;
+    bool isWorthwhile(const RankArrivals&, double idlesLonger) const;
+    /// Else a device may idle for what nobody recorded.
+    bool anyLaunchIsKnown() const
+    {
+        return std::any_of(m_evidence.ranks.begin(), m_evidence.ranks.end(), [](const RankEvidence& rank) {
+            return !rank.work.empty() && rank.work.front().launchNs != INT64_MIN;
+        });
+    }
     std::string doneMeanwhile(std::size_t rank) const;
     std::string seenByNetworks() const;
     std::optional<double> ofRecordedMembers(std::int64_t) const;
@@ -322,15 +329,17 @@ std::string ArrivalFinder::drainText() const
 }
 
 /// Whether the others would have their steps noticeably sooner: where they wait little in collectives it does not matter for
-/// whom.
-bool ArrivalFinder::isWorthwhile(const RankArrivals& rank) const
+/// whom. A host that asks late keeps also those that wait in no collective, by what its device `idles` longer in all steps: down
+/// a pipeline each stage waits for the one before.
+bool ArrivalFinder::isWorthwhile(const RankArrivals& rank, double idlesLonger) const
 {
     constexpr double kWorthwhile = 0.025;
     double steps = 0; // of all ranks
     for (std::uint32_t r = 0; r < m_usual.size() && !m_recovered.steps.steps.empty(); ++r)
         steps += static_cast<double>(ofUsual(r, INT64_MAX / 2));
     const auto ranks = static_cast<double>(m_evidence.ranks.size());
-    return static_cast<double>(rank.causedNs) / std::max(1.0, ranks - 1) >= kWorthwhile * steps / ranks;
+    const double ofHost = rank.why == Lateness::idles && anyLaunchIsKnown() ? idlesLonger : 0;
+    return std::max(static_cast<double>(rank.causedNs) / std::max(1.0, ranks - 1), ofHost) >= kWorthwhile * steps / ranks;
 }
 
 /// Beside the fellows of each meeting where it came last, and nobody had kept it: what it did longer since all had ended their
@@ -401,7 +410,7 @@ void ArrivalFinder::explain()
     // Of many ranks most wait for others' reasons: there it is clear where a rank is last in most of what it takes part in, as it
     // computes longer than its peers.
     constexpr double kClearlyLonger = 0.1, kTimesTheMean = 10;
-    const bool isMuch = share >= 1.0 / 3 && share >= 2.0 / static_cast<double>(ranks) && isWorthwhile(*worst);
+    const bool isMuch = share >= 1.0 / 3 && share >= 2.0 / static_cast<double>(ranks) && isWorthwhile(*worst, excess[index][2]);
     const bool isSlow = worst->why == Lateness::computes && worst->longerBy >= kClearlyLonger &&
                         2 * worst->last >= worst->meetings && share >= kTimesTheMean / static_cast<double>(ranks);
     if (isMuch || isSlow)

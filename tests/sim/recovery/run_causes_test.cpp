@@ -235,6 +235,26 @@ TEST(LateRanks, ThatMayWaitForOneThatIsNotRecordedSaySo)
     EXPECT_THAT(late->detail, HasSubstr("most of it in a group with rank 2, of which nothing is recorded"));
 }
 
+TEST(LateHosts, AreFoundWhereFewWaitForThemInCollectives)
+{
+    // dp 2, pp 4. Rank 1's host loads data for 3 of 60 ms; only the first stage sums gradients behind it.
+    JobOfSteps job(8, {{"dp", 2, 1}, {"pp", 4, 2}});
+    const std::int32_t first = job.group({0, 1});
+    for (std::int64_t step = 0; step < 6; ++step) {
+        const std::int64_t begin = step * 60'000;
+        for (int rank = 0; rank < 8; ++rank)
+            job.work(rank, begin + (rank == 1 ? 3000 : 10), begin + (rank == 1 ? 53'000 : 50'010));
+        job.loads(1, begin, begin + 2990);
+        job.sum(first, {begin + 50'010, begin + 53'000}, 100);
+        job.step(step, begin, begin + 60'000);
+    }
+    const sim::RunAnswers answers = job.answers();
+    const sim::RunFinding* const late = findingOf(answers, "late-rank");
+    ASSERT_NE(late, nullptr) << answers.arrivals.text;
+    EXPECT_THAT(late->ranks, ElementsAre(1));
+    EXPECT_THAT(late->detail, HasSubstr("its host asks late, which meanwhile was in enumerate(DataLoader)"));
+}
+
 TEST(StepsThatTakeLonger, SayWhoseDoingItIsInThem)
 {
     for (const int late : {2, -1}) { // one rank, or all

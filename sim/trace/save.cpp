@@ -109,7 +109,10 @@ std::string traceNameProblem(const fs::path& path)
     const std::string ending = path.extension().string();
     if (ending == ".pftrace" || ending == ".json")
         return {};
-    return "\"" + path.string() + "\" names no format: a trace is written as .pftrace (Perfetto) or .json (Chrome trace events)";
+    const bool isPacked = ending == ".gz" || ending == ".zst";
+    return "\"" + path.string() + "\" names no format" + (isPacked ? " that is written" : "") +
+           ": a trace is written as .pftrace (Perfetto) or .json (Chrome trace events)" +
+           (isPacked ? "; gzip and zstd pack it, and what they packed is read" : "");
 }
 
 void checkTraceDestination(const fs::path& path)

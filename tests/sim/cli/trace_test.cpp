@@ -161,6 +161,14 @@ TEST(TraceCommand, ConvertsToWhatSaysTheSame)
     }
 }
 
+TEST(TraceCommand, SaysOfPackedFilesThatTheyAreNotWritten)
+{
+    const test::Outcome packed =
+        test::run("trace convert " + kKineto + "nccl_data.json.gz " + (test::scratch() / "out.json.gz").string());
+    EXPECT_EQ(packed.code, 2);
+    EXPECT_THAT(packed.err, HasSubstr("gzip and zstd pack it, and what they packed is read"));
+}
+
 TEST(TraceCommand, WritesOverNoneOfTheFilesItReads)
 {
     const std::filesystem::path file =

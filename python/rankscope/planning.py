@@ -205,9 +205,11 @@ class Trace:
         return self.info._repr_html_()
 
 
-def open_trace(*paths: "os.PathLike[str] | str") -> Trace:
-    """Files of one run, or the folder they lie in: PyTorch's, Chrome's, Perfetto's, Nsight's, NCCL's, Rankscope's own."""
-    named = [os.fspath(path) for path in paths]
+def open_trace(*paths: "os.PathLike[str] | str | Sequence[os.PathLike[str] | str]") -> Trace:
+    """Files of one run, one by one or as a list, or the folder they lie in: PyTorch's, Chrome's, Perfetto's, Nsight's, NCCL's,
+    Rankscope's own."""
+    listed = [[path] if isinstance(path, (str, bytes, os.PathLike)) else path for path in paths]
+    named = [os.fspath(path) for several in listed for path in several]
     for path in named:
         if not os.path.exists(path):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)

@@ -340,6 +340,7 @@ class Traces(unittest.TestCase):
             self.assertEqual(len(trace.ranks), 8)
             trace.save(second)
             self.assertEqual(len(rankscope.open_trace(second).ranks), 8)
+            self.assertEqual(len(rankscope.open_trace([second]).ranks), 8)
         with self.assertRaises(FileNotFoundError):
             rankscope.open_trace("--help")
 

@@ -258,7 +258,7 @@ TEST(FindingRules, KeysThatAreGatheredAreNotSaidToGoRoundARing)
             ScenarioDocument::parse(R"({"format": "rankscope-scenario", "version": 1, "model": ")" + model + R"(",
             "cluster": {"base": "dgx-a100", "nodes": 2, "tiers": [{"name": "slow", "span": "all", "bandwidth_gbs": 2, "latency_us": 10}]},
             "layout": {"cp": 16, "order": "cp-tp-ep-dp-pp"},
-            "training": {"sequence_length": 8192, "micro_batch_size": 1, "global_batch_size": 4, "recompute": "full"}})");
+            "training": {"sequence_length": 8192, "micro_batch_size": 1, "global_batch_size": 64, "recompute": "full"}})");
         return Opened{document, simulate(resolvedScenario(document, test::catalogue()))};
     };
     const auto sourceOf = [](const Opened& opened) {

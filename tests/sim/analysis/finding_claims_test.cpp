@@ -13,6 +13,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <map>
 #include <numeric>
 #include <regex>
@@ -73,6 +75,14 @@ Dimension dimensionOf(FindingKind kind)
     default:
         return Dimension::dp;
     }
+}
+
+constexpr std::array kScoreKernels{"attn.core", "attn.scores", "attn.softmax", "attn.dropout", "attn.context"};
+
+/// A kernel of attention itself: fused, or one by one.
+bool isOfScores(const std::string& name)
+{
+    return std::any_of(kScoreKernels.begin(), kScoreKernels.end(), [&](const char* kernel) { return name.starts_with(kernel); });
 }
 
 /// One job with what its findings' edits lead to.
@@ -420,9 +430,9 @@ double Prover::again(const Claim& claim) const
         return static_cast<double>(Sharding::of(m_scenario).routedTokens()) * l.ep * l.etp * m_scenario.model.numExpertsPerTok /
                m_scenario.model.numExperts;
     case ClaimOf::timeWithoutFlops:
-        return shareOfKernels([](const SpanKind& kind) { return kind.flops <= 0 && !kind.name.starts_with("attn.core"); });
+        return shareOfKernels([](const SpanKind& kind) { return kind.flops <= 0 && !isOfScores(kind.name); });
     case ClaimOf::timeOfAttention:
-        return shareOfKernels([](const SpanKind& kind) { return kind.name.starts_with("attn.core"); });
+        return shareOfKernels([](const SpanKind& kind) { return isOfScores(kind.name); });
     case ClaimOf::hiddenSize:
         return m_scenario.model.hiddenSize;
     case ClaimOf::tensorRanks:

@@ -521,9 +521,14 @@ void Differences::tellConfiguration()
         if (a != b)
             changes += (changes.empty() ? "" : ", ") + what + a + " → " + b;
     };
-    const auto isKnown = [](const Recovered& run) {
-        return std::all_of(run.axes.axes.begin(), run.axes.axes.end(),
-                           [](const RecoveredAxis& axis) { return !axis.name.empty() && axis.sure >= kSure; });
+    const auto isKnown = [](const Recovered& run) { // and where every rank lies
+        int ranks = 1;
+        for (const RecoveredAxis& axis : run.axes.axes) {
+            if (axis.name.empty() || axis.sure < kSure)
+                return false;
+            ranks *= axis.name == "ep" ? 1 : axis.size;
+        }
+        return ranks == run.axes.worldSize;
     };
     if (isKnown(m_a) && isKnown(m_b))
         for (const char* axis : {"tp", "cp", "dp", "pp", "ep"})

@@ -31,9 +31,9 @@ struct CommunicatorMembers {
 
 using MembersByName = std::map<std::string, CommunicatorMembers>;
 using Processes = std::vector<CommunicatingProcess>;
-using Numbers = std::vector<std::size_t>;
+using ProcessList = std::vector<std::size_t>;
 
-/// Numbers in a name sort as numbers: node2 before node10.
+/// ProcessList in a name sort as numbers: node2 before node10.
 std::string asSorted(const std::string& name)
 {
     const auto isDigit = [](char c) { return c >= '0' && c <= '9'; };
@@ -102,9 +102,9 @@ MembersByName membersOf(const std::vector<Recording>& files, const Processes& pr
 }
 
 /// Processes as communicators join them.
-std::vector<Numbers> joinedBy(const MembersByName& members, std::size_t processes)
+std::vector<ProcessList> joinedBy(const MembersByName& members, std::size_t processes)
 {
-    Numbers of(processes);
+    ProcessList of(processes);
     std::iota(of.begin(), of.end(), std::size_t{0});
     const auto root = [&of](std::size_t process) {
         while (of[process] != process)
@@ -114,10 +114,10 @@ std::vector<Numbers> joinedBy(const MembersByName& members, std::size_t processe
     for (const auto& [name, communicator] : members)
         for (const auto& [place, process] : communicator.atPlace)
             of[root(process)] = root(communicator.atPlace.begin()->second);
-    std::map<std::size_t, Numbers> byRoot;
+    std::map<std::size_t, ProcessList> byRoot;
     for (std::size_t process = 0; process < processes; ++process)
         byRoot[root(process)].push_back(process);
-    std::vector<Numbers> all;
+    std::vector<ProcessList> all;
     for (auto& [first, joined] : byRoot)
         all.push_back(std::move(joined));
     return all;
@@ -126,7 +126,7 @@ std::vector<Numbers> joinedBy(const MembersByName& members, std::size_t processe
 /// One job's processes, and how they communicate.
 class JobOfCommunicators {
 public:
-    JobOfCommunicators(const Processes& processes, const MembersByName& members, Numbers job)
+    JobOfCommunicators(const Processes& processes, const MembersByName& members, ProcessList job)
         : m_processes(processes), m_job(std::move(job))
     {
         std::set<std::string_view> names;
@@ -139,7 +139,7 @@ public:
             m_largest = std::max(m_largest, each->size);
         findWorld();
     }
-    const Numbers& processes() const { return m_job; }
+    const ProcessList& processes() const { return m_job; }
     const CommunicatorMembers* world() const { return m_world; } ///< null where no communicator can be the job's
     bool isWhole() const { return m_world != nullptr && m_world->atPlace.size() == m_job.size(); }
     /// A job by itself: beside the communicator of all it has others.
@@ -226,15 +226,15 @@ private:
 
     /// 0 … count - 1 in an order that keeps the first of each edge before the second, else as they are. As they are, too, where
     /// edges go in circles.
-    static Numbers ordered(std::size_t count, const std::set<std::pair<std::size_t, std::size_t>>& edges)
+    static ProcessList ordered(std::size_t count, const std::set<std::pair<std::size_t, std::size_t>>& edges)
     {
-        std::vector<Numbers> after(count);
-        Numbers before(count, 0), order;
+        std::vector<ProcessList> after(count);
+        ProcessList before(count, 0), order;
         for (const auto& [first, second] : edges) {
             after[first].push_back(second);
             ++before[second];
         }
-        std::priority_queue<std::size_t, Numbers, std::greater<>> free;
+        std::priority_queue<std::size_t, ProcessList, std::greater<>> free;
         for (std::size_t i = 0; i < count; ++i)
             if (before[i] == 0)
                 free.push(i);
@@ -253,7 +253,7 @@ private:
         return order;
     }
 
-    Numbers inOrder() const
+    ProcessList inOrder() const
     {
         std::map<std::string_view, std::size_t> hosts;
         for (const std::size_t process : m_job)
@@ -262,25 +262,25 @@ private:
         for (auto& [host, number] : hosts)
             number = count++;
         const auto hostOf = [&](std::size_t process) { return hosts.at(m_processes[process].host); };
-        const Numbers hostsInOrder = ordered(count, edges(hostOf));
-        Numbers placeOfHost(count);
+        const ProcessList hostsInOrder = ordered(count, edges(hostOf));
+        ProcessList placeOfHost(count);
         for (std::size_t place = 0; place < count; ++place)
             placeOfHost[hostsInOrder[place]] = place;
-        Numbers order = m_job;
+        ProcessList order = m_job;
         std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
             return std::pair(placeOfHost[hostOf(a)], m_processes[a].id) < std::pair(placeOfHost[hostOf(b)], m_processes[b].id);
         });
         std::map<std::size_t, std::size_t> placeOf;
         for (std::size_t place = 0; place < order.size(); ++place)
             placeOf[order[place]] = place;
-        Numbers sorted;
+        ProcessList sorted;
         for (const std::size_t place : ordered(order.size(), edges([&](std::size_t process) { return placeOf.at(process); })))
             sorted.push_back(order[place]);
         return sorted;
     }
 
     const Processes& m_processes;
-    Numbers m_job;
+    ProcessList m_job;
     std::vector<const CommunicatorMembers*> m_communicators;
     int m_largest = 0;
     const CommunicatorMembers* m_world = nullptr;
@@ -291,15 +291,15 @@ private:
 std::vector<JobOfCommunicators> jobsOf(const Processes& processes, const MembersByName& members)
 {
     std::vector<JobOfCommunicators> jobs;
-    std::map<std::pair<std::int64_t, std::int64_t>, std::vector<Numbers>> parts; // by their extents
-    for (Numbers& joined : joinedBy(members, processes.size())) {
+    std::map<std::pair<std::int64_t, std::int64_t>, std::vector<ProcessList>> parts; // by their extents
+    for (ProcessList& joined : joinedBy(members, processes.size())) {
         JobOfCommunicators job(processes, members, std::move(joined));
         if (job.hasParts())
             jobs.push_back(std::move(job));
         else
             parts[job.extent()].push_back(job.processes());
     }
-    Numbers together;
+    ProcessList together;
     std::int64_t lastNs = 0;
     const auto close = [&] {
         std::sort(together.begin(), together.end());
@@ -311,7 +311,7 @@ std::vector<JobOfCommunicators> jobsOf(const Processes& processes, const Members
         if (extent.first >= lastNs)
             close();
         lastNs = together.empty() ? extent.second : std::max(lastNs, extent.second);
-        for (const Numbers& part : ofExtent)
+        for (const ProcessList& part : ofExtent)
             together.insert(together.end(), part.begin(), part.end());
     }
     close();

@@ -11,15 +11,16 @@ namespace {
 using sim::Recording;
 using testing::HasSubstr;
 
-std::string eventOf(const char* category, const std::string& name, int pid, int tid, int us, int correlation, int device = -1)
+std::string writtenEvent(const char* category, const std::string& name, int pid, int tid, int us, int correlation,
+                         int device = -1)
 {
     return R"({"ph":"X","cat":")" + std::string(category) + R"(","name":")" + name + R"(","pid":)" + std::to_string(pid) +
            R"(,"tid":)" + std::to_string(tid) + R"(,"ts":)" + std::to_string(us) + R"(,"dur":5,"args":{"correlation":)" +
            std::to_string(correlation) + (device < 0 ? "" : R"(,"device":)" + std::to_string(device)) + "}}";
 }
 
-/// Each of two ranks launches ten kernels, the second a little later. Which of two processes launches each rank's, and from where on
-/// the second counts.
+/// Each of two ranks launches ten kernels, the second a little later. Which of two processes launches each rank's, and from where
+/// on the second counts.
 Recording merged(int hostOfFirst, int hostOfSecond, int firstOfSecond)
 {
     std::string list;
@@ -27,10 +28,10 @@ Recording merged(int hostOfFirst, int hostOfSecond, int firstOfSecond)
         for (int i = 0; i < 10; ++i) {
             const int host = 100 + (rank == 0 ? hostOfFirst : hostOfSecond), correlation = (rank == 0 ? 1 : firstOfSecond) + i,
                       us = 1000 + 100 * i + 7 * rank;
-            list += (list.empty() ? "" : ",") + eventOf("cuda_runtime", "cudaLaunchKernel", host, 1, us, correlation) + "," +
-                    eventOf("kernel", "gemm of " + std::to_string(rank), 900 + rank, 7, us + 20, correlation, rank);
+            list += (list.empty() ? "" : ",") + writtenEvent("cuda_runtime", "cudaLaunchKernel", host, 1, us, correlation) + "," +
+                    writtenEvent("kernel", "gemm of " + std::to_string(rank), 900 + rank, 7, us + 20, correlation, rank);
         }
-    list += "," + eventOf("Trace", "PyTorch Profiler (0)", 5, 5, 900, 0);
+    list += "," + writtenEvent("Trace", "PyTorch Profiler (0)", 5, 5, 900, 0);
     const std::string text = R"({"schemaVersion":1,"traceEvents":[)" + list + "]}";
     return sim::readRecording(text.data(), text.size(), "merged.json");
 }
@@ -67,9 +68,10 @@ TEST(MergedRanks, ThatNothingTellsApartAreSaid)
 {
     // Both GPUs are the second process's, the first launches what nobody recorded.
     const std::string text =
-        R"({"schemaVersion":1,"traceEvents":[)" + eventOf("cuda_runtime", "cudaLaunchKernel", 100, 1, 10, 77) + "," +
-        eventOf("cuda_runtime", "cudaLaunchKernel", 101, 1, 10, 1) + "," + eventOf("kernel", "a", 900, 7, 20, 1, 0) + "," +
-        eventOf("cuda_runtime", "cudaLaunchKernel", 101, 1, 30, 2) + "," + eventOf("kernel", "b", 901, 7, 40, 2, 1) + "]}";
+        R"({"schemaVersion":1,"traceEvents":[)" + writtenEvent("cuda_runtime", "cudaLaunchKernel", 100, 1, 10, 77) + "," +
+        writtenEvent("cuda_runtime", "cudaLaunchKernel", 101, 1, 10, 1) + "," + writtenEvent("kernel", "a", 900, 7, 20, 1, 0) +
+        "," + writtenEvent("cuda_runtime", "cudaLaunchKernel", 101, 1, 30, 2) + "," +
+        writtenEvent("kernel", "b", 901, 7, 40, 2, 1) + "]}";
     const Recording recording = sim::readRecording(text.data(), text.size(), "merged.json");
     EXPECT_EQ(recording.ranks.size(), 1U);
     ASSERT_EQ(recording.problems.size(), 1U);

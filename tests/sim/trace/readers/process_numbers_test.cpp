@@ -16,7 +16,7 @@ using sim::Recording;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-struct Membership {
+struct MemberOf {
     std::string communicator;
     int place = 0, size = 0;
 };
@@ -24,7 +24,7 @@ struct Membership {
 struct LoggedProcess {
     std::string host;
     int id = 0;
-    std::vector<Membership> in;
+    std::vector<MemberOf> in;
     std::int64_t atUs = 0;
 };
 
@@ -46,7 +46,7 @@ public:
         std::ofstream file(m_folder / name);
         std::int64_t at = 1751234567000000 + process.atUs;
         for (int call = 1; call <= 3; ++call)
-            for (const Membership& member : process.in) {
+            for (const MemberOf& member : process.in) {
                 file << R"({"header":{"id":")" << member.communicator << R"(","rank":)" << member.place << R"(,"n_ranks":)"
                      << member.size << R"(},"metadata":{"dump_timestamp_us":)" << at + 100 << R"(,"hostname":")" << process.host
                      << R"(","pid":)" << process.id << R"(},"coll_perf":{"coll":"AllReduce","coll_sn":)" << call
@@ -76,7 +76,7 @@ private:
 };
 
 /// Rank r of tp 2 (neighbours) and dp `replicas`.
-std::vector<Membership> tensorAndData(int rank, int replicas)
+std::vector<MemberOf> tensorAndData(int rank, int replicas)
 {
     return {{"tp" + std::to_string(rank / 2), rank % 2, 2}, {"dp" + std::to_string(rank % 2), rank / 2, replicas}};
 }
@@ -116,7 +116,7 @@ TEST(ProcessNumbers, ArePlacesInTheCommunicatorThatHoldsAll)
 {
     LoggedJob job;
     for (int rank = 0; rank < 8; ++rank) {
-        std::vector<Membership> in = tensorAndData(rank, 4);
+        std::vector<MemberOf> in = tensorAndData(rank, 4);
         if (rank != 3) // whose file is cut
             in.push_back({"world", rank, 8});
         job.add({"node0", 10000 - rank, in});
@@ -131,8 +131,8 @@ TEST(ProcessNumbers, OfJobsWithCommunicatorsOfTheirOwnAreNotMixed)
     LoggedJob jobs;
     for (const char* of : {"a", "b"})
         for (int rank = 0; rank < 4; ++rank) {
-            std::vector<Membership> in = tensorAndData(rank, 2);
-            for (Membership& member : in)
+            std::vector<MemberOf> in = tensorAndData(rank, 2);
+            for (MemberOf& member : in)
                 member.communicator += of;
             in.push_back({std::string("world ") + of, rank, 4});
             jobs.add({"node0", 100 + 10 * (*of - 'a') + rank, in});

@@ -376,7 +376,7 @@ TEST(Sweep, FitsWhereSimulateAndMemoryDo)
         EXPECT_EQ(full.at("fits"), false) << command << "the host is full";
         EXPECT_EQ(full.at("offload").at("host_fits"), false) << command;
     }
-    EXPECT_THAT(run("memory " + file + small).out, HasSubstr("The fullest host holds 37.69 of 30.00 GiB: 7.69 too much\n"));
+    EXPECT_THAT(run("memory " + file + small).out, HasSubstr("The fullest host holds 37.65 of 30.00 GiB: 7.65 too much\n"));
     const Outcome swept = run("sweep " + file + " --vary cluster.host.memory_gib=30,200");
     EXPECT_THAT(swept.err,
                 HasSubstr("cluster.host.memory_gib=30: /cluster/host/memory_gib: what is offloaded takes 37.7 GiB of a "

@@ -72,7 +72,7 @@ private:
                 continue;
             }
             if (m_window.at < m_window.end())
-                return *m_window.at;
+                return *m_window.at != 0 ? *m_window.at : '\x7f'; // a block that was never written is damage, and no end
             if (!m_window.advance())
                 return 0;
         }

@@ -247,16 +247,31 @@ void ArrivalFinder::lookForUnrecorded(std::size_t rank)
 std::string ArrivalFinder::doneMeanwhile(std::size_t rank) const
 {
     std::vector<BusyTime::Span> late; // since its fellows came
+    // Or longer ago, with all its kernels since: since the group met before, while the device of the first of its fellows ran.
+    std::vector<BusyTime::Span> behind;
+    std::map<std::int32_t, std::int64_t> lastEnd; // of a group's meetings
     for (std::size_t i = 0; i < m_result.list.size(); ++i) {
         const Arrival& arrival = m_result.list[i];
-        if (arrival.isUsual && arrival.last == rank && m_roots[i] == rank && arrival.hasLast())
-            late.emplace_back(arrival.lastStartNs - *std::max_element(arrival.waitNs.begin(), arrival.waitNs.end()),
-                              arrival.lastStartNs);
+        const Meeting& meeting = m_recovered.meetings.meetings[arrival.meeting];
+        std::int64_t& before = lastEnd.try_emplace(meeting.group, INT64_MIN).first->second;
+        if (arrival.isUsual && arrival.last == rank && m_roots[i] == rank && arrival.hasLast()) {
+            const auto longest = std::max_element(arrival.waitNs.begin(), arrival.waitNs.end());
+            late.emplace_back(arrival.lastStartNs - *longest, arrival.lastStartNs);
+            const std::uint32_t fellow = meeting.parts[asIndex(longest - arrival.waitNs.begin())].rank;
+            const std::vector<BusyTime::Span>& ran = m_work[fellow].spans();
+            auto span =
+                std::partition_point(ran.begin(), ran.end(), [before](const BusyTime::Span& of) { return of.second <= before; });
+            for (; before != INT64_MIN && span != ran.end() && span->first < arrival.lastStartNs; ++span)
+                behind.emplace_back(std::max(span->first, before), std::min(span->second, arrival.lastStartNs));
+        }
+        for (const Part& part : meeting.parts)
+            before = std::max(before, spanOf(part).endNs);
     }
     // A delay shows at the first collective behind it: of the step, or of what came before.
     for (BusyTime::Span& span : late)
         span.first -= span.second - span.first;
-    return hostMeanwhile(m_evidence, rank, std::move(late));
+    std::string doing = hostMeanwhile(m_evidence, rank, std::move(late));
+    return doing.empty() ? hostMeanwhile(m_evidence, rank, std::move(behind)) : doing;
 }
 
 /// What single ranks say of their own waiting.

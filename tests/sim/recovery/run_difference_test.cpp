@@ -21,6 +21,14 @@ sim::Recovered recoveredOf(const sim::Scenario& scenario)
     return sim::recover(test::recordingOf(*sim::simulate(scenario, {.full = true})));
 }
 
+/// With nothing that waits for its host: where GPUs are so many times slower, all that they do takes so many times as long.
+sim::Scenario scenarioOfGpusAlone(int tp, int pp, int dp, int microbatches)
+{
+    sim::Scenario scenario = test::smallScenario(tp, pp, dp, microbatches);
+    scenario.training.stack.cudaGraphs = sim::CudaGraphs::step;
+    return scenario;
+}
+
 std::vector<std::string> kindsOf(const sim::RunDifference& difference)
 {
     std::vector<std::string> kinds;
@@ -115,7 +123,7 @@ TEST(ComparedRuns, NameTheRankThatGotSlower)
 
 TEST(ComparedRuns, NameTheStageThatGotSlowerOnceAndNotEachOfItsRanks)
 {
-    sim::Scenario scenario = test::smallScenario(2, 4, 2, 8);
+    sim::Scenario scenario = scenarioOfGpusAlone(2, 4, 2, 8);
     const sim::Recovered before = recoveredOf(scenario);
     for (int rank = 8; rank < 12; ++rank)
         scenario.perturbations.push_back({.kind = sim::PerturbationKind::slowGpu, .rank = rank, .factor = 1.3});
@@ -211,7 +219,7 @@ sim::Recovered slowed(sim::Scenario scenario, int first, int last, double factor
 
 TEST(ComparedRuns, OfTwoStagesNameTheOneThatChanged)
 {
-    const sim::Scenario scenario = test::smallScenario(2, 2, 2, 8);
+    const sim::Scenario scenario = scenarioOfGpusAlone(2, 2, 2, 8);
     const sim::Recovered usual = recoveredOf(scenario);
     for (const int stage : {0, 1}) {
         const sim::Recovered slow = slowed(scenario, 4 * stage, 4 * stage + 4, 2);
@@ -232,7 +240,7 @@ TEST(ComparedRuns, OfTwoStagesNameTheOneThatChanged)
 
 TEST(ComparedRuns, AStageThatGrewLessThanTheOthersGotNoShorter)
 {
-    sim::Scenario scenario = test::smallScenario(2, 4, 1, 8);
+    sim::Scenario scenario = scenarioOfGpusAlone(2, 4, 1, 8);
     const sim::Recovered before = recoveredOf(scenario);
     for (int rank = 0; rank < 8; ++rank)
         scenario.perturbations.push_back({.kind = sim::PerturbationKind::slowGpu, .rank = rank, .factor = rank < 2 ? 1.1 : 1.2});

@@ -229,7 +229,7 @@ void addWhoIsWho(CLI::App& command, TraceArguments& arguments)
         ->excludes(cache);
     command.add_option("--rank", arguments.ranks, "Which rank a file is of that does not say it; may be given several times")
         ->type_name("FILE=NUMBER")
-        ->expected(1)
+        ->allow_extra_args(false)
         ->check(notEmpty())
         ->excludes(cache);
 }

@@ -255,8 +255,10 @@ private:
         }
         if (result == Scan::bad)
             return resume(m_window.at, false);
-        m_window.at = at;
         const std::string_view written(first, static_cast<std::size_t>(at - first));
+        if (written.find('\0') != std::string_view::npos) // a block of zeros, up to the next quote that happens to stand right
+            return resume(m_window.at, false);
+        m_window.at = at;
         const bool isEmpty = event.ph.empty() && written.find_first_not_of("{} \t\r\n") == std::string_view::npos;
         if (const char* why = isEmpty ? nullptr : m_events.take(event))
             damaged(why, first);

@@ -50,12 +50,11 @@ TEST(Refused, NoWindowOrChunkThatHoldsTheWholeSequence)
 
 TEST(Refused, AllThatItDoesNotDoAtOnce)
 {
-    const sim::Scenario scenario = job({"model.sliding_window=4", "training.causal=false", "model.num_nextn_predict_layers=2",
-                                        R"(training.documents={"lengths":[8,8]})"});
+    const sim::Scenario scenario = job({"model.sliding_window=4", "training.causal=false", "model.num_nextn_predict_layers=2"});
     std::vector<std::string> pointers;
     for (const sim::Problem& problem : problemsOfTraining(scenario))
         pointers.push_back(problem.pointer);
-    EXPECT_THAT(pointers, testing::ElementsAre("/training/causal", "/model/num_nextn_predict_layers", "/training/documents"));
+    EXPECT_THAT(pointers, testing::ElementsAre("/training/causal", "/model/num_nextn_predict_layers"));
 }
 
 TEST(Refused, AdaptersWhoseOutputsTpDoesNotDivide)

@@ -59,9 +59,10 @@ TEST(OpsCommand, CountsTheTensorOfAMessageAtBothEnds)
 {
     const std::string file = test::gallery("05-");
     double ofMessages = 0, sent = 0;
-    for (const json& group : runJson("ops --json --by class " + file).at("groups"))
+    const json ops = runJson("ops --json --by class " + file), traffic = runJson("traffic --json " + file);
+    for (const json& group : ops.at("groups"))
         ofMessages += group.at("name") == "pp comm" ? group.at("bytes").get<double>() : 0;
-    for (const json& group : runJson("traffic --json " + file).at("groups"))
+    for (const json& group : traffic.at("groups"))
         sent += group.at("group") == "pp" ? group.at("bytes").get<double>() : 0;
     EXPECT_GT(sent, 0);
     EXPECT_EQ(ofMessages, 2 * sent);

@@ -217,7 +217,7 @@ TEST(Sizes, BetweenThoseUsualAreLookedAtToo)
     };
     const double takes = daysOn(50);
     ASSERT_LT(takes, daysOn(48));
-    const SizeAnswer answer = fewestGpus({.job = request, .days = takes, .most = 100}, test::catalogue());
+    const SizeAnswer answer = fewestGpus({.job = request, .days = takes, .most = 64}, test::catalogue());
     EXPECT_EQ(answer.gpus, 50) << "neither a power of two nor three times one";
     for (const TriedSize& size : answer.tried)
         EXPECT_TRUE(size.proved) << size.gpus << " GPUs, at least " << size.leastDays << " of " << takes << " days";

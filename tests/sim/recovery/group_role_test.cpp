@@ -13,7 +13,8 @@ namespace {
 TEST(GroupRole, IsThatOfTheWholeDescription)
 {
     std::ifstream file(RANKSCOPE_TEST_DATA "/group_descriptions.json");
-    for (const auto& [description, means] : nlohmann::json::parse(file).at("descriptions").items())
+    const nlohmann::json named = nlohmann::json::parse(file);
+    for (const auto& [description, means] : named.at("descriptions").items())
         EXPECT_EQ(sim::groupRoleName(sim::roleFromDescription(description)), means.at("role").get<std::string>()) << description;
 }
 

@@ -42,7 +42,8 @@ std::map<std::string, std::vector<DrawnRow>> drawnRows()
 {
     std::ifstream file(RANKSCOPE_SOURCE_DIR "/assets/glossary.json");
     std::map<std::string, std::vector<DrawnRow>> out;
-    for (const auto& term : nlohmann::json::parse(file).at("terms")) {
+    const nlohmann::json glossary = nlohmann::json::parse(file);
+    for (const auto& term : glossary.at("terms")) {
         if (!term.contains("picture") || term["picture"].at("kind") != "rows")
             continue;
         for (const auto& row : term["picture"].at("rows")) {

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include <unistd.h>
+
 namespace {
 
 using sim::Recording;
@@ -31,7 +33,7 @@ struct LoggedProcess {
 /// By file, in the order of the processes.
 class LoggedJob {
 public:
-    LoggedJob() : m_folder(std::filesystem::path(testing::TempDir()) / "logged-job")
+    LoggedJob() : m_folder(std::filesystem::path(testing::TempDir()) / ("logged-job-" + std::to_string(getpid())))
     {
         std::filesystem::remove_all(m_folder);
         std::filesystem::create_directories(m_folder);

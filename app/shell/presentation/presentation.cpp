@@ -426,6 +426,7 @@ void Presentation::placeKeys(int text)
 {
     for (int pixels = text; pixels > 0; pixels = pixels * 5 / 6) {
         m_keys->setStyleSheet(QStringLiteral("font-size: %1px;").arg(pixels));
+        m_keys->ensurePolished(); // else its size is that of the text before
         m_keys->adjustSize();
         if (m_keys->width() <= width() && m_keys->height() <= height())
             break;

@@ -68,7 +68,7 @@ struct OtherFile {
     std::string name, text;
     bool isRun = false;
 };
-Sheet readShell(const std::string& file, const std::string& text, std::span<OtherFile> others = {});
+Sheet readShell(const std::string& file, const std::string& text, std::span<OtherFile> others);
 /// Words "name=value" of the command of a script that has the most of them, as MaxText takes them.
 Sheet readShellAssignments(const std::string& file, const std::string& text);
 /// Lines "name ........ value" of a log.

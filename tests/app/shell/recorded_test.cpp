@@ -184,8 +184,10 @@ TEST_F(RecordedTest, PredictionLiesAboveItAndWhatIfIsAScenarioWithWhatWasMeasure
     EXPECT_FALSE(window.isRecordedShown());
     ASSERT_TRUE(window.desk().simulation());
     const sim::RunCalibration& calibration = *panel().run()->prediction()->calibration;
-    EXPECT_NEAR(window.desk().simulation()->metrics().stepTimeSeconds, calibration.calibratedSeconds,
-                1e-6 * calibration.calibratedSeconds);
+    ASSERT_EQ(calibration.slowRanks.size(), 1U);
+    EXPECT_NEAR(window.desk().simulation()->metrics().stepTimeSeconds, calibration.predictedSeconds,
+                0.01 * calibration.predictedSeconds)
+        << "of the job without its slow rank, whose kernels are as predicted";
     EXPECT_TRUE(window.session().displayName().startsWith(QStringLiteral("What if, from run.json")));
     window.run(CommandId::showRecorded);
     EXPECT_TRUE(window.isRecordedShown());

@@ -16,6 +16,7 @@
 #include <QMouseEvent>
 #include <QPainter>
 #include <QScreen>
+#include <QTextDocument>
 #include <QVBoxLayout>
 
 #include <algorithm>
@@ -424,14 +425,21 @@ void Presentation::fit()
 /// In the middle, no larger than the window.
 void Presentation::placeKeys(int text)
 {
-    for (int pixels = text; pixels > 0; pixels = pixels * 5 / 6) {
-        m_keys->setStyleSheet(QStringLiteral("font-size: %1px;").arg(pixels));
-        m_keys->ensurePolished(); // else its size is that of the text before
-        m_keys->adjustSize();
-        if (m_keys->width() <= width() && m_keys->height() <= height())
+    QTextDocument keys; // a label that is hidden says the size of the text before
+    keys.setHtml(m_keys->text());
+    QFont font = m_keys->font();
+    int pixels = text;
+    QSize size;
+    for (;; --pixels) {
+        font.setPixelSize(pixels);
+        keys.setDefaultFont(font);
+        size = keys.size().toSize() + QSize(kHeadMargin, kHeadMargin);
+        if (pixels <= m_smallestText / 2 || (size.width() <= width() && size.height() <= height()))
             break;
     }
-    m_keys->move((width() - m_keys->width()) / 2, (height() - m_keys->height()) / 2);
+    m_keys->setStyleSheet(QStringLiteral("font-size: %1px;").arg(pixels));
+    m_keys->setAlignment(Qt::AlignCenter);
+    m_keys->setGeometry(QRect(QPoint((width() - size.width()) / 2, (height() - size.height()) / 2), size));
 }
 
 bool Presentation::tellsKeys() const

@@ -126,6 +126,7 @@ Presentation::Presentation(Desk& desk, Workspace& workspace, std::unique_ptr<Tal
     m_black->setAccessibleName(tr("Black"));
     m_black->hide();
     setRole(m_keys, "card");
+    m_keys->setTextFormat(Qt::RichText);
     m_keys->setText(tellingKeys());
     m_keys->setAccessibleName(tr("Keys"));
     m_keys->hide();
@@ -433,12 +434,12 @@ void Presentation::placeKeys(int text)
     for (;; --pixels) {
         font.setPixelSize(pixels);
         keys.setDefaultFont(font);
-        size = keys.size().toSize() + QSize(kHeadMargin, kHeadMargin);
+        size = keys.size().toSize() + 2 * QSize(kHeadMargin, kHeadMargin);
         if (pixels <= m_smallestText / 2 || (size.width() <= width() && size.height() <= height()))
             break;
     }
     m_keys->setStyleSheet(QStringLiteral("font-size: %1px;").arg(pixels));
-    m_keys->setAlignment(Qt::AlignCenter);
+    m_keys->setMargin(kHeadMargin);
     m_keys->setGeometry(QRect(QPoint((width() - size.width()) / 2, (height() - size.height()) / 2), size));
 }
 

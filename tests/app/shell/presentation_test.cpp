@@ -200,7 +200,15 @@ TEST_F(PresentationTest, TellsItsKeys)
     EXPECT_FALSE(presentation.tellsKeys());
     press(Qt::Key_Question);
     EXPECT_TRUE(presentation.tellsKeys());
-    presentation.grab(); // drawn without a word to the log
+    const auto* keys = [&]() -> const QLabel* {
+        for (const QLabel* label : presentation.findChildren<QLabel*>())
+            if (label->accessibleName() == QStringLiteral("Keys"))
+                return label;
+        return nullptr;
+    }();
+    ASSERT_NE(keys, nullptr);
+    EXPECT_EQ(keys->textFormat(), Qt::RichText) << "or its marks are read";
+    EXPECT_TRUE(presentation.rect().contains(keys->geometry()));
     press(Qt::Key_Question);
     EXPECT_FALSE(presentation.tellsKeys());
     press(Qt::Key_F1);

@@ -129,16 +129,16 @@ private:
             fail();
         return result == SQLITE_ROW;
     }
-    /// Of tables that end too early; throws where nothing is left.
+    /// Of a file that is cut, or tables that are damaged; throws where nothing is left.
     void tellDamage()
     {
         RecordedFile& file = m_builder.file();
-        file.isComplete = m_wholeBytes == 0;
-        if (m_damaged.empty() && m_wholeBytes == 0)
+        file.isComplete = !m_isCut && m_damaged.empty();
+        if (file.isComplete)
             return;
         std::string text =
-            m_wholeBytes > 0 ? "it ends too early, at byte " + std::to_string(file.bytes) + " of " + std::to_string(m_wholeBytes)
-                             : "it is damaged (" + meantBytes(m_damage) + ")";
+            m_isCut ? "it ends too early, at byte " + std::to_string(file.bytes) + " of " + std::to_string(m_wholeBytes)
+                    : "it is damaged (" + meantBytes(m_damage) + ")";
         if (file.events == 0)
             throw Error(m_file.path + ": " + text + ", and no event in it can be read");
         text += "; " + std::to_string(file.events) + " events can be read and are kept";
@@ -536,8 +536,8 @@ private:
     std::map<std::int64_t, int> m_mpiRanks; ///< by process
     std::map<int, std::size_t> m_spansOf;   ///< devices
     CancelPoll m_poll;
-    std::uint64_t m_wholeBytes = 0;
-    bool m_isCut = false;
+    std::uint64_t m_wholeBytes = 0;  ///< as bytesOfWholeDatabase() has it
+    bool m_isCut = false;            ///< the file is shorter
     std::set<std::string> m_damaged; ///< tables that end where they cannot be read
     std::string m_damage;
 };

@@ -530,14 +530,23 @@ WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 30000) INSE
     }
 }
 
+constexpr std::size_t kSmallPage = 1024;
+
+std::string tablesOfManyPages()
+{
+    return "PRAGMA page_size = " + std::to_string(kSmallPage) + ";" + kNsightTables + R"(
+WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 3000)
+INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT 1000 * i, 1000 * i + 500, 0, 7, 100 + i, 16777216, 2 FROM n;)";
+}
+
 TEST(Nsight, OfADatabaseThatEndsTooEarlyRowsBeforeAreKept)
 {
-    const NsightFile file((std::string("PRAGMA page_size = 1024;") + kNsightTables + R"(
-WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 3000)
-INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT 1000 * i, 1000 * i + 500, 0, 7, 100 + i, 16777216, 2 FROM n;)")
-                              .c_str());
+    const NsightFile file(tablesOfManyPages().c_str());
     const std::string bytes = bytesOf(file.path());
-    const std::size_t whole = sim::kernelCount(sim::readRecording({file.path()}).ranks.at(0));
+    const Recording uncut = sim::readRecording({file.path()});
+    EXPECT_TRUE(uncut.files.at(0).isComplete);
+    EXPECT_THAT(uncut.problems, testing::IsEmpty());
+    const std::size_t whole = sim::kernelCount(uncut.ranks.at(0));
     ASSERT_GT(whole, 3000U);
     const std::size_t size = bytes.size() * 6 / 10;
     std::ofstream(file.path(), std::ios::binary) << bytes.substr(0, size);
@@ -551,6 +560,20 @@ INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT 1000 * i, 1000 * i + 500, 0, 7, 10
                           " events can be read and are kept, and lack what followed in CUPTI_ACTIVITY_KIND_KERNEL"));
     std::ofstream(file.path(), std::ios::binary) << bytes.substr(0, 1500);
     EXPECT_THROW(sim::readRecording({file.path()}), sim::Error);
+}
+
+TEST(Nsight, OfADamagedTableRowsBeforeAreKept)
+{
+    const NsightFile file(tablesOfManyPages().c_str());
+    std::string bytes = bytesOf(file.path());
+    bytes.replace(bytes.size() * 6 / 10 / kSmallPage * kSmallPage, kSmallPage, kSmallPage, '\xff');
+    std::ofstream(file.path(), std::ios::binary) << bytes;
+    const Recording recording = sim::readRecording({file.path()});
+    EXPECT_GT(sim::kernelCount(recording.ranks.at(0)), 1000U);
+    EXPECT_LT(sim::kernelCount(recording.ranks.at(0)), 3000U);
+    EXPECT_FALSE(recording.files.at(0).isComplete);
+    EXPECT_THAT(recording.problems.at(0), HasSubstr("it is damaged ("));
+    EXPECT_THAT(recording.problems.at(0), HasSubstr("and lack what followed in CUPTI_ACTIVITY_KIND_KERNEL"));
 }
 
 TEST(Nsight, RefusesOtherAndDamagedDatabases)

@@ -442,11 +442,6 @@ private:
 
 } // namespace
 
-json readPickle(std::string_view bytes, std::string_view without)
-{
-    return Unpickler(bytes, without).read();
-}
-
 PickledStart readPickleStart(std::string_view bytes, std::string_view without)
 {
     Unpickler unpickler(bytes, without);

@@ -259,17 +259,17 @@ TEST(Pickle, ValuesThatReferToEachOtherAreBounded)
     doubling += '\0';
     for (int i = 0; i < 60; ++i)
         doubling += std::string("]q") + static_cast<char>(i + 1) + "(h" + static_cast<char>(i) + "h" + static_cast<char>(i) + "e";
-    EXPECT_THROW(sim::readPickle(doubling + "."), sim::Error);
+    EXPECT_THROW(sim::readPickleStart(doubling + "."), sim::Error);
     std::string ownMember = "\x80\x02]q";
     ownMember += std::string("\0h\0a.", 5);
-    EXPECT_THROW(sim::readPickle(ownMember), sim::Error);
+    EXPECT_THROW(sim::readPickleStart(ownMember), sim::Error);
 }
 
 TEST(Pickle, BytesThatEachMakeAValueAreBounded)
 {
     const auto refusalOf = [](const std::string& pickle) {
         try {
-            sim::readPickle(pickle);
+            sim::readPickleStart(pickle);
         } catch (const sim::Error& error) {
             return std::string(error.what());
         }

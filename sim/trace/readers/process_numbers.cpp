@@ -33,7 +33,7 @@ using MembersByName = std::map<std::string, CommunicatorMembers>;
 using Processes = std::vector<CommunicatingProcess>;
 using ProcessList = std::vector<std::size_t>;
 
-/// ProcessList in a name sort as numbers: node2 before node10.
+/// What sorts as the name does where the numbers in it count by their values: node2 before node10.
 std::string asSorted(const std::string& name)
 {
     const auto isDigit = [](char c) { return c >= '0' && c <= '9'; };

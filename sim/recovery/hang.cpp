@@ -92,7 +92,10 @@ private:
     }
     const char* recordedOf(const std::vector<int>& unknown) const
     {
-        return cutAmong(unknown).empty() ? "nothing is recorded" : "the end is not recorded";
+        const std::size_t cut = cutAmong(unknown).size();
+        return cut == 0                ? "nothing is recorded"
+               : cut == unknown.size() ? "the end is not recorded"
+                                       : "nothing, or not the end, is recorded";
     }
     void tellUnknown(const std::vector<int>& unknown, std::vector<std::string>& told) const
     {

@@ -125,6 +125,16 @@ TEST(Hangs, DoNotBlameARankWhoseDumpIsCut)
     EXPECT_THAT(hangs[0].detail, HasSubstr("What rank 2 asked for last is not in its dump, which ends too early."));
 }
 
+TEST(Hangs, OfRanksWithoutADumpAndWithACutOneSayBoth)
+{
+    const std::vector<Called> waits{{6}, {7, "started"}};
+    const std::vector<sim::Hang> hangs = sim::hangsOf(sim::recover(dumps({waits, {}, waits, waits}, kFour, 2)).evidence);
+    ASSERT_EQ(hangs.size(), 1U);
+    EXPECT_THAT(hangs[0].unknown, ElementsAre(1, 2));
+    EXPECT_EQ(hangs[0].title,
+              "All-reduce 7 of group default_pg never ended, and of ranks 1 and 2 nothing, or not the end, is recorded");
+}
+
 TEST(Hangs, OfAllThatCameSayWhatDiffers)
 {
     const std::vector<Called> waits{{6}, {7, "started"}}, gathers{{6}, {7, "started", "all_gather"}}, asks{{6}, {7, "scheduled"}};

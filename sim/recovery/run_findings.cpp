@@ -15,7 +15,6 @@
 #include <map>
 #include <set>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -110,7 +109,7 @@ void Findings::lateRank()
     RunFinding finding{
         .kind = "late-rank", .title = "Rank " + std::to_string(rank.rank) + " keeps the others waiting", .detail = arrivals.text};
     if (const RankArrivals& of = arrivals.ranks[index]; !of.unrecorded.empty()) {
-        const std::string& axis = AxesOfGroups(m_recovered).of(of.unrecordedGroup, Exchange::allReduce);
+        const std::string axis = AxesOfGroups(m_recovered).of(of.unrecordedGroup, Exchange::allReduce);
         finding.title = "Rank " + std::to_string(rank.rank) + " is late as it waits" + (axis.empty() ? "" : " in " + axis) +
                         " with " + namedRanks(of.unrecorded, 4) + ", of which nothing is recorded";
     }

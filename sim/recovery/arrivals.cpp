@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -22,6 +23,12 @@ namespace {
 /// What a rank did between the end of its last meeting and its arrival at the next.
 struct Approach {
     std::int64_t computes = 0, communicates = 0, idles = 0;
+};
+
+/// What a rank spends in collectives of groups that are known, in usual steps.
+struct TimeInGroups {
+    std::int64_t allNs = 0, partNs = 0;            ///< in all; in groups of which some members are not recorded
+    std::map<std::int32_t, std::int64_t> partNsOf; ///< each of these
 };
 
 class ArrivalFinder {
@@ -38,15 +45,10 @@ public:
         m_work.resize(m_evidence.ranks.size());
         m_comms.resize(m_evidence.ranks.size());
         m_usual.resize(m_evidence.ranks.size());
-        const std::vector<std::size_t> usual = m_recovered.steps.usual();
         forEachInParallel(m_evidence.ranks.size(), 0, [&](std::size_t r) {
             const RankEvidence& rank = m_evidence.ranks[r];
-            std::vector<BusyTime::Span> work, comms, steps;
-            for (const std::size_t step : usual)
-                steps.emplace_back(m_recovered.steps.steps[step].rankStartNs[r], m_recovered.steps.steps[step].rankEndNs[r]);
-            if (usual.empty()) // nothing tells what is
-                steps.emplace_back(INT64_MIN / 2, INT64_MAX / 2);
-            m_usual[r] = BusyTime(std::move(steps));
+            std::vector<BusyTime::Span> work, comms;
+            m_usual[r] = usualStepsOf(m_recovered, r);
             for (const WorkSpan& span : rank.work)
                 work.emplace_back(span.startNs, span.endNs);
             for (const CommSpan& span : rank.comms)
@@ -54,6 +56,7 @@ public:
             m_work[r] = BusyTime(std::move(work));
             m_comms[r] = BusyTime(std::move(comms));
         });
+        findUnrecorded();
         measure();
         explain();
         sumByAxis();
@@ -75,6 +78,7 @@ private:
         return arrival.drainedNs == INT64_MIN || stageOf[part.rank] == stageOf[arrival.last];
     }
     double computesLonger(std::size_t rank) const;
+    void findUnrecorded();
     void lookForUnrecorded(std::size_t rank);
     bool isWorthwhile(const RankArrivals&, double idlesLonger) const;
     /// Else a device may idle for what nobody recorded.
@@ -93,8 +97,10 @@ private:
     const Recovered& m_recovered;
     const RunEvidence& m_evidence;
     std::vector<BusyTime> m_work, m_comms;
-    std::vector<BusyTime> m_usual;      ///< steps
-    std::vector<std::uint32_t> m_roots; ///< of the list
+    std::vector<BusyTime> m_usual;              ///< steps
+    std::vector<std::uint32_t> m_roots;         ///< of the list
+    std::vector<std::vector<int>> m_unrecorded; ///< [group]: its members of which nothing is recorded
+    std::vector<TimeInGroups> m_inGroups;       ///< [rank]; empty where there are no such members
     Arrivals m_result;
 };
 
@@ -193,54 +199,67 @@ double ArrivalFinder::computesLonger(std::size_t rank) const
     return *middle > 0 ? computed(rank) / *middle - 1 : 0;
 }
 
+/// Of which groups some members are not recorded, and what ranks spend in these.
+void ArrivalFinder::findUnrecorded()
+{
+    const std::vector<RankEvidence>& ranks = m_evidence.ranks;
+    if (std::any_of(ranks.begin(), ranks.end(), [](const RankEvidence& of) { return of.multiplicity > 1; }))
+        return; // others behave as these
+    const auto isRecorded = [&ranks](int rank) {
+        const auto found = std::lower_bound(ranks.begin(), ranks.end(), rank,
+                                            [](const RankEvidence& of, int number) { return of.rank < number; });
+        return found != ranks.end() && found->rank == rank;
+    };
+    bool areWhole = true;
+    for (const GroupEvidence& group : m_evidence.groups) {
+        std::vector<int>& unrecorded = m_unrecorded.emplace_back();
+        std::remove_copy_if(group.ranks.begin(), group.ranks.end(), std::back_inserter(unrecorded), isRecorded);
+        areWhole = areWhole && unrecorded.empty();
+    }
+    if (areWhole)
+        return;
+    m_inGroups.resize(ranks.size());
+    forEachInParallel(ranks.size(), 0, [&](std::size_t r) {
+        TimeInGroups& spent = m_inGroups[r];
+        for (const CommSpan& span : ranks[r].comms) {
+            if (span.group < 0 || !synchronises(span.exchange))
+                continue;
+            const std::int64_t ns = m_usual[r].within(span.startNs, span.endNs);
+            spent.allNs += ns;
+            if (m_unrecorded[asIndex(span.group)].empty())
+                continue;
+            spent.partNs += ns;
+            spent.partNsOf[span.group] += ns;
+        }
+    });
+}
+
 /// Of a rank that communicates longer than its fellows: whether that is in a group of which some are not recorded, which may be
 /// the ones that are late.
 void ArrivalFinder::lookForUnrecorded(std::size_t rank)
 {
-    const auto isRecorded = [this](int of) {
-        return std::any_of(m_evidence.ranks.begin(), m_evidence.ranks.end(),
-                           [of](const RankEvidence& recorded) { return recorded.rank == of; });
-    };
-    if (std::any_of(m_evidence.ranks.begin(), m_evidence.ranks.end(),
-                    [](const RankEvidence& of) { return of.multiplicity > 1; })) // others behave as these
+    if (m_inGroups.empty() || m_inGroups[rank].partNsOf.empty())
         return;
-    std::vector<bool> isPart; // of groups: some member is not recorded
-    for (const GroupEvidence& group : m_evidence.groups)
-        isPart.push_back(!std::all_of(group.ranks.begin(), group.ranks.end(), isRecorded));
-    const auto spentIn = [&](std::size_t r, bool inPartsAlone) {
-        std::map<std::int32_t, std::int64_t> spent; // by group
-        for (const CommSpan& span : m_evidence.ranks[r].comms)
-            if (span.group >= 0 && (!inPartsAlone || isPart[asIndex(span.group)]) && synchronises(span.exchange))
-                spent[span.group] += m_usual[r].within(span.startNs, span.endNs);
-        return spent;
-    };
-    const auto sumOf = [](const std::map<std::int32_t, std::int64_t>& spent) {
-        std::int64_t sum = 0;
-        for (const auto& [group, ns] : spent)
-            sum += ns;
-        return sum;
-    };
     std::vector<std::int64_t> all, ofParts; // of its fellows
     for (std::size_t r = 0; r < m_evidence.ranks.size(); ++r)
         if (r != rank && m_recovered.passes.pipelineRank[r] == m_recovered.passes.pipelineRank[rank]) {
-            all.push_back(sumOf(spentIn(r, false)));
-            ofParts.push_back(sumOf(spentIn(r, true)));
+            all.push_back(m_inGroups[r].allNs);
+            ofParts.push_back(m_inGroups[r].partNs);
         }
-    const std::map<std::int32_t, std::int64_t> own = spentIn(rank, true);
-    if (all.empty() || own.empty())
+    if (all.empty())
         return;
     const auto medianOf = [](std::vector<std::int64_t>& values) { // of two the lower one
         const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
         std::nth_element(values.begin(), middle, values.end());
         return *middle;
     };
-    if (2 * (sumOf(own) - medianOf(ofParts)) <= std::max<std::int64_t>(0, sumOf(spentIn(rank, false)) - medianOf(all)))
+    const TimeInGroups& own = m_inGroups[rank];
+    if (2 * (own.partNs - medianOf(ofParts)) <= std::max<std::int64_t>(0, own.allNs - medianOf(all)))
         return;
-    const auto most = std::max_element(own.begin(), own.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+    const auto most = std::max_element(own.partNsOf.begin(), own.partNsOf.end(),
+                                       [](const auto& a, const auto& b) { return a.second < b.second; });
     m_result.ranks[rank].unrecordedGroup = most->first;
-    for (const int member : m_evidence.groups[asIndex(most->first)].ranks)
-        if (!isRecorded(member))
-            m_result.ranks[rank].unrecorded.push_back(member);
+    m_result.ranks[rank].unrecorded = m_unrecorded[asIndex(most->first)];
 }
 
 /// What the host of a late rank was in while its device idled before the others came.

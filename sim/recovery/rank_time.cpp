@@ -1,7 +1,6 @@
 #include "sim/recovery/rank_time.h"
 
 #include "sim/parallel.h"
-#include "sim/recovery/busy_time.h"
 #include "sim/recovery/group_role.h"
 
 #include <algorithm>
@@ -215,6 +214,16 @@ const std::string& AxesOfGroups::of(std::int32_t group, Exchange exchange) const
 bool anyRan(const std::vector<RankTime>& ranks)
 {
     return std::any_of(ranks.begin(), ranks.end(), [](const RankTime& rank) { return rank.computingNs > 0 || rank.copyNs > 0; });
+}
+
+BusyTime usualStepsOf(const Recovered& recovered, std::size_t rank)
+{
+    std::vector<BusyTime::Span> spans;
+    for (const std::size_t step : recovered.steps.usual())
+        spans.emplace_back(recovered.steps.steps[step].rankStartNs[rank], recovered.steps.steps[step].rankEndNs[rank]);
+    if (spans.empty())
+        spans.emplace_back(INT64_MIN / 2, INT64_MAX / 2);
+    return BusyTime(std::move(spans));
 }
 
 std::vector<std::vector<RankTime>> timesOfSteps(const Recovered& recovered, const std::vector<std::size_t>& steps)

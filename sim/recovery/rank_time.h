@@ -1,6 +1,7 @@
 // What each rank's device spent a step on, how much communication computing hid, and which kernels took the time.
 #pragma once
 
+#include "sim/recovery/busy_time.h"
 #include "sim/recovery/recover.h"
 
 #include <cstdint>
@@ -64,6 +65,9 @@ public:
 private:
     std::vector<std::string> m_axes, m_ofAllToAlls; ///< [group]
 };
+
+/// When a rank is in RecoveredSteps::usual(); always where no step was recovered, as nothing tells what is.
+BusyTime usualStepsOf(const Recovered&, std::size_t rank);
 
 RunTimes timesOf(const Recovered&);
 

@@ -1,6 +1,5 @@
 #include "sim/recovery/run_difference.h"
 
-#include "sim/recovery/busy_time.h"
 #include "sim/recovery/host_meanwhile.h"
 #include "sim/recovery/measured_run.h"
 #include "sim/text/number_text.h"
@@ -496,10 +495,7 @@ void Differences::tellHosts()
                              numberText(rank.hostBound.b, Unit::seconds) + " a step";
         const Recovered& run = isLonger ? m_b : m_a; // the one that idles
         const std::size_t own = isLonger ? m_pairs[i].b : m_pairs[i].a;
-        std::vector<BusyTime::Span> steps;
-        for (const std::size_t step : (isLonger ? m_runB : m_runA).kept)
-            steps.emplace_back(run.steps.steps[step].rankStartNs[own], run.steps.steps[step].rankEndNs[own]);
-        if (const std::string doing = hostMeanwhile(run.evidence, own, std::move(steps)); !doing.empty())
+        if (const std::string doing = hostMeanwhile(run.evidence, own, usualStepsOf(run, own).spans()); !doing.empty())
             detail += ", most of which its host was in " + doing + (isLonger ? "" : " before");
         m_result.findings.push_back({"idle",
                                      "The device of rank " + std::to_string(rank.rankB) + " waits " +

@@ -1,6 +1,5 @@
 #include "sim/recovery/slow_links.h"
 
-#include "sim/recovery/busy_time.h"
 #include "sim/recovery/run_findings.h"
 
 #include <algorithm>
@@ -29,15 +28,13 @@ void addSlow(const std::map<Whose, std::vector<double>>& alike, std::map<Whose, 
     if (alike.size() < 2)
         return;
     std::map<Whose, double> medians;
+    std::vector<double> sorted;
     for (const auto& [whose, times] : alike)
-        medians[whose] = median(times);
+        sorted.push_back(medians[whose] = median(times));
+    std::sort(sorted.begin(), sorted.end());
+    const double usual = sorted[(sorted.size() - 2) / 2]; // median of the others: what is slow lies behind it
     for (const auto& [whose, times] : alike) {
         const double own = medians.at(whose);
-        std::vector<double> others;
-        for (const auto& [sibling, its] : medians)
-            if (sibling != whose)
-                others.push_back(its);
-        const double usual = median(std::move(others));
         if (usual > 0 && own > 1.3 * usual) {
             Slow& slow = slowest[whose];
             slow.ratio = std::max(slow.ratio, own / usual);
@@ -139,14 +136,9 @@ void SlowLinks::addPairs()
     for (const Meeting& transfer : m_recovered.meetings.transfers)
         for (const std::size_t end : {0U, 1U})
             peersOf[{transfer.parts[end].rank, transfer.parts[end].span}].insert(transfer.parts[1 - end].rank);
-    std::vector<BusyTime> usual(ranks.size());
-    const std::vector<std::size_t> steps = m_recovered.steps.usual();
-    for (std::size_t r = 0; r < ranks.size(); ++r) {
-        std::vector<BusyTime::Span> spans;
-        for (const std::size_t step : steps)
-            spans.emplace_back(m_recovered.steps.steps[step].rankStartNs[r], m_recovered.steps.steps[step].rankEndNs[r]);
-        usual[r] = BusyTime(std::move(spans));
-    }
+    std::vector<BusyTime> usual;
+    for (std::size_t r = 0; r < ranks.size(); ++r)
+        usual.push_back(usualStepsOf(m_recovered, r));
     using Pair = std::pair<int, int>;                                                        // the lower one first
     std::map<std::tuple<int, int, std::int64_t>, std::map<Pair, std::vector<double>>> alike; // stages, bytes
     for (const Meeting& transfer : m_recovered.meetings.transfers) {

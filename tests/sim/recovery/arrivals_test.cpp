@@ -187,6 +187,9 @@ TEST(Arrivals, AreOfUsualSteps)
     }
     const sim::Recovered recovered = run.recovered();
     ASSERT_EQ(recovered.steps.usual().size(), 19U);
+    const sim::BusyTime usual = sim::usualStepsOf(recovered, 2);
+    EXPECT_TRUE(usual.holds(kBeginOfSums + 50'000 * kMicro));
+    EXPECT_FALSE(usual.holds(kBeginOfSums + kSecond * kMicro)) << "in step 4";
     const sim::RunAnswers answers = sim::answersOf(recovered);
     EXPECT_EQ(answers.arrivals.straggler, 1) << answers.arrivals.text;
     EXPECT_THAT(answers.arrivals.text, testing::HasSubstr("rank 1 comes last in 19 of 19 collectives and causes 100 %"));

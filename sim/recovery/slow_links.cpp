@@ -128,6 +128,8 @@ void SlowLinks::addGroups()
 /// Where several replicas of a pipeline send between the same two stages.
 void SlowLinks::addPairs()
 {
+    if (!m_recovered.clock.isAligned) // when both ends are ready cannot be told
+        return;
     const std::vector<RankEvidence>& ranks = m_recovered.evidence.ranks;
     const std::vector<int>& stageOf = m_recovered.passes.pipelineRank;
     const auto spanOf = [&](const Part& part) -> const CommSpan& { return ranks[part.rank].comms[part.span]; };

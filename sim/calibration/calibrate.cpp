@@ -6,6 +6,7 @@
 #include "sim/error.h"
 #include "sim/recovery/rank_numbers.h"
 #include "sim/recovery/rank_time.h"
+#include "sim/recovery/slow_ranks.h"
 #include "sim/scenario/catalogue.h"
 #include "sim/scenario/document.h"
 #include "sim/text/number_text.h"
@@ -188,15 +189,12 @@ void Calibrator::measureKernels()
                 row.bySize[sizeOf(meaning.flops, meaning.bytes)].add(ns);
             }
     }
-    std::map<int, std::vector<std::size_t>> stages;
-    for (std::size_t r = 0; r < ranks; ++r)
-        stages[m_recovered.passes.pipelineRank[r]].push_back(r);
-    for (const auto& [stage, peers] : stages)
+    for (const std::vector<std::size_t>& peers : peersOf(m_recovered))
         addKernelsOfPeers(ofRank, peers);
 }
 
-/// Of ranks that compute the same layers: each kernel takes what it takes on the median of them, so that one that is slow makes
-/// no kernel slower. That one is told apart.
+/// Each kernel takes what it takes on the median of the peers, so that one that is slow makes no kernel slower. That one is told
+/// apart.
 void Calibrator::addKernelsOfPeers(const std::vector<MeasuredRows>& ofRank, const std::vector<std::size_t>& peers)
 {
     std::vector<double> own(peers.size(), 0), usual(peers.size(), 0); // ns of a rank; were it as the median
@@ -208,8 +206,11 @@ void Calibrator::addKernelsOfPeers(const std::vector<MeasuredRows>& ofRank, cons
             for (const auto& [size, amount] : row.bySize)
                 rows[name].insert(size);
         }
+    // Who has more tokens of experts has longer kernels on a GPU that is none slower: only their sizes would say so.
+    const bool hasExperts = m_simulation.scenario().model.numExperts > 0;
     for (const auto& [name, sizes] : rows)
         for (const std::optional<OpSize>& size : sizes) {
+            const bool tellsSlowness = size || !hasExperts;
             std::vector<double> means;
             std::vector<const Amount*> amounts(peers.size(), nullptr);
             for (std::size_t i = 0; i < peers.size(); ++i) {
@@ -230,8 +231,8 @@ void Calibrator::addKernelsOfPeers(const std::vector<MeasuredRows>& ofRank, cons
                 if (amounts[i] == nullptr)
                     continue;
                 const double ns = *middle * amounts[i]->count;
-                own[i] += amounts[i]->ns;
-                usual[i] += ns;
+                own[i] += tellsSlowness ? amounts[i]->ns : 0;
+                usual[i] += tellsSlowness ? ns : 0;
                 row.all.ns += ns;
                 row.all.count += amounts[i]->count;
                 if (size) {

@@ -21,10 +21,10 @@ class Catalogue;
 /// Ops that are measured together.
 struct CalibratedClass {
     std::string name; ///< "attn.qkv, forward"; "matrix products"; "all-reduce over dp"
-    double measuredSeconds = 0,
-           predictedSeconds =
-               0; ///< of a step, mean over recorded ranks, each as the median of its stage; of transfers without waiting
-    double measuredCount = 0, predictedCount = 0; ///< of a step, likewise
+    /// Of a step, mean over recorded ranks. Measured kernels take what they take on the median of a rank's peers, as peersOf()
+    /// has them; transfers are without waiting.
+    double measuredSeconds = 0, predictedSeconds = 0;
+    double measuredCount = 0, predictedCount = 0; ///< of a step, mean over recorded ranks
     double ratio = 0;                             ///< measured over predicted; 0 where the other side has none
     std::size_t points = 0;                       ///< shapes that stand in the profile from it
     std::string note; ///< why there are none, or how it was matched where not by name and size; may be empty
@@ -37,7 +37,8 @@ struct HeldOut {
     double error() const { return measuredSeconds > 0 ? predictedSeconds / measuredSeconds - 1 : 0; }
 };
 
-/// A rank that takes longer for all its kernels than those that compute the same.
+/// A rank whose kernels take clearly longer, all together, than on the median of its peers. Where there are experts only kernels
+/// whose sizes were recorded tell: others may have had more tokens.
 struct SlowRankOfRun {
     int rank = 0;
     double factor = 1; ///< times as long, as a scenario's slow_gpu has it
@@ -47,7 +48,7 @@ struct RunCalibration {
     std::vector<CalibratedClass> kernels, transfers; ///< the longest first
     HardwareProfile profile;
     std::optional<double> interNode;      ///< Efficiency::interNode that collectives beyond a node meet; curves are of one domain
-    std::vector<SlowRankOfRun> slowRanks; ///< in no curve: these have what kernels take on the median rank of a stage
+    std::vector<SlowRankOfRun> slowRanks; ///< in no curve: these have what kernels take on the median of peers
     std::size_t steps = 0;
     double measuredSeconds = 0;   ///< median step
     double predictedSeconds = 0;  ///< before

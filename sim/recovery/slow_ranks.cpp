@@ -21,6 +21,20 @@ double middleTimeOf(std::vector<double> values)
 
 } // namespace
 
+std::vector<std::vector<std::size_t>> peersOf(const Recovered& recovered)
+{
+    const RecoveredAxis* const context = recovered.axes.find("cp");
+    std::map<std::pair<int, int>, std::vector<std::size_t>> alike; // of a stage and a slice
+    for (std::size_t r = 0; r < recovered.evidence.ranks.size(); ++r) {
+        const int slice = context == nullptr ? 0 : RecoveredAxes::coordinate(*context, recovered.evidence.ranks[r].rank);
+        alike[{recovered.passes.pipelineRank[r], slice}].push_back(r);
+    }
+    std::vector<std::vector<std::size_t>> all;
+    for (auto& [place, peers] : alike)
+        all.push_back(std::move(peers));
+    return all;
+}
+
 std::vector<RunFinding> slowHosts(const Recovered& recovered, const RunAnswers& answers)
 {
     std::vector<RunFinding> all;
@@ -63,14 +77,11 @@ std::vector<RunFinding> slowHosts(const Recovered& recovered, const RunAnswers& 
 std::vector<RunFinding> slowRanks(const Recovered& recovered, const RunAnswers& answers, std::span<const int> told)
 {
     const std::vector<RankEvidence>& ranks = recovered.evidence.ranks;
-    const RecoveredAxis* const context = recovered.axes.find("cp");
-    std::map<std::pair<int, int>, std::vector<std::size_t>> alike; // of a stage and a slice of the sequence
+    if (answers.times.ranks.empty()) // no step was recovered
+        return {};
     double windowNs = 0;
-    for (std::size_t r = 0; r < answers.times.ranks.size(); ++r) {
-        const int slice = context == nullptr ? 0 : RecoveredAxes::coordinate(*context, ranks[r].rank);
-        alike[{recovered.passes.pipelineRank[r], slice}].push_back(r);
-        windowNs += static_cast<double>(answers.times.ranks[r].windowNs) / static_cast<double>(answers.times.ranks.size());
-    }
+    for (const RankTime& rank : answers.times.ranks)
+        windowNs += static_cast<double>(rank.windowNs) / static_cast<double>(answers.times.ranks.size());
     const auto isTold = [&](int rank) {
         return std::find(told.begin(), told.end(), rank) != told.end() ||
                std::any_of(answers.experts.begin(), answers.experts.end(), [&](const GroupLoad& load) {
@@ -83,7 +94,7 @@ std::vector<RunFinding> slowRanks(const Recovered& recovered, const RunAnswers& 
         std::size_t peers = 0;
     };
     std::vector<SlowRank> slow;
-    for (const auto& [place, peers] : alike)
+    for (const std::vector<std::size_t>& peers : peersOf(recovered))
         for (const std::size_t r : peers) {
             std::vector<double> others;
             for (const std::size_t peer : peers)
@@ -93,7 +104,7 @@ std::vector<RunFinding> slowRanks(const Recovered& recovered, const RunAnswers& 
             const auto own = static_cast<double>(answers.times.ranks[r].computingNs);
             constexpr double kWorthwhile = 0.01; // of the step
             if (usual > 0 && own > kClearlySlower * usual && own - usual > kWorthwhile * windowNs && !isTold(ranks[r].rank))
-                slow.push_back({ranks[r].rank, place.first, own / usual - 1, own - usual, others.size()});
+                slow.push_back({ranks[r].rank, recovered.passes.pipelineRank[r], own / usual - 1, own - usual, others.size()});
         }
     if (slow.empty())
         return {};

@@ -128,6 +128,39 @@ TEST(CalibratedRun, OfASlowRankHasItsFellowsKernelsAndTellsHowSlowItIs)
     EXPECT_EQ(sim::calibrationJson(calibration, {})["slow_ranks"][0]["rank"], 5);
 }
 
+// Slices of a sequence need not have as much to compute: peers are those of one slice.
+TEST(CalibratedRun, OfASliceThatTakesLongerHasNoSlowRank)
+{
+    sim::Scenario scenario = test::smallScenario(1, 1, 2, 8);
+    scenario.layout.cp = 2;
+    scenario.layout.dpShard = 4;
+    sim::Recording recording = writtenAndRead(scenario);
+    ASSERT_EQ(recording.ranks.size(), 4U);
+    for (sim::RankRecording& rank : recording.ranks)
+        for (std::size_t i = 0; i < rank.spans.size(); ++i)
+            if (rank.rank % 2 == 1 && rank.spans.kind[i] == sim::RecordedKind::kernel)
+                rank.spans.durationNs[i] += rank.spans.durationNs[i] / 5;
+    EXPECT_THAT(sim::calibrate(recording, sim::recover(recording), scenario).slowRanks, testing::IsEmpty());
+}
+
+// Who has more tokens of experts takes longer, and most profilers do not say how many: that is no slow GPU.
+TEST(CalibratedRun, OfExpertsWithoutSizesHasNoSlowRank)
+{
+    for (const bool hasExperts : {false, true}) {
+        sim::Scenario scenario = test::smallScenario(1, 1, 4, 8);
+        if (hasExperts) {
+            scenario.model.numExperts = 8;
+            scenario.model.numExpertsPerTok = 2;
+            scenario.model.moeIntermediateSize = 256;
+        }
+        sim::Scenario longer = scenario;
+        longer.perturbations.push_back({.kind = sim::PerturbationKind::slowGpu, .rank = 1, .factor = 1.4});
+        const sim::Recording recording = test::recordingOf(*sim::simulate(longer, {.full = true}));
+        const sim::RunCalibration calibration = sim::calibrate(recording, sim::recover(recording), scenario);
+        EXPECT_EQ(calibration.slowRanks.size(), hasExperts ? 0U : 1U);
+    }
+}
+
 // A profiler that records two ops as one kernel: what they take together counts, not what one of them does.
 TEST(CalibratedRun, OfFewerKernelsThanOpsGoesByWhatTheyTakeTogether)
 {

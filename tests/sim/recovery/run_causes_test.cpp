@@ -1,6 +1,7 @@
 // Whose doing it is, where several reasons look alike: a pipeline that drains, ranks that are slow together, links between
 // stages, members that were not recorded, one step alone.
 #include "sim/recovery/run_answers.h"
+#include "sim/recovery/slow_ranks.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -194,6 +195,16 @@ TEST(SlowRanks, AreToldOfAllAndNotOnlyTheOneThatComesLast)
     EXPECT_GT(exposed->seconds, late->seconds);
     EXPECT_EQ(exposed, &answers.findings.back());
     EXPECT_THAT(exposed->detail, HasSubstr(" of it for rank 3"));
+}
+
+TEST(Peers, AreOfOneStageAndOneSlice)
+{
+    JobOfSteps job(8, {{"cp", 2, 1}, {"dp", 2, 2}, {"pp", 2, 4}});
+    for (int rank = 0; rank < 8; ++rank)
+        job.work(rank, 0, 1000);
+    job.step(0, 0, 1000);
+    EXPECT_THAT(sim::peersOf(job.recovered()),
+                ElementsAre(ElementsAre(0, 2), ElementsAre(1, 3), ElementsAre(4, 6), ElementsAre(5, 7)));
 }
 
 /// dp 4, pp 2: activations of rank 2 go to rank 6 over a link of its own, on which each takes so many µs.

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <numeric>
 #include <set>
 #include <unordered_map>
 
@@ -540,8 +541,11 @@ RunEvidence evidenceOf(const Recording& recording)
     }
     const LaunchNames launchNames(recording);
     std::size_t unknown = 0;
-    std::vector<std::size_t> taken; // ranks of the recording
-    for (std::size_t r = 0; r < recording.ranks.size(); ++r) {
+    std::vector<std::size_t> byNumber(recording.ranks.size()), taken; // somebody may have numbered them since they were read
+    std::iota(byNumber.begin(), byNumber.end(), std::size_t{0});
+    std::stable_sort(byNumber.begin(), byNumber.end(),
+                     [&](std::size_t a, std::size_t b) { return numbers.ofRank[a] < numbers.ofRank[b]; });
+    for (const std::size_t r : byNumber) {
         const int rank = numbers.ofRank[r];
         if (rank < 0)
             ++unknown;
@@ -558,9 +562,6 @@ RunEvidence evidenceOf(const Recording& recording)
             std::to_string(unknown) +
             " files do not say which ranks they are of, nor do their names: they are left out until somebody "
             "says");
-    if (!numbers.assumed.empty())
-        std::sort(taken.begin(), taken.end(),
-                  [&](std::size_t a, std::size_t b) { return numbers.ofRank[a] < numbers.ofRank[b]; });
     evidence.ranks.resize(taken.size());
     std::vector<std::vector<std::string>> problems(taken.size()); // [place]
     forEachInParallel(taken.size(), 0, [&](std::size_t place) {

@@ -16,6 +16,7 @@
 #include "sim/trace/cache/mapped_file.h"
 #include "sim/trace/export.h"
 #include "sim/trace/readers/read_recording.h"
+#include "sim/trace/readers/reading.h"
 #include "sim/trace/recorded_trace.h"
 
 #include <nlohmann/json.hpp>
@@ -43,23 +44,34 @@ struct TraceArguments {
     std::vector<std::string> ranks;   ///< "FILE=3"
 };
 
+/// The number behind "tp=" or "FILE=": -1 where there is none, kMostRanksOfAJob + 1 for all that are larger.
+int numberAfter(std::size_t equals, const std::string& text)
+{
+    if (equals == std::string::npos)
+        return -1;
+    const char* const end = text.data() + text.size();
+    std::uint32_t number = 0;
+    const auto read = std::from_chars(text.data() + equals + 1, end, number);
+    if (read.ec == std::errc::invalid_argument || read.ptr != end)
+        return -1;
+    constexpr std::uint32_t kAbove = kMostRanksOfAJob + 1;
+    return static_cast<int>(read.ec == std::errc() ? std::min(number, kAbove) : kAbove);
+}
+
 /// "tp=2,pp=4,ep=2" as recover() takes a grid. Throws UsageError.
 std::vector<NamedAxis> gridSaid(const std::string& text)
 {
     std::vector<std::pair<std::string, int>> sizes;
-    int experts = 1;
+    int experts = 0; // not said
+    std::int64_t ranks = 1;
     for (std::size_t at = 0; at < text.size();) {
         const std::size_t comma = std::min(text.find(',', at), text.size());
         const std::string part = text.substr(at, comma - at);
         const std::size_t equals = part.find('=');
         const std::string name = part.substr(0, equals);
-        int size = 0;
-        const char* const end = part.data() + part.size();
-        if (equals != std::string::npos)
-            if (const auto read = std::from_chars(part.data() + equals + 1, end, size); read.ec != std::errc() || read.ptr != end)
-                size = 0;
+        const int size = numberAfter(equals, part);
         const bool isAxis = name == "tp" || name == "cp" || name == "dp" || name == "pp" || name == "ep";
-        const bool isTwice = (name == "ep" && experts > 1) ||
+        const bool isTwice = (name == "ep" && experts > 0) ||
                              std::any_of(sizes.begin(), sizes.end(), [&](const auto& of) { return of.first == name; });
         if (!isAxis || isTwice || size < 1)
             throw UsageError(
@@ -70,6 +82,9 @@ std::vector<NamedAxis> gridSaid(const std::string& text)
             experts = size;
         else
             sizes.emplace_back(name, size);
+        ranks *= name == "ep" ? 1 : size;
+        if (std::max<std::int64_t>(ranks, experts) > kMostRanksOfAJob)
+            throw UsageError("--grid " + quotedText(text) + ": a job has at most " + std::to_string(kMostRanksOfAJob) + " ranks");
         at = comma + 1;
     }
     return namedGrid(sizes, experts);
@@ -80,14 +95,11 @@ void numberRanks(Recording& recording, const std::vector<std::string>& said)
 {
     for (const std::string& text : said) {
         const std::size_t equals = text.rfind('=');
-        int number = -1;
-        const char* const end = text.data() + text.size();
-        if (equals != std::string::npos)
-            if (const auto read = std::from_chars(text.data() + equals + 1, end, number);
-                read.ec != std::errc() || read.ptr != end)
-                number = -1;
+        const int number = numberAfter(equals, text);
         if (number < 0)
             throw UsageError("--rank " + quotedText(text) + " is no file with its rank; e.g. --rank worker-a.json=3");
+        if (number >= kMostRanksOfAJob)
+            throw UsageError("--rank " + quotedText(text) + ": a rank is at most " + std::to_string(kMostRanksOfAJob - 1));
         const std::filesystem::path name(text.substr(0, equals));
         std::vector<RankRecording*> of;
         for (RankRecording& rank : recording.ranks) {
@@ -104,6 +116,7 @@ void numberRanks(Recording& recording, const std::vector<std::string>& said)
             if (&other != of.front() && other.rank == number)
                 throw UsageError("--rank " + quotedText(text) + ": rank " + std::to_string(number) + " is that of another file");
         of.front()->rank = number;
+        of.front()->rankEvidence = "--rank";
     }
 }
 

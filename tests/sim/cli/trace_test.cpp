@@ -285,6 +285,8 @@ TEST(TraceCommand, IsToldWhoIsWhoAndHowRanksLie)
     for (const json& rank : known.at("ranks"))
         ranks[std::to_string(rank.at("rank").get<int>())] = 1;
     EXPECT_EQ(ranks.size(), 2U);
+    EXPECT_EQ(known.at("ranks").at(0).at("rank_from"), "--rank");
+    EXPECT_EQ(known.at("answers").at("ranks").at(0).at("rank"), 0) << "by their numbers, not as the files come";
     EXPECT_EQ(known.at("axes").at(0).at("name"), "pp");
     EXPECT_EQ(known.at("answers").at("ranks").size(), 2U);
     const auto refuses = [&](const std::string& options, const std::string& why) {
@@ -295,6 +297,12 @@ TEST(TraceCommand, IsToldWhoIsWhoAndHowRanksLie)
     refuses("--grid tp=3", "tp 3 is 3 ranks, and the recording is of 2");
     refuses("--grid tp", "is no axis with its size; e.g. --grid tp=2,dp=4,pp=2");
     refuses("--grid tp=2,tp=2", "says an axis twice");
+    refuses("--grid ep=1,ep=2", "says an axis twice");
+    refuses("--grid tp=16777217", "a job has at most 16777216 ranks");
+    refuses("--grid tp=99999999999", "a job has at most 16777216 ranks");
+    refuses("--grid tp=8192,dp=4096", "a job has at most 16777216 ranks");
+    refuses("--rank bob.json=16777216", "a rank is at most 16777215");
+    refuses("--rank bob.json=99999999999", "a rank is at most 16777215");
     refuses("--rank carol.json=0", "no file that was read is called so");
     refuses("--rank bob.json", "e.g. --rank worker-a.json=3");
     refuses("--rank alice.json=1 --rank bob.json=1", "rank 1 is that of another file");

@@ -255,15 +255,15 @@ void runPhases(const PlanArguments& arguments, PlanRequest request)
 void printBySize(const std::vector<PlanAnswer>& plans, const Answer& answer, const PlanRequest& request)
 {
     const bool hasRun = !answer.at("pareto").empty();
+    const int paceBatch = plans.empty() ? 0 : plans.front().paceBatch;
     std::vector<std::string> header{"GPUs", "step", "tokens a day"};
     const char* const paid = request.price > 0 ? "cost" : "GPU hours";
     const bool asksPrice = request.price > 0 || request.objective == PlanObjective::gpuHours;
     if (hasRun)
         header.insert(header.end(), {"days", paid});
     else if (asksPrice)
-        header.push_back(std::string(paid) + " of a step");
-    const bool hasPace = !plans.empty() && plans.front().paceBatch > 0;
-    if (hasPace)
+        header.push_back(paid + ofBatch(paceBatch));
+    if (paceBatch > 0)
         header.emplace_back("batch");
     header.insert(header.end(), {"GiB", "", "layout"});
     Table table(header);
@@ -282,7 +282,7 @@ void printBySize(const std::vector<PlanAnswer>& plans, const Answer& answer, con
             if (hasRun || asksPrice)
                 row.push_back(amount(request.price > 0 ? best.cost : best.gpuHours));
             for (const auto& [pointer, value] : best.settings)
-                if (hasPace && pointer == "training.global_batch_size")
+                if (paceBatch > 0 && pointer == "training.global_batch_size")
                     row.push_back(value);
             row.insert(row.end(), {fixed(best.peakMemoryGib, 1), proofOf(plan), best.grid.text()});
         }

@@ -124,7 +124,8 @@ void printPlan(const Answer& answer, std::ostream& out)
     out << planProof(answer) << "\n";
     if (!best.empty()) {
         out << "\n";
-        const bool hasPace = answer.contains("pace_batch"), byTokens = answer.at("objective") == "tokens";
+        const int paceBatch = answer.value("pace_batch", 0);
+        const bool hasPace = paceBatch > 0, byTokens = answer.at("objective") == "tokens";
         const bool hasEtp = std::any_of(best.begin(), best.end(), [&](const Answer& layout) {
             const Answer& settings = layout.at("settings");
             const std::string etp = valueIn(answer, settings, "/layout/etp");
@@ -138,15 +139,13 @@ void printPlan(const Answer& answer, std::ostream& out)
             header.emplace_back("batch");
         header.insert(header.end(), {"zero", "shard", "sp", "recompute", "step", "closed form"});
         if (hasPace)
-            header.push_back("for " + grouped(answer.at("pace_batch").get<int>()));
+            header.push_back("for " + grouped(paceBatch));
         if (byTokens)
             header.emplace_back("tokens a day");
         const bool hasCost = best.front().contains("cost"), hasHours = answer.at("objective") == "gpu-hours";
         if (hasCost || hasHours)
-            header.push_back(std::string(hasCost ? "cost" : "GPU hours") +
-                             (best.front().contains("run_days") ? std::string(" of the run")
-                              : hasPace                         ? " for " + grouped(answer.at("pace_batch").get<int>())
-                                                                : std::string(" of a step")));
+            header.push_back((hasCost ? "cost" : "GPU hours") +
+                             (best.front().contains("run_days") ? " of the run" : ofBatch(paceBatch)));
         const bool isSmall = std::all_of(best.begin(), best.end(),
                                          [](const Answer& layout) { return layout.at("peak_memory_gib").get<double>() < 1; });
         header.insert(header.end(), {isSmall ? "MiB" : "GiB", ""});
@@ -247,6 +246,11 @@ std::string amount(double value)
 {
     constexpr double kWithoutCents = 100, kWithCents = 1;
     return value >= kWithoutCents ? grouped(std::llround(value)) : value >= kWithCents ? fixed(value, 2) : threeDigits(value);
+}
+
+std::string ofBatch(int paceBatch)
+{
+    return paceBatch > 0 ? " for " + grouped(paceBatch) : " of a step";
 }
 
 std::string worthTheirPrice(const Answer& pareto)

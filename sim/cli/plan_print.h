@@ -23,6 +23,9 @@ std::string standing(const PlanProgress&);
 std::string threeDigits(double);
 std::string amount(double);                     ///< of money or GPU hours: "63,300", "12.40"
 std::string tokensADay(double tokensPerSecond); ///< "3.21 billion"
+/// What hours and cost are of where no run is given: " of a step"; of a free batch " for 64", the sequences of the largest
+/// (PlanAnswer::paceBatch).
+std::string ofBatch(int paceBatch);
 /// Numbers of GPUs that none of the others beats in both, days and GPU hours: "64 GPUs (41.2 days, 63,300 GPU hours)", ...
 std::string worthTheirPrice(const Answer& pareto);
 

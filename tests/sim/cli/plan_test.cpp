@@ -205,6 +205,19 @@ TEST(PlanCommand, ShowsWhatWasAskedForAPriceOf)
     EXPECT_THAT(run("plan " + gallery("60-") + " -j 1 --sizes 4").out, Not(HasSubstr("training.tokens")));
 }
 
+/// The best trains fewer sequences a step than what its hours are for.
+TEST(PlanCommand, SaysOfAFreeBatchHowManySequencesItsHoursAreFor)
+{
+    const std::string job = "plan " + gallery("05-") + " -j 1 --fix layout.pp=1 --free training.global_batch_size ";
+    const json best = runJson(job + "--gpus 24 --top 1 --json").at("best").at(0);
+    ASSERT_EQ(best.at("settings").at("/training/global_batch_size"), 48);
+    const double ofAStep = best.at("step_time_s").get<double>() * 24 / 3600;
+    EXPECT_NEAR(best.at("gpu_hours").get<double>(), ofAStep * 64 / 48, 1e-6 * ofAStep);
+    for (const auto& [asked, heading] : {std::pair{"--objective gpu-hours", "GPU hours for 64"}, {"--price 2", "cost for 64"}})
+        for (const std::string form : {"--sizes 24 ", "--gpus 24 --top 1 "})
+            EXPECT_THAT(run(job + form + asked).out, AllOf(HasSubstr(heading), Not(HasSubstr(" of a step"))));
+}
+
 TEST(PlanCommand, SaysOfLittleMemoryHowMuchItIs)
 {
     const json best = runJson(kPlan + "--top 1 --json").at("best").at(0);

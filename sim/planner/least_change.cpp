@@ -10,6 +10,7 @@
 #include "sim/scenario/json_text.h"
 #include "sim/scenario/pointer_text.h"
 #include "sim/scenario/words.h"
+#include "sim/simulate/plan_schedule.h"
 #include "sim/simulate/simulation.h"
 #include "sim/text/number_text.h"
 
@@ -23,7 +24,7 @@
 namespace sim {
 namespace {
 
-/// A set of settings: a bit for each, as in kChangeable.
+/// A set of settings: a bit for each, in the order of kChangeable.
 using SettingSet = unsigned;
 
 struct Changeable {
@@ -87,6 +88,7 @@ bool recomputesAs(const Scenario& before, const Scenario& after)
 /// The value of a setting, as a person says it.
 std::string saidOf(const Scenario& scenario, std::size_t setting)
 {
+    constexpr int kAllDigits = 12; // a share is said so that no other reads alike
     const Layout& layout = scenario.layout;
     const std::array<int, 5> sizes{layout.tp, layout.pp, layout.cp, layout.dp, layout.ep};
     switch (setting) {
@@ -99,7 +101,7 @@ std::string saidOf(const Scenario& scenario, std::size_t setting)
     case 3:
         return layout.sequenceParallel ? "on" : "off";
     case kOffload:
-        return percentText(scenario.training.offload.optimizer);
+        return numberText(scenario.training.offload.optimizer, Unit::fraction, kAllDigits);
     default:
         return std::to_string(sizes[setting - 4]);
     }
@@ -133,6 +135,8 @@ public:
         const int gpus = static_cast<int>(m_scenario.layout.worldSize());
         m_out.gpus = m_out.gpusBefore = gpus;
         m_out.capacityGib = m_scenario.cluster.gpu.memoryGib - m_request.marginGib;
+        if (scheduleFamily(m_scenario.schedule.kind).isSearched)
+            m_out.capacityGib = std::min(m_out.capacityGib, memoryCapGib(m_scenario));
         requirePlannable(requestOf(m_all, gpus, 0), m_catalogue);
         const auto now = simulate(m_scenario);
         m_out.peakBeforeGib = m_out.peakGib = now->metrics().peakMemoryGib;
@@ -275,12 +279,18 @@ private:
         return sets;
     }
 
+    ScenarioDocument jobWith(const char* pointer, const std::string& json) const
+    {
+        ScenarioDocument document = m_job;
+        document.set(pointer, json);
+        return document;
+    }
+
     /// The step of the job with one setting changed, where that is legal and fits.
     std::optional<Alone> withAlone(const char* pointer, const std::string& json) const
     {
         checkCancelled();
-        ScenarioDocument document = m_job;
-        document.set(pointer, json);
+        const ScenarioDocument document = jobWith(pointer, json);
         const auto resolved = document.resolve(m_catalogue);
         if (!resolved.scenario || !frameworkProblem(m_request, *resolved.scenario, m_catalogue).empty())
             return std::nullopt;
@@ -305,26 +315,22 @@ private:
             m_out.triesModules = true;
         }
         if (m_mayOffload) {
-            const auto offloaded = [&](int parts) {
-                return withAlone("training.offload.optimizer", Json(1.0 * parts / kOffloadParts).dump());
-            };
-            int tooLittle = static_cast<int>(m_scenario.training.offload.optimizer * kOffloadParts);
-            int enough = tooLittle < kOffloadParts ? kOffloadParts : 0;
-            // What the host holds grows, what the GPUs hold shrinks: the least that the GPUs take is the host's best too.
+            constexpr const char* kPointer = kChangeable[kOffload].pointer;
+            const auto shareOf = [](int parts) { return Json(1.0 * parts / kOffloadParts).dump(); };
             const auto fitsGpus = [&](int parts) {
-                ScenarioDocument document = m_job;
-                document.set("training.offload.optimizer", Json(1.0 * parts / kOffloadParts).dump());
-                const auto resolved = document.resolve(m_catalogue);
+                const auto resolved = jobWith(kPointer, shareOf(parts)).resolve(m_catalogue);
                 return resolved.scenario && simulate(*resolved.scenario)->metrics().peakMemoryGib <= m_out.capacityGib;
             };
-            if (enough > 0 && !fitsGpus(enough))
-                enough = 0;
-            while (enough > tooLittle + 1) {
-                const int middle = (tooLittle + enough) / 2;
-                (fitsGpus(middle) ? enough : tooLittle) = middle;
+            // What the host holds grows, what the GPUs hold shrinks: the least that the GPUs take is the host's best too, and
+            // less than now where the host alone is too full.
+            int tooLittle = -1, enough = kOffloadParts;
+            if (fitsGpus(enough)) {
+                while (enough > tooLittle + 1) {
+                    const int middle = (tooLittle + enough) / 2;
+                    (fitsGpus(middle) ? enough : tooLittle) = middle;
+                }
+                found.push_back(withAlone(kPointer, shareOf(enough)));
             }
-            if (enough > 0)
-                found.push_back(offloaded(enough));
             m_out.triesOffload = true;
         }
         std::optional<Alone> best;
@@ -435,14 +441,6 @@ std::string gib(double size)
 }
 
 } // namespace
-
-std::vector<std::string_view> leastChangeKeys()
-{
-    std::vector<std::string_view> keys;
-    for (const Changeable& each : kChangeable)
-        keys.emplace_back(each.pointer);
-    return keys;
-}
 
 std::string LeastChange::text() const
 {

@@ -9,16 +9,13 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace sim {
 
-/// What may be changed, in the order in which one would rather: recomputation, micro-batch, ZeRO stage, sequence parallelism;
+/// Of what may be changed, in the order in which one would rather: recomputation, micro-batch, ZeRO stage, sequence parallelism;
 /// then the sizes that say how the model is split; by itself alone, what of the optimizer the host holds. Everything else stays,
 /// or follows from them. More GPUs come last.
-std::vector<std::string_view> leastChangeKeys();
-
 struct ChangedSetting {
     std::string pointer;       ///< "layout.tp"
     std::string before, after; ///< as a person says them: "none", "full, 3 layers of each chunk", "4"
@@ -27,10 +24,10 @@ struct ChangedSetting {
 
 struct LeastChange {
     bool fitsAlready = false;
-    std::vector<ChangedSetting> settings; ///< in the order of leastChangeKeys(); empty: nothing of what may be changed helps
+    std::vector<ChangedSetting> settings; ///< in that order; empty: nothing of what may be changed helps
     SuggestedEdit edit;                   ///< the same with what has to follow it; of the request's document
     int gpusBefore = 0, gpus = 0;
-    double capacityGib = 0; ///< of a GPU, without what is to stay free
+    double capacityGib = 0; ///< that a GPU may hold: without what is to stay free, and within the file's cap
     double peakBeforeGib = 0, peakGib = 0;
     bool overfillsHost = false; ///< what it offloads does not fit the host of a node
     double hostCapacityGib = 0, hostBeforeGib = 0, hostGib = 0;

@@ -4,6 +4,8 @@
 #include "sim/answers/plan.h"
 #include "sim/cancel.h"
 #include "sim/memory_limit.h"
+#include "sim/scenario/json_text.h"
+#include "sim/simulate/memory_cap.h"
 #include "sim/simulate/simulation.h"
 #include "sim/text/number_text.h"
 #include "tests/support/catalogue.h"
@@ -43,6 +45,33 @@ ScenarioDocument withMemory(ScenarioDocument document, double share)
 {
     document.set("cluster.gpu.memory_gib", std::to_string(share * stepOf(document)->metrics().peakMemoryGib));
     return document;
+}
+
+/// The job with that share of the optimizer on the host, where nothing else may change.
+PlanRequest ofShare(ScenarioDocument job, double share)
+{
+    job.set("training.offload.optimizer", std::to_string(share));
+    return {.document = job,
+            .gpus = 8,
+            .fixed = {{"training.recompute", "\"none\""},
+                      {"training.micro_batch_size", "4"},
+                      {"layout.zero_stage", "0"},
+                      {"layout.sequence_parallel", "false"},
+                      {"layout.tp", "2"},
+                      {"layout.pp", "2"},
+                      {"layout.cp", "1"},
+                      {"layout.dp", "2"}}};
+}
+
+/// A job whose GPUs just hold what is left of half its optimizer, and whose hosts nearly as much as six tenths.
+ScenarioDocument ofHalfAnOptimizer()
+{
+    const ScenarioDocument job = ScenarioDocument::parse(kJob);
+    const auto metricsOf = [&](double share) { return stepOf(ofShare(job, share).document)->metrics(); };
+    ScenarioDocument out = job;
+    out.set("cluster.gpu.memory_gib", Json(metricsOf(0.5).peakMemoryGib).dump());
+    out.set("cluster.host.memory_gib", std::to_string(0.999 * metricsOf(0.6).hostMemoryGib));
+    return out;
 }
 
 struct Key {
@@ -355,6 +384,61 @@ TEST(LeastChange, LooksAtTheHostsMemoryToo)
     EXPECT_GT(answer.rejected.front().needHostGib, 0.001);
     EXPECT_EQ(answer.rejected.front().needGib, 0) << "the GPUs are not what is too small";
     EXPECT_THAT(answer.rejected.front().text, HasSubstr("does not fit its hosts"));
+}
+
+TEST(LeastChange, TakesBackFromAHostThatIsTooFull)
+{
+    const ScenarioDocument job = ofHalfAnOptimizer();
+    for (const double share : {1.0, 0.63, 0.6}) { // of which one is between two that are tried
+        const PlanRequest request = ofShare(job, share);
+        ASSERT_TRUE(stepOf(request.document)->metrics().fits);
+        ASSERT_FALSE(stepOf(request.document)->metrics().hostFits);
+        const LeastChange change = leastChange(request, test::catalogue());
+        ASSERT_EQ(change.settings.size(), 1U) << share;
+        EXPECT_EQ(change.settings.front().after, "50 %");
+        const auto step = stepOf(withChange(request.document, change));
+        EXPECT_TRUE(step->metrics().fits && step->metrics().hostFits);
+        EXPECT_EQ(step->metrics().stepTimeSeconds, change.stepSeconds);
+    }
+    ScenarioDocument wide = job;
+    wide.set("cluster.gpu.memory_gib", "80");
+    const LeastChange none = leastChange(ofShare(wide, 1), test::catalogue());
+    ASSERT_TRUE(none.found());
+    EXPECT_EQ(none.settings.front().after, "0 %") << "nothing needs to be offloaded";
+    wide.set("training.offload.activation_layers", "4");
+    wide.set("cluster.host.memory_gib", "0.001");
+    EXPECT_FALSE(leastChange(ofShare(wide, 0), test::catalogue()).found()) << "as much as now is no change";
+}
+
+TEST(LeastChange, SaysAShareSoThatNoOtherReadsAlike)
+{
+    for (const auto& [share, said] : {std::pair{0.4999, "49.99 %"}, {0.499999, "49.9999 %"}}) {
+        const PlanRequest request = ofShare(ofHalfAnOptimizer(), share);
+        ASSERT_FALSE(stepOf(request.document)->metrics().fits);
+        const LeastChange change = leastChange(request, test::catalogue());
+        ASSERT_EQ(change.settings.size(), 1U);
+        EXPECT_EQ(change.settings.front().before, said);
+        EXPECT_EQ(change.settings.front().after, "50 %");
+        EXPECT_TRUE(stepOf(withChange(request.document, change))->metrics().fits);
+    }
+}
+
+TEST(LeastChange, KeepsWithinTheCapOfASearchedOrder)
+{
+    PlanRequest request = ofShare(ScenarioDocument::parse(kJob), 0);
+    request.fixed.emplace_back("training.offload.optimizer", "0");
+    std::erase_if(request.fixed, [](const PlanSetting& held) { return held.first == "training.recompute"; });
+    request.document.set("schedule.kind", "auto");
+    const double cap = 0.5 * stepOf(request.document)->metrics().peakMemoryGib;
+    request.document.set("schedule.memory_cap_gib", std::to_string(cap));
+    ASSERT_TRUE(stepOf(request.document)->metrics().fits);
+    ASSERT_FALSE(fitsEverywhere(*stepOf(request.document)));
+    const LeastChange change = leastChange(request, test::catalogue());
+    EXPECT_FALSE(change.fitsAlready);
+    EXPECT_NEAR(change.capacityGib, cap, 1e-6);
+    if (change.found()) {
+        EXPECT_TRUE(fitsEverywhere(*stepOf(withChange(request.document, change))));
+    }
 }
 
 TEST(LeastChange, LeavesWhatIsHeldThoughItMightFollow)

@@ -2,6 +2,7 @@
 
 #include "app/session/edit.h"
 #include "sim/cancel.h"
+#include "sim/simulate/memory_cap.h"
 #include "sim/simulate/simulation.h"
 
 #include <algorithm>
@@ -100,8 +101,9 @@ sim::ScenarioDocument makeNewScenario(const NewScenario& wanted, const sim::Cata
             why = resolved.problems;
             continue;
         }
-        const sim::Metrics metrics = sim::simulate(*resolved.scenario)->metrics();
-        const bool fits = metrics.peakMemoryGib <= resolved.scenario->cluster.gpu.memoryGib;
+        const auto step = sim::simulate(*resolved.scenario);
+        const sim::Metrics& metrics = step->metrics();
+        const bool fits = sim::fitsEverywhere(*step);
         // Some layouts of many GPUs take larger batches than the goal has: as few sequences as there can be, before speed.
         const int batch = resolved.scenario->training.globalBatchSize;
         const double tokens = static_cast<double>(batch) * resolved.scenario->training.sequenceLength;

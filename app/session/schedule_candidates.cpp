@@ -7,6 +7,7 @@
 #include "sim/cancel.h"
 #include "sim/legal/schedule_request.h"
 #include "sim/schedule/families/families.h"
+#include "sim/simulate/memory_cap.h"
 #include "sim/simulate/plan_schedule.h"
 #include "sim/simulate/simulation.h"
 
@@ -83,7 +84,8 @@ ScheduleWorth worthOf(const sim::Simulation& simulation, const sim::Trace& actio
             .activationBytes = fullest->memory.activations,
             .peakGib = simulation.metrics().peakMemoryGib,
             .gpuGib = simulation.scenario().cluster.gpu.memoryGib,
-            .peakMicrobatches = mostMicrobatchesHeld(simulation.schedule())};
+            .peakMicrobatches = mostMicrobatchesHeld(simulation.schedule()),
+            .fits = sim::fitsEverywhere(simulation)};
 }
 
 std::string firstError(const std::vector<sim::Problem>& problems)

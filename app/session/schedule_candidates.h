@@ -24,7 +24,7 @@ struct ScheduleWorth {
     std::int64_t activationBytes = 0; ///< at the peak of the fullest rank
     double peakGib = 0, gpuGib = 0;   ///< all that rank holds, of what its GPU has
     double peakMicrobatches = 0;      ///< the most that a rank holds, in micro-batches of a p-th of the model
-    bool fits() const { return peakGib <= gpuGib; }
+    bool fits = true;                 ///< sim::fitsEverywhere()
 };
 
 struct ScheduleCandidate {

@@ -5,6 +5,7 @@
 #include "app/views/timeline/range_statistics.h"
 #include "sim/analysis/goodput.h"
 #include "sim/cancel.h"
+#include "sim/simulate/memory_cap.h"
 
 #include <algorithm>
 #include <array>
@@ -63,12 +64,13 @@ Table metricsTable(const TableSource& source)
     for (const sim::Dimension dimension : sim::kDimensions)
         table.rows.push_back({std::string("exposed ") + sim::dimensionName(dimension) + " communication",
                               text(m.exposedComm[dimension]), "fraction of the step", "mean over ranks"});
-    table.rows.insert(table.rows.end(), {{"peak memory", text(m.peakMemoryGib), "GiB", "of the fullest rank"},
-                                         {"memory of a GPU", text(capacityGib), "GiB", ""},
-                                         {"fits", m.fits && m.hostFits ? "true" : "false", "",
-                                          "peak at most the GPU's memory, what is offloaded at most the host's"},
-                                         {"parameters", text(m.parameters), "1", "of the whole model"},
-                                         {"ranks", text(m.worldSize), "1", ""}});
+    table.rows.insert(table.rows.end(),
+                      {{"peak memory", text(m.peakMemoryGib), "GiB", "of the fullest rank"},
+                       {"memory of a GPU", text(capacityGib), "GiB", ""},
+                       {"fits", sim::fitsEverywhere(source.simulation) ? "true" : "false", "",
+                        "peak at most the GPU's memory and the file's cap, what is offloaded at most the host's"},
+                       {"parameters", text(m.parameters), "1", "of the whole model"},
+                       {"ranks", text(m.worldSize), "1", ""}});
     const double said = source.simulation.scenario().training.tokens;
     const sim::WholeRun run = sim::lastingRun(source.simulation, sim::tokensToTell(source.simulation.scenario()));
     if (std::isfinite(run.days)) { // else it never ends

@@ -2,6 +2,7 @@
 
 #include "sim/analysis/goodput.h"
 #include "sim/memory_limit.h"
+#include "sim/simulate/memory_cap.h"
 
 #include <algorithm>
 #include <cmath>
@@ -33,6 +34,7 @@ Comparison compare(const Simulation& a, const Simulation& b)
     out.use = {x.use, y.use};
     out.memory = {fullest(x), fullest(y)};
     out.capacityBytes = {capacityOf(a), capacityOf(b)};
+    out.fits = {fitsEverywhere(a), fitsEverywhere(b)};
     out.tokensPerSecond = {x.tokensPerSecond, y.tokensPerSecond};
     out.tokensPerSecondPerGpu = {x.tokensPerSecondPerGpu, y.tokensPerSecondPerGpu};
     out.mfu = {x.mfu, y.mfu};

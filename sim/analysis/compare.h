@@ -29,6 +29,7 @@ struct Comparison {
     Both<ByStepPart<std::int64_t>> use; ///< adds up to stepNs, so that the differences add up to deltaNs()
     Both<MemoryBreakdown> memory;       ///< of the fullest rank at its peak
     Both<std::int64_t> capacityBytes;   ///< of a GPU
+    Both<bool> fits{true, true};        ///< fitsEverywhere()
     Both<double> tokensPerSecond, tokensPerSecondPerGpu, mfu;
     Both<std::int64_t> parameters;
     Both<int> worldSize;

@@ -20,7 +20,7 @@ Answer triedAnswer(const Finding& finding, const SuggestedEdit& edit, const Edit
                {"can_tell", effect.likely.canTell()},
                {"basis", effect.likely.basis},
                {"peak_memory_gib", effect.peakGib},
-               {"fits", effect.fits && effect.hostFits},
+               {"fits", effect.fitsAll()},
                {"helps", helps(finding.kind, effect)}};
     return out;
 }

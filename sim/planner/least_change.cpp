@@ -10,7 +10,7 @@
 #include "sim/scenario/json_text.h"
 #include "sim/scenario/pointer_text.h"
 #include "sim/scenario/words.h"
-#include "sim/simulate/plan_schedule.h"
+#include "sim/simulate/memory_cap.h"
 #include "sim/simulate/simulation.h"
 #include "sim/text/number_text.h"
 
@@ -134,9 +134,7 @@ public:
     {
         const int gpus = static_cast<int>(m_scenario.layout.worldSize());
         m_out.gpus = m_out.gpusBefore = gpus;
-        m_out.capacityGib = m_scenario.cluster.gpu.memoryGib - m_request.marginGib;
-        if (scheduleFamily(m_scenario.schedule.kind).isSearched)
-            m_out.capacityGib = std::min(m_out.capacityGib, memoryCapGib(m_scenario));
+        m_out.capacityGib = std::min(m_scenario.cluster.gpu.memoryGib - m_request.marginGib, capacityGib(m_scenario));
         requirePlannable(requestOf(m_all, gpus, 0), m_catalogue);
         const auto now = simulate(m_scenario);
         m_out.peakBeforeGib = m_out.peakGib = now->metrics().peakMemoryGib;

@@ -7,6 +7,7 @@
 #include "sim/planner/sensitivity.h"
 #include "sim/planner/space.h"
 #include "sim/scenario/pointer_text.h"
+#include "sim/simulate/memory_cap.h"
 #include "sim/simulate/simulation.h"
 #include "sim/text/quoted.h"
 
@@ -29,8 +30,7 @@ void keep(PlannedPhase& of, const PlanRequest& request, const Catalogue& catalog
     if (of.whyNotKept = frameworkProblem(request, *resolved.scenario, catalogue); !of.whyNotKept.empty())
         return;
     const auto step = simulate(*resolved.scenario);
-    const Metrics& metrics = step->metrics();
-    if (metrics.peakMemoryGib > resolved.scenario->cluster.gpu.memoryGib - request.marginGib || !metrics.hostFits)
+    if (step->metrics().peakMemoryGib > resolved.scenario->cluster.gpu.memoryGib - request.marginGib || !fitsEverywhere(*step))
         of.whyNotKept = "does not fit";
     else
         of.kept = plannedLayout(layout.grid, layout.settings, *step, request.price);

@@ -5,6 +5,7 @@
 #include "sim/simulate/plan_schedule.h"
 #include "sim/text/number_text.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -80,9 +81,15 @@ std::optional<MissedCap> missedCap(const Simulation& simulation)
     return missedCap(scenario, peak);
 }
 
+double capacityGib(const Scenario& scenario)
+{
+    const double all = scenario.cluster.gpu.memoryGib;
+    return scheduleFamily(scenario.schedule.kind).isSearched ? std::min(all, memoryCapGib(scenario)) : all;
+}
+
 bool fitsEverywhere(const Simulation& simulation)
 {
-    return simulation.metrics().fits && simulation.metrics().hostFits && !missedCap(simulation);
+    return simulation.metrics().peakMemoryGib <= capacityGib(simulation.scenario()) && simulation.metrics().hostFits;
 }
 
 } // namespace sim

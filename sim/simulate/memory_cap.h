@@ -31,6 +31,9 @@ std::optional<MissedCap> missedCap(const Scenario&, double peakGib);
 /// The cap that a file asks for. Of the GPU's own memory, which is the cap otherwise, Metrics::fits tells.
 std::optional<MissedCap> missedCap(const Simulation&);
 
+/// What a GPU may hold: its memory, or the cap that the file sets a searched order where that is less.
+double capacityGib(const Scenario&);
+
 /// Whether the step can run: the GPUs hold it, within the cap that the file sets them, and the hosts what is offloaded to them.
 bool fitsEverywhere(const Simulation&);
 

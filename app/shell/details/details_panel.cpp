@@ -7,6 +7,7 @@
 #include "app/shell/widgets/style.h"
 #include "sim/analysis/explain/explain_whole_run.h"
 #include "sim/simulate/action_class.h"
+#include "sim/simulate/memory_cap.h"
 #include "sim/simulate/purpose_name.h"
 #include "sim/text/duration_text.h"
 #include "sim/text/number_text.h"
@@ -139,7 +140,7 @@ void DetailsPanel::showMetrics()
     m_stepTime->setNote(misfit() + tr("likely %1–%2").arg(low.unit == high.unit ? low.number : low.text(), high.text()) +
                             QStringLiteral("<br>") + tr("%1 a GPU").arg(flopRateQuantity(m.modelTflopsPerGpu * 1e12).text()),
                         Qt::RichText);
-    const QString supposed = m.fits ? QString() : tr("if it fitted; ");
+    const QString supposed = sim::fitsEverywhere(*m_simulation) ? QString() : tr("if it fitted; ");
     m_tokens->setValue(countQuantity(m.tokensPerSecond));
     m_tokens->setNote(supposed + tr("%1 a GPU").arg(countQuantity(m.tokensPerSecondPerGpu).text()));
     m_mfu->setValue(percentQuantity(m.mfu));
@@ -184,11 +185,15 @@ void DetailsPanel::showMetrics()
 QString DetailsPanel::misfit() const
 {
     const sim::Metrics& m = m_simulation->metrics();
-    if (m.fits)
+    const sim::Scenario& s = m_simulation->scenario();
+    if (sim::fitsEverywhere(*m_simulation))
         return {};
-    return tr("<b style=\"color:%1\">does not fit</b>: %2 of %3 GiB; if it did:")
-               .arg(toQColor(m_theme->error).name(), shortNumber(m.peakMemoryGib),
-                    shortNumber(m_simulation->scenario().cluster.gpu.memoryGib)) +
+    const double capacity = m.fits ? sim::capacityGib(s) : s.cluster.gpu.memoryGib;
+    const bool isOfHost = m.peakMemoryGib <= capacity;
+    const QString words = isOfHost ? tr("<b style=\"color:%1\">does not fit</b>: %2 of %3 GiB of a host; if it did:")
+                                   : tr("<b style=\"color:%1\">does not fit</b>: %2 of %3 GiB; if it did:");
+    return words.arg(toQColor(m_theme->error).name(), shortNumber(isOfHost ? m.hostMemoryGib : m.peakMemoryGib),
+                     shortNumber(isOfHost ? s.cluster.host.memoryGib : capacity)) +
            QStringLiteral("<br>");
 }
 
@@ -234,7 +239,7 @@ void DetailsPanel::showRun()
         lines << tr("with failures; without %1").arg(lasts(ideal));
     if (m_simulation->scenario().training.tokens <= 0)
         lines << tr("so many tokens to compare by: the scenario says no number");
-    if (!m_simulation->metrics().fits)
+    if (!sim::fitsEverywhere(*m_simulation))
         lines.prepend(tr("if it fitted"));
     m_run->setNote(lines.join(QLatin1Char('\n')));
     m_price->setText(m_gpuHourPrice > 0

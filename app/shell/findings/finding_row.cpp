@@ -81,7 +81,7 @@ namespace {
 QString uselessText(const sim::EditEffect& effect)
 {
     constexpr double kShown = 0.0005, kSmall = 0.005; // what counts as a gain begins there
-    if (!effect.fits)
+    if (!effect.fitsAll())
         return QObject::tr("does not fit");
     if (-effect.timePerToken > kSmall) // what is asked for is room
         return QObject::tr("%1, but no more room").arg(timeText(effect));
@@ -102,9 +102,9 @@ SuggestionButton::SuggestionButton(const QString& edit, const sim::EditEffect& e
                   : effect.timePerToken < -0.0005 ? "better"
                   : effect.timePerToken > 0.0005  ? "worse"
                                                   : "changed");
-    const QString memory = effect.fits ? memoryText(effect) : tr("does not fit");
+    const QString memory = effect.fitsAll() ? memoryText(effect) : tr("does not fit");
     auto* room = new QLabel(memory);
-    setRole(room, !effect.fits ? "worse" : "changed");
+    setRole(room, !effect.fitsAll() ? "worse" : "changed");
     auto* step = new QLabel(stepChangeText(effect));
     setRole(step, "changed");
     for (QLabel* line : {room, step})

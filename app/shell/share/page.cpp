@@ -13,6 +13,7 @@
 #include "sim/analysis/whole_run.h"
 #include "sim/error.h"
 #include "sim/scenario/named_files.h"
+#include "sim/simulate/memory_cap.h"
 #include "sim/simulate/simulation.h"
 #include "sim/text/duration_text.h"
 
@@ -105,7 +106,7 @@ QString cardsHtml(const sim::Simulation& simulation)
 {
     const sim::Metrics& m = simulation.metrics();
     const sim::Uncertainty& sure = simulation.scenario().uncertainty;
-    const double capacity = simulation.scenario().cluster.gpu.memoryGib;
+    const double capacity = sim::capacityGib(simulation.scenario());
     return cardHtml(QObject::tr("Step time"), durationQuantity(m.stepTimeSeconds).text(),
                     QObject::tr("likely %1 to %2")
                         .arg(durationQuantity(m.stepTimeSeconds * sure.stepLow).text(),

@@ -11,6 +11,7 @@
 #include "app/views/compare/stacked_timelines_view.h"
 #include "app/views/compare/step_bars.h"
 #include "app/views/compare/waterfall.h"
+#include "sim/simulate/memory_cap.h"
 #include "sim/simulate/purpose_name.h"
 
 #include <algorithm>
@@ -39,7 +40,7 @@ std::string layoutText(const sim::Layout& layout)
 /// "ZB-H1  ·  pp 4  ·  412 ms"
 std::string noteOf(const std::string& name, const sim::Simulation& simulation)
 {
-    return name + (simulation.metrics().fits && simulation.metrics().hostFits ? "" : " (does not fit)") + "  ·  " +
+    return name + (sim::fitsEverywhere(simulation) ? "" : " (does not fit)") + "  ·  " +
            layoutText(simulation.scenario().layout) + "  ·  " + durationText(simulation.metrics().stepTimeSeconds * 1e9);
 }
 

@@ -46,11 +46,11 @@ StepBars::StepBars(const std::vector<sim::Comparison>& toFirst, const std::vecto
         return;
     const sim::Comparison& any = toFirst.front();
     m_steps.push_back(stepOf(letters.substr(0, 1), names[0], any.stepNs.a, any.use.a));
-    m_steps.back().fits = any.memory.a.total() <= any.capacityBytes.a;
+    m_steps.back().fits = any.fits.a;
     for (std::size_t i = 0; i < toFirst.size(); ++i) {
         const sim::Comparison& c = toFirst[i];
         m_steps.push_back(stepOf(letters.substr(i + 1, 1), names[i + 1], c.stepNs.b, c.use.b));
-        m_steps.back().fits = c.memory.b.total() <= c.capacityBytes.b;
+        m_steps.back().fits = c.fits.b;
         const auto a = static_cast<double>(c.stepNs.a), b = static_cast<double>(c.stepNs.b);
         m_steps.back().difference =
             durationText(a) == durationText(b) ? "equally long" : durationChangeText(a, b) + ", " + ratioText(a, b);
@@ -149,7 +149,7 @@ std::string StepBars::describe(Rect area, Point at) const
             continue;
         const auto timeText = [](std::int64_t ns) { return durationText(static_cast<double>(ns)); };
         std::string out = step.letter + ", " + step.name + ": step " + timeText(step.ns) +
-                          (step.fits ? "" : ", does not fit into the memory of its GPUs") +
+                          (step.fits ? "" : ", does not fit into the memory of its GPUs or hosts") +
                           (step.difference.empty() ? "" : ", " + step.difference + " against A");
         for (const auto& [part, ns] : step.parts) {
             out += "\n" + sim::partTitle(part, m_dataTransfers) + " " + timeText(ns);

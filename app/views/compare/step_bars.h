@@ -18,7 +18,7 @@ public:
         std::int64_t ns = 0;
         std::vector<std::pair<sim::StepPart, std::int64_t>> parts = {}; ///< with some time; they add up to it
         std::string difference = {};                                    ///< to the first: "+12.3 ms, +3.1 %"
-        bool fits = true;                                               ///< into the memory of its GPUs
+        bool fits = true;                                               ///< sim::fitsEverywhere()
     };
     StepBars() = default;
     /// Each of the first with another; `names` has the first and then theirs, `letters` likewise.

@@ -6,7 +6,7 @@
 #include "sim/engine/classes.h"
 #include "sim/program/program.h"
 #include "sim/schedule/schedule.h"
-#include "sim/simulate/plan_schedule.h"
+#include "sim/simulate/memory_cap.h"
 
 #include <algorithm>
 #include <cmath>
@@ -200,7 +200,7 @@ EditEffect effectOf(const Metrics& before, const Metrics& after, double capGib)
 
 EditEffect effectOf(const Simulation& before, const Simulation& after)
 {
-    EditEffect out = effectOf(before.metrics(), after.metrics(), memoryCapGib(after.scenario()));
+    EditEffect out = effectOf(before.metrics(), after.metrics(), capacityGib(after.scenario()));
     out.likely = likelyRatio(before.scenario(), after.scenario(), 1 + out.timePerToken);
     return out;
 }
@@ -240,9 +240,8 @@ EditWorth worthOf(FindingKind kind, const EditEffect& effect)
 
 bool isOfferedBefore(FindingKind kind, const EditEffect& a, const EditEffect& b)
 {
-    const bool aFits = a.fits && a.hostFits, bFits = b.fits && b.hostFits;
-    if (aFits != bFits)
-        return aFits;
+    if (a.fitsAll() != b.fitsAll())
+        return a.fitsAll();
     const EditWorth ofA = worthOf(kind, a), ofB = worthOf(kind, b);
     return ofA != ofB ? ofA > ofB : a.timePerToken < b.timePerToken;
 }

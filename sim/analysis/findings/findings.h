@@ -185,10 +185,12 @@ struct EditEffect {
     bool hostFits = true;       ///< what is offloaded, its memory
     bool overfillsHost = false; ///< it did fit before
     bool keepsCap = true;       ///< what a GPU may hold then
-    LikelyRatio likely;         ///< of the time a token takes, to what it took
+    /// As sim::fitsEverywhere of its step.
+    bool fitsAll() const { return fits && hostFits && keepsCap; }
+    LikelyRatio likely; ///< of the time a token takes, to what it took
     bool operator==(const EditEffect&) const = default;
 };
-/// `capGib`: what a GPU may hold afterwards (memoryCapGib).
+/// `capGib`: what a GPU may hold afterwards (capacityGib).
 EditEffect effectOf(const Metrics& before, const Metrics& after, double capGib);
 /// And how sure that is.
 EditEffect effectOf(const Simulation& before, const Simulation& after);

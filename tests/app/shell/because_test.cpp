@@ -80,6 +80,16 @@ TEST_F(BecauseTest, CardsOfAStepThatDoesNotFitSayThatItCannotRun)
     EXPECT_TRUE(says("Step time", " GiB; if it did:"));
     for (const char* title : {"Tokens/s", "MFU"})
         EXPECT_TRUE(says(title, "if it fitted")) << title;
+    auto offloaded = document("86-sizing-7b.json");
+    offloaded.set("/training/offload", R"({"optimizer":1})");
+    panel.setSimulation(sim::simulate(scenario(offloaded)), std::nullopt);
+    EXPECT_FALSE(says("Step time", "does not fit"));
+    offloaded.set("/cluster/host/memory_gib", "30");
+    const SimulationPtr onFullHosts = sim::simulate(scenario(offloaded));
+    ASSERT_TRUE(onFullHosts->metrics().fits);
+    panel.setSimulation(onFullHosts, std::nullopt);
+    EXPECT_TRUE(says("Step time", " GiB of a host; if it did:"));
+    EXPECT_TRUE(says("MFU", "if it fitted"));
 }
 
 TEST_F(BecauseTest, GoodputIsShownWhereGpusFailAndOpensItsFactors)

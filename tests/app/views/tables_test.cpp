@@ -91,6 +91,19 @@ TEST_F(TablesTest, NumbersReadBackExactly)
     EXPECT_EQ((*row)[2], "s");
 }
 
+TEST_F(TablesTest, WhatMissesItsCapDoesNotFit)
+{
+    const auto fits = [this] {
+        const Table table = make("metrics");
+        const auto row = std::find_if(table.rows.begin(), table.rows.end(), [](const auto& r) { return r[0] == "fits"; });
+        return row == table.rows.end() ? std::string("no row") : (*row)[1];
+    };
+    EXPECT_EQ(fits(), "true");
+    simulation = ::test::openNumber("73", {"schedule.memory_cap_gib=3"}).simulation;
+    EXPECT_TRUE(simulation->metrics().fits) << "its GPUs";
+    EXPECT_EQ(fits(), "false");
+}
+
 TEST_F(TablesTest, MemoryCountsEveryRankOnceAndItsPartsAreTheWhole)
 {
     const Table table = make("memory");

@@ -143,6 +143,25 @@ TEST(Comparison, MemoryIsOfTheFullestRank)
     }
 }
 
+/// A GPU that holds all has no say in what its file's cap and its host do.
+TEST(Comparison, WhatFitsItsGpusMayMissItsCapOrOverfillItsHost)
+{
+    Scenario capped = test::smallScenario(1, 2), offloaded = test::offloadedScenario(1, 0);
+    capped.schedule.kind = "auto";
+    const auto roomy = simulate(capped);
+    const Comparison fitting = compare(*roomy, *simulate(offloaded));
+    EXPECT_TRUE(fitting.fits.a && fitting.fits.b);
+    capped.schedule.memoryCapGib = 0.1 * roomy->metrics().peakMemoryGib;
+    offloaded.cluster.host.memoryGib = 1e-3;
+    const auto a = simulate(capped), b = simulate(offloaded);
+    ASSERT_TRUE(a->metrics().fits && b->metrics().fits);
+    const Comparison comparison = compare(*a, *b);
+    EXPECT_FALSE(comparison.fits.a);
+    EXPECT_FALSE(comparison.fits.b);
+    capped.schedule.kind = "1f1b";
+    EXPECT_TRUE(compare(*simulate(capped), *b).fits.a) << "no order is searched under the cap";
+}
+
 TEST(Comparison, WholeRunsOfSeveralAreOfOneNumberOfTokens)
 {
     Scenario scenario = test::smallScenario(2, 1, 1, 4);

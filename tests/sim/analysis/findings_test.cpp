@@ -692,6 +692,8 @@ TEST(EditEffects, OnAMissedCapAreJudgedByTheCapAndNotByTheGpu)
     EXPECT_TRUE(helps(FindingKind::capMissed, effectOf(before, after, 40))) << "a cap that is kept";
     after.peakMemoryGib = 35;
     EXPECT_TRUE(helps(FindingKind::capMissed, effectOf(before, after, 30))) << "nearer to it";
+    EXPECT_FALSE(effectOf(before, after, 30).fitsAll());
+    EXPECT_TRUE(isOfferedBefore(FindingKind::capMissed, effectOf(before, after, 40), effectOf(before, after, 30)));
 }
 
 TEST(Findings, SayWhyASearchCannotKeepItsMemoryCapAndWhatWould)

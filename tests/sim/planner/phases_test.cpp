@@ -7,6 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 using namespace sim;
 
 namespace {
@@ -51,6 +53,36 @@ TEST(Phases, EachHasItsOwnBestAndSaysWhatTheLastOnesWouldTake)
     EXPECT_THAT(planned[1].changes, testing::HasSubstr("cp")) << "one sequence is cut among GPUs";
     EXPECT_GT(planned[1].readGib, 0);
     EXPECT_GT(planned[0].kept->stepSeconds, planned[0].answer.best.front().stepSeconds);
+}
+
+/// One micro-batch at a time, so that no order of it holds less.
+TEST(Phases, ALayoutThatMissesTheCapIsNotKept)
+{
+    PlanRequest request = growingJob();
+    request.fixed = {{"schedule.kind", "\"auto\""},
+                     {"schedule.virtual_stages", "1"},
+                     {"layout.tp", "1"},
+                     {"layout.cp", "1"},
+                     {"layout.pp", "2"},
+                     {"layout.dp", "4"},
+                     {"layout.zero_stage", "0"},
+                     {"layout.dp_shard", "1"},
+                     {"layout.sequence_parallel", "false"},
+                     {"training.micro_batch_size", "1"}};
+    const auto peakOf = [&](int sequence, const char* recompute) {
+        PlanRequest of = ofPhase(request, {sequence, 4});
+        of.fixed.emplace_back("training.recompute", recompute);
+        return simulate(resolvedScenario(withSettings(of, {}), test::catalogue()))->metrics().peakMemoryGib;
+    };
+    const double large = peakOf(4096, "\"none\""), small = std::max(peakOf(2048, "\"none\""), peakOf(4096, "\"full\""));
+    ASSERT_LT(small, large);
+    request.document.set("schedule.memory_cap_gib", std::to_string((small + large) / 2));
+    const std::vector<PlannedPhase> planned = planPhases(request, test::catalogue(), {{4096, 4}, {2048, 4}});
+    ASSERT_EQ(planned.size(), 2U);
+    ASSERT_FALSE(planned[0].answer.best.empty());
+    ASSERT_FALSE(planned[1].answer.best.empty());
+    EXPECT_EQ(planned[0].whyNotKept, "does not fit");
+    EXPECT_FALSE(planned[0].kept.has_value());
 }
 
 TEST(Phases, ALayoutThatCannotBeKeptSaysWhy)

@@ -260,6 +260,18 @@ TEST(DeltaRibbons, HaveTheDifferencesOfTheStarts)
     EXPECT_EQ(ribbons.largestNs(), largest);
 }
 
+TEST(CompareView, SaysOfAStepThatMissesItsCapThatItDoesNotFit)
+{
+    sim::Scenario capped = pipeline("auto");
+    const auto isTold = [](const sim::Scenario& scenario) {
+        Compare compare(pipeline("1f1b"), scenario);
+        return compare.node("caption", "B: ").name.find("(does not fit)") != std::string::npos;
+    };
+    EXPECT_FALSE(isTold(capped));
+    capped.schedule.memoryCapGib = 0.1 * sim::simulate(capped)->metrics().peakMemoryGib;
+    EXPECT_TRUE(isTold(capped)) << "though its GPUs hold it";
+}
+
 TEST(CompareView, NothingPinnedSaysHowToGetABaseline)
 {
     Selection selection;

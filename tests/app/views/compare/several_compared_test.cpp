@@ -174,10 +174,10 @@ TEST(SeveralCompared, NothingStaysLitWhereThePointerIsGone)
 
 TEST(SeveralCompared, AStepThatDoesNotFitSaysSo)
 {
-    Compare compare;
-    sim::Comparison c = *compare.view.comparison();
-    c.capacityBytes.b = c.memory.b.total() - 1;
-    const StepBars bars({c}, {"a", "b"});
+    sim::Scenario small = pipeline("1f1b");
+    small.cluster.gpu.memoryGib = 0.999 * sim::simulate(small)->metrics().peakMemoryGib;
+    Compare compare(pipeline("gpipe"), small);
+    const StepBars bars({*compare.view.comparison()}, {"a", "b"});
     EXPECT_TRUE(bars.steps()[0].fits);
     EXPECT_FALSE(bars.steps()[1].fits);
     const Rect area{0, 0, 900, bars.suitableHeight()};

@@ -192,19 +192,20 @@ void check(const sim::Scenario& scenario, const TrainingRequest& request, int gp
         verdicts.add("", checkSerial(job, options));
         return verdicts.close();
     }
-    const TrainedSteps serial = trainSerially(job, options);
     if (job.live.device == "cuda") {
+        const TrainedSteps serial = trainSerially(job, options);
         verdicts.add("all ranks on one GPU, beside one rank on the CPU", compareSteps(serial, trainOnGpu(job, options)));
         return verdicts.close();
     }
-    for (emulated::EmulationOptions where : placementsOf(gpus, scenario.layout.worldSize())) {
-        const int gpusHere = where.placement == emulated::Placement::oneGpu     ? 1
-                             : where.placement == emulated::Placement::gpuARank ? scenario.layout.worldSize()
-                                                                                : where.gpus;
-        const DType type = activationType(job);
-        const CommPlan plan = planRun(job, options.training, type, type == DType::f64 ? DType::f64 : DType::f32);
-        if (const std::string why = whyTooManyStreams(plan, gpusHere); !why.empty())
+    const int world = scenario.layout.worldSize();
+    const std::vector<emulated::EmulationOptions> placements = placementsOf(gpus, world);
+    const DType type = activationType(job);
+    const CommPlan plan = planRun(job, options.training, type, type == DType::f64 ? DType::f64 : DType::f32);
+    for (const emulated::EmulationOptions& where : placements) // all, before anything is trained
+        if (const std::string why = whyTooManyStreams(plan, emulated::gpusOf(where, world)); !why.empty())
             throw sim::Error(why);
+    const TrainedSteps serial = trainSerially(job, options);
+    for (emulated::EmulationOptions where : placements) {
         where.machine = {.orderSeed = request.orderSeed, .repeat = request.repeat};
         where.train = options;
         verdicts.add(emulated::placementName(where) + ", order " + std::to_string(request.orderSeed),

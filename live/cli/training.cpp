@@ -104,6 +104,7 @@ private:
             m_store->abort(why); // before files are written: the others would wait for this process
         m_collector->setStatus(RunStatus::failed, why);
         m_report.failed = why;
+        m_report.finalParametersNorm.reset(); // it may have failed after the last step
         if (!first())
             return;
         try {
@@ -121,9 +122,9 @@ private:
         const auto attempt = [&](const auto& work) {
             try {
                 work();
-            } catch (const sim::Error& error) {
+            } catch (const std::exception& error) {
                 if (failure)
-                    say(error.what());
+                    say(sim::failureText(error));
                 else
                     failure = std::current_exception();
             }

@@ -72,16 +72,20 @@ void pollOnMachine(WorkerPool& pool, Machine& machine, Communicator& communicato
         false);
 }
 
+int gpusOf(const EmulationOptions& options, int world)
+{
+    return options.placement == Placement::oneGpu     ? 1
+           : options.placement == Placement::gpuARank ? world
+                                                      : std::min(world, options.gpus);
+}
+
 TrainedSteps trainOnMachine(const sim::Scenario& scenario, const EmulationOptions& options)
 {
     if (options.placement == Placement::oneGpu)
         prepareForGpus();
     else
         prepareForPeers();
-    const int world = scenario.layout.worldSize();
-    const int processes = options.placement == Placement::oneGpu     ? 1
-                          : options.placement == Placement::gpuARank ? world
-                                                                     : std::min(world, options.gpus);
+    const int world = scenario.layout.worldSize(), processes = gpusOf(options, world);
     MachineOptions machineOptions = options.machine;
     machineOptions.gpus = processes;
     machineOptions.loadsLate = loadsKernelsLate();

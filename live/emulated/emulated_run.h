@@ -30,6 +30,8 @@ struct EmulationOptions {
     std::function<std::unique_ptr<Communicator>(WorkerPool&, Store*, int gpu)> makeCommunicator;
 };
 std::string placementName(const EmulationOptions&);
+/// That so many ranks are laid on.
+int gpusOf(const EmulationOptions&, int world);
 
 /// Trains in the scenario's live.dtype (fp32 or fp64). Throws sim::Error: what the machine found, with the order.
 TrainedSteps trainOnMachine(const sim::Scenario&, const EmulationOptions&);

@@ -4,12 +4,15 @@
 #include "live/runtime/crc32.h"
 #include "sim/error.h"
 #include "sim/scenario/catalogue.h"
+#include "sim/text/quoted.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <filesystem>
 #include <functional>
 #include <numeric>
+#include <utility>
 
 namespace live {
 namespace {
@@ -64,11 +67,26 @@ std::vector<std::int32_t> tokenOfByte(const PlacedFile& text, int vocabulary)
     return token;
 }
 
-/// Where a file's ids begin, and how many bytes each has.
+/// Where a file's ids begin, how many bytes each has, and whether the first bit is a sign.
 struct IdsPlace {
     std::uint64_t begin = 0;
     unsigned width = 2;
+    bool isSigned = false;
 };
+
+/// Of numpy: as its headers say them.
+struct IdType {
+    const char* name;
+    unsigned width;
+    bool isSigned;
+};
+constexpr std::array<IdType, 7> kIdTypes{{{"'|u1'", 1, false},
+                                          {"'<u2'", 2, false},
+                                          {"'<i2'", 2, true},
+                                          {"'<u4'", 4, false},
+                                          {"'<i4'", 4, true},
+                                          {"'<u8'", 8, false},
+                                          {"'<i8'", 8, true}}};
 
 /// llm.c's header: 256 numbers of 4 bytes, the first two of which tell what it is.
 IdsPlace placeInBin(const PlacedFile& file, int vocabulary)
@@ -107,11 +125,13 @@ IdsPlace placeInNpy(const PlacedFile& file, const std::string& name)
     const std::string key = "'descr': ";
     const std::size_t found = header.find(key), from = found == std::string::npos ? header.size() : found + key.size();
     const std::string type = header.substr(from, header.find(',', from) - from);
-    for (const auto& [known, width] :
-         {std::pair{"'|u1'", 1U}, {"'<u2'", 2U}, {"'<i2'", 2U}, {"'<u4'", 4U}, {"'<i4'", 4U}, {"'<u8'", 8U}, {"'<i8'", 8U}})
-        if (type == known)
-            return {.begin = begin + length, .width = width};
-    refuseData(name + " is a numpy array of type " + type + "; token ids are whole numbers: '|u1', '<u2', '<u4', '<i4' or '<i8'");
+    std::string known;
+    for (const IdType& of : kIdTypes) {
+        if (type == of.name)
+            return {.begin = begin + length, .width = of.width, .isSigned = of.isSigned};
+        known += (known.empty() ? "" : &of == &kIdTypes.back() ? " or " : ", ") + std::string(of.name);
+    }
+    refuseData(name + " is a numpy array of type " + sim::shownText(type) + "; token ids are whole numbers: " + known);
 }
 
 } // namespace
@@ -137,6 +157,7 @@ TokenSource::TokenSource(std::string data, int vocabulary, int sequenceLength, s
         const IdsPlace place = m_data.ends_with(".npy") ? placeInNpy(*m_file, m_data) : placeInBin(*m_file, vocabulary);
         m_begin = place.begin;
         m_width = place.width;
+        m_isSigned = place.isSigned;
         if ((m_bytes - m_begin) % m_width != 0)
             refuseData(m_data + " has " + std::to_string(m_bytes - m_begin) + " bytes of ids, no whole number of ids of " +
                        std::to_string(m_width) + " bytes each");
@@ -160,11 +181,15 @@ std::vector<std::int32_t> TokenSource::tokens(std::uint64_t first, std::uint64_t
     m_file->read(m_begin + first * m_width, bytes.data(), bytes.size());
     std::vector<std::int32_t> result(count);
     for (std::uint64_t i = 0; i < count; ++i) {
-        std::uint64_t id = 0; // little-endian; what is negative is larger than any vocabulary
+        std::uint64_t id = 0; // little-endian
         std::memcpy(&id, bytes.data() + i * m_width, m_width);
+        const std::uint64_t sign = std::uint64_t{1} << (8 * m_width - 1);
+        if (m_isSigned && (id & sign) != 0)
+            id |= ~(sign - 1); // with the sign in all bits: what is negative is larger than any vocabulary
         if (m_token.empty() && id >= static_cast<std::uint64_t>(m_vocabulary))
             refuseData(m_data + ": id " + std::to_string(first + i) + ", read from " + std::to_string(m_width) + " bytes, is " +
-                       std::to_string(id) + "; the model has " + std::to_string(m_vocabulary) + " tokens (model.vocab_size)");
+                       (m_isSigned ? std::to_string(static_cast<std::int64_t>(id)) : std::to_string(id)) + "; the model has " +
+                       std::to_string(m_vocabulary) + " tokens (model.vocab_size)");
         result[i] = m_token.empty() ? static_cast<std::int32_t>(id) : m_token[id];
     }
     return result;

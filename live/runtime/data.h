@@ -44,6 +44,7 @@ private:
     const std::uint64_t m_bytes;       ///< of the file
     std::uint64_t m_begin = 0;         ///< of the first id, in bytes
     unsigned m_width = 1;              ///< of an id, in bytes
+    bool m_isSigned = false;           ///< an id's first bit is a sign
     std::uint64_t m_count = 0;         ///< of ids
     std::vector<std::int32_t> m_token; ///< of a byte; empty: ids are tokens
     int m_vocabulary;

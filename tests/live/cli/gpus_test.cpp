@@ -78,7 +78,8 @@ TEST(RankscopeLiveGpus, WhatCannotBeIsRefusedWithTheNumbers)
 TEST(RankscopeLiveGpus, TooManyStreamsAreRefusedWithTheGpusThatWouldDo)
 {
     const char* const nearest = "nearest: --gpus 2 (";
-    for (const std::vector<std::string>& more : {std::vector<std::string>{"--steps", "1"}, {"--check-serial"}}) {
+    const std::vector<std::string> untrained = {"--check-serial", "--set", "live.data=/nowhere.txt"}; // nor one rank before it
+    for (const std::vector<std::string>& more : {std::vector<std::string>{"--steps", "1"}, {"--check-serial"}, untrained}) {
         std::vector<std::string> arguments = {"run", gallery("64-"), "--device", "emulated", "--gpus", "3"};
         arguments.insert(arguments.end(), more.begin(), more.end());
         Child refused(arguments);

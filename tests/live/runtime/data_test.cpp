@@ -111,11 +111,21 @@ TEST_F(TokenIds, OfAnotherTokenizerAreRefusedWithPlaceAndNumbers)
     EXPECT_EQ(refusal(file, 1000),
               "training data: " + file + ": id 10, read from 2 bytes, is 1000; the model has 1000 tokens (model.vocab_size)");
     EXPECT_NE(refusal(fileOf("negative.npy", npy("<i4", ids(40, 4, ~std::uint64_t{0}))), 1000).find("id 0, "), std::string::npos);
+    for (const auto& [type, width] : {std::pair{"<i2", 2U}, {"<i4", 4U}, {"<i8", 8U}}) { // of two bytes -5 would be 65531
+        const std::string negative =
+            fileOf(std::string(type).substr(1) + "-.npy", npy(type, ids(40, width, std::uint64_t{0} - 5)));
+        EXPECT_EQ(refusal(negative, 151'936), "training data: " + negative + ": id 0, read from " + std::to_string(width) +
+                                                  " bytes, is -5; the model has 151936 tokens (model.vocab_size)");
+    }
+    expectCounts(fileOf("unsigned.npy", npy("<u2", ids(40, 2, 65'490))), 151'936, 65'490);
     EXPECT_NE(refusal(fileOf("odd.bin", ids(40, 2, 0) + "x"), 1000).find("has 81 bytes of ids, no whole number of ids of 2"),
               std::string::npos);
     EXPECT_NE(refusal(fileOf("short.bin", ids(8, 2, 0)), 1000).find("has 8 ids, a sequence needs 9"), std::string::npos);
     EXPECT_NE(refusal(fileOf("text.npy", "To be, or not to be"), 1000).find("is no numpy array"), std::string::npos);
     EXPECT_NE(refusal(fileOf("float.npy", npy("<f4", ids(40, 4, 0))), 1000).find("of type '<f4'; token ids are whole numbers"),
+              std::string::npos);
+    EXPECT_NE(refusal(fileOf("unseen.npy", npy("<f\x1b[2J", ids(40, 4, 0))), 1000)
+                  .find("of type '<f\\x1b[2J'; token ids are whole numbers: '|u1', '<u2', '<i2', '<u4', '<i4', '<u8' or '<i8'"),
               std::string::npos);
 }
 

@@ -7,8 +7,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 using namespace sim;
 
 namespace {
@@ -55,7 +53,7 @@ TEST(Phases, EachHasItsOwnBestAndSaysWhatTheLastOnesWouldTake)
     EXPECT_GT(planned[0].kept->stepSeconds, planned[0].answer.best.front().stepSeconds);
 }
 
-/// One micro-batch at a time, so that no order of it holds less.
+/// One micro-batch, of which no order holds much less. ZeRO 2 is the fastest, and 1 holds least.
 TEST(Phases, ALayoutThatMissesTheCapIsNotKept)
 {
     PlanRequest request = growingJob();
@@ -65,19 +63,18 @@ TEST(Phases, ALayoutThatMissesTheCapIsNotKept)
                      {"layout.cp", "1"},
                      {"layout.pp", "2"},
                      {"layout.dp", "4"},
-                     {"layout.zero_stage", "0"},
-                     {"layout.dp_shard", "1"},
                      {"layout.sequence_parallel", "false"},
-                     {"training.micro_batch_size", "1"}};
-    const auto peakOf = [&](int sequence, const char* recompute) {
-        PlanRequest of = ofPhase(request, {sequence, 4});
-        of.fixed.emplace_back("training.recompute", recompute);
+                     {"training.micro_batch_size", "1"},
+                     {"training.recompute", "\"none\""}};
+    const std::vector<Phase> phases{{4096, 4}, {2048, 4}};
+    const auto peakOf = [&](const char* zeroStage) {
+        PlanRequest of = ofPhase(request, phases.front());
+        of.fixed.emplace_back("layout.zero_stage", zeroStage);
         return simulate(resolvedScenario(withSettings(of, {}), test::catalogue()))->metrics().peakMemoryGib;
     };
-    const double large = peakOf(4096, "\"none\""), small = std::max(peakOf(2048, "\"none\""), peakOf(4096, "\"full\""));
-    ASSERT_LT(small, large);
-    request.document.set("schedule.memory_cap_gib", std::to_string((small + large) / 2));
-    const std::vector<PlannedPhase> planned = planPhases(request, test::catalogue(), {{4096, 4}, {2048, 4}});
+    ASSERT_LT(peakOf("1"), 0.95 * peakOf("2"));
+    request.document.set("schedule.memory_cap_gib", std::to_string(1.001 * peakOf("1")));
+    const std::vector<PlannedPhase> planned = planPhases(request, test::catalogue(), phases);
     ASSERT_EQ(planned.size(), 2U);
     ASSERT_FALSE(planned[0].answer.best.empty());
     ASSERT_FALSE(planned[1].answer.best.empty());

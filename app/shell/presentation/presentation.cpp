@@ -129,6 +129,7 @@ Presentation::Presentation(Desk& desk, Workspace& workspace, std::unique_ptr<Tal
     m_keys->setTextFormat(Qt::RichText);
     m_keys->setText(tellingKeys());
     m_keys->setAccessibleName(tr("Keys"));
+    m_keys->setMargin(kHeadMargin);
     m_keys->hide();
 
     connect(&m_desk, &Desk::stepChanged, this, &Presentation::bringUpToDate);
@@ -439,7 +440,6 @@ void Presentation::placeKeys(int text)
             break;
     }
     m_keys->setStyleSheet(QStringLiteral("font-size: %1px;").arg(pixels));
-    m_keys->setMargin(kHeadMargin);
     m_keys->setGeometry(QRect(QPoint((width() - size.width()) / 2, (height() - size.height()) / 2), size));
 }
 

@@ -1,0 +1,306 @@
+#include "sim/cost/cost.h"
+#include "tests/sim/cost/costs.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <map>
+#include <utility>
+
+using namespace sim;
+using test::Costs, test::insideNode, test::acrossNodes, test::collective;
+
+TEST_F(Costs, RingInsideANodeIsTheClosedForm)
+{
+    const std::int64_t bytes = 1 << 30;
+    const double once = 7.0 / 8 * static_cast<double>(bytes) / nvlink + 7 * 3e-6;
+    EXPECT_NEAR(static_cast<double>(cost.collectiveNs(collective(CollectiveKind::allGather, bytes), insideNode(8))), once * 1e9,
+                1);
+    EXPECT_NEAR(static_cast<double>(cost.collectiveNs(collective(CollectiveKind::reduceScatter, bytes), insideNode(8))),
+                once * 1e9, 1);
+    EXPECT_NEAR(static_cast<double>(cost.collectiveNs(collective(CollectiveKind::allReduce, bytes), insideNode(8))),
+                2 * once * 1e9, 1);
+}
+
+TEST_F(Costs, TheNodeWithTheFewestMembersDecidesHowFastAGroupLeavesItsNodes)
+{
+    // Eight on one node and one on another: all that goes round passes that one's card.
+    const std::int64_t bytes = std::int64_t{1} << 34; // so many that latency is nothing
+    const GroupShape uneven{.size = 9, .domains = {2, 1}, .fewest = {1, 9}, .most = {8, 9}};
+    const auto seconds = [&](CollectiveKind kind, const GroupShape& group) {
+        return static_cast<double>(cost.collectiveNs(collective(kind, bytes), group)) * 1e-9;
+    };
+    const double whole = static_cast<double>(bytes);
+    EXPECT_NEAR(seconds(CollectiveKind::allGather, uneven), 8.0 / 9 * whole / network, 1e-3);
+    EXPECT_GT(seconds(CollectiveKind::allReduce, uneven), seconds(CollectiveKind::allReduce, acrossNodes(2, 2)));
+    // It sends to eight others over its card; each of the eight sends it one part.
+    EXPECT_NEAR(seconds(CollectiveKind::allToAll, uneven), 8.0 / 9 * whole / network / scenario.cluster.efficiency.allToAll,
+                1e-3);
+    const OpShape tokens = collective(CollectiveKind::allToAll, bytes);
+    const PortUse use = cost.collectiveUse(tokens, uneven, cost.collectiveNs(tokens, uneven));
+    EXPECT_GT(use[static_cast<std::size_t>(Port::network)], kWholePort / 100 * 99);
+    // Who has seven neighbours sends seven parts inside.
+    EXPECT_NEAR(static_cast<double>(use[static_cast<std::size_t>(Port::inner)]) / kWholePort, 7.0 / 8 * network / nvlink, 1e-3);
+
+    const GroupShape even{.size = 8, .domains = {2, 1}, .fewest = {4, 8}, .most = {4, 8}};
+    for (const CollectiveKind kind : {CollectiveKind::allGather, CollectiveKind::allReduce, CollectiveKind::allToAll})
+        EXPECT_EQ(seconds(kind, even), seconds(kind, acrossNodes(8, 2)));
+}
+
+TEST_F(Costs, AllReduceSendsTheTensorAndItsPartOfTheSumWhereSwitchesAdd)
+{
+    const std::int64_t bytes = std::int64_t{1} << 34; // so many that latency is nothing
+    const auto seconds = [&](const GroupShape& group) {
+        return static_cast<double>(CostModel(scenario).collectiveNs(collective(CollectiveKind::allReduce, bytes), group)) * 1e-9;
+    };
+    const double inside = seconds(insideNode(8)), across = seconds(acrossNodes(16, 16));
+    const double pair = seconds(insideNode(2));
+    scenario.cluster.tiers.front().inNetworkReduction = true;
+    scenario.cluster.efficiency.inNetwork = 0.8;
+    EXPECT_NEAR(seconds(insideNode(8)), inside * (9.0 / 14) / 0.8, 1e-3 * inside);
+    EXPECT_EQ(seconds(insideNode(2)), pair) << "a ring of two sends the tensor once";
+    EXPECT_EQ(seconds(acrossNodes(16, 16)), across) << "NVLink's switches do not add up for the network";
+    scenario.cluster.tiers.back().inNetworkReduction = true;
+    EXPECT_NEAR(seconds(acrossNodes(16, 16)), across * (17.0 / 30) / 0.8, 1e-3 * across);
+}
+
+TEST_F(Costs, SwitchesThatAddMakeNoSmallAllReduceFaster)
+{
+    const auto ns = [&] { return CostModel(scenario).collectiveNs(collective(CollectiveKind::allReduce, 8), insideNode(8)); };
+    const std::int64_t tree = ns();
+    scenario.cluster.tiers.front().inNetworkReduction = true;
+    EXPECT_EQ(ns(), tree);
+}
+
+TEST_F(Costs, SmallAllReducesOfManyNodesTakeTheTreesLogarithm)
+{
+    // Up and down ten levels of a tree over 1,024 nodes, instead of 2 * 1,023 hops of a ring.
+    const auto small = collective(CollectiveKind::allReduce, 8);
+    EXPECT_NEAR(static_cast<double>(cost.collectiveNs(small, acrossNodes(1024, 1024))) * 1e-9, 2 * 10 * 10e-6, 1e-7);
+    EXPECT_NEAR(static_cast<double>(cost.collectiveNs(small, acrossNodes(4, 4))) * 1e-9, 2 * 2 * 10e-6, 1e-7);
+}
+
+TEST_F(Costs, TreesGoThroughTheRanksOfANodeOnce)
+{
+    // Eight nodes of eight: three levels of a tree between them, and what a ring has inside of all nodes, of one.
+    const auto small = collective(CollectiveKind::allReduce, 8);
+    EXPECT_NEAR(static_cast<double>(cost.collectiveNs(small, acrossNodes(64, 8))) * 1e-9, 2 * 3 * 10e-6 + 2 * 7 * 3e-6, 1e-7);
+}
+
+TEST_F(Costs, ShardsThatAreSentOneByOnePassAllRanksEach)
+{
+    // Two nodes of four: a round of one hop between them and six inside, three times the latency of an empty message each.
+    const double round = 10e-6 + 6 * 3e-6;
+    OpShape shards = collective(CollectiveKind::allGather, 8);
+    for (const int messages : {8, 1000}) {
+        shards.batch = messages;
+        EXPECT_NEAR(static_cast<double>(cost.collectiveNs(shards, acrossNodes(8, 2))) * 1e-9, messages * 3 * round, 1e-8);
+    }
+}
+
+TEST_F(Costs, NoTransferTakesMoreOfAPortThanThereIs)
+{
+    const std::int64_t bytes = 1 << 30;
+    const std::int64_t tooShort = cost.collectiveNs(collective(CollectiveKind::allGather, bytes), insideNode(8)) / 2;
+    const PortUse use = cost.collectiveUse(collective(CollectiveKind::allGather, bytes), insideNode(8), tooShort);
+    EXPECT_EQ(use[static_cast<std::size_t>(Port::inner)], kWholePort);
+    EXPECT_EQ(cost.sendUse(bytes, 1, 1000)[static_cast<std::size_t>(Port::network)], kWholePort);
+}
+
+TEST_F(Costs, TransfersTakeTheShareOfAPortThatTheirBytesNeed)
+{
+    const std::int64_t bytes = 1 << 30;
+    const auto share = [](const PortUse& use, Port port) {
+        return static_cast<double>(use[static_cast<std::size_t>(port)]) / kWholePort;
+    };
+    // Of a second: the bytes over the port's rate.
+    const std::int64_t second = 1'000'000'000;
+    const auto inNode = [&](CollectiveKind kind) { return cost.collectiveUse(collective(kind, bytes), insideNode(8), second); };
+    const double once = 7.0 / 8 * static_cast<double>(bytes) / nvlink;
+    EXPECT_NEAR(share(inNode(CollectiveKind::allGather), Port::inner), once, 1e-5);
+    EXPECT_NEAR(share(inNode(CollectiveKind::allReduce), Port::inner), 2 * once, 1e-5);
+    EXPECT_NEAR(share(inNode(CollectiveKind::ringShift), Port::inner), static_cast<double>(bytes) / nvlink, 1e-5);
+    EXPECT_EQ(share(inNode(CollectiveKind::allGather), Port::network), 0);
+    // Eight members a node share eight cards; inside, all bytes pass each of them.
+    const PortUse both = cost.collectiveUse(collective(CollectiveKind::allGather, bytes), acrossNodes(16, 2), second);
+    EXPECT_NEAR(share(both, Port::network), 15.0 / 16 * static_cast<double>(bytes) / network / 8, 1e-5);
+    EXPECT_NEAR(share(both, Port::inner), 15.0 / 16 * static_cast<double>(bytes) / nvlink, 1e-5);
+    EXPECT_NEAR(share(cost.sendUse(bytes, 1, second), Port::network), static_cast<double>(bytes) / network, 1e-5);
+
+    // An over-subscribed spine is not the card: who crosses it takes its share of that and little of the card.
+    scenario.cluster.tiers.back().span = 16;
+    scenario.cluster.tiers.push_back({.name = "spine", .span = 0, .bandwidthGBs = 5, .latencyUs = 10});
+    const CostModel three(scenario);
+    EXPECT_NEAR(share(three.sendUse(bytes / 16, 2, second), Port::spine), static_cast<double>(bytes) / 16 / (network / 10), 1e-5);
+    EXPECT_NEAR(share(three.sendUse(bytes / 16, 2, second), Port::network), static_cast<double>(bytes) / 16 / network, 1e-5);
+    // Of an all-to-all other bytes stay below the spine; the card carries both.
+    const GroupShape wide{.size = 32, .domains = {4, 2, 1}};
+    const PortUse tokens = three.collectiveUse(collective(CollectiveKind::allToAll, bytes / 16), wide, second);
+    EXPECT_NEAR(share(tokens, Port::network), (8.0 + 16) / 32 * static_cast<double>(bytes) / 16 / network, 1e-5);
+    EXPECT_NEAR(share(tokens, Port::spine), 16.0 / 32 * static_cast<double>(bytes) / 16 / (network / 10), 1e-5);
+}
+
+TEST_F(Costs, WhereSwitchesAddAnAllReduceTakesLessOfItsPort)
+{
+    const OpShape shape = collective(CollectiveKind::allReduce, 1 << 28);
+    const auto used = [&] {
+        return CostModel(scenario).collectiveUse(shape, acrossNodes(8, 8),
+                                                 1'000'000'000)[static_cast<std::size_t>(Port::network)];
+    };
+    const std::uint32_t twice = used();
+    scenario.cluster.tiers[1].inNetworkReduction = true;
+    EXPECT_NEAR(used(), twice * 9.0 / 14, 1);
+}
+
+TEST_F(Costs, FewGpusOfAMeshShareFewOfItsLinks)
+{
+    const std::int64_t bytes = std::int64_t{1} << 34;
+    const auto rate = [&](CollectiveKind kind, const GroupShape& group) {
+        return static_cast<double>(bytes) * 1e9 /
+               static_cast<double>(CostModel(scenario).collectiveNs(collective(kind, bytes), group));
+    };
+    const std::array kinds{CollectiveKind::allReduce, CollectiveKind::allGather, CollectiveKind::reduceScatter,
+                           CollectiveKind::allToAll};
+    std::map<std::pair<CollectiveKind, int>, double> switched;
+    for (const CollectiveKind kind : kinds)
+        for (const int members : {2, 4, 8})
+            switched[{kind, members}] = rate(kind, insideNode(members));
+    const double across = rate(CollectiveKind::allGather, acrossNodes(16, 16)),
+                 shift = rate(CollectiveKind::ringShift, insideNode(8));
+    const std::int64_t message = cost.sendNs(bytes, 0), far = cost.sendNs(bytes, 1);
+    scenario.cluster.tiers.front().mesh = true;
+    for (const auto& [of, before] : switched)
+        EXPECT_NEAR(rate(of.first, insideNode(of.second)), before * (of.second - 1) / 7, 1e-3 * before);
+    EXPECT_EQ(rate(CollectiveKind::allGather, acrossNodes(16, 16)), across);
+    EXPECT_NEAR(rate(CollectiveKind::ringShift, insideNode(8)), shift / 7, 1e-3 * shift) << "to one neighbour";
+    EXPECT_NEAR(static_cast<double>(CostModel(scenario).sendNs(bytes, 0)), 7.0 * static_cast<double>(message), 1e-3 * 7e9);
+    EXPECT_EQ(CostModel(scenario).sendNs(bytes, 1), far);
+}
+
+TEST_F(Costs, DomainsThatAreMeshedHaveALinkToEachOther)
+{
+    // Four domains of two: from each three links, which both of its GPUs share.
+    scenario.cluster.tiers = {{.name = "package", .span = 2, .bandwidthGBs = 1000, .latencyUs = 1},
+                              {.name = "mesh", .span = 8, .bandwidthGBs = 90, .latencyUs = 1}};
+    const auto gather = collective(CollectiveKind::allGather, std::int64_t{1} << 34);
+    const GroupShape two{.size = 4, .domains = {2, 1}}, four{.size = 8, .domains = {4, 1}};
+    const auto ns = [&](const GroupShape& group) { return static_cast<double>(CostModel(scenario).collectiveNs(gather, group)); };
+    const double twoSwitched = ns(two), fourSwitched = ns(four);
+    scenario.cluster.tiers.back().mesh = true;
+    EXPECT_NEAR(ns(two), 3 * twoSwitched, 1e-2 * twoSwitched);
+    EXPECT_EQ(ns(four), fourSwitched);
+}
+
+TEST_F(Costs, GroupWithManyMembersANodeUsesAllTheirPorts)
+{
+    const std::int64_t bytes = 1 << 30;
+    const auto gather = collective(CollectiveKind::allGather, bytes);
+    const double onePort = 15.0 / 16 * static_cast<double>(bytes) / network;
+    EXPECT_NEAR(static_cast<double>(cost.collectiveNs(gather, acrossNodes(16, 16))) * 1e-9, onePort + 15 * 10e-6, 1e-6);
+    // Eight members in each of two nodes leave over eight ports: 400 GB/s, still under NVLink's 450.
+    EXPECT_NEAR(static_cast<double>(cost.collectiveNs(gather, acrossNodes(16, 2))) * 1e-9, onePort / 8 + 14 * 3e-6 + 10e-6, 1e-6);
+}
+
+TEST_F(Costs, LinksBetweenNodesReachAShareOfTheirOwn)
+{
+    const auto gather = collective(CollectiveKind::allGather, 1 << 30);
+    const std::int64_t inside = cost.collectiveNs(gather, insideNode(8)), message = cost.sendNs(1 << 30, 0);
+    const double between = static_cast<double>(cost.collectiveNs(gather, acrossNodes(16, 16))) * 1e-9 - 15 * 10e-6;
+    scenario.cluster.efficiency.interNode = scenario.cluster.efficiency.network / 2;
+    const CostModel slower(scenario);
+    EXPECT_NEAR(static_cast<double>(slower.collectiveNs(gather, acrossNodes(16, 16))) * 1e-9 - 15 * 10e-6, 2 * between, 1e-6);
+    EXPECT_EQ(slower.collectiveNs(gather, insideNode(8)), inside);
+    EXPECT_EQ(slower.sendNs(1 << 30, 0), message);
+    EXPECT_GT(slower.sendNs(1 << 30, 1), 3 * cost.sendNs(1 << 30, 1) / 2);
+}
+
+TEST_F(Costs, CollectivesGrowWithBytesAndWithDistance)
+{
+    for (const auto kind :
+         {CollectiveKind::allReduce, CollectiveKind::allGather, CollectiveKind::allToAll, CollectiveKind::ringShift}) {
+        std::int64_t before = 0;
+        for (std::int64_t bytes = 1024; bytes < (std::int64_t{1} << 34); bytes *= 4) {
+            const std::int64_t now = cost.collectiveNs(collective(kind, bytes), insideNode(8));
+            EXPECT_GE(now, before);
+            EXPECT_LT(now, cost.collectiveNs(collective(kind, bytes), acrossNodes(8, 8)));
+            before = now;
+        }
+    }
+}
+
+TEST_F(Costs, OneMemberCommunicatesNothing)
+{
+    EXPECT_EQ(cost.collectiveNs(collective(CollectiveKind::allReduce, 1 << 30), GroupShape{.size = 1, .domains = {1, 1}}), 0);
+}
+
+TEST_F(Costs, DataParallelCollectivesGoAtTheRateOfTheSoftware)
+{
+    scenario.training.stack.network = 0.5;
+    const CostModel slower(scenario);
+    const auto gather = collective(CollectiveKind::allGather, 1 << 30);
+    const auto seconds = [&](const CostModel& of, CommunicatorRole role) {
+        return static_cast<double>(of.collectiveNs(gather, acrossNodes(8, 8), role)) * 1e-9 - 7 * 10e-6;
+    };
+    EXPECT_NEAR(seconds(slower, CommunicatorRole::dpShard), 2 * seconds(cost, CommunicatorRole::dpShard), 1e-6);
+    EXPECT_NEAR(seconds(slower, CommunicatorRole::tp), seconds(cost, CommunicatorRole::tp), 1e-6);
+}
+
+TEST_F(Costs, TokensThatANodeTakesOnceCrossTheNetworkFewerTimes)
+{
+    scenario.model.numExpertsPerTok = 8;
+    scenario.training.moe.sendOncePerNode = true;
+    const auto exchange = collective(CollectiveKind::allToAll, 1 << 30);
+    // Of eight copies spread over two nodes, 2 (1 - 1/2^8) are left: a quarter.
+    const double before = static_cast<double>(1 << 30) / 2 / network, after = before * 2 * (1 - std::pow(0.5, 8)) / 8;
+    EXPECT_NEAR(static_cast<double>(CostModel(scenario).collectiveNs(exchange, acrossNodes(16, 2))) * 1e-9, after + 4 * 10e-6,
+                1e-6);
+    scenario.model.numExpertsPerTok = 2; // of two copies 2 (1 - 1/2^2): three quarters
+    EXPECT_NEAR(static_cast<double>(CostModel(scenario).collectiveNs(exchange, acrossNodes(16, 2))) * 1e-9,
+                before * 0.75 + 4 * 10e-6, 1e-6);
+}
+
+/// DeepSeek-V3 chooses a token's experts from four of eight groups, a group a node: so that it goes to four nodes at most.
+TEST_F(Costs, ATokenWhoseExpertsAreOfSomeGroupsGoesToFewerNodes)
+{
+    scenario.model.numExpertsPerTok = 8;
+    scenario.training.moe.sendOncePerNode = true;
+    const auto exchange = collective(CollectiveKind::allToAll, 1 << 30);
+    const auto secondsWith = [&](int groups, int chosen, int ranks, int nodes) {
+        scenario.model.expertGroups = groups;
+        scenario.model.chosenGroups = chosen;
+        return static_cast<double>(CostModel(scenario).collectiveNs(exchange, acrossNodes(ranks, nodes))) * 1e-9;
+    };
+    const double latency = secondsWith(1, 1, 64, 8) - static_cast<double>(1 << 30) * 7 / 8 / network * (1 - std::pow(7.0 / 8, 8));
+    EXPECT_NEAR(secondsWith(8, 4, 64, 8),
+                static_cast<double>(1 << 30) * 7 / 8 / network * 4 * (1 - std::pow(3.0 / 4, 8)) / 8 + latency, 1e-6)
+        << "of four nodes";
+    EXPECT_NEAR(secondsWith(4, 2, 64, 8), secondsWith(8, 4, 64, 8), 1e-8) << "two groups of two nodes each";
+    EXPECT_EQ(secondsWith(8, 8, 64, 8), secondsWith(1, 1, 64, 8));
+    EXPECT_EQ(secondsWith(3, 1, 64, 8), secondsWith(1, 1, 64, 8)) << "a group lies on no whole number of nodes";
+    // Four groups of two nodes that hold two each: none of a node's is among two with a chance of 1 / 6.
+    const double nodes = 2 * (1 - 1 / 6.0);
+    EXPECT_NEAR(secondsWith(4, 2, 16, 2),
+                secondsWith(1, 1, 16, 2) * (nodes * (1 - std::pow(1 - 1 / nodes, 8))) / (2 * (1 - std::pow(0.5, 8))), 1e-5);
+}
+
+TEST_F(Costs, InsideANodeATokenGoesOnceToEachRankThatHasAnExpertForIt)
+{
+    const auto exchange = collective(CollectiveKind::allToAll, 1 << 30);
+    const double every = static_cast<double>(1 << 30) * 7 / 8 / nvlink;
+    EXPECT_NEAR(static_cast<double>(cost.collectiveNs(exchange, insideNode(8))) * 1e-9, every + 3 * 3e-6, 1e-6);
+    scenario.model.numExpertsPerTok = 8;
+    scenario.training.moe.sendOncePerNode = true;
+    // Eight copies meet 8 (1 - (7/8)^8) ranks of eight: 5.25.
+    const double ranks = 1 - std::pow(7.0 / 8, 8);
+    EXPECT_NEAR(static_cast<double>(CostModel(scenario).collectiveNs(exchange, insideNode(8))) * 1e-9, every * ranks + 3 * 3e-6,
+                1e-6);
+}
+
+TEST_F(Costs, AllToAllSendsOnlyItsOwnShareOverTheNetwork)
+{
+    const std::int64_t bytes = 1 << 28;
+    // 16 members on 2 nodes: half of what a member has goes to the other node over its own port.
+    EXPECT_NEAR(static_cast<double>(cost.collectiveNs(collective(CollectiveKind::allToAll, bytes), acrossNodes(16, 2))) * 1e-9,
+                static_cast<double>(bytes) / 2 / network + 4 * 10e-6, 1e-6);
+}

@@ -25,6 +25,14 @@ inline sim::PlanRequest tinyJob(std::vector<sim::PlanSetting> fixed = {})
     return {.document = sim::ScenarioDocument::parse(kTinyJob), .fixed = std::move(fixed)};
 }
 
+inline sim::PlanRequest requestOf(const char* job, int gpus, std::vector<sim::PlanSetting> fixed)
+{
+    sim::PlanRequest request{.document = sim::ScenarioDocument::parse(job), .fixed = std::move(fixed)};
+    request.gpus = gpus;
+    request.jobs = 1;
+    return request;
+}
+
 /// All that an answer says, but for how long it took.
 inline std::string said(const sim::PlanRequest& request)
 {

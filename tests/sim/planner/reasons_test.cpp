@@ -1,0 +1,174 @@
+// Why a grid was not chosen, and why not that: with the numbers of what was laid out.
+#include "sim/planner/reasons.h"
+
+#include "sim/cancel.h"
+#include "sim/planner/planner.h"
+#include "sim/simulate/simulation.h"
+#include "tests/sim/planner/tiny_job.h"
+#include "tests/support/catalogue.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+using namespace sim;
+using test::kTinyJob;
+using test::requestOf;
+using test::tinyJob;
+
+namespace {
+
+/// Milliseconds of "…: bubble +1.20 ms, exposed tp -0.30 ms".
+double sumOfTerms(const std::string& text)
+{
+    double sum = 0;
+    for (std::size_t at = text.find_first_of("+-"); at != std::string::npos; at = text.find_first_of("+-", at + 1)) {
+        std::size_t digits = 0;
+        const double value = std::stod(text.substr(at), &digits);
+        sum += text.substr(at + digits).starts_with(" ms") ? value : 1e3 * value;
+    }
+    return sum;
+}
+
+} // namespace
+
+TEST(Planner, SaysOfWhatDoesNotFitWhatItsLeanestLayoutHolds)
+{
+    PlanRequest request = tinyJob();
+    request.marginGib = 79.95;
+    const PlanAnswer answer = plan(request, test::catalogue());
+    const double capacity = 80 - request.marginGib;
+    int told = 0;
+    for (const RejectedGrid& rejected : answer.rejected) {
+        if (rejected.reason != PlanReason::memory)
+            continue;
+        ++told;
+        EXPECT_GT(rejected.needGib, capacity) << rejected.text;
+        const auto step = simulate(resolvedScenario(withSettings(request, rejected.needSettings), test::catalogue()));
+        EXPECT_NEAR(step->metrics().peakMemoryGib, rejected.needGib, 1e-9) << rejected.text;
+        EXPECT_THAT(rejected.text, testing::HasSubstr("the least of what was laid out"));
+    }
+    EXPECT_GE(told, 3);
+}
+
+TEST(Planner, CallsAFloorOfAGridWhatNothingOfItIsBelow)
+{
+    PlanRequest request{.document =
+                            ScenarioDocument::readFile(RANKSCOPE_SOURCE_DIR "/scenarios/05-dp2-tp4-pp2-sixteen-gpus.json"),
+                        .fixed = {{"schedule.kind", "1f1b"}, {"training.recompute", "none"}, {"training.micro_batch_size", "1"}}};
+    request.top = 100;
+    const PlanAnswer answer = plan(request, test::catalogue());
+    int told = 0;
+    for (const RejectedGrid& rejected : answer.rejected)
+        if (rejected.best) {
+            ++told;
+            EXPECT_GT(rejected.leastFloorSeconds, 0) << rejected.grid.text();
+            EXPECT_LE(rejected.leastFloorSeconds, rejected.best->stepSeconds) << rejected.grid.text();
+            EXPECT_THAT(rejected.text, testing::Not(testing::HasSubstr("+0.00 ms"))) << "what rounds to nothing is no reason";
+            EXPECT_NEAR(sumOfTerms(rejected.text), 1e3 * (rejected.best->stepSeconds - answer.best.front().stepSeconds), 0.0051)
+                << rejected.text;
+        }
+    EXPECT_GE(told, 2);
+}
+
+TEST(Planner, GivesEveryGridOneReason)
+{
+    const PlanAnswer answer = plan(tinyJob(), test::catalogue());
+    std::set<PlanGrid> seen{answer.best.front().grid};
+    for (const RejectedGrid& rejected : answer.rejected) {
+        EXPECT_TRUE(seen.insert(rejected.grid).second) << rejected.grid.text();
+        EXPECT_FALSE(rejected.text.empty());
+        EXPECT_EQ(rejected.reason == PlanReason::slower, rejected.best.has_value());
+        if (rejected.reason == PlanReason::floor) {
+            EXPECT_GE(rejected.leastFloorSeconds, answer.best.front().stepSeconds);
+        }
+        EXPECT_NE(rejected.reason, PlanReason::open) << rejected.text;
+    }
+    EXPECT_EQ(seen.size(), 10U); // of 4 = tp x cp x pp x dp
+}
+
+TEST(Planner, AnswersWhyNotWithTermsThatAddUp)
+{
+    const PlanRequest request = tinyJob({{"schedule.kind", "1f1b"}});
+    const PlanAnswer answer = plan(request, test::catalogue());
+    const PlanWhy why = whyNot(request, test::catalogue(), answer, {"layout.tp", "4"});
+    ASSERT_TRUE(why.other);
+    EXPECT_EQ(why.other->grid.tp, 4);
+    double sum = 0;
+    for (const auto& [part, seconds] : why.terms)
+        sum += seconds;
+    EXPECT_NEAR(sum, why.deltaSeconds, 1e-12);
+    EXPECT_NEAR(why.deltaSeconds, why.other->stepSeconds - answer.best.front().stepSeconds, 1e-12);
+    EXPECT_FALSE(whyNot(request, test::catalogue(), answer, {"layout.tp", "3"}).other);
+}
+
+TEST(Planner, ComparesAnotherBatchByTheToken)
+{
+    const PlanRequest request = tinyJob({{"schedule.kind", "1f1b"}});
+    const PlanAnswer answer = plan(request, test::catalogue());
+    const PlanWhy why = whyNot(request, test::catalogue(), answer, {"training.global_batch_size", "16"});
+    ASSERT_TRUE(why.other);
+    EXPECT_EQ(why.tokensRatio, 2);
+    EXPECT_NEAR(why.perToken, why.other->stepSeconds / (2 * answer.best.front().stepSeconds), 1e-12);
+    EXPECT_LT(why.perToken, 1);
+    EXPECT_EQ(whyAnswer(why)["tokens_ratio"], 2);
+}
+
+TEST(Planner, SaysOfGridsThatItDidNotComeToThatTheyAreOpen)
+{
+    PlanRequest request = tinyJob();
+    request.gpus = 16;
+    request.mostSimulated = 1; // and of a search that was cut short by a limit
+    std::vector<PlanAnswer> answers{plan(request, test::catalogue())};
+    for (const std::int64_t most : {0, 1000, 20'000, 60'000}) {
+        std::int64_t looks = 0;
+        const CancelScope scope([&] { return looks++ >= most; });
+        request = tinyJob();
+        request.jobs = 1;
+        answers.push_back(plan(request, test::catalogue()));
+    }
+    int open = 0;
+    for (const PlanAnswer& answer : answers)
+        for (const RejectedGrid& rejected : answer.rejected) {
+            open += rejected.reason == PlanReason::open ? 1 : 0;
+            EXPECT_FALSE(rejected.text.empty()) << rejected.grid.text();
+            EXPECT_THAT(rejected.text, testing::Not(testing::HasSubstr("inf")));
+            if (rejected.reason == PlanReason::floor) {
+                ASSERT_FALSE(answer.best.empty());
+                EXPECT_GE(rejected.leastFloorSeconds, answer.best.front().stepSeconds) << rejected.text;
+            }
+        }
+    EXPECT_GT(open, 10);
+    EXPECT_FALSE(answers.front().proved);
+}
+
+TEST(Planner, TellsMemoryAloneWhereMemoryIsWhatCounts)
+{
+    GridRecord record{.legal = 1, .isSurveyed = true, .bestKey = 5.5 * 1024 * 1024, .best = PlannedLayout{}};
+    PlannedLayout first;
+    first.use[kStepParts[0]] = 5'000'000;
+    const RejectedGrid of = rejectionOf(record, &first, {.bestKey = 5.0 * 1024 * 1024, .byHeadroom = true});
+    EXPECT_EQ(of.reason, PlanReason::slower);
+    EXPECT_EQ(of.text, "the best of it that was simulated holds 5.5 MiB, 512.0 KiB more");
+}
+
+TEST(Planner, SaysOfHeldExpertRanksWhatTheyDoNotDivide)
+{
+    const auto problemOf = [](const char* ep) -> std::string {
+        PlanRequest request = requestOf(kTinyJob, 16, {{"layout.ep", ep}});
+        request.document.set("model.num_experts", "8");
+        request.document.set("model.num_experts_per_tok", "2");
+        try {
+            requirePlannable(request, test::catalogue());
+        } catch (const Error& error) {
+            return error.what();
+        }
+        return {};
+    };
+    EXPECT_THAT(problemOf("3"), testing::HasSubstr("layout.ep is to be held at 3, which does not divide the model's 8 experts"));
+    EXPECT_THAT(problemOf("16"), testing::HasSubstr("does not divide the model's 8 experts; nearest: 8"));
+    EXPECT_EQ(problemOf("4"), "");
+    EXPECT_THAT(notDividing("layout.etp", "3", 16), testing::HasSubstr("3 does not divide 16"));
+}

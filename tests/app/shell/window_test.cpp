@@ -6,9 +6,7 @@
 #include "app/shell/gallery/gallery_page.h"
 #include "app/shell/widgets/metric_card.h"
 #include "app/shell/widgets/problem_banner.h"
-#include "app/shell/widgets/scenario_header.h"
 #include "app/shell/widgets/stacked_bar.h"
-#include "app/shell/window/transport_bar.h"
 #include "app/views/timeline/timeline_view.h"
 #include "tests/app/shell/cut_labels.h"
 #include "tests/app/shell/window_fixture.h"
@@ -21,7 +19,6 @@
 #include <QMenuBar>
 #include <QMimeData>
 #include <QPushButton>
-#include <QSlider>
 #include <QTemporaryDir>
 #include <QToolButton>
 #include <QUrl>
@@ -151,90 +148,6 @@ TEST_F(WindowTest, APictureThatAKeyWentToHasTheKeysUntilThePointerMoves)
     EXPECT_NE(window.desk().selection().selectedRank, ofSpan) << "the grid's now, which lies under the pointer";
 }
 
-TEST_F(WindowTest, AnEditIsSimulatedComparedAndUndoneByItsKey)
-{
-    open(kSixteen);
-    const double before = window.desk().simulation()->metrics().stepTimeSeconds;
-    window.form().row(Control::pp)->spinBox()->stepBy(1);
-    settle();
-    EXPECT_EQ(shownLayout().pp, 4);
-    EXPECT_TRUE(window.isWindowModified());
-    bool compared = false;
-    for (const MetricCard* card : window.details().findChildren<MetricCard*>())
-        compared = compared || !card->deltaText().isEmpty();
-    EXPECT_TRUE(compared);
-    QTest::keySequence(&window, QKeySequence::Undo);
-    settle();
-    EXPECT_EQ(shownLayout().pp, 2);
-    EXPECT_EQ(window.desk().simulation()->metrics().stepTimeSeconds, before);
-    EXPECT_FALSE(window.isWindowModified());
-    QTest::keySequence(&window, QKeySequence::Redo);
-    settle();
-    EXPECT_EQ(shownLayout().pp, 4);
-}
-
-TEST_F(WindowTest, UndoMeansTheScenarioWhileANumberIsEdited)
-{
-    open(kSixteen);
-    LegalSpinBox* spin = window.form().row(Control::tp)->spinBox();
-    spin->setFocus();
-    QTest::keyClick(spin, Qt::Key_Up);
-    settle();
-    EXPECT_EQ(shownLayout().tp, 4);
-    QTest::keySequence(spin, QKeySequence::Undo);
-    settle();
-    EXPECT_EQ(shownLayout().tp, 2);
-    spin->selectAll();
-    QTest::keyClicks(spin, QStringLiteral("4"));
-    QTest::keySequence(spin, QKeySequence::Undo);
-    EXPECT_EQ(spin->text(), QStringLiteral("2")) << "letters that nobody took yet come first";
-    spin->selectAll();
-    QTest::keyClicks(spin, QStringLiteral("4"));
-    QTest::keyClick(spin, Qt::Key_Return);
-    settle();
-    EXPECT_EQ(shownLayout().tp, 4);
-    QTest::keySequence(spin, QKeySequence::Undo);
-    settle();
-    EXPECT_EQ(shownLayout().tp, 2) << "of what was taken there are no letters to undo";
-}
-
-TEST_F(WindowTest, WhatIsTypedIsSavedWithoutBeingConfirmed)
-{
-    QTemporaryDir folder;
-    const QString path = folder.filePath(QStringLiteral("mine.json"));
-    document(kSixteen).saveFile(path.toStdString());
-    ASSERT_TRUE(window.openFile(path).empty());
-    settle();
-    LegalSpinBox* spin = window.form().row(Control::tp)->spinBox();
-    spin->setFocus();
-    spin->selectAll();
-    QTest::keyClicks(spin, QStringLiteral("4"));
-    QTest::keySequence(spin, QKeySequence::Save);
-    EXPECT_EQ(sim::ScenarioDocument::readFile(path.toStdString()).get("/layout/tp"), "4");
-    EXPECT_FALSE(window.session().isModified());
-}
-
-TEST_F(WindowTest, CommonWhatIfsAreOneStepAndInThePalette)
-{
-    open(kSixteen);
-    const auto whatIfs = window.form().whatIfs();
-    ASSERT_FALSE(whatIfs.empty());
-    EXPECT_EQ(whatIfs.front().name, "Double the GPUs");
-    window.run(CommandId::palette);
-    auto* palette = window.findChild<CommandPalette*>();
-    ASSERT_TRUE(palette);
-    palette->setFilter(QStringLiteral("Double the GPUs"));
-    EXPECT_TRUE(palette->shown().contains(QStringLiteral("Double the GPUs")));
-    QTest::keyClick(palette->findChild<QLineEdit*>(), Qt::Key_Return);
-    QCoreApplication::processEvents();
-    settle();
-    EXPECT_EQ(shownLayout().worldSize(), 32);
-    EXPECT_EQ(window.session().undoStack().undoText(), QStringLiteral("Double the GPUs"));
-    window.run(CommandId::undo);
-    settle();
-    EXPECT_EQ(shownLayout().worldSize(), 16);
-}
-
 TEST_F(WindowTest, ThePaletteOffersOnlyWhatCanBeRun)
 {
     window.run(CommandId::palette);
@@ -261,47 +174,6 @@ TEST(ThePalette, OpensScenariosOfAGalleryThatWasNeverShown)
     QTest::keyClick(palette->findChild<QLineEdit*>(), Qt::Key_Return);
     QCoreApplication::processEvents();
     EXPECT_TRUE(window.session().displayName().contains(QStringLiteral("DeepSeek")));
-}
-
-TEST_F(WindowTest, SlidersStopOnlyAtLegalValues)
-{
-    open(kSixteen);
-    QSlider* slider = window.form().row(Control::tp)->slider();
-    EXPECT_EQ(slider->maximum(), 2); // 1, 2, 4
-    slider->setValue(2);
-    settle();
-    EXPECT_EQ(shownLayout().tp, 4);
-    EXPECT_EQ(shownLayout().worldSize(), 16);
-}
-
-TEST_F(WindowTest, AnIllegalNumberIsToldBesideItsControlWhileThePictureStays)
-{
-    open(kSixteen);
-    const SimulationPtr before = window.desk().simulation();
-    window.form().row(Control::tp)->spinBox()->setValue(3);
-    settle();
-    EXPECT_EQ(window.desk().simulation(), before);
-    EXPECT_TRUE(window.form().problemAt("/layout/tp").contains(QLatin1Char('3')));
-    EXPECT_FALSE(window.findChild<ScenarioHeader*>()->notice().isEmpty());
-    window.session().undoStack().undo();
-    settle();
-    EXPECT_TRUE(window.form().problemAt("/layout/tp").isEmpty());
-    EXPECT_TRUE(window.findChild<ScenarioHeader*>()->notice().isEmpty());
-}
-
-TEST_F(WindowTest, TheNumberThatIsWrongCanBeSteppedBack)
-{
-    open(kSixteen);
-    NumberRow* tp = window.form().row(Control::tp);
-    tp->spinBox()->setValue(3);
-    settle();
-    EXPECT_TRUE(tp->slider()->isEnabled());
-    EXPECT_FALSE(window.form().row(Control::sequenceLength)->slider()->isEnabled()) << "no sequence length makes tp 3 right";
-    tp->spinBox()->stepBy(1);
-    settle();
-    EXPECT_TRUE(window.session().isLegal());
-    EXPECT_EQ(shownLayout().tp, 4);
-    EXPECT_EQ(shownLayout().worldSize(), 16) << "the GPUs are those of before the mistake";
 }
 
 TEST_F(WindowTest, ABadFileTellsAllItsProblemsAndLeavesTheOpenOne)
@@ -345,21 +217,6 @@ TEST_F(WindowTest, ABadFileTellsAllItsProblemsAndLeavesTheOpenOne)
     again->click();
     EXPECT_FALSE(window.banner().isVisible());
     EXPECT_EQ(window.session().path(), file.fileName());
-}
-
-TEST_F(WindowTest, EscapeClearsTheSearchForASetting)
-{
-    open(kTiny);
-    QApplication::setActiveWindow(&window);
-    QLineEdit* search = nullptr;
-    for (QLineEdit* field : window.findChildren<QLineEdit*>())
-        if (field->accessibleName() == QStringLiteral("Find a setting"))
-            search = field;
-    ASSERT_NE(search, nullptr);
-    search->setFocus();
-    search->setText(QStringLiteral("micro"));
-    QTest::keyClick(search, Qt::Key_Escape);
-    EXPECT_EQ(search->text(), QString());
 }
 
 TEST_F(WindowTest, AFileCanBeDropped)
@@ -477,42 +334,6 @@ TEST_F(WindowTest, AFullBarOfExposedCommunicationIsTheStep)
     EXPECT_EQ(at(exposed + 0.03), at(0.99)) << "beyond it the bar is empty";
 }
 
-TEST_F(WindowTest, SteppingThroughIsAMode)
-{
-    open("17-schedule-1f1b.json");
-    const auto spans = [&] {
-        const auto& nodes = window.workspace().canvas(Picture::timeline).nodes();
-        return std::count_if(nodes.begin(), nodes.end(), [](const Node& node) { return node.role == "span"; });
-    };
-    const auto all = spans();
-    window.run(CommandId::stepThrough);
-    EXPECT_EQ(spans(), 1);
-    QTest::keyClick(&window.workspace().canvas(Picture::timeline), Qt::Key_Period);
-    EXPECT_EQ(spans(), 2);
-    window.showInFront(Picture::traffic); // which has a use of its own for these keys
-    window.workspace().setPictureVisible(Picture::traffic, true);
-    CanvasWidget& traffic = window.workspace().canvas(Picture::traffic);
-    traffic.setFocus();
-    QTest::keyClick(&traffic, Qt::Key_Period);
-    EXPECT_EQ(spans(), 3) << "the story says that they walk through it";
-    QTest::keyClick(&traffic, Qt::Key_Comma);
-    EXPECT_EQ(spans(), 2);
-    window.run(CommandId::stepThrough);
-    EXPECT_EQ(spans(), all);
-}
-
-TEST_F(WindowTest, AnotherScenarioIsNotSteppedThrough)
-{
-    open("17-schedule-1f1b.json");
-    const auto* leave = window.workspace().findChild<TransportBar*>()->findChild<QToolButton*>(QStringLiteral("leaveStepping"));
-    ASSERT_TRUE(leave);
-    window.run(CommandId::stepThrough);
-    EXPECT_FALSE(leave->isHidden());
-    open("65-schedule-zb-h1.json");
-    EXPECT_FALSE(window.workspace().isStepping());
-    EXPECT_TRUE(leave->isHidden());
-}
-
 TEST_F(WindowTest, OnePictureIsAlwaysShown)
 {
     open(kTiny);
@@ -527,37 +348,6 @@ TEST_F(WindowTest, ASingleViewCanBeAskedFor)
     open(kTiny);
     EXPECT_FALSE(window.workspace().isPictureVisible(Picture::grid));
     EXPECT_TRUE(window.workspace().isPictureVisible(Picture::timeline));
-}
-
-TEST_F(WindowTest, PlayingMovesTheOneCursorThroughEveryPicture)
-{
-    open(kSixteen);
-    Workspace& workspace = window.workspace();
-    const int before = workspace.canvas(Picture::grid).framesDrawn();
-    QTest::keyClick(&workspace.canvas(Picture::timeline), Qt::Key_Space);
-    EXPECT_TRUE(window.desk().playback().isPlaying());
-    window.desk().playback().advance(Playback::kSecondsASpan / 2);
-    const std::int64_t middle = window.desk().selection().cursorNs;
-    EXPECT_GE(middle, window.desk().step().trace->endNs / 2);
-    EXPECT_LT(middle, window.desk().step().trace->endNs);
-    ASSERT_TRUE(waitFor([&] { return workspace.canvas(Picture::grid).framesDrawn() > before; }));
-    QTest::mouseClick(workspace.transport().playButton(), Qt::LeftButton);
-    EXPECT_FALSE(window.desk().playback().isPlaying());
-    workspace.transport().slider()->setValue(0);
-    EXPECT_EQ(window.desk().selection().cursorNs, 0);
-    EXPECT_TRUE(workspace.transport().timeText().startsWith(QLatin1Char('0')));
-}
-
-TEST_F(WindowTest, ASelectedRangeIsWhatIsPlayed)
-{
-    open(kSixteen);
-    Selection selection = window.desk().selection();
-    selection.range = TimeRange{1000, 5000};
-    window.desk().setSelection(selection);
-    EXPECT_EQ(window.desk().playback().span(), (TimeRange{1000, 5000}));
-    selection.range.reset();
-    window.desk().setSelection(selection);
-    EXPECT_EQ(window.desk().playback().span(), (TimeRange{0, window.desk().step().trace->endNs}));
 }
 
 TEST_F(WindowTest, TheUsualLayoutCanBeHadBack)

@@ -1,0 +1,85 @@
+// The step played and stepped through in the window.
+#include "app/shell/window/transport_bar.h"
+#include "tests/app/shell/window_fixture.h"
+
+#include <QSlider>
+#include <QToolButton>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace app {
+namespace {
+
+using namespace test;
+
+TEST_F(WindowTest, SteppingThroughIsAMode)
+{
+    open("17-schedule-1f1b.json");
+    const auto spans = [&] {
+        const auto& nodes = window.workspace().canvas(Picture::timeline).nodes();
+        return std::count_if(nodes.begin(), nodes.end(), [](const Node& node) { return node.role == "span"; });
+    };
+    const auto all = spans();
+    window.run(CommandId::stepThrough);
+    EXPECT_EQ(spans(), 1);
+    QTest::keyClick(&window.workspace().canvas(Picture::timeline), Qt::Key_Period);
+    EXPECT_EQ(spans(), 2);
+    window.showInFront(Picture::traffic); // which has a use of its own for these keys
+    window.workspace().setPictureVisible(Picture::traffic, true);
+    CanvasWidget& traffic = window.workspace().canvas(Picture::traffic);
+    traffic.setFocus();
+    QTest::keyClick(&traffic, Qt::Key_Period);
+    EXPECT_EQ(spans(), 3) << "the story says that they walk through it";
+    QTest::keyClick(&traffic, Qt::Key_Comma);
+    EXPECT_EQ(spans(), 2);
+    window.run(CommandId::stepThrough);
+    EXPECT_EQ(spans(), all);
+}
+
+TEST_F(WindowTest, AnotherScenarioIsNotSteppedThrough)
+{
+    open("17-schedule-1f1b.json");
+    const auto* leave = window.workspace().findChild<TransportBar*>()->findChild<QToolButton*>(QStringLiteral("leaveStepping"));
+    ASSERT_TRUE(leave);
+    window.run(CommandId::stepThrough);
+    EXPECT_FALSE(leave->isHidden());
+    open("65-schedule-zb-h1.json");
+    EXPECT_FALSE(window.workspace().isStepping());
+    EXPECT_TRUE(leave->isHidden());
+}
+
+TEST_F(WindowTest, PlayingMovesTheOneCursorThroughEveryPicture)
+{
+    open(kSixteen);
+    Workspace& workspace = window.workspace();
+    const int before = workspace.canvas(Picture::grid).framesDrawn();
+    QTest::keyClick(&workspace.canvas(Picture::timeline), Qt::Key_Space);
+    EXPECT_TRUE(window.desk().playback().isPlaying());
+    window.desk().playback().advance(Playback::kSecondsASpan / 2);
+    const std::int64_t middle = window.desk().selection().cursorNs;
+    EXPECT_GE(middle, window.desk().step().trace->endNs / 2);
+    EXPECT_LT(middle, window.desk().step().trace->endNs);
+    ASSERT_TRUE(waitFor([&] { return workspace.canvas(Picture::grid).framesDrawn() > before; }));
+    QTest::mouseClick(workspace.transport().playButton(), Qt::LeftButton);
+    EXPECT_FALSE(window.desk().playback().isPlaying());
+    workspace.transport().slider()->setValue(0);
+    EXPECT_EQ(window.desk().selection().cursorNs, 0);
+    EXPECT_TRUE(workspace.transport().timeText().startsWith(QLatin1Char('0')));
+}
+
+TEST_F(WindowTest, ASelectedRangeIsWhatIsPlayed)
+{
+    open(kSixteen);
+    Selection selection = window.desk().selection();
+    selection.range = TimeRange{1000, 5000};
+    window.desk().setSelection(selection);
+    EXPECT_EQ(window.desk().playback().span(), (TimeRange{1000, 5000}));
+    selection.range.reset();
+    window.desk().setSelection(selection);
+    EXPECT_EQ(window.desk().playback().span(), (TimeRange{0, window.desk().step().trace->endNs}));
+}
+
+} // namespace
+} // namespace app

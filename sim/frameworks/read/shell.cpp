@@ -3,6 +3,7 @@
 #include "sim/error.h"
 #include "sim/frameworks/read/setting.h"
 #include "sim/frameworks/read/shell_batch.h"
+#include "sim/frameworks/read/shell_conditions.h"
 #include "sim/frameworks/read/shell_flags.h"
 #include "sim/frameworks/read/shell_words.h"
 #include "sim/text/characters.h"
@@ -125,7 +126,7 @@ private:
         std::optional<bool> ofGroup; // status of a group that ends here
         const int line = m_line;
         std::optional<std::string> keyword; // if, elif, while, until: what follows is a condition
-        Conditions conditions;
+        ShellConditions conditions;
         while (true) {
             blanks();
             if ((peek() == '&' || peek() == '|') && peek() == peek(1) && !atEnd() &&
@@ -194,7 +195,7 @@ private:
         } else if (wasSkipped) { // what went before goes on to the next operator
             outcome = m_status;
         } else if (!words.empty()) {
-            const bool isTest = isTestHere(words);
+            const bool isTest = isShellTest(words);
             outcome = skipping() ? std::nullopt : command(std::move(words));
             isOpenTest = isTest && !outcome;
         } else if (hasAssigned) {
@@ -296,47 +297,16 @@ private:
         return true;
     }
 
-    /// "((TP > 1))", whose word the reader leaves whole.
-    static bool isArithmetic(std::span<const ShellText> words)
-    {
-        return words.size() == 1 && words[0].text.starts_with("((") && words[0].text.ends_with("))");
-    }
-    static bool isTestHere(std::span<const ShellText> words) { return isArithmetic(words) || isShellTest(words); }
-    /// What a command says as a condition; nothing where only running it would tell.
-    std::optional<bool> statusOf(std::span<const ShellText> words) const
-    {
-        if (isArithmetic(words)) {
-            const std::string& text = words[0].text;
-            const std::optional<long long> value =
-                shellArithmetic(std::string_view(text).substr(2, text.size() - 4), m_variables);
-            return value ? std::optional(*value != 0) : std::nullopt;
-        }
-        if (words.size() == 1 && (words[0].text == "true" || words[0].text == ":" || words[0].text == "false"))
-            return words[0].text != "false";
-        return isShellTest(words) ? shellTest(words) : std::nullopt;
-    }
-
-    /// Conditions that are joined by && and ||, as far as they are read: of equal rank, from left to right.
-    struct Conditions {
-        std::optional<bool> told{};
-        std::string op{}, written{};
-    };
-    static void addWritten(std::string& written, std::span<const ShellText> words)
-    {
-        for (const ShellText& one : words)
-            written += (written.empty() ? "" : " ") + one.text;
-    }
     /// At && or || in "[[" or behind one of the conditions.
-    void joinCondition(Conditions& conditions, std::vector<ShellText>& words)
+    void joinCondition(ShellConditions& conditions, std::vector<ShellText>& words)
     {
         const int line = m_line;
         const std::string op{next(), next()};
         if (isOpenDoubleTest(words)) {
             words.push_back({op, line});
         } else {
-            take(conditions, words);
-            conditions.op = op;
-            conditions.written += " " + op;
+            conditions.take(words, m_variables);
+            conditions.join(op);
             words.clear();
         }
         for (blanks(); !atEnd() && (peek() == '\n' || peek() == '#'); blanks()) { // the list goes on behind the end of the line
@@ -346,17 +316,11 @@ private:
                 next();
         }
     }
-    void take(Conditions& conditions, std::span<const ShellText> words) const
-    {
-        const std::optional<bool> status = statusOf(words);
-        conditions.told = conditions.op.empty() ? status : joinedTests(conditions.told, conditions.op, status);
-        addWritten(conditions.written, words);
-    }
 
-    std::optional<bool> condition(const std::string& keyword, Conditions& conditions, const std::vector<ShellText>& words,
+    std::optional<bool> condition(const std::string& keyword, ShellConditions& conditions, const std::vector<ShellText>& words,
                                   int line)
     {
-        take(conditions, words);
+        conditions.take(words, m_variables);
         bool isKnown = conditions.told.has_value(), mayBe = conditions.told.value_or(true);
         if (!atEnd() && (peek() == '&' || peek() == '|')) { // what a pipe ends with
             isKnown = false;
@@ -575,9 +539,9 @@ private:
 
     std::optional<bool> command(std::vector<ShellText> words)
     {
+        if (const std::optional<bool> status = shellStatus(words, m_variables); status || isShellTest(words))
+            return status;
         const std::string& first = words.front().text;
-        if (isTestHere(words) || (words.size() == 1 && (first == "true" || first == ":" || first == "false")))
-            return statusOf(words);
         if (first == "read" && !m_waiting.empty()) // read -r -d '' NAME <<EOF
             m_readInto = words.back().text;
         if (first == "echo" || first == "printf" || first == "cd" || first == "mkdir" || first == "set" || first == "module" ||

@@ -1,13 +1,11 @@
 #include "sim/frameworks/read/shell_values.h"
 
 #include "sim/frameworks/read/cursor.h"
-#include "sim/frameworks/read/setting.h"
 #include "sim/text/characters.h"
 
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <sstream>
 
 namespace sim::frameworks {
 
@@ -25,7 +23,9 @@ namespace {
 
 constexpr long long kMostNumber = 1LL << 52;
 
-std::optional<long long> wholeOf(std::string_view text)
+} // namespace
+
+std::optional<long long> wholeShellNumber(std::string_view text)
 {
     long long number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -34,7 +34,8 @@ std::optional<long long> wholeOf(std::string_view text)
     return number;
 }
 
-constexpr std::size_t kLongestExpression = 4096;
+namespace {
+
 constexpr int kDeepestVariable = 8;
 constexpr int kDeepestBracket = 32;
 constexpr int kMostFactors = 10'000; ///< of one expression, those of its variables too: ten that are ten of another are many
@@ -151,12 +152,13 @@ private:
         if (word.empty())
             return std::nullopt;
         if (isDigit(word[0]))
-            return wholeOf(word);
+            return wholeShellNumber(word);
         const auto found = m_variables.find(word);
         if (found == m_variables.end() || m_depth > kDeepestVariable)
             return std::nullopt;
         const std::string value = joined(found->second);
-        return value.size() > kLongestExpression ? std::nullopt : Arithmetic(value, m_variables, m_depth + 1, m_left).value();
+        return value.size() > kLongestShellExpression ? std::nullopt
+                                                      : Arithmetic(value, m_variables, m_depth + 1, m_left).value();
     }
 
     TextCursor m_cursor;
@@ -170,157 +172,7 @@ private:
 std::optional<long long> shellArithmetic(std::string_view expression, const ShellVariables& variables)
 {
     int left = kMostFactors;
-    return expression.size() > kLongestExpression ? std::nullopt : Arithmetic(expression, variables, 0, left).value();
-}
-
-namespace {
-
-bool isTestWord(std::string_view word)
-{
-    return word == "[" || word == "[[" || word == "test";
-}
-
-/// What both, or one of two, say where either may be unknown.
-std::optional<bool> bothOf(std::optional<bool> a, std::optional<bool> b)
-{
-    if (!a.value_or(true) || !b.value_or(true))
-        return false;
-    return a && b ? std::optional(true) : std::nullopt;
-}
-std::optional<bool> eitherOf(std::optional<bool> a, std::optional<bool> b)
-{
-    if (a.value_or(false) || b.value_or(false))
-        return true;
-    return a && b ? std::optional(false) : std::nullopt;
-}
-
-} // namespace
-
-std::optional<bool> joinedTests(std::optional<bool> a, std::string_view op, std::optional<bool> b)
-{
-    return op == "&&" ? bothOf(a, b) : eitherOf(a, b);
-}
-
-bool isShellTest(std::span<const ShellText> words)
-{
-    while (!words.empty() && words.front().text == "!")
-        words = words.subspan(1);
-    return !words.empty() && (isTestWord(words.front().text) || words.back().text == "]]");
-}
-
-bool isOpenDoubleTest(std::span<const ShellText> words)
-{
-    while (!words.empty() && words.front().text == "!")
-        words = words.subspan(1);
-    return !words.empty() && words.front().text == "[[" && words.back().text != "]]";
-}
-
-namespace {
-
-/// "[[ a == b ]]": nothing where the pattern has more than * and ?.
-std::optional<bool> equalsIn(const std::string& text, const std::string& pattern, bool isPattern)
-{
-    if (!isPattern)
-        return text == pattern;
-    return pattern.find_first_of("[(") != std::string::npos ? std::nullopt : std::optional(matchesPattern(text, pattern));
-}
-
-/// "( a || b )" of "[[": the reader of words leaves brackets together.
-std::optional<bool> bracketedTest(const std::string& text)
-{
-    std::vector<ShellText> words{{"[["}};
-    std::istringstream in(text.substr(1, text.size() - 2));
-    for (std::string word; in >> word;) {
-        const bool isPattern = word.find_first_of("*?[") != std::string::npos;
-        words.push_back({.text = std::move(word), .isPattern = isPattern});
-    }
-    return text.size() > kLongestExpression || text.find('(', 1) != std::string::npos ? std::nullopt : shellTest(words);
-}
-
-/// One test without what stands around it: "a = b", "! -z a". `matches`: "[[", which compares with patterns; "[" compares text.
-std::optional<bool> plainTest(std::span<const ShellText> given, bool matches)
-{
-    bool isNegated = false;
-    while (given.size() > 1 && given.front().text == "!") {
-        isNegated = !isNegated;
-        given = given.subspan(1);
-    }
-    if (given.empty())
-        return std::nullopt;
-    const bool isPattern = matches && given.back().isPattern;
-    std::vector<std::string> words;
-    for (const ShellText& one : given)
-        words.push_back(one.text);
-    const auto say = [isNegated](bool value) { return std::optional(value != isNegated); };
-    if (words.size() <= 2 && !words.empty() && (words[0] == "-z" || words[0] == "-n")) {
-        const bool isEmpty = words.size() == 1 || words[1].empty() || isUnsetText(words[1]);
-        return say(words[0] == "-z" ? isEmpty : !isEmpty);
-    }
-    if (words.size() == 1 && matches && words[0].starts_with('(') && words[0].ends_with(')')) {
-        const std::optional<bool> inner = bracketedTest(words[0]);
-        return inner ? say(*inner) : inner;
-    }
-    if (words.size() == 1 && !isUnsetText(words[0])) // [[ text ]]
-        return say(!words[0].empty());
-    if (matches && words.size() == 2 && (words[0] == "==" || words[0] == "=" || words[0] == "!="))
-        words.insert(words.begin(), std::string()); // a variable that is empty
-    if (words.size() != 3 || isUnsetText(words[0]) || isUnsetText(words[2]))
-        return std::nullopt;
-    if (words[1] == "=" || words[1] == "==" || words[1] == "!=") {
-        const std::optional<bool> isEqual = equalsIn(words[0], words[2], isPattern);
-        return isEqual ? say(*isEqual == (words[1] != "!=")) : std::nullopt;
-    }
-    const std::optional<long long> a = wholeOf(words[0]), b = wholeOf(words[2]);
-    if (!a || !b)
-        return std::nullopt;
-    const std::string& op = words[1];
-    if (op == "-eq")
-        return say(*a == *b);
-    if (op == "-ne")
-        return say(*a != *b);
-    if (op == "-gt")
-        return say(*a > *b);
-    if (op == "-ge")
-        return say(*a >= *b);
-    if (op == "-lt")
-        return say(*a < *b);
-    if (op == "-le")
-        return say(*a <= *b);
-    return std::nullopt;
-}
-
-} // namespace
-
-std::optional<bool> shellTest(std::span<const ShellText> words)
-{
-    if (words.empty())
-        return std::nullopt;
-    const bool matches = words.back().text == "]]" || words.front().text == "[[";
-    if (words.back().text == "]" || words.back().text == "]]")
-        words = words.first(words.size() - 1);
-    bool isNegated = false, hasBegun = false;
-    while (!words.empty() && !hasBegun && (words.front().text == "!" || isTestWord(words.front().text))) {
-        hasBegun = words.front().text != "!";
-        isNegated = isNegated != !hasBegun;
-        words = words.subspan(1);
-    }
-    // "a && b || c" and, of the older form, "a -a b -o c": "and" binds tighter.
-    std::optional<bool> any(false), all(true);
-    std::size_t from = 0;
-    for (std::size_t at = 0; at <= words.size(); ++at) {
-        const std::string_view word = at < words.size() ? std::string_view(words[at].text) : std::string_view("||");
-        const bool isAnd = matches ? word == "&&" : word == "-a",
-                   isOr = matches || at == words.size() ? word == "||" : word == "-o";
-        if (!isAnd && !isOr)
-            continue;
-        all = bothOf(all, plainTest(words.subspan(from, at - from), matches));
-        from = at + 1;
-        if (isOr) {
-            any = eitherOf(any, all);
-            all = true;
-        }
-    }
-    return any ? std::optional(*any != isNegated) : any;
+    return expression.size() > kLongestShellExpression ? std::nullopt : Arithmetic(expression, variables, 0, left).value();
 }
 
 } // namespace sim::frameworks

@@ -1,9 +1,9 @@
 // What variables of a shell script hold, and arithmetic on them; for the reader of scripts.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,22 +38,17 @@ using ShellVariables = std::map<std::string, ShellVariable, std::less<>>;
 
 std::string joined(const ShellVariable&);
 
+inline constexpr std::size_t kLongestShellExpression = 4096;
+/// "12"; nothing of what is no whole number.
+std::optional<long long> wholeShellNumber(std::string_view text);
 /// The value of "2 * (A + B)", "A > 1 && B > 1", "1 << 12"; nothing where something in it is not known, it is no arithmetic, or
 /// it takes more than 10,000 factors.
 std::optional<long long> shellArithmetic(std::string_view expression, const ShellVariables&);
-
-/// Whether a command is a test: "[ a = b ]", "[[ a == b* && c ]]", "test a = b".
-bool isShellTest(std::span<const ShellText> words);
-/// Whether "[[" is not closed yet: in it && and || end no command.
-bool isOpenDoubleTest(std::span<const ShellText> words);
-/// What a test says; nothing where it cannot be known here.
-std::optional<bool> shellTest(std::span<const ShellText> words);
-/// "a && b", "a || b" where either may not be known.
-std::optional<bool> joinedTests(std::optional<bool> a, std::string_view op, std::optional<bool> b);
 
 /// A variable that the script does not set stays as "${NAME}".
 inline bool isUnsetText(std::string_view text)
 {
     return text.find("${") != std::string_view::npos || text.find("$(") != std::string_view::npos;
 }
+
 } // namespace sim::frameworks

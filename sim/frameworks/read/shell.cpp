@@ -455,9 +455,7 @@ private:
             if (!isQuoted)
                 body = expandedText(body, line);
             if (const std::string name = std::exchange(m_readInto, {}); !name.empty() && !skipping()) {
-                for (std::size_t at = body.find("\\\n"); at != std::string::npos; at = body.find("\\\n", at))
-                    body.replace(at, 2, 1, kContinuation);
-                m_variables[name] = {.pieces = {{body, line}}};
+                m_variables[name] = {.pieces = {{withContinuations(body), line}}};
                 continue;
             }
             if (body.find_first_not_of(" \t\n") == std::string::npos || body[body.find_first_not_of(" \t\n")] != '{' ||

@@ -9,6 +9,17 @@
 
 namespace sim::frameworks {
 
+std::string withContinuations(std::string_view text)
+{
+    std::string out;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const bool continues = text.substr(i, 2) == "\\\n";
+        out += continues ? kContinuation : text[i];
+        i += continues ? 1 : 0;
+    }
+    return out;
+}
+
 std::string joined(const ShellVariable& variable)
 {
     std::string text;

@@ -21,6 +21,8 @@ struct ShellText {
 };
 /// A backslash at the end of a line inside quotes: blank, but no end of a command.
 inline constexpr char kContinuation = '\x1f';
+/// Text of several lines with one in place of each such end.
+std::string withContinuations(std::string_view text);
 
 inline bool isShellBlank(char c)
 {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -36,14 +37,42 @@ std::size_t endOfArithmetic(const std::string& text, std::size_t from)
     return std::string::npos;
 }
 
+/// Length of the shortest or the longest beginning of a text that a pattern with * and ? matches; nothing where none does. Takes
+/// text x pattern steps.
+std::optional<std::size_t> matchedBeginning(std::string_view text, std::string_view pattern, bool isLongest)
+{
+    std::vector<bool> matches(pattern.size() + 1, false); // [j]: the pattern's first j letters match the text so far
+    matches[0] = true;
+    std::optional<std::size_t> found;
+    for (std::size_t length = 0;; ++length) {
+        for (std::size_t j = 0; j < pattern.size(); ++j)
+            matches[j + 1] = matches[j + 1] || (matches[j] && pattern[j] == '*');
+        if (matches.back())
+            found = length;
+        if (length == text.size() || (found && !isLongest))
+            return found;
+        for (std::size_t j = pattern.size(); j > 0; --j)
+            matches[j] = (matches[j - 1] && (pattern[j - 1] == '?' || pattern[j - 1] == text[length])) ||
+                         (matches[j] && j < pattern.size() && pattern[j] == '*');
+        matches[0] = !pattern.empty() && pattern[0] == '*';
+    }
+}
+
 /// "a{%,%%}pattern", "a{#,##}pattern", "a^^", "a,,", "a/from/to": what of the text is left, or becomes of it.
 std::optional<std::string> changedText(const std::string& text, const std::string& change)
 {
-    constexpr std::size_t kLongest = 2000; // each beginning or end of the text is compared
-    if (text.size() > kLongest || change.empty())
+    constexpr std::size_t kLongestText = 2000, kLongestChange = 100;
+    if (text.size() > kLongestText || change.empty() || change.size() > kLongestChange || isUnsetText(change))
         return std::nullopt;
     const bool isTwice = change.size() > 1 && change[1] == change[0];
-    const std::string rest = change.substr(isTwice ? 2 : 1);
+    std::string rest = change.substr(isTwice ? 2 : 1);
+    if (rest.find_first_of("[(\\") != std::string::npos)
+        return std::nullopt;
+    if (rest.find_first_of("\"'") != std::string::npos) {
+        if (rest.find_first_of("*?") != std::string::npos) // which of them are quoted
+            return std::nullopt;
+        std::erase_if(rest, [](char c) { return c == '"' || c == '\''; });
+    }
     std::string out = text;
     switch (change[0]) {
     case '^':
@@ -54,30 +83,37 @@ std::optional<std::string> changedText(const std::string& text, const std::strin
             c = static_cast<char>(change[0] == '^' ? std::toupper(static_cast<unsigned char>(c))
                                                    : std::tolower(static_cast<unsigned char>(c)));
         return out;
-    case '%':
     case '#':
-        for (std::size_t i = 0; i <= text.size(); ++i) { // the shortest first, or the longest
-            const std::size_t length = isTwice ? text.size() - i : i;
-            const std::size_t cut = change[0] == '%' ? text.size() - length : length;
-            const bool matches = change[0] == '%' ? matchesPattern(std::string_view(text).substr(cut), rest)
-                                                  : matchesPattern(std::string_view(text).substr(0, cut), rest);
-            if (matches)
-                return change[0] == '%' ? text.substr(0, cut) : text.substr(cut);
-        }
-        return out;
+        return text.substr(matchedBeginning(text, rest, isTwice).value_or(0));
+    case '%': {
+        std::reverse(out.begin(), out.end());
+        std::reverse(rest.begin(), rest.end());
+        return text.substr(0, text.size() - matchedBeginning(out, rest, isTwice).value_or(0));
+    }
     case '/': {
         const std::size_t slash = rest.find('/');
         const std::string from = rest.substr(0, slash), to = slash == std::string::npos ? "" : rest.substr(slash + 1);
-        if (from.empty() || from.find_first_of("*?[#%\\") != std::string::npos)
+        if (from.empty() || from.find_first_of("*?#%") != std::string::npos)
             return std::nullopt;
-        for (std::size_t at = out.find(from); at != std::string::npos && out.size() <= 2 * kLongest;
-             at = isTwice ? out.find(from, at + to.size()) : std::string::npos)
-            out.replace(at, from.size(), to);
-        return out;
+        out.clear();
+        std::size_t at = 0;
+        for (std::size_t hit = text.find(from); hit != std::string::npos;
+             hit = isTwice ? text.find(from, at) : std::string::npos) {
+            out += text.substr(at, hit - at) + to;
+            at = hit + from.size();
+        }
+        return out + text.substr(at);
     }
     default:
         return std::nullopt;
     }
+}
+
+/// Whether each of these is what the script alone says, and so one word.
+bool areDecided(std::span<const ShellText> texts)
+{
+    return std::none_of(texts.begin(), texts.end(),
+                        [](const ShellText& one) { return one.condition > 0 || isUnsetText(one.text); });
 }
 
 bool hasSmallLetter(const std::string& name)
@@ -378,12 +414,12 @@ void ShellWords::braced(const std::string& inside, int line, std::vector<Part>& 
         return;
     }
     if (isCount) {
-        const bool isKnown = found != m_variables.end() && rest.empty();
         const bool isList = which == Elements::words || which == Elements::joined;
-        keep(!isKnown ? asWritten
-                      : std::to_string(isList && found->second.isArray ? found->second.elements.size()
-                                       : isList                        ? 1
-                                                                       : joined(found->second).size()));
+        const ShellVariable* const value = found != m_variables.end() && rest.empty() ? &found->second : nullptr;
+        const bool isKnown = value != nullptr && areDecided(value->isArray ? value->elements : value->pieces);
+        const std::string text = isKnown && !isList ? joined(*value) : std::string();
+        spend(text.size());
+        keep(!isKnown ? asWritten : std::to_string(!isList ? text.size() : value->isArray ? value->elements.size() : 1));
         return;
     }
     const bool hasColon = rest.starts_with(':');
@@ -399,15 +435,18 @@ void ShellWords::braced(const std::string& inside, int line, std::vector<Part>& 
             m_variables[name] = {.pieces = {{fallback, line}}};
         spend(fallback.size());
         out.push_back({.texts = {{std::move(fallback), line}}, .isSplit = !isQuoted});
+    } else if (op == "+" && hasColon && isSet && isUnsetText(joined(found->second))) { // it may be empty
+        keep(asWritten);
     } else if (op == "+") {
         if (isSet)
             out.push_back(
                 {.texts = {{expandedText(rest.substr(hasColon ? 2 : 1), line, depth + 1), line}}, .isSplit = !isQuoted});
     } else {
-        const bool isText =
-            found != m_variables.end() && which == Elements::first && !hasColon && !isUnsetText(joined(found->second));
+        const std::string text =
+            found != m_variables.end() && which == Elements::first && !hasColon ? joined(found->second) : asWritten;
+        spend(text.size());
         const std::optional<std::string> changed =
-            isText ? changedText(joined(found->second), expandedText(rest, line, depth + 1)) : std::nullopt;
+            isUnsetText(text) ? std::nullopt : changedText(text, expandedText(rest, line, depth + 1));
         keep(changed.value_or(asWritten));
     }
 }
@@ -419,13 +458,15 @@ std::optional<std::string> ShellWords::elementOf(const ShellVariable& array, con
         return std::nullopt;
     for (const ShellText& one : array.elements) // of ([8b]=4096 [70b]=8192)
         if (one.text.starts_with(start))
-            return one.text.substr(start.size());
+            return areDecided({&one, 1}) ? std::optional(one.text.substr(start.size())) : std::nullopt;
     const std::optional<long long> number = shellArithmetic(key, m_variables);
     const auto size = static_cast<long long>(array.elements.size());
     if (!number || *number >= size || *number < -size)
         return std::nullopt;
-    const std::string& text = array.elements[static_cast<std::size_t>(*number < 0 ? *number + size : *number)].text;
-    return text.starts_with('[') ? std::nullopt : std::optional(text);
+    const auto at = static_cast<std::size_t>(*number < 0 ? *number + size : *number);
+    const std::span<const ShellText> all(array.elements);
+    const bool isKnown = areDecided(*number < 0 ? all.subspan(at) : all.first(at + 1)); // as many words as there seem to be
+    return !isKnown || all[at].text.starts_with('[') ? std::nullopt : std::optional(all[at].text);
 }
 
 std::optional<ShellText> ShellWords::printedBy(const std::string& command, int line, int depth)
@@ -435,7 +476,11 @@ std::optional<ShellText> ShellWords::printedBy(const std::string& command, int l
     if (begin == std::string::npos || depth > 16)
         return std::nullopt;
     if (command.compare(begin, 5, "echo ") == 0 && command.find_first_of("|;&<>`()\\") == std::string::npos) {
-        std::string text = expandedText(command.substr(begin + 5), line, depth + 1);
+        std::string text = command.substr(begin + 5);
+        text.erase(text.find_last_not_of(" \t\n") + 1);
+        if (text.find('\n') != std::string::npos) // another command
+            return std::nullopt;
+        text = expandedText(text, line, depth + 1);
         for (const char* option : {"-n ", "-e "})
             if (text.starts_with(option))
                 text.erase(0, 3);
@@ -466,9 +511,7 @@ std::optional<ShellText> ShellWords::printedBy(const std::string& command, int l
         line + static_cast<int>(std::count(command.begin(), command.begin() + static_cast<std::ptrdiff_t>(newline), '\n')) + 1;
     if (!isQuoted)
         body = expandedText(body, first, depth + 1);
-    for (std::size_t at = body.find("\\\n"); at != std::string::npos; at = body.find("\\\n", at))
-        body.replace(at, 2, 1, kContinuation);
-    return ShellText{.text = body, .line = first};
+    return ShellText{.text = withContinuations(body), .line = first};
 }
 
 std::string ShellWords::expandedText(const std::string& text, int line, int depth)

@@ -81,7 +81,8 @@ private:
     void variable(const std::string& name, const std::string& asWritten, int line, std::vector<Part>& out, bool isQuoted,
                   Elements);
     void braced(const std::string& inside, int line, std::vector<Part>& out, bool isQuoted, int depth);
-    /// "${A[1]}" and "${A[key]}": an element of the array, "[1]}" of it given; nothing where it is not known.
+    /// The element that "${A[index]}" names, by its place, from the end where that is negative, or by its key; nothing where the
+    /// script alone does not say which it is.
     std::optional<std::string> elementOf(const ShellVariable&, const std::string& index, int line, int depth);
     /// What $(…) says where it is text: "$(echo a b)", "$(cat <<EOF …)"; nothing where something would have to run.
     std::optional<ShellText> printedBy(const std::string& command, int line, int depth);

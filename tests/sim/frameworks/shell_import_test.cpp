@@ -85,8 +85,52 @@ TEST(ShellExpansions, ElementsLengthsAndCutTextsFollowFromTheScript)
     EXPECT_EQ(stages("N=pp4.sh; N=${N%.sh}", "${N#pp}"), 4);
     EXPECT_EQ(stages("N=a_b_4", "${N##*_}"), 4);
     EXPECT_EQ(stages("N=x4; M=${N^^}", "${M/X/}"), 4);
+    EXPECT_EQ(stages("N=x_4_x; N=${N#\"x_\"}", "${N%'_x'}"), 4);
+    EXPECT_EQ(stages("N=a*4", "${N#a?}"), 4);
+    EXPECT_EQ(stages("N=a_b_4_c; N=${N%_?}", "${N##*b*_}"), 4);
+    EXPECT_EQ(stages("N=--4-; N=${N//-/}", "$N"), 4);
     EXPECT_EQ(stages("N=$(echo \"4\")", "$N"), 4);
+    EXPECT_EQ(stages("N=$(echo 4 )", "\"$N\""), 4);
     EXPECT_EQ(scriptOf("S=(2 4)", "--pipeline-model-parallel-size ${S[$SLURM_PROCID]}").became("--pipeline-model-parallel-size"),
+              "unknown");
+}
+
+TEST(ShellExpansions, WhatIsMadeOfSomethingUndecidedIsUndecided)
+{
+    const std::string branch = "if [ -f hosts ]; then A=(1 2); M=2; else A=(1 2 4 8); M=22; fi";
+    for (const auto& [head, word] :
+         {std::pair{"M=$(wc -l < hosts)", "${#M}"}, std::pair{"A=($(cat hosts))", "${#A[@]}"},
+          std::pair{"A=($(cat hosts) 2 4)", "${A[1]}"}, std::pair{"A=(2 4 $(cat hosts))", "${A[-2]}"},
+          std::pair{"A=(${HOSTS} 4)", "${#A[*]}"}, std::pair{"declare -A A=([x]=$(cat hosts))", "${A[x]}"},
+          std::pair{branch.c_str(), "${#A[@]}"}, std::pair{branch.c_str(), "${#M}"}, std::pair{branch.c_str(), "${A[1]}"},
+          std::pair{"M=$(cat hosts)", "${M:+2}"}, std::pair{"M=2x", "${M%$END}"}, std::pair{"M=23", "${M%[0-9]}"},
+          std::pair{"M=$(echo 2\necho 4)", "\"$M\""}}) {
+        const auto out = scriptOf(head, "--pipeline-model-parallel-size " + std::string(word));
+        EXPECT_EQ(out.became("--pipeline-model-parallel-size"), "unknown") << head << ", " << word;
+        EXPECT_EQ(out.at("/layout/pp"), 1) << head << ", " << word;
+    }
+    EXPECT_EQ(scriptOf("A=(2 4 $(cat hosts))", "--pipeline-model-parallel-size ${A[1]}").at("/layout/pp"), 4)
+        << "what stands behind an element does not move it";
+}
+
+TEST(ShellExpansions, LongTextsAreReadAndLongPatternsAreNot)
+{
+    std::string lines = "OPTS=$(cat <<EOF\n";
+    for (int i = 0; i < 200'000; ++i)
+        lines += "  \\\n";
+    lines += "  --pipeline-model-parallel-size 2 \\\n  --bf16\nEOF\n)";
+    EXPECT_EQ(scriptOf(lines, "$OPTS").at("/layout/pp"), 2);
+
+    const std::string letters(2000, 'a');
+    std::string stars;
+    for (int i = 0; i < 40; ++i)
+        stars += "*a";
+    std::string cuts = "N=" + letters + "\n";
+    for (int i = 0; i < 20; ++i)
+        cuts += "M=${N%%" + stars + "b}\nM=${M##" + stars + "b}\n";
+    EXPECT_EQ(scriptOf(cuts, "--pipeline-model-parallel-size $((${#M} / 1000))").at("/layout/pp"), 2);
+    EXPECT_EQ(scriptOf("N=4" + letters, "--pipeline-model-parallel-size ${N%%" + std::string(101, 'a') + "*}")
+                  .became("--pipeline-model-parallel-size"),
               "unknown");
 }
 

@@ -146,17 +146,13 @@ bool isBlockScaled(const Scenario& s)
 {
     return s.training.precision == Precision::mxfp8 || s.training.precision == Precision::nvfp4;
 }
-/// data_parallel_shard_degree as it is written: 1 of plain data parallelism.
-int titanShards(const Scenario& s)
+frameworks::TitanDegrees titanDegrees(const Layout& l)
 {
-    const Layout& l = s.layout;
-    return l.zeroStage == 0 && l.dp > 1 && l.cp == 1 ? 1 : std::min(l.dp, std::max(1, l.dpShard / l.cp));
+    return {.shards = frameworks::titanShards(l), .cp = l.cp, .tp = l.tp, .etp = l.etp};
 }
 bool titanRefusesExperts(const Scenario& s)
 {
-    const Layout& l = s.layout;
-    return l.ep > 1 && s.model.numExperts > 0 &&
-           !frameworks::titanExpertsFit({.shards = titanShards(s), .cp = l.cp, .tp = l.tp, .etp = l.etp}, l.ep);
+    return s.layout.ep > 1 && s.model.numExperts > 0 && !frameworks::titanExpertsFit(titanDegrees(s.layout), s.layout.ep);
 }
 int expertRanks(const Scenario& s)
 {
@@ -340,14 +336,14 @@ const std::array kLayoutLimits{
     LayoutLimit{"torchtitan", Breach::refused, titanRefusesExperts,
                 [](const Scenario& s) {
                     const Layout& l = s.layout;
-                    const frameworks::TitanDegrees degrees{.shards = titanShards(s), .cp = l.cp, .tp = l.tp, .etp = l.etp};
+                    const frameworks::TitanDegrees degrees = titanDegrees(l);
                     const int unit = frameworks::titanExpertUnit(degrees), ranks = frameworks::titanExpertRanks(degrees);
                     const std::string inner = l.etp == l.tp ? "cp" : "cp x tp";
                     return "/layout/ep: torchtitan lays experts over " + inner + " = " + digits(unit) +
                            " ranks and a part of the shards of data parallelism: ep " + digits(l.ep) + " must be a multiple of " +
                            digits(unit) + " and divide data_parallel_shard_degree " + digits(degrees.shards) + " x " + inner +
                            " = " + digits(ranks) +
-                           (titanShards(s) < l.dp ? "; nearest: ZeRO 3 over all of dp"
+                           (degrees.shards < l.dp ? "; nearest: ZeRO 3 over all of dp"
                                                   : nearestNumbers(l.ep, unit, ranks, [&](std::int64_t ep) {
                                                         return frameworks::titanExpertsFit(degrees, static_cast<int>(ep)) &&
                                                                s.model.numExperts % ep == 0;

@@ -1,5 +1,6 @@
 #include "sim/frameworks/placements.h"
 
+#include <algorithm>
 #include <cstddef>
 
 namespace sim::frameworks {
@@ -19,6 +20,12 @@ std::vector<int> nanotronLayers(const NanotronSizes& sizes, int stages)
             ++stage;
     }
     return counts;
+}
+
+int titanShards(const Layout& layout)
+{
+    const bool isPlain = layout.zeroStage == 0 && layout.dp > 1 && layout.cp == 1;
+    return isPlain ? 1 : std::min(layout.dp, std::max(1, layout.dpShard / layout.cp));
 }
 
 int titanExpertUnit(const TitanDegrees& degrees)

@@ -1,6 +1,8 @@
 // How frameworks place layers and experts by themselves: what their exports cannot choose, and what they refuse.
 #pragma once
 
+#include "sim/scenario/scenario.h"
+
 #include <vector>
 
 namespace sim::frameworks {
@@ -12,6 +14,9 @@ struct NanotronSizes {
 /// the stage on which the sum before it ends, so the first stages have more and the output counts as so many layers. Empty where
 /// a size is not known.
 std::vector<int> nanotronLayers(const NanotronSizes&, int stages);
+
+/// torchtitan's data_parallel_shard_degree: 1 of plain data parallelism, which is all replicas.
+int titanShards(const Layout&);
 
 /// What torchtitan lays experts over (distributed/parallel_dims.py): context-parallel ranks, where they are not cut over
 /// tensor-parallel ones these, too, and a part of the shards of data parallelism.

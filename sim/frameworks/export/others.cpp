@@ -2,6 +2,7 @@
 #include "sim/frameworks/dialects/torchtitan_flavours.h"
 #include "sim/frameworks/export/writers.h"
 #include "sim/frameworks/limits.h"
+#include "sim/frameworks/placements.h"
 
 #include "sim/scenario/words.h"
 #include "sim/text/nearest.h"
@@ -91,9 +92,7 @@ std::string writeTorchtitan(const Scenario& s)
             "\n";
     if (t.precision == Precision::fp32 || t.precision == Precision::tf32)
         text += "mixed_precision_param = \"float32\"\n";
-    const int shardRanks = std::max(1, l.dpShard / l.cp);
-    const bool isDdp = l.zeroStage == 0 && l.dp > 1 && l.cp == 1;
-    const int shard = isDdp ? 1 : std::min(l.dp, shardRanks);
+    const int shard = titanShards(l);
     text += "\n[parallelism]\ndata_parallel_replicate_degree = " + std::to_string(l.dp / std::max(1, shard)) +
             "\ndata_parallel_shard_degree = " + std::to_string(shard) + "\ntensor_parallel_degree = " + std::to_string(l.tp) +
             "\ncontext_parallel_degree = " + std::to_string(l.cp) + "\npipeline_parallel_degree = " + std::to_string(l.pp) + "\n";

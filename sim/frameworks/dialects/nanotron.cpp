@@ -2,6 +2,7 @@
 #include "sim/frameworks/job.h"
 #include "sim/frameworks/placements.h"
 
+#include "sim/scenario/key_facts.h"
 #include "sim/text/quoted.h"
 
 #include <algorithm>
@@ -44,12 +45,12 @@ void readNanotronExperts(Job& job, const std::string& config)
 void putNanotronLayers(Job& job)
 {
     const auto size = [&job](const char* key) { return memberOr<int>(job.model, key, 0); };
-    const std::vector<int> counts =
-        job.pp < 2 || job.pp > size("num_hidden_layers")
-            ? std::vector<int>()
-            : nanotronLayers({size("num_hidden_layers"), size("hidden_size"), size("num_attention_heads"),
-                              size("intermediate_size"), size("vocab_size")},
-                             job.pp);
+    const int layers = size("num_hidden_layers");
+    const std::optional<KeyFacts> facts = keyFacts(job.catalogue, "/model/num_hidden_layers");
+    if (job.pp < 2 || job.pp > layers || (facts && layers > facts->high)) // more than a scenario takes are told as such
+        return;
+    const std::vector<int> counts = nanotronLayers(
+        {layers, size("hidden_size"), size("num_attention_heads"), size("intermediate_size"), size("vocab_size")}, job.pp);
     if (counts.empty())
         return;
     job.schedule["layers_per_stage"] = counts;

@@ -91,4 +91,15 @@ TEST(NanotronImport, LayersAreDealtOutByWhatTheyCompute)
     EXPECT_EQ(layers("4", "128256"), sim::Json({7, 7, 7, 3}));
 }
 
+TEST(NanotronImport, MoreLayersThanAScenarioTakesAreDealtToNoStage)
+{
+    std::string text = nanotronText("  zero_stage: 0\n  accumulate_grad_in_fp32: true\n");
+    text.replace(text.find("pp: 1"), 5, "pp: 2");
+    text.replace(text.find("num_hidden_layers: 24"), 21, "num_hidden_layers: 2000000000");
+    const auto out = importedText(text);
+    EXPECT_EQ(out.became("model.model_config.num_hidden_layers"), "unknown");
+    EXPECT_THAT(out.textOn("model.model_config.num_hidden_layers"), HasSubstr("more than the 10000"));
+    EXPECT_FALSE(sim::Json::parse(out.imported.scenario).at("schedule").contains("layers_per_stage"));
+}
+
 } // namespace

@@ -435,6 +435,7 @@ std::vector<Note> Reading::takeNotes()
         }
         if (setting.condition > 0 && state.became != Became::harmless)
             state.text += (state.text.empty() ? "" : "; ") + ("stands in a branch of line " + std::to_string(setting.condition)) +
+                          (setting.conditionFile.empty() ? "" : " of " + setting.conditionFile) +
                           ", which the script alone does not decide";
         notes.push_back({setting.spelled, shownText(shownIn(setting), 200), setting.line, state.became, state.pointer, state.text,
                          setting.file});

@@ -17,11 +17,12 @@ struct Setting {
     int line = 0;        ///< from 1
     std::string spelled; ///< as the file spells it: "--num-layers"
     std::string file{};
-    std::string text{};       ///< of what is undecided: why; empty: it is code
-    int replacedBy = 0;       ///< line of a later assignment of a program, which counts; 0: this one does
-    int condition = 0;        ///< line of a condition that a script does not decide, in a branch of which it stands; 0: none
-    bool isOfCommand = false; ///< of a command line or script: counts before what files say
-    std::string shown{};      ///< the value as the file spells it, where an alias has changed it; empty: as it is
+    std::string text{};          ///< of what is undecided: why; empty: it is code
+    int replacedBy = 0;          ///< line of a later assignment of a program, which counts; 0: this one does
+    int condition = 0;           ///< line of a condition that a script does not decide, in a branch of which it stands; 0: none
+    std::string conditionFile{}; ///< where that line is of another file than its own
+    bool isOfCommand = false;    ///< of a command line or script: counts before what files say
+    std::string shown{};         ///< the value as the file spells it, where an alias has changed it; empty: as it is
 };
 using Settings = std::vector<Setting>;
 

@@ -21,35 +21,28 @@ constexpr const char* kAllBranches =
 
 class ShellReader final : ShellWords {
 public:
-    explicit ShellReader(std::string file, std::span<OtherFile> others = {}) : ShellWords(std::move(file)), m_others(others) {}
+    explicit ShellReader(std::span<OtherFile> others = {}) : m_others(others) {}
 
-    void script(const std::string& text, int line, int level)
+    /// All of a file, whose lines count on behind those of the files before it.
+    void readFile(const std::string& name, const std::string& text, int level)
     {
-        if (level > 4)
-            return;
-        const std::string* const outerText = std::exchange(m_text, &text);
-        const std::size_t outerAt = std::exchange(m_at, 0);
-        const int outerLine = std::exchange(m_line, line), outerLevel = std::exchange(m_level, level);
-        while (m_at < m_text->size())
-            statement();
-        m_text = outerText;
-        m_at = outerAt;
-        m_line = outerLine;
-        m_level = outerLevel;
+        const int before = m_linesOfFiles;
+        m_files.push_back({before, name});
+        m_linesOfFiles += static_cast<int>(std::count(text.begin(), text.end(), '\n')) + 1;
+        script(text, before + 1, level);
     }
 
     Sheet take()
     {
-        addFlagsOf({m_commands, m_variables, m_order}, m_file, m_sheet);
+        addFlagsOf({m_commands, m_variables, m_order}, m_files.front().name, m_sheet);
         if (m_unclosed > 0)
-            m_sheet.undecided.push_back({"\"", std::string(), m_unclosed, "\"", m_file,
-                                         "a quote that begins here is not closed: all behind it is read as its text"});
+            tell("\"", std::string(), m_unclosed, "a quote that begins here is not closed: all behind it is read as its text");
         for (const char* name : {"GPUS_PER_NODE", "NPROC_PER_NODE", "GPN", "NUM_GPUS_PER_NODE", "N_GPUS", "NUM_GPUS", "NNODES",
                                  "NUM_NODES", "NODES", "N_NODES", "WORLD_SIZE", "NVTE_FUSED_ATTN", "NVTE_FLASH_ATTN"})
             if (const auto found = m_variables.find(name); found != m_variables.end())
                 m_sheet.settings.push_back(
-                    {std::string("@env.") + name, valueOf(joined(found->second)), lineOf(found->second), name, m_file});
-        return std::move(m_sheet);
+                    {std::string("@env.") + name, valueOf(joined(found->second)), lineOf(found->second), name});
+        return placed();
     }
 
     Sheet takeAssignments()
@@ -62,12 +55,72 @@ public:
             for (const ShellText& word : most->words)
                 if (const std::size_t equals = assignedAt(word.text); equals > 0) {
                     const std::string name = word.text.substr(0, equals);
-                    m_sheet.settings.push_back({name, valueOf(word.text.substr(equals + 1)), word.line, name, m_file});
+                    m_sheet.settings.push_back({name, valueOf(word.text.substr(equals + 1)), word.line, name});
                 }
-        return std::move(m_sheet);
+        return placed();
     }
 
 private:
+    struct File {
+        int before = 0; ///< lines of the files in front of it
+        std::string name{};
+    };
+    const File& fileOf(int line) const
+    {
+        const auto next =
+            std::partition_point(m_files.begin(), m_files.end(), [&](const File& one) { return one.before < line; });
+        return next == m_files.begin() ? *next : *(next - 1);
+    }
+    [[noreturn]] void fail(const std::string& message) const override
+    {
+        const File& file = fileOf(m_line);
+        failAt(file.name, m_line - file.before, message);
+    }
+    void tell(const std::string& spelled, const std::string& value, int line, const std::string& why)
+    {
+        if (m_sheet.undecided.size() < kMostSettings)
+            m_sheet.undecided.push_back({.name = spelled, .value = value, .line = line, .spelled = spelled, .text = why});
+    }
+    /// The sheet, each line of its own file.
+    Sheet placed()
+    {
+        for (Settings* const all : {&m_sheet.settings, &m_sheet.undecided})
+            for (Setting& one : *all) {
+                const File& file = fileOf(one.line);
+                if (const File& other = fileOf(one.condition); one.condition > 0) {
+                    one.condition -= other.before;
+                    one.conditionFile = &other == &file ? "" : other.name;
+                }
+                one.line -= file.before;
+                one.file = file.name;
+            }
+        return std::move(m_sheet);
+    }
+
+    /// What is open at the end of a text that is run ends there: branches, here-documents. All of it is as unsure as it itself.
+    void script(const std::string& text, int line, int level)
+    {
+        if (level > 4)
+            return;
+        const std::string* const outerText = std::exchange(m_text, &text);
+        const std::size_t outerAt = std::exchange(m_at, 0);
+        const int outerLine = std::exchange(m_line, line), outerLevel = std::exchange(m_level, level);
+        const int outerCondition = std::exchange(m_outerCondition, openCondition());
+        const int outerList = std::exchange(m_listCondition, 0);
+        std::vector<Branch> outerBranches = std::exchange(m_branches, {});
+        auto outerWaiting = std::exchange(m_waiting, {});
+        while (m_at < m_text->size())
+            statement();
+        m_text = outerText;
+        m_at = outerAt;
+        m_line = outerLine;
+        m_level = outerLevel;
+        m_outerCondition = outerCondition;
+        m_listCondition = outerList;
+        m_branches = std::move(outerBranches);
+        m_waiting = std::move(outerWaiting);
+    }
+
     /// Where "=" stands in "name=value"; 0: it is none.
     static std::size_t assignedAt(const std::string& word)
     {
@@ -87,7 +140,7 @@ private:
     {
         const std::size_t end = std::min(m_text->find('\n', m_at), m_text->size());
         const std::string text = m_text->substr(m_at, std::min<std::size_t>(end - m_at, 400));
-        BatchLine batch = batchLineOf(text, m_line, m_file);
+        BatchLine batch = batchLineOf(text, m_line);
         std::move(batch.settings.begin(), batch.settings.end(), std::back_inserter(m_sheet.settings));
         for (const auto& one : batch.variables)
             m_variables[one.first] = {.pieces = {{one.second, m_line}}};
@@ -113,7 +166,7 @@ private:
         for (std::size_t i = m_branches.size(); i-- > 0;)
             if (!m_branches[i].isKnown)
                 return m_branches[i].line;
-        return m_listCondition;
+        return m_listCondition > 0 ? m_listCondition : m_outerCondition;
     }
 
     /// One command, with assignments in front of it, to the end of its line or to an operator.
@@ -185,7 +238,7 @@ private:
             for (ShellText& one : more)
                 words.push_back(std::move(one));
             if (words.size() > 4 * kMostSettings)
-                failAt(m_file, m_line, "a command has more than " + std::to_string(4 * kMostSettings) + " words");
+                fail("a command has more than " + std::to_string(4 * kMostSettings) + " words");
         }
         const bool wasSkipped = std::exchange(m_skipsNext, false);
         std::optional<bool> outcome = ofGroup;
@@ -341,9 +394,8 @@ private:
             branch.isKnown = branch.isKnown && isKnown;
             branch.wasTaken = branch.wasTaken || (isKnown && branch.isOn);
         }
-        if (!isKnown && !skipping() && m_sheet.undecided.size() < 200) {
-            m_sheet.undecided.push_back({"if", conditions.written, line, keyword, m_file, kAllBranches});
-        }
+        if (!isKnown && !skipping() && m_sheet.undecided.size() < 200)
+            tell(keyword, conditions.written, line, kAllBranches);
         // What stands in a pipe is no command of ours.
         while (!atEnd() && (peek() == '&' || peek() == '|')) {
             while (!atEnd() && peek() != ';' && peek() != '\n')
@@ -401,8 +453,8 @@ private:
             m_branches.push_back(std::move(branch));
         if (isDecided || skipping())
             return;
-        m_sheet.undecided.push_back({keyword, words.empty() ? std::string() : words.front().text, line, keyword, m_file,
-                                     keyword == "for" ? "is read once, with its first value" : kAllBranches});
+        tell(keyword, words.empty() ? std::string() : words.front().text, line,
+             keyword == "for" ? "is read once, with its first value" : kAllBranches);
     }
 
     bool redirection()
@@ -462,13 +514,14 @@ private:
                 skipping())
                 continue;
             try {
-                for (Setting& setting : readJson(m_file, withQuotedVariables(body), line).settings) {
+                const File& file = fileOf(line);
+                for (Setting& setting : readJson(file.name, withQuotedVariables(body), line - file.before).settings) {
                     setting.name = "ds_config." + setting.name;
+                    setting.line += file.before;
                     m_sheet.settings.push_back(std::move(setting));
                 }
             } catch (const Error& error) { // the rest of the script says what it says
-                m_sheet.undecided.push_back({"<<" + delimiter, std::string(), line, "<<" + delimiter, m_file,
-                                             std::string("its text is not read: ") + error.what()});
+                tell("<<" + delimiter, std::string(), line, std::string("its text is not read: ") + error.what());
             }
         }
     }
@@ -504,7 +557,7 @@ private:
                         value.elements.push_back(std::move(one));
                 }
                 if (value.elements.size() > 4 * kMostSettings)
-                    failAt(m_file, m_line, "an array has more than " + std::to_string(4 * kMostSettings) + " words");
+                    fail("an array has more than " + std::to_string(4 * kMostSettings) + " words");
             }
             if (!atEnd())
                 next();
@@ -586,22 +639,15 @@ private:
         const std::string& path = words[1].text;
         const std::string_view name = lastPart(path);
         for (OtherFile& other : m_others)
-            if (lastPart(other.name) == name && m_level < 4 && ++m_filesRun <= kMostFilesRun) {
+            if (lastPart(other.name) == name && m_level < 4 && m_files.size() <= kMostFilesRun) {
                 other.isRun = true;
-                const ShellVariables before = m_variables;
-                script(other.text, 1, m_level + 1);
-                for (auto& [variable, value] : m_variables) // lines are of this file
-                    if (const auto old = before.find(variable); old == before.end() || old->second != value)
-                        for (std::vector<ShellText>* const texts : {&value.pieces, &value.elements})
-                            for (ShellText& one : *texts)
-                                one.line = words[1].line;
+                readFile(other.name, other.text, m_level + 1);
                 return;
             }
         const bool isOfShell = name == "activate" || name == "modules.sh" || name == "conda.sh" || name == "setvars.sh" ||
                                name.ends_with("rc") || name.find("profile") != std::string_view::npos;
-        if (!isOfShell && m_sheet.undecided.size() < kMostSettings)
-            m_sheet.undecided.push_back({words[0].text, path, words[0].line, words[0].text, m_file,
-                                         "what it sets stands in another file, which is not read: give it, too"});
+        if (!isOfShell)
+            tell(words[0].text, path, words[0].line, "what it sets stands in another file, which is not read: give it, too");
     }
 
     /// Of bash -c "torchrun … ${ARGS[@]}" all elements but the first are arguments of the shell, and none of what it starts.
@@ -615,21 +661,23 @@ private:
         const std::string& shell = (option - 1)->text;
         if (const std::string name = shell.substr(shell.rfind('/') + 1); name != "bash" && name != "sh")
             return;
-        for (auto one = option + 2; one != words.end() && m_sheet.undecided.size() < kMostSettings; ++one)
+        for (auto one = option + 2; one != words.end(); ++one)
             if (one->text.starts_with("--"))
-                m_sheet.undecided.push_back({one->text, std::string(), one->line, one->text, m_file,
-                                             "stands behind the text that " + shell +
-                                                 " -c runs, which does not get it: not read (\"${NAME[*]}\" would be one text)"});
+                tell(one->text, std::string(), one->line,
+                     "stands behind the text that " + shell +
+                         " -c runs, which does not get it: not read (\"${NAME[*]}\" would be one text)");
     }
 
-    static constexpr int kMostFilesRun = 100;
+    static constexpr std::size_t kMostFilesRun = 100;
     std::span<OtherFile> m_others;
-    int m_filesRun = 0;
+    std::vector<File> m_files; ///< that are read, in the order of their lines
+    int m_linesOfFiles = 0;
     int m_level = 0;
     bool m_skipsNext = false;
     std::optional<bool> m_status;     ///< of the list so far: of "A && X=1" in front of "|| X=2"
     std::optional<bool> m_lastStatus; ///< of the last statement that was run
     int m_listCondition = 0;          ///< line of a test that cannot be told, behind which && or || stands; 0: none
+    int m_outerCondition = 0;         ///< line of one that decides whether this text is run at all; 0: none
     std::vector<Branch> m_branches;
     std::vector<std::pair<std::string, bool>> m_waiting; ///< here-documents that begin with the next line
     std::string m_readInto;                              ///< variable that takes the text of the one that begins next
@@ -643,15 +691,15 @@ private:
 
 Sheet readShell(const std::string& file, const std::string& text, std::span<OtherFile> others)
 {
-    ShellReader reader(file, others);
-    reader.script(text, 1, 0);
+    ShellReader reader(others);
+    reader.readFile(file, text, 0);
     return reader.take();
 }
 
 Sheet readShellAssignments(const std::string& file, const std::string& text)
 {
-    ShellReader reader(file);
-    reader.script(text, 1, 0);
+    ShellReader reader;
+    reader.readFile(file, text, 0);
     return reader.takeAssignments();
 }
 

@@ -92,7 +92,7 @@ std::string numberBehind(const std::string& text, std::string_view key)
 
 class BatchReader {
 public:
-    BatchReader(int line, std::string file) : m_line(line), m_file(std::move(file)) {}
+    explicit BatchReader(int line) : m_line(line) {}
 
     void slurm(const Option& option)
     {
@@ -136,16 +136,17 @@ public:
     /// What says nothing of GPUs: a queue, a time, a file for what is printed.
     void addOther(const Option& option, const std::string& spelled)
     {
-        std::string name = option.name.substr(option.name.find_first_not_of('-'));
+        std::string name = option.name;
+        name.erase(0, name.find_first_not_of('-'));
         std::replace(name.begin(), name.end(), '-', '_');
         if (option.value.empty())
-            out.settings.push_back({"@launcher." + name, true, m_line, spelled, m_file});
+            out.settings.push_back({"@launcher." + name, true, m_line, spelled});
         else
             add(("@launcher." + name).c_str(), option.value, spelled);
     }
     void add(const char* name, const std::string& value, const std::string& spelled)
     {
-        out.settings.push_back({name, valueOf(value), m_line, spelled, m_file});
+        out.settings.push_back({name, valueOf(value), m_line, spelled});
     }
 
     BatchLine out;
@@ -158,14 +159,13 @@ private:
     }
 
     int m_line;
-    std::string m_file;
 };
 
 } // namespace
 
-BatchLine batchLineOf(const std::string& comment, int line, const std::string& file)
+BatchLine batchLineOf(const std::string& comment, int line)
 {
-    BatchReader reader(line, file);
+    BatchReader reader(line);
     const std::size_t end = std::min(comment.find_first_of(" \t"), comment.size());
     const std::string system = comment.substr(0, end);
     if (system != "#SBATCH" && system != "#PBS" && system != "#PJM" && system != "#BSUB" && system != "#COBALT")

@@ -16,6 +16,6 @@ struct BatchLine {
 
 /// "#SBATCH --nodes=24", "-N 24", "--gres=gpu:a100:8"; "#PBS -l select=24:ngpus=8"; "#BSUB -nnodes 24"; "#PJM -L node=24";
 /// "#COBALT -n 24"; all options of a line. Nothing of any other comment.
-BatchLine batchLineOf(const std::string& comment, int line, const std::string& file);
+BatchLine batchLineOf(const std::string& comment, int line);
 
 } // namespace sim::frameworks

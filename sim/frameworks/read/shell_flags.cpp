@@ -124,7 +124,7 @@ void addFlags(Sheet& sheet, const std::string& file, const std::vector<ShellText
     bool hasValue = false, isProgram = false; // behind the script that is started, where every word is its own
     const auto tell = [&](const ShellText& one, const std::string& why) {
         if (!onlyLaunchers && sheet.undecided.size() < kMostSettings)
-            sheet.undecided.push_back({one.text, std::string(), one.line, one.text, file, why});
+            sheet.undecided.push_back({one.text, std::string(), one.line, one.text, {}, why});
     };
     for (std::size_t at = 0; at < words.size(); ++at) {
         const ShellText& one = words[at];
@@ -138,7 +138,7 @@ void addFlags(Sheet& sheet, const std::string& file, const std::vector<ShellText
         }
         if (const std::optional<CountOfMpi> counted = isProgram ? std::nullopt : countOfMpi(words, at)) {
             if (!counted->name.empty())
-                sheet.settings.push_back({counted->name, counted->value, one.line, text, file});
+                sheet.settings.push_back({counted->name, counted->value, one.line, text});
             current = nullptr;
             ++at;
             continue;
@@ -151,11 +151,11 @@ void addFlags(Sheet& sheet, const std::string& file, const std::vector<ShellText
         const bool isFlag = isFlagWord(text);
         if (isFlag) {
             if (sheet.settings.size() > kMostSettings)
-                failAt(file, one.line, "has more than " + std::to_string(kMostSettings) + " settings");
+                failAt(file, 0, "has more than " + std::to_string(kMostSettings) + " settings");
             const std::size_t equals = text.find('=');
             std::string name = text.substr(2, equals == std::string::npos ? equals : equals - 2);
             std::replace(name.begin(), name.end(), '-', '_');
-            sheet.settings.push_back({name, true, one.line, text.substr(0, equals), file});
+            sheet.settings.push_back({name, true, one.line, text.substr(0, equals)});
             current = &sheet.settings.back();
             current->condition = one.condition;
             if (equals != std::string::npos)
@@ -247,7 +247,7 @@ void addFlagsOf(const ShellScript& script, const std::string& file, Sheet& sheet
         addFlags(sheet, file, made->words, true);
         if (made->flags > 3)
             sheet.undecided.push_back({made->words.front().text, "another command; only the one with most settings is read",
-                                       made->words.front().line, made->words.front().text, file});
+                                       made->words.front().line, made->words.front().text});
     }
 }
 

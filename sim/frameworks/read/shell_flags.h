@@ -23,7 +23,7 @@ struct ShellScript {
 };
 
 /// The command with the most flags is the training; what else has many is told. Lines of flags alone belong together, and where
-/// nothing is started the variables hold the flags. Throws Error beyond kMostSettings.
+/// nothing is started the variables hold the flags. Throws Error, which names `file`, beyond kMostSettings.
 void addFlagsOf(const ShellScript&, const std::string& file, Sheet&);
 
 } // namespace sim::frameworks

@@ -1,6 +1,5 @@
 #include "sim/frameworks/read/shell_words.h"
 
-#include "sim/frameworks/read/setting.h"
 #include "sim/text/characters.h"
 
 #include <algorithm>
@@ -127,7 +126,7 @@ void ShellWords::spend(std::size_t bytes)
 {
     m_spent += bytes + 1;
     if (m_spent > kMostExpanded)
-        failAt(m_file, m_line, "expands to more than " + std::to_string(kMostExpanded) + " bytes");
+        fail("expands to more than " + std::to_string(kMostExpanded) + " bytes");
 }
 
 std::vector<ShellText> ShellWords::wordPieces()

@@ -16,10 +16,11 @@ namespace sim::frameworks {
 
 class ShellWords {
 protected:
-    explicit ShellWords(std::string file) : m_file(std::move(file)) {}
     virtual ~ShellWords() = default;
     /// Whether what is read now is in a branch that is not taken: it assigns nothing.
     virtual bool skipping() const = 0;
+    /// Throws Error with the place that is read.
+    [[noreturn]] virtual void fail(const std::string& message) const = 0;
 
     char peek(std::size_t ahead = 0) const { return m_at + ahead < m_text->size() ? (*m_text)[m_at + ahead] : '\n'; }
     bool atEnd() const { return m_at >= m_text->size(); }
@@ -51,7 +52,6 @@ protected:
     /// Text with its expansions, nothing else of it changed: here-documents, defaults.
     std::string expandedText(const std::string& text, int line, int depth = 0);
 
-    std::string m_file;
     const std::string* m_text = nullptr;
     std::size_t m_at = 0;
     int m_line = 1;

@@ -31,6 +31,13 @@ TEST(BatchImport, EveryOptionOfALineCounts)
     EXPECT_EQ(out.became("#SBATCH --exclusive"), "harmless");
 }
 
+TEST(BatchImport, OptionsWithoutANameAreNone)
+{
+    EXPECT_EQ(importedText("#SBATCH --\n#SBATCH - -- --nodes=4\n#PBS --\nsrun python pretrain_gpt.py " + kBatchJob, 32)
+                  .became("#SBATCH --nodes"),
+              "used");
+}
+
 TEST(BatchImport, ProcessesOfANodeCountWhereNothingElseDoes)
 {
     const auto dp = [](const std::string& head, const std::string& start = "srun python") {

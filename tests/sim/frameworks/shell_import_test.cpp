@@ -206,4 +206,45 @@ TEST(ShellFiles, AFileThatIsGivenIsRunWhereItIsSourced)
     EXPECT_EQ(importedText("source venv/bin/activate\npython pretrain_gpt.py " + kSizesOfScript, 8).became("source"), "no note");
 }
 
+TEST(ShellFiles, NotesOnASourcedFileNameItAndItsLines)
+{
+    const std::string sizes = "  --num-layers 24 --hidden-size 2048 --num-attention-heads 16\n"
+                              "  --seq-length 2048 --max-position-embeddings 2048 --micro-batch-size 1 --swiglu\n";
+    const auto importOf = [&](const std::string& head, const std::string& tail) {
+        return sim::importSettings({{"run.sh", "# starts it\n" + head +
+                                                   "TP=2\npython pretrain_gpt.py ${MODEL_ARGS[@]} "
+                                                   "--tensor-model-parallel-size $TP ${MORE}\n"},
+                                    {"model.sh", "MODEL_ARGS=(\n" + sizes + ")\n" + tail}},
+                                   {.gpus = 8}, test::catalogue());
+    };
+    const auto noteOn = [](const sim::Imported& out, const std::string& setting) {
+        const auto found =
+            std::find_if(out.notes.begin(), out.notes.end(), [&](const sim::Note& note) { return note.setting == setting; });
+        return found == out.notes.end() ? std::string("no note")
+                                        : found->file + ":" + std::to_string(found->line) + ": " + found->text;
+    };
+    const sim::Imported out = importOf("source ./model.sh\n", "if [ -f hosts ]; then MORE=--bf16\nfi\nif [ 1 = 2 ]; then\n");
+    EXPECT_EQ(Json::parse(out.scenario)["layout"]["tp"], 2) << "what the file leaves open ends with it";
+    EXPECT_THAT(noteOn(out, "--num-layers"), testing::StartsWith("model.sh:2: "));
+    EXPECT_THAT(noteOn(out, "--swiglu"), testing::StartsWith("model.sh:3: "));
+    EXPECT_THAT(noteOn(out, "if"), testing::StartsWith("model.sh:5: "));
+    EXPECT_THAT(noteOn(out, "--bf16"), testing::StartsWith("model.sh:5: "));
+    EXPECT_THAT(noteOn(out, "--bf16"), HasSubstr("a branch of line 5, which"));
+    EXPECT_THAT(noteOn(out, "--tensor-model-parallel-size"), testing::StartsWith("run.sh:4: "));
+
+    const sim::Imported perhaps = importOf("[ -f model.sh ] && . ./model.sh\n", "fi\nMORE=--bf16\n");
+    EXPECT_THAT(noteOn(perhaps, "--bf16"), HasSubstr("a branch of line 2 of run.sh, which"));
+    EXPECT_THAT(noteOn(perhaps, "--tensor-model-parallel-size"), testing::Not(HasSubstr("branch")));
+
+    std::string words = "\nA=(\n";
+    for (int i = 0; i < 80'001; ++i)
+        words += " a";
+    try {
+        importOf("source model.sh\n", words);
+        ADD_FAILURE() << "is read";
+    } catch (const sim::Error& error) {
+        EXPECT_THAT(error.what(), testing::StartsWith("model.sh:7: an array has more than"));
+    }
+}
+
 } // namespace

@@ -189,14 +189,24 @@ std::string kindOfText(const std::string& name, const std::string& text)
     return "";
 }
 
-/// Whether a script has a line "source …/NAME" of a file.
-bool isSourcedBy(const std::string& script, const std::string& file)
+/// Whether a script has a command "source …/NAME" of a file.
+bool isSourcedBy(std::string_view script, std::string_view file)
 {
-    const std::string name = file.substr(file.rfind('/') + 1);
-    for (std::size_t at = script.find(name); at != std::string::npos && !name.empty(); at = script.find(name, at + 1)) {
-        const std::size_t newline = script.rfind('\n', at), start = script.find_first_not_of(" \t", newline + 1);
-        if (script.compare(start, 7, "source ") == 0 || script.compare(start, 2, ". ") == 0)
+    constexpr std::string_view kBetweenWords = " \t\n;&|\"'";
+    const auto lastPart = [](std::string_view path) { return path.substr(path.rfind('/') + 1); };
+    std::string_view before; // word of the same command
+    for (std::size_t at = 0; at < script.size();) {
+        std::size_t end = std::min(script.find_first_of(kBetweenWords, at), script.size());
+        const std::string_view word = script.substr(at, end - at);
+        if (word.starts_with('#'))
+            end = std::min(script.find('\n', at), script.size());
+        else if ((before == "source" || before == ".") && !word.empty() && lastPart(word) == lastPart(file))
             return true;
+        else if (!word.empty())
+            before = word;
+        if (end < script.size() && std::string_view("\n;&|").find(script[end]) != std::string_view::npos)
+            before = {};
+        at = end + 1;
     }
     return false;
 }

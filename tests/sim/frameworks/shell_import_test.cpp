@@ -247,4 +247,17 @@ TEST(ShellFiles, NotesOnASourcedFileNameItAndItsLines)
     }
 }
 
+TEST(ShellFiles, AFileIsSourcedByItsWholeName)
+{
+    const auto tp = [](const std::string& env, const std::string& run) {
+        const sim::Imported out = sim::importSettings({{"env.sh", env}, {"dir/run.sh", run}}, {.gpus = 8}, test::catalogue());
+        return Json::parse(out.scenario)["layout"]["tp"];
+    };
+    const std::string command = "python pretrain_gpt.py " + kSizesOfScript + "--tensor-model-parallel-size ";
+    EXPECT_EQ(tp(command + "4\n", ". ./myenv.sh; cat env.sh # source env.sh\nsource\nenv.sh\n" + command + "2\n"), 2)
+        << "of two commands the later one counts";
+    for (const char* source : {"source env.sh", "[ -f env.sh ] && source \"$DIR/env.sh\"", "if true; then . ./env.sh; fi"})
+        EXPECT_EQ(tp("TP=4\nSIZES='" + kSizesOfScript + "'\n", source + ("\n" + command) + "$TP\n"), 4) << source;
+}
+
 } // namespace

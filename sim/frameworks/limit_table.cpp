@@ -449,6 +449,16 @@ const std::array kLayoutLimits{
     LayoutLimit{"deepspeed", Breach::refused,
                 [](const Scenario& s) { return spreadsExperts(s) && s.layout.zeroStage == 3 && isShardedInPart(s); },
                 [](const Scenario& s) { return shardText("DeepSpeed", "shards spread experts over all ranks (no MiCS)", s); }},
+    LayoutLimit{"deepspeed", Breach::otherwise,
+                [](const Scenario& s) {
+                    const double onHost = s.training.offload.optimizer;
+                    return s.layout.zeroStage < 3 && onHost > 0 && onHost < 1;
+                },
+                [](const Scenario& s) {
+                    return "/training/offload/optimizer: DeepSpeed keeps a part of the optimizer on the host with ZeRO 3 alone, "
+                           "not with " +
+                           digits(s.layout.zeroStage) + "; nearest: 1, or 0";
+                }},
     LayoutLimit{"deepspeed", Breach::otherwise, addsUpInOtherFormat,
                 [](const Scenario& s) {
                     const bool isWide = s.training.gradientBytes == 4;

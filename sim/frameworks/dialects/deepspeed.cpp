@@ -128,7 +128,7 @@ void shardByBf16(Reading& reading, DeepSpeedFacts& facts, const std::string& set
 
 } // namespace
 
-void readOffload(Job& job, const std::string& prefix)
+void readOffload(Job& job, const std::string& prefix, int stage)
 {
     Reading& reading = job.reading;
     const std::string offload = prefix + "zero_optimization.offload_optimizer.";
@@ -140,7 +140,12 @@ void readOffload(Job& job, const std::string& prefix)
             reading.say(offload + "device", Became::harmless, "is switched off");
         return;
     }
-    job.training["offload"]["optimizer"] = number(std::clamp(ratio.value_or(1.0), 0.0, 1.0));
+    const bool isInPart = stage == 3 && ratio.has_value(); // runtime/zero/offload_config.py
+    job.training["offload"]["optimizer"] = isInPart ? number(std::clamp(*ratio, 0.0, 1.0)) : Json(1);
+    if (ratio && !isInPart && *ratio < 1)
+        reading.say(offload + "ratio", Became::used,
+                    "counts at stage 3 alone: at stage " + std::to_string(stage) + " all of the optimizer is on the host",
+                    "/training/offload/optimizer");
     if (device == "nvme")
         reading.say(offload + "device", Became::notRepresentable, "nvme: imported as the host's memory, which is faster",
                     "/training/offload/optimizer");
@@ -197,9 +202,10 @@ DeepSpeedFacts factsOfDeepSpeedFile(Job& job, std::string_view setting, const st
 {
     Reading& reading = job.reading;
     if (reading.hasPrefix("ds_config.")) {
-        readOffload(job, "ds_config.");
+        const DeepSpeedFacts facts = readDeepSpeedJson(job, "ds_config.");
+        readOffload(job, "ds_config.", facts.stage);
         reading.say(setting, Became::used, "the file is given, too", "/layout/zero_stage");
-        return readDeepSpeedJson(job, "ds_config.");
+        return facts;
     }
     int stage = -1;
     for (const std::string_view word : {"zero", "ds_z", "stage", "_z"}) // zero3.json, zero_2, ds_z3_config.json
@@ -228,7 +234,7 @@ void readDeepSpeed(Job& job)
             reading.takeDefaults("/layout/zero_stage");
             facts.stage = factsOfDeepSpeedFile(job, name, file->get<std::string>()).stage;
         }
-    readOffload(job, "");
+    readOffload(job, "", facts.stage);
     const std::optional<int> tp = reading.integer("tensor_parallel.autotp_size", "/layout/tp");
     job.tp = std::max(1, tp.value_or(1));
     if (!tp)
@@ -358,7 +364,7 @@ void readMegatronDeepSpeed(Job& job)
                             reading.placeOf(flag) + ": the latter counts");
     }
     reading.integer("ds_config.gradient_accumulation_steps", "/training/global_batch_size");
-    readOffload(job, "ds_config.");
+    readOffload(job, "ds_config.", facts.stage);
     const std::optional<std::string> partition = reading.word("pp_partition_method", "/schedule/layers_per_stage");
     MegatronRules rules{.groupsNeedFlag = false,
                         .zeroStage = facts.stage,

@@ -22,7 +22,7 @@ void putGradientsOfDeepSpeed(Job&, const DeepSpeedFacts&, const std::string& pre
 /// How its transfers are hidden: gradients' where overlap_comm says so, by default at stage 3 alone.
 void putOverlapOfDeepSpeed(Job&, const DeepSpeedFacts&, const std::string& prefix);
 /// Optimizer states that lie on the host.
-void readOffload(Job&, const std::string& prefix);
+void readOffload(Job&, const std::string& prefix, int stage);
 /// Where it is a file beside, below "ds_config.": what it says, or the stage alone as the file's name has it
 /// ("ds_z3_config.json", "zero2.json"). `setting` names the file.
 DeepSpeedFacts factsOfDeepSpeedFile(Job&, std::string_view setting, const std::string& file);

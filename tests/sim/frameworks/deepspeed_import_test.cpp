@@ -39,6 +39,18 @@ TEST(DeepSpeedImport, GradientsAreAddedUpInTheModelsOwnFormat)
     EXPECT_EQ(refused.became("data_types.grad_accum_dtype"), "contradictory");
 }
 
+TEST(DeepSpeedImport, APartOfTheOptimizerIsOnTheHostAtStageThreeAlone)
+{
+    const auto of = [](int stage) {
+        return importedText(deepSpeedJson(R"("bf16": {"enabled": true}, "zero_optimization": {"stage": )" +
+                                          std::to_string(stage) + R"(, "offload_optimizer": {"device": "cpu", "ratio": 0.25}})"),
+                            16);
+    };
+    EXPECT_EQ(of(3).at("/training/offload/optimizer"), 0.25);
+    EXPECT_EQ(of(2).at("/training/offload/optimizer"), 1);
+    EXPECT_THAT(of(2).textOn("zero_optimization.offload_optimizer.ratio"), HasSubstr("stage 3 alone"));
+}
+
 const std::string kStagedAccelerate = "compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\nmixed_precision: bf16\n"
                                       "num_machines: 2\nnum_processes: 16\ndeepspeed_config:\n  gradient_accumulation_steps: 4\n";
 

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 #include <set>
+#include <utility>
 
 namespace sim::frameworks {
 
@@ -186,19 +187,15 @@ void Reading::refuse(std::string_view name, const char* what)
 
 void Reading::tellRest(std::string_view name, const Json& words, std::size_t used)
 {
-    const int index = indexOf(name);
-    const Setting& setting = m_settings[static_cast<std::size_t>(index)];
-    for (std::size_t i = used; i < words.size(); ++i) {
-        const std::string word = shownValue(words[i]);
-        const bool isTold = std::any_of(m_more.begin(), m_more.end(), [&](const Note& note) {
-            return note.setting == shownText(word) && note.line == setting.line && note.file == setting.file;
-        });
-        if (!isTold)
-            m_more.push_back({shownText(word), "", setting.line, Became::unknown, "",
-                              "stands behind " + shownText(setting.spelled) +
-                                  (used == 0 ? ", which takes no value" : ", which takes one value") + ": not read",
-                              setting.file});
-    }
+    const auto index = static_cast<std::size_t>(indexOf(name));
+    const Setting& setting = m_settings[index];
+    if (std::exchange(m_states[index].isRestTold, true))
+        return;
+    for (std::size_t i = used; i < words.size(); ++i)
+        m_more.push_back({shownText(shownValue(words[i])), "", setting.line, Became::unknown, "",
+                          "stands behind " + shownText(setting.spelled) +
+                              (used == 0 ? ", which takes no value" : ", which takes one value") + ": not read",
+                          setting.file});
 }
 
 std::optional<Json> Reading::any(std::string_view name, std::string_view pointer)

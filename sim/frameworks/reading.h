@@ -90,6 +90,7 @@ private:
         bool isTaken = false;
         Became became = Became::used;
         std::string pointer{}, text{};
+        bool isRestTold = false; ///< words behind it
     };
     bool isSwitchBeforeMore(const Setting&) const;
     void standAlone(Setting&);

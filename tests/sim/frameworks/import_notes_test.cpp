@@ -43,6 +43,18 @@ TEST(ImportNotes, DropsNoWordOfACommandWithoutANote)
     })) << "a word is no value of it";
 }
 
+TEST(ImportNotes, TellsEachOfManyWordsBehindASwitch)
+{
+    constexpr int kWords = 30'000;
+    std::string text = "pretrain_gpt.py --num-layers 8 --hidden-size 128 --num-attention-heads 4 --bf16";
+    for (int i = 0; i < kWords; ++i)
+        text += " w" + std::to_string(i);
+    const Imported out = imported("run.sh", text + "\n");
+    EXPECT_EQ(std::count_if(out.notes.begin(), out.notes.end(),
+                            [](const Note& note) { return note.text.starts_with("stands behind --bf16"); }),
+              kWords);
+}
+
 TEST(ImportNotes, TellsOfAssignmentsThatCallFunctions)
 {
     const Imported out = imported("recipe.py", "cfg.model.tensor_model_parallel_size = __import__(\"os\").system(\"true\")\n"

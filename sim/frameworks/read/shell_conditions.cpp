@@ -1,8 +1,10 @@
 #include "sim/frameworks/read/shell_conditions.h"
 
 #include "sim/frameworks/read/setting.h"
+#include "sim/text/characters.h"
 
 #include <sstream>
+#include <string_view>
 #include <vector>
 
 namespace sim::frameworks {
@@ -49,6 +51,21 @@ std::optional<bool> bracketedTest(const std::string& text)
     return text.size() > kLongestShellExpression || text.find('(', 1) != std::string::npos ? std::nullopt : shellTest(words);
 }
 
+/// Whether nothing is left of a text where variables that nothing sets are empty, as without options and environment; nothing
+/// where something would have to run, or is not read.
+std::optional<bool> isEmptyText(std::string_view text)
+{
+    while (text.starts_with("${")) {
+        std::size_t end = 2;
+        while (end < text.size() && (startsName(text[end]) || isDigit(text[end])))
+            ++end;
+        if (end == text.size() || text[end] != '}')
+            return std::nullopt;
+        text.remove_prefix(end + 1);
+    }
+    return text.starts_with("$(") ? std::nullopt : std::optional(text.empty());
+}
+
 /// One test without what stands around it: "a = b", "! -z a". `matches`: "[[", which compares with patterns; "[" compares text.
 std::optional<bool> plainTest(std::span<const ShellText> given, bool matches)
 {
@@ -65,15 +82,17 @@ std::optional<bool> plainTest(std::span<const ShellText> given, bool matches)
         words.push_back(one.text);
     const auto say = [isNegated](bool value) { return std::optional(value != isNegated); };
     if (words.size() <= 2 && !words.empty() && (words[0] == "-z" || words[0] == "-n")) {
-        const bool isEmpty = words.size() == 1 || words[1].empty() || isUnsetText(words[1]);
-        return say(words[0] == "-z" ? isEmpty : !isEmpty);
+        const std::optional<bool> isEmpty = words.size() == 1 ? true : isEmptyText(words[1]);
+        return isEmpty ? say(*isEmpty == (words[0] == "-z")) : isEmpty;
     }
     if (words.size() == 1 && matches && words[0].starts_with('(') && words[0].ends_with(')')) {
         const std::optional<bool> inner = bracketedTest(words[0]);
         return inner ? say(*inner) : inner;
     }
-    if (words.size() == 1 && !isUnsetText(words[0])) // [[ text ]]
-        return say(!words[0].empty());
+    if (words.size() == 1) { // [[ text ]]
+        const std::optional<bool> isEmpty = isEmptyText(words[0]);
+        return isEmpty ? say(!*isEmpty) : isEmpty;
+    }
     if (matches && words.size() == 2 && (words[0] == "==" || words[0] == "=" || words[0] == "!="))
         words.insert(words.begin(), std::string()); // a variable that is empty
     if (words.size() != 3 || isUnsetText(words[0]) || isUnsetText(words[2]))
@@ -109,12 +128,8 @@ std::optional<bool> shellTest(std::span<const ShellText> words)
     const bool matches = words.back().text == "]]" || words.front().text == "[[";
     if (words.back().text == "]" || words.back().text == "]]")
         words = words.first(words.size() - 1);
-    bool isNegated = false, hasBegun = false;
-    while (!words.empty() && !hasBegun && (words.front().text == "!" || isTestWord(words.front().text))) {
-        hasBegun = words.front().text != "!";
-        isNegated = isNegated != !hasBegun;
+    if (!words.empty() && isTestWord(words.front().text))
         words = words.subspan(1);
-    }
     // "a && b || c" and, of the older form, "a -a b -o c": "and" binds tighter.
     std::optional<bool> any(false), all(true);
     std::size_t from = 0;
@@ -131,24 +146,21 @@ std::optional<bool> shellTest(std::span<const ShellText> words)
             all = true;
         }
     }
-    return any ? std::optional(*any != isNegated) : any;
+    return any;
 }
 
-/// "((TP > 1))", whose word the reader leaves whole.
+} // namespace
+
 bool isArithmeticTest(std::span<const ShellText> words)
 {
     return words.size() == 1 && words[0].text.starts_with("((") && words[0].text.ends_with("))");
 }
 
-} // namespace
-
 bool isShellTest(std::span<const ShellText> words)
 {
-    if (isArithmeticTest(words))
-        return true;
     while (!words.empty() && words.front().text == "!")
         words = words.subspan(1);
-    return !words.empty() && (isTestWord(words.front().text) || words.back().text == "]]");
+    return !words.empty() && (isArithmeticTest(words) || isTestWord(words.front().text) || words.back().text == "]]");
 }
 
 bool isOpenDoubleTest(std::span<const ShellText> words)
@@ -160,14 +172,20 @@ bool isOpenDoubleTest(std::span<const ShellText> words)
 
 std::optional<bool> shellStatus(std::span<const ShellText> words, const ShellVariables& variables)
 {
+    bool isNegated = false;
+    for (; words.size() > 1 && words.front().text == "!"; words = words.subspan(1))
+        isNegated = !isNegated;
+    std::optional<bool> status;
     if (isArithmeticTest(words)) {
-        const std::string& text = words[0].text;
-        const std::optional<long long> value = shellArithmetic(std::string_view(text).substr(2, text.size() - 4), variables);
-        return value ? std::optional(*value != 0) : std::nullopt;
+        const std::string_view text = words[0].text;
+        if (const std::optional<long long> value = shellArithmetic(text.substr(2, text.size() - 4), variables))
+            status = *value != 0;
+    } else if (words.size() == 1 && (words[0].text == "true" || words[0].text == ":" || words[0].text == "false")) {
+        status = words[0].text != "false";
+    } else if (isShellTest(words)) {
+        status = shellTest(words);
     }
-    if (words.size() == 1 && (words[0].text == "true" || words[0].text == ":" || words[0].text == "false"))
-        return words[0].text != "false";
-    return isShellTest(words) ? shellTest(words) : std::nullopt;
+    return status ? std::optional(*status != isNegated) : status;
 }
 
 void ShellConditions::take(std::span<const ShellText> words, const ShellVariables& variables)

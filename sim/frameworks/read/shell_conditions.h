@@ -9,6 +9,8 @@
 
 namespace sim::frameworks {
 
+/// "((TP > 1))", whose word the reader leaves whole.
+bool isArithmeticTest(std::span<const ShellText> words);
 /// Whether a command is a test: "[ a = b ]", "[[ a == b* && c ]]", "test a = b", "((TP > 1))".
 bool isShellTest(std::span<const ShellText> words);
 /// Whether "[[" is not closed yet: in it && and || end no command.

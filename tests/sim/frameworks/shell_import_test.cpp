@@ -35,7 +35,8 @@ TEST(ShellConditions, JoinedOnesFollowFromTheScript)
          {"[[ $PP -gt 1 && $TP -gt 1 ]]", "[ $PP -gt 1 ] && [ $TP -gt 1 ]", "[ $PP -gt 1 -a $TP -gt 1 ]",
           "[ $PP -lt 1 -o $TP -gt 1 ]", "(( TP > 1 && PP > 1 ))", "(( PP % TP == 0 ))", "[ $PP -lt 1 ] || true",
           "[[ $PP -lt 1 || $TP -gt 1 && $SIZE == 7* ]]", "[[ ( $PP -lt 1 || $TP -gt 1 ) && $SIZE == 7b ]]",
-          "! [ $PP -lt 1 ] &&\n  [ $TP = 4 ]", "[ -z \"$EMPTY\" ] && [ ! $TP = 5 ]", "[ $TP = 4 ] || grep -q x hosts"}) {
+          "! [ $PP -lt 1 ] &&\n  [ $TP = 4 ]", "[ -z \"$EMPTY\" ] && [ ! $TP = 5 ]", "[ $TP = 4 ] || grep -q x hosts", "! false",
+          "! (( TP > 4 ))", "[ \"$SIZE\" ] && [ ! \"$UNSET\" ]", "[ -n \"/$UNSET\" ]"}) {
         EXPECT_EQ(stagesOf(yes), 2) << yes;
         EXPECT_EQ(scriptOf("TP=4; PP=8; SIZE=7b; EMPTY=\nif " + std::string(yes) + "; then X=1; fi", "").became("if"), "no note")
             << yes;
@@ -45,6 +46,10 @@ TEST(ShellConditions, JoinedOnesFollowFromTheScript)
                            "[[ $PP -lt 1 || $TP -gt 1 && $SIZE == 8* ]]", "[ $TP = 4 ] && [ $PP = 8 ] && [ $SIZE = 8b ]"})
         EXPECT_EQ(stagesOf(no), 1) << no;
     EXPECT_EQ(scriptOf("if [ -f hosts ] && [ 1 = 1 ]; then X=2; fi", "").valueOf("if"), "[ -f hosts ] && [ 1 = 1 ]");
+    for (const char* open : {"[ -z \"$(command -v nvcc)\" ]", "[[ -n $GPUS ]]", "[ \"$GPUS\" ]", "[ -z \"${SIZE%%[a-z]*}\" ]"})
+        EXPECT_EQ(scriptOf("SIZE=7b; GPUS=$(nvidia-smi -L | wc -l)\nif " + std::string(open) + "; then X=2; fi", "").became("if"),
+                  "unknown")
+            << open;
 }
 
 TEST(ShellConditions, ABranchIsPassedOverWhereItsOwnTestIsFalseOrAnotherWasTaken)

@@ -23,6 +23,7 @@ public:
     }
     bool startsWith(std::string_view text) const { return m_text.substr(m_at).starts_with(text); }
     void skip(std::size_t count) { m_at += count; }
+    std::string_view rest() const { return m_text.substr(m_at); }
     /// The character, with blanks before it; else nothing but these.
     bool take(char c)
     {

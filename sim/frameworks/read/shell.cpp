@@ -9,6 +9,7 @@
 #include "sim/text/characters.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -30,6 +31,8 @@ public:
         m_files.push_back({before, name});
         m_linesOfFiles += static_cast<int>(std::count(text.begin(), text.end(), '\n')) + 1;
         script(text, before + 1, level);
+        if (level == 0)
+            runUncalled();
     }
 
     Sheet take()
@@ -109,7 +112,7 @@ private:
         const int outerList = std::exchange(m_listCondition, 0);
         std::vector<Branch> outerBranches = std::exchange(m_branches, {});
         auto outerWaiting = std::exchange(m_waiting, {});
-        while (m_at < m_text->size())
+        while (!atEnd() || reopenFunction())
             statement();
         m_text = outerText;
         m_at = outerAt;
@@ -157,8 +160,10 @@ private:
         bool isLoop = false;
         std::string subject{};
         int line = 0;
-        bool isGroup = false;            ///< "{ …; }" behind && or ||
+        bool isGroup = false;            ///< "{ …; }" behind && or ||, or of a function
         std::optional<bool> before = {}; ///< of a group that is passed over: the status that goes on behind it
+        std::string function{};          ///< its name; empty: it is none
+        std::size_t start = 0;           ///< of its body, which is run where it is called
     };
     /// Line of the innermost condition that cannot be told; 0: all that is read here is run.
     int openCondition() const
@@ -204,6 +209,14 @@ private:
                 continue;
             }
             std::vector<ShellText> more = word();
+            if (!keyword && more.size() == 1 && more.front().text.ends_with('{') && words.size() < 4) {
+                words.push_back(more.front());
+                if (const std::string name = functionOf(words); !name.empty()) {
+                    openFunction(name);
+                    return;
+                }
+                words.pop_back();
+            }
             if (words.empty() && !keyword && more.size() == 1) {
                 const std::string& text = more.front().text;
                 if (text == "if" || text == "elif" || text == "while" || text == "until") {
@@ -213,7 +226,9 @@ private:
                 }
                 if (text == "{" || text == "}") {
                     ofGroup = text == "{" ? std::nullopt : closeGroup();
-                    if (text == "{")
+                    if (text == "{" && !m_functionAhead.empty())
+                        openFunction(std::exchange(m_functionAhead, {}));
+                    else if (text == "{")
                         openGroup(line);
                     continue;
                 }
@@ -272,15 +287,104 @@ private:
     }
     std::optional<bool> closeGroup()
     {
-        if (m_branches.empty() || !m_branches.back().isGroup) // of a function
+        const bool isAtLineStart = m_at < 2 || (*m_text)[m_at - 2] == '\n';
+        const auto function = std::find_if(m_branches.rbegin(), m_branches.rend(), isFunction);
+        if (isAtLineStart && function != m_branches.rend()) // whatever seems open in it
+            m_branches.erase(function.base(), m_branches.end());
+        if (m_branches.empty() || !m_branches.back().isGroup)
             return std::nullopt;
         const Branch group = std::move(m_branches.back());
         m_branches.pop_back();
+        if (isFunction(group)) {
+            if (!skipping())
+                m_functions[group.function] = {m_text->substr(group.start, m_at - 1 - group.start), group.line};
+            return std::nullopt;
+        }
         if (!group.isKnown) {
             m_listCondition = group.line;
             return std::nullopt;
         }
         return group.isOn ? m_lastStatus : group.before;
+    }
+
+    struct Function {
+        std::string body;
+        int line = 0;
+        bool isCalled = false;
+    };
+    static bool isFunction(const Branch& branch) { return !branch.function.empty(); }
+    /// NAME of "NAME()", "NAME () {" and "function NAME {"; empty: it is none.
+    static std::string functionOf(std::span<const ShellText> words)
+    {
+        const bool hasWord = words.size() > 1 && words.front().text == "function";
+        words = words.subspan(hasWord ? 1 : 0);
+        if (words.empty() || words.size() > 3)
+            return {};
+        std::string name = words.front().text;
+        for (const ShellText& one : words.subspan(1)) {
+            if (one.text.find_first_not_of("(){") != std::string::npos)
+                return {};
+            name += one.text;
+        }
+        if (name.ends_with('{'))
+            name.pop_back();
+        const bool hasBrackets = name.ends_with("()");
+        name.erase(name.size() - (hasBrackets ? 2 : 0));
+        const bool isName = std::all_of(name.begin(), name.end(),
+                                        [](char c) { return startsName(c) || isDigit(c) || c == '-' || c == '.' || c == ':'; });
+        return (hasWord || hasBrackets) && isName ? name : std::string();
+    }
+    void openFunction(const std::string& name)
+    {
+        m_skipsNext = false;
+        if (!m_functionsInline && m_branches.size() < 256)
+            m_branches.push_back(
+                {.isOn = false, .isLoop = true, .line = m_line, .isGroup = true, .function = name, .start = m_at});
+    }
+    /// A function that nothing closes is read where it stands, and all behind it are.
+    bool reopenFunction()
+    {
+        const auto function = std::find_if(m_branches.begin(), m_branches.end(), isFunction);
+        if (function == m_branches.end())
+            return false;
+        m_at = function->start;
+        m_line = function->line;
+        m_functionsInline = true;
+        m_branches.erase(function, m_branches.end());
+        return true;
+    }
+    void setArguments(std::vector<ShellText> arguments)
+    {
+        for (std::size_t i = 1; i <= m_arguments.size(); ++i)
+            m_variables.erase(std::to_string(i));
+        m_arguments = std::move(arguments);
+        for (std::size_t i = 1; i <= m_arguments.size(); ++i)
+            m_variables[std::to_string(i)] = {.pieces = {m_arguments[i - 1]}};
+        m_variables[kArguments] = {.elements = m_arguments, .isArray = true};
+    }
+    void call(Function& function, std::span<const ShellText> arguments)
+    {
+        spend(function.body.size());
+        function.isCalled = true;
+        const std::string body = function.body; // running it may replace it
+        std::vector<ShellText> outer = m_arguments;
+        setArguments({arguments.begin(), arguments.end()});
+        script(body, function.line, m_level + 1);
+        setArguments(std::move(outer));
+    }
+    /// Functions that are started in a way that is not seen, for what they say more than all that is.
+    void runUncalled()
+    {
+        int most = 1;
+        for (const ShellCommand& made : m_commands)
+            most = std::max(most, made.flags + made.assigned);
+        for (auto& [name, function] : m_functions) {
+            int flags = 0;
+            for (std::size_t at = function.body.find(" --"); at != std::string::npos; at = function.body.find(" --", at + 1))
+                ++flags;
+            if (!function.isCalled && flags > most)
+                call(function, {});
+        }
     }
 
     /// `openTest`: line of a test that cannot be told and that this list begins with; 0: there is none.
@@ -526,7 +630,21 @@ private:
         }
     }
 
-    /// NAME=value, NAME+=value, NAME=( … ).
+    /// Length of "[key]" at a place ahead; 0: there is none.
+    std::size_t lengthOfKey(std::size_t ahead) const
+    {
+        int open = 0;
+        std::size_t length = 0;
+        do {
+            const char c = peek(ahead + length++);
+            if (c == '\n' || isShellBlank(c))
+                return 0;
+            open += c == '[' ? 1 : c == ']' ? -1 : 0;
+        } while (open > 0);
+        return length > 1 ? length : 0;
+    }
+
+    /// NAME=value, NAME+=value, NAME=( … ), NAME[key]=value.
     bool assignment()
     {
         std::size_t length = 0;
@@ -534,11 +652,14 @@ private:
             return false;
         while (startsName(peek(length)) || isDigit(peek(length)))
             ++length;
-        const bool isMore = peek(length) == '+' && peek(length + 1) == '=';
-        if (!isMore && peek(length) != '=')
+        const std::size_t ofKey = lengthOfKey(length), end = length + ofKey;
+        const bool isMore = peek(end) == '+' && peek(end + 1) == '=';
+        if (!isMore && peek(end) != '=')
             return false;
+        const int line = m_line;
         const std::string name = m_text->substr(m_at, length);
-        m_at += length + (isMore ? 2 : 1);
+        const std::string key = ofKey > 0 ? keyText(m_text->substr(m_at + length + 1, ofKey - 2), line) : std::string();
+        m_at += end + (isMore ? 2 : 1);
         ShellVariable value;
         if (peek() == '(') {
             next();
@@ -571,12 +692,25 @@ private:
                 m_assignedElsewhere.insert(name);
             return true;
         }
+        if (ofKey > 0)
+            value = {.pieces = {{isMore ? "${" + name + "[" + key + "]}" : joined(value), line}}};
+        assign(name, std::move(value), isMore, key);
+        return true;
+    }
+
+    void assign(const std::string& name, ShellVariable value, bool isMore = false, const std::string& key = {})
+    {
         if (const int condition = openCondition(); condition > 0)
             for (std::vector<ShellText>* const texts : {&value.pieces, &value.elements})
                 for (ShellText& one : *texts)
                     one.condition = condition;
         ShellVariable& target = m_variables[name];
-        if (!isMore) {
+        if (!key.empty()) {
+            constexpr std::size_t kMostElements = 2000;
+            if (target.elements.size() >= kMostElements)
+                fail("an array has more than " + std::to_string(kMostElements) + " elements that are assigned one by one");
+            putElement(target, key, std::move(value.pieces.front()));
+        } else if (!isMore) {
             target = std::move(value);
         } else {
             target.isArray = target.isArray || value.isArray;
@@ -585,18 +719,66 @@ private:
         }
         if (m_order.size() < 5000 && m_ordered.insert(name).second)
             m_order.push_back(name);
-        return true;
+    }
+
+    /// "((X += 1))" and let; false: it assigns nothing.
+    bool calculate(std::span<const ShellText> words)
+    {
+        const std::string& text = words.front().text;
+        const bool isLet = text == "let";
+        if (!isLet && !isArithmeticTest(words))
+            return false;
+        bool assigns = false;
+        for (const ShellText& one : words.subspan(isLet ? 1 : 0)) {
+            const std::string_view expression(one.text);
+            if (const auto done = shellCalculation(isLet ? expression : expression.substr(2, text.size() - 4), m_variables)) {
+                assign(done->name,
+                       {.pieces = {{done->value ? std::to_string(*done->value) : "$((" + done->name + "))", one.line}}});
+                assigns = true;
+            }
+        }
+        return assigns;
+    }
+
+    /// Names of variables that a command empties or fills from outside.
+    void assignUnknown(std::span<const ShellText> words)
+    {
+        const std::string& command = words.front().text;
+        for (const ShellText& one : words.subspan(1))
+            if (!one.text.empty() && startsName(one.text[0]) && assignedAt(one.text + "=") > 0)
+                assign(one.text, {.pieces = {{command == "unset" ? "" : "$(" + command + ")", one.line}}});
     }
 
     std::optional<bool> command(std::vector<ShellText> words)
     {
+        m_functionAhead = functionOf(words);
+        if (!m_functionAhead.empty())
+            return std::nullopt;
+        if (calculate(words))
+            return std::nullopt;
         if (const std::optional<bool> status = shellStatus(words, m_variables); status || isShellTest(words))
             return status;
         const std::string& first = words.front().text;
-        if (first == "read" && !m_waiting.empty()) // read -r -d '' NAME <<EOF
+        if (const auto found = m_functions.find(first); found != m_functions.end()) {
+            call(found->second, std::span(words).subspan(1));
+            return std::nullopt;
+        }
+        if (first == "read" && !m_waiting.empty()) { // read -r -d '' NAME <<EOF
             m_readInto = words.back().text;
-        if (first == "echo" || first == "printf" || first == "cd" || first == "mkdir" || first == "set" || first == "module" ||
-            first == "rm" || first == "cat")
+            return std::nullopt;
+        }
+        if (first == "read" || first == "mapfile" || first == "readarray" || first == "unset") {
+            assignUnknown(words);
+            return std::nullopt;
+        }
+        if (first == "shift") {
+            const auto count = words.size() > 1 ? wholeShellNumber(words[1].text).value_or(0) : 1;
+            const auto given = static_cast<long long>(m_arguments.size());
+            setArguments({m_arguments.begin() + std::clamp(count, 0LL, given), m_arguments.end()});
+            return std::nullopt;
+        }
+        if (first == "trap" || first == "echo" || first == "printf" || first == "cd" || first == "mkdir" || first == "set" ||
+            first == "module" || first == "rm" || first == "cat")
             return std::nullopt;
         if (first == "source" || first == ".") {
             runFile(words);
@@ -610,15 +792,13 @@ private:
             return std::nullopt;
         }
         tellBehindScript(words);
-        bool hasInner = false;
-        for (const ShellText& one : words) { // bash -c "torchrun --nproc_per_node 8 …"
+        for (const ShellText& one : words) { // bash -c "torchrun --nproc_per_node 8 …", srun bash -c train
+            if (const auto found = m_functions.find(one.text); found != m_functions.end())
+                call(found->second, {});
             const bool isScript = one.text.find_first_of(" \n\x1f") != std::string::npos && !one.text.starts_with("--") &&
                                   (one.text.find("--") != std::string::npos || one.text.find('$') != std::string::npos);
-            if (!isScript)
-                continue;
-            const std::size_t before = m_commands.size();
-            script(one.text, one.line, m_level + 1);
-            hasInner = hasInner || m_commands.size() > before;
+            if (isScript)
+                script(one.text, one.line, m_level + 1);
         }
         ShellCommand made{.words = std::move(words)};
         for (const ShellText& one : made.words) {
@@ -681,6 +861,10 @@ private:
     std::vector<Branch> m_branches;
     std::vector<std::pair<std::string, bool>> m_waiting; ///< here-documents that begin with the next line
     std::string m_readInto;                              ///< variable that takes the text of the one that begins next
+    std::map<std::string, Function, std::less<>> m_functions;
+    std::string m_functionAhead;        ///< whose body begins with the next "{"
+    bool m_functionsInline = false;     ///< bodies are read where they stand
+    std::vector<ShellText> m_arguments; ///< of the function that is run
     std::vector<std::string> m_order;
     std::set<std::string> m_ordered; ///< those in m_order
     std::vector<ShellCommand> m_commands;

@@ -3,9 +3,11 @@
 #include "sim/frameworks/read/cursor.h"
 #include "sim/text/characters.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <utility>
 
 namespace sim::frameworks {
 
@@ -28,6 +30,34 @@ std::string joined(const ShellVariable& variable)
     for (const ShellText& piece : variable.pieces)
         text += piece.text;
     return text;
+}
+
+std::string_view keyOfElement(std::string_view element)
+{
+    const std::size_t end = element.starts_with('[') ? element.find("]=") : std::string_view::npos;
+    return end == std::string_view::npos ? std::string_view() : element.substr(0, end + 2);
+}
+
+bool hasKeys(const ShellVariable& array)
+{
+    return std::any_of(array.elements.begin(), array.elements.end(),
+                       [](const ShellText& one) { return !keyOfElement(one.text).empty(); });
+}
+
+void putElement(ShellVariable& array, const std::string& key, ShellText value)
+{
+    array.isArray = true;
+    const std::optional<long long> place = hasKeys(array) ? std::nullopt : wholeShellNumber(key);
+    const auto size = static_cast<long long>(array.elements.size());
+    if (place && *place >= 0 && *place < size) {
+        array.elements[static_cast<std::size_t>(*place)] = std::move(value);
+        return;
+    }
+    if (!place || *place != size) {
+        value.text.insert(0, "[" + key + "]=");
+        std::erase_if(array.elements, [&](const ShellText& one) { return keyOfElement(one.text) == keyOfElement(value.text); });
+    }
+    array.elements.push_back(std::move(value));
 }
 
 namespace {
@@ -184,6 +214,36 @@ std::optional<long long> shellArithmetic(std::string_view expression, const Shel
 {
     int left = kMostFactors;
     return expression.size() > kLongestShellExpression ? std::nullopt : Arithmetic(expression, variables, 0, left).value();
+}
+
+std::optional<ShellCalculation> shellCalculation(std::string_view expression, const ShellVariables& variables)
+{
+    TextCursor cursor(expression);
+    const auto takeOperator = [&cursor] {
+        static constexpr std::array<std::string_view, 10> kOperators = {
+            "<<=", ">>=", "+=", "-=", "*=", "/=", "%=", "++", "--", "="};
+        cursor.blanks();
+        if (!cursor.startsWith("=="))
+            for (const std::string_view one : kOperators)
+                if (cursor.startsWith(one)) {
+                    cursor.skip(one.size());
+                    return one;
+                }
+        return std::string_view();
+    };
+    std::string_view op = takeOperator(); // ++X
+    cursor.blanks();
+    std::string name;
+    while (startsName(cursor.peek()) || isDigit(cursor.peek()))
+        name += cursor.next();
+    if (op.empty())
+        op = takeOperator();
+    if (op.empty() || name.empty() || isDigit(name[0]))
+        return std::nullopt;
+    const bool isStep = op == "++" || op == "--";
+    const std::string operand = isStep ? "1" : "(" + std::string(cursor.rest()) + ")";
+    const std::string sum = op == "=" ? operand : name + std::string(op.substr(0, isStep ? 1 : op.size() - 1)) + operand;
+    return ShellCalculation{name, shellArithmetic(sum, variables)};
 }
 
 } // namespace sim::frameworks

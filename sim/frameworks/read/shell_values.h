@@ -39,6 +39,11 @@ struct ShellVariable {
 using ShellVariables = std::map<std::string, ShellVariable, std::less<>>;
 
 std::string joined(const ShellVariable&);
+/// "[8b]=" of "[8b]=4096", an element that says its key; empty of others.
+std::string_view keyOfElement(std::string_view element);
+bool hasKeys(const ShellVariable&);
+/// A[key]=value: the element at a place of a list, or behind its last, or with its key.
+void putElement(ShellVariable&, const std::string& key, ShellText value);
 
 inline constexpr std::size_t kLongestShellExpression = 4096;
 /// "12"; nothing of what is no whole number.
@@ -46,6 +51,13 @@ std::optional<long long> wholeShellNumber(std::string_view text);
 /// The value of "2 * (A + B)", "A > 1 && B > 1", "1 << 12"; nothing where something in it is not known, it is no arithmetic, or
 /// it takes more than 10,000 factors.
 std::optional<long long> shellArithmetic(std::string_view expression, const ShellVariables&);
+
+struct ShellCalculation {
+    std::string name;
+    std::optional<long long> value; ///< nothing where it is not known
+};
+/// What "X = 2 * Y", "X += 1" and "X++" assign; nothing where it is no assignment.
+std::optional<ShellCalculation> shellCalculation(std::string_view expression, const ShellVariables&);
 
 /// A variable that the script does not set stays as "${NAME}".
 inline bool isUnsetText(std::string_view text)

@@ -108,6 +108,25 @@ std::optional<std::string> changedText(const std::string& text, const std::strin
     }
 }
 
+/// "2 * 4" of "expr 2 \* 4" and of "echo "2*4" | bc"; empty: it calculates nothing, or not as C does.
+std::string calculationOf(std::string_view command)
+{
+    const std::size_t pipe = command.find('|');
+    const bool isOfBc = command.starts_with("echo ") && pipe != std::string_view::npos;
+    if (!isOfBc && !command.starts_with("expr "))
+        return {};
+    if (isOfBc) {
+        std::string calculator(command.substr(pipe + 1));
+        std::erase_if(calculator, [](char c) { return c == ' ' || c == '\t' || c == '\n'; });
+        if (calculator != "bc")
+            return {};
+        command = command.substr(0, pipe);
+    }
+    std::string sum(command.substr(5));
+    std::erase_if(sum, [](char c) { return c == '\\' || c == '"' || c == '\''; });
+    return sum.find_first_of("|;&<>=^:`\n") == std::string::npos ? sum : std::string();
+}
+
 /// Whether each of these is what the script alone says, and so one word.
 bool areDecided(std::span<const ShellText> texts)
 {
@@ -291,14 +310,24 @@ void ShellWords::expansion(std::vector<Part>& out, bool isQuoted, int depth)
         spend(text.size());
         out.push_back({.texts = {{std::move(text), line}}});
     };
+    const auto output = [&](const std::string& command) {
+        std::optional<ShellText> printed = printedBy(command, line, depth);
+        if (!printed) {
+            keep(withoutBlanks("$(" + command.substr(0, 80) + ")"));
+            return;
+        }
+        spend(printed->text.size());
+        out.push_back({.texts = {std::move(*printed)}, .isSplit = !isQuoted});
+    };
     if (peek() == '`') {
-        const std::size_t start = m_at;
         next();
+        const std::size_t start = m_at;
         while (!atEnd() && peek() != '`')
             next();
+        const std::string command = m_text->substr(start, m_at - start);
         if (!atEnd())
             next();
-        keep(withoutBlanks("$(" + m_text->substr(start + 1, std::min<std::size_t>(m_at - start - 1, 80)) + ")"));
+        output(command);
         return;
     }
     next();
@@ -319,13 +348,7 @@ void ShellWords::expansion(std::vector<Part>& out, bool isQuoted, int depth)
             const char c = next();
             open += c == '(' ? 1 : c == ')' ? -1 : 0;
         } while (!atEnd() && open > 0);
-        const std::string command = m_text->substr(start + 1, m_at - start - (open == 0 ? 2 : 1));
-        if (std::optional<ShellText> printed = printedBy(command, line, depth)) {
-            spend(printed->text.size());
-            out.push_back({.texts = {std::move(*printed)}, .isSplit = !isQuoted});
-            return;
-        }
-        keep(withoutBlanks("$" + m_text->substr(start, std::min<std::size_t>(m_at - start, 80))));
+        output(m_text->substr(start + 1, m_at - start - (open == 0 ? 2 : 1)));
         return;
     }
     if (peek() == '{') {
@@ -338,9 +361,13 @@ void ShellWords::expansion(std::vector<Part>& out, bool isQuoted, int depth)
         braced(m_text->substr(start, m_at - start - (open == 0 ? 1 : 0)), line, out, isQuoted, depth);
         return;
     }
-    if (peek() == '@' || peek() == '*' || peek() == '#') { // arguments of the script: none are given
-        if (next() == '#')
-            keep("0");
+    if (peek() == '@' || peek() == '*' || peek() == '#') {
+        const char which = next();
+        const auto given = m_variables.find(kArguments); // to a function; to the script itself none are
+        if (which == '#')
+            keep(std::to_string(given == m_variables.end() ? 0 : given->second.elements.size()));
+        else if (given != m_variables.end())
+            variable(kArguments, {}, line, out, isQuoted, which == '@' ? Elements::words : Elements::joined);
         return;
     }
     std::string name;
@@ -370,6 +397,8 @@ void ShellWords::variable(const std::string& name, const std::string& asWritten,
     const ShellVariable& value = found->second;
     Part part{.texts = value.isArray ? value.elements : value.pieces, .isSplit = !isQuoted};
     if (value.isArray) {
+        for (ShellText& element : part.texts)
+            element.text.erase(0, keyOfElement(element.text).size());
         part.areWords = !isQuoted || which == Elements::words;
         if (which == Elements::first && !part.texts.empty())
             part.texts.resize(1);
@@ -399,7 +428,8 @@ void ShellWords::braced(const std::string& inside, int line, std::vector<Part>& 
         out.push_back({.texts = {{std::move(text), line}}});
     };
     const auto found = m_variables.find(name);
-    if (rest.starts_with("[@]") || rest.starts_with("[*]") || rest.starts_with("[0]")) {
+    const bool isOfKeys = found != m_variables.end() && hasKeys(found->second);
+    if (rest.starts_with("[@]") || rest.starts_with("[*]") || (rest.starts_with("[0]") && !isOfKeys)) {
         which = rest[1] == '@' ? Elements::words : rest[1] == '*' ? Elements::joined : which;
         rest.erase(0, 3);
     } else if (rest.starts_with('[') && rest.ends_with(']') && !isCount && depth <= 16) {
@@ -450,9 +480,16 @@ void ShellWords::braced(const std::string& inside, int line, std::vector<Part>& 
     }
 }
 
+std::string ShellWords::keyText(const std::string& written, int line, int depth)
+{
+    std::string key = expandedText(written, line, depth);
+    std::erase_if(key, [](char c) { return c == '"' || c == '\''; });
+    return key;
+}
+
 std::optional<std::string> ShellWords::elementOf(const ShellVariable& array, const std::string& index, int line, int depth)
 {
-    const std::string key = expandedText(index, line, depth + 1), start = "[" + key + "]=";
+    const std::string key = keyText(index, line, depth + 1), start = "[" + key + "]=";
     if (!array.isArray || isUnsetText(key))
         return std::nullopt;
     for (const ShellText& one : array.elements) // of ([8b]=4096 [70b]=8192)
@@ -465,7 +502,7 @@ std::optional<std::string> ShellWords::elementOf(const ShellVariable& array, con
     const auto at = static_cast<std::size_t>(*number < 0 ? *number + size : *number);
     const std::span<const ShellText> all(array.elements);
     const bool isKnown = areDecided(*number < 0 ? all.subspan(at) : all.first(at + 1)); // as many words as there seem to be
-    return !isKnown || all[at].text.starts_with('[') ? std::nullopt : std::optional(all[at].text);
+    return !isKnown || hasKeys(array) ? std::nullopt : std::optional(all[at].text);
 }
 
 std::optional<ShellText> ShellWords::printedBy(const std::string& command, int line, int depth)
@@ -474,6 +511,10 @@ std::optional<ShellText> ShellWords::printedBy(const std::string& command, int l
     const std::size_t begin = command.find_first_not_of(" \t\n");
     if (begin == std::string::npos || depth > 16)
         return std::nullopt;
+    if (const std::string sum = calculationOf(std::string_view(command).substr(begin)); !sum.empty()) {
+        const std::optional<long long> value = shellArithmetic(expandedText(sum, line, depth + 1), {});
+        return value ? std::optional(ShellText{.text = std::to_string(*value), .line = line}) : std::nullopt;
+    }
     if (command.compare(begin, 5, "echo ") == 0 && command.find_first_of("|;&<>`()\\") == std::string::npos) {
         std::string text = command.substr(begin + 5);
         text.erase(text.find_last_not_of(" \t\n") + 1);

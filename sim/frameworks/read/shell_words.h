@@ -60,6 +60,13 @@ protected:
     std::set<std::string, std::less<>> m_assignedElsewhere;
     int m_unclosed = 0; ///< line of a quote that the script does not close; 0: all are
 
+    /// What stands in the brackets of "A[key]", without quotes.
+    std::string keyText(const std::string& written, int line, int depth = 0);
+
+    /// What is in "$@", of m_variables.
+    static constexpr const char* kArguments = "@";
+    void spend(std::size_t bytes);
+
 private:
     /// A part of a word; what is not quoted is split at blanks when it comes from a variable.
     struct Part {
@@ -84,10 +91,10 @@ private:
     /// The element that "${A[index]}" names, by its place, from the end where that is negative, or by its key; nothing where the
     /// script alone does not say which it is.
     std::optional<std::string> elementOf(const ShellVariable&, const std::string& index, int line, int depth);
-    /// What $(…) says where it is text: "$(echo a b)", "$(cat <<EOF …)"; nothing where something would have to run.
+    /// What $(…) says where it is text or a sum: "$(echo a b)", "$(cat <<EOF …)", "$(expr 2 + 2)"; nothing where something would
+    /// have to run.
     std::optional<ShellText> printedBy(const std::string& command, int line, int depth);
 
-    void spend(std::size_t bytes);
     std::size_t m_spent = 0; ///< bytes that expansions took
 };
 

@@ -87,6 +87,12 @@ TEST(ShellExpansions, ElementsLengthsAndCutTextsFollowFromTheScript)
     EXPECT_EQ(stages("S=(a b c d)", "${#S[@]}"), 4);
     EXPECT_EQ(stages("N=four", "${#N}"), 4);
     EXPECT_EQ(stages("declare -A PPS=( [8b]=2 [70b]=4 ); SIZE=70b", "${PPS[$SIZE]}"), 4);
+    EXPECT_EQ(stages("declare -A PPS\nPPS[8b]=2\nPPS[\"70b\"]=8\nPPS[70b]=4", "${PPS['70b']}"), 4);
+    EXPECT_EQ(stages("declare -A PPS=([8b]=4)", "\"${PPS[@]}\""), 4);
+    EXPECT_EQ(stages("S=(2 8 16); S[1]=4", "${S[1]}"), 4);
+    EXPECT_EQ(stages("S=(2 8 16); I=0; S[$I]=4", "${S[0]}"), 4);
+    EXPECT_EQ(stages("S=(a b c); S[3]=d", "${#S[@]}"), 4);
+    EXPECT_EQ(stages("S[2]=4; S[0]=2", "${S[2]}"), 4);
     EXPECT_EQ(stages("N=pp4.sh; N=${N%.sh}", "${N#pp}"), 4);
     EXPECT_EQ(stages("N=a_b_4", "${N##*_}"), 4);
     EXPECT_EQ(stages("N=x4; M=${N^^}", "${M/X/}"), 4);
@@ -100,6 +106,40 @@ TEST(ShellExpansions, ElementsLengthsAndCutTextsFollowFromTheScript)
               "unknown");
 }
 
+TEST(ShellExpansions, SumsFollowFromTheScriptHoweverTheyAreWritten)
+{
+    const auto stages = [](const std::string& head) {
+        return scriptOf(head, "--pipeline-model-parallel-size $PP").at("/layout/pp");
+    };
+    for (const char* head : {"PP=1; ((PP *= 4))", "PP=3; ((PP++))", "PP=3; (( ++PP ))", "PP=2; (( PP <<= 1 ))", "((PP = 2 * 2))",
+                             "let PP=2*2", "PP=8; let \"PP -= 4\"", "A=2; PP=$(expr $A \\* 2)", "A=2; PP=`expr $A + 2`",
+                             "PP=`echo 4`", "A=2; PP=$(echo \"$A*2\" | bc)", "PP=8; unset PP; PP=${PP:-4}", "PP=4; ((PP == 8))"})
+        EXPECT_EQ(stages(head), 4) << head;
+}
+
+TEST(ShellFunctions, AreRunWhereTheyAreCalled)
+{
+    const auto stages = [](const std::string& head) {
+        return scriptOf(head, "--pipeline-model-parallel-size $PP").at("/layout/pp");
+    };
+    for (const char* head :
+         {"setup() {\n  local x=1\n  PP=4\n}\nPP=1\nsetup", "small() { PP=4; }\nlarge(){\n  PP=8\n}\nsmall",
+          "function setup {\n  PP=$1\n}\nsetup 4", "setup ()\n{\n  shift\n  PP=$1\n}\nPP=2\nsetup 1 4",
+          "count() { PP=$#; }\nboth() {\n  count \"$@\"\n}\nboth 1 '2 3' 4 5", "PP=4\nif false; then\n f() {\n  PP=8\n }\nfi\nf",
+          "f() {\n  echo \"}\"\n  [ 1 = 1 ] && {\n    PP=4\n  }\n}\nPP=1; f", "f() {\n  case 1 in\n  1) PP=4\n}\nPP=1\nf",
+          "f() {\n  PP=4\n"})
+        EXPECT_EQ(stages(head), 4) << head;
+    const std::string train = "train() {\n  torchrun --nproc_per_node 8 pretrain_gpt.py " + kSizesOfScript +
+                              "--tensor-model-parallel-size ${1:-4}\n}\n";
+    for (const auto& [start, tp] : {std::pair{"train 2", 2}, std::pair{"srun bash -c train", 4}, std::pair{"\"$@\"", 4},
+                                    std::pair{"if ! train; then exit 1; fi", 4}})
+        EXPECT_EQ(importedText(train + start + "\n").at("/layout/tp"), tp) << start;
+    EXPECT_THAT(scriptOf("f() { PP=4; }\n[ -f hosts ] && f", "--pipeline-model-parallel-size $PP")
+                    .textOn("--pipeline-model-parallel-size"),
+                HasSubstr("a branch of line 2, which"));
+    EXPECT_EQ(stages("PP=4\nf() { f; f; f; f; f; f; f; f; }\nf"), 4) << "it ends";
+}
+
 TEST(ShellExpansions, WhatIsMadeOfSomethingUndecidedIsUndecided)
 {
     const std::string branch = "if [ -f hosts ]; then A=(1 2); M=2; else A=(1 2 4 8); M=22; fi";
@@ -108,8 +148,10 @@ TEST(ShellExpansions, WhatIsMadeOfSomethingUndecidedIsUndecided)
           std::pair{"A=($(cat hosts) 2 4)", "${A[1]}"}, std::pair{"A=(2 4 $(cat hosts))", "${A[-2]}"},
           std::pair{"A=(${HOSTS} 4)", "${#A[*]}"}, std::pair{"declare -A A=([x]=$(cat hosts))", "${A[x]}"},
           std::pair{branch.c_str(), "${#A[@]}"}, std::pair{branch.c_str(), "${#M}"}, std::pair{branch.c_str(), "${A[1]}"},
-          std::pair{"M=$(cat hosts)", "${M:+2}"}, std::pair{"M=2x", "${M%$END}"}, std::pair{"M=23", "${M%[0-9]}"},
-          std::pair{"M=$(echo 2\necho 4)", "\"$M\""}}) {
+          std::pair{"A=(2 4); A[1]+=8", "${A[1]}"}, std::pair{"A=(2 4); mapfile -t A < hosts", "${#A[@]}"},
+          std::pair{"M=2; read -r -p 'M: ' M", "$M"}, std::pair{"M=2; (( M += NODES ))", "$M"},
+          std::pair{"M=$(expr $NODES / 2)", "$M"}, std::pair{"M=$(cat hosts)", "${M:+2}"}, std::pair{"M=2x", "${M%$END}"},
+          std::pair{"M=23", "${M%[0-9]}"}, std::pair{"M=$(echo 2\necho 4)", "\"$M\""}}) {
         const auto out = scriptOf(head, "--pipeline-model-parallel-size " + std::string(word));
         EXPECT_EQ(out.became("--pipeline-model-parallel-size"), "unknown") << head << ", " << word;
         EXPECT_EQ(out.at("/layout/pp"), 1) << head << ", " << word;

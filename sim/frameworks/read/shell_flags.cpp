@@ -240,6 +240,15 @@ void addFlagsOf(const ShellScript& script, const std::string& file, Sheet& sheet
             chosen = &stored;
     }
     addFlags(sheet, file, chosen->words);
+    if (chosen != &loose)
+        for (const ShellText& one : loose.words)
+            if (isFlagWord(one.text) && sheet.undecided.size() < kMostSettings)
+                sheet.undecided.push_back({one.text,
+                                           std::string(),
+                                           one.line,
+                                           one.text,
+                                           {},
+                                           "begins a command of its own, as the line before does not go on: not read"});
     for (const ShellCommand* made : whole) {
         if (made == chosen)
             continue;

@@ -225,6 +225,15 @@ TEST(ShellFlags, ASwitchKeepsItsMeaningBeforeAVariable)
     EXPECT_EQ(scriptOf("", "--sequence_parallel $SP --packing false").became("--sequence_parallel"), "unknown");
 }
 
+TEST(ShellFlags, ThoseBehindACommentAreNoneOfTheCommand)
+{
+    const auto out = importedText("torchrun --nproc_per_node 8 pretrain_gpt.py " + kSizesOfScript +
+                                  "\\\n  --tensor-model-parallel-size 2 \\\n  # --swiglu \\\n  --bf16\n");
+    EXPECT_EQ(out.at("/layout/tp"), 2);
+    EXPECT_EQ(out.became("--bf16"), "unknown");
+    EXPECT_THAT(out.textOn("--bf16"), HasSubstr("a command of its own"));
+}
+
 TEST(ShellFiles, AFileThatIsGivenIsRunWhereItIsSourced)
 {
     const std::string script = "source ./model.sh\n. conf.sh\nTP=${TP:-1}\npython pretrain_gpt.py "

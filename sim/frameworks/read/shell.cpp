@@ -1,5 +1,6 @@
-// A small strict reader of shell: assignments, arrays, expansions, conditions that follow from the script, here-documents. It
-// runs nothing: output of commands and variables of the environment stay as they are written, and are asked for.
+// A small strict reader of shell: assignments, arrays, expansions, conditions that follow from the script, functions,
+// here-documents. It runs nothing: output of commands and variables of the environment stay as they are written, and are asked
+// for.
 #include "sim/error.h"
 #include "sim/frameworks/read/setting.h"
 #include "sim/frameworks/read/shell_batch.h"

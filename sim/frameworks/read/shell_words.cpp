@@ -306,9 +306,9 @@ void ShellWords::quoted(std::vector<Part>& out)
 void ShellWords::expansion(std::vector<Part>& out, bool isQuoted, int depth)
 {
     const int line = m_line;
-    const auto keep = [&](std::string text) {
+    const auto keep = [&](std::string text, int condition = 0) {
         spend(text.size());
-        out.push_back({.texts = {{std::move(text), line}}});
+        out.push_back({.texts = {{std::move(text), line, condition}}});
     };
     const auto output = [&](const std::string& command) {
         std::optional<ShellText> printed = printedBy(command, line, depth);
@@ -333,12 +333,13 @@ void ShellWords::expansion(std::vector<Part>& out, bool isQuoted, int depth)
     next();
     if (const std::size_t end = peek() == '(' && peek(1) == '(' ? endOfArithmetic(*m_text, m_at) : std::string::npos;
         end != std::string::npos) {
-        const std::string expression = expandedText(m_text->substr(m_at + 2, end - m_at - 2), line, depth + 1);
+        const std::string written = m_text->substr(m_at + 2, end - m_at - 2);
+        const std::string expression = expandedText(written, line, depth + 1);
         m_line += static_cast<int>(std::count(m_text->begin() + static_cast<std::ptrdiff_t>(m_at),
                                               m_text->begin() + static_cast<std::ptrdiff_t>(end), '\n'));
         m_at = end + 2;
         const std::optional<long long> value = shellArithmetic(expression, m_variables);
-        keep(value ? std::to_string(*value) : withoutBlanks("$((" + expression.substr(0, 80) + "))"));
+        keep(value ? std::to_string(*value) : withoutBlanks("$((" + expression.substr(0, 80) + "))"), conditionOf(written));
         return;
     }
     if (peek() == '(') {
@@ -423,11 +424,13 @@ void ShellWords::braced(const std::string& inside, int line, std::vector<Part>& 
     std::string rest = inside.substr(length);
     Elements which = Elements::first;
     const std::string asWritten = "${" + inside.substr(0, 80) + "}";
-    const auto keep = [&](std::string text) {
+    const auto keep = [&](std::string text, int condition = 0) {
         spend(text.size());
-        out.push_back({.texts = {{std::move(text), line}}});
+        out.push_back({.texts = {{std::move(text), line, condition}}});
     };
     const auto found = m_variables.find(name);
+    if (found != m_variables.end()) // each of which is looked at
+        spend(found->second.elements.size());
     const bool isOfKeys = found != m_variables.end() && hasKeys(found->second);
     if (rest.starts_with("[@]") || rest.starts_with("[*]") || (rest.starts_with("[0]") && !isOfKeys)) {
         which = rest[1] == '@' ? Elements::words : rest[1] == '*' ? Elements::joined : which;
@@ -452,7 +455,12 @@ void ShellWords::braced(const std::string& inside, int line, std::vector<Part>& 
         return;
     }
     const bool hasColon = rest.starts_with(':');
-    const bool isSet = found != m_variables.end() && (!hasColon || found->second.isArray || !joined(found->second).empty());
+    const auto hasText = [&](const auto& is) {
+        return std::any_of(found->second.pieces.begin(), found->second.pieces.end(),
+                           [&](const ShellText& one) { return is(one.text); });
+    };
+    const bool isSet = found != m_variables.end() &&
+                       (!hasColon || found->second.isArray || hasText([](const std::string& text) { return !text.empty(); }));
     const std::string op = rest.substr(hasColon ? 1 : 0, 1);
     if (rest.empty() || ((op == "-" || op == "=" || op == "?") && isSet)) {
         variable(name, asWritten, line, out, isQuoted, which);
@@ -463,8 +471,8 @@ void ShellWords::braced(const std::string& inside, int line, std::vector<Part>& 
         if (op == "=" && !skipping())
             m_variables[name] = {.pieces = {{fallback, line}}};
         spend(fallback.size());
-        out.push_back({.texts = {{std::move(fallback), line}}, .isSplit = !isQuoted});
-    } else if (op == "+" && hasColon && isSet && isUnsetText(joined(found->second))) { // it may be empty
+        out.push_back({.texts = {{std::move(fallback), line, conditionOf(rest)}}, .isSplit = !isQuoted});
+    } else if (op == "+" && hasColon && isSet && hasText(isUnsetText)) { // it may be empty
         keep(asWritten);
     } else if (op == "+") {
         if (isSet)
@@ -476,8 +484,24 @@ void ShellWords::braced(const std::string& inside, int line, std::vector<Part>& 
         spend(text.size());
         const std::optional<std::string> changed =
             isUnsetText(text) ? std::nullopt : changedText(text, expandedText(rest, line, depth + 1));
-        keep(changed.value_or(asWritten));
+        keep(changed.value_or(asWritten), conditionOf(inside));
     }
+}
+
+int ShellWords::conditionOf(std::string_view written) const
+{
+    for (std::size_t at = 0, end = 0; at < written.size(); at = std::max(end, at + 1)) {
+        end = at;
+        while (end < written.size() && (startsName(written[end]) || isDigit(written[end])))
+            ++end;
+        const auto found = end > at ? m_variables.find(written.substr(at, end - at)) : m_variables.end();
+        if (found == m_variables.end())
+            continue;
+        for (const ShellText& one : found->second.pieces)
+            if (one.condition > 0)
+                return one.condition;
+    }
+    return 0;
 }
 
 std::string ShellWords::keyText(const std::string& written, int line, int depth)
@@ -513,7 +537,9 @@ std::optional<ShellText> ShellWords::printedBy(const std::string& command, int l
         return std::nullopt;
     if (const std::string sum = calculationOf(std::string_view(command).substr(begin)); !sum.empty()) {
         const std::optional<long long> value = shellArithmetic(expandedText(sum, line, depth + 1), {});
-        return value ? std::optional(ShellText{.text = std::to_string(*value), .line = line}) : std::nullopt;
+        const int condition = conditionOf(command);
+        return value ? std::optional(ShellText{.text = std::to_string(*value), .line = line, .condition = condition})
+                     : std::nullopt;
     }
     if (command.compare(begin, 5, "echo ") == 0 && command.find_first_of("|;&<>`()\\") == std::string::npos) {
         std::string text = command.substr(begin + 5);
@@ -525,7 +551,7 @@ std::optional<ShellText> ShellWords::printedBy(const std::string& command, int l
             if (text.starts_with(option))
                 text.erase(0, 3);
         std::erase_if(text, [](char c) { return c == '"' || c == '\''; });
-        return ShellText{.text = text, .line = line};
+        return ShellText{.text = text, .line = line, .condition = conditionOf(command)};
     }
     if (command.compare(begin, 3, "cat") != 0)
         return std::nullopt;

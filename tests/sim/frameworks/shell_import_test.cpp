@@ -160,6 +160,16 @@ TEST(ShellExpansions, WhatIsMadeOfSomethingUndecidedIsUndecided)
         << "what stands behind an element does not move it";
 }
 
+TEST(ShellExpansions, WhatIsMadeOfAValueOfABranchSaysSo)
+{
+    const std::string branch = "if [ -f hosts ]; then N=2; else N=4; fi\n";
+    for (const char* word : {"$N", "$((N * 1))", "$(($N + 0))", "${N%x}", "${M:-$N}", "$(echo $N)", "$(expr $N + 0)", "$K"}) {
+        const auto out = scriptOf(branch + "K=$((N))", "--pipeline-model-parallel-size " + std::string(word));
+        EXPECT_EQ(out.at("/layout/pp"), 4) << word;
+        EXPECT_THAT(out.textOn("--pipeline-model-parallel-size"), HasSubstr("a branch of line 1, which")) << word;
+    }
+}
+
 TEST(ShellExpansions, LongTextsAreReadAndLongPatternsAreNot)
 {
     std::string lines = "OPTS=$(cat <<EOF\n";

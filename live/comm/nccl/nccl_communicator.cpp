@@ -514,7 +514,7 @@ private:
         for (const auto& [id, group] : m_groups)
             if (!group.communicator || !isAccepted(nccl::finalize(group.communicator)))
                 return false;
-        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+        const auto deadline = std::chrono::steady_clock::now() + kFinalizedWithin;
         return std::all_of(m_groups.begin(), m_groups.end(),
                            [&](const auto& each) { return settled(each.second.communicator, deadline); });
     }
@@ -560,6 +560,8 @@ private:
     }
 
     static constexpr std::chrono::seconds kAbortedWithin{20};
+    /// A peer that is slow to end must not lose what it still waits for; one that failed is told by the store at once.
+    static constexpr std::chrono::seconds kFinalizedWithin{60};
     /// Operations on a group's stream at a time, where the process has several ranks: each is some launches, so that no stream
     /// fills.
     static constexpr std::size_t kAhead = 2;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "sim/cost/all_to_all.h"
+#include "sim/cost/launches.h"
 #include "sim/cost/measured_time.h"
 #include "sim/mesh/placement.h"
 #include "sim/program/program.h"
@@ -66,6 +67,8 @@ public:
     PortUse sendUse(std::int64_t bytes, int tier, std::int64_t ns) const;
 
     OpDurations price(const Program&, const GroupGeometry&) const;
+    /// What the host does to start the ops of each pass; empty where that counts for nothing.
+    std::vector<PassLaunches> launches(const Program&) const;
     /// fastestNs of every kernel, likewise parallel to the program; 0 for what was measured.
     OpDurations fastest(const Program&) const;
 
@@ -74,12 +77,10 @@ private:
     double gemmSeconds(const OpShape&) const;
     double attentionSeconds(const OpShape&) const;
     double castSeconds(const OpShape&) const;
-    double kernelsOf(const OpShape&) const; ///< that the host starts for it
-    bool isCast(const OpShape&) const;      ///< whether a kernel makes its operand narrow before it
-    double castsOf(const OpShape&) const;   ///< of them, those that make a product's operand narrow
-    /// The host's time to start an op.
-    double hostSeconds(const Op&, const OpShape&) const;
-    void waitForHost(const Pass&, std::vector<std::int64_t>& durations) const;
+    double kernelsOf(const OpShape&) const;                ///< that the host starts for it
+    bool isCast(const OpShape&) const;                     ///< whether a kernel makes its operand narrow before it
+    double castsOf(const OpShape&) const;                  ///< of them, those that make a product's operand narrow
+    double launchSeconds(const Op&, const OpShape&) const; ///< the host's time to start an op
     double memoryBytesPerSecond() const;
     const MeasuredTime* measuredKernel(const OpShape&) const;
     /// `kind`: a CollectiveKind, or kSendCurve. Null beyond the innermost tier: the profile is of one machine.

@@ -58,26 +58,6 @@ double peak(const Gpu& gpu, Precision precision)
     throw Error("GPU " + shownText(gpu.name) + " has no peak_tflops for the precision of this scenario");
 }
 
-/// Launches for the cast of one expert's operand, a tensor of its own: its largest element is zeroed and found, its scale
-/// follows, and it is cast (Transformer Engine, split_quantize; with a scale a block, cast and two orders of scales).
-constexpr double kLaunchesOfExpertsCast = 4;
-
-/// Of a layer, what neither works for single experts nor brings tokens there.
-bool isInLayersGraph(const Op& op, const OpShape& shape)
-{
-    if (op.layer < 0 || op.purpose == OpPurpose::optimizer || op.stream == Stream::ep)
-        return false;
-    switch (shape.family) {
-    case KernelFamily::groupedGemm:
-    case KernelFamily::permute:
-    case KernelFamily::unpermute:
-    case KernelFamily::activation:
-        return false;
-    default:
-        return true;
-    }
-}
-
 /// "a kernel of 3.2e+20 FLOP and 1.1e+12 bytes on H100".
 std::string kernelText(const OpShape& shape, const Gpu& gpu)
 {
@@ -314,53 +294,6 @@ double CostModel::flopsPerSecond(const OpShape& shape) const
     return shape.lowPrecision ? m_lowFlopsPerSecond : m_wideFlopsPerSecond;
 }
 
-double CostModel::hostSeconds(const Op& op, const OpShape& shape) const
-{
-    if (m_stack.cudaGraphs == CudaGraphs::step || (m_stack.cudaGraphs == CudaGraphs::attention && isInLayersGraph(op, shape)))
-        return 0;
-    if (op.kind == OpKind::compute) {
-        const bool isForward = shape.pass == KernelPass::forward && op.purpose != OpPurpose::optimizer;
-        const double launchUs = isForward ? m_stack.launchUs : m_stack.backwardLaunchUs;
-        if (shape.kernel == KernelKind::groupedGemm && m_stack.expertLaunchUs > 0)
-            return static_cast<double>(shape.batch) *
-                   (m_stack.expertLaunchUs + (isCast(shape) ? kLaunchesOfExpertsCast * launchUs : 0)) * kMicrosecond;
-        return kernelsOf(shape) * launchUs * kMicrosecond;
-    }
-    return op.kind == OpKind::wait ? 0 : m_stack.collectiveLaunchUs * kMicrosecond;
-}
-
-/// Kernels that the host has not started yet cannot run: a pass takes as long as its launches where they take longer than its
-/// work. The host begins a pass when the GPU does. What a kernel waits for its launch counts as its own time.
-void CostModel::waitForHost(const Pass& pass, std::vector<std::int64_t>& durations) const
-{
-    if (!m_measured.empty() || m_cluster.gpu.multiprocessors == 0)
-        return; // what was measured has its launches in it; a CPU calls its kernels
-    // Before it starts experts one by one the host waits for the router, to learn how many tokens each of them has.
-    const bool asksForCounts = m_stack.expertLaunchUs > 0 && m_stack.cudaGraphs != CudaGraphs::step;
-    double host = 0;
-    std::array<double, kStreamCount> tail{};
-    for (std::size_t i = 0; i < pass.ops.size(); ++i) {
-        const Op& op = pass.ops[i];
-        if (asksForCounts && op.kind == OpKind::compute && pass.shapes[i].family == KernelFamily::permute &&
-            pass.shapes[i].pass == KernelPass::forward)
-            host = std::max(host, tail[static_cast<std::size_t>(Stream::compute)]);
-        host += hostSeconds(op, pass.shapes[i]) * 1e9;
-        double ready = tail[static_cast<std::size_t>(op.stream)];
-        for (int stream = 0; stream < kStreamCount; ++stream)
-            if ((op.waits >> stream & 1U) != 0)
-                ready = std::max(ready, tail[static_cast<std::size_t>(stream)]);
-        if (op.kind == OpKind::compute && host > ready)
-            durations[i] = checkedAdd(durations[i], std::llround(host - ready));
-        else
-            ready = std::max(ready, op.kind == OpKind::wait ? 0 : host);
-        if (op.purpose == OpPurpose::optimizer)
-            durations[i] = checkedAdd(durations[i], std::llround(m_stack.stepMs * 1e6));
-        const double end = tail[static_cast<std::size_t>(op.stream)] = ready + static_cast<double>(durations[i]);
-        if (m_stack.blocksLaunches)
-            host = std::max(host, end);
-    }
-}
-
 std::int64_t CostModel::fastestNs(const OpShape& shape) const
 {
     const double seconds = std::max(shape.flops / flopsPerSecond(shape),
@@ -421,7 +354,6 @@ OpDurations CostModel::price(const Program& program, const GroupGeometry& geomet
                 durations[p][i] =
                     collectiveNs(pass.shapes[i], geometry.shapes[static_cast<std::size_t>(pass.ops[i].group)], pass.ops[i].group);
         }
-        waitForHost(pass, durations[p]);
     }
     return durations;
 }

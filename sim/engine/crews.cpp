@@ -52,9 +52,10 @@ void EngineRun::formCrews()
         made.joint &= affairs;
         made.isPlain = std::none_of(members.begin(), members.end(),
                                     [&](int member) { return *m_facts[asIndex(member)].slowdown != RankSlowdown{}; });
-        made.runs =
-            &m_runsBy.try_emplace({m_classes.geometry[asIndex(c)], affairs}, m_program, *m_facts[asIndex(c)].durations, affairs)
-                 .first->second;
+        made.runs = &m_runsBy
+                         .try_emplace({m_classes.geometry[asIndex(c)], affairs}, m_program, m_prices,
+                                      asIndex(m_classes.geometry[asIndex(c)]), affairs)
+                         .first->second;
     }
 }
 
@@ -125,9 +126,11 @@ void EngineRun::executeTogether(const Crew& crew, const QuietRun& run, const Ste
     const Op& first = m_program.passes[step.pass].ops[any.op];
     const std::int64_t begin = beginOf(any, run, first);
     assert(std::all_of(crew.classes->begin(), crew.classes->end(), [&](int member) { return isFree(member, run); }));
-    const bool isSame = crew.isPlain && begin != kNotYet &&
-                        std::all_of(crew.classes->begin(), crew.classes->end(),
-                                    [&](int member) { return beginOf(m_workers[asIndex(member)], run, first) == begin; });
+    const bool isSame =
+        crew.isPlain && begin != kNotYet && std::all_of(crew.classes->begin(), crew.classes->end(), [&](int member) {
+            const Worker& of = m_workers[asIndex(member)];
+            return of.host.beganNs == any.host.beganNs && beginOf(of, run, first) == begin;
+        });
     if (!isSame) {
         executeOneByOne(crew, run, step);
         return;
@@ -143,23 +146,25 @@ void EngineRun::executeOneByOne(const Crew& crew, const QuietRun& run, const Ste
     const std::vector<Op>& ops = m_program.passes[step.pass].ops;
     const std::size_t firstOp = m_workers[asIndex(members.front())].op;
     const std::vector<std::int64_t>& durations = (*m_facts[asIndex(members.front())].durations)[step.pass];
-    std::array<std::int64_t, kMostAlone> ready{};
+    const PassLaunches* const launches = m_prices.launchesOf(step.pass);
+    std::array<std::int64_t, kMostAlone> begin{};
     for (std::size_t i = 0; i < run.size(); ++i) {
         const Op& op = ops[firstOp + i];
         const auto stream = asIndex(op.stream);
         const bool isKernel = op.stream == Stream::compute;
         for (std::size_t m = 0; m < members.size(); ++m) {
             Worker& worker = m_workers[asIndex(members[m])];
-            ready[m] = isKernel ? kNotYet : worker.passStartNs;
+            std::int64_t ready = isKernel ? kNotYet : worker.passStartNs;
             for (unsigned left = op.waits | maskOf(op.stream); left != 0; left &= left - 1)
-                ready[m] = std::max(ready[m], worker.tail[asIndex(std::countr_zero(left))]);
-            m_result.opStartNs[worker.place + i] = ready[m];
+                ready = std::max(ready, worker.tail[asIndex(std::countr_zero(left))]);
+            m_result.opStartNs[worker.place + i] = ready;
             if (isKernel)
-                worker.kernelStartNs = ready[m];
+                worker.kernelStartNs = ready;
+            begin[m] = launches == nullptr ? ready : worker.host.beginNs(launches->ops[firstOp + i], isKernel, ready);
         }
         for (std::size_t m = 0; m < members.size(); ++m) {
             Worker& worker = m_workers[asIndex(members[m])];
-            std::int64_t end = ready[m];
+            std::int64_t end = begin[m];
             if (op.kind == OpKind::compute) {
                 end += kernelNs(
                     members[m],
@@ -170,7 +175,7 @@ void EngineRun::executeOneByOne(const Crew& crew, const QuietRun& run, const Ste
                 const int group = groupOf(members[m], op.group);
                 for (std::size_t other = 0; other < members.size(); ++other)
                     if (groupOf(members[other], op.group) == group)
-                        end = std::max(end, ready[other]);
+                        end = std::max(end, begin[other]);
                 end += scaledNs(durations[firstOp + i], m_classes.classGroups[asIndex(group)].linkFactor);
             }
             m_result.opEndNs[worker.place + i] = worker.tail[stream] = end;

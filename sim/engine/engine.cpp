@@ -46,9 +46,10 @@ EngineRun::EngineRun(const Program& program, const RankClasses& classes, const P
         facts.program = &program.ranks[asIndex(facts.pipelineRank)];
         facts.durations = &prices.durations[asIndex(geometry)];
         facts.slowdown = &classes.slowdown[asIndex(c)];
-        facts.runs = *facts.slowdown != RankSlowdown{}
-                         ? nullptr
-                         : &m_runsBy.try_emplace({geometry, ownAffairs}, program, *facts.durations, ownAffairs).first->second;
+        facts.runs =
+            *facts.slowdown != RankSlowdown{}
+                ? nullptr
+                : &m_runsBy.try_emplace({geometry, ownAffairs}, program, prices, asIndex(geometry), ownAffairs).first->second;
         facts.ownFactor = &*m_ownFactors.insert(factors).first;
         facts.firstSlot = slots;
         facts.groups = classes.groups[asIndex(c)];

@@ -1,6 +1,6 @@
-// The discrete-event engine. Each class of ranks issues its ops in order onto streams; an op starts when its own stream and those
-// it waits for have come that far; a collective when its last member is ready; a message begins when it is made and its receive
-// posted (messages.cpp).
+// The discrete-event engine. Each class of ranks issues its ops in order onto streams; an op begins when its own stream and those
+// it waits for have come that far and the host has started it (sim/cost/launches.h); a collective when its last member has come;
+// a message when it is made and its receive posted (messages.cpp).
 //
 // What nothing else can touch has its end as soon as it has its beginning, and ranks run ahead of each other freely until one
 // needs what another has not done yet. The rest happens in the order of time: transfers that may meet others on a port share it
@@ -39,7 +39,7 @@ using TimeColumn = std::vector<std::int64_t, Uninitialised<std::int64_t>>;
 
 /// When every op ran. Columns over all classes: 16 bytes an op.
 struct EngineResult {
-    TimeColumn opStartNs; ///< of a collective: when this member was ready. Of a receive: when the transfer started
+    TimeColumn opStartNs; ///< when its streams were free: it may wait for its launch or others. Of a receive: the transfer's
     TimeColumn opEndNs;
     /// Collectives and sends that met others on their way.
     struct Stretch {

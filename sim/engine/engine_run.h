@@ -54,8 +54,9 @@ private:
     /// One that was issued and waits for others.
     struct WaitingOp {
         IssuedOp op;
-        std::int64_t readyNs = 0; ///< as far as is known
-        StreamMask open = 0;      ///< streams with what it still waits for
+        std::int64_t readyNs = 0;   ///< as far as is known
+        std::int64_t startedNs = 0; ///< by the host, likewise
+        StreamMask open = 0;        ///< streams with what it still waits for
         bool hasBegun = false;
         std::array<std::uint32_t, kStreamCount> tickets{}; ///< of that
     };
@@ -84,10 +85,12 @@ private:
         std::uint32_t waitingKernels = 0; ///< of the waiting ops, how many are of the compute stream
         std::uint32_t kernelVersion = 0;  ///< of its events
         std::size_t step = 0, op = 0;
-        std::size_t place = 0;                             ///< next op's place in the result
-        std::size_t alonePlace = kNowhere;                 ///< of a run that it goes through without its crew
-        std::int64_t kernelStartNs = 0;                    ///< of what has begun last on the compute stream
-        std::int64_t passStartNs = 0;                      ///< kernelStartNs when the pass was issued
+        std::size_t place = 0;             ///< next op's place in the result
+        std::size_t alonePlace = kNowhere; ///< of a run that it goes through without its crew
+        std::int64_t kernelStartNs = 0;    ///< of what has begun last on the compute stream
+        std::int64_t passStartNs = 0;      ///< kernelStartNs when the pass was issued
+        HostClock host;
+        std::size_t stepOfHost = 0;                        ///< that it has begun
         std::array<std::int64_t, kStreamCount> tail{};     ///< end of what was issued last on each stream
         std::array<std::uint32_t, kStreamCount> tickets{}; ///< the last one given
         std::array<IssuedOp, kStreamCount> running{};      ///< the op that has begun and whose end is open
@@ -182,6 +185,8 @@ private:
     StreamMask losesTo(int c, const Step&, std::size_t op, const QuietRun&);
     std::int64_t kernelNs(int c, const IssuedOp&) const;
     void wait(int c, const IssuedOp&, Stream, StreamMask open, std::int64_t readyNs);
+    OpLaunch launchOf(const IssuedOp&) const;
+    std::int64_t beginOf(int c, const WaitingOp&);
 
     static IssuedOp issuedHere(const Step&, const Worker&, std::size_t stream);
     void queue(int c);
@@ -189,9 +194,9 @@ private:
     void beginReady(int c);
     bool finishesAlone(int c);
     void issue(int c);
-    void begin(int c, const IssuedOp&, std::int64_t readyNs);
-    void beginKernel(int c, const IssuedOp&, std::int64_t readyNs);
-    void arrive(int c, const IssuedOp&, std::int64_t readyNs);
+    void begin(int c, const IssuedOp&, std::int64_t readyNs, std::int64_t beginNs);
+    void beginKernel(int c, const IssuedOp&, std::int64_t beginNs);
+    void arrive(int c, const IssuedOp&, std::int64_t beginNs);
     void send(int c, const IssuedOp&, std::int64_t readyNs);
     void post(int c, const IssuedOp&, std::int64_t readyNs);
     void carry(int c, const IssuedOp&, std::int64_t startNs);

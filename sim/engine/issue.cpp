@@ -33,7 +33,7 @@ void EngineRun::beginReady(int c)
         WaitingOp& entry = waiting.ops[waiting.ready[i]];
         entry.hasBegun = true;
         worker.waitingKernels -= opOf(entry.op).stream == Stream::compute ? 1 : 0;
-        begin(c, IssuedOp(entry.op), entry.readyNs);
+        begin(c, IssuedOp(entry.op), entry.readyNs, beginOf(c, entry));
     }
     waiting.ready.clear();
     worker.hasReady = false;
@@ -104,8 +104,11 @@ void EngineRun::issue(int c)
             if (worker.waitingKernels > 0)
                 return; // a pass is issued when the last kernel of the one before has begun
             worker.passStartNs = worker.kernelStartNs;
+            if (std::exchange(worker.stepOfHost, worker.step) < worker.step)
+                worker.host.beginPass(m_prices.launchNs(rank.steps[worker.step - 1].pass));
         }
         const std::int64_t* const prices = durations[step.pass].data();
+        const PassLaunches* const launches = m_prices.launchesOf(step.pass);
         for (const std::size_t count = pass.ops.size(); worker.op < count; ++worker.op, ++worker.place) {
             const QuietRun* run = hasCrew ? runOfCrew(c, step) : nullptr;
             if (run != nullptr) {
@@ -144,22 +147,24 @@ void EngineRun::issue(int c)
                 wait(c, issuedHere(step, worker, stream), op.stream, open, ready);
                 continue;
             }
+            const std::int64_t from =
+                launches == nullptr ? ready : worker.host.beginNs(launches->ops[worker.op], isKernel, ready);
             if (op.kind == OpKind::copy) {
                 starts[worker.place] = ready;
-                ends[worker.place] = worker.tail[stream] = ready + prices[worker.op];
+                ends[worker.place] = worker.tail[stream] = from + prices[worker.op];
             } else if (op.kind == OpKind::compute && isPlain && (worker.open & besides) == 0 &&
                        losesTo(c, step, worker.op) == 0) {
                 starts[worker.place] = worker.kernelStartNs = ready;
-                ends[worker.place] = worker.tail[stream] = ready + prices[worker.op];
+                ends[worker.place] = worker.tail[stream] = from + prices[worker.op];
             } else if (op.kind == OpKind::wait) {
                 starts[worker.place] = ends[worker.place] = worker.tail[stream] = ready;
                 if (isKernel)
                     worker.kernelStartNs = ready;
             } else if (const double factor = op.kind == OpKind::collective ? ownFactor[asIndex(op.group)] : 0; factor > 0) {
                 starts[worker.place] = ready;
-                ends[worker.place] = worker.tail[stream] = ready + scaledNs(prices[worker.op], factor);
+                ends[worker.place] = worker.tail[stream] = from + scaledNs(prices[worker.op], factor);
             } else {
-                begin(c, issuedHere(step, worker, stream), ready);
+                begin(c, issuedHere(step, worker, stream), ready, from);
             }
         }
     }
@@ -202,16 +207,30 @@ void EngineRun::place(Worker& worker, const QuietRun& run, std::int64_t beginNs)
 {
     std::int64_t* const starts = m_result.opStartNs.data() + worker.place;
     std::int64_t* const ends = m_result.opEndNs.data() + worker.place;
-    for (std::size_t i = 0; i < run.size(); ++i) {
-        starts[i] = beginNs + run.starts[i];
-        ends[i] = beginNs + run.ends[i];
+    const QuietRun::Times &own = run.ofStreams, &host = run.ofHost;
+    const std::int64_t hostNs = worker.host.beganNs;
+    if (hostNs + run.hostLeadNs <= beginNs) { // it is ahead of all of them
+        for (std::size_t i = 0; i < run.size(); ++i) {
+            starts[i] = beginNs + own.starts[i];
+            ends[i] = beginNs + own.ends[i];
+        }
+        for (unsigned left = run.used; left != 0; left &= left - 1) {
+            const auto s = asIndex(std::countr_zero(left));
+            worker.tail[s] = beginNs + own.tails[s];
+        }
+    } else {
+        for (std::size_t i = 0; i < run.size(); ++i) {
+            starts[i] = std::max(beginNs + own.starts[i], hostNs + host.starts[i]);
+            ends[i] = std::max(beginNs + own.ends[i], hostNs + host.ends[i]);
+        }
+        for (unsigned left = run.used; left != 0; left &= left - 1) {
+            const auto s = asIndex(std::countr_zero(left));
+            worker.tail[s] = std::max(beginNs + own.tails[s], hostNs + host.tails[s]);
+        }
     }
-    for (unsigned left = run.used; left != 0; left &= left - 1) {
-        const auto s = asIndex(std::countr_zero(left));
-        worker.tail[s] = beginNs + run.tails[s];
-    }
+    worker.host.beganNs = std::max(beginNs + own.hostBeganNs, hostNs + host.hostBeganNs);
     if (run.lastKernel < run.size())
-        worker.kernelStartNs = beginNs + run.starts[run.lastKernel];
+        worker.kernelStartNs = starts[run.lastKernel];
     account(worker, run);
 }
 
@@ -284,7 +303,12 @@ void EngineRun::wait(int c, const IssuedOp& issued, Stream stream, StreamMask op
     worker.waitingKernels += stream == Stream::compute ? 1 : 0;
     worker.waitedOn |= open;
     const std::size_t number = all.ops.next();
-    WaitingOp& waiting = all.ops.push({.op = issued, .readyNs = readyNs, .open = open, .hasBegun = false, .tickets = {}});
+    WaitingOp& waiting = all.ops.push({.op = issued,
+                                       .readyNs = readyNs,
+                                       .startedNs = worker.host.beganNs + launchOf(issued).startedNs,
+                                       .open = open,
+                                       .hasBegun = false,
+                                       .tickets = {}});
     for (unsigned left = open; left != 0; left &= left - 1) {
         const auto s = asIndex(std::countr_zero(left));
         waiting.tickets[s] = worker.tickets[s];
@@ -294,7 +318,32 @@ void EngineRun::wait(int c, const IssuedOp& issued, Stream stream, StreamMask op
     worker.open |= maskOf(stream);
 }
 
-void EngineRun::begin(int c, const IssuedOp& issued, std::int64_t readyNs)
+OpLaunch EngineRun::launchOf(const IssuedOp& issued) const
+{
+    const PassLaunches* const launches = m_prices.launchesOf(issued.step->pass);
+    return launches == nullptr ? OpLaunch{} : launches->ops[issued.index];
+}
+
+/// When what has waited begins: all that it needs is there. The host asks no kernel of a pass behind before those of this one
+/// have begun, but its clock may have gone on to one when something beside kernels begins, which knows its own time.
+std::int64_t EngineRun::beginOf(int c, const WaitingOp& entry)
+{
+    const OpLaunch launch = launchOf(entry.op);
+    const bool isKernel = opOf(entry.op).stream == Stream::compute;
+    if (!isKernel)
+        return std::max(entry.startedNs, HostClock{.beganNs = OpLaunch::kNever}.beginNs(launch, false, entry.readyNs));
+    HostClock& host = m_workers[asIndex(c)].host;
+    const std::int64_t begin = host.beginNs(launch, true, entry.readyNs);
+    if (launch.asks()) { // what was issued behind it is started behind it
+        WaitingOps& waiting = m_waiting[asIndex(c)];
+        for (std::size_t i = waiting.ops.first(); i != waiting.ops.next(); ++i)
+            if (WaitingOp& behind = waiting.ops[i]; behind.op.step == entry.op.step && behind.op.index > entry.op.index)
+                behind.startedNs = std::max(behind.startedNs, host.beganNs + launchOf(behind.op).startedNs);
+    }
+    return begin;
+}
+
+void EngineRun::begin(int c, const IssuedOp& issued, std::int64_t readyNs, std::int64_t beginNs)
 {
     const Op& op = opOf(issued);
     assert(readyNs >= m_nowNs || op.kind == OpKind::receive);
@@ -302,7 +351,8 @@ void EngineRun::begin(int c, const IssuedOp& issued, std::int64_t readyNs)
         m_workers[asIndex(c)].kernelStartNs = readyNs;
     switch (op.kind) {
     case OpKind::compute:
-        beginKernel(c, issued, readyNs);
+        m_result.opStartNs[issued.place] = readyNs;
+        beginKernel(c, issued, beginNs);
         break;
     case OpKind::wait:
         m_result.opStartNs[issued.place] = readyNs;
@@ -311,11 +361,11 @@ void EngineRun::begin(int c, const IssuedOp& issued, std::int64_t readyNs)
     case OpKind::copy:
         m_result.opStartNs[issued.place] = readyNs;
         finish(c, op.stream, issued,
-               readyNs + m_prices.durations[asIndex(m_classes.geometry[asIndex(c)])][issued.step->pass][issued.index]);
+               beginNs + m_prices.durations[asIndex(m_classes.geometry[asIndex(c)])][issued.step->pass][issued.index]);
         break;
     case OpKind::collective:
         m_result.opStartNs[issued.place] = readyNs;
-        arrive(c, issued, readyNs);
+        arrive(c, issued, beginNs);
         break;
     case OpKind::send:
         send(c, issued, readyNs);

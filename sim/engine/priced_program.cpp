@@ -35,6 +35,7 @@ PricedProgram priced(const CostModel& cost, const Program& program, const RankCl
         out.durations.push_back(cost.price(program, geometry));
         out.uses.push_back(usesOf(cost, program, geometry, out.durations.back()));
     }
+    out.launches = cost.launches(program);
     int tiers = 0;
     for (const auto& peers : classes.pipelinePeers)
         for (const PipelinePeer& peer : peers)

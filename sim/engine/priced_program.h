@@ -20,8 +20,11 @@ struct PricedProgram {
     std::vector<OpUses> uses;           ///< [geometry]
     std::vector<std::int64_t> sendNs;   ///< [tier]
     std::vector<PortUse> sendUse;       ///< [tier]
+    std::vector<PassLaunches> launches; ///< [pass]; those behind them, and all where there are none, begin whatever the host does
     OpDurations fastest;                ///< of kernels: no jitter makes one faster; empty where nothing could
     double besideTransfers = 1;         ///< kernels take this many times as long while a collective runs beside them
+    const PassLaunches* launchesOf(std::size_t pass) const { return pass < launches.size() ? &launches[pass] : nullptr; }
+    std::int64_t launchNs(std::size_t pass) const { return pass < launches.size() ? launches[pass].ns : 0; }
 };
 /// Throws ScenarioError for a program whose times or bytes could not be added up (range.h).
 PricedProgram priceProgram(const Scenario&, const Program&, const RankClasses&);

@@ -11,14 +11,34 @@ namespace {
 /// Looking for a run costs about as much as a few ops.
 constexpr std::size_t kShortest = 4;
 
-void append(QuietRun& run, const Op& op, std::int64_t durationNs)
+std::int64_t later(std::int64_t ns, std::int64_t byNs)
+{
+    return ns == OpLaunch::kNever || byNs == OpLaunch::kNever ? OpLaunch::kNever : ns + byNs;
+}
+
+/// The clock's own way, of one of two moments that an op waits for: the other may be any time before.
+void append(QuietRun::Times& times, const Op& op, const OpLaunch& launch, std::int64_t durationNs)
+{
+    std::int64_t ready = OpLaunch::kNever;
+    for (unsigned left = op.waits | maskOf(op.stream); left != 0; left &= left - 1)
+        ready = std::max(ready, times.tails[asIndex(std::countr_zero(left))]);
+    std::int64_t begin = ready;
+    if (launch.asks() && op.stream == Stream::compute)
+        times.hostBeganNs = std::max(times.hostBeganNs, later(ready, -launch.askedNs));
+    else if (launch.asks() && launch.startedNs != OpLaunch::kNever)
+        begin = later(ready, launch.startedNs - launch.askedNs);
+    begin = std::max(begin, later(times.hostBeganNs, launch.startedNs));
+    times.starts.push_back(ready);
+    times.ends.push_back(times.tails[asIndex(op.stream)] = later(begin, durationNs));
+}
+
+void append(QuietRun& run, const Op& op, const OpLaunch& launch, std::int64_t durationNs)
 {
     const auto needed = static_cast<StreamMask>(op.waits | maskOf(op.stream));
-    std::int64_t start = 0;
-    for (unsigned left = needed; left != 0; left &= left - 1)
-        start = std::max(start, run.tails[asIndex(std::countr_zero(left))]);
-    run.starts.push_back(start);
-    run.ends.push_back(run.tails[asIndex(op.stream)] = start + durationNs);
+    append(run.ofStreams, op, launch, durationNs);
+    append(run.ofHost, op, launch, durationNs);
+    if (const std::int64_t end = run.ofHost.ends.back(); end != OpLaunch::kNever)
+        run.hostLeadNs = std::max(run.hostLeadNs, end - run.ofStreams.ends.back());
     run.streams |= needed;
     run.used |= maskOf(op.stream);
     if (op.kind == OpKind::collective)
@@ -68,8 +88,9 @@ FreeStreams freeStreams(const Pass& pass)
     return free;
 }
 
-QuietRuns::QuietRuns(const Program& program, const OpDurations& durations, RoleMask ownAffairs)
-    : m_program(program), m_durations(durations), m_ownAffairs(ownAffairs), m_runs(program.passes.size())
+QuietRuns::QuietRuns(const Program& program, const PricedProgram& prices, std::size_t geometry, RoleMask ownAffairs)
+    : m_program(program), m_prices(prices), m_durations(prices.durations[geometry]), m_ownAffairs(ownAffairs),
+      m_runs(program.passes.size())
 {
 }
 
@@ -86,8 +107,11 @@ void QuietRuns::find(std::uint32_t pass)
     of.known = true;
     of.at.assign(ops.size(), -1);
     const FreeStreams free = freeStreams(m_program.passes[pass]);
+    const PassLaunches* const launches = m_prices.launchesOf(pass);
     for (std::size_t first = 0; first < ops.size();) {
         QuietRun run;
+        run.ofHost.tails.fill(OpLaunch::kNever);
+        run.ofHost.hostBeganNs = 0;
         std::size_t end = first;
         for (; end < ops.size() && isQuiet(ops[end]); ++end) {
             const Op& op = ops[end];
@@ -95,7 +119,8 @@ void QuietRuns::find(std::uint32_t pass)
                 break; // it could begin before the first
             if (end > first && op.stream == Stream::compute && (run.used & maskOf(Stream::compute)) == 0)
                 break; // what is communicated first may begin before the kernels of the pass before have ended; kernels cannot
-            append(run, op, op.kind == OpKind::wait ? 0 : m_durations[pass][end]);
+            append(run, op, launches == nullptr ? OpLaunch{} : launches->ops[end],
+                   op.kind == OpKind::wait ? 0 : m_durations[pass][end]);
         }
         if (run.size() >= kShortest) {
             run.lastKernel = run.size();

@@ -16,17 +16,24 @@ namespace sim {
 using RoleMask = std::uint32_t;
 
 struct QuietRun {
-    std::vector<std::int64_t> starts, ends;            ///< [op] from the moment when the first can begin
+    /// Since a moment; OpLaunch::kNever of what does not depend on it.
+    struct Times {
+        std::vector<std::int64_t> starts, ends;         ///< [op]
+        std::array<std::int64_t, kStreamCount> tails{}; ///< of streams with an op
+        std::int64_t hostBeganNs = OpLaunch::kNever;    ///< HostClock's, behind the last
+    };
+    Times ofStreams;                                   ///< since the first can begin
+    Times ofHost;                                      ///< since the host began the pass; an op comes when both have come
+    std::int64_t hostLeadNs = OpLaunch::kNever;        ///< by which the first must come after that, so that nothing waits for it
     StreamMask streams = 0;                            ///< that it needs or uses
     StreamMask used = 0;                               ///< that its ops lie on
     StreamMask passing = 0;                            ///< streams on which something behind it can begin before its kernels end
     RoleMask roles = 0;                                ///< of its collectives
-    std::array<std::int64_t, kStreamCount> tails{};    ///< of `used`, likewise
     std::int64_t activations = 0, buffers = 0;         ///< bytes more at its end than at its beginning
     std::int64_t peakActivations = 0, peakBuffers = 0; ///< likewise where the sum is largest; 0 where it only frees
     std::size_t peakAt = 0;
     std::size_t lastKernel = 0; ///< op of the compute stream; size() where there is none
-    std::size_t size() const { return starts.size(); }
+    std::size_t size() const { return ofStreams.starts.size(); }
 };
 
 /// What a pass has that need not wait for the kernels issued before it.
@@ -40,7 +47,7 @@ FreeStreams freeStreams(const Pass&);
 /// The runs of all passes as ranks of one geometry see them, that nothing makes slower.
 class QuietRuns {
 public:
-    QuietRuns(const Program&, const OpDurations&, RoleMask ownAffairs);
+    QuietRuns(const Program&, const PricedProgram&, std::size_t geometry, RoleMask ownAffairs);
 
     /// The run that begins with this op; null where none does.
     const QuietRun* at(std::uint32_t pass, std::size_t op)
@@ -62,6 +69,7 @@ private:
     bool isQuiet(const Op& op) const;
 
     const Program& m_program;
+    const PricedProgram& m_prices;
     const OpDurations& m_durations;
     const RoleMask m_ownAffairs;
     std::vector<Runs> m_runs; ///< [pass]

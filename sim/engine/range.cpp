@@ -15,6 +15,7 @@ const double kMostCounted = std::ldexp(1.0, 62);
 
 struct PassSums {
     double ns = 0; ///< on the slowest geometry
+    double launchNs = 0;
     double allocatedBytes = 0;
     double sentBytes = 0; ///< at most, in collectives
 };
@@ -24,6 +25,7 @@ PassSums sumsOf(const Program& program, const PricedProgram& prices, std::size_t
     PassSums sums;
     for (const OpDurations& durations : prices.durations)
         sums.ns = std::max(sums.ns, std::accumulate(durations[pass].begin(), durations[pass].end(), 0.0));
+    sums.launchNs = static_cast<double>(prices.launchNs(pass));
     const Pass& of = program.passes[pass];
     for (std::size_t i = 0; i < of.ops.size(); ++i) {
         sums.allocatedBytes += static_cast<double>(of.ops[i].allocBytes);
@@ -86,7 +88,7 @@ void requireRange(const Scenario& scenario, const Program& program, const RankCl
         for (const Step& step : rank.steps) {
             const PassSums& pass = passes[step.pass];
             // Rounding of scaled durations: less than a nanosecond each.
-            ns.add(step, pass.ns * factor + static_cast<double>(program.passes[step.pass].ops.size()));
+            ns.add(step, pass.ns * factor + pass.launchNs + static_cast<double>(program.passes[step.pass].ops.size()));
             allocated.add(step, pass.allocatedBytes);
             sent.add(step, pass.sentBytes);
             if (step.sendTo >= 0) {

@@ -22,21 +22,20 @@ std::int64_t EngineRun::kernelNs(int c, const IssuedOp& issued) const
                           attentionShareOf(m_classes, c, issued.step->microbatch, m_program.passes[pass].shapes[issued.index]));
 }
 
-void EngineRun::beginKernel(int c, const IssuedOp& issued, std::int64_t readyNs)
+void EngineRun::beginKernel(int c, const IssuedOp& issued, std::int64_t beginNs)
 {
     Worker& worker = m_workers[asIndex(c)];
-    m_result.opStartNs[issued.place] = readyNs;
     const std::int64_t duration = kernelNs(c, issued);
     const StreamMask besides = m_facts[asIndex(c)].besides;
     const bool isAlone = (worker.open & besides) == 0 && losesTo(c, *issued.step, issued.index) == 0;
     if (isAlone || duration > kLongestSharedNs) {
-        finish(c, Stream::compute, issued, readyNs + duration);
+        finish(c, Stream::compute, issued, beginNs + duration);
         return;
     }
     leaveOpen(c, Stream::compute, issued);
-    worker.kernel = {.left = duration * FairShare::kFullRate, .sinceNs = readyNs, .runs = false};
-    if (readyNs > m_nowNs) {
-        schedule(EventKind::kernelStarts, readyNs, c);
+    worker.kernel = {.left = duration * FairShare::kFullRate, .sinceNs = beginNs, .runs = false};
+    if (beginNs > m_nowNs) {
+        schedule(EventKind::kernelStarts, beginNs, c);
         return;
     }
     worker.kernel.runs = true;
@@ -74,7 +73,7 @@ void EngineRun::endKernel(int c)
 
 // Transfers -------------------------------------------------------------------------------------------------------------------
 
-void EngineRun::arrive(int c, const IssuedOp& issued, std::int64_t readyNs)
+void EngineRun::arrive(int c, const IssuedOp& issued, std::int64_t beginNs)
 {
     const Op& op = opOf(issued);
     const int groupIndex = groupOf(c, op.group);
@@ -82,11 +81,11 @@ void EngineRun::arrive(int c, const IssuedOp& issued, std::int64_t readyNs)
     const std::int64_t duration = scaledNs((*m_facts[asIndex(c)].durations)[issued.step->pass][issued.index], group.linkFactor);
     const bool isShared = m_shared.isShared(groupIndex);
     if (group.classes.size() == 1 && !isShared) {
-        finish(c, op.stream, issued, readyNs + duration);
+        finish(c, op.stream, issued, beginNs + duration);
         return;
     }
     Rendezvous& rendezvous = m_rendezvous[asIndex(groupIndex)];
-    rendezvous.latestNs = rendezvous.arrived == 0 ? readyNs : std::max(rendezvous.latestNs, readyNs);
+    rendezvous.latestNs = rendezvous.arrived == 0 ? beginNs : std::max(rendezvous.latestNs, beginNs);
     rendezvous.durationNs = std::max(rendezvous.durationNs, duration);
     leaveOpen(c, op.stream, issued);
     if (++rendezvous.arrived < group.classes.size())

@@ -1,5 +1,6 @@
 #include "sim/planner/floors.h"
 
+#include "sim/checked.h"
 #include "sim/index.h"
 #include "sim/memory_limit.h"
 #include "sim/mesh/mesh.h"
@@ -49,7 +50,7 @@ public:
             }
         }
         StreamClock clock(m_besideTransfers, StreamClock::Begin::ofPass);
-        const PricedPass priced = pricePass(m_cost, pass, durations, m_groups);
+        const PricedPass priced = pricePass(m_cost, pass, durations, m_groups, nullptr);
         clock.run(priced, 0, priced.ops.size(), 0, OpPorts{});
         replay.chainNs = clock.tail(Stream::compute);
         replay.workNs = clock.workNs();
@@ -98,7 +99,7 @@ public:
                 durations[i] =
                     m_cost.collectiveNs(early.shapes[i], m_groups.shapes[asIndex(early.ops[i].group)], early.ops[i].group);
         StreamClock clock(m_besideTransfers, StreamClock::Begin::ofPass);
-        const PricedPass priced = pricePass(m_cost, early, durations, m_groups);
+        const PricedPass priced = pricePass(m_cost, early, durations, m_groups, nullptr);
         clock.run(priced, 0, priced.ops.size(), 0, OpPorts{});
         return std::max(0.0, clock.endNs());
     }
@@ -119,15 +120,19 @@ public:
         Program program;
         program.passes.push_back(std::move(pass));
         const OpDurations durations = m_cost.price(program, m_groups);
-        std::array<double, kStreamCount> tail{};
+        const std::vector<PassLaunches> launches = m_cost.launches(program);
+        HostClock host;
+        std::array<std::int64_t, kStreamCount> tail{};
         const Pass& of = program.passes.front();
         for (std::size_t i = 0; i < of.ops.size(); ++i) {
-            double start = tail[asIndex(of.ops[i].stream)];
+            std::int64_t start = tail[asIndex(of.ops[i].stream)];
             for (unsigned waits = of.ops[i].waits; waits != 0; waits &= waits - 1)
                 start = std::max(start, tail[asIndex(std::countr_zero(waits))]);
-            tail[asIndex(of.ops[i].stream)] = start + static_cast<double>(durations[0][i]);
+            if (!launches.empty())
+                start = host.beginNs(launches[0].ops[i], of.ops[i].stream == Stream::compute, start);
+            tail[asIndex(of.ops[i].stream)] = checkedAdd(start, durations[0][i]);
         }
-        return tail[asIndex(Stream::compute)];
+        return static_cast<double>(tail[asIndex(Stream::compute)]);
     }
     /// Of the streams of data parallelism alone.
     double dataParallelNs(const Pass& pass) const

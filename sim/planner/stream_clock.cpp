@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace sim {
 namespace {
@@ -31,21 +32,30 @@ OpPorts portsOf(const PortUse& use, double ns)
 }
 
 PricedPass pricePass(const CostModel& cost, const Pass& pass, const std::vector<std::int64_t>& durations,
-                     const GroupGeometry& geometry)
+                     const GroupGeometry& geometry, const PassLaunches* launches)
 {
     PricedPass priced;
+    priced.launchNs = launches == nullptr ? 0 : static_cast<double>(launches->ns);
     for (std::size_t i = 0; i < pass.ops.size(); ++i) {
         const Op& op = pass.ops[i];
         const auto ns = static_cast<double>(durations[i]);
         if (op.kind == OpKind::receive || op.kind == OpKind::post)
             continue;
-        if (op.stream == Stream::compute && op.waits == 0 && !priced.ops.empty() && priced.ops.back().stream == Stream::compute) {
-            priced.ops.back().ns += ns;
-            priced.ops.back().lastNs = ns;
+        const OpLaunch launch = launches == nullptr ? OpLaunch{} : launches->ops[i];
+        const auto startedNs = static_cast<double>(launch.startedNs);
+        if (op.stream == Stream::compute && op.waits == 0 && !launch.asks() && !priced.ops.empty() &&
+            priced.ops.back().stream == Stream::compute) {
+            PricedOp& row = priced.ops.back();
+            row.ns += ns;
+            row.lastNs = ns;
+            row.lastFromHostNs = row.fromHostNs;
+            row.fromHostNs = std::max(row.fromHostNs, startedNs) + ns;
             continue;
         }
         PricedOp& made = priced.ops.emplace_back(PricedOp{.ns = ns,
                                                           .lastNs = ns,
+                                                          .launch = launch,
+                                                          .fromHostNs = startedNs + ns,
                                                           .stream = op.stream,
                                                           .waits = op.waits,
                                                           .isSend = op.kind == OpKind::send,
@@ -90,6 +100,7 @@ StreamClock::StreamClock(double besideTransfers, Begin begin, Replicas replicas)
     m_tails.fill(kLongAgo);
     m_tails[asIndex(Stream::compute)] = 0;
     m_besideFrom.fill(m_isFromBegin ? 0 : kLongAgo);
+    m_hostBeganNs = m_isFromBegin ? 0 : kLongAgo;
     m_portFrom.fill(m_isFromBegin ? 0 : kLongAgo);
 }
 
@@ -178,8 +189,10 @@ double StreamClock::readyNs(const PricedOp& op) const
 double StreamClock::run(const PricedPass& priced, std::size_t from, std::size_t to, double sendNs, const OpPorts& sendPorts)
 {
     double sent = kLongAgo;
-    if (from == 0) // it is issued when the last kernel of the one before has begun
+    if (from == 0) { // it is issued when the last kernel of the one before has begun
         m_passStartNs = m_lastKernelStartNs;
+        m_hostBeganNs += std::exchange(m_launchNs, priced.launchNs);
+    }
     double& compute = m_tails[asIndex(Stream::compute)];
     for (std::size_t i = from; i < to; ++i) {
         const PricedOp& op = priced.ops[i];
@@ -190,6 +203,9 @@ double StreamClock::run(const PricedPass& priced, std::size_t from, std::size_t 
                 awaitAll(op.waits, start);
             compute = m_areReplicasAlike ? kernelEndNs(start, op.ns) : start + op.ns;
             m_lastKernelStartNs = compute - op.lastNs * (m_areReplicasAlike ? m_besideTransfers : 1); // no later than it does
+            m_hostBeganNs = std::max(m_hostBeganNs, start - static_cast<double>(op.launch.askedNs));
+            compute = std::max(compute, m_hostBeganNs + op.fromHostNs);
+            m_lastKernelStartNs = std::max(m_lastKernelStartNs, m_hostBeganNs + op.lastFromHostNs);
             m_work += op.ns;
             m_hasKernel = true;
             m_isSinceKernel = maskOf(Stream::compute);
@@ -197,6 +213,8 @@ double StreamClock::run(const PricedPass& priced, std::size_t from, std::size_t 
             continue;
         }
         double ns = op.ns;
+        const auto startedNs = static_cast<double>(op.launch.startedNs);
+        start = std::max({start, m_hostBeganNs + startedNs, start + startedNs - static_cast<double>(op.launch.askedNs)});
         if (op.isSend) {
             sent = start = std::max(start, compute);
             ns = sendNs;
@@ -244,6 +262,8 @@ void StreamClock::append(const StreamClock& alone, double arrivalNs)
         m_portFrom[port] = std::max(m_portFrom[port] - alone.m_loose[port], base + alone.m_portFrom[port] - m_issuedSum[port]);
     add(m_issuedSum, alone.m_issuedSum);
     m_work += alone.m_work;
+    m_hostBeganNs = std::max(m_hostBeganNs + m_launchNs, base + alone.m_hostBeganNs);
+    m_launchNs = alone.m_launchNs;
     if (alone.m_hasKernel) {
         m_lastKernelStartNs = base + alone.m_lastKernelStartNs;
         m_sinceKernel = alone.m_sinceKernel;

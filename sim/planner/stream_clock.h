@@ -30,6 +30,9 @@ OpPorts portsOf(const PortUse&, double ns);
 /// One op, or kernels in a row of which the first alone waits for anything.
 struct PricedOp {
     double ns = 0, lastNs = 0; ///< of all, of the last
+    OpLaunch launch;           ///< of the first
+    /// Since the host began the pass, the least that its launches leave: when the last can begin, and when it has ended.
+    double lastFromHostNs = static_cast<double>(OpLaunch::kNever), fromHostNs = static_cast<double>(OpLaunch::kNever);
     Stream stream = Stream::compute;
     StreamMask waits = 0;
     bool isSend = false;
@@ -41,8 +44,11 @@ struct PricedOp {
 struct PricedPass {
     std::vector<PricedOp> ops;
     std::vector<OpPorts> ports;
+    double launchNs = 0;
 };
-PricedPass pricePass(const CostModel&, const Pass&, const std::vector<std::int64_t>& durations, const GroupGeometry&);
+/// `launches`: null where the host is left out.
+PricedPass pricePass(const CostModel&, const Pass&, const std::vector<std::int64_t>& durations, const GroupGeometry&,
+                     const PassLaunches* launches);
 
 /// The ops of a pass that do not wait for its message, on a stream that has not waited either: what selective recomputation runs
 /// again before the gradient is there. Empty where the pass has no message.
@@ -100,6 +106,7 @@ private:
     StreamMask m_isSinceKernel = maskOf(Stream::compute);
     double m_work = 0; ///< see workNs
     double m_lastKernelStartNs = kLongAgo, m_passStartNs = kLongAgo;
+    double m_hostBeganNs = 0, m_launchNs = 0; ///< HostClock's, and what the host does for the pass
     // Of collectives a stream, and of the moment that a window begins at best: when, less what was before.
     Tails m_beside{}, m_besideFrom{};
     // Likewise of ports.

@@ -72,8 +72,10 @@ public:
         : m_besideTransfers(scenario.cluster.efficiency.besideTransfers), m_alone(program.passes.size())
     {
         const OpDurations durations = cost.price(program, geometry);
+        const std::vector<PassLaunches> launches = cost.launches(program);
         for (std::size_t p = 0; p < program.passes.size(); ++p)
-            m_passes.push_back(pricePass(cost, program.passes[p], durations[p], geometry));
+            m_passes.push_back(
+                pricePass(cost, program.passes[p], durations[p], geometry, launches.empty() ? nullptr : &launches[p]));
     }
     const PricedPass& pass(std::size_t p) const { return m_passes[p]; }
 

@@ -103,21 +103,27 @@ void walkClass(const Program& program, const RankClasses& classes, const PricedP
     std::vector<Interval> covered;
     CancelPoll poll;
     std::int64_t computedUntil = 0;
+    HostClock host;
     const std::size_t first = result.firstOp[asIndex(c)];
     std::size_t place = first;
     for (const Step& step : program.ranks[asIndex(classes.pipelineRank[asIndex(c)])].steps) {
         const Pass& pass = program.passes[step.pass];
         poll(2 * pass.ops.size() + 1);
+        const PassLaunches* const launches = prices.launchesOf(step.pass);
         for (std::size_t i = 0; i < pass.ops.size(); ++i, ++place) {
             const Op& op = pass.ops[i];
             const std::int64_t start = result.opStartNs[place];
             const std::int64_t end = result.opEndNs[place];
+            const std::int64_t begin =
+                launches == nullptr ? start : host.beginNs(launches->ops[i], op.stream == Stream::compute, start);
             if (op.stream != Stream::compute) {
                 const bool collective = op.kind == OpKind::collective;
-                const std::int64_t duration =
-                    collective ? opDurationNs(prices, classes, program, c, step, i, static_cast<std::int64_t>(place - first)) +
-                                     result.stretchedByNs(place)
-                               : end - start;
+                // What it waits for its launch counts as its own time, as of kernels.
+                const std::int64_t duration = collective
+                                                  ? std::min(end - start, opDurationNs(prices, classes, program, c, step, i,
+                                                                                       static_cast<std::int64_t>(place - first)) +
+                                                                              result.stretchedByNs(place) + begin - start)
+                                                  : end - start;
                 TransferLog& log = logs[asIndex(op.stream)];
                 log.forgetUntil(computedUntil);
                 log.intervals.push_back({end - duration, end});
@@ -150,6 +156,7 @@ void walkClass(const Program& program, const RankClasses& classes, const PricedP
                 kernel(op, pass.shapes[i], end - start);
             computedUntil = std::max(computedUntil, end);
         }
+        host.beginPass(prices.launchNs(step.pass));
     }
 }
 

@@ -30,16 +30,6 @@ std::int64_t endOfStep(const Scenario& scenario, bool isApart)
     return world.run().endNs;
 }
 
-/// Passes of all pipeline ranks: each is as long as its host needs, rounded to a nanosecond, where that is longer than its
-/// kernels.
-std::int64_t passes(const Scenario& scenario)
-{
-    std::int64_t out = 0;
-    for (const RankProgram& rank : World(scenario).program.ranks)
-        out += static_cast<std::int64_t>(rank.steps.size());
-    return out;
-}
-
 struct Change {
     std::string name;
     std::function<void(Cluster&)> makes;
@@ -73,6 +63,9 @@ TEST(FasterHardware, NeverMakesAStepLonger)
     for (int i = 0; i < test::tries(60); ++i) {
         Scenario scenario = test::randomScenario(random, 64);
         SCOPED_TRACE(test::describe(scenario));
+        if (i % 3 == 0) // steps as long as their hosts need
+            scenario.training.stack.launchUs = scenario.training.stack.backwardLaunchUs =
+                scenario.training.stack.collectiveLaunchUs = 100;
         const Cluster cluster = scenario.cluster;
         const std::int64_t alone = endOfStep(scenario, true), shared = endOfStep(scenario, false);
         for (std::size_t c = 0; c < kFaster.size(); ++c) {
@@ -80,7 +73,7 @@ TEST(FasterHardware, NeverMakesAStepLonger)
             scenario.cluster = cluster;
             kFaster[c].makes(scenario.cluster);
             const std::int64_t faster = endOfStep(scenario, true);
-            EXPECT_LE(faster, alone + passes(scenario));
+            EXPECT_LE(faster, alone);
             EXPECT_LE(static_cast<double>(endOfStep(scenario, false)), 1.01 * static_cast<double>(shared));
             helped[c] += faster < alone ? 1 : 0;
         }
@@ -127,12 +120,7 @@ TEST(FasterHardware, ScalesAllTimesWithTheUnitOfTime)
             if (isApart)
                 world.prices = apart(world.prices);
             const EngineResult once = world.run();
-            for (OpDurations& durations : world.prices.durations)
-                for (std::vector<std::int64_t>& pass : durations)
-                    for (std::int64_t& ns : pass)
-                        ns *= kTimes;
-            for (std::int64_t& ns : world.prices.sendNs)
-                ns *= kTimes;
+            test::stretch(world.prices, kTimes);
             const EngineResult scaled = world.run();
             if (!isApart) { // shares end at whole nanoseconds
                 EXPECT_NEAR(static_cast<double>(scaled.endNs), static_cast<double>(kTimes * once.endNs),

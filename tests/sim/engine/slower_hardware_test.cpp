@@ -65,12 +65,7 @@ TEST(SlowerHardware, ScalesAllTimesWithTheUnitOfTime)
             if (isApart)
                 world.prices = apart(world.prices);
             const EngineResult once = world.run();
-            for (OpDurations& durations : world.prices.durations)
-                for (std::vector<std::int64_t>& pass : durations)
-                    for (std::int64_t& ns : pass)
-                        ns *= kTimes;
-            for (std::int64_t& ns : world.prices.sendNs)
-                ns *= kTimes;
+            test::stretch(world.prices, kTimes);
             const EngineResult scaled = world.run();
             if (!isApart) { // shares end at whole nanoseconds
                 EXPECT_NEAR(static_cast<double>(scaled.endNs), static_cast<double>(kTimes * once.endNs),

@@ -22,6 +22,24 @@ inline sim::PricedProgram apart(sim::PricedProgram prices)
     return prices;
 }
 
+/// All times are so many times as long.
+inline void stretch(sim::PricedProgram& prices, std::int64_t times)
+{
+    for (sim::OpDurations& durations : prices.durations)
+        for (std::vector<std::int64_t>& pass : durations)
+            for (std::int64_t& ns : pass)
+                ns *= times;
+    for (std::int64_t& ns : prices.sendNs)
+        ns *= times;
+    for (sim::PassLaunches& pass : prices.launches) {
+        pass.ns *= times;
+        for (sim::OpLaunch& op : pass.ops) {
+            op.startedNs *= op.startedNs == sim::OpLaunch::kNever ? 1 : times;
+            op.askedNs *= op.asks() ? times : 1;
+        }
+    }
+}
+
 /// `full`: every rank is a class of its own.
 struct World {
     explicit World(const sim::Scenario& s, bool full = false)

@@ -1,0 +1,88 @@
+#include "sim/cost/launches.h"
+
+#include "sim/checked.h"
+#include "sim/cost/cost.h"
+
+namespace sim {
+namespace {
+
+constexpr double kSecondsOfMicrosecond = 1e-6, kSecondsOfMillisecond = 1e-3;
+
+/// Launches for the cast of one expert's operand, a tensor of its own: its largest element is zeroed and found, its scale
+/// follows, and it is cast (Transformer Engine, split_quantize; with a scale a block, cast and two orders of scales).
+constexpr double kLaunchesOfExpertsCast = 4;
+
+/// Of a layer, what neither works for single experts nor brings tokens there.
+bool isInLayersGraph(const Op& op, const OpShape& shape)
+{
+    if (op.layer < 0 || op.purpose == OpPurpose::optimizer || op.stream == Stream::ep)
+        return false;
+    switch (shape.family) {
+    case KernelFamily::groupedGemm:
+    case KernelFamily::permute:
+    case KernelFamily::unpermute:
+    case KernelFamily::activation:
+        return false;
+    default:
+        return true;
+    }
+}
+
+} // namespace
+
+double CostModel::launchSeconds(const Op& op, const OpShape& shape) const
+{
+    if (m_stack.cudaGraphs == CudaGraphs::step || (m_stack.cudaGraphs == CudaGraphs::attention && isInLayersGraph(op, shape)))
+        return 0;
+    if (op.kind == OpKind::compute) {
+        const bool isForward = shape.pass == KernelPass::forward && op.purpose != OpPurpose::optimizer;
+        const double launchUs = isForward ? m_stack.launchUs : m_stack.backwardLaunchUs;
+        if (shape.kernel == KernelKind::groupedGemm && m_stack.expertLaunchUs > 0)
+            return static_cast<double>(shape.batch) *
+                   (m_stack.expertLaunchUs + (isCast(shape) ? kLaunchesOfExpertsCast * launchUs : 0)) * kSecondsOfMicrosecond;
+        return kernelsOf(shape) * launchUs * kSecondsOfMicrosecond;
+    }
+    return op.kind == OpKind::wait ? 0 : m_stack.collectiveLaunchUs * kSecondsOfMicrosecond;
+}
+
+std::vector<PassLaunches> CostModel::launches(const Program& program) const
+{
+    if (!m_measured.empty() || m_cluster.gpu.multiprocessors == 0)
+        return {}; // what was measured has its launches in it; a CPU calls its kernels
+    // Before it starts experts one by one the host waits for the router, to learn how many tokens each of them has.
+    const bool asksForCounts = m_stack.expertLaunchUs > 0 && m_stack.cudaGraphs != CudaGraphs::step;
+    std::vector<PassLaunches> launches(program.passes.size());
+    for (std::size_t p = 0; p < program.passes.size(); ++p) {
+        const Pass& pass = program.passes[p];
+        launches[p].ops.resize(pass.ops.size());
+        const auto ns = [](double seconds) {
+            return durationNs(seconds, [] { return std::string("what the host does to start a pass"); });
+        };
+        double host = 0;
+        bool hasKernel = false;
+        for (std::size_t i = 0; i < pass.ops.size(); ++i) {
+            const Op& op = pass.ops[i];
+            OpLaunch& launch = launches[p].ops[i];
+            const bool isKernel = op.kind == OpKind::compute;
+            const double before = host;
+            host += launchSeconds(op, pass.shapes[i]) +
+                    (op.purpose == OpPurpose::optimizer ? m_stack.stepMs * kSecondsOfMillisecond : 0);
+            // What needs no kernel of the pass is gathered ahead: the host has been there before.
+            const bool needsKernels = hasKernel && ((op.waits | maskOf(op.stream)) & maskOf(Stream::compute)) != 0;
+            const bool isHeld = isKernel || (needsKernels && (op.kind == OpKind::collective || op.kind == OpKind::copy));
+            const bool isOfExperts =
+                isKernel && pass.shapes[i].family == KernelFamily::permute && pass.shapes[i].pass == KernelPass::forward;
+            if (isKernel && !hasKernel)
+                launch.askedNs = 0; // the host begins a pass when the GPU does
+            else if (isHeld && (m_stack.blocksLaunches || (asksForCounts && isOfExperts)))
+                launch.askedNs = ns(before);
+            if (isHeld)
+                launch.startedNs = ns(host);
+            hasKernel = hasKernel || isKernel;
+        }
+        launches[p].ns = ns(host);
+    }
+    return launches;
+}
+
+} // namespace sim

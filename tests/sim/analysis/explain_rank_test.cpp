@@ -81,6 +81,8 @@ TEST(ExplainRank, AndOfRandomJobsWithPerturbations)
 TEST(ExplainRank, ASlowRankIsAsMuchSlowerThanItsPeersAsItIs)
 {
     Scenario scenario = test::smallScenario(2, 2, 2);
+    Stack& stack = scenario.training.stack; // the host is as fast for it as for its peers
+    stack.launchUs = stack.backwardLaunchUs = stack.collectiveLaunchUs = stack.stepMs = 0;
     scenario.perturbations.push_back({.kind = PerturbationKind::slowGpu, .rank = 1, .factor = 1.3});
     const auto simulation = simulate(scenario);
     const Explanation of = explain(*simulation, RankNumber::againstPeers, 1);

@@ -160,10 +160,10 @@ TEST(WaitChain, TheLastPipelineRankWaitsForTheForwardPassesOfThoseBeforeIt)
     const auto simulation = simulate(test::smallScenario(1, 4, 1, 8));
     const std::string text = textBefore(*simulation, 3, "F0");
     EXPECT_THAT(text, HasSubstr("idle before F0\n"));
-    EXPECT_THAT(text, HasSubstr("\nwaits for F0 of pp 2, 217 µs, and its message, 8.48 µs\n"));
+    EXPECT_THAT(text, HasSubstr("\nwaits for F0 of pp 2, 232 µs, and its message, 8.48 µs\n"));
     EXPECT_THAT(text, HasSubstr("\nwhich waits for F0 of pp 1, "));
     EXPECT_THAT(text, HasSubstr("\nwhich waits for F0 of pp 0, "));
-    EXPECT_THAT(text, HasSubstr("\ntry: the interleaved schedule"));
+    EXPECT_THAT(text, HasSubstr("\ntry: twice the batch: 16 micro-batches"));
 }
 
 TEST(WaitChain, APassThatBeganBeforeTheGapIsToldAsARestAlsoWithItsMessage)

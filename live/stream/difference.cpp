@@ -242,8 +242,9 @@ std::vector<TimeUse> measuredTimeUse(std::span<const RankSpan> step, std::span<c
     return uses;
 }
 
-std::vector<TimeUse> predictedTimeUse(const sim::Trace& trace, std::span<const int> stages)
+std::vector<TimeUse> predictedTimeUse(const sim::Simulation& simulation, std::span<const int> stages)
 {
+    const sim::Trace trace = simulation.trace(sim::TraceDetail::kernels);
     // When the last member had arrived: of collectives by their correlation, of transfers by their flow.
     std::unordered_map<std::uint64_t, std::int64_t> readyOf;
     BetweenStages joining;
@@ -285,10 +286,12 @@ std::vector<TimeUse> predictedTimeUse(const sim::Trace& trace, std::span<const i
     }
     std::vector<TimeUse> uses;
     uses.reserve(edges.size());
-    for (Edges& ofProcess : edges) {
+    for (std::size_t process = 0; process < edges.size(); ++process) {
         sim::checkCancelled();
-        TimeUse use = timeUseOf(ofProcess, trace.endNs);
-        use.bubbleNs += std::exchange(use.hostNs, 0);
+        TimeUse use = timeUseOf(edges[process], trace.endNs);
+        const std::int64_t leftNs = use.hostNs;
+        use.hostNs = std::min(leftNs, simulation.timeOfClass(static_cast<int>(process)).exposedHostNs);
+        use.bubbleNs += leftNs - use.hostNs;
         uses.push_back(use);
     }
     return uses;
@@ -305,7 +308,7 @@ Difference explainDifference(const sim::Simulation& prediction, std::span<const 
                          std::to_string(highest + 1) + ": compare a run with the prediction of its own scenario");
     const std::vector<int> stages = stagesOf(prediction.mesh());
     const std::vector<TimeUse> measured = measuredTimeUse(step, stages);
-    const std::vector<TimeUse> byClass = predictedTimeUse(prediction.trace(sim::TraceDetail::kernels), stages);
+    const std::vector<TimeUse> byClass = predictedTimeUse(prediction, stages);
     std::vector<TimeUse> predicted;
     Difference difference;
     for (int rank = 0; rank < worldSize; ++rank) {

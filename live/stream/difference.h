@@ -21,7 +21,7 @@ struct TimeUse {
     std::array<std::int64_t, kCommCount> transferNs{}; ///< exposed: by kCommNames
     std::array<std::int64_t, kCommCount> waitNs{};     ///< for members of its own stage that had not arrived
     std::int64_t bubbleNs = 0;                         ///< for other stages: a message of theirs, or a collective with them
-    std::int64_t hostNs = 0;                           ///< nothing recorded: host work, or no core was free
+    std::int64_t hostNs = 0;                           ///< nothing recorded: launches, host work, or no core was free
 };
 
 /// A rank that others waited for, being the last to arrive.
@@ -50,8 +50,8 @@ Difference explainDifference(const sim::Simulation& prediction, std::span<const 
 /// How the ranks of a recorded step spend it. The step lasts from the first span's start to the last one's end. `stages`: the
 /// pipeline rank of each rank.
 std::vector<TimeUse> measuredTimeUse(std::span<const RankSpan> step, std::span<const int> stages);
-/// The same of a simulation's trace at kernel detail, by process. Its ranks have no host and record no waiting for a message:
-/// what they leave empty is the bubble, as in sim::Metrics.
-std::vector<TimeUse> predictedTimeUse(const sim::Trace&, std::span<const int> stages);
+/// The same of a simulation at kernel detail, by class. Its ranks record no waiting for a message: what they leave empty is the
+/// bubble but for what waits for the host, as in sim::Metrics.
+std::vector<TimeUse> predictedTimeUse(const sim::Simulation&, std::span<const int> stages);
 
 } // namespace live

@@ -20,14 +20,17 @@ struct Place {
 
 class PathFinder {
 public:
-    /// `slowMates`: [process] whom it waits for inside its actions, -1: nobody; or empty.
-    explicit PathFinder(const Trace& trace, std::vector<int> slowMates = {})
+    explicit PathFinder(const Trace& trace) : PathFinder(trace, {}, false) {}
+    /// `slowMates`: [process] whom it waits for inside its actions, -1: nobody; or empty. `isSimulated`: all that kernels wait
+    /// for is there, but for their launches.
+    PathFinder(const Trace& trace, std::vector<int> slowMates, bool isSimulated)
         : m_trace(trace), m_tracksOfProcess(trace.processes.size()), m_slowMates(std::move(slowMates))
     {
         std::vector<char> hasStreams(trace.processes.size(), 0);
         for (const Track& track : trace.tracks)
             if (track.role == TrackRole::compute && track.size() > 0)
                 hasStreams[asIndex(track.process)] = 1;
+        m_knowsLaunches = isSimulated && std::find(hasStreams.begin(), hasStreams.end(), 1) != hasStreams.end();
         for (std::uint32_t t = 0; t < trace.tracks.size(); ++t) {
             const auto process = asIndex(trace.tracks[t].process);
             // Actions only cover the kernels below them.
@@ -68,12 +71,15 @@ public:
                 const std::int64_t endedNs = std::min(end(before->place), step.beginNs);
                 step.cause = latest ? CriticalCause::collective : before->cause;
                 step.waitNs = step.beginNs - endedNs;
-                (before->cause == CriticalCause::transfer ? path.transferNs : path.unexplainedNs) += step.waitNs;
+                if (before->cause == CriticalCause::transfer)
+                    path.transferNs += step.waitNs;
+                else
+                    addLaunch(step, path);
                 untilNs = endedNs;
                 at = before->place;
             } else {
                 step.waitNs = step.beginNs;
-                path.unexplainedNs += step.waitNs;
+                addLaunch(step, path);
                 at.reset();
             }
             count(step, path);
@@ -121,6 +127,14 @@ private:
     static bool arrivesBefore(const Flow& flow, Place at)
     {
         return flow.toTrack != at.track ? flow.toTrack < at.track : flow.toSpan < at.span;
+    }
+
+    /// What it waited although it could have begun.
+    void addLaunch(CriticalStep& step, CriticalPath& path) const
+    {
+        (m_knowsLaunches ? path.launchNs : path.unexplainedNs) += step.waitNs;
+        if (m_knowsLaunches && step.waitNs > 0)
+            step.cause = CriticalCause::launch;
     }
 
     void count(const CriticalStep& step, CriticalPath& path) const
@@ -237,6 +251,7 @@ private:
     const Trace& m_trace;
     std::vector<std::vector<std::uint32_t>> m_tracksOfProcess; ///< that hold work
     std::vector<int> m_slowMates;
+    bool m_knowsLaunches = false;
     std::vector<char> m_isWait;               ///< [kind]
     std::vector<Place> m_members;             ///< of collectives, by collective
     std::vector<std::uint32_t> m_arrivals;    ///< flows by the span at which they arrive
@@ -272,7 +287,7 @@ CriticalPath criticalPath(const Trace& trace, const Simulation& simulation)
                         slowest = mate;
         slowMates.push_back(slowest == c ? -1 : slowest);
     }
-    return PathFinder(trace, std::move(slowMates)).find();
+    return PathFinder(trace, std::move(slowMates), true).find();
 }
 
 } // namespace sim

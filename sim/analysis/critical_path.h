@@ -15,6 +15,7 @@ namespace sim {
 enum class CriticalCause : std::uint8_t {
     start,     ///< nothing: the first of the path
     order,     ///< what ran before it on its rank
+    launch,    ///< the same, and then for its host to launch it
     transfer,  ///< what another rank sent
     collective ///< the last member of its group to arrive
 };
@@ -24,7 +25,8 @@ struct CriticalStep {
     std::uint32_t track = 0, span = 0;
     std::int64_t beginNs = 0, endNs = 0;
     CriticalCause cause = CriticalCause::start;
-    std::int64_t waitNs = 0; ///< between the end of the step before and beginNs: the transfer took it, or nobody knows
+    std::int64_t waitNs =
+        0; ///< between the end of the step before and beginNs: the transfer took it, the launch, or nobody knows
 };
 
 /// Steps in order of time. Their lengths and waits, with the time after the last, add up to the trace's: no slack is left.
@@ -34,14 +36,16 @@ struct CriticalPath {
     std::array<std::int64_t, kOpClassCount> byClass{}; ///< time in spans of each class
     std::vector<std::int64_t> computeByProcess;        ///< [process]: in spans that are neither communication nor the host's
     std::int64_t transferNs = 0;                       ///< waits for what was on its way between two spans
-    std::int64_t unexplainedNs = 0;                    ///< other waits: the host, or what the trace does not tell
+    std::int64_t launchNs = 0;                         ///< waits for launches, of a simulated step
+    std::int64_t unexplainedNs = 0;                    ///< other waits: what the trace does not tell
 };
 
 /// Of kernels and collectives where a process has them, else of its actions. Spans called "wait …" are waits, not work. Empty if
 /// the trace is. O(steps · (tracks + log spans)).
 CriticalPath criticalPath(const Trace&);
 /// Of a step's trace, which the simulation made. Where it has actions alone, those of ranks that meet inside them last equally
-/// long: of such it goes over the one that a perturbation makes slow, for which the others waited.
+/// long: of such it goes over the one that a perturbation makes slow, for which the others waited. Where it has kernels, what
+/// could have begun and did not waited for its launch.
 CriticalPath criticalPath(const Trace&, const Simulation&);
 
 } // namespace sim

@@ -85,6 +85,8 @@ public:
             add(std::string("no offloading: the ") + (isHostsWork(longest) ? "host's memory" : "link to the host") +
                     " is the limit",
                 [](Scenario& s) { s.training.offload = {}; });
+        else if (longest.kind == WaitLink::Kind::launch)
+            launch();
         else
             pipeline();
         return std::move(m_ideas);
@@ -102,8 +104,9 @@ private:
     /// Of the links, one that a perturbation makes longer.
     std::optional<int> slowClass() const
     {
-        const auto found = std::find_if(m_chain.links.begin(), m_chain.links.end(),
-                                        [&](const WaitLink& link) { return isSlowed(m_simulation, link.classIndex); });
+        const auto found = std::find_if(m_chain.links.begin(), m_chain.links.end(), [&](const WaitLink& link) {
+            return link.kind != WaitLink::Kind::launch && isSlowed(m_simulation, link.classIndex);
+        });
         return found == m_chain.links.end() ? std::nullopt : std::optional(found->classIndex);
     }
 
@@ -139,6 +142,14 @@ private:
         if (to > 0 && (!larger || m_scenario.microbatches() % 2 == 0))
             add("micro-batch " + std::to_string(size) + " → " + std::to_string(to) + ": " + why,
                 [to](Scenario& s) { s.training.microBatchSize = to; });
+    }
+
+    void launch()
+    {
+        add("CUDA graphs, which launch the kernels of a step at once",
+            [](Scenario& s) { s.training.stack.cudaGraphs = CudaGraphs::step; });
+        microBatches(true, "half as many launches, each of a larger kernel");
+        half("half of tp: each kernel is then larger, for the same launch", &Layout::tp);
     }
 
     const Op& opOf(const WaitLink& link) const

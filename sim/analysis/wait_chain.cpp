@@ -152,6 +152,14 @@ struct WaitChains::Data {
     const Op& op(OpPlace at) { return program.passes[step(at).pass].ops[at.op - of(at.classIndex).firstOfStep[stepOf(at)]]; }
     std::int64_t start(OpPlace at) const { return times.opStartNs[at.op]; }
     std::int64_t end(OpPlace at) const { return times.opEndNs[at.op]; }
+    std::int64_t released(const Blocker& by) const { return by.hasBegun ? start(by.at) : end(by.at); }
+    /// Messages are launched in time.
+    bool waitsForLaunch(OpPlace at)
+    {
+        const PassLaunches* const launches = simulation.prices().launchesOf(step(at).pass);
+        return launches != nullptr &&
+               launches->ops[at.op - of(at.classIndex).firstOfStep[stepOf(at)]].startedNs != OpLaunch::kNever;
+    }
 
     std::optional<Blocker> blockerOnRank(OpPlace at, std::int64_t untilNs);
     std::optional<Blocker> blockerOf(OpPlace at, std::int64_t untilNs);
@@ -161,7 +169,7 @@ struct WaitChains::Data {
     OpPlace lastOfAll();
     OpPlace origin(OpPlace at);
     WaitLink::Kind kindOf(OpPlace at, bool isFirst);
-    void add(WaitChain&, OpPlace at, OpPlace origin, std::int64_t beginNs, std::int64_t endNs);
+    void add(WaitChain&, WaitLink::Kind, OpPlace origin, std::int64_t beginNs, std::int64_t endNs);
 
     /// Between two kernels of one pass; nothing where the gap lies between passes.
     bool isInsidePass(const Gap&);
@@ -242,9 +250,15 @@ std::optional<Blocker> WaitChains::Data::blockerOnRank(OpPlace at, std::int64_t 
     const bool isKernel = waiting.stream == Stream::compute;
     const ClassIndex& ops = of(at.classIndex);
     const std::size_t ownStep = stepOf(at);
-    bool passBegan = isKernel; // ops beside kernels also wait for the pass before to have begun
-    std::optional<Blocker> best;
+    bool passBegan = isKernel;   // ops beside kernels also wait for the pass before to have begun
+    std::optional<Blocker> best; // behind it the op waited for its launch
     std::int64_t bestNs = -1;
+    const auto take = [&](const Blocker& by) {
+        if (const std::int64_t ns = released(by); ns < untilNs && ns > bestNs) {
+            bestNs = ns;
+            best = by;
+        }
+    };
     for (std::size_t s = ownStep + 1; s-- > 0 && (left != 0 || !passBegan);) {
         const Pass& pass = program.passes[programOf(at.classIndex).steps[s].pass];
         const std::size_t first = ops.firstOfStep[s];
@@ -255,16 +269,14 @@ std::optional<Blocker> WaitChains::Data::blockerOnRank(OpPlace at, std::int64_t 
                 passBegan = true;
                 if (start(place) == untilNs)
                     return Blocker{place, true};
+                take({place, true});
             }
             if ((left & maskOf(before.stream)) == 0)
                 continue;
             left &= static_cast<StreamMask>(~maskOf(before.stream));
             if (end(place) == untilNs)
                 return Blocker{place};
-            if (end(place) < untilNs && end(place) > bestNs) {
-                bestNs = end(place);
-                best = Blocker{place};
-            }
+            take({place});
             if (left == 0 && passBegan)
                 break;
         }
@@ -276,7 +288,7 @@ std::optional<Blocker> WaitChains::Data::blockerOnRank(OpPlace at, std::int64_t 
 std::optional<Blocker> WaitChains::Data::blockerOf(OpPlace at, std::int64_t untilNs)
 {
     auto found = blockerOnRank(at, untilNs);
-    const bool isExact = found && (found->hasBegun ? start(found->at) : end(found->at)) == untilNs;
+    const bool isExact = found && released(*found) == untilNs;
     if (isExact || op(at).kind != OpKind::send)
         return found;
     const Step& sent = step(at);
@@ -284,7 +296,7 @@ std::optional<Blocker> WaitChains::Data::blockerOf(OpPlace at, std::int64_t unti
     const auto& posts = of(receiver).posts;
     if (const auto post = posts.find(sent.sendSlot); post != posts.end())
         if (const auto ofPost = blockerOnRank({receiver, post->second}, untilNs);
-            ofPost && (!found || end(ofPost->at) > end(found->at)))
+            ofPost && (!found || released(*ofPost) > released(*found)))
             return ofPost;
     return found;
 }
@@ -411,13 +423,13 @@ WaitLink::Kind WaitChains::Data::kindOf(OpPlace at, bool isFirst)
     }
 }
 
-void WaitChains::Data::add(WaitChain& chain, OpPlace at, OpPlace origin, std::int64_t beginNs, std::int64_t endNs)
+void WaitChains::Data::add(WaitChain& chain, WaitLink::Kind kind, OpPlace origin, std::int64_t beginNs, std::int64_t endNs)
 {
-    const WaitLink::Kind kind = kindOf(at, chain.links.empty());
     const auto stepIndex = static_cast<std::int32_t>(stepOf(origin));
     if (!chain.links.empty()) {
         WaitLink& before = chain.links.back();
-        if (kind == WaitLink::Kind::pass && before.kind == kind && before.step == stepIndex && before.beginNs == endNs &&
+        const bool isOfPass = kind == WaitLink::Kind::pass || kind == WaitLink::Kind::launch;
+        if (isOfPass && before.kind == WaitLink::Kind::pass && before.step == stepIndex && before.beginNs == endNs &&
             classes.pipelineRank[asIndex(before.classIndex)] == classes.pipelineRank[asIndex(origin.classIndex)]) {
             before.beginNs = beginNs;
             if (isSlowed(simulation, origin.classIndex) &&
@@ -441,26 +453,32 @@ WaitChain WaitChains::chain(const Gap& gap)
     Data& d = *m_data;
     WaitChain chain{.gap = gap, .links = {}, .unexplainedNs = 0};
     std::int64_t untilNs = gap.endNs;
-    std::optional<Blocker> blocker =
-        gap.next ? d.blockerOf({gap.classIndex, *gap.next}, untilNs) : std::optional(Blocker{d.lastOfAll()});
+    std::optional<OpPlace> waiting;
+    if (gap.next)
+        waiting = OpPlace{gap.classIndex, *gap.next};
     CancelPoll poll;
-    while (blocker && untilNs > gap.beginNs) {
+    while (untilNs > gap.beginNs) {
         poll(16);
-        OpPlace origin = blocker->at;
-        if (!blocker->hasBegun) {
-            if (const std::int64_t endedNs = std::max(d.end(origin), gap.beginNs); endedNs < untilNs) {
-                chain.unexplainedNs += untilNs - endedNs;
-                untilNs = endedNs;
-            }
-            origin = d.origin(blocker->at);
-            if (const std::int64_t beginNs = std::max(d.start(origin), gap.beginNs); beginNs < untilNs) {
-                d.add(chain, blocker->at, origin, beginNs, untilNs);
-                untilNs = beginNs;
-            }
+        const std::optional<Blocker> blocker = waiting ? d.blockerOf(*waiting, untilNs) : std::optional(Blocker{d.lastOfAll()});
+        const std::int64_t releasedNs = blocker ? std::max(d.released(*blocker), gap.beginNs) : gap.beginNs;
+        if (releasedNs < untilNs) { // its streams were free
+            if (waiting && d.waitsForLaunch(*waiting))
+                d.add(chain, WaitLink::Kind::launch, *waiting, releasedNs, untilNs);
+            else
+                chain.unexplainedNs += untilNs - releasedNs;
+            untilNs = releasedNs;
         }
-        blocker = untilNs > gap.beginNs ? d.blockerOf(origin, untilNs) : std::nullopt;
+        if (!blocker)
+            break;
+        waiting = blocker->at;
+        if (blocker->hasBegun)
+            continue;
+        waiting = d.origin(blocker->at);
+        if (const std::int64_t beginNs = std::max(d.start(*waiting), gap.beginNs); beginNs < untilNs) {
+            d.add(chain, d.kindOf(blocker->at, chain.isOnlyLaunched()), *waiting, beginNs, untilNs);
+            untilNs = beginNs;
+        }
     }
-    chain.unexplainedNs += untilNs - gap.beginNs;
     return chain;
 }
 
@@ -578,6 +596,8 @@ std::string WaitChains::linkText(const WaitLink& link) const
         return "the message of " + action + " from " + rank;
     case WaitLink::Kind::copy:
         return spokenOp(d.program.labels[op.label]) + " of " + rank;
+    case WaitLink::Kind::launch:
+        return "the host's launch of " + spokenOp(d.program.labels[op.label]) + " on " + rank;
     }
     return {};
 }
@@ -596,11 +616,19 @@ std::vector<std::string> WaitChains::lines(const WaitChain& chain) const
         const bool isRest = link.kind == WaitLink::Kind::pass && m_data->computesFrom(link) < link.beginNs;
         return (isRest ? "the rest of " : "") + linkText(link);
     };
+    constexpr std::int64_t kShort = 20; // a twentieth of the gap: such waits for launches are told in sum
+    std::vector<WaitLink> links;
+    std::int64_t launchesNs = 0;
+    for (const WaitLink& link : chain.links)
+        if (link.kind == WaitLink::Kind::launch && link.lengthNs() * kShort < gap.lengthNs())
+            launchesNs += link.lengthNs();
+        else
+            links.push_back(link);
     // A pass and the message that brings its result are told as one.
     std::vector<WaitedFor> told;
-    for (std::size_t i = 0; i < chain.links.size(); ++i) {
-        const WaitLink& link = chain.links[i];
-        const WaitLink* made = i + 1 < chain.links.size() ? &chain.links[i + 1] : nullptr;
+    for (std::size_t i = 0; i < links.size(); ++i) {
+        const WaitLink& link = links[i];
+        const WaitLink* made = i + 1 < links.size() ? &links[i + 1] : nullptr;
         if (link.kind == WaitLink::Kind::message && made != nullptr && made->kind == WaitLink::Kind::pass &&
             made->classIndex == link.classIndex && made->step == link.step) {
             told.push_back(
@@ -611,9 +639,8 @@ std::vector<std::string> WaitChains::lines(const WaitChain& chain) const
             const std::string text = linkText(link);
             std::int64_t ns = link.lengthNs();
             int times = 1;
-            for (; i + 1 < chain.links.size() && chain.links[i + 1].kind == link.kind && linkText(chain.links[i + 1]) == text;
-                 ++i, ++times)
-                ns += chain.links[i + 1].lengthNs();
+            for (; i + 1 < links.size() && links[i + 1].kind == link.kind && linkText(links[i + 1]) == text; ++i, ++times)
+                ns += links[i + 1].lengthNs();
             told.push_back({text + (times > 1 ? ", " + std::to_string(times) + " in a row, " : ", ") + duration(ns), ns});
         } else {
             told.push_back({passText(link) + ", " + duration(link.lengthNs()), link.lengthNs()});
@@ -625,14 +652,16 @@ std::vector<std::string> WaitChains::lines(const WaitChain& chain) const
         return link.kind == WaitLink::Kind::collective &&
                (kInsidePass & maskOf(m_data->op({link.classIndex, link.place}).stream)) == 0;
     };
-    if (!chain.links.empty() && isOutside(chain.links.front())) {
-        const std::string name = linkText(chain.links.front());
+    if (!links.empty() && isOutside(links.front())) {
+        const std::string name = linkText(links.front());
         const auto isIt = [&](const WaitLink& link) { return isOutside(link) && linkText(link) == name; };
-        const auto other = std::find_if_not(chain.links.begin(), chain.links.end(), isIt);
-        const bool isOnly = std::none_of(other, chain.links.end(), isOutside); // no other can be meant
-        out.push_back(m_data->aboutCollective({chain.links.begin(), other}, isOnly ? "the collective's " : "of " + name + " the ",
+        const auto other = std::find_if_not(links.begin(), links.end(), isIt);
+        const bool isOnly = std::none_of(other, links.end(), isOutside); // no other can be meant
+        out.push_back(m_data->aboutCollective({links.begin(), other}, isOnly ? "the collective's " : "of " + name + " the ",
                                               gap.lengthNs()));
     }
+    if (launchesNs > 0)
+        out.push_back("and " + duration(launchesNs) + " until hosts have launched kernels");
     if (chain.unexplainedNs > 0)
         out.push_back("and " + duration(chain.unexplainedNs) + " that no dependency tells");
     const int size = d.classes.size[asIndex(gap.classIndex)];

@@ -1,10 +1,12 @@
 // Why a rank computes nothing for a while: from the kernel that ends the wait back, through what that one had waited for and what
 // this had waited for in turn, until something that ran all along when the wait began. Read off the dependencies of the program
-// (stream order, waits between streams, members of a collective, messages) and the times of its ops; nothing is guessed.
+// (stream order, waits between streams, members of a collective, messages, launches) and the times of its ops; nothing is
+// guessed.
 #pragma once
 
 #include "sim/simulate/simulation.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -28,14 +30,15 @@ struct WaitLink {
         pass,       ///< kernels of a pass, with the communication inside it that they wait for
         collective, ///< from the arrival of its last member on
         message,    ///< on its way between two pipeline ranks
-        copy        ///< to or from the host, or its work
+        copy,       ///< to or from the host, or its work
+        launch      ///< by the host, of what could have begun; inside a pass of another rank a part of that
     };
     Kind kind = Kind::pass;
     /// Whose op it is; of a collective its last member, of a message who sends it. Of a pass that several ranks of a stage worked
     /// at in turn, a perturbed one of them.
     int classIndex = 0;
     std::int32_t step = 0; ///< in RankProgram::steps of that class
-    std::size_t place = 0; ///< of the op that ended last, among all ops
+    std::size_t place = 0; ///< of the op that ended last, among all ops; of a launch, of the one that it is for
     std::int64_t beginNs = 0, endNs = 0;
     std::int64_t lengthNs() const { return endNs - beginNs; }
 };
@@ -46,6 +49,10 @@ struct WaitChain {
     Gap gap;
     std::vector<WaitLink> links;
     std::int64_t unexplainedNs = 0; ///< that no dependency accounts for; 0 wherever the program is all there is
+    bool isOnlyLaunched() const
+    {
+        return std::all_of(links.begin(), links.end(), [](const WaitLink& link) { return link.kind == WaitLink::Kind::launch; });
+    }
 };
 
 /// Looks chains up; what it has found out of the program stays for the next question. The simulation must outlive it.

@@ -6,7 +6,7 @@ void addOffload(Answer& answer, const Simulation& simulation)
 {
     const Metrics& m = simulation.metrics();
     if (simulation.scenario().training.offload.isOn())
-        answer["offload"] = {{"exposed_fraction", m.exposedHost},
+        answer["offload"] = {{"exposed_fraction", m.exposedHost - m.exposedLaunches},
                              {"host_memory_gib", m.hostMemoryGib},
                              {"host_fits", m.hostFits},
                              {"host_has_gib", simulation.scenario().cluster.host.memoryGib}};

@@ -32,6 +32,7 @@ Answer stepAnswer(const Simulation& simulation)
                   {"hfu", m.hfu},
                   {"bubble_fraction", m.bubbleFraction},
                   {"exposed_comm_fraction", exposed},
+                  {"exposed_host_fraction", m.exposedHost},
                   {"computing",
                    {{"gemm_s", m.computing.gemm},
                     {"attention_s", m.computing.attention},

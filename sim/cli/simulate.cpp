@@ -128,7 +128,7 @@ void printShares(const Simulation& simulation)
     for (const Dimension dimension : kDimensions)
         if (simulation.mesh().groupSize(kDimensionFacts[dimension].group) > 1 || m.exposedComm[dimension] > 0)
             add("exposed " + purposeName(simulation, dimension) + " communication", m.exposedComm[dimension]);
-    if (simulation.scenario().training.offload.isOn())
+    if (m.exposedHost > 0)
         add(factsOf(StepPart::host).title, m.exposedHost);
     add("bubble", m.bubbleFraction);
     const std::vector<double> shown = roundedParts(shares);
@@ -139,11 +139,12 @@ void printShares(const Simulation& simulation)
     table.print(std::cout);
 }
 
-void printPipeline(const Metrics& m, bool offloads)
+void printPipeline(const Metrics& m)
 {
     const ByteUnit unit(m.peakMemoryGib * kBytesPerGib);
     std::vector<std::string> header{"pipeline rank", "computing", "exposed comm", "bubble", std::string("peak ") + unit.name()};
-    if (offloads)
+    const bool waitsForHost = m.exposedHost > 0;
+    if (waitsForHost)
         header.insert(header.end() - 2, "host");
     Table table(std::move(header));
     const double step = m.stepTimeSeconds;
@@ -151,7 +152,7 @@ void printPipeline(const Metrics& m, bool offloads)
         const PipelineRankMetrics& rank = m.perPipelineRank[p];
         const double exchanging = rank.commSeconds - rank.hostSeconds;
         std::vector<double> shares{rank.busySeconds / step, exchanging / step, rank.bubbleSeconds / step};
-        if (offloads)
+        if (waitsForHost)
             shares.insert(shares.end() - 1, rank.hostSeconds / step);
         std::vector<std::string> row{std::to_string(p)};
         for (const double share : roundedParts(std::move(shares)))
@@ -251,7 +252,7 @@ void run(const SimulateArguments& arguments)
     std::cout << "\n";
     printShares(*simulation);
     std::cout << "\n";
-    printPipeline(metrics, simulation->scenario().training.offload.isOn());
+    printPipeline(metrics);
     const std::optional<Goodput> failing = goodput(*simulation);
     if (failing) {
         std::cout << "\n";

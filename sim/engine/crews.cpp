@@ -157,10 +157,10 @@ void EngineRun::executeOneByOne(const Crew& crew, const QuietRun& run, const Ste
             std::int64_t ready = isKernel ? kNotYet : worker.passStartNs;
             for (unsigned left = op.waits | maskOf(op.stream); left != 0; left &= left - 1)
                 ready = std::max(ready, worker.tail[asIndex(std::countr_zero(left))]);
-            m_result.opStartNs[worker.place + i] = ready;
-            if (isKernel)
-                worker.kernelStartNs = ready;
             begin[m] = launches == nullptr ? ready : worker.host.beginNs(launches->ops[firstOp + i], isKernel, ready);
+            m_result.opStartNs[worker.place + i] = begin[m];
+            if (isKernel)
+                worker.kernelStartNs = begin[m];
         }
         for (std::size_t m = 0; m < members.size(); ++m) {
             Worker& worker = m_workers[asIndex(members[m])];

@@ -194,7 +194,7 @@ private:
     void beginReady(int c);
     bool finishesAlone(int c);
     void issue(int c);
-    void begin(int c, const IssuedOp&, std::int64_t readyNs, std::int64_t beginNs);
+    void begin(int c, const IssuedOp&, std::int64_t beginNs);
     void beginKernel(int c, const IssuedOp&, std::int64_t beginNs);
     void arrive(int c, const IssuedOp&, std::int64_t beginNs);
     void send(int c, const IssuedOp&, std::int64_t readyNs);

@@ -33,7 +33,7 @@ void EngineRun::beginReady(int c)
         WaitingOp& entry = waiting.ops[waiting.ready[i]];
         entry.hasBegun = true;
         worker.waitingKernels -= opOf(entry.op).stream == Stream::compute ? 1 : 0;
-        begin(c, IssuedOp(entry.op), entry.readyNs, beginOf(c, entry));
+        begin(c, IssuedOp(entry.op), beginOf(c, entry));
     }
     waiting.ready.clear();
     worker.hasReady = false;
@@ -147,24 +147,24 @@ void EngineRun::issue(int c)
                 wait(c, issuedHere(step, worker, stream), op.stream, open, ready);
                 continue;
             }
-            const std::int64_t from =
+            const std::int64_t begins =
                 launches == nullptr ? ready : worker.host.beginNs(launches->ops[worker.op], isKernel, ready);
             if (op.kind == OpKind::copy) {
-                starts[worker.place] = ready;
-                ends[worker.place] = worker.tail[stream] = from + prices[worker.op];
+                starts[worker.place] = begins;
+                ends[worker.place] = worker.tail[stream] = begins + prices[worker.op];
             } else if (op.kind == OpKind::compute && isPlain && (worker.open & besides) == 0 &&
                        losesTo(c, step, worker.op) == 0) {
-                starts[worker.place] = worker.kernelStartNs = ready;
-                ends[worker.place] = worker.tail[stream] = from + prices[worker.op];
+                starts[worker.place] = worker.kernelStartNs = begins;
+                ends[worker.place] = worker.tail[stream] = begins + prices[worker.op];
             } else if (op.kind == OpKind::wait) {
-                starts[worker.place] = ends[worker.place] = worker.tail[stream] = ready;
+                starts[worker.place] = ends[worker.place] = worker.tail[stream] = begins;
                 if (isKernel)
-                    worker.kernelStartNs = ready;
+                    worker.kernelStartNs = begins;
             } else if (const double factor = op.kind == OpKind::collective ? ownFactor[asIndex(op.group)] : 0; factor > 0) {
-                starts[worker.place] = ready;
-                ends[worker.place] = worker.tail[stream] = from + scaledNs(prices[worker.op], factor);
+                starts[worker.place] = begins;
+                ends[worker.place] = worker.tail[stream] = begins + scaledNs(prices[worker.op], factor);
             } else {
-                begin(c, issuedHere(step, worker, stream), ready, from);
+                begin(c, issuedHere(step, worker, stream), begins);
             }
         }
     }
@@ -212,7 +212,7 @@ void EngineRun::place(Worker& worker, const QuietRun& run, std::int64_t beginNs)
     if (hostNs + run.hostLeadNs <= beginNs) { // it is ahead of all of them
         for (std::size_t i = 0; i < run.size(); ++i) {
             starts[i] = beginNs + own.starts[i];
-            ends[i] = beginNs + own.ends[i];
+            ends[i] = starts[i] + run.durations[i];
         }
         for (unsigned left = run.used; left != 0; left &= left - 1) {
             const auto s = asIndex(std::countr_zero(left));
@@ -221,7 +221,7 @@ void EngineRun::place(Worker& worker, const QuietRun& run, std::int64_t beginNs)
     } else {
         for (std::size_t i = 0; i < run.size(); ++i) {
             starts[i] = std::max(beginNs + own.starts[i], hostNs + host.starts[i]);
-            ends[i] = std::max(beginNs + own.ends[i], hostNs + host.ends[i]);
+            ends[i] = starts[i] + run.durations[i];
         }
         for (unsigned left = run.used; left != 0; left &= left - 1) {
             const auto s = asIndex(std::countr_zero(left));
@@ -343,35 +343,32 @@ std::int64_t EngineRun::beginOf(int c, const WaitingOp& entry)
     return begin;
 }
 
-void EngineRun::begin(int c, const IssuedOp& issued, std::int64_t readyNs, std::int64_t beginNs)
+void EngineRun::begin(int c, const IssuedOp& issued, std::int64_t beginNs)
 {
     const Op& op = opOf(issued);
-    assert(readyNs >= m_nowNs || op.kind == OpKind::receive);
+    assert(beginNs >= m_nowNs || op.kind == OpKind::receive);
     if (op.stream == Stream::compute)
-        m_workers[asIndex(c)].kernelStartNs = readyNs;
+        m_workers[asIndex(c)].kernelStartNs = beginNs;
+    m_result.opStartNs[issued.place] = beginNs; // of messages: until they are carried
     switch (op.kind) {
     case OpKind::compute:
-        m_result.opStartNs[issued.place] = readyNs;
         beginKernel(c, issued, beginNs);
         break;
     case OpKind::wait:
-        m_result.opStartNs[issued.place] = readyNs;
-        finish(c, op.stream, issued, readyNs);
+        finish(c, op.stream, issued, beginNs);
         break;
     case OpKind::copy:
-        m_result.opStartNs[issued.place] = readyNs;
         finish(c, op.stream, issued,
                beginNs + m_prices.durations[asIndex(m_classes.geometry[asIndex(c)])][issued.step->pass][issued.index]);
         break;
     case OpKind::collective:
-        m_result.opStartNs[issued.place] = readyNs;
         arrive(c, issued, beginNs);
         break;
     case OpKind::send:
-        send(c, issued, readyNs);
+        send(c, issued, beginNs);
         break;
     case OpKind::post:
-        post(c, issued, readyNs);
+        post(c, issued, beginNs);
         break;
     case OpKind::receive:
         receive(c, issued);

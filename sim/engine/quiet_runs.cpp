@@ -28,8 +28,8 @@ void append(QuietRun::Times& times, const Op& op, const OpLaunch& launch, std::i
     else if (launch.asks() && launch.startedNs != OpLaunch::kNever)
         begin = later(ready, launch.startedNs - launch.askedNs);
     begin = std::max(begin, later(times.hostBeganNs, launch.startedNs));
-    times.starts.push_back(ready);
-    times.ends.push_back(times.tails[asIndex(op.stream)] = later(begin, durationNs));
+    times.starts.push_back(begin);
+    times.tails[asIndex(op.stream)] = later(begin, durationNs);
 }
 
 void append(QuietRun& run, const Op& op, const OpLaunch& launch, std::int64_t durationNs)
@@ -37,8 +37,9 @@ void append(QuietRun& run, const Op& op, const OpLaunch& launch, std::int64_t du
     const auto needed = static_cast<StreamMask>(op.waits | maskOf(op.stream));
     append(run.ofStreams, op, launch, durationNs);
     append(run.ofHost, op, launch, durationNs);
-    if (const std::int64_t end = run.ofHost.ends.back(); end != OpLaunch::kNever)
-        run.hostLeadNs = std::max(run.hostLeadNs, end - run.ofStreams.ends.back());
+    run.durations.push_back(durationNs);
+    if (const std::int64_t start = run.ofHost.starts.back(); start != OpLaunch::kNever)
+        run.hostLeadNs = std::max(run.hostLeadNs, start - run.ofStreams.starts.back());
     run.streams |= needed;
     run.used |= maskOf(op.stream);
     if (op.kind == OpKind::collective)

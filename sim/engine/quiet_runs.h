@@ -18,12 +18,13 @@ using RoleMask = std::uint32_t;
 struct QuietRun {
     /// Since a moment; OpLaunch::kNever of what does not depend on it.
     struct Times {
-        std::vector<std::int64_t> starts, ends;         ///< [op]
+        std::vector<std::int64_t> starts;               ///< [op]
         std::array<std::int64_t, kStreamCount> tails{}; ///< of streams with an op
         std::int64_t hostBeganNs = OpLaunch::kNever;    ///< HostClock's, behind the last
     };
     Times ofStreams;                                   ///< since the first can begin
-    Times ofHost;                                      ///< since the host began the pass; an op comes when both have come
+    Times ofHost;                                      ///< since the host began the pass; an op begins when both have come
+    std::vector<std::int64_t> durations;               ///< [op]
     std::int64_t hostLeadNs = OpLaunch::kNever;        ///< by which the first must come after that, so that nothing waits for it
     StreamMask streams = 0;                            ///< that it needs or uses
     StreamMask used = 0;                               ///< that its ops lie on

@@ -48,13 +48,14 @@ PricedPass pricePass(const CostModel& cost, const Pass& pass, const std::vector<
             PricedOp& row = priced.ops.back();
             row.ns += ns;
             row.lastNs = ns;
-            row.lastFromHostNs = row.fromHostNs;
-            row.fromHostNs = std::max(row.fromHostNs, startedNs) + ns;
+            row.lastFromHostNs = std::max(row.fromHostNs, startedNs);
+            row.fromHostNs = row.lastFromHostNs + ns;
             continue;
         }
         PricedOp& made = priced.ops.emplace_back(PricedOp{.ns = ns,
                                                           .lastNs = ns,
                                                           .launch = launch,
+                                                          .lastFromHostNs = startedNs,
                                                           .fromHostNs = startedNs + ns,
                                                           .stream = op.stream,
                                                           .waits = op.waits,

@@ -1,4 +1,5 @@
-// When a rank waits for a transfer and computes nothing: what Metrics' exposed communication is the sum of.
+// When a rank waits for a transfer or for its host's launches and computes nothing: what Metrics' exposed communication is the
+// sum of.
 #pragma once
 
 #include "sim/mesh/dimension.h"
@@ -14,14 +15,17 @@ namespace sim {
 
 struct ExposedTransfer {
     std::int64_t beginNs = 0, endNs = 0;
-    std::optional<Dimension> dimension; ///< nothing: of the host
+    std::optional<Dimension> dimension; ///< nothing: of the host, or its launches
     bool operator==(const ExposedTransfer&) const = default;
 };
 
 /// Of the ranks of a class, in order of time; every instant once, as in TimeShares. O(ops of a rank).
 std::vector<ExposedTransfer> exposedTransfers(const Simulation&, int classIndex);
 
-/// Exposed time by what is transferred: the collectives, sends and copies of one name.
+/// The kind of what waits for its launch.
+inline constexpr const char* kLaunches = "launches";
+
+/// Exposed time by what is transferred: the collectives, sends and copies of one name; or kLaunches.
 struct ExposedKind {
     std::string op;                                 ///< its name: "attn.out.sum"
     double seconds = 0;                             ///< of the step, mean over all ranks

@@ -11,7 +11,10 @@
 #include "sim/simulate/exposed_transfers.h"
 
 #include <algorithm>
+#include <bit>
 #include <map>
+#include <optional>
+#include <utility>
 #include <vector>
 
 namespace sim {
@@ -21,12 +24,18 @@ struct Interval {
     std::int64_t begin = 0, end = 0;
 };
 
-/// Transfers of one stream in order of time; those that ended before what is computed now are forgotten, so that it stays short.
+/// Transfers of one stream, or what they waited for their launches, in order of time; those that ended before what is computed
+/// now are forgotten, so that it stays short.
 struct TransferLog {
     std::vector<Interval> intervals;
     std::vector<std::uint16_t> labels; ///< of their ops
     std::size_t cursor = 0;
 
+    void add(Interval interval, std::uint16_t label)
+    {
+        intervals.push_back(interval);
+        labels.push_back(label);
+    }
     void forgetUntil(std::int64_t time)
     {
         while (cursor < intervals.size() && intervals[cursor].end <= time)
@@ -94,48 +103,51 @@ struct UseSums {
 };
 
 /// Walks the ops of a class: kernel(op, shape, ns) for each kernel, exposed(stream, label, begin, end) for each stretch of time
-/// in which a kernel waits for a transfer of the stream, called so, and nothing computes. Every instant once.
+/// in which a kernel waits for a transfer of the stream, called so, and nothing computes; without a stream: in which it or a
+/// transfer that it waits for could begin, and is not launched yet. Every instant once.
 template <typename Kernel, typename Exposed>
 void walkClass(const Program& program, const RankClasses& classes, const PricedProgram& prices, const EngineResult& result, int c,
                Kernel kernel, Exposed exposed)
 {
-    std::array<TransferLog, kStreamCount> logs;
+    std::array<TransferLog, kStreamCount> transfers, launches;
+    std::array<std::int64_t, kStreamCount> tails{};
     std::vector<Interval> covered;
     CancelPoll poll;
-    std::int64_t computedUntil = 0;
-    HostClock host;
+    std::int64_t computedUntil = 0, kernelStart = 0;
     const std::size_t first = result.firstOp[asIndex(c)];
     std::size_t place = first;
     for (const Step& step : program.ranks[asIndex(classes.pipelineRank[asIndex(c)])].steps) {
         const Pass& pass = program.passes[step.pass];
         poll(2 * pass.ops.size() + 1);
-        const PassLaunches* const launches = prices.launchesOf(step.pass);
+        const std::int64_t passStart = kernelStart; // what runs beside kernels is issued behind the last one before
         for (std::size_t i = 0; i < pass.ops.size(); ++i, ++place) {
             const Op& op = pass.ops[i];
             const std::int64_t start = result.opStartNs[place];
             const std::int64_t end = result.opEndNs[place];
-            const std::int64_t begin =
-                launches == nullptr ? start : host.beginNs(launches->ops[i], op.stream == Stream::compute, start);
+            std::int64_t free = op.stream == Stream::compute ? 0 : passStart;
+            for (unsigned left = op.waits | maskOf(op.stream); left != 0; left &= left - 1)
+                free = std::max(free, tails[asIndex(std::countr_zero(left))]);
+            tails[asIndex(op.stream)] = end;
             if (op.stream != Stream::compute) {
                 const bool collective = op.kind == OpKind::collective;
-                // What it waits for its launch counts as its own time, as of kernels.
                 const std::int64_t duration = collective
                                                   ? std::min(end - start, opDurationNs(prices, classes, program, c, step, i,
                                                                                        static_cast<std::int64_t>(place - first)) +
-                                                                              result.stretchedByNs(place) + begin - start)
+                                                                              result.stretchedByNs(place))
                                                   : end - start;
-                TransferLog& log = logs[asIndex(op.stream)];
+                TransferLog& log = transfers[asIndex(op.stream)];
                 log.forgetUntil(computedUntil);
-                log.intervals.push_back({end - duration, end});
-                log.labels.push_back(op.label);
+                log.add({end - duration, end}, op.label);
+                if (start > free && (collective || op.kind == OpKind::copy)) { // messages are launched in time
+                    TransferLog& launched = launches[asIndex(op.stream)];
+                    launched.forgetUntil(computedUntil);
+                    launched.add({free, start}, op.label);
+                }
                 continue;
             }
-            if (start > computedUntil && op.waits != 0) {
+            if (start > computedUntil) {
                 covered.clear();
-                for (const Stream stream : kBlameOrder) {
-                    if ((op.waits & maskOf(stream)) == 0)
-                        continue;
-                    TransferLog& log = logs[asIndex(stream)];
+                const auto blame = [&](TransferLog& log, std::optional<Stream> stream) {
                     log.forgetUntil(computedUntil);
                     const std::size_t before = covered.size();
                     for (std::size_t k = log.cursor; k < log.intervals.size(); ++k) {
@@ -150,13 +162,22 @@ void walkClass(const Program& program, const RankClasses& classes, const PricedP
                     if (before > 0)
                         std::sort(covered.begin(), covered.end(),
                                   [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
-                }
+                };
+                const auto awaits = [&op](Stream stream) { return (op.waits & maskOf(stream)) != 0; };
+                for (const Stream stream : kBlameOrder)
+                    if (awaits(stream))
+                        blame(transfers[asIndex(stream)], stream);
+                for (const Stream stream : kBlameOrder)
+                    if (awaits(stream))
+                        blame(launches[asIndex(stream)], std::nullopt); // what was on its way meanwhile counts first
+                if (free = std::max(free, computedUntil); free < start) // all that it waits for has ended
+                    exposed(std::nullopt, op.label, free, start);
             }
             if (op.kind == OpKind::compute)
                 kernel(op, pass.shapes[i], end - start);
+            kernelStart = start;
             computedUntil = std::max(computedUntil, end);
         }
-        host.beginPass(prices.launchNs(step.pass));
     }
 }
 
@@ -179,9 +200,11 @@ TimeShares measureShares(const Program& program, const RankClasses& classes, con
             else if (shape.kernel != KernelKind::memoryBound)
                 shares.gemmNs += ns;
         },
-        [&shares](Stream stream, std::uint16_t, std::int64_t begin, std::int64_t end) {
-            const auto dimension = dimensionOf(stream);
+        [&shares](std::optional<Stream> stream, std::uint16_t, std::int64_t begin, std::int64_t end) {
+            const auto dimension = stream ? dimensionOf(*stream) : std::nullopt;
             (dimension ? shares.exposedNs[*dimension] : shares.exposedHostNs) += end - begin;
+            if (!stream)
+                shares.launchNs += end - begin;
         });
     return shares;
 }
@@ -192,8 +215,8 @@ std::vector<ExposedTransfer> exposedTransfers(const Simulation& simulation, int 
     walkClass(
         simulation.program(), simulation.classes(), simulation.prices(), simulation.times(), c,
         [](const Op&, const OpShape&, std::int64_t) {},
-        [&out](Stream stream, std::uint16_t, std::int64_t begin, std::int64_t end) {
-            out.push_back({.beginNs = begin, .endNs = end, .dimension = dimensionOf(stream)});
+        [&out](std::optional<Stream> stream, std::uint16_t, std::int64_t begin, std::int64_t end) {
+            out.push_back({.beginNs = begin, .endNs = end, .dimension = stream ? dimensionOf(*stream) : std::nullopt});
         });
     std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.beginNs < b.beginNs; });
     std::size_t kept = 0;
@@ -212,15 +235,15 @@ ExposedKinds exposedKinds(const Simulation& simulation)
     std::array<std::vector<Wide>, kStreamCount> sums; // [stream][label]
     for (std::vector<Wide>& ofStream : sums)
         ofStream.resize(labels.size());
-    Wide ranks = 0;
+    Wide ranks = 0, launchesNs = 0;
     for (int c = 0; c < simulation.classCount(); ++c) {
         const Wide members = simulation.classSize(c);
         ranks += members;
         walkClass(
             simulation.program(), simulation.classes(), simulation.prices(), simulation.times(), c,
             [](const Op&, const OpShape&, std::int64_t) {},
-            [&](Stream stream, std::uint16_t label, std::int64_t begin, std::int64_t end) {
-                sums[asIndex(stream)][label] += members * (end - begin);
+            [&](std::optional<Stream> stream, std::uint16_t label, std::int64_t begin, std::int64_t end) {
+                (stream ? sums[asIndex(*stream)][label] : launchesNs) += members * (end - begin);
             });
     }
     std::vector<CommunicatorRole> roles(labels.size(), CommunicatorRole::none);
@@ -228,15 +251,15 @@ ExposedKinds exposedKinds(const Simulation& simulation)
         for (const Op& op : pass.ops)
             if (op.kind == OpKind::collective)
                 roles[op.label] = op.group;
-    const auto kindsOf = [&](const auto& isOfThem) {
-        std::vector<ExposedKind> out;
+    const auto seconds = [ranks](Wide ns) { return static_cast<double>(ns) / static_cast<double>(ranks) * 1e-9; };
+    const auto kindsOf = [&](const auto& isOfThem, std::vector<ExposedKind> out = {}) {
         for (std::size_t label = 0; label < labels.size(); ++label) {
             Wide sum = 0;
             for (int stream = 0; stream < kStreamCount; ++stream)
                 sum += isOfThem(static_cast<Stream>(stream)) ? sums[asIndex(stream)][label] : 0;
             if (sum > 0)
                 out.push_back({.op = labels[label],
-                               .seconds = static_cast<double>(sum) / static_cast<double>(ranks) * 1e-9,
+                               .seconds = seconds(sum),
                                .role = roles[label],
                                .isHostsWork = sums[asIndex(Stream::host)][label] > 0});
         }
@@ -246,7 +269,10 @@ ExposedKinds exposedKinds(const Simulation& simulation)
     ExposedKinds out;
     for (const Dimension dimension : kDimensions)
         out.ofDimension[dimension] = kindsOf([dimension](Stream stream) { return dimensionOf(stream) == dimension; });
-    out.ofHost = kindsOf([](Stream stream) { return (maskOf(stream) & kHostStreams) != 0; });
+    std::vector<ExposedKind> launches;
+    if (launchesNs > 0)
+        launches.push_back({.op = kLaunches, .seconds = seconds(launchesNs), .isHostsWork = true});
+    out.ofHost = kindsOf([](Stream stream) { return (maskOf(stream) & kHostStreams) != 0; }, std::move(launches));
     return out;
 }
 
@@ -313,7 +339,7 @@ Metrics measure(const Scenario& scenario, const Placement& placement, const Prog
     std::vector<UseSums> uses(pipelineRanks);
     UseSums wholeUse;
     ByDimension<Wide> exposedNs;
-    Wide exposedHostNs = 0, gemmNs = 0, attentionNs = 0, recomputeNs = 0, optimizerNs = 0;
+    Wide exposedHostNs = 0, launchNs = 0, gemmNs = 0, attentionNs = 0, recomputeNs = 0, optimizerNs = 0;
     Metrics metrics;
     metrics.perPipelineRank.resize(pipelineRanks);
     std::int64_t peakBytes = 0;
@@ -332,6 +358,7 @@ Metrics measure(const Scenario& scenario, const Placement& placement, const Prog
         sums[pp].exposedNs += Wide{ranks} * shares.waitingNs();
         sums[pp].hostNs += Wide{ranks} * shares.exposedHostNs;
         exposedHostNs += Wide{ranks} * shares.exposedHostNs;
+        launchNs += Wide{ranks} * shares.launchNs;
         for (const Dimension dimension : kDimensions)
             exposedNs[dimension] += Wide{ranks} * shares.exposedNs[dimension];
         const MemoryBreakdown memory = measureMemory(program, classes, result, c);
@@ -376,6 +403,7 @@ Metrics measure(const Scenario& scenario, const Placement& placement, const Prog
     for (const Dimension dimension : kDimensions)
         metrics.exposedComm[dimension] = totalNs > 0 ? static_cast<double>(exposedNs[dimension]) / totalNs : 0;
     metrics.exposedHost = totalNs > 0 ? static_cast<double>(exposedHostNs) / totalNs : 0;
+    metrics.exposedLaunches = totalNs > 0 ? static_cast<double>(launchNs) / totalNs : 0;
     metrics.use = wholeUse.mean();
     metrics.bubbleFraction = totalNs > 0 ? static_cast<double>(wholeNs - busyNs - allExposedNs) / totalNs : 0;
 

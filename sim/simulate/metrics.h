@@ -24,16 +24,18 @@ struct TimeShares {
     std::int64_t gemmNs = 0, attentionNs = 0;          ///< of what is left of busyNs; attention's products count as attention
     /// Transfers that the next kernel waited for. A transfer beside which nothing waits is not exposed.
     ByDimension<std::int64_t> exposedNs;
-    std::int64_t exposedHostNs = 0; ///< the same of what goes to the host or is its work
+    /// The same of what goes to the host or is its work, and of launches: what could begin and was not launched yet.
+    std::int64_t exposedHostNs = 0;
+    std::int64_t launchNs = 0; ///< of exposedHostNs
     std::int64_t waitingNs() const { return exposedNs.total() + exposedHostNs; }
     bool operator==(const TimeShares&) const = default;
 };
 
 struct PipelineRankMetrics {
     double busySeconds = 0;   ///< compute kernels running; mean over the ranks of this pipeline coordinate
-    double bubbleSeconds = 0; ///< neither computing nor held up by a transfer: waiting for other stages
-    double commSeconds = 0;   ///< exposed communication, the host's among it: a transfer runs, no kernel does
-    double hostSeconds = 0;   ///< of commSeconds: waiting for what goes to the host or is its work
+    double bubbleSeconds = 0; ///< neither computing nor held up by a transfer or the host: waiting for other stages
+    double commSeconds = 0;   ///< exposed communication, what waits for the host among it: no kernel runs meanwhile
+    double hostSeconds = 0;   ///< of commSeconds: waiting for what goes to the host or is its work, its launches among it
     MemoryBreakdown memory;   ///< of the rank with the highest peak
     std::int64_t peakAtNs = 0;
     std::int64_t parameters = 0;  ///< elements a rank holds before any ZeRO sharding
@@ -61,7 +63,8 @@ struct Metrics {
     double bubbleFraction = 0;       ///< mean over ranks of bubble time / step time
     /// Fractions of the step during which communication of that dimension runs and the rank computes nothing; mean over ranks.
     ByDimension<double> exposedComm;
-    double exposedHost = 0; ///< the same of the host: its transfers and its work
+    double exposedHost = 0;     ///< the same of the host: its transfers, its work and its launches
+    double exposedLaunches = 0; ///< of exposedHost
     /// Mean over ranks, busy time by what kernels are for, in whole nanoseconds that add up to the step exactly.
     ByStepPart<std::int64_t> use;
     ComputingSeconds computing;

@@ -45,14 +45,15 @@ Schedule probeSchedule(const Scenario& scenario, bool split)
     return probe;
 }
 
-/// From its first kernel's start to its last kernel's end.
-double durationOf(const Pass& pass, const EngineResult& result, std::size_t place)
+/// From when the host can launch its first kernel to its last kernel's end.
+double durationOf(const Pass& pass, const PassLaunches* launches, const EngineResult& result, std::size_t place)
 {
     double first = -1;
     double last = 0;
     for (std::size_t i = 0; i < pass.ops.size(); ++i)
         if (pass.ops[i].kind == OpKind::compute) {
-            first = first < 0 ? static_cast<double>(result.opStartNs[place + i]) : first;
+            const std::int64_t launchNs = launches == nullptr ? 0 : launches->ops[i].startedNs;
+            first = first < 0 ? static_cast<double>(result.opStartNs[place + i] - launchNs) : first;
             last = static_cast<double>(result.opEndNs[place + i]);
         }
     return first < 0 ? 0 : last - first;
@@ -96,7 +97,7 @@ void probeCosts(const Scenario& scenario, const Mesh& mesh, const Placement& pla
                 continue;
             PassTimes& times = costs.times[asIndex(step.stage)];
             PassMemory& memory = costs.memory[asIndex(step.stage)];
-            const double duration = durationOf(pass, result, here);
+            const double duration = durationOf(pass, prices.launchesOf(step.pass), result, here);
             const ActionKind kind = probe.actions[asIndex(rank)][asIndex(step.action)].kind;
             if (!split) {
                 if (kind == ActionKind::backward)

@@ -18,13 +18,13 @@ enum class StepPart : std::uint8_t {
     optimizer,
     modelFlops,      ///< the model's FLOPs at the dense peak of the precision: MFU is this over the step
     recomputedFlops, ///< FLOPs run again, at that peak: HFU adds this
-    belowPeak,       ///< what kernels take beyond: below peak, bound by memory, launches, the optimizer
+    belowPeak,       ///< what kernels take beyond: below peak, bound by memory, the optimizer
     tp,
     cp,
     ep,
     pp,
     dp,
-    host,
+    host, ///< its launches, and what is offloaded to it
     bubble
 };
 

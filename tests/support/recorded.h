@@ -19,6 +19,7 @@ namespace test {
 
 struct RecordingOptions {
     bool annotations = true; ///< `PP:0F3` around each pass
+    bool launches = false;   ///< calls of the host that what could have begun waited for
     std::int64_t beginNs = 1'700'000'000'000'000'000;
 };
 
@@ -81,6 +82,8 @@ inline sim::Recording recordingOf(const sim::Simulation& simulation, const Recor
         std::uint32_t name = 0;
         sim::RecordedKind kind = sim::RecordedKind::kernel;
         std::int32_t collective = -1;
+        bool isLate = false;                   ///< it waited for its launch
+        std::uint32_t launches = sim::kNoSpan; ///< what a call of the host starts
     };
     for (int rank = 0; rank < mesh.worldSize(); ++rank) {
         const int c = simulation.classOf(rank);
@@ -92,19 +95,32 @@ inline sim::Recording recordingOf(const sim::Simulation& simulation, const Recor
         out.rankEvidence = "distributedInfo";
         out.worldSize = mesh.worldSize();
         out.host = "node" + std::to_string(rank / std::max(1, simulation.scenario().cluster.gpusPerNode));
-        std::array<std::vector<Span>, sim::kStreamCount + 1> rows;
+        std::array<std::vector<Span>, sim::kStreamCount + 2> rows; // streams, calls of the host, annotations
+        std::vector<Span>& calls = rows[sim::kStreamCount];
+        std::array<std::int64_t, sim::kStreamCount> tails{};
+        std::int64_t kernelStart = 0;
         std::size_t place = simulation.times().firstOp[sim::asIndex(c)];
         for (const sim::Step& step : program.ranks[sim::asIndex(pipelineRank)].steps) {
             const sim::Pass& pass = program.passes[step.pass];
             std::int64_t first = INT64_MAX, last = INT64_MIN;
+            const std::int64_t passStart = kernelStart;
             for (std::size_t i = 0; i < pass.ops.size(); ++i, ++place) {
                 const sim::Op& op = pass.ops[i];
+                const bool computes = op.stream == sim::Stream::compute;
+                std::int64_t free = computes ? 0 : passStart;
+                for (std::size_t stream = 0; stream < tails.size(); ++stream)
+                    if (((op.waits | sim::maskOf(op.stream)) >> stream & 1U) != 0)
+                        free = std::max(free, tails[stream]);
+                tails[sim::asIndex(op.stream)] = simulation.times().opEndNs[place];
+                kernelStart = computes ? simulation.times().opStartNs[place] : kernelStart;
                 if (op.kind == sim::OpKind::wait || op.kind == sim::OpKind::post)
                     continue;
                 Span span;
                 span.start = options.beginNs + simulation.times().opStartNs[place];
                 span.end = options.beginNs + simulation.times().opEndNs[place];
                 span.name = recording.names.add(program.labels[op.label]);
+                span.isLate = options.launches && op.kind != sim::OpKind::send && op.kind != sim::OpKind::receive &&
+                              span.start > options.beginNs + free;
                 if (op.kind == sim::OpKind::compute) {
                     first = std::min(first, span.start);
                     last = std::max(last, span.end);
@@ -153,11 +169,21 @@ inline sim::Recording recordingOf(const sim::Simulation& simulation, const Recor
                 out.spans.durationNs.push_back(span.end - span.start);
                 out.spans.name.push_back(span.name);
                 out.spans.kind.push_back(span.kind);
+                const auto index = static_cast<std::uint32_t>(out.spans.size() - 1);
+                if (span.isLate)
+                    calls.push_back({.start = span.start - 1,
+                                     .end = span.start,
+                                     .name = recording.names.add("cudaLaunchKernel"),
+                                     .kind = sim::RecordedKind::runtime,
+                                     .launches = index});
+                if (span.launches != sim::kNoSpan)
+                    out.links.push_back({.from = index, .to = span.launches});
             }
             track.last = static_cast<std::uint32_t>(out.spans.size());
             if (track.size() > 0)
                 out.tracks.push_back(track);
         }
+        std::sort(out.links.begin(), out.links.end(), [](const auto& a, const auto& b) { return a.to < b.to; });
         std::stable_sort(out.collectives.begin(), out.collectives.end(),
                          [](const auto& a, const auto& b) { return a.startNs < b.startNs; });
     }

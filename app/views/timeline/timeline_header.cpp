@@ -458,6 +458,7 @@ std::vector<std::string> criticalPathTexts(const TimelineModel& model, const sim
         if (sim::isCommunication(c) || c == sim::OpClass::hostTransfer)
             parts.emplace_back(static_cast<double>(path.byClass[static_cast<std::size_t>(c)]) / length, model.className(c));
     parts.emplace_back(static_cast<double>(path.transferNs) / length, "transfers");
+    parts.emplace_back(static_cast<double>(path.launchNs) / length, "launches");
     parts.emplace_back(static_cast<double>(path.unexplainedNs) / length, "other waits");
     std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
     std::string text = title;

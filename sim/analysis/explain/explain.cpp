@@ -194,25 +194,33 @@ Explanation Explainer::kernelTime() const
     Formula rest = busy - account.term("t_model", model, Unit::seconds, "model FLOPs at peak speed");
     if (again > 0)
         rest = rest - account.term("t_again", again, Unit::seconds, "recomputed FLOPs at peak speed");
-    return account.close(
-        rest,
-        "Matrix products below peak (tiles, waves, short sums), kernels bound by memory, launches, the optimizer: " +
-            percentText((model + again) / m_seconds.busy()) + " of the peak is reached while kernels run.",
-        "Roofline with tile and wave quantisation; constants of the GPU type and of the software", {.pictures = {"timeline"}});
+    return account.close(rest,
+                         "Matrix products below peak (tiles, waves, short sums), kernels bound by memory, the optimizer: " +
+                             percentText((model + again) / m_seconds.busy()) + " of the peak is reached while kernels run.",
+                         "Roofline with tile and wave quantisation; constants of the GPU type and of the software",
+                         {.pictures = {"timeline"}});
 }
 
 Explanation Explainer::hostTime() const
 {
     Account account = accountOf(m_simulation, StepPart::host, m_seconds);
+    const Stack& stack = m_scenario.training.stack;
+    const auto micros = [](double us) { return numberText(us, Unit::number) + " µs"; };
+    std::string convention = "Measured in the simulated step, mean over ranks: the rank's next kernel, or a transfer that it "
+                             "waits for, could begin and "
+                             "is not launched yet. The host launches a kernel in " +
+                             micros(stack.launchUs) + " forward and " + micros(stack.backwardLaunchUs) +
+                             " backward, a collective in " + micros(stack.collectiveLaunchUs) + ".";
+    if (!m_scenario.training.offload.isOn())
+        return account.close(sumOfKinds(exposedKindsOfStep().ofHost, StepPart::host, account), convention, kSimulated,
+                             {.pictures = {"timeline"}});
     const CostModel cost(m_scenario);
-    return account.close(
-        sumOfKinds(exposedKindsOfStep().ofHost, StepPart::host, account),
-        "Measured in the simulated step: the rank's next kernel waits for what goes to the host or comes from it, or for the "
-        "host's optimizer. A GPU's link carries " +
-            numberText(cost.hostGBs(Stream::toHost), Unit::number) + " GB/s each way; its share of the host's memory " +
-            numberText(cost.hostGBs(Stream::host), Unit::number) + " GB/s.",
-        "Ren et al. 2021, ZeRO-Offload; event simulation of all ops",
-        {.pictures = {"timeline"}, .classes = {OpClass::hostTransfer}});
+    convention += " Or it waits for what goes to the host or comes from it, or for the host's optimizer. A GPU's link carries " +
+                  numberText(cost.hostGBs(Stream::toHost), Unit::number) + " GB/s each way; its share of the host's memory " +
+                  numberText(cost.hostGBs(Stream::host), Unit::number) + " GB/s.";
+    return account.close(sumOfKinds(exposedKindsOfStep().ofHost, StepPart::host, account), convention,
+                         "Ren et al. 2021, ZeRO-Offload; event simulation of all ops",
+                         {.pictures = {"timeline"}, .classes = {OpClass::hostTransfer}});
 }
 
 Explanation Explainer::tokensPerStep() const
@@ -283,7 +291,8 @@ Explanation Explainer::bubbleTime() const
     Account account = accountOf(m_simulation, StepPart::bubble, m_seconds);
     constexpr std::size_t kMostListed = 16;
     const ShowHint show{.pictures = {"timeline"}};
-    const std::string waits = "Neither computing nor held up by a transfer: waiting for other ranks, or for the step's last op.";
+    const std::string waits =
+        "Neither computing nor held up by a transfer or the host: waiting for other ranks, or for the step's last op.";
     if (rows.size() > kMostListed || rows.size() == 1) {
         const Formula time = account.term("T", step(), Unit::seconds, "step time");
         const Formula busy = account.term("t_busy", m_seconds.busy(), Unit::seconds, "kernels run; mean over ranks");

@@ -65,12 +65,14 @@ public:
     }
     Explanation exposed() const
     {
-        const bool offloads = m_times.exposedHostNs > 0;
-        Account account((offloads ? "Exposed communication and waiting for the host of " : "Exposed communication of ") +
+        const bool waitsForHost = m_times.exposedHostNs > 0;
+        Account account((waitsForHost ? "Exposed communication and waiting for the host of " : "Exposed communication of ") +
                             rankName(m_rank),
                         "f_comm", share(m_times.waitingNs()), Unit::fraction);
         const Formula time = account.term(exposedTime());
-        return account.close(time / stepTerm(account), "Of the step: a transfer runs, and the next kernel waits for it.",
+        return account.close(time / stepTerm(account),
+                             waitsForHost ? "Of the step: the next kernel waits for a transfer, or for the host's launch."
+                                          : "Of the step: a transfer runs, and the next kernel waits for it.",
                              kSimulated, show());
     }
     Explanation bubble() const
@@ -81,7 +83,8 @@ public:
         const Formula busyAndHeldUp = stepTerm(waits) - waits.term(busyTime());
         Explanation left = waits.close(busyAndHeldUp - waits.term(exposedTime()), "", "");
         const Formula time = account.term(std::move(left));
-        return account.close(time / stepTerm(account), "Of the step: it waits, without a kernel or a transfer that holds one up.",
+        return account.close(time / stepTerm(account),
+                             "Of the step: it waits, without a kernel, and without a transfer or a launch that holds one up.",
                              "Narayanan et al. 2021, section 2.2", show());
     }
     Explanation againstPeers() const
@@ -134,7 +137,7 @@ private:
     }
     Explanation exposedTime() const
     {
-        Account account("transfers that hold it up", "t_comm", seconds(m_times.waitingNs()), Unit::seconds);
+        Account account("transfers and launches that hold it up", "t_comm", seconds(m_times.waitingNs()), Unit::seconds);
         std::vector<Formula> parts;
         for (const Dimension dimension : kDimensions)
             if (m_times.exposedNs[dimension] > 0)
@@ -142,7 +145,9 @@ private:
                                              Unit::seconds, collectivesText(m_simulation, dimension)));
         if (m_times.exposedHostNs > 0)
             parts.push_back(account.term("t_host", seconds(m_times.exposedHostNs), Unit::seconds,
-                                         "what goes to the host or comes from it, and the host's work"));
+                                         m_simulation.scenario().training.offload.isOn()
+                                             ? "the host's launches and work, and what goes to it or comes from it"
+                                             : "the host's launches"));
         return account.close(Formula::sum(std::move(parts)), "Simulated; where several fill a gap, it counts once.", kSimulated);
     }
 
@@ -194,8 +199,8 @@ private:
         const double peak = scenario.cluster.gpu.peakTflops.at(scenario.training.precision) * 1e12;
         const Formula flops = account.term("F", m_kind.flops, Unit::flops, "FLOPs, from the shapes of the layer");
         const Formula rate = account.term("P", peak, Unit::flopRate, "dense peak of the precision");
-        const Formula reached = account.term("u", m_kind.flops / time / peak, Unit::fraction,
-                                             "of it reached: tiles, waves, short sums, memory, launch");
+        const Formula reached =
+            account.term("u", m_kind.flops / time / peak, Unit::fraction, "of it reached: tiles, waves, short sums, memory");
         return account.close(flops / Formula::product({rate, reached}),
                              "A roofline over the kernel's shape; constants are those of the GPU type and of the software.",
                              "Williams et al. 2009 (Roofline)", std::move(show));
@@ -247,8 +252,8 @@ private:
         }
         Formula all = sumOf(account, times);
         if (const std::int64_t waits = m_end - m_begin - sum; waits > 0)
-            all = std::move(all) +
-                  account.term("t_wait", seconds(waits), Unit::seconds, "between kernels: transfers that the next one needs");
+            all = std::move(all) + account.term("t_wait", seconds(waits), Unit::seconds,
+                                                "between kernels: transfers that the next one needs, and its launch");
         return account.close(std::move(all), "From its first kernel to the end of its last, one after the other on the GPU.",
                              kSimulated, std::move(show));
     }

@@ -1,9 +1,11 @@
-// What is offloaded: does the host have room for it, and what does it cost?
+// What the host does: its launches, and what is offloaded to it. Does it have room for that, and what does it cost?
 #include "sim/analysis/findings/finding_rules.h"
 #include "sim/cost/cost.h"
 #include "sim/memory_limit.h"
 #include "sim/simulate/exposed_transfers.h"
 
+#include <algorithm>
+#include <array>
 #include <string>
 
 namespace sim {
@@ -68,6 +70,21 @@ std::string workText(const RuleContext& context, Finding& finding, double second
            waitedForText(finding, ClaimOf::hostWorkSeconds, seconds);
 }
 
+std::string launchText(const RuleContext& context, Finding& finding, double seconds)
+{
+    const double us = context.training.stack.launchUs;
+    return "The host launches a kernel in " + say(finding, ClaimOf::kernelLaunchUs, us, numberText(us, Unit::number) + " µs") +
+           " on the way forward; where kernels are shorter the GPU waits for the next" +
+           waitedForText(finding, ClaimOf::launchSeconds, seconds);
+}
+
+/// Fewer and larger kernels.
+void offerFewerLaunches(const RuleContext& context, Finding& finding)
+{
+    offer(finding, context.edits.microBatch(context.training.microBatchSize * 2));
+    offer(finding, context.edits.shift(&Layout::tp, &Layout::dp));
+}
+
 void hostExposed(const RuleContext& context, FindingList& out)
 {
     const double share = context.shareOf(StepPart::host);
@@ -75,17 +92,24 @@ void hostExposed(const RuleContext& context, FindingList& out)
         return;
     Finding finding{.kind = FindingKind::exposedHost, .severity = severityOf(share), .stepShare = share};
     finding.title = say(finding, ClaimOf::exposedHostShare, share, percentText(share)) + " of the step waits for the host";
-    double copies = 0, work = 0;
+    double launches = 0, copies = 0, work = 0;
     for (const ExposedKind& kind : exposedKinds(context.simulation).ofHost)
-        (kind.isHostsWork ? work : copies) += kind.seconds;
+        (kind.op == kLaunches ? launches : kind.isHostsWork ? work : copies) += kind.seconds;
     constexpr double kMatters = 0.02; // of all that is waited for
-    const double least = kMatters * (copies + work);
-    const std::string ofCopies = copies >= least ? copiesText(context, finding, copies) : "",
-                      ofWork = work >= least ? workText(context, finding, work) : "";
-    const std::string& first = work > copies ? ofWork : ofCopies;
-    const std::string& second = work > copies ? ofCopies : ofWork;
-    finding.reason = first + (first.empty() || second.empty() ? "" : " ") + second;
-    finding.show = {.pictures = {"timeline"}, .classes = {OpClass::hostTransfer}};
+    struct Part {
+        double seconds;
+        std::string (*text)(const RuleContext&, Finding&, double);
+    };
+    std::array<Part, 3> parts{{{copies, copiesText}, {work, workText}, {launches, launchText}}};
+    std::stable_sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.seconds > b.seconds; });
+    for (const Part& part : parts)
+        if (part.seconds > 0 && part.seconds >= kMatters * (launches + copies + work))
+            finding.reason += (finding.reason.empty() ? "" : " ") + part.text(context, finding, part.seconds);
+    finding.show = {.pictures = {"timeline"}};
+    if (copies + work > 0)
+        finding.show.classes = {OpClass::hostTransfer};
+    if (launches > copies + work)
+        offerFewerLaunches(context, finding);
     offerLess(context, finding);
     out.push_back(std::move(finding));
 }

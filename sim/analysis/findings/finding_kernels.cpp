@@ -59,7 +59,7 @@ std::string withoutFlopsText(const RuleContext& context, Finding& finding)
     return say(finding, ClaimOf::timeWithoutFlops, share, percentText(share)) +
            " of the time of kernels goes to norms, activations, " +
            (context.scenario.model.numExperts > 0 ? "the permutation of tokens to their experts and back, " : "") +
-           "the loss, the optimizer and the like: they do no FLOPs, and wait for memory or for their launch" +
+           "the loss, the optimizer and the like: they do no FLOPs, and wait for memory" +
            (c.recompute > 0 ? " (recomputation left aside)." : ".");
 }
 
@@ -91,7 +91,7 @@ void kernels(const RuleContext& context, FindingList& out)
                      : lost.attention >= lost.withoutFlops ? slowAttentionText(context, finding)
                                                            : withoutFlopsText(context, finding);
     finding.show = {.pictures = {"timeline"}};
-    offer(finding, context.edits.microBatch(t.microBatchSize * 2)); // rows for products; fewer launches for the rest
+    offer(finding, context.edits.microBatch(t.microBatchSize * 2)); // rows for products
     if (!t.flashAttention)
         offer(finding, context.edits.fuseAttention());
     offer(finding, context.edits.shift(&Layout::tp, &Layout::dp));

@@ -93,8 +93,8 @@ TEST(Difference, CountsTheBubbleInOneRowOnBothSides)
         << "what the details call bubble, but for sends of ranks that have nothing else to do";
     EXPECT_GT(predicted, 0.1 * stepNs);
     EXPECT_NEAR(static_cast<double>(difference.measured.bubbleNs), predicted, 1e-3 * stepNs);
-    EXPECT_EQ(difference.predicted.hostNs, 0);
-    EXPECT_LT(static_cast<double>(difference.measured.hostNs), 1e-3 * stepNs);
+    EXPECT_GT(difference.predicted.hostNs, 0) << "launches";
+    EXPECT_NEAR(static_cast<double>(difference.measured.hostNs), static_cast<double>(difference.predicted.hostNs), 1e-3 * stepNs);
     EXPECT_EQ(difference.measured.waitNs[3], 0);
     EXPECT_FALSE(difference.stragglers[live::kCommCount].empty());
     EXPECT_TRUE(difference.stragglers[3].empty());
@@ -112,7 +112,7 @@ TEST(Difference, OfAPredictionAndItselfIsNothing)
         EXPECT_EQ(rank.measured.computeNs, rank.predicted.computeNs);
         EXPECT_EQ(rank.measured.transferNs, rank.predicted.transferNs);
         EXPECT_EQ(rank.measured.waitNs, rank.predicted.waitNs);
-        EXPECT_EQ(rank.measured.bubbleNs + rank.measured.hostNs, rank.predicted.bubbleNs) << "a simulation has no host";
+        EXPECT_EQ(rank.measured.bubbleNs + rank.measured.hostNs, rank.predicted.bubbleNs + rank.predicted.hostNs);
         EXPECT_EQ(sumOf(rank.predicted), rank.predicted.stepNs);
     }
     EXPECT_NEAR(static_cast<double>(difference.predicted.stepNs) * 1e-9, prediction->metrics().stepTimeSeconds, 1e-8);

@@ -30,8 +30,8 @@ void expectWhole(const CriticalPath& path, const Trace& trace)
     }
     EXPECT_EQ(path.lengthNs, trace.endNs);
     EXPECT_EQ(std::accumulate(path.byClass.begin(), path.byClass.end(), std::int64_t{0}), work);
-    EXPECT_EQ(path.transferNs + path.unexplainedNs, waits + trace.endNs - now);
-    EXPECT_EQ(work + path.transferNs + path.unexplainedNs, path.lengthNs);
+    EXPECT_EQ(path.transferNs + path.launchNs + path.unexplainedNs, waits + trace.endNs - now);
+    EXPECT_EQ(work + path.transferNs + path.launchNs + path.unexplainedNs, path.lengthNs);
 }
 
 /// p stages that forward and then turn back m micro-batches in the order given by `order(stage)`, as soon as they can, with a
@@ -189,17 +189,28 @@ TEST(CriticalPath, OfAnySimulatedStepIsWhole)
 {
     std::mt19937 random(21);
     for (int i = 0; i < 40; ++i) {
-        const Scenario scenario = test::randomScenario(random, 64);
+        Scenario scenario = test::randomScenario(random, 64);
+        const bool isAhead = i % 2 == 0;
+        if (isAhead) {
+            Stack& stack = scenario.training.stack;
+            stack.launchUs = stack.backwardLaunchUs = stack.collectiveLaunchUs = stack.expertLaunchUs = stack.stepMs = 0;
+        }
         SCOPED_TRACE(test::describe(scenario));
         const auto simulation = simulate(scenario);
         for (const TraceDetail detail : {TraceDetail::actions, TraceDetail::kernels}) {
             const Trace trace = simulation->trace(detail);
             const CriticalPath path = criticalPath(trace);
             expectWhole(path, trace);
-            expectWhole(criticalPath(trace, *simulation), trace);
-            // The engine starts an op the moment something it waits for has ended.
+            const CriticalPath own = criticalPath(trace, *simulation);
+            expectWhole(own, trace);
+            // The engine starts an op the moment something it waits for has ended, or its host has launched it.
             if (detail == TraceDetail::kernels) {
-                EXPECT_EQ(path.unexplainedNs, 0);
+                EXPECT_EQ(own.unexplainedNs, 0);
+                EXPECT_EQ(path.unexplainedNs, own.launchNs);
+                EXPECT_EQ(own.launchNs > 0, std::any_of(own.steps.begin(), own.steps.end(), [](const CriticalStep& step) {
+                              return step.cause == CriticalCause::launch;
+                          }));
+                EXPECT_EQ(own.launchNs > 0, !isAhead);
             }
             for (const Track& track : trace.tracks)
                 EXPECT_TRUE(std::is_sorted(track.startNs.begin(), track.startNs.end())) << track.name;

@@ -106,6 +106,10 @@ private:
     {
         return meanShare(m_simulation, [](const TimeShares& t) { return t.exposedHostNs; });
     }
+    double launches() const
+    {
+        return meanShare(m_simulation, [](const TimeShares& t) { return t.launchNs; });
+    }
     double busy() const
     {
         return meanShare(m_simulation, [](const TimeShares& t) { return t.busyNs; });
@@ -486,7 +490,11 @@ double Prover::again(const Claim& claim) const
     case ClaimOf::exposedHostShare:
         return exposedHost();
     case ClaimOf::hostCopySeconds:
-        return exposedHost() * step() - secondsOf("optimizer on host");
+        return (exposedHost() - launches()) * step() - secondsOf("optimizer on host");
+    case ClaimOf::kernelLaunchUs:
+        return t.stack.launchUs;
+    case ClaimOf::launchSeconds:
+        return launches() * step();
     case ClaimOf::hostWorkSeconds:
         return secondsOf("optimizer on host");
     case ClaimOf::hostWorkRate: {

@@ -164,6 +164,20 @@ TEST(FindingRules, WaitingForTheHostIsBlamedOnWhatTakesIt)
     EXPECT_EQ(copies.find("The host updates"), std::string::npos) << copies;
 }
 
+TEST(FindingRules, AHostThatIsSlowerThanItsKernelsIsBlamedOnItsLaunches)
+{
+    const auto all = findingsOf("01", {R"(training.stack={"base":"megatron-2021","launch_us":2000,"backward_launch_us":2000})"});
+    const Finding* finding = find(all, FindingKind::exposedHost);
+    ASSERT_TRUE(finding);
+    EXPECT_EQ(finding->severity, FindingSeverity::costly);
+    EXPECT_TRUE(
+        finding->reason.starts_with("The host launches a kernel in 2,000 µs on the way forward; where kernels are shorter "))
+        << finding->reason;
+    EXPECT_EQ(finding->reason.find("updates"), std::string::npos) << finding->reason;
+    ASSERT_FALSE(finding->suggestions.empty());
+    EXPECT_EQ(finding->suggestions[0].changes[0].pointer, "/training/micro_batch_size");
+}
+
 TEST(FindingRules, GradientsThatAreNotOverlappedAreSaid)
 {
     const Opened opened = test::openNumber("01", {"training.overlap.grad_reduce=false"});

@@ -71,6 +71,12 @@ bool worksAt(const Simulation& simulation, const WaitLink& link, std::int64_t ns
     return false;
 }
 
+void launchAtOnce(Scenario& scenario)
+{
+    Stack& stack = scenario.training.stack;
+    stack.launchUs = stack.backwardLaunchUs = stack.collectiveLaunchUs = stack.expertLaunchUs = stack.stepMs = 0;
+}
+
 std::string joined(const std::vector<std::string>& lines)
 {
     std::string out;
@@ -128,7 +134,10 @@ TEST(WaitChain, LinksOfRandomScenariosTelescopeToTheGapAndEndAtWhatRanWhenItBega
     std::mt19937 random(20);
     std::int64_t gaps = 0, longest = 0;
     for (int i = 0; i < 60; ++i) {
-        const Scenario scenario = test::randomScenario(random, 64);
+        Scenario scenario = test::randomScenario(random, 64);
+        const bool isAhead = i % 2 == 0; // the host, of all ranks
+        if (isAhead)
+            launchAtOnce(scenario);
         SCOPED_TRACE(test::describe(scenario));
         const auto simulation = simulate(scenario, {.full = i % 3 == 0});
         WaitChains chains(*simulation);
@@ -143,10 +152,11 @@ TEST(WaitChain, LinksOfRandomScenariosTelescopeToTheGapAndEndAtWhatRanWhenItBega
                 for (const WaitLink& link : chain.links) {
                     ASSERT_EQ(link.endNs, until);
                     ASSERT_LT(link.beginNs, link.endNs);
+                    ASSERT_FALSE(isAhead && link.kind == WaitLink::Kind::launch);
                     until = link.beginNs;
                 }
                 ASSERT_EQ(until, all[g].beginNs);
-                EXPECT_TRUE(worksAt(*simulation, chain.links.back(), all[g].beginNs)) << joined(chains.lines(chain));
+                EXPECT_TRUE(!isAhead || worksAt(*simulation, chain.links.back(), all[g].beginNs)) << joined(chains.lines(chain));
                 longest = std::max(longest, static_cast<std::int64_t>(chain.links.size()));
             }
         }
@@ -164,6 +174,28 @@ TEST(WaitChain, TheLastPipelineRankWaitsForTheForwardPassesOfThoseBeforeIt)
     EXPECT_THAT(text, HasSubstr("\nwhich waits for F0 of pp 1, "));
     EXPECT_THAT(text, HasSubstr("\nwhich waits for F0 of pp 0, "));
     EXPECT_THAT(text, HasSubstr("\ntry: twice the batch: 16 micro-batches"));
+}
+
+TEST(WaitChain, AKernelThatCouldBeginWaitsForItsLaunch)
+{
+    Scenario scenario = test::smallScenario(1, 1, 1, 4);
+    launchAtOnce(scenario);
+    scenario.training.stack.launchUs = 300;
+    const auto simulation = simulate(scenario);
+    WaitChains chains(*simulation);
+    const std::vector<Gap> gaps = gapsOf(*simulation, chains, 0);
+    ASSERT_GT(gaps.size(), 10U);
+    for (const Gap& gap : gaps) {
+        const WaitChain chain = chains.chain(gap);
+        ASSERT_EQ(chain.links.size(), 1U);
+        EXPECT_EQ(chain.links[0].kind, WaitLink::Kind::launch);
+        EXPECT_EQ(chain.links[0].place, gap.next);
+        EXPECT_EQ(chain.links[0].lengthNs(), gap.lengthNs());
+    }
+    const std::string text = joined(chains.lines(chains.chain(gaps[1])));
+    EXPECT_THAT(text, HasSubstr(" idle inside F0, before "));
+    EXPECT_THAT(text, HasSubstr("\nwaits for the host's launch of "));
+    EXPECT_THAT(text, HasSubstr("\ntry: "));
 }
 
 TEST(WaitChain, APassThatBeganBeforeTheGapIsToldAsARestAlsoWithItsMessage)

@@ -30,7 +30,7 @@ struct Recorded {
     explicit Recorded(
         const Simulation& simulation, const std::function<void(Recording&)>& change = [](Recording&) {})
         : recovered([&] {
-              Recording recording = test::recordingOf(simulation);
+              Recording recording = test::recordingOf(simulation, {.launches = true});
               change(recording);
               return std::make_shared<const Recovered>(recover(recording));
           }()),

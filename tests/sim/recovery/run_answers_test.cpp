@@ -278,6 +278,26 @@ TEST(TimeOfARecordedRank, AddsUpAndIsTheSimulators)
     }
 }
 
+TEST(TimeOfARecordedRank, WaitsForItsHostAsLongAsTheSimulatorSays)
+{
+    for (const double us : {0.0, 5.0, 200.0}) {
+        sim::Scenario scenario = test::smallScenario(2, 1, 1, 4);
+        sim::Stack& stack = scenario.training.stack;
+        stack.launchUs = stack.backwardLaunchUs = stack.collectiveLaunchUs = us;
+        const auto simulation = simulated(scenario);
+        const sim::Recovered recovered = sim::recover(test::recordingOf(*simulation, {.launches = true}));
+        for (const sim::RankTime& time : sim::timesOf(recovered).ranks) {
+            const sim::TimeShares shares = simulation->timeOfClass(simulation->classOf(0));
+            // The step that is recorded begins with its first kernel.
+            const std::int64_t beforeFirst = simulation->times().endNs - time.windowNs;
+            EXPECT_EQ(time.computingNs, shares.busyNs);
+            EXPECT_EQ(time.idleNs, shares.exposedHostNs - beforeFirst) << us << " µs a launch";
+            EXPECT_EQ(time.hostBoundNs, time.idleNs) << us << " µs a launch";
+            EXPECT_EQ(time.exposedCommNs, shares.exposedNs.total());
+        }
+    }
+}
+
 TEST(TimeOfARecordedRank, SharesAnInstantAmongTheAxesThatAreExposedInIt)
 {
     sim::RunEvidence evidence;

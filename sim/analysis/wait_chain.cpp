@@ -581,23 +581,26 @@ std::string WaitChains::linkText(const WaitLink& link) const
     const Step& step = d.step(at);
     const Op& op = d.op(at);
     const std::string action = d.stepName(step, link.classIndex), rank = d.rankText(link.classIndex);
-    switch (link.kind) {
-    case WaitLink::Kind::pass:
-        return action + " of " + rank;
-    case WaitLink::Kind::collective: {
+    const auto collective = [&] {
         std::string kind =
             factsOf(d.program.passes[step.pass].shapes[link.place - d.of(link.classIndex).firstOfStep[d.stepOf(at)]].collective)
                 .plural;
         kind.pop_back();
         return "the " + kind + " of " + communicatedText(d.program.labels[op.label]) + " in " +
                spokenGroup(communicatorRoleName(op.group), d.simulation.scenario().layout);
-    }
+    };
+    switch (link.kind) {
+    case WaitLink::Kind::pass:
+        return action + " of " + rank;
+    case WaitLink::Kind::collective:
+        return collective();
     case WaitLink::Kind::message:
         return "the message of " + action + " from " + rank;
     case WaitLink::Kind::copy:
         return spokenOp(d.program.labels[op.label]) + " of " + rank;
     case WaitLink::Kind::launch:
-        return "the host's launch of " + spokenOp(d.program.labels[op.label]) + " on " + rank;
+        return "the host's launch of " + (op.kind == OpKind::collective ? collective() : spokenOp(d.program.labels[op.label])) +
+               " on " + rank;
     }
     return {};
 }

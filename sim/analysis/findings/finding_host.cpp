@@ -72,9 +72,10 @@ std::string workText(const RuleContext& context, Finding& finding, double second
 
 std::string launchText(const RuleContext& context, Finding& finding, double seconds)
 {
-    const double us = context.training.stack.launchUs;
-    return "The host launches a kernel in " + say(finding, ClaimOf::kernelLaunchUs, us, numberText(us, Unit::number) + " µs") +
-           " on the way forward; where kernels are shorter the GPU waits for the next" +
+    constexpr double kSecondsOfUs = 1e-6;
+    return "The host launches a kernel in " +
+           say(finding, ClaimOf::kernelLaunch, context.training.stack.launchUs * kSecondsOfUs, Unit::seconds) +
+           " on the way forward; the GPU waits wherever a kernel ends before the next one is launched" +
            waitedForText(finding, ClaimOf::launchSeconds, seconds);
 }
 

@@ -138,7 +138,7 @@ enum class ClaimOf : std::uint8_t {
     microbatchesOfRound,
     microbatchesTooFew, ///< pipeline ranks - micro-batches
     exposedHostShare,   ///< of the step
-    kernelLaunchUs,     ///< the host's time to launch a kernel, forward
+    kernelLaunch,       ///< the host's time to launch a kernel, forward
     launchSeconds,      ///< of that, until the host has launched what could begin
     hostCopySeconds,    ///< of that, for what goes to the host or comes back
     hostWorkSeconds,    ///< of that, for what the host computes

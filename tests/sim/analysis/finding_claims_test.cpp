@@ -491,8 +491,8 @@ double Prover::again(const Claim& claim) const
         return exposedHost();
     case ClaimOf::hostCopySeconds:
         return (exposedHost() - launches()) * step() - secondsOf("optimizer on host");
-    case ClaimOf::kernelLaunchUs:
-        return t.stack.launchUs;
+    case ClaimOf::kernelLaunch:
+        return t.stack.launchUs * 1e-6;
     case ClaimOf::launchSeconds:
         return launches() * step();
     case ClaimOf::hostWorkSeconds:

@@ -170,8 +170,7 @@ TEST(FindingRules, AHostThatIsSlowerThanItsKernelsIsBlamedOnItsLaunches)
     const Finding* finding = find(all, FindingKind::exposedHost);
     ASSERT_TRUE(finding);
     EXPECT_EQ(finding->severity, FindingSeverity::costly);
-    EXPECT_TRUE(
-        finding->reason.starts_with("The host launches a kernel in 2,000 µs on the way forward; where kernels are shorter "))
+    EXPECT_TRUE(finding->reason.starts_with("The host launches a kernel in 2.00 ms on the way forward; the GPU waits wherever "))
         << finding->reason;
     EXPECT_EQ(finding->reason.find("updates"), std::string::npos) << finding->reason;
     ASSERT_FALSE(finding->suggestions.empty());

@@ -122,7 +122,7 @@ inline sim::Recording recordingOf(const sim::Simulation& simulation, const Recor
                 span.isLate = options.launches && op.kind != sim::OpKind::send && op.kind != sim::OpKind::receive &&
                               span.start > options.beginNs + free;
                 if (op.kind == sim::OpKind::compute) {
-                    first = std::min(first, span.start);
+                    first = std::min(first, span.start - (span.isLate ? 1 : 0)); // with its call
                     last = std::max(last, span.end);
                 } else if (op.kind == sim::OpKind::copy) {
                     span.kind = sim::RecordedKind::memcpy;

@@ -291,9 +291,14 @@ TEST(TimeOfARecordedRank, WaitsForItsHostAsLongAsTheSimulatorSays)
             // The step that is recorded begins with its first kernel.
             const std::int64_t beforeFirst = simulation->times().endNs - time.windowNs;
             EXPECT_EQ(time.computingNs, shares.busyNs);
-            EXPECT_EQ(time.idleNs, shares.exposedHostNs - beforeFirst) << us << " µs a launch";
             EXPECT_EQ(time.hostBoundNs, time.idleNs) << us << " µs a launch";
-            EXPECT_EQ(time.exposedCommNs, shares.exposedNs.total());
+            // What runs beside a launch and is not waited for counts as communication there.
+            EXPECT_EQ(time.idleNs + time.exposedCommNs, shares.waitingNs() - beforeFirst) << us << " µs a launch";
+            EXPECT_LE(time.idleNs, shares.exposedHostNs - beforeFirst) << us << " µs a launch";
+            if (us > 100) {
+                EXPECT_NEAR(static_cast<double>(time.idleNs), static_cast<double>(shares.exposedHostNs),
+                            2e-2 * static_cast<double>(shares.exposedHostNs));
+            }
         }
     }
 }
@@ -491,12 +496,14 @@ TEST(PathOverRanks, CoversTheStepAndNoRankAloneMakesIt)
         EXPECT_EQ(path.segments[i].startNs, path.segments[i - 1].endNs) << i;
     EXPECT_EQ(path.segments.back().endNs - path.segments.front().startNs,
               recovered.steps.steps[0].endNs - recovered.steps.steps[0].startNs);
-    EXPECT_EQ(simulation->times().endNs, recovered.steps.steps[0].endNs - recovered.steps.steps[0].startNs);
+    // What is recorded begins with the first kernel, not with its launch.
+    const std::int64_t recordedNs = simulation->times().endNs - simulation->times().opStartNs.front();
+    EXPECT_EQ(recordedNs, recovered.steps.steps[0].endNs - recovered.steps.steps[0].startNs);
     EXPECT_GE(path.jumps, 6U); // down the pipeline and back
     std::int64_t sum = 0;
     for (const auto& [part, ns] : path.ns)
         sum += ns;
-    EXPECT_EQ(sum, simulation->times().endNs);
+    EXPECT_EQ(sum, recordedNs);
     EXPECT_GT(path.ns.at(sim::PathPart::computing), sum * 8 / 10);
 }
 

@@ -21,9 +21,21 @@ function(rankscope_cuda_knows out version architecture)
   set(${out} ${knows} PARENT_SCOPE)
 endfunction()
 
+# Those of `capabilities` that the kernels (bf16, cp.async) cannot be compiled for, as cuda_device.cpp refuses such GPUs: older than Ampere.
+function(rankscope_cuda_too_old out capabilities)
+  set(too_old "")
+  foreach(capability ${capabilities})
+    if(capability VERSION_LESS 8.0)
+      list(APPEND too_old ${capability})
+    endif()
+  endforeach()
+  list(REMOVE_DUPLICATES too_old)
+  set(${out} "${too_old}" PARENT_SCOPE)
+endfunction()
+
 # CMAKE_CUDA_ARCHITECTURES for a toolkit of this version: of a package those that many have, else those of `capabilities` ("9.0"), the
-# GPUs at hand. 80 is code and PTX, which newer GPUs translate when they load it: for those that the toolkit does not know, and where
-# there is no GPU.
+# GPUs at hand that are not too old. 80 is code and PTX, which newer GPUs translate when they load it: for those that the toolkit does
+# not know, and where there is no such GPU.
 function(rankscope_cuda_architectures out version package capabilities)
   set(wanted "")
   set(list "")
@@ -31,6 +43,8 @@ function(rankscope_cuda_architectures out version package capabilities)
     set(wanted 90 100 120)
     set(list 80)
   endif()
+  rankscope_cuda_too_old(too_old "${capabilities}")
+  list(REMOVE_ITEM capabilities ${too_old})
   foreach(capability ${capabilities})
     string(REPLACE "." "" architecture "${capability}")
     list(APPEND wanted ${architecture})

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <functional>
@@ -134,6 +135,38 @@ IdsPlace placeInNpy(const PlacedFile& file, const std::string& name)
     refuseData(name + " is a numpy array of type " + sim::shownText(type) + "; token ids are whole numbers: " + known);
 }
 
+/// Refuses ids that do not lie in the order in which numpy reads them, and another number of them than the header says: a file
+/// that was cut short. `begin`: of the ids, of which there are `count`.
+void checkShape(const PlacedFile& file, const std::string& name, std::uint64_t begin, std::uint64_t count)
+{
+    std::string header(begin, '\0');
+    file.read(0, header.data(), header.size());
+    const std::size_t found = header.find("'shape': ("), end = header.find(')', found);
+    if (end == std::string::npos)
+        refuseData(name + " is no numpy array (.npy): its header does not say its shape");
+    const std::string shape = header.substr(header.find('(', found), end + 1 - header.find('(', found));
+    int longSides = 0;
+    std::uint64_t expected = 1; // stays so for "()"
+    for (const char* at = shape.data(); at != shape.data() + shape.size();) {
+        std::uint64_t side = 0;
+        const auto [next, problem] = std::from_chars(at, shape.data() + shape.size(), side);
+        if (next == at) { // between two sides
+            ++at;
+            continue;
+        }
+        at = next;
+        longSides += side > 1 ? 1 : 0;
+        if (problem != std::errc() || __builtin_mul_overflow(expected, side, &expected))
+            refuseData(name + " would have more ids than any file: its header says shape " + shape);
+    }
+    if (expected != count)
+        refuseData(name + " has " + std::to_string(count) + " ids, its header says " + std::to_string(expected) + " (shape " +
+                   shape + ")" + (count < expected ? ": it was cut short" : ""));
+    if (longSides > 1 && header.find("'fortran_order': True") != std::string::npos)
+        refuseData(name + " keeps its ids by columns (fortran_order: True, shape " + shape +
+                   "), and sequences lie in rows; nearest: np.save(FILE, np.ascontiguousarray(ids))");
+}
+
 } // namespace
 
 bool isTokenIds(const std::string& data)
@@ -161,6 +194,8 @@ TokenSource::TokenSource(std::string data, int vocabulary, int sequenceLength, s
         if ((m_bytes - m_begin) % m_width != 0)
             refuseData(m_data + " has " + std::to_string(m_bytes - m_begin) + " bytes of ids, no whole number of ids of " +
                        std::to_string(m_width) + " bytes each");
+        if (m_data.ends_with(".npy"))
+            checkShape(*m_file, m_data, m_begin, (m_bytes - m_begin) / m_width);
     } else {
         m_token = tokenOfByte(*m_file, vocabulary);
     }

@@ -57,9 +57,10 @@ protected:
                 bytes += static_cast<char>((first + step * static_cast<std::uint64_t>(i)) >> 8 * byte & 255U);
         return bytes;
     }
-    static std::string npy(const std::string& type, const std::string& data)
+    static std::string npy(const std::string& type, const std::string& data, const std::string& shape = "(40,)",
+                           const char* byColumns = "False")
     {
-        std::string header = "{'descr': '" + type + "', 'fortran_order': False, 'shape': (40,), }";
+        std::string header = "{'descr': '" + type + "', 'fortran_order': " + byColumns + ", 'shape': " + shape + ", }";
         header.append(117 - header.size(), ' ');
         header += '\n';
         return std::string("\x93NUMPY\x01\x00\x76\x00", 10) + header + data;
@@ -127,6 +128,36 @@ TEST_F(TokenIds, OfAnotherTokenizerAreRefusedWithPlaceAndNumbers)
     EXPECT_NE(refusal(fileOf("unseen.npy", npy("<f\x1b[2J", ids(40, 4, 0))), 1000)
                   .find("of type '<f\\x1b[2J'; token ids are whole numbers: '|u1', '<u2', '<i2', '<u4', '<i4', '<u8' or '<i8'"),
               std::string::npos);
+}
+
+/// numpy reads the transpose of such a file's memory, of which a row of ids alone is the same.
+TEST_F(TokenIds, ByColumnsAreRefusedWhereThatIsAnotherOrder)
+{
+    const std::string file = fileOf("columns.npy", npy("<u2", ids(40, 2, 100), "(4, 10)", "True"));
+    EXPECT_EQ(refusal(file, 1000),
+              "training data: " + file +
+                  " keeps its ids by columns (fortran_order: True, shape (4, 10)), and sequences lie in rows; "
+                  "nearest: np.save(FILE, np.ascontiguousarray(ids))");
+    expectCounts(fileOf("rows.npy", npy("<u2", ids(40, 2, 100), "(4, 10)")), 1000, 100);
+    for (const char* shape : {"(40,)", "(1, 40)", "(40, 1)"})
+        expectCounts(fileOf("one.npy", npy("<u2", ids(40, 2, 100), shape, "True")), 1000, 100);
+}
+
+TEST_F(TokenIds, OtherThanTheHeaderSaysAreRefusedWithBothNumbers)
+{
+    const auto refused = [&](const char* name, int count, const char* shape) {
+        return refusal(fileOf(name, npy("<u2", ids(count, 2, 100), shape)), 1000);
+    };
+    EXPECT_TRUE(
+        refused("half.npy", 20, "(40,)").ends_with("half.npy has 20 ids, its header says 40 (shape (40,)): it was cut short"));
+    EXPECT_TRUE(
+        refused("rows cut.npy", 39, "(4, 10)").ends_with(" has 39 ids, its header says 40 (shape (4, 10)): it was cut short"));
+    EXPECT_TRUE(refused("more.npy", 41, "(40,)").ends_with(" has 41 ids, its header says 40 (shape (40,))"));
+    EXPECT_TRUE(refused("one.npy", 40, "()").ends_with(" has 40 ids, its header says 1 (shape ())"));
+    EXPECT_NE(refused("nothing.npy", 40, "None").find("its header does not say its shape"), std::string::npos);
+    for (const char* shape : {"(4294967296, 4294967296)", "(99999999999999999999,)"})
+        EXPECT_NE(refused("vast.npy", 40, shape).find(std::string("more ids than any file: its header says shape ") + shape),
+                  std::string::npos);
 }
 
 /// Neither held nor gone through.

@@ -113,6 +113,18 @@ void readOpenMpi(const Reader& reader, LaunchEnvironment& launch)
     launch.masterPort = derivedPort(reader.first({"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid"}));
 }
 
+/// Whether srun has started this process as one of a step's tasks. Without a step it is an sbatch script itself; the shell that
+/// salloc opens where LaunchParameters has use_interactive_step is a step of its own, numbered beyond Slurm's tasks, whose one
+/// process sees the whole allocation's SLURM_NTASKS (slurm.h: SLURM_MAX_NORMAL_STEP_ID, SLURM_INTERACTIVE_STEP).
+bool isSlurmTask(const Reader& reader)
+{
+    constexpr std::uint32_t kLastStepOfTasks = 0xfffffff0;
+    const std::string step = reader.first({"SLURM_STEP_ID", "SLURM_STEPID"});
+    std::uint32_t number = 0;
+    std::from_chars(step.data(), step.data() + step.size(), number);
+    return reader.has("SLURM_PROCID", "SLURM_NTASKS") && !step.empty() && number <= kLastStepOfTasks;
+}
+
 void readSlurm(const Reader& reader, LaunchEnvironment& launch)
 {
     launch.launcher = Launcher::slurm;
@@ -191,8 +203,8 @@ LaunchEnvironment readLaunchEnvironment(const Variables& variables, const Launch
         readTorchrun(reader, launch);
     } else if (reader.has("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE")) {
         readOpenMpi(reader, launch);
-    } else if (reader.has("SLURM_PROCID", "SLURM_NTASKS") && reader.first({"SLURM_STEP_ID", "SLURM_STEPID"}) != "") {
-        readSlurm(reader, launch); // without a step it is an sbatch script itself, which is not one of several processes
+    } else if (isSlurmTask(reader)) {
+        readSlurm(reader, launch);
     } else if (reader.has("PMI_RANK", "PMI_SIZE")) {
         readPmi(reader, launch);
     } else {

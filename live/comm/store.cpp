@@ -39,7 +39,7 @@ public:
         std::string address = launch.masterAddress;
         m_port = launch.masterPort;
         if (launch.process == 0) {
-            m_server = std::make_unique<store::Server>(address, m_port, launch.processes, options);
+            m_server = std::make_unique<store::Server>(launch, options);
             m_port = m_server->port();
             address = m_server->address();
         }

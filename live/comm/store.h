@@ -17,6 +17,7 @@ namespace live {
 
 struct StoreOptions {
     std::chrono::milliseconds connectTimeout{60'000}; ///< how long others may start later than this process
+    std::chrono::milliseconds quietTimeout{5'000};    ///< others missing for so long: process 0 says on standard error who
     std::chrono::milliseconds waitTimeout{300'000};   ///< of get() and barrier(), from the last progress() of any process on
     std::chrono::milliseconds heartbeat{500};         ///< one is sent each way this often
     std::chrono::milliseconds silence{10'000};        ///< no heartbeat for so long: the process counts as failed

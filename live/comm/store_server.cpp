@@ -16,9 +16,9 @@
 
 namespace live::store {
 
-Server::Server(const std::string& address, int port, int processes, const StoreOptions& options)
-    : m_processes(processes), m_options(options), m_listener(listenOn(address, port)),
-      m_wake(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))
+Server::Server(const LaunchEnvironment& launch, const StoreOptions& options)
+    : m_processes(launch.processes), m_why(launch.why), m_options(options),
+      m_listener(listenOn(launch.masterAddress, launch.masterPort)), m_wake(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))
 {
     m_thread = std::thread([this] { serve(); });
 }
@@ -293,11 +293,13 @@ void Server::watch()
     dropStrangers(now);
     if (m_failed)
         return;
-    if (static_cast<int>(m_came.size()) < m_processes && now - m_started > m_options.connectTimeout) {
-        fail("process 0 waited " + std::to_string(m_options.connectTimeout.count() / 1000) + " s for " +
-             std::to_string(m_processes) + " processes; " + missing());
+    const bool isComplete = static_cast<int>(m_came.size()) >= m_processes;
+    if (!isComplete && now - m_started > m_options.connectTimeout) {
+        fail("process 0 waited " + std::to_string(m_options.connectTimeout.count() / 1000) + " s for " + awaited());
         return;
     }
+    if (!isComplete && now - m_started > m_options.quietTimeout && !std::exchange(m_toldWhoIsMissing, true))
+        std::fprintf(stderr, "process 0 waits for %s\n", awaited().c_str());
     for (const auto& client : m_clients)
         if (client->process >= 0 && !client->left && !client->closed && now - client->heard > m_options.silence) {
             lose(*client, "has been silent for " + std::to_string(m_options.silence.count()) +
@@ -352,7 +354,8 @@ Server::Client* Server::find(int process)
     return nullptr;
 }
 
-std::string Server::missing() const
+/// How many processes, who said that there are so many, and which of them have not come.
+std::string Server::awaited() const
 {
     std::string list;
     int count = 0;
@@ -361,7 +364,8 @@ std::string Server::missing() const
         if (std::none_of(m_clients.begin(), m_clients.end(), is) && ++count <= 8)
             list += (list.empty() ? "" : ", ") + std::to_string(process);
     }
-    return "missing: " + list + (count > 8 ? " and " + std::to_string(count - 8) + " more" : "");
+    return std::to_string(m_processes) + " processes" + (m_why.empty() ? "" : " (" + m_why + ")") + "; missing: " + list +
+           (count > 8 ? " and " + std::to_string(count - 8) + " more" : "");
 }
 
 } // namespace live::store

@@ -15,7 +15,7 @@ namespace live::store {
 
 class Server {
 public:
-    Server(const std::string& address, int port, int processes, const StoreOptions&);
+    Server(const LaunchEnvironment&, const StoreOptions&);
     ~Server(); ///< says goodbye to all, once what was to be sent has been sent
     int port() const { return portOf(m_listener); }
     std::string address() const { return addressOf(m_listener); }
@@ -56,9 +56,10 @@ private:
     void lose(Client&, const std::string& how);
     void toAll(const Message&);
     Client* find(int process);
-    std::string missing() const;
+    std::string awaited() const;
 
     const int m_processes;
+    const std::string m_why; ///< there are so many: the launcher's variables
     const StoreOptions m_options;
     Descriptor m_listener;
     Descriptor m_wake; ///< eventfd
@@ -70,6 +71,7 @@ private:
     std::size_t m_openQuestions = 0;
     std::set<int> m_came; ///< processes that have said hello, also those that have left
     bool m_failed = false;
+    bool m_toldWhoIsMissing = false;
     std::int64_t m_progress = 0; ///< times that a process has made some
     Clock::time_point m_started, m_lastRound, m_lastHeartbeat;
     std::atomic<bool> m_stop{false};

@@ -109,6 +109,15 @@ TEST(Launch, ABatchScriptWithoutSrunIsOneProcess)
     EXPECT_EQ(readLaunchEnvironment({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "8"}}).launcher, Launcher::single);
 }
 
+/// salloc's shell is a step too, of a number that no srun gets; so is sbatch's script, where it has one.
+TEST(Launch, AnInteractiveShellOfSlurmIsOneProcess)
+{
+    for (const char* step : {"4294967290", "4294967291"})
+        EXPECT_EQ(readLaunchEnvironment({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "8"}, {"SLURM_STEP_ID", step}}).launcher,
+                  Launcher::single)
+            << step;
+}
+
 TEST(Launch, PmiOfMpichAndIntel)
 {
     const Variables variables = {{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}, {"MPI_LOCALRANKID", "1"}, {"MPI_LOCALNRANKS", "2"}};

@@ -257,6 +257,22 @@ TEST(Store, WhoeverDoesNotComeIsNamed)
     EXPECT_THAT(one.get(), HasSubstr("missing: 2, 3"));
 }
 
+/// Soon, as the wait may be long, and once; with what made it believe in others, which may be a variable that means something
+/// else.
+TEST(Store, ProcessZeroSaysWhomItWaitsForAndWhy)
+{
+    StoreOptions options = quick();
+    options.quietTimeout = 50ms;
+    options.connectTimeout = 400ms;
+    LaunchEnvironment launch = processOf(0, 2, freePort());
+    launch.why = "Slurm: SLURM_PROCID=0 of SLURM_NTASKS=2";
+    const std::string whom = "2 processes (Slurm: SLURM_PROCID=0 of SLURM_NTASKS=2); missing: 1";
+    testing::internal::CaptureStderr();
+    const std::string message = messageOf([&] { openStore(launch, options); });
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), "process 0 waits for " + whom + "\n");
+    EXPECT_THAT(message, HasSubstr("process 0 waited 0 s for " + whom));
+}
+
 TEST(Store, AProcessOfAnotherRunIsRefusedAndDoesNoHarm)
 {
     runProcesses(2, [](Store& store) {

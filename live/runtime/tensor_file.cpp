@@ -1,6 +1,7 @@
 #include "live/runtime/tensor_file.h"
 
 #include "sim/error.h"
+#include "sim/text/number_text.h"
 
 #include <algorithm>
 #include <array>
@@ -9,7 +10,6 @@
 #include <cassert>
 #include <cerrno>
 #include <cmath>
-#include <cstdio>
 #include <cstring>
 #include <fcntl.h>
 #include <limits>
@@ -330,6 +330,8 @@ std::uint64_t PlacedFile::size() const
 void PlacedFile::reserve(std::uint64_t bytes)
 {
     constexpr std::uint64_t kPiece = std::uint64_t{1} << 30U; // some file systems write all of it
+    std::error_code unknown;
+    const auto free = std::filesystem::space(m_path.parent_path(), unknown).available; // before the file takes some of it
     int error = 0;
     for (std::uint64_t at = 0; at < bytes && error == 0; at += kPiece) {
         do // a signal: the run ends after this, not in it
@@ -339,12 +341,9 @@ void PlacedFile::reserve(std::uint64_t bytes)
     }
     if (error == 0)
         return;
-    std::error_code none;
-    const auto space = std::filesystem::space(m_path.parent_path(), none);
-    char room[96];
-    std::snprintf(room, sizeof room, "write all %.1f MiB (%.1f MiB are free) of", static_cast<double>(bytes) / (1 << 20),
-                  none ? 0.0 : static_cast<double>(space.available) / (1 << 20));
-    fail(room, error);
+    // To the byte: on a disk that is nearly full, fewer digits would be the same.
+    const auto count = [](std::uintmax_t number) { return sim::numberText(static_cast<double>(number), sim::Unit::count); };
+    fail(("write all " + count(bytes) + " bytes" + (unknown ? "" : " (" + count(free) + " are free)") + " of").c_str(), error);
 }
 
 void PlacedFile::write(std::uint64_t offset, const void* data, std::size_t bytes)

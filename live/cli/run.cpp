@@ -341,19 +341,20 @@ void addRun(CLI::App& app)
     command->add_flag("--nvls", arguments->nvls, "Let NCCL sum in the NVLink switches (NVLink SHARP), where there are such");
     command->add_option("--steps", arguments->steps, "Optimizer steps (default: the file's)")
         ->check(sim::cli::wholeNumber(1, 1'000'000'000));
-    command->add_option("--report", arguments->report, "Write losses, norms and times as JSON")
-        ->type_name("OUT.json")
-        ->check(sim::cli::notEmpty());
-    command->add_option("--trace", request.trace, "Write the last steps' timeline (.pftrace, .json)")
-        ->type_name("OUT")
-        ->check(sim::cli::notEmpty())
-        ->check(sim::traceNameProblem);
+    CLI::Option* report = command->add_option("--report", arguments->report, "Write losses, norms and times as JSON")
+                              ->type_name("OUT.json")
+                              ->check(sim::cli::notEmpty());
+    CLI::Option* trace = command->add_option("--trace", request.trace, "Write the last steps' timeline (.pftrace, .json)")
+                             ->type_name("OUT")
+                             ->check(sim::cli::notEmpty())
+                             ->check(sim::traceNameProblem);
     command->add_flag("--kernel-times", request.kernelTimes,
                       "On GPUs: time each kernel by itself with CUPTI, as spans of their own in what is recorded");
-    command->add_option("--listen", request.listen, "Let viewers attach: tcp://127.0.0.1:PORT (0: a free one), ipc://PATH")
-        ->type_name("ENDPOINT")
-        ->check(sim::cli::notEmpty())
-        ->check(anEndpoint());
+    CLI::Option* listen =
+        command->add_option("--listen", request.listen, "Let viewers attach: tcp://127.0.0.1:PORT (0: a free one), ipc://PATH")
+            ->type_name("ENDPOINT")
+            ->check(sim::cli::notEmpty())
+            ->check(anEndpoint());
     CLI::Option* key = command->add_option("--key", request.key, "The run's key file, to listen beyond this machine")
                            ->check(sim::cli::notEmpty());
     CLI::Option* allowed = command->add_option("--allow", request.allowed, "File of the viewers' public keys, one a line")
@@ -390,8 +391,12 @@ void addRun(CLI::App& app)
         ->check(sim::cli::number(0.05, 1e6))
         ->capture_default_str();
     command
-        ->add_flag("--check-serial", arguments->checkSerial,
-                   "Train a few steps as laid out and on one rank, and say how far apart they are")
+        ->add_flag(
+            "--check-serial", arguments->checkSerial,
+            "Train a few steps as laid out and on one rank, and say how far apart they are; nothing is recorded or written")
+        ->excludes(report)
+        ->excludes(trace)
+        ->excludes(listen)
         ->excludes(checkpoint)
         ->excludes(resume)
         ->excludes(weights)

@@ -52,14 +52,20 @@ public:
             std::cout << where << (where.empty() ? "" : "\n") << check.text() << std::flush;
             return;
         }
-        nlohmann::ordered_json told = {
-            {"where", where},     {"identical", check.identical},        {"is_rounding", check.isRounding(m_dtype)},
-            {"loss", check.loss}, {"gradient_norm", check.gradientNorm}, {"gradient_norm_step_1", check.firstStepNorm}};
+        nlohmann::ordered_json told = {{"where", where},
+                                       {"steps", check.steps},
+                                       {"identical", check.identical},
+                                       {"is_rounding", check.isRounding(m_dtype)},
+                                       {"loss", check.loss},
+                                       {"gradient_norm", check.gradientNorm},
+                                       {"gradient_norm_step_1", check.firstStepNorm}};
         if (check.hasTensors) {
             told["gradients_step_1"] = check.gradients.relative;
             told["gradients_step_1_worst"] = check.gradients.worst;
             told["weights"] = check.values.relative;
             told["weights_worst"] = check.values.worst;
+            told["updates"] = check.updates.relative;
+            told["updates_worst"] = check.updates.worst;
         }
         m_list.push_back(std::move(told));
     }
@@ -186,7 +192,8 @@ sim::Scenario jobToCheck(const sim::Scenario& scenario)
 void check(const sim::Scenario& scenario, const TrainingRequest& request, int gpus, bool asJson)
 {
     const sim::Scenario job = jobToCheck(scenario);
-    const TrainOptions options{.steps = job.live.steps, .workers = std::max(1, request.workers)};
+    // AdamW divides by gradients that are 0 but for rounding (key biases'); a larger epsilon keeps what comes of it small.
+    const TrainOptions options{.steps = job.live.steps, .workers = std::max(1, request.workers), .training = {.epsilon = 1e-5}};
     Verdicts verdicts(job.live.dtype, asJson);
     if (job.live.device == "cpu" || job.live.device == "auto") {
         verdicts.add("", checkSerial(job, options));

@@ -19,6 +19,7 @@ struct TrainedSteps {
     std::vector<double> losses, auxiliaryLosses, gradientNorms;
     Snapshot firstGradients; ///< of step 1, before clipping
     Snapshot values;         ///< after the last step
+    Snapshot begin;          ///< before the first: of trainSerially() alone, as all layouts begin with the same
     Snapshot firstMoments;
     /// Adds the snapshots of another process's ranks of the same run.
     void addPart(const TrainedSteps&);
@@ -43,10 +44,12 @@ sim::Scenario serialTwin(const sim::Scenario&);
 struct SerialCheck {
     double loss = 0, gradientNorm = 0, firstStepNorm = 0;
     SnapshotDifference gradients, values;
+    SnapshotDifference updates; ///< of what all steps together changed the values by; 0 where `begin` is not known
+    int steps = 0;
     bool identical = false; ///< all of them, bit for bit
     bool hasTensors = true; ///< gradients and weights were compared, not losses and norms alone
-    /// Whether rounding in `dtype` (fp64, fp32) explains them: loss, and norm and gradients of step 1; NaN is never explained.
-    /// Later norms and weights are told but not judged: AdamW divides by gradients near zero and so makes rounding large.
+    /// Whether rounding in `dtype` (fp64, fp32) explains them: loss, norm and gradients of step 1, and the updates, which alone
+    /// tell what the last step did; NaN is never explained. Later norms are told but not judged.
     bool isRounding(const std::string& dtype) const;
     /// For people: one line a quantity.
     std::string text() const;

@@ -536,6 +536,7 @@ TEST(RankscopeLive, ChecksALayoutAgainstSerialTraining)
     EXPECT_TRUE(told.at("good").get<bool>());
     ASSERT_EQ(told.at("checks").size(), 1U);
     EXPECT_LT(told.at("checks").at(0).at("loss").get<double>(), 1e-4);
+    EXPECT_LT(told.at("checks").at(0).at("updates").get<double>(), 1e-4);
 }
 
 /// At once: the plan of 16,384 ranks takes minutes.

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <mutex>
@@ -43,7 +44,7 @@ SerialCheck expectCaught(const Bug& bug, const Settings& settings)
     const sim::Scenario scenario = job(settings);
     TrainOptions options;
     options.training.epsilon = 1e-5;
-    const TrainedSteps serial = trainSteps(serialTwin(scenario), options);
+    const TrainedSteps serial = trainSerially(scenario, options);
     const SerialCheck sound = compareSteps(serial, trainWith({}, scenario, options));
     EXPECT_TRUE(isWithin(sound, limitsOf(scenario))) << "without the bug";
     EXPECT_TRUE(sound.isRounding(scenario.live.dtype)) << sound.text();
@@ -201,6 +202,23 @@ TEST(PlantedBug, PositionsLookedUpAsIfTheSequenceWereWhole)
         int m_ofInput = 0;
     };
     expectCaught({.queue = onRanks<Wrong>()}, {"layout.cp=2"});
+}
+
+/// What the last step does to the weights, no loss, norm or gradient tells.
+TEST(PlantedBug, LastUpdateNotMadeOnARank)
+{
+    struct Wrong final : QueueDecorator {
+        using QueueDecorator::QueueDecorator;
+        void adamw(const AdamwStep& step, T clipFactor, T gradient, T firstMoment, T secondMoment, T master, T parameter) override
+        {
+            if (step.step < TrainOptions{}.steps)
+                QueueDecorator::adamw(step, clipFactor, gradient, firstMoment, secondMoment, master, parameter);
+        }
+    };
+    const Settings zero1 = {"layout.dp=4", "layout.zero_stage=1"};
+    const SerialCheck check = expectCaught({.queue = onRanks<Wrong>([](int rank) { return rank == 1; })}, zero1);
+    EXPECT_LE(std::max({check.loss, check.gradientNorm, check.gradients.relative}), 1e-11) << "the weights alone would tell";
+    EXPECT_GT(check.updates.relative, 0.1);
 }
 
 TEST(PlantedBug, RanksDrawDifferentDropout)

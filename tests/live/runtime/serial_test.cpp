@@ -14,7 +14,9 @@ TEST_P(LayoutIsSerial, ButForRounding)
     for (const char* dtype : {"fp64", "fp32"}) {
         SCOPED_TRACE(dtype);
         const sim::Scenario hybrid = jobOf(GetParam(), dtype);
-        EXPECT_TRUE(isWithin(against(hybrid, optionsOfVariants()), limitsOf(hybrid)));
+        const SerialCheck check = against(hybrid, optionsOfVariants());
+        EXPECT_TRUE(isWithin(check, limitsOf(hybrid)));
+        EXPECT_TRUE(check.isRounding(dtype)) << check.text();
     }
 }
 

@@ -47,8 +47,8 @@ double CostModel::launchSeconds(const Op& op, const OpShape& shape) const
 
 std::vector<PassLaunches> CostModel::launches(const Program& program) const
 {
-    if (!m_measured.empty() || m_cluster.gpu.multiprocessors == 0)
-        return {}; // what was measured has its launches in it; a CPU calls its kernels
+    if (m_cluster.gpu.multiprocessors == 0)
+        return {}; // a CPU calls its kernels
     // Before it starts experts one by one the host waits for the router, to learn how many tokens each of them has.
     const bool asksForCounts = m_stack.expertLaunchUs > 0 && m_stack.cudaGraphs != CudaGraphs::step;
     std::vector<PassLaunches> launches(program.passes.size());
@@ -68,11 +68,12 @@ std::vector<PassLaunches> CostModel::launches(const Program& program) const
             host += launchSeconds(op, pass.shapes[i]) +
                     (op.purpose == OpPurpose::optimizer ? m_stack.stepMs * kSecondsOfMillisecond : 0);
             // What needs no kernel of the pass is gathered ahead: the host has been there before.
-            const bool needsKernels = hasKernel && ((op.waits | maskOf(op.stream)) & maskOf(Stream::compute)) != 0;
+            const bool needsKernels =
+                (hasKernel || pass.goesOn) && ((op.waits | maskOf(op.stream)) & maskOf(Stream::compute)) != 0;
             const bool isHeld = isKernel || (needsKernels && (op.kind == OpKind::collective || op.kind == OpKind::copy));
             const bool isOfExperts =
                 isKernel && pass.shapes[i].family == KernelFamily::permute && pass.shapes[i].pass == KernelPass::forward;
-            if (isKernel && !hasKernel)
+            if (isKernel && !hasKernel && !pass.goesOn)
                 launch.askedNs = 0; // the host begins a pass when the GPU does
             else if (isHeld && (m_stack.blocksLaunches || (asksForCounts && isOfExperts)))
                 launch.askedNs = ns(before);

@@ -156,8 +156,10 @@ void Lowering::appendBlock(std::vector<Step>& steps, const Step& forward, const 
     const auto [position, isNew] = m_blockIndex.try_emplace({forward.pass, backward.pass});
     if (isNew)
         for (BlockPiece& piece :
-             overlapBlock(m_program.passes[forward.pass], m_program.passes[backward.pass], m_labels.intern("wait")))
+             overlapBlock(m_program.passes[forward.pass], m_program.passes[backward.pass], m_labels.intern("wait"))) {
+            piece.pass.goesOn = !position->second.empty();
             position->second.push_back({addPass(std::move(piece.pass)), piece.ofForward, piece.first, piece.last});
+        }
     for (const Piece& piece : position->second) {
         Step step = piece.ofForward ? forward : backward;
         step.pass = piece.pass;

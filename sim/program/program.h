@@ -114,6 +114,7 @@ struct Op {
 struct Pass {
     std::vector<Op> ops;
     std::vector<OpShape> shapes; ///< parallel to ops
+    bool goesOn = false;         ///< with a block that another piece began: the host may be ahead of its first kernel
 };
 
 inline constexpr std::int32_t kNoSlot = -1;

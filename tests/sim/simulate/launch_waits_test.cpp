@@ -4,6 +4,7 @@
 #include "sim/simulate/simulation.h"
 
 #include "tests/sim/engine/world.h"
+#include "tests/support/gallery.h"
 #include "tests/support/scenarios.h"
 
 #include <gtest/gtest.h>
@@ -131,6 +132,15 @@ TEST(LaunchWaits, OfACollectiveAreTheHostsToo)
                 ahead.exposedComm[Dimension::tp] * ahead.stepTimeSeconds, 1e-9);
     EXPECT_GT(late->metrics().exposedHost, 0.9);
     EXPECT_NEAR(late->metrics().bubbleFraction, 0, 1e-3);
+}
+
+/// Two passes cut into pieces and dealt in turn are launched as they were: a host that is ahead stays so from piece to piece.
+TEST(LaunchWaits, OfPiecesOfABlockAreThoseOfItsPasses)
+{
+    const double ofPasses = launchesOf(*test::openNumber("55").simulation);
+    const double ofPieces = launchesOf(*test::openNumber("55", {"training.overlap.ep_comm=true"}).simulation);
+    EXPECT_GT(ofPieces, 0);
+    EXPECT_LT(ofPieces, 1.1 * ofPasses);
 }
 
 TEST(LaunchWaits, OfTheStepAreTheHosts)

@@ -148,6 +148,7 @@ struct RunEvidence {
     std::vector<GroupEvidence> groups;
     std::vector<std::string> names;
     std::vector<std::string> problems;
+    std::vector<std::string> cuts; ///< of each file that is not whole: its name and what of it is kept
     std::vector<NamedAxis>
         axes; ///< all that are longer than 1, where the recorder names them: the world is their product, but for ep
     std::string axesEvidence;

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <map>
 #include <numeric>
 #include <set>
@@ -512,6 +513,21 @@ void groupByMeetingNumbers(const Recording& recording, const std::vector<int>& n
         }
 }
 
+/// Of files that are not whole: the file's name and what its reader said of the end.
+std::vector<std::string> cutsOf(const Recording& recording)
+{
+    std::vector<std::string> cuts;
+    for (const RecordedFile& file : recording.files) {
+        if (file.isComplete)
+            continue;
+        const std::string name = std::filesystem::path(file.path).filename().string();
+        const auto found = std::find_if(recording.problems.begin(), recording.problems.end(),
+                                        [&](const std::string& problem) { return problem.starts_with(file.path + ": "); });
+        cuts.push_back(found == recording.problems.end() ? name : name + found->substr(file.path.size()));
+    }
+    return cuts;
+}
+
 } // namespace
 
 RunEvidence evidenceOf(const Recording& recording)
@@ -529,6 +545,7 @@ RunEvidence evidenceOf(const Recording& recording)
                                    .evidence = group.evidence});
         std::sort(evidence.groups.back().ranks.begin(), evidence.groups.back().ranks.end());
     }
+    evidence.cuts = cutsOf(recording);
     const RankNumbers numbers = numbersOf(recording);
     if (!numbers.assumed.empty())
         evidence.problems.push_back(numbers.assumed);

@@ -17,7 +17,7 @@ namespace sim {
 
 struct RunFinding {
     /// "late-rank", "slow-rank", "slow-host", "slow-group", "slow-link", "uneven-stages", "uneven-experts", "host-bound",
-    /// "outlier-step", "exposed-communication", "hang"
+    /// "outlier-step", "exposed-communication", "hang", "cut-recording"
     std::string kind;
     std::string title;                   ///< one line, with the number
     std::string detail;                  ///< what it is made of and what would help
@@ -38,7 +38,7 @@ struct RunAnswers {
     std::vector<GroupLoad> experts; ///< of groups of experts, the one that waits most first
     RankPath path;
     std::vector<ShapedWork> shapes;   ///< empty where operators were recorded without their inputs
-    std::vector<RunFinding> findings; ///< hangs, causes, effects; of each the most seconds first
+    std::vector<RunFinding> findings; ///< a cut, hangs, causes, effects; of each the most seconds first
     RecordedAmounts amounts;          ///< of answers about a recording
 };
 

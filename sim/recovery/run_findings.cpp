@@ -30,20 +30,25 @@ public:
         add(slowLinks(m_recovered, m_answers));
         lateRank();
         exposed();
-        unevenStages();
+        if (!isStepCut())
+            unevenStages();
         unevenExperts();
-        add(slowHosts(m_recovered, m_answers));
-        slowRank();
+        if (!isStepCut()) {
+            add(slowHosts(m_recovered, m_answers));
+            slowRank();
+        }
         hostBound();
         outliers();
         std::stable_sort(m_found.begin(), m_found.end(), [this](const RunFinding& a, const RunFinding& b) {
             return std::pair(isEffect(a), -ofEachStep(a)) < std::pair(isEffect(b), -ofEachStep(b));
         });
         hangs();
+        cut();
         return std::move(m_found);
     }
 
 private:
+    void cut();
     void hangs();
     void lateRank();
     void exposed();
@@ -67,6 +72,12 @@ private:
         return finding.seconds / std::max(1.0, steps);
     }
 
+    /// A file ends too early in a step that means are taken over: how long its ranks compute in it is not known.
+    bool isStepCut() const
+    {
+        const std::vector<std::size_t> usual = m_recovered.steps.usual();
+        return !m_recovered.evidence.cuts.empty() && !usual.empty() && usual.back() + 1 == m_recovered.steps.steps.size();
+    }
     void showLongest(RunFinding&, std::size_t rank, const std::string* axis) const;
     double windowNs() const;
     double waitedForLateRank(const std::string& axis) const;
@@ -76,7 +87,23 @@ private:
     std::vector<RunFinding> m_found;
 };
 
-/// Before all others: what it costs has no end.
+/// Before all others, as what is missing may change them.
+void Findings::cut()
+{
+    const std::vector<std::string>& cuts = m_recovered.evidence.cuts;
+    if (cuts.empty())
+        return;
+    m_found.insert(m_found.begin(),
+                   {.kind = "cut-recording",
+                    .title = (cuts.size() == 1 ? "A file" : std::to_string(cuts.size()) + " files") +
+                             std::string(" of this recording ") + (cuts.size() == 1 ? "is" : "are") + " not whole",
+                    .detail = (cuts.size() == 1 ? "" : "The first: ") + cuts.front() + "." +
+                              (isStepCut() ? " Of the last step a part may be missing, which counts as idle: who computes "
+                                             "longer than others in it is not told."
+                                           : "")});
+}
+
+/// What it costs has no end.
 void Findings::hangs()
 {
     constexpr std::size_t kMostHangs = 8;

@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <fstream>
 #include <set>
 
@@ -376,6 +377,41 @@ TEST(UnevenStages, AreNotWhatOneSlowRankMakesOfThem)
                                testing::Not(testing::HasSubstr("without"))));
     EXPECT_THAT(of({{4, 1.5}, {5, 2.5}, {6, 1.5}, {7, 1.5}}),
                 testing::HasSubstr("without rank 5, which is slower than its peers"));
+}
+
+TEST(CutRecording, IsToldFirstAndBlamesNobodyForWhatIsMissing)
+{
+    sim::Scenario scenario = test::smallScenario(2, 2, 2, 8);
+    for (const int rank : {4, 5, 6, 7}) // the others look as if their file had ended early
+        scenario.perturbations.push_back({.kind = sim::PerturbationKind::slowGpu, .rank = rank, .factor = 1.5});
+    scenario.perturbations.push_back({.kind = sim::PerturbationKind::slowGpu, .rank = 3, .factor = 1.3});
+    sim::Recording recording = test::recordingOf(*simulated(scenario));
+    const auto findings = [&] { return sim::answersOf(sim::recover(recording)).findings; };
+    const auto blames = [](const sim::RunFinding& finding) {
+        return finding.kind == "uneven-stages" || finding.kind == "slow-rank" || finding.kind == "slow-host";
+    };
+    ASSERT_TRUE(std::ranges::any_of(findings(), blames));
+    recording.files.push_back({.path = "/runs/run.pftrace", .format = "Perfetto", .isComplete = false});
+    recording.problems.emplace_back("/runs/run.pftrace: the trace ends in the middle of a packet, at byte 40000");
+    const std::vector<sim::RunFinding> ofCut = findings();
+    EXPECT_FALSE(std::ranges::any_of(ofCut, blames));
+    ASSERT_FALSE(ofCut.empty());
+    EXPECT_EQ(ofCut.front().kind, "cut-recording");
+    EXPECT_THAT(ofCut.front().detail,
+                testing::StartsWith("run.pftrace: the trace ends in the middle of a packet, at byte 40000."));
+}
+
+TEST(CutRecording, ComparesStagesInStepsThatAreWhole)
+{
+    sim::Scenario scenario = test::smallScenario(2, 2, 2, 8);
+    for (const int rank : {4, 5, 6, 7})
+        scenario.perturbations.push_back({.kind = sim::PerturbationKind::slowGpu, .rank = rank, .factor = 1.5});
+    sim::Recovered recovered = sim::recover(test::recordingOf(*simulated(scenario)));
+    recovered.evidence.cuts = {"run.pftrace: the trace ends in the middle of a packet, at byte 40000"};
+    recovered.steps.steps.push_back(recovered.steps.steps.front());
+    recovered.steps.steps.back().isOutlier = true; // recorded in part only
+    const std::vector<sim::RunFinding> findings = sim::answersOf(recovered).findings;
+    EXPECT_TRUE(std::ranges::any_of(findings, [](const sim::RunFinding& finding) { return finding.kind == "uneven-stages"; }));
 }
 
 TEST(UnevenStages, AreNoFindingWhereTheStepHardlyComputes)

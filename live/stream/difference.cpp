@@ -203,7 +203,7 @@ void addTable(std::string& text, const TimeUse& predicted, const TimeUse& measur
     addLine(text, "step", predicted.stepNs, measured.stepNs);
     addLine(text, "compute", predicted.computeNs, measured.computeNs);
     for (std::size_t comm = 0; comm < kCommCount; ++comm)
-        addLine(text, std::string("exposed ") + kCommNames[comm], predicted.transferNs[comm], measured.transferNs[comm]);
+        addLine(text, kCommNames[comm] + std::string(" alone"), predicted.transferNs[comm], measured.transferNs[comm]);
     for (std::size_t comm = 0; comm < kCommCount; ++comm)
         addLine(text, std::string("waiting ") + kCommNames[comm], predicted.waitNs[comm], measured.waitNs[comm]);
     addLine(text, "bubble", predicted.bubbleNs, measured.bubbleNs);

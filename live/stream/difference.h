@@ -15,10 +15,12 @@ namespace live {
 
 /// How a rank spends a step. Every instant counts once: for computing, else for a transfer that runs, else for a wait within its
 /// stage, else for the bubble, else for the host. Nanoseconds; the parts add up to stepNs.
+/// A recording does not tell which kernel waited for a transfer. So transfers are not sim::Metrics' exposed communication: what
+/// holds no kernel up is the bubble's there.
 struct TimeUse {
     std::int64_t stepNs = 0;
     std::int64_t computeNs = 0;
-    std::array<std::int64_t, kCommCount> transferNs{}; ///< exposed: by kCommNames
+    std::array<std::int64_t, kCommCount> transferNs{}; ///< alone: nothing computes beside it; by kCommNames
     std::array<std::int64_t, kCommCount> waitNs{};     ///< for members of its own stage that had not arrived
     std::int64_t bubbleNs = 0;                         ///< for other stages: a message of theirs, or a collective with them
     std::int64_t hostNs = 0;                           ///< nothing recorded: launches, host work, or no core was free

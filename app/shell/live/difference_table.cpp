@@ -72,6 +72,9 @@ DifferenceTable::DifferenceTable(QWidget* parent)
     m_table->setHorizontalHeaderLabels(
         {tr("Mean of ranks"), tr("Predicted"), tr("Measured"), tr("Difference"), tr("Waiting for")});
     m_table->horizontalHeaderItem(waiting)->setToolTip(tr("How long all ranks together waited for others, and for whom most"));
+    m_table->horizontalHeaderItem(predicted)->setToolTip(
+        tr("Counted as the measured step is: communication is alone while nothing computes beside it, whoever waits "
+           "for it. Details and Compare know what waited: what held no kernel up is bubble there, not exposed."));
     m_table->horizontalHeader()->setDefaultAlignment(Qt::AlignRight | Qt::AlignVCenter);
     m_table->horizontalHeaderItem(what)->setTextAlignment(Qt::AlignLeft | Qt::AlignVCenter);
     m_table->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
@@ -119,7 +122,7 @@ void DifferenceTable::show(const QString& title, const live::Difference& d)
         const std::int64_t predictedNs = d.predicted.transferNs[comm] + d.predicted.waitNs[comm];
         const std::int64_t measuredNs = d.measured.transferNs[comm] + d.measured.waitNs[comm];
         if (predictedNs != 0 || measuredNs != 0)
-            addRow({.name = tr("%1 exposed").arg(QString::fromLatin1(live::kCommNames[comm]).toUpper()),
+            addRow({.name = tr("%1 alone").arg(QString::fromLatin1(live::kCommNames[comm]).toUpper()),
                     .predictedNs = predictedNs,
                     .measuredNs = measuredNs,
                     .waitedNs = d.measured.waitNs[comm],

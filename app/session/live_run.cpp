@@ -24,6 +24,11 @@ bool hasEnded(LivePhase phase)
     return phase >= LivePhase::finished;
 }
 
+bool isSilent(LivePhase phase)
+{
+    return phase == LivePhase::lost || hasEnded(phase);
+}
+
 bool isWorse(LivePhase phase)
 {
     return phase == LivePhase::lost || phase >= LivePhase::failed;

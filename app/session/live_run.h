@@ -35,7 +35,8 @@ enum class LivePhase {
     cannotStart
 };
 bool hasEnded(LivePhase);
-bool isWorse(LivePhase); ///< something went wrong
+bool isSilent(LivePhase); ///< nothing more comes, or not now: the step that was under way broke off
+bool isWorse(LivePhase);  ///< something went wrong
 
 struct LiveStatus {
     LivePhase phase = LivePhase::starting;

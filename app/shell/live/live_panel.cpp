@@ -247,11 +247,10 @@ void LivePanel::showParting()
     QString text;
     if (m_wholePicture && m_wholePicture->parallel.timeUse && m_prediction && m_prediction->simulation) {
         const sim::Simulation& predicted = *m_prediction->simulation;
-        text =
-            partingText(static_cast<double>(m_wholePicture->parallel.stepNs) * kSecondsPerNs, predicted.metrics().stepTimeSeconds,
-                        m_prediction->calibrated || !predicted.scenario().cluster.efficiency.profile.empty(),
-                        m_calibrate->isEnabled(), m_othersCores, m_status.phase == LivePhase::lost || hasEnded(m_status.phase),
-                        predicted.scenario().live.dtype == "fp64");
+        text = partingText(
+            static_cast<double>(m_wholePicture->parallel.stepNs) * kSecondsPerNs, predicted.metrics().stepTimeSeconds,
+            m_prediction->calibrated || !predicted.scenario().cluster.efficiency.profile.empty(), m_calibrate->isEnabled(),
+            m_othersCores, isSilent(m_status.phase), predicted.scenario().live.dtype == "fp64");
     }
     m_parting->setText(text);
     m_partingFrame->setVisible(!text.isEmpty());
@@ -342,10 +341,11 @@ void LivePanel::show(const LiveUpdate& update)
             m_curves.setParallelSeconds(m_picture->step, static_cast<double>(m_picture->parallel.stepNs) * kSecondsPerNs);
         }
     }
+    const bool wasSilent = isSilent(m_status.phase);
     showStatus(update);
     showNumbers(update);
     showParting();
-    if (update.picture || update.prediction || !m_picture)
+    if (update.picture || update.prediction || !m_picture || wasSilent != isSilent(m_status.phase))
         showTimelines();
 }
 
@@ -525,7 +525,10 @@ void LivePanel::showTimelines()
                 note += QStringLiteral(", %1").arg(deviationText(static_cast<double>(shown.stepNs) * kSecondsPerNs,
                                                                  m_prediction->simulation->metrics().stepTimeSeconds));
             note += QStringLiteral("  ·  ") + tr("step %1").arg(picture->step) +
-                    (picture->complete ? QString() : tr(", still running")) + (m_pinned ? tr(", kept") : QString());
+                    (picture->complete          ? QString()
+                     : isSilent(m_status.phase) ? tr(", broken off")
+                                                : tr(", still running")) +
+                    (m_pinned ? tr(", kept") : QString());
             if (picture != m_picture && m_picture->complete)
                 note += tr(", the last whole one: %1").arg(m_picture->parallel.problem);
             side.note = note.toStdString();
@@ -539,6 +542,7 @@ void LivePanel::showTimelines()
             m_differences->showNothing(!shown.problem.isEmpty() ? asSentence(shown.problem)
                                        : m_run && m_run->scenarioJson.empty()
                                            ? tr("There is no prediction: the job told no scenario.")
+                                       : isSilent(m_status.phase)  ? tr("The step broke off: a whole one is needed to compare.")
                                        : m_curves.points().empty() ? tr("The first whole step tells.")
                                                                    : tr("The next whole step tells."));
         m_curves.setShownStep(picture->step, m_pinned.has_value());

@@ -163,6 +163,39 @@ TEST_F(LiveTest, AfterALostConnectionTheLastWholeStepStays)
     EXPECT_NE(caption().find("step 7"), std::string::npos) << "what came is there on the wall clock: " << caption();
 }
 
+/// Before any step is whole: what broke off runs no more, and no next step is promised.
+TEST_F(LiveTest, AfterALostConnectionNothingIsStillRunning)
+{
+    const ::test::SmallKinds kinds;
+    const std::vector<sim::SpanKind> known = kinds.all.from();
+    const auto run = std::make_shared<const live::RunDescription>(::test::smallRun(1));
+    const std::vector<live::RankSpan> spans = {{0, ::test::computeSpan(kinds, 0, 100, 2)}};
+    LivePanel panel(Renderer::software);
+    panel.startAnew(QStringLiteral("Tiny"));
+    panel.resize(1200, 800);
+    panel.setVisible(true);
+    LiveUpdate update;
+    update.run = run;
+    update.picture =
+        makeStepPicture({.run = *run, .kinds = known, .spans = spans, .memory = {}, .step = 2, .complete = false}, nullptr);
+    const auto caption = [&] {
+        for (const Node& node : panel.canvas(LivePicture::timelines).nodes())
+            if (node.role == "caption" && node.name.starts_with("Measured"))
+                return node.name;
+        return std::string();
+    };
+    panel.setClock(LiveClock::wall);
+    update.status = {LivePhase::training, QStringLiteral("Training"), {}};
+    panel.show(update);
+    EXPECT_NE(caption().find("step 2, still running"), std::string::npos) << caption();
+    EXPECT_TRUE(panel.differences().text().contains(QStringLiteral("whole step tells")));
+    update = {};
+    update.status = {LivePhase::lost, QStringLiteral("Connection lost"), {}};
+    panel.show(update); // no picture comes any more
+    EXPECT_NE(caption().find("step 2, broken off"), std::string::npos) << caption();
+    EXPECT_FALSE(panel.differences().text().contains(QStringLiteral("step tells"))) << panel.differences().text().toStdString();
+}
+
 TEST_F(LiveTest, StepsArriveThenStopLeavesNoProcess)
 {
     startTraining(100'000);

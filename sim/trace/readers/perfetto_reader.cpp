@@ -51,7 +51,12 @@ public:
                 take(packet, 0);
         }
         if (m_packets == 0 || (m_builder.file().events == 0 && m_tracks.empty()))
-            throw Error(m_file.path + ": is no Perfetto trace with spans: nothing in it names a track");
+            throw Error(
+                m_file.path + ": is no Perfetto trace with spans: " +
+                (m_damage.empty() ? "nothing in it names a track" : m_damage + ", and nothing before that names a track"));
+        if (!m_damage.empty())
+            m_builder.recording.problems.push_back(m_file.path + ": " + m_damage + "; the " +
+                                                   std::to_string(m_builder.file().events) + " events before that are kept");
         m_builder.file().textBytes = static_cast<std::uint64_t>(m_window.bytesRead());
         return finish();
     }
@@ -62,12 +67,9 @@ private:
     void endEarly()
     {
         m_builder.file().isComplete = false;
-        m_builder.recording.problems.push_back(
-            m_file.path + ": " +
-            (m_source.damage().empty()
-                 ? "the trace ends in the middle of a packet, at byte " + std::to_string(m_window.bytesRead())
-                 : m_source.damage()) +
-            "; the " + std::to_string(m_builder.file().events) + " events before that are kept");
+        m_damage = m_source.damage().empty()
+                       ? "the trace ends in the middle of a packet, at byte " + std::to_string(m_window.bytesRead())
+                       : m_source.damage();
     }
 
     /// The next field of the outer message.
@@ -118,9 +120,7 @@ private:
     void damagedHere()
     {
         m_builder.file().isComplete = false;
-        m_builder.recording.problems.push_back(m_file.path + ": byte " + std::to_string(m_window.byteOf(m_window.at)) +
-                                               " is no packet, and what follows cannot be found; the " +
-                                               std::to_string(m_builder.file().events) + " events before that are kept");
+        m_damage = "byte " + std::to_string(m_window.byteOf(m_window.at)) + " is no packet, and what follows cannot be found";
     }
 
     void take(std::string_view packet, int depth)
@@ -410,6 +410,7 @@ private:
     std::unordered_set<std::uint64_t> m_flows;
     std::vector<std::pair<std::uint32_t, std::int32_t>> m_sliceOf;
     std::size_t m_packets = 0;
+    std::string m_damage; ///< where what cannot be read begins, and why
     JobWords m_job;
     int m_slices = 1;
     bool m_isOwn = false;

@@ -186,6 +186,19 @@ TEST(PerfettoReader, ATraceThatEndsAnywhereKeepsWhatWasBefore)
     EXPECT_GT(before, 400U);
 }
 
+TEST(PerfettoReader, OfATraceThatEndsBeforeItsFirstTrackTheByteIsTold)
+{
+    std::ostringstream out;
+    sim::writePerfetto(everything(1), out);
+    try {
+        sim::readRecording(out.str().data(), 300, "a.pftrace");
+        ADD_FAILURE() << "nothing of it is left";
+    } catch (const sim::Error& error) {
+        EXPECT_THAT(error.what(),
+                    testing::HasSubstr("the trace ends in the middle of a packet, at byte 300, and nothing before"));
+    }
+}
+
 TEST(PerfettoReader, NoBytesChangedAnywhereBreakIt)
 {
     std::ostringstream out;

@@ -58,6 +58,40 @@ std::vector<std::vector<Point>> dashesOf(const std::vector<Point>& curve, float 
     return out;
 }
 
+/// Does the curve with its dots pass through that?
+bool passesThrough(const std::vector<Point>& curve, Rect rect)
+{
+    constexpr float kDots = 4;
+    const Rect near = rect.inset(-kDots);
+    for (std::size_t i = 0; i < curve.size(); ++i) {
+        const Point from = curve[i == 0 ? 0 : i - 1], to = curve[i];
+        if (to.x < near.left || from.x > near.right)
+            continue;
+        const auto yAt = [&](float x) {
+            return to.x > from.x ? from.y + (to.y - from.y) * (std::clamp(x, from.x, to.x) - from.x) / (to.x - from.x) : to.y;
+        };
+        const auto [top, bottom] = std::minmax({yAt(near.left), yAt(near.right)});
+        if (bottom >= near.top && top <= near.bottom)
+            return true;
+    }
+    return false;
+}
+
+/// Where the name of a level stands: right or left, above its line or below, wherever the curve leaves it room.
+Rect besideCurve(const std::vector<Point>& curve, Rect area, float level, float width, float height)
+{
+    const float above = level - height - 1, below = level + 2;
+    std::vector<Rect> places;
+    for (const float left : {area.right - width, area.left + 2})
+        for (const float top : {above, below})
+            if (top >= area.top && top + height <= area.bottom)
+                places.push_back({left, top, left + width, top + height});
+    const auto free = std::find_if(places.begin(), places.end(), [&](Rect place) { return !passesThrough(curve, place); });
+    if (free != places.end())
+        return *free;
+    return places.empty() ? Rect{area.right - width, below, area.right, below + height} : places.front();
+}
+
 std::string secondsText(double seconds)
 {
     return durationText(seconds * kNsPerSecond);
@@ -257,9 +291,12 @@ void CurvesView::plot(Canvas& canvas, const Plot& plot) const
     if (std::isfinite(plot.reference)) {
         const float at = std::floor(y(plot.reference));
         canvas.line({area.left, at}, {area.right, at}, m_theme.mutedText, 1, LineStyle::dashed);
-        const float width = canvas.textWidth(plot.referenceName, FontFace::small);
-        const float top = at - small - 1 < area.top ? at + 2 : at - small - 1;
-        canvas.text({area.right - width, top}, plot.referenceName, m_theme.mutedText, FontFace::small);
+        std::vector<Point> curve;
+        for (const CurvePoint& point : m_points)
+            if (std::isfinite(point.*plot.value))
+                curve.push_back({x(point.step, area), y(point.*plot.value)});
+        const Rect name = besideCurve(curve, area, at, canvas.textWidth(plot.referenceName, FontFace::small), small);
+        canvas.text({name.left, name.top}, plot.referenceName, m_theme.mutedText, FontFace::small);
     }
     std::vector<Point> dashed;
     for (const CurvePoint& point : before)

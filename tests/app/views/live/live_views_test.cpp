@@ -303,6 +303,40 @@ TEST(LiveCurves, TheRunBeforeIsDashedWithGapsThatAreSeen)
     }
 }
 
+/// Wherever the measured step times lie around it.
+TEST(LiveCurves, TheNameOfThePredictionIsNotAcrossTheCurve)
+{
+    const auto isAcross = [](double first, double last, double predicted) {
+        CurvesView view(lightTheme());
+        for (int step = 1; step <= 10; ++step) {
+            view.add({{.step = step, .loss = 5, .seconds = 1}});
+            view.setParallelSeconds(step, first + (last - first) * (step - 1) / 9);
+        }
+        view.setPredictedSeconds(predicted);
+        view.setAsIfParallel(true);
+        RecorderCanvas canvas(kLiveArea);
+        view.draw(canvas);
+        const auto& all = canvas.primitives();
+        const auto name = std::find_if(all.begin(), all.end(), [](const Primitive& p) { return p.text == "predicted"; });
+        const auto curve = std::find_if(all.begin(), all.end(), [](const Primitive& p) {
+            return p.kind == Primitive::Kind::polyline && p.color == lightTheme().fill(sim::OpClass::optimizer);
+        });
+        if (name == all.end() || curve == all.end())
+            return true;
+        for (std::size_t i = 1; i < curve->points.size(); ++i)
+            for (float part = 0; part <= 1; part += 0.05F) {
+                const Point a = curve->points[i - 1], b = curve->points[i];
+                if (name->rect.contains({a.x + (b.x - a.x) * part, a.y + (b.y - a.y) * part}))
+                    return true;
+            }
+        return false;
+    };
+    EXPECT_FALSE(isAcross(0.0105, 0.0105, 0.01)) << "a little slower than predicted: below the line there is room";
+    EXPECT_FALSE(isAcross(0.0095, 0.0095, 0.01));
+    EXPECT_FALSE(isAcross(0.006, 0.0102, 0.01)) << "it comes from below";
+    EXPECT_FALSE(isAcross(0.03, 0.01, 0.01)) << "and from above";
+}
+
 TEST(LiveCurves, StepTimesAreOnTheClockThatIsChosenAsThePredictionIs)
 {
     CurvesView view(lightTheme());

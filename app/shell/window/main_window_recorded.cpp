@@ -68,9 +68,9 @@ void MainWindow::openTraces(const QStringList& paths)
     if (!m_options.reproducible)
         connect(recordedRun(), &RecordedRun::recovered, this, [this, run = recordedRun()] {
             m_recorded->cacheQuestion().consider(run->paths(), run->mayKeepCache() && run->isLarge(), cacheChoice());
+            if (run->paths().size() == 1) // not before it could be read
+                tellIfForgotten(addRecentFile(run->paths().front()));
         });
-    if (!m_options.reproducible && paths.size() == 1)
-        tellIfForgotten(addRecentFile(QFileInfo(paths.front()).absoluteFilePath()));
     showRecorded();
 }
 

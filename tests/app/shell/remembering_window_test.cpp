@@ -4,6 +4,7 @@
 #include "app/shell/details/details_panel.h"
 #include "app/shell/form/scenario_form.h"
 #include "app/shell/gallery/gallery_page.h"
+#include "sim/trace/export.h"
 #include "tests/app/shell/window_fixture.h"
 
 #include <QApplication>
@@ -228,6 +229,24 @@ TEST_F(RememberingWindowTest, OpenedFilesAreRecent)
     open(kSixteen);
     open(kTiny);
     EXPECT_EQ(recentFiles(), (QStringList{galleryFile(kTiny), galleryFile(kSixteen)}));
+}
+
+TEST_F(RememberingWindowTest, ARecordedRunIsRecentOnceItIsRead)
+{
+    clearRecentFiles();
+    const QTemporaryDir folder;
+    const QString whole = folder.filePath(QStringLiteral("whole.pftrace")), cut = folder.filePath(QStringLiteral("cut.pftrace"));
+    sim::saveTrace(sim::simulate(scenario(document(kTiny)))->trace(sim::TraceDetail::kernels), whole.toStdString());
+    QFile from(whole), to(cut);
+    ASSERT_TRUE(from.open(QIODevice::ReadOnly) && to.open(QIODevice::WriteOnly));
+    to.write(from.read(300)); // nothing of it can be read
+    to.close();
+    for (const QString& path : {whole, cut}) {
+        ASSERT_TRUE(window.openFile(path).empty());
+        ASSERT_TRUE(window.isRecordedShown());
+        settle();
+    }
+    EXPECT_EQ(recentFiles(), QStringList{whole});
 }
 
 TEST_F(RememberingWindowTest, SaysOnceThatNothingCanBeRemembered)

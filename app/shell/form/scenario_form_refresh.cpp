@@ -42,6 +42,11 @@ ScenarioForm::ScenarioForm(Session& session, QWidget* parent)
     connect(&m_session, &Session::opened, this, &ScenarioForm::forgetLegalValues);
     // What was looked for was a setting of another; set, not cleared, so that undoing does not bring it back.
     connect(&m_session, &Session::opened, m_search, [this] { m_search->setText({}); });
+    // Another scenario begins at its beginning; the same file, read again, stays where it is.
+    connect(&m_session, &Session::opened, m_area, [this, path = QString()]() mutable {
+        if (const QString before = std::exchange(path, m_session.path()); path.isEmpty() || path != before)
+            m_area->verticalScrollBar()->setValue(0);
+    });
     connect(&m_session, &Session::fileChanged, this, &ScenarioForm::takeFile);
     connect(&m_session, &Session::changed, this, &ScenarioForm::refresh);
 }

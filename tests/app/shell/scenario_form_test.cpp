@@ -20,6 +20,7 @@
 #include <QLineEdit>
 #include <QMenu>
 #include <QScrollArea>
+#include <QScrollBar>
 #include <QSlider>
 #include <QTest>
 #include <QToolButton>
@@ -104,6 +105,23 @@ TEST_F(FormTest, HasARowForEveryKeyOfTheTable)
         const bool isOfOtherKind = key.pointer.starts_with("/perturbations") && !perturbationTakes("slow_gpu", key.pointer);
         EXPECT_NE(shown.contains(key.pointer), isOfOtherKind) << key.pointer;
     }
+}
+
+TEST_F(FormTest, BeginsAtItsBeginningWithAnotherScenario)
+{
+    open(kSixteen);
+    unfoldAll();
+    QScrollBar* bar = nullptr;
+    for (QScrollArea* area : form.findChildren<QScrollArea*>())
+        if (area->isAncestorOf(form.row(Control::tp)))
+            bar = area->verticalScrollBar();
+    ASSERT_TRUE(bar);
+    ASSERT_GT(bar->maximum(), 100);
+    bar->setValue(100);
+    open(kSixteen);
+    EXPECT_EQ(bar->value(), 100) << "the same file, read again";
+    open(kTiny);
+    EXPECT_EQ(bar->value(), 0);
 }
 
 TEST_F(FormTest, EveryControlSaysWhatItIsToAScreenReader)

@@ -333,6 +333,7 @@ void LessonPanel::back()
 void LessonPanel::goTo(std::size_t at, bool goesOn)
 {
     const bool comesAnew = !goesOn && (at != m_at || m_sceneName.empty());
+    const bool isTriedThere = m_isAtEnd && at == m_at && m_isStartShown; // the challenge that the lesson ends with
     pause();
     m_at = at;
     m_isAtEnd = m_isStartShown = false;
@@ -357,8 +358,9 @@ void LessonPanel::goTo(std::size_t at, bool goesOn)
             scene = std::move(answered);
             name = m_play->seenWhenAnswered(at).shown;
         }
-    // A challenge begins with its start, and what is said next speaks of the case as it is, whatever was tried with it.
-    scene.keepsComparison = name == m_sceneName && m_seenStep == at && !m_desk.session().isModified();
+    // A challenge begins with its start, and what is said next speaks of the case as it is, whatever was tried with it. The end
+    // says nothing of a case: who comes back from there finds what was tried.
+    scene.keepsComparison = isTriedThere || (name == m_sceneName && m_seenStep == at && !m_desk.session().isModified());
     if (scene.keepsComparison)
         scene.shown = scene.compared = nullptr;
     else if (name == m_sceneName && challenge() == nullptr && !setsView && !m_desk.session().isModified())
@@ -388,7 +390,7 @@ void LessonPanel::goTo(std::size_t at, bool goesOn)
     updateButtons();
     Q_EMIT sceneChanged(scene);
     Q_EMIT limitChanged();
-    m_isStartShown = isStartShown();
+    m_isStartShown = isTriedThere || isStartShown();
     if (m_play->isDrawn(at) && committed())
         showDrawnCase();
     expectNext();

@@ -51,6 +51,28 @@ TEST(LessonWindow, IsPlayedToItsEndAndItsChallengeIsSolvedOnTheDesk)
     EXPECT_TRUE(waitFor([&] { return lesson.text().contains(QStringLiteral("5 of 5 right")); })) << qPrintable(lesson.text());
 }
 
+TEST(LessonWindow, WhatSolvedTheLastChallengeIsThereAgainBackFromTheEnd)
+{
+    LessonInWindow played(QStringLiteral("one-f-one-b"), QSize(1024, 640));
+    MainWindow& window = played.window;
+    LessonPanel& lesson = window.lesson();
+    played.playUntil(lesson.play()->lesson().challenges().front()->id);
+    const auto order = [&] { return window.session().document().get("/schedule/kind").value_or(""); };
+    Edit edit;
+    edit.assignments.push_back({"/schedule/kind", "\"1f1b\""});
+    window.session().edit(edit);
+    ASSERT_TRUE(waitFor([&] { return lesson.text().contains(QStringLiteral("Reached.")); })) << qPrintable(lesson.text());
+    lesson.next();
+    ASSERT_TRUE(waitFor([&] { return lesson.text().contains(QStringLiteral("right.")); })) << qPrintable(lesson.text());
+    lesson.back();
+    ASSERT_TRUE(waitFor([&] { return window.isSettled(); }));
+    EXPECT_EQ(order(), "\"1f1b\"");
+    EXPECT_TRUE(lesson.text().contains(QStringLiteral("Reached."))) << qPrintable(lesson.text());
+    window.session().undoStack().undo();
+    EXPECT_NE(order(), "\"1f1b\"") << "and can be taken back";
+    ASSERT_TRUE(waitFor([&] { return window.isSettled(); }));
+}
+
 TEST(LessonWindow, WhatAChallengeLetsOneChangeIsMarkedAndTheRestIsGrey)
 {
     LessonInWindow played(QStringLiteral("cut-the-matrix"), QSize(1280, 720));

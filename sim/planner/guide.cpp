@@ -15,18 +15,15 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <tuple>
 #include <utility>
 
 namespace sim {
 namespace {
 
-std::string shortGib(double gib)
+std::string guideMemory(double gib)
 {
-    std::array<char, 48> text{};
-    std::snprintf(text.data(), text.size(), gib < 100 ? "%.1f GiB" : "%.0f GiB", gib);
-    return text.data();
+    return numberText(gib * kBytesPerGib, Unit::bytes);
 }
 
 /// Sizes of a copy of the model and whether its layers run again.
@@ -231,10 +228,8 @@ private:
 
     std::string states(const MemoryBreakdown& memory) const
     {
-        constexpr double kGib = kBytesPerGib;
-        const auto of = [](std::int64_t bytes) { return shortGib(static_cast<double>(bytes) / kGib); };
-        return "weights " + of(memory.parameters) + ", gradients " + of(memory.gradients) + ", optimizer " +
-               of(memory.optimizer) + ", activations " + of(memory.activations + memory.buffers);
+        return "weights " + gibText(memory.parameters) + ", gradients " + gibText(memory.gradients) + ", optimizer " +
+               gibText(memory.optimizer) + ", activations " + gibText(memory.activations + memory.buffers);
     }
 
     GuideGate gate(std::string question, bool yes, const std::pair<Walked, Measured>& of, std::string then) const
@@ -242,7 +237,7 @@ private:
         GuideGate out{.question = std::move(question), .yes = yes, .then = std::move(then)};
         out.needGib = of.second.peakGib;
         out.haveGib = capacityGib();
-        out.numbers = describe(of.first) + ": " + shortGib(out.needGib) + " of " + shortGib(out.haveGib) +
+        out.numbers = describe(of.first) + ": " + guideMemory(out.needGib) + " of " + guideMemory(out.haveGib) +
                       " a GPU: " + states(of.second.memory);
         return out;
     }
@@ -252,7 +247,7 @@ private:
         out.needGib = of.peakGib;
         out.haveGib = capacityGib();
         out.numbers = of.simulation
-                          ? shortGib(of.peakGib) + " at least, of " + shortGib(out.haveGib) + " a GPU: " + states(of.memory)
+                          ? guideMemory(of.peakGib) + " at least, of " + guideMemory(out.haveGib) + " a GPU: " + states(of.memory)
                           : "nothing of the kind is legal for this model";
         return out;
     }
@@ -269,7 +264,7 @@ private:
             const MemoryBreakdown &a = whole->memory, &b = less->memory;
             out.needGib = whole->peakGib - less->peakGib;
             out.yes = out.needGib <= out.haveGib;
-            out.numbers = shortGib(out.needGib) + " of " + shortGib(out.haveGib) + ": " +
+            out.numbers = guideMemory(out.needGib) + " of " + guideMemory(out.haveGib) + ": " +
                           states({.parameters = a.parameters - b.parameters,
                                   .gradients = a.gradients - b.gradients,
                                   .optimizer = a.optimizer - b.optimizer,
@@ -324,7 +319,8 @@ private:
             const bool pays = fits(*other) && ((likely.canTell() && likely.predicted < 1) || !fits(*job));
             stages += "; twice the stages, " + named(deeper, dp / 2) + (pays ? ", pay: " : ", are not needed: ") +
                       numberText(secondsOf(*other), Unit::seconds) + " instead of " + numberText(secondsOf(*job), Unit::seconds) +
-                      " (" + sureText(likely) + "), " + shortGib(other->peakGib) + " a GPU instead of " + shortGib(job->peakGib);
+                      " (" + sureText(likely) + "), " + guideMemory(other->peakGib) + " a GPU instead of " +
+                      guideMemory(job->peakGib);
             if (!pays)
                 break;
             copy = deeper;
@@ -337,7 +333,7 @@ private:
             if (auto other = measure(kept, dp, true); other && fits(*other) && secondsOf(*other) < secondsOf(*job)) {
                 stages += "; with states shared by dp " + std::to_string(dp) +
                           " no layer has to run again: " + numberText(secondsOf(*other), Unit::seconds) + " instead of " +
-                          numberText(secondsOf(*job), Unit::seconds) + ", " + shortGib(other->peakGib) + " a GPU";
+                          numberText(secondsOf(*job), Unit::seconds) + ", " + guideMemory(other->peakGib) + " a GPU";
                 copy = kept;
                 job = std::move(other);
             }
@@ -353,14 +349,14 @@ private:
                       " a copy = " + std::to_string(copies) + (copies == 1 ? " copy, dp " : " copies, dp ") + std::to_string(dp) +
                       ": " + countedText(microBatches, "micro-batch") + " each" +
                       (copy.pp > 1 ? ", bubble " + percentText(metrics.bubbleFraction) + " of the step" : "") + "; " +
-                      shortGib(job->peakGib) + " of " + shortGib(out.haveGib);
+                      guideMemory(job->peakGib) + " of " + guideMemory(out.haveGib);
         out.then = describe(copy) + " × dp " + std::to_string(dp) + ": step " +
                    numberText(metrics.stepTimeSeconds, Unit::seconds) + stages;
         m_guide.gates.push_back(std::move(out));
         if (experts)
             m_guide.gates.push_back(*experts);
         if (!fits(*job)) {
-            m_guide.end = "with the job's batch it does not fit: " + shortGib(job->peakGib);
+            m_guide.end = "with the job's batch it does not fit: " + guideMemory(job->peakGib);
             return;
         }
         m_guide.layout =
@@ -401,7 +397,7 @@ private:
                 continue;
             ++tried;
             out.numbers += "; " + named(*other) + ": " + numberText(secondsOf(*other), Unit::seconds) + ", " + waited(*other) +
-                           " of it, " + shortGib(other->peakGib);
+                           " of it, " + guideMemory(other->peakGib);
             if (fits(*other) && secondsOf(*other) < secondsOf(best ? best->second : job))
                 best = {spread, *std::move(other)};
         }

@@ -302,10 +302,9 @@ void PlanPanel::refreshDetail()
         if (choice.layout) {
             const sim::PlannedLayout& layout = *choice.layout;
             const bool byDay = m_state && m_state->request.objective == sim::PlanObjective::tokens;
-            text = tr("%1: %2. %3 GiB at the peak, %4 left; %5")
+            text = tr("%1: %2. %3 at the peak, %4 left; %5")
                        .arg(QString::fromStdString(layoutText(layout)), QString::fromStdString(m_picture->differenceText(layout)))
-                       .arg(layout.peakMemoryGib, 0, 'f', 1)
-                       .arg(layout.headroomGib, 0, 'f', 1)
+                       .arg(memoryQuantity(layout.peakMemoryGib).text(), memoryQuantity(layout.headroomGib).text())
                        .arg(byDay ? tr("%1 tokens a day").arg(QString::fromStdString(tokensText(tokensADay(layout))))
                                   : tr("%1 tokens/s").arg(separated(std::llround(layout.tokensPerSecond))));
             if (const std::string cost = m_picture->costText(layout); !cost.empty())

@@ -128,6 +128,11 @@ std::string bytesText(double bytes)
     return unit == 0 ? countText(std::llround(bytes)) + " B" : withUnit(bytes, kUnits[unit]);
 }
 
+std::string bytesOfGibText(double gib)
+{
+    return bytesText(gib * 1024 * 1024 * 1024);
+}
+
 std::string wholeBytesText(double bytes)
 {
     const std::string exact = bytesText(bytes);

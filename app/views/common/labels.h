@@ -21,6 +21,7 @@ std::string durationText(double nanoseconds); ///< 812 ns, 3.21 µs, 412 ms, 1.2
 /// as in "25.4 ms", "44.4 ms", "19.0 ms" of 19.06; else, and where it rounds to that and says more, `size` as it is.
 std::string sizeThatAddsUp(const std::string& a, const std::string& b, const std::string& size);
 std::string bytesText(double bytes);      ///< 71.2 GiB
+std::string bytesOfGibText(double gib);   ///< the same of as many GiB: 640 MiB
 std::string wholeBytesText(double bytes); ///< 71 GiB: where there is little room
 std::string percentText(double fraction); ///< 41.3 %
 /// "8–15" where they count on, "8, 136, 264 … 16,264" where they do not.

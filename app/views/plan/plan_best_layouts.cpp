@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,13 +17,6 @@ namespace app {
 namespace {
 
 constexpr float kBestRow = 44, kLowestBestRow = 20, kBestHead = 22, kBestNumbers = 128, kBestCosts = 110, kBestPlace = 18;
-
-std::string gibOf(double gib)
-{
-    std::array<char, 32> text{};
-    std::snprintf(text.data(), text.size(), "%.1f GiB", gib);
-    return text.data();
-}
 
 /// The same in fewer letters, so that what tells two layouts apart is still there.
 std::string briefer(std::string text)
@@ -67,7 +59,7 @@ std::vector<PlanView::Spot> PlanBestLayouts::spots(Rect area) const
     for (std::size_t i = 0; i < best.size(); ++i) {
         const sim::PlannedLayout& layout = best[i];
         std::string name = std::to_string(i + 1) + ". " + layoutText(layout) + ": step " + picture().paceText(layout) + ", " +
-                           gibOf(layout.peakMemoryGib);
+                           bytesOfGibText(layout.peakMemoryGib);
         for (const std::string& more : {picture().costText(layout), picture().tightText(layout)})
             name += more.empty() ? "" : ", " + more;
         if (layout.tieWithFirst)
@@ -157,9 +149,9 @@ void PlanBestLayouts::paint(Canvas& canvas) const
         }
         const float right = std::max(at(layout.paceSeconds()), at(sum)) + 6;
         const std::string percent = marginPercent(picture().marginOf(layout), 1);
-        const std::string time = durationText(layout.paceSeconds() * 1e9), gib = gibOf(layout.peakMemoryGib);
+        const std::string time = durationText(layout.paceSeconds() * 1e9), memory = bytesOfGibText(layout.peakMemoryGib);
         const std::string differs = i == 0 ? "" : layout.tieWithFirst ? " tie" : " " + percent;
-        const std::string whole = time + differs + " · " + gib;
+        const std::string whole = time + differs + " · " + memory;
         const std::vector<std::string> numbers =
             cost.empty() ? std::vector<std::string>{whole, time + differs, time}
                          : std::vector<std::string>{whole + " · " + cost, time + differs + " · " + cost,

@@ -112,7 +112,7 @@ float PlanGuideView::drawCards(Canvas& canvas, Rect area)
         const std::string numbers = (layout.batches == 1 ? time + " a step, " // a smaller batch: as many of its steps
                                                          : time + " for the whole batch, " +
                                                                durationText(layout.stepSeconds * 1e9) + " a step of its own, ") +
-                                    guideDigits("%.1f GiB", layout.peakMemoryGib) + (more.empty() ? "" : "; " + more);
+                                    bytesOfGibText(layout.peakMemoryGib) + (more.empty() ? "" : "; " + more);
         textInside(canvas, {inner.left, inner.top, inner.right, end}, fitting(canvas, {head}, inner.width(), FontFace::bold),
                    m_theme.text, FontFace::bold);
         end = drawWrapped(canvas, {inner.left, end + 2, inner.right, inner.bottom}, layoutText(layout), m_theme.text,

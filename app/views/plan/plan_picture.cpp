@@ -380,7 +380,7 @@ std::string cellText(const PlanPicture& picture, const PlanCell& cell)
 {
     std::string text = "tp " + countText(cell.tp) + ", pp " + countText(cell.pp);
     if (cell.best)
-        text += ": " + picture.paceText(*cell.best) + ", " + formatted("%.1f GiB", cell.best->peakMemoryGib);
+        text += ": " + picture.paceText(*cell.best) + ", " + bytesOfGibText(cell.best->peakMemoryGib);
     const std::string margin = marginText(picture, cell);
     text += margin.empty() ? "" : ", " + margin;
     if (cell.best)

@@ -72,11 +72,9 @@ std::vector<PlanView::Spot> PlanScatter::spots(Rect area) const
     for (const sim::PlannedLayout& layout : picture().layouts()) {
         Point at = f.at(layout);
         at.y = std::max(at.y, f.plot.top);
-        std::array<char, 48> gib{};
-        std::snprintf(gib.data(), gib.size(), "%.1f GiB", layout.peakMemoryGib);
         out.push_back({{at.x - kDot, at.y - kDot, at.x + kDot, at.y + kDot},
                        choiceOf(layout),
-                       layoutText(layout) + ": step " + picture().paceText(layout) + ", " + gib.data() +
+                       layoutText(layout) + ": step " + picture().paceText(layout) + ", " + bytesOfGibText(layout.peakMemoryGib) +
                            (picture().costText(layout).empty() ? "" : ", " + picture().costText(layout)) +
                            (picture().isOnFrontier(layout) ? ", on the frontier" : "")});
     }
@@ -153,11 +151,9 @@ void PlanScatter::paint(Canvas& canvas) const
         if (left >= f.plot.left)
             canvas.text({left, std::clamp(y - small / 2, f.plot.top, f.plot.bottom - small)}, text, t.text, FontFace::small);
         if (canvas.wantsNodes()) {
-            std::array<char, 48> gib{};
-            std::snprintf(gib.data(), gib.size(), "%.1f GiB", mine->peakGib);
             canvas.node({.id = std::uint64_t{1} << 40,
                          .role = "text",
-                         .name = "Yours: " + picture().mineText() + ", " + gib.data(),
+                         .name = "Yours: " + picture().mineText() + ", " + bytesOfGibText(mine->peakGib),
                          .rect = {x - kDiamond, y - kDiamond, x + kDiamond, y + kDiamond}});
         }
     }

@@ -62,6 +62,7 @@ TEST(PlanGuide, EveryGateSaysItsNumbersAndWhatFollows)
         for (const GuideGate& gate : guide.gates) {
             EXPECT_TRUE(gate.question.ends_with("?")) << file;
             EXPECT_FALSE(gate.numbers.empty()) << file << ": " << gate.question;
+            EXPECT_EQ(gate.numbers.find(" 0.0 GiB"), std::string::npos) << file << ": " << gate.numbers;
             EXPECT_FALSE(gate.then.empty()) << file << ": " << gate.question;
             if (gate.needGib > 0) {
                 EXPECT_EQ(gate.yes, gate.needGib <= gate.haveGib) << file << ": " << gate.question;

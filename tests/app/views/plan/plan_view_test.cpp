@@ -562,6 +562,24 @@ TEST(PlanPicture, SaysCostsAndWhatIsTight)
     EXPECT_THAT(best.nodesOf("cell").front().name, testing::AllOf(HasSubstr("costs "), HasSubstr("only 0.0 GiB of 80 left")));
 }
 
+TEST(PlanViews, TellLittleMemoryInItsUnit)
+{
+    sim::PlanAnswer answer = *found();
+    for (std::vector<sim::PlannedLayout>* layouts : {&answer.best, &answer.pareto})
+        for (sim::PlannedLayout& layout : *layouts)
+            layout.peakMemoryGib = 4.4 / 1024;
+    PlanPicture picture = pictureOf(std::make_shared<const sim::PlanAnswer>(answer));
+    picture.setMine(PlanMine{.tp = 4, .pp = 2, .paceSeconds = answer.best.front().stepSeconds * 1.1, .peakGib = 8.8 / 1024});
+    Shown shown(picture);
+    const RecorderCanvas best = drawn(shown.best, {0, 0, 900, 400});
+    EXPECT_THAT(best.texts(), testing::Contains(HasSubstr(" · 4.40 MiB")));
+    EXPECT_THAT(best.nodesOf("cell").front().name, HasSubstr(", 4.40 MiB"));
+    const RecorderCanvas scatter = drawn(shown.scatter);
+    EXPECT_THAT(scatter.nodesOf("text").front().name, HasSubstr("8.80 MiB"));
+    for (const Node& node : scatter.nodesOf("cell"))
+        EXPECT_THAT(node.name, testing::Not(HasSubstr(" 0.0 GiB")));
+}
+
 TEST(PlanViews, MarkTheScenarioAsItIs)
 {
     PlanPicture picture = pictureOf(found());

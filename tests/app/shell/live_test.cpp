@@ -163,6 +163,16 @@ TEST_F(LiveTest, AfterALostConnectionTheLastWholeStepStays)
     EXPECT_NE(caption().find("step 7"), std::string::npos) << "what came is there on the wall clock: " << caption();
 }
 
+TEST(LiveDifferences, WhatRunsAloneIsNotCalledExposed)
+{
+    DifferenceTable table;
+    live::Difference difference;
+    difference.predicted.transferNs[0] = difference.measured.transferNs[0] = 37'900;
+    table.show(QStringLiteral("STEP 1"), difference);
+    EXPECT_TRUE(table.text().contains(QStringLiteral("TP alone"))) << table.text().toStdString();
+    EXPECT_FALSE(table.text().contains(QStringLiteral("exposed"))) << "which is what kernels waited for: another number";
+}
+
 /// Before any step is whole: what broke off runs no more, and no next step is promised.
 TEST_F(LiveTest, AfterALostConnectionNothingIsStillRunning)
 {

@@ -231,7 +231,12 @@ void GutterPainter::rowName(int line, int row, bool focused)
     const float nameHeight = m_canvas.textHeight(face);
     constexpr float kBar = 7; // the bar with the space above it
     const bool bar = two && data.exposedShare && room >= body + small + 2 * kBar;
-    const float nameTop = std::floor(top + (two ? (room - body - small - (bar ? kBar : 0)) / 2 : (room - nameHeight) / 2));
+    float nameTop = std::floor(top + (two ? (room - body - small - (bar ? kBar : 0)) / 2 : (room - nameHeight) / 2));
+    // Of a row that is cut: in the part that is seen.
+    const Rect seen = m_scene.rows.clipOf(line);
+    const float highest = std::ceil(seen.top - kAirOfText), lowest = std::floor(seen.bottom + kAirOfText - nameHeight);
+    if (highest <= lowest && std::min(bottom, seen.bottom) - std::max(top, seen.top) >= nameHeight - 2 * kAirOfText)
+        nameTop = std::clamp(nameTop, highest, lowest);
     if (nameHeight <= room + 3 && inSight(line, nameTop, nameHeight))
         m_canvas.text({gutter.left, nameTop}, name, focused ? m_theme.accent : m_theme.text, face);
     if (two && inSight(line, nameTop + body, small))

@@ -202,6 +202,33 @@ TEST(TimelineRows, OfALowPaneAreReachedByScrolling)
     }
 }
 
+TEST(TimelineRows, AreNamedWhereTheEdgeCutsThem)
+{
+    Timeline timeline(test::smallScenario(2, 8, 2, 8));
+    int cut = 0;
+    for (float height = 100; height < 260; height += 1) {
+        timeline.area = {0, 0, 500, height};
+        RecorderCanvas canvas = timeline.draw();
+        const Rect rows = timeline.rows();
+        for (const Node& row : canvas.nodesOf("row")) {
+            const bool isHigh = row.rect.height() >= canvas.textHeight(FontFace::body);
+            const float text = canvas.textHeight(isHigh ? FontFace::body : FontFace::small);
+            const float seen = std::min(row.rect.bottom, rows.bottom) - row.rect.top;
+            if (text > row.rect.height() + 3 || seen < text - 4 || row.rect.top < rows.top)
+                continue;
+            cut += seen < row.rect.height() ? 1 : 0;
+            EXPECT_TRUE(std::ranges::any_of(canvas.primitives(),
+                                            [&](const Primitive& each) {
+                                                const float middle = (each.rect.top + each.rect.bottom) / 2;
+                                                return each.kind == Primitive::Kind::text && each.rect.left < rows.left &&
+                                                       middle > row.rect.top && middle < row.rect.top + seen;
+                                            }))
+                << row.name << " in " << height;
+        }
+    }
+    EXPECT_GT(cut, 0);
+}
+
 TEST(TimelineRows, OfSeveralRanksAreNeverCalledByOneOfThemAlone)
 {
     for (const auto& [tp, pp, dp] : {std::tuple(1, 1, 4), {2, 1, 1}, {4, 1, 256}, {1, 2, 4}}) {

@@ -12,6 +12,7 @@ namespace app {
 namespace {
 
 constexpr float kRampWidth = 96, kShortestRamp = 24, kBesideRamp = 8, kMeaningWidth = 300;
+constexpr float kBesideMeaning = 132, kNarrowestMeaning = 88; ///< the lens in use; a short scale with its number
 
 class CaptionPainter {
 public:
@@ -48,7 +49,8 @@ private:
     {
         const float middle = std::floor((room.top + room.bottom) / 2);
         const float highWidth = m_canvas.textWidth(legend.high, FontFace::small);
-        const float width = std::floor(std::min(kRampWidth, room.width() - highWidth - kBesideRamp));
+        const float lowWidth = legend.low.empty() ? 0 : m_canvas.textWidth(legend.low, FontFace::small) + kBesideRamp;
+        const float width = std::floor(std::min(kRampWidth, room.width() - highWidth - kBesideRamp - lowWidth));
         if (width < kShortestRamp)
             return;
         const Rect bar{room.right - highWidth - kBesideRamp - width, middle - 5, room.right - highWidth - kBesideRamp,
@@ -224,7 +226,8 @@ std::vector<std::string> worldTexts(const sim::Simulation& simulation)
 
 float meaningWidth(const GridFrame& frame)
 {
-    return frame.lenses.height() > 0 && frame.lenses.width() >= 420 ? kMeaningWidth : 0;
+    const float room = std::min(kMeaningWidth, frame.lenses.width() - kBesideMeaning);
+    return frame.lenses.height() > 0 && room >= kNarrowestMeaning ? room : 0;
 }
 
 std::string rankTip(const sim::Simulation& simulation, const GridReading& reading, const std::vector<RankNow>* live, int rank)

@@ -316,6 +316,23 @@ TEST(GridView, TellsAnAudienceWhatItsColoursMeanHoweverSmallItIs)
     EXPECT_THAT(grid.draw(kSmall).texts(), testing::IsSupersetOf({"Now", "F", "B"}));
 }
 
+/// 1280 × 720 at text of 200 %.
+TEST(GridView, TellsWhatItsColoursMeanWhereTextIsLarge)
+{
+    Grid grid(teachingGrid());
+    grid.view.setAnimated(false);
+    constexpr Rect kLargeText{0, 0, 343, 143};
+    for (int lens = 0; lens < kGridLensCount; ++lens) {
+        SCOPED_TRACE(gridLensName(static_cast<GridLens>(lens)));
+        grid.view.setLens(static_cast<GridLens>(lens));
+        expectCleanText(grid.draw(kLargeText));
+    }
+    grid.view.setLens(GridLens::memory);
+    const RecorderCanvas memory = grid.draw(kLargeText);
+    EXPECT_THAT(memory.texts(), testing::Contains("80.0 GiB"));
+    EXPECT_FALSE(memory.rectsOf(lightTheme().heatAt(0.5 / 48)).empty()) << "its scale from the lowest";
+}
+
 TEST(GridView, ReturnsToTheLensItHadBeforeTheMomentWasShown)
 {
     Grid grid(teachingGrid());

@@ -14,7 +14,8 @@ namespace app {
 namespace {
 
 constexpr float kRobustRow = 20, kNarrowestStep = 54, kWidestStep = 96, kRobustGap = 8;
-constexpr double kFarBehind = 0.05; ///< of the best: half as strong
+constexpr float kNarrowestCase = 76; ///< "most behind"
+constexpr double kFarBehind = 0.05;  ///< of the best: half as strong
 
 std::string caseNumber(std::size_t row)
 {
@@ -91,11 +92,14 @@ float PlanRobustView::drawTable(Canvas& canvas, Rect area)
 {
     const sim::RobustChoice& choice = *m_choice;
     const auto layouts = static_cast<float>(choice.layouts.size());
-    const float step = std::clamp((area.width() * 0.62F) / layouts, kNarrowestStep, kWidestStep);
-    const float names = std::max(0.0F, area.width() - step * layouts);
-    const float left = area.left + names;
+    // Cases are named beside their numbers or, where there is no room, above them.
+    const bool isAbove = area.width() - kNarrowestStep * layouts < kNarrowestCase;
+    const float step = isAbove ? std::min(area.width() / layouts, kWidestStep)
+                               : std::clamp((area.width() * 0.62F) / layouts, kNarrowestStep, kWidestStep);
+    const float left = isAbove ? area.left : area.right - step * layouts;
     const std::size_t rows = choice.cases.size() + 1;
-    const auto rowAt = [&](std::size_t row) { return area.top + kRobustRow * static_cast<float>(row + 1); };
+    const float rowHeight = isAbove ? 2 * kRobustRow : kRobustRow;
+    const auto rowAt = [&](std::size_t row) { return area.top + kRobustRow + rowHeight * static_cast<float>(row); };
     for (std::size_t i = 0; i < choice.layouts.size(); ++i) {
         const float x = left + step * static_cast<float>(i);
         m_columns.push_back({{x, area.top, x + step, rowAt(rows)}, i});
@@ -104,7 +108,7 @@ float PlanRobustView::drawTable(Canvas& canvas, Rect area)
     }
     const auto drawCell = [&](std::size_t i, std::size_t row, double regret, const std::string& text, const std::string& said) {
         const float x = left + step * static_cast<float>(i);
-        const Rect cell{x, rowAt(row), x + step - 1, rowAt(row) + kRobustRow - 1};
+        const Rect cell{x, rowAt(row + 1) - kRobustRow, x + step - 1, rowAt(row + 1) - 1};
         const Color fill = planHeat(m_theme, regret / kFarBehind);
         canvas.fillRect(cell, fill);
         textInside(canvas, cell, fitting(canvas, {text}, cell.width() - 4, FontFace::small), readableOn(fill), FontFace::small,
@@ -119,7 +123,7 @@ float PlanRobustView::drawTable(Canvas& canvas, Rect area)
     for (std::size_t row = 0; row < rows; ++row) {
         const bool isWorst = row == choice.cases.size();
         const std::string name = isWorst ? "most behind the best of them" : choice.cases[row].name;
-        const Rect label{area.left, rowAt(row), left - 6, rowAt(row) + kRobustRow};
+        const Rect label{area.left, rowAt(row), isAbove ? area.right : left - 6, rowAt(row) + kRobustRow};
         const std::string shown =
             fitting(canvas, {name, isWorst ? "most behind" : caseNumber(row)}, label.width(), FontFace::small);
         m_areNumbered = m_areNumbered || (!isWorst && shown != name);

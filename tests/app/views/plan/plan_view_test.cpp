@@ -8,6 +8,7 @@
 
 #include "app/canvas/recorder_canvas.h"
 #include "app/views/common/labels.h"
+#include "app/views/common/measures.h"
 #include "app/views/common/theme.h"
 #include "sim/planner/guide.h"
 #include "tests/support/catalogue.h"
@@ -682,6 +683,26 @@ TEST(PlanRobustView, ShowsEachStepAndHowFarItIsBehind)
     const RecorderCanvas numbered = drawn(view, {0, 0, 260, 640});
     EXPECT_THAT(numbered.texts(), testing::Contains("case 1"));
     EXPECT_THAT(numbered.texts(), testing::Contains(testing::StartsWith("case 1  one GPU computes")));
+}
+
+TEST(PlanRobustView, NamesCasesAboveTheirNumbersWhereItIsNarrow)
+{
+    auto choice = std::make_shared<sim::RobustChoice>();
+    choice->cases = {{"as given", ""}, {"one GPU computes 10 % slower", ""}};
+    for (const int tp : {1, 2, 4, 8, 16, 32}) {
+        choice->layouts.push_back({.grid = {.tp = tp, .etp = tp}});
+        choice->seconds.push_back({10.1e-3, 11.5e-3});
+    }
+    PlanRobustView view(lightTheme());
+    view.set(choice);
+    const Rect area{0, 0, 330, 640};
+    const RecorderCanvas canvas = drawn(view, area);
+    EXPECT_TRUE(canvas.cutTexts().empty());
+    EXPECT_THAT(canvas.texts(),
+                testing::IsSupersetOf({"as given", "one GPU computes 10 % slower", "most behind the best of them"}));
+    EXPECT_EQ(std::ranges::count(canvas.texts(), "11.5 ms"), 6);
+    for (const Node& cell : canvas.nodesOf("cell"))
+        EXPECT_LE(cell.rect.right, area.right - kMargin) << cell.name;
 }
 
 } // namespace

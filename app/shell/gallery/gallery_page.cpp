@@ -107,6 +107,7 @@ GalleryPage::GalleryPage(QWidget* parent)
 
     connect(m_cards, &CardList::chosen, this, [this](std::size_t entry) { Q_EMIT openRequested(m_entries[entry].path); });
     connect(m_search, &QLineEdit::textChanged, this, &GalleryPage::filter);
+    connect(m_search, &QLineEdit::textChanged, m_cards, &CardList::scrollToTop); // the best match is first
     connect(m_search, &QLineEdit::returnPressed, m_cards, &CardList::chooseFirst);
     m_search->installEventFilter(this);
     connect(m_recent, &QListWidget::itemActivated, this,

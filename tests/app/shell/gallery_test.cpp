@@ -203,6 +203,16 @@ TEST_F(GalleryTest, WithReducedMotionNothingMoves)
     EXPECT_EQ(picture(index), before);
 }
 
+TEST_F(GalleryTest, WhatIsFoundIsSeenFromItsBeginning)
+{
+    QScrollBar* const bar = cards->verticalScrollBar();
+    bar->setValue(bar->maximum());
+    page.search(QStringLiteral("1F1B"));
+    QCoreApplication::processEvents();
+    ASSERT_GT(bar->maximum(), 0);
+    EXPECT_EQ(bar->value(), 0);
+}
+
 TEST_F(GalleryTest, WhatIsFoundNeedsNoHeadings)
 {
     page.search(QStringLiteral("405b"));

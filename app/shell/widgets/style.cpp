@@ -155,6 +155,7 @@ QComboBox:hover { border-color: @faint; }
 QComboBox[wrong="true"] { border-color: @error; }
 QComboBox::drop-down { border: none; width: 20px; }
 QComboBox::down-arrow { image: url(@chevron); width: 12px; height: 12px; }
+QWidget QListView, QWidget QTableView { background: transparent; border: none; }
 QComboBox QAbstractItemView { background: @panel; border: 1px solid @border; padding: 4px; selection-background-color: @hover; selection-color: @text; }
 QLineEdit:disabled, QComboBox:disabled { background: @panel; color: @faint; }
 QAbstractSpinBox { background: transparent; border: none; padding: 0; selection-background-color: @accent; selection-color: @accentText; }
@@ -212,7 +213,6 @@ QSpinBox[arrows="true"]::down-arrow, QDoubleSpinBox::down-arrow { image: url(@ch
 QTreeView[role="terms"] { background: transparent; border: none; border-top: 1px solid @border; font-size: 12px; }
 QTreeView[role="terms"]::item { padding: 3px 6px 3px 0; min-height: 18px; }
 QTreeView[role="terms"]::item:selected { background: @hover; color: @text; }
-QListView, QTableView { background: transparent; border: none; }
 QListView[role="field"] { background: @field; border: 1px solid @border; border-radius: 4px; }
 QListView[role="field"]:focus { border-color: @accent; }
 QHeaderView { background: transparent; }

@@ -43,13 +43,8 @@ sim::ScenarioDocument withFarthest(const ScenarioState& state)
 /// What a value would break; nothing if it is legal.
 std::optional<std::string> refusal(const ScenarioState& state, std::string_view pointer, const std::string& json, LayoutRule rule)
 {
-    const sim::Scenario& lastLegal = *state.lastLegal();
-    const auto number = numberOf(json);
-    if (rule == LayoutRule::keepGpus && number && std::fabs(*number) < 1e9 &&
-        !keepsGpus(state.document(), &lastLegal, pointer, static_cast<int>(*number))) {
-        return sim::countedText(lastLegal.layout.worldSize(), "GPU") + " cannot be shared out with " +
-               std::string(pointer.substr(pointer.rfind('/') + 1)) + " " + json + ": dp would be no whole number";
-    }
+    if (auto why = whyGpusAreNotKept(state, pointer, json, rule))
+        return why;
     sim::ScenarioDocument changed = state.document();
     apply(changed, makeEdit(state, pointer, json, rule));
     const auto resolved = changed.resolve(state.catalogue());
@@ -90,7 +85,9 @@ LegalValues legalNumbers(const ScenarioState& state, std::string_view pointer, c
     neighbours.insert(first == tried.begin() ? std::floor(*first / 2) : *std::prev(first));
     const auto afterLast = std::next(tried.find(out.values.back()));
     neighbours.insert(afterLast == tried.end() ? out.values.back() * 2 : *afterLast);
-    if (const auto now = state.number(pointer)) {
+    if (const auto now = state.number(pointer); now && !out.contains(*now)) {
+        neighbours.insert(*now); // what stands there is asked about, not what is beside it
+    } else if (now) {
         neighbours.insert(*now - 1);
         neighbours.insert(*now + 1);
     }
@@ -150,6 +147,17 @@ std::string LegalValues::whyNotMore() const
 {
     const bool isPastEnd = !refused.empty() && !values.empty() && numberOf(refused.back().json) > values.back();
     return isPastEnd ? refused.back().why : std::string();
+}
+
+std::optional<std::string> whyGpusAreNotKept(const ScenarioState& state, std::string_view pointer, const std::string& json,
+                                             LayoutRule rule)
+{
+    const auto number = numberOf(json);
+    const bool isAsked = rule == LayoutRule::keepGpus && state.lastLegal() && number && std::fabs(*number) < 1e9;
+    if (!isAsked || keepsGpus(state.document(), state.lastLegal(), pointer, static_cast<int>(*number)))
+        return std::nullopt;
+    return sim::countedText(state.lastLegal()->layout.worldSize(), "GPU") + " cannot be shared out with " +
+           std::string(pointer.substr(pointer.rfind('/') + 1)) + " " + json + ": dp would be no whole number";
 }
 
 LegalValues legalValues(const ScenarioState& state, std::string_view pointer, LayoutRule rule)

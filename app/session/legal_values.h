@@ -18,8 +18,8 @@ struct Refusal {
 
 struct LegalValues {
     std::vector<double> values; ///< of a number: where a slider stops, ascending
-    /// Of a number the nearest ones on either side and those past the ends, ascending; of a choice all that cannot be chosen,
-    /// of a list of words the lists of one that cannot.
+    /// Of a number the one in force or, where that is legal, the nearest ones on either side, and those past the ends,
+    /// ascending; of a choice all that cannot be chosen, of a list of words the lists of one that cannot.
     std::vector<Refusal> refused;
     bool contains(double value) const;
     /// The value `steps` places along from `value` (which need not be legal itself), clamped to the ends.
@@ -35,6 +35,8 @@ struct LegalValues {
 /// By pointer.
 using LegalValueTable = std::map<std::string, LegalValues, std::less<>>;
 
+/// Why a size of the layout cannot be had on as many GPUs as there are ranks now; nothing where it can, or where they may change.
+std::optional<std::string> whyGpusAreNotKept(const ScenarioState&, std::string_view pointer, const std::string& json, LayoutRule);
 LegalValues legalValues(const ScenarioState&, std::string_view pointer, LayoutRule);
 /// Of every key of the form that is there. Perturbations are tried one by one: hundreds of them take no longer, and what several
 /// of one rank come to together is told when it is chosen.

@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace app {
 namespace {
@@ -90,7 +91,10 @@ void FormRow::build()
     setRole(m_note, "small");
     m_problem->setTextFormat(Qt::RichText);
     m_problem->setTextInteractionFlags(Qt::LinksAccessibleByMouse | Qt::LinksAccessibleByKeyboard);
-    connect(m_problem, &QLabel::linkActivated, this, [this](const QString& json) { Q_EMIT chosen(json, 0); });
+    connect(m_problem, &QLabel::linkActivated, this, [this](const QString& json) {
+        leaveTyped();
+        Q_EMIT chosen(json, 0);
+    });
 
     m_line->setSpacing(0);
     m_line->addWidget(m_reset);
@@ -245,13 +249,24 @@ void FormRow::setJson(const std::optional<std::string>& json)
 
 void FormRow::setLegalValues(const LegalValues& values)
 {
-    if (values == m_legal)
+    const bool wereAwaited = std::exchange(m_awaitsLegalValues, false);
+    if (values == m_legal) {
+        if (wereAwaited && hasProblem())
+            showProblem();
         return;
+    }
     m_legal = values;
     if (!isBuilt())
         return;
     presentLegalValues();
     describe();
+    showProblem();
+}
+
+void FormRow::awaitLegalValues()
+{
+    if (std::exchange(m_awaitsLegalValues, true) || !hasProblem())
+        return;
     showProblem();
 }
 
@@ -302,7 +317,7 @@ void FormRow::showProblem()
     if (!isBuilt())
         return;
     std::vector<double> nearest;
-    if (const auto now = number(); now && m_isError)
+    if (const auto now = shownNumber(); now && m_isError && !m_awaitsLegalValues)
         nearest = m_legal.around(*now);
     QString text =
         asSentence(plainWords(inItsWords(nearest.empty() ? m_problemText : withoutNearest(m_problemText)))).toHtmlEscaped();

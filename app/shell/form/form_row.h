@@ -36,6 +36,8 @@ public:
     /// JSON text of the value in force; nothing where there is none.
     void setJson(const std::optional<std::string>& json);
     void setLegalValues(const LegalValues&);
+    /// Something was changed, and they are of what was before: none is offered until the next ones come.
+    void awaitLegalValues();
     const LegalValues& legalValues() const { return m_legal; }
     void setNote(const QString&);
     /// Whether it may be changed at all: where not, it is grey and says why; where only some may, those are marked.
@@ -63,6 +65,10 @@ public:
     const QString& term() const { return m_term; }
     /// What is typed and not taken yet is, as if the row lost the focus.
     virtual void takeTyped() {}
+    /// A value that was typed is not taken: it stays in its field, with why and what is legal near it.
+    virtual void refuse(double /*typed*/, const QString& /*why*/) {}
+    /// What was typed and not taken is given up.
+    virtual void leaveTyped() {}
     /// What Tab goes through.
     std::vector<QWidget*> focusOrder();
 
@@ -85,6 +91,8 @@ protected:
     virtual QString inItsWords(const QString& sentence) const { return sentence; }
     virtual void focusChanged(bool) {}
     virtual void wrongChanged(bool) {}
+    /// The number that the field shows: in force, or what was typed and not taken.
+    virtual std::optional<double> shownNumber() const { return number(); }
     void changeEvent(QEvent*) override;
     /// Puts controls on the row's line and takes the label off it if they show it themselves.
     void addControl(QWidget*, int stretch = 0);
@@ -109,7 +117,7 @@ private:
     std::string m_pointer;
     QString m_what, m_fileText, m_noteText, m_problemText, m_term, m_termText, m_whyFixed;
     QStringList m_otherNames;
-    bool m_isError = false, m_isExplained = false;
+    bool m_isError = false, m_isExplained = false, m_awaitsLegalValues = false;
     std::optional<std::string> m_json;
     LegalValues m_legal;
     QToolButton* m_reset = nullptr;

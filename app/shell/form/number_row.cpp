@@ -266,8 +266,9 @@ void NumberRow::takeTyped()
 void NumberRow::take(const QString& text)
 {
     const auto value = m_countsTokens ? typedTokenCount(text) : typedNumber(text, m_isShare);
-    m_isUnreadable = !value && !text.trimmed().isEmpty();
-    if (m_isUnreadable)
+    m_refused.reset();
+    m_isNotTaken = !value && !text.trimmed().isEmpty();
+    if (m_isNotTaken)
         FormRow::setProblem(tr("“%1” is not a number").arg(text.trimmed()), true);
     else if (value)
         choose(*value, 0);
@@ -275,18 +276,36 @@ void NumberRow::take(const QString& text)
         Q_EMIT chosen(QString(), 0);
 }
 
+void NumberRow::refuse(double typed, const QString& why)
+{
+    m_isNotTaken = true;
+    m_refused = typed;
+    FormRow::setProblem(why, true);
+}
+
+std::optional<double> NumberRow::shownNumber() const
+{
+    return m_refused ? m_refused : number();
+}
+
+void NumberRow::leaveTyped()
+{
+    m_isNotTaken = false;
+    m_refused.reset();
+}
+
 void NumberRow::setProblem(const QString& problem, bool isError)
 {
-    if (!m_isUnreadable)
+    if (!m_isNotTaken)
         FormRow::setProblem(problem, isError);
 }
 
 void NumberRow::present(const std::optional<std::string>& json)
 {
     const auto value = json ? numberOf(*json) : std::nullopt;
-    if (m_isUnreadable && value == m_presented)
+    if (m_isNotTaken && value == m_presented)
         return;
-    m_isUnreadable = false;
+    leaveTyped();
     m_presented = value;
     m_spin->present(value);
     if (const QString text = m_spin->text(); m_countsTokens)

@@ -61,6 +61,8 @@ public:
     double value() const { return number().value_or(0); }
     void setProblem(const QString&, bool isError) override;
     void takeTyped() override;
+    void refuse(double typed, const QString& why) override;
+    void leaveTyped() override;
     GrooveSlider* slider();
     LegalSpinBox* spinBox();
 
@@ -70,6 +72,7 @@ protected:
     void present(const std::optional<std::string>& json) override;
     void focusChanged(bool) override;
     void wrongChanged(bool) override;
+    std::optional<double> shownNumber() const override;
 
 private:
     bool eventFilter(QObject*, QEvent*) override;
@@ -86,9 +89,10 @@ private:
     QFrame* m_stepper = nullptr;
     LegalSpinBox* m_spin = nullptr;
     QToolButton *m_less = nullptr, *m_more = nullptr;
-    LegalValues m_values;        ///< as the slider has them: a drag keeps its stops until it ends
-    bool m_filling = false;      ///< the widgets are being set, nobody chose anything
-    bool m_isUnreadable = false; ///< what was typed is no number, and stays until it is mended
+    LegalValues m_values;      ///< as the slider has them: a drag keeps its stops until it ends
+    bool m_filling = false;    ///< the widgets are being set, nobody chose anything
+    bool m_isNotTaken = false; ///< what was typed is no number or refused, and stays until it is mended
+    std::optional<double> m_refused;
     std::optional<double> m_presented;
     int m_gesture = 0;
 };

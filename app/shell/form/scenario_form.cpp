@@ -407,6 +407,13 @@ void ScenarioForm::choose(FormRow* row, const QString& json, int gesture)
     }
     Edit edit = makeEdit(now, pointer, value, layoutRule());
     edit.gesture = gesture;
+    // The file would take it, with GPUs that idle; they are to be kept.
+    if (const auto why = value ? whyGpusAreNotKept(now, pointer, *value, layoutRule()) : std::nullopt) {
+        sim::ScenarioDocument edited = m_session.document();
+        apply(edited, edit);
+        if (edited.resolve(m_session.catalogue()).scenario)
+            return row->refuse(numberOf(*value).value_or(0), QString::fromStdString(*why));
+    }
     m_session.edit(edit);
 }
 
@@ -435,8 +442,10 @@ void ScenarioForm::forgetLegalValues()
 {
     m_legal.clear();
     const HeldLayouts held(*this);
-    for (FormRow* row : m_order)
+    for (FormRow* row : m_order) {
         row->setLegalValues({});
+        row->leaveTyped();
+    }
 }
 
 LayoutRule ScenarioForm::layoutRule() const

@@ -165,8 +165,10 @@ void ScenarioForm::refresh()
     const HeldLayouts held(*this); // each row that comes or goes would lay all out anew
     const ScenarioState now = state();
     refreshLists(now);
-    for (FormRow* row : m_order)
+    for (FormRow* row : m_order) {
         row->setJson(now.at(row->pointer()));
+        row->awaitLegalValues();
+    }
     refreshWords(now);
     refreshProblems();
     refreshMarks();
@@ -187,9 +189,10 @@ void ScenarioForm::refreshWords(const ScenarioState& now)
     const sim::Scenario* s = m_session.scenario();
     if (!s)
         return;
-    rowAt(Control::nodes)->setNote(clusterNote(*s));
-    rowAt(Control::globalBatchSize)->setNote(batchNote(*s));
-    const sim::ScheduleFamily* family = sim::findScheduleFamily(s->schedule.kind);
+    const bool isOfNow = m_session.isLegal(); // else it is of the values before
+    rowAt(Control::nodes)->setNote(isOfNow ? clusterNote(*s) : QString());
+    rowAt(Control::globalBatchSize)->setNote(isOfNow ? batchNote(*s) : QString());
+    const sim::ScheduleFamily* family = isOfNow ? sim::findScheduleFamily(s->schedule.kind) : nullptr;
     rowAt("/schedule/kind")
         ->setNote(family ? QString::fromUtf8(family->character.data(), static_cast<qsizetype>(family->character.size()))
                          : QString());

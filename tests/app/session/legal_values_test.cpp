@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 namespace app {
@@ -80,6 +81,16 @@ TEST(LegalValues, TellWhyTheNeighboursAreNoneInTheReadersOwnWords)
     EXPECT_TRUE(isSaid) << nine->why;
     for (const Refusal& refusal : heads.refused)
         EXPECT_FALSE(heads.contains(*numberOf(refusal.json))) << refusal.json;
+}
+
+TEST(LegalValues, TellWhyWhatStandsThereIsNone)
+{
+    auto broken = document(kSixteen);
+    const auto legal = scenario(broken);
+    broken.set(Control::globalBatchSize, "7");
+    const LegalValues batch =
+        legalValues(ScenarioState(broken, &legal, catalogue()), Control::globalBatchSize, LayoutRule::keepGpus);
+    EXPECT_TRUE(std::ranges::any_of(batch.refused, [](const Refusal& each) { return each.json == "7" && !each.why.empty(); }));
 }
 
 TEST(LegalValues, SayWhichWordsCannotBeChosen)

@@ -27,6 +27,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <set>
 
@@ -255,6 +256,64 @@ TEST_F(FormTest, AnIllegalNumberStaysAndTheNearestLegalOnesAreOneClickAway)
     EXPECT_EQ(session.scenario()->layout.tp, 4);
     EXPECT_EQ(session.scenario()->layout.worldSize(), 16);
     EXPECT_FALSE(row->hasProblem());
+}
+
+/// Four GPUs, one of which would idle.
+TEST_F(FormTest, ASizeThatCannotKeepTheGpusIsNotTakenWhereTheyAreToBeKept)
+{
+    open("17-schedule-1f1b.json");
+    type(Control::pp, "3");
+    NumberRow* row = form.row(Control::pp);
+    EXPECT_EQ(row->spinBox()->text(), QStringLiteral("3"));
+    EXPECT_EQ(nowText(), fileText());
+    EXPECT_TRUE(row->hasProblem());
+    for (const char* offer : {"use 2", "use 4"})
+        EXPECT_TRUE(row->problemLabel()->text().contains(QLatin1String(offer))) << qPrintable(row->problemLabel()->text());
+    Q_EMIT row->problemLabel()->linkActivated(QStringLiteral("4"));
+    EXPECT_FALSE(row->hasProblem());
+    EXPECT_EQ(row->spinBox()->text(), QStringLiteral("4")) << "as it was";
+    type(Control::pp, "3");
+    Q_EMIT row->problemLabel()->linkActivated(QStringLiteral("2"));
+    EXPECT_FALSE(row->hasProblem());
+    EXPECT_EQ(session.scenario()->layout.pp, 2);
+    EXPECT_EQ(session.scenario()->layout.worldSize(), 4);
+    type(Control::pp, "3");
+    open("17-schedule-1f1b.json");
+    EXPECT_FALSE(row->hasProblem()) << "it was of the scenario before";
+    EXPECT_EQ(row->spinBox()->text(), QStringLiteral("4"));
+}
+
+TEST_F(FormTest, NothingIsToldOfTheGpusWhileTheValuesFitNoStep)
+{
+    open(kSixteen);
+    const auto tellsGpus = [this] {
+        const auto labels = form.row(Control::nodes)->findChildren<QLabel*>();
+        return std::ranges::any_of(labels, [](const QLabel* label) { return label->text().contains(QStringLiteral("GPU")); });
+    };
+    EXPECT_TRUE(tellsGpus());
+    type(Control::tp, "3");
+    ASSERT_FALSE(session.isLegal());
+    EXPECT_FALSE(tellsGpus()) << "it would be of the values before";
+    session.undoStack().undo();
+    EXPECT_TRUE(tellsGpus());
+}
+
+TEST(ScenarioFormWaiting, OffersNothingThatWasLegalBeforeTheChange)
+{
+    Session session(catalogue(), {});
+    ScenarioForm form(session);
+    ASSERT_TRUE(session.open(galleryFile(kSixteen)).empty());
+    const auto judge = [&] {
+        form.setLegalValues(legalValues(session.document(), catalogue(), *session.scenario(), form.layoutRule()));
+    };
+    judge();
+    NumberRow* batch = form.row(Control::globalBatchSize);
+    const auto offers = [&] { return batch->problemLabel()->text().contains(QStringLiteral("use ")); };
+    session.edit(makeKeyEdit(std::string(Control::globalBatchSize), "7", "batch", "", "7"));
+    EXPECT_TRUE(batch->hasProblem());
+    EXPECT_FALSE(offers());
+    judge();
+    EXPECT_TRUE(offers());
 }
 
 TEST_F(FormTest, WhatIsNoNumberStaysAsTypedAndChangesNothing)

@@ -151,7 +151,8 @@ void DetailsPanel::showMetrics()
     m_bubble->setValue(percentQuantity(m.bubbleFraction));
     m_bubble->setNote(tr("of the step"));
     m_parameters->setValue(countQuantity(static_cast<double>(m.parameters)));
-    m_parameters->setNote(separated(m.parameters));
+    const QString all = separated(m.parameters); // of a small model the value itself
+    m_parameters->setNote(all == countQuantity(static_cast<double>(m.parameters)).text() ? QString() : all);
     showExposed();
     showGoodput();
     showRun();

@@ -107,6 +107,7 @@ QString cardsHtml(const sim::Simulation& simulation)
     const sim::Metrics& m = simulation.metrics();
     const sim::Uncertainty& sure = simulation.scenario().uncertainty;
     const double capacity = sim::capacityGib(simulation.scenario());
+    const QString parameters = countQuantity(static_cast<double>(m.parameters)).text(), all = separated(m.parameters);
     return cardHtml(QObject::tr("Step time"), durationQuantity(m.stepTimeSeconds).text(),
                     QObject::tr("likely %1 to %2")
                         .arg(durationQuantity(m.stepTimeSeconds * sure.stepLow).text(),
@@ -124,8 +125,7 @@ QString cardsHtml(const sim::Simulation& simulation)
            cardHtml(QObject::tr("Peak memory"), memoryQuantity(m.peakMemoryGib).text(),
                     m.peakMemoryGib <= capacity ? QObject::tr("fits in %1 GiB").arg(shortNumber(capacity))
                                                 : QObject::tr("does not fit in %1 GiB").arg(shortNumber(capacity))) +
-           wholeRunHtml(simulation) +
-           cardHtml(QObject::tr("Parameters"), countQuantity(static_cast<double>(m.parameters)).text(), separated(m.parameters));
+           wholeRunHtml(simulation) + cardHtml(QObject::tr("Parameters"), parameters, all == parameters ? QString() : all);
 }
 
 /// A number of a table as people read it elsewhere; a file has all its digits and one unit for all.

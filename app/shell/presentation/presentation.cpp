@@ -138,6 +138,8 @@ Presentation::Presentation(Desk& desk, Workspace& workspace, std::unique_ptr<Tal
     connect(&m_desk, &Desk::selectionChanged, this, &Presentation::requestFrames);
     connect(&m_desk, &Desk::zoomChanged, this, &Presentation::requestFrames);
     m_workspace.setCovered(true);
+    m_desk.playback().pause();
+    m_leftNow = m_workspace.leaveNow();
     goTo(0);
     if (QGuiApplication::screens().size() > 1)
         showNotes(true);
@@ -151,6 +153,8 @@ Presentation::~Presentation()
         shown.item.view->setForAudience(false);
         delete shown.canvas; // before the talk, whose view it may show
     }
+    if (m_leftNow)
+        m_workspace.showNow();
     m_workspace.setCovered(false);
     Q_EMIT left();
 }

@@ -107,6 +107,7 @@ private:
     QLabel* m_keys;
     QWidget* m_spot;
     bool m_hasSpot = false, m_isSplit = false, m_isAtPictures = false;
+    bool m_leftNow = false; ///< the window showed the moment, and shows it again when this is over
 };
 
 } // namespace app

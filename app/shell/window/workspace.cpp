@@ -215,7 +215,10 @@ void Workspace::setStepping(bool on)
         setPictureVisible(Picture::timeline, true);
     timeline().setStepping(on);
     m_transport->setStepping(on);
-    on ? showNow() : leaveNow();
+    if (on)
+        showNow();
+    else
+        leaveNow();
     CanvasWidget& canvas = this->canvas(Picture::timeline);
     if (on)
         canvas.setFocus();
@@ -236,13 +239,17 @@ void Workspace::showNow()
             shown.canvas->requestFrame();
 }
 
-void Workspace::leaveNow()
+bool Workspace::leaveNow()
 {
+    bool isLeft = false;
     if (isStepping() || m_desk.playback().isPlaying())
-        return;
+        return isLeft;
     for (const Shown& shown : m_pictures)
-        if (shown.view->leaveNow())
+        if (shown.view->leaveNow()) {
             shown.canvas->requestFrame();
+            isLeft = true;
+        }
+    return isLeft;
 }
 
 void Workspace::startEditing(OrderDraft draft)

@@ -37,8 +37,9 @@ public:
     /// The timeline tells the schedule action by action.
     void setStepping(bool);
     bool isStepping() const;
-    void showNow();  ///< pictures that can show the moment at the time cursor do
-    void leaveNow(); ///< they go back to what they showed before, unless the step plays or something else was chosen
+    void showNow(); ///< pictures that can show the moment at the time cursor do
+    /// They go back to what they showed before, unless the step plays or something else was chosen; false: none did.
+    bool leaveNow();
     /// The order editor takes the timeline's place.
     void startEditing(OrderDraft);
     void stopEditing();

@@ -3,6 +3,7 @@
 #include "app/canvas/qt/canvas_widget.h"
 #include "app/canvas/type_metrics.h"
 #include "app/shell/presentation/presentation.h"
+#include "app/views/grid/grid_view.h"
 #include "tests/app/shell/window_fixture.h"
 
 #include <QDir>
@@ -357,6 +358,20 @@ TEST_F(PresentationTest, LeavingLeavesEveryDockWhereItWas)
     EXPECT_EQ(places(), before);
     EXPECT_EQ(window.workspace().saveLayout(), layout);
     EXPECT_TRUE(window.workspace().updatesEnabled());
+}
+
+TEST_F(PresentationTest, LeavingShowsTheMomentAgainWhereTheWindowDid)
+{
+    const auto& grid = static_cast<GridView&>(window.workspace().view(Picture::grid));
+    window.run(CommandId::play);
+    window.run(CommandId::play);
+    ASSERT_EQ(grid.lens(), GridLens::now);
+    start();
+    EXPECT_NE(grid.lens(), GridLens::now) << "a slide is of the whole step";
+    press(Qt::Key_PageDown);
+    press(Qt::Key_Escape);
+    ASSERT_TRUE(waitFor([this] { return window.presentation() == nullptr; }));
+    EXPECT_EQ(grid.lens(), GridLens::now);
 }
 
 TEST_F(PresentationTest, PlaysTheStep)

@@ -98,18 +98,18 @@ template <typename Draw>
 auto ExportDialog::withFigure(Draw draw) const
 {
     struct Themed {
-        StepView& view;
+        const FigureSource& source;
         const Theme& after;
-        ~Themed() { view.setTheme(after); }
+        ~Themed() { source.setTheme(after); }
     };
     const Theme& theme = themeFor(static_cast<ThemeChoice>(m_theme->currentData().toInt()));
-    source().view->setTheme(theme);
-    const Themed untilDrawn{*source().view, m_screenTheme};
+    source().setTheme(theme);
+    const Themed untilDrawn{source(), m_screenTheme};
     CaptionedView figure(*source().view, theme, words());
     return draw(static_cast<View&>(figure));
 }
 
-ExportDialog::ExportDialog(std::vector<Source> sources, Picture first, Words words, const Theme& ofScreen, QWidget* parent)
+ExportDialog::ExportDialog(std::vector<FigureSource> sources, int first, Words words, const Theme& ofScreen, QWidget* parent)
     : QDialog(parent), m_sources(std::move(sources)), m_screenTheme(ofScreen), m_fileName(words.fileName),
       m_preview(new FigurePreview([this](QSize most, qreal ratio) {
           return withFigure([&](View& view) {
@@ -134,7 +134,7 @@ ExportDialog::ExportDialog(std::vector<Source> sources, Picture first, Words wor
     m_format->setCurrentIndex(std::max(0, m_format->findData(remembered.value(kFormatKey, 0).toInt())));
     m_hasTitle->setChecked(remembered.value(kTitleKey, true).toBool());
     m_hasCaption->setChecked(remembered.value(kCaptionKey, true).toBool());
-    m_picture->setCurrentIndex(std::max(0, m_picture->findData(static_cast<int>(first))));
+    m_picture->setCurrentIndex(first);
     m_isFilling = false;
     sizeChanged();
 }
@@ -153,8 +153,8 @@ QWidget* ExportDialog::makeControls(const Words& words)
     m_caption = new QPlainTextEdit(words.caption);
     m_facts = new QLabel;
     m_failure = new QLabel;
-    for (const Source& each : m_sources)
-        m_picture->addItem(tr(pictureInfo(each.picture).title), static_cast<int>(each.picture));
+    for (const FigureSource& each : m_sources)
+        m_picture->addItem(each.title);
     for (const FigureSize each : kFigureSizes)
         m_size->addItem(sizeTitle(each), static_cast<int>(each));
     m_theme->addItem(tr("Light"), static_cast<int>(ThemeChoice::light));
@@ -232,7 +232,7 @@ QWidget* ExportDialog::makeControls(const Words& words)
     return side;
 }
 
-const ExportDialog::Source& ExportDialog::source() const
+const FigureSource& ExportDialog::source() const
 {
     return m_sources[static_cast<std::size_t>(m_picture->currentIndex())];
 }
@@ -337,9 +337,9 @@ void ExportDialog::copy()
 void ExportDialog::chooseFile()
 {
     const QString ending = QLatin1String(figureEnding(format()));
-    const QString name = QLatin1String(pictureInfo(source().picture).name);
-    const QString path = chooseSaveFile(this, tr("Save Figure"), QStringLiteral("%1-%2.%3").arg(m_fileName, name, ending),
-                                        tr("%1 pictures (*.%2)").arg(ending.toUpper(), ending), FileEnding::required);
+    const QString path =
+        chooseSaveFile(this, tr("Save Figure"), QStringLiteral("%1-%2.%3").arg(m_fileName, source().fileName, ending),
+                       tr("%1 pictures (*.%2)").arg(ending.toUpper(), ending), FileEnding::required);
     if (path.isEmpty())
         return;
     try {

@@ -3,13 +3,12 @@
 
 #include "app/canvas/qt/figure_size.h"
 #include "app/session/settings.h"
+#include "app/shell/widgets/figure_source.h"
 #include "app/views/common/captioned_view.h"
-#include "app/views/pictures.h"
 
 #include <QDialog>
 #include <QString>
 
-#include <functional>
 #include <vector>
 
 class QCheckBox;
@@ -27,17 +26,11 @@ class FigurePreview;
 class ExportDialog : public QDialog {
     Q_OBJECT
 public:
-    /// A picture as it is on screen: the same view, with its zoom and selection.
-    struct Source {
-        Picture picture{};
-        StepView* view = nullptr;
-        QSize onScreen;
-    };
     struct Words {
         QString title, caption, fileName; ///< the file's without its ending
     };
-    /// The views outlive the dialog and have the theme of the screen.
-    ExportDialog(std::vector<Source>, Picture first, Words, const Theme& ofScreen, QWidget* parent = nullptr);
+    /// The views outlive the dialog and have the theme of the screen. `first`: the place of the source that is shown at first.
+    ExportDialog(std::vector<FigureSource>, int first, Words, const Theme& ofScreen, QWidget* parent = nullptr);
 
     FigureShape shape() const;
     FigureFormat format() const;
@@ -55,7 +48,7 @@ private:
     void sizeChanged();
     void refresh();
     void chooseFile();
-    const Source& source() const;
+    const FigureSource& source() const;
     CaptionedView::Words words() const;
     QSize onScreen() const; ///< the picture as large as there, its words around it
     FigureSize size() const;
@@ -63,7 +56,7 @@ private:
     template <typename Draw>
     auto withFigure(Draw) const;
 
-    std::vector<Source> m_sources;
+    std::vector<FigureSource> m_sources;
     const Theme& m_screenTheme;
     QString m_fileName;
     FigurePreview* m_preview;

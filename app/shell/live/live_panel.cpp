@@ -609,22 +609,45 @@ CanvasWidget& LivePanel::canvas(LivePicture picture) const
     return *m_timelinesCanvas;
 }
 
-void LivePanel::runCommand(ViewCommand command, bool fast)
+bool LivePanel::runCommand(ViewCommand command, bool fast)
 {
     const QWidget* pointed = childAt(mapFromGlobal(QCursor::pos()));
     CanvasWidget* target = m_lastUsed;
     for (CanvasWidget* canvas : {m_gridCanvas, m_curvesCanvas, m_timelinesCanvas})
         if (pointed == canvas || canvas->isAncestorOf(pointed))
             target = canvas;
-    target->runCommand(command, fast);
+    const bool changed = target->runCommand(command, fast);
     selectionMayHaveChanged(*target);
+    return changed;
+}
+
+LivePicture LivePanel::usedPicture() const
+{
+    return m_lastUsed == m_gridCanvas     ? LivePicture::grid
+           : m_lastUsed == m_curvesCanvas ? LivePicture::curves
+                                          : LivePicture::timelines;
 }
 
 View& LivePanel::usedView()
 {
-    return m_lastUsed == m_gridCanvas     ? static_cast<View&>(m_grid)
-           : m_lastUsed == m_curvesCanvas ? static_cast<View&>(m_curves)
-                                          : static_cast<View&>(m_timelines);
+    return *figures()[static_cast<std::size_t>(usedPicture())].view;
+}
+
+std::vector<FigureSource> LivePanel::figures()
+{
+    const auto figure = [this](const QString& title, const char* name, auto& view, LivePicture picture) {
+        const CanvasWidget& shown = canvas(picture);
+        return FigureSource{title, QLatin1String(name), &view, [&view](const Theme& theme) { view.setTheme(theme); },
+                            (shown.isVisibleTo(this) ? shown : usedCanvas()).size()};
+    };
+    return {figure(tr("Rank grid"), "grid", m_grid, LivePicture::grid),
+            figure(tr("Loss and step time"), "curves", m_curves, LivePicture::curves),
+            figure(tr("Predicted and measured timeline"), "timelines", m_timelines, LivePicture::timelines)};
+}
+
+QString LivePanel::runName() const
+{
+    return m_run ? QString::fromStdString(m_run->name) : m_runName;
 }
 
 void LivePanel::selectionMayHaveChanged(CanvasWidget& by)

@@ -5,12 +5,15 @@
 #include "app/canvas/qt/canvas_widget.h"
 #include "app/session/live_run.h"
 #include "app/shell/live/earlier_runs.h"
+#include "app/shell/widgets/figure_source.h"
 #include "app/step/selection.h"
 #include "app/views/compare/compared_timelines_view.h"
 #include "app/views/grid/grid_view.h"
 #include "app/views/live/curves_view.h"
 
 #include <QWidget>
+
+#include <vector>
 
 class QAction;
 class QButtonGroup;
@@ -56,11 +59,13 @@ public:
     LiveClock clock() const { return m_clock; }
     const live::RunDescription* run() const { return m_run.get(); } ///< nullptr: it has not told yet
 
-    void runCommand(ViewCommand, bool fast);
+    bool runCommand(ViewCommand, bool fast); ///< false: it changed nothing
     CanvasWidget& canvas(LivePicture) const;
     CanvasWidget& usedCanvas() const { return *m_lastUsed; }
     View& usedView();
-    const QString& runName() const { return m_runName; }
+    LivePicture usedPicture() const;
+    std::vector<FigureSource> figures(); ///< in the order of LivePicture
+    QString runName() const;             ///< as it tells it, else what it was started or found by
     const DifferenceTable& differences() const { return *m_differences; }
     const PredictionPtr& prediction() const { return m_prediction; }
     const StepPicturePtr& picture() const { return m_picture; }

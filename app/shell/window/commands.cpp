@@ -203,7 +203,7 @@ std::span<const Command> CommandTable::rows()
                 else if (w.isRecordedShown())
                     w.exportShownFigure(w.m_recorded->usedView(), w.m_recorded->usedCanvas().size(), w.recordedRun()->name());
                 else if (w.isLiveShown())
-                    w.exportShownFigure(w.m_live->usedView(), w.m_live->usedCanvas().size(), w.m_live->runName());
+                    w.exportLiveFigure();
                 else
                     w.exportFigure();
             },

@@ -9,6 +9,8 @@
 #include "app/session/machine_load.h"
 #include "app/session/settings.h"
 #include "app/session/view_state.h"
+#include "app/shell/dialogs/export_dialog.h"
+#include "app/shell/widgets/figure_source.h"
 #include "app/shell/widgets/late_area.h"
 #include "app/shell/widgets/style.h"
 #include "app/shell/widgets/wheel_habit.h"
@@ -293,6 +295,8 @@ private:
     void applyViewState();
     void exportFigure();
     void exportTable();
+    void exportLiveFigure();
+    void openExport(std::vector<FigureSource>, std::size_t first, ExportDialog::Words);
     void exportTrace();
     void exportFilm();
     void exportRecordedFilm();

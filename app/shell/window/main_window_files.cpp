@@ -252,16 +252,30 @@ void MainWindow::tellNotSaved(const QString& path, const QString& reason)
 
 void MainWindow::exportFigure()
 {
-    std::vector<ExportDialog::Source> sources;
+    const Picture inHand = m_workspace->pictureInHand();
+    std::vector<FigureSource> sources;
+    std::size_t first = 0;
     for (const PictureInfo& info : pictures()) {
-        const QSize size = m_workspace->canvas(info.picture).size();
+        if (info.picture == inHand)
+            first = sources.size();
+        StepView& view = m_workspace->upToDateView(info.picture);
         const bool isLaidOut = m_workspace->isPictureVisible(info.picture);
-        sources.push_back({info.picture, &m_workspace->upToDateView(info.picture),
-                           isLaidOut ? size : m_workspace->canvas(m_workspace->lastUsedPicture()).size()});
+        sources.push_back({tr(info.title), QLatin1String(info.name), &view, [&view](const Theme& theme) { view.setTheme(theme); },
+                           m_workspace->canvas(isLaidOut ? info.picture : inHand).size()});
     }
-    auto* dialog = new ExportDialog(std::move(sources), m_workspace->lastUsedPicture(),
-                                    {m_session.displayName(), captionOf(*m_desk.simulation()), exportName()},
-                                    themeFor(m_settings.theme), this);
+    openExport(std::move(sources), first, {m_session.displayName(), captionOf(*m_desk.simulation()), exportName()});
+}
+
+void MainWindow::exportLiveFigure()
+{
+    const QString name = m_live->runName();
+    openExport(m_live->figures(), static_cast<std::size_t>(m_live->usedPicture()), {name, {}, nameAsFile(name)});
+}
+
+void MainWindow::openExport(std::vector<FigureSource> sources, std::size_t first, ExportDialog::Words words)
+{
+    auto* dialog =
+        new ExportDialog(std::move(sources), static_cast<int>(first), std::move(words), themeFor(m_settings.theme), this);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     connect(dialog, &ExportDialog::saved, this, &MainWindow::tellSaved);
     connect(dialog, &ExportDialog::failed, this, &MainWindow::tellNotSaved);
@@ -291,7 +305,7 @@ void MainWindow::copyFigure()
         QGuiApplication::clipboard()->setMimeData(figureMimeData(view, {.logical = size}));
         statusBar()->showMessage(tr("%1 copied, as pixels and as SVG").arg(name), kSavedMs);
     };
-    const Picture picture = m_workspace->lastUsedPicture();
+    const Picture picture = m_workspace->pictureInHand();
     try {
         if (isRecordedShown())
             copy(m_recorded->usedView(), m_recorded->usedCanvas().size(), tr("Figure"));

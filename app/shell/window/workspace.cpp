@@ -402,6 +402,17 @@ Picture Workspace::lastUsedPicture() const
     return shown == m_pictures.end() ? Picture::grid : shown->picture;
 }
 
+Picture Workspace::pictureInHand() const
+{
+    const Picture used = lastUsedPicture();
+    if (isPictureInFront(used))
+        return used;
+    const QList<QDockWidget*> sharing = m_docks->tabifiedDockWidgets(at(used).dock);
+    const auto before = std::find_if(m_pictures.begin(), m_pictures.end(),
+                                     [&](const Shown& s) { return sharing.contains(s.dock) && isPictureInFront(s.picture); });
+    return before == m_pictures.end() ? used : before->picture;
+}
+
 void Workspace::selectionMayHaveChanged(CanvasWidget& by)
 {
     m_lastUsed = &by;

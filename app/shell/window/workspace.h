@@ -86,6 +86,7 @@ public:
     StepView& view(Picture picture) { return *at(picture).view; }
     StepView& upToDateView(Picture); ///< knows the step even if nobody sees it
     Picture lastUsedPicture() const; ///< of those that are shown
+    Picture pictureInHand() const;   ///< likewise, or what a click on a tab laid before it since
     TimelineView& timeline();
 
     /// Pictures lie as is usual until the user's own layout is taken back.

@@ -2,6 +2,7 @@
 #include "app/session/settings.h"
 #include "app/session/training_plan.h"
 #include "app/shell/dialogs/attach_dialog.h"
+#include "app/shell/dialogs/export_dialog.h"
 #include "app/shell/dialogs/train_dialog.h"
 #include "app/shell/dialogs/worker_dialog.h"
 #include "app/shell/gallery/gallery_page.h"
@@ -19,6 +20,7 @@
 #include <QCheckBox>
 #include <QClipboard>
 #include <QComboBox>
+#include <QFile>
 #include <QFileInfo>
 #include <QImage>
 #include <QLabel>
@@ -241,6 +243,23 @@ TEST_F(LiveTest, StepsArriveThenStopLeavesNoProcess)
         }
     EXPECT_FALSE(window.isEnabled(CommandId::stopRun));
     EXPECT_TRUE(window.isEnabled(CommandId::calibrate));
+
+    window.run(CommandId::exportFigure);
+    auto* dialog = window.findChild<ExportDialog*>();
+    ASSERT_TRUE(dialog);
+    const auto boxes = dialog->findChildren<QComboBox*>(); // picture, size, colours, format
+    ASSERT_EQ(boxes.size(), 4);
+    EXPECT_EQ(boxes[0]->count(), 3);
+    const QTemporaryDir folder;
+    for (int picture = 0; picture < boxes[0]->count(); ++picture) {
+        boxes[0]->setCurrentIndex(picture);
+        boxes[2]->setCurrentIndex(picture);
+        dialog->save(folder.filePath(QStringLiteral("%1.svg").arg(picture)));
+        QFile file(folder.filePath(QStringLiteral("%1.svg").arg(picture)));
+        ASSERT_TRUE(file.open(QIODevice::ReadOnly));
+        EXPECT_TRUE(file.readAll().contains(live.runName().toHtmlEscaped().toUtf8())) << "the title of " << picture;
+    }
+    dialog->reject();
 }
 
 TEST_F(LiveTest, CardsAreOfTheStepThatWasChosen)

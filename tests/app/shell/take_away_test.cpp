@@ -27,6 +27,7 @@
 #include <QMessageBox>
 #include <QMimeData>
 #include <QPushButton>
+#include <QTabBar>
 #include <QTemporaryDir>
 #include <QTest>
 
@@ -98,6 +99,24 @@ TEST_F(TakeAwayTest, AFigureIsOfThePictureAsItIsOnScreen)
     EXPECT_TRUE(contents(path("a.svg")).contains("Sixteen ranks, four dimensions")) << "the title";
     EXPECT_TRUE(contents(path("a.svg")).contains("MFU")) << "the caption";
     EXPECT_EQ(timeline.visibleRange(), window1) << "the picture on screen stays as it was";
+    dialog->reject();
+}
+
+TEST_F(TakeAwayTest, AFigureBeginsWithThePictureThatATabLaidInFront)
+{
+    open(galleryFile(kTiny));
+    window.workspace().goToOrHide(Picture::grid);
+    ASSERT_EQ(window.workspace().lastUsedPicture(), Picture::grid);
+    const QString wanted = QStringLiteral("Memory");
+    for (QTabBar* bar : window.workspace().findChildren<QTabBar*>())
+        for (int tab = 0; tab < bar->count(); ++tab)
+            if (bar->tabText(tab) == wanted)
+                QTest::mouseClick(bar, Qt::LeftButton, {}, bar->tabRect(tab).center());
+    QCoreApplication::processEvents();
+    ASSERT_TRUE(window.workspace().isPictureInFront(Picture::memory));
+    auto* dialog = openedBy<ExportDialog>(CommandId::exportFigure);
+    ASSERT_TRUE(dialog);
+    EXPECT_EQ(dialog->findChildren<QComboBox*>().front()->currentText(), wanted);
     dialog->reject();
 }
 

@@ -338,12 +338,14 @@ const std::vector<Node>& CanvasWidget::nodes() const
     return m_data->nodes;
 }
 
-void CanvasWidget::runCommand(ViewCommand command, bool fast)
+bool CanvasWidget::runCommand(ViewCommand command, bool fast)
 {
     hideTip(); // what is under the pointer may be another
     const std::optional<ViewCommand> instead = panInstead(command);
-    if (m_data->view.command(command, fast, area()) || (instead && m_data->view.command(*instead, fast, area())))
+    const bool changed = m_data->view.command(command, fast, area()) || (instead && m_data->view.command(*instead, fast, area()));
+    if (changed)
         afterChange();
+    return changed;
 }
 
 void CanvasWidget::afterChange()

@@ -26,11 +26,11 @@ public:
     /// Quantities are neither drawn nor spoken, and tooltips give names alone (masked_canvas.h).
     void setMasked(bool);
 
-    void requestFrame();                    ///< something changed; coalesced
-    Renderer renderer() const;              ///< software or openGl: what was asked for, if it can be had
-    int framesDrawn() const;                ///< how often the view was asked to draw for the screen
-    const std::vector<Node>& nodes() const; ///< of what is shown now, in the widget's pixels; made when somebody asks
-    void runCommand(ViewCommand, bool fast = false);
+    void requestFrame();                             ///< something changed; coalesced
+    Renderer renderer() const;                       ///< software or openGl: what was asked for, if it can be had
+    int framesDrawn() const;                         ///< how often the view was asked to draw for the screen
+    const std::vector<Node>& nodes() const;          ///< of what is shown now, in the widget's pixels; made when somebody asks
+    bool runCommand(ViewCommand, bool fast = false); ///< false: it changed nothing
     /// Around a view that has the keyboard: shown where it came by a key.
     void setFocusRing(bool visible);
     bool hasFocusRing() const;

@@ -506,7 +506,7 @@ bool RecordedPanel::isSettled() const
     return !m_run || !m_run->isBusy();
 }
 
-void RecordedPanel::runCommand(ViewCommand command, bool fast)
+bool RecordedPanel::runCommand(ViewCommand command, bool fast)
 {
     const QWidget* pointed = childAt(mapFromGlobal(QCursor::pos()));
     CanvasWidget* target = &usedCanvas();
@@ -514,8 +514,9 @@ void RecordedPanel::runCommand(ViewCommand command, bool fast)
         if (pointed == canvas || canvas->isAncestorOf(pointed))
             target = canvas;
     const bool isOfGrid = command >= ViewCommand::lensGroups && command <= ViewCommand::selectEpGroup;
-    (isOfGrid ? m_gridCanvas : target)->runCommand(command, fast);
+    const bool changed = (isOfGrid ? m_gridCanvas : target)->runCommand(command, fast);
     selectionMayHaveChanged(target);
+    return changed;
 }
 
 void RecordedPanel::requestFrames(const CanvasWidget* except)

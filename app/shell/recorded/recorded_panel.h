@@ -65,7 +65,7 @@ public:
     void setTab(RecordedTab);
     void showCompared(const QString& with, const sim::RunDifference&);
 
-    void runCommand(ViewCommand, bool fast);
+    bool runCommand(ViewCommand, bool fast); ///< false: it changed nothing
     void play() { m_playback.toggle(); }
     /// What plays the step stands below all the rest; whoever scrolls the panel puts it where it stays in sight.
     TransportBar& transport() const { return *m_transport; }

@@ -35,6 +35,8 @@
 namespace app {
 namespace {
 
+constexpr int kWhyNotMs = 8000;
+
 QString firstKeyOf(const Command& command)
 {
     const auto sequences = shortcutsOf(command);
@@ -218,23 +220,27 @@ void MainWindow::keyPressEvent(QKeyEvent* event)
 /// Nobody knows otherwise why a key does nothing.
 void MainWindow::tellWhyNot(const Command& command)
 {
-    constexpr int kTellMs = 8000;
     if (const QString why = whyNot(command, *this); !why.isEmpty())
-        statusBar()->showMessage(tr("%1, not now: %2").arg(plainText(command), why), kTellMs);
+        statusBar()->showMessage(tr("%1, not now: %2").arg(plainText(command), why), kWhyNotMs);
 }
 
 void MainWindow::runInView(ViewCommand viewCommand, bool fast)
 {
+    bool changed = true;
     if (isLiveShown())
-        m_live->runCommand(viewCommand, fast);
+        changed = m_live->runCommand(viewCommand, fast);
     else if (isRecordedShown())
-        m_recorded->runCommand(viewCommand, fast);
+        changed = m_recorded->runCommand(viewCommand, fast);
     else if (isCompareShown())
         m_compare->runCommand(viewCommand, fast);
     else if (m_plan->hasCanvasFocus())
         m_plan->runCommand(viewCommand, fast);
     else
-        m_workspace->runCommand(viewCommand, fast);
+        changed = m_workspace->runCommand(viewCommand, fast);
+    if (!changed && viewCommand == ViewCommand::groupRows) // whether there is another way, only the rows know
+        statusBar()->showMessage(
+            tr("%1, not now: no way of grouping tells these rows apart").arg(plainText(command(CommandId::groupRows))),
+            kWhyNotMs);
 }
 
 void MainWindow::showOnly(Picture picture)

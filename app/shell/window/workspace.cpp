@@ -493,12 +493,12 @@ CanvasWidget& Workspace::commandTarget() const
     return visible == m_pictures.end() ? *m_lastUsed : *visible->canvas;
 }
 
-void Workspace::runCommand(ViewCommand command, bool fast)
+bool Workspace::runCommand(ViewCommand command, bool fast)
 {
     const bool moves = command == ViewCommand::moveEarlier || command == ViewCommand::moveLater;
     if (command == ViewCommand::clear && isStepping()) {
         Q_EMIT steppingLeft();
-        return;
+        return true;
     }
     // The story names these two keys, and whoever follows it looks at other pictures meanwhile.
     const bool walks =
@@ -508,9 +508,10 @@ void Workspace::runCommand(ViewCommand command, bool fast)
                            : isOfGrid(command)   ? canvas(Picture::grid)
                            : walks || ofTimeline ? canvas(Picture::timeline)
                                                  : commandTarget();
-    target.runCommand(command, fast);
+    const bool changed = target.runCommand(command, fast);
     if (&target != &m_editor->canvas())
         selectionMayHaveChanged(target);
+    return changed;
 }
 
 } // namespace app

@@ -76,9 +76,9 @@ public:
 
     /// Goes to the picture that a key went to, until the pointer moves; else to the one under the pointer, else to the one with
     /// the focus, else to the one used last.
-    void runCommand(ViewCommand, bool fast);
-    void setPictureVisible(Picture, bool); ///< shown: in front of those it shares its place with
-    bool isPictureVisible(Picture) const;  ///< perhaps behind another tab
+    bool runCommand(ViewCommand, bool fast); ///< false: it changed nothing
+    void setPictureVisible(Picture, bool);   ///< shown: in front of those it shares its place with
+    bool isPictureVisible(Picture) const;    ///< perhaps behind another tab
     bool isPictureInFront(Picture) const;
     void goToOrHide(Picture); ///< gives it the focus; hides it if it has that already
     void showOnly(Picture);

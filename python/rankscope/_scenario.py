@@ -7,9 +7,9 @@ import json
 import operator
 import os
 import pathlib
-from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
-from ._program import Problem, ScenarioError
+from ._program import Problem, ProgramError, ScenarioError, ask_json
 
 Scenario = Union[str, "os.PathLike[str]", Mapping[str, Any]]
 
@@ -70,31 +70,96 @@ def _keys(pointer: str) -> List[str]:
     return pointer.replace("__", ".").split(".")
 
 
+#: Blocks for which a word is short for an object, and the key that the word is in it.
+_KEY_OF_WORD = {
+    ("model",): "base",
+    ("cluster",): "base",
+    ("cluster", "gpu"): "base",
+    ("training", "stack"): "base",
+    ("training", "recompute"): "kind",
+}
+
+
+def _index(key: str) -> Optional[int]:
+    return int(key) if key.isascii() and key.isdigit() else None
+
+
+def _member(parent: Any, key: str) -> Any:
+    if isinstance(parent, dict):
+        return parent.get(key)
+    index = _index(key)
+    return parent[index] if index is not None and index < len(parent) else None
+
+
+def _put(parent: Any, key: str, value: Any, pointer: str) -> None:
+    if isinstance(parent, dict):
+        parent[key] = value
+        return
+    index = _index(key)
+    if index is None or index > len(parent):
+        entries = "1 entry" if len(parent) == 1 else f"{len(parent)} entries"
+        raise ScenarioError([Problem(pointer, f"the list has {entries}; {as_json(key)} is none of them, nor the next")])
+    parent[index : index + 1] = [value]
+
+
+def _take_list_of_base(document: Dict[str, Any], keys: Sequence[str]) -> None:
+    """An entry of a list that the document leaves to its base, as cluster.tiers.1, brings the base's list into the document."""
+    place = next((place for place, key in enumerate(keys) if _index(key) is not None), 0)
+    path = keys[:place]
+    block = document.get(path[0]) if len(path) > 1 and path[0] in ("model", "cluster") else None
+    if isinstance(block, str):
+        block = {"base": block}
+    if not isinstance(block, dict) or _at(block, path[1:]) is not None:
+        return
+    alone = {"format": "rankscope-scenario", "version": 1, "model": "tiny-gpt", "cluster": "laptop", "layout": {}}
+    alone[path[0]] = {key: block[key] for key in ("base", "gpus_per_node") if key in block}  # a node's tier follows the node
+    try:
+        entries = _at(ask_json(["describe", "/dev/stdin", "--json"], as_json(alone)), path)
+    except ProgramError:  # no such base: whoever reads the document says so
+        return
+    if isinstance(entries, list):
+        set_value(document, "".join(f"/{key}" for key in path), entries)
+
+
+def _at(value: Any, path: Sequence[str]) -> Any:
+    for key in path:
+        value = _member(value, key) if isinstance(value, (dict, list)) else None
+    return value
+
+
 def set_value(document: Dict[str, Any], pointer: str, value: Any) -> None:
-    """Sets one key, "layout.tp", "/layout/tp" or layout__tp; None erases it; a dict sets each of its keys.
+    """Sets one key or entry of a list, "layout.tp", "/layout/tp" or layout__tp; None erases it; a dict sets each of its keys.
 
     "model": "llama3-8b" becomes {"base": "llama3-8b"} where a key below it is set, as --set does."""
-    *above, last = _keys(pointer)
+    keys = _keys(pointer)
+    _take_list_of_base(document, keys)
+    *above, last = keys
     at: Any = document
-    for key in above:
-        child = at.get(key)
-        if isinstance(child, str):
-            child = at[key] = {"base": child}
+    for depth, key in enumerate(above):
+        child = _member(at, key)
         if child is None:
             if value is None:
                 return
-            child = at[key] = {}
-        if not isinstance(child, dict):
+            child = [] if keys[depth + 1] == "0" else {}
+        elif isinstance(child, str) and tuple(keys[: depth + 1]) in _KEY_OF_WORD:
+            child = {_KEY_OF_WORD[tuple(keys[: depth + 1])]: child}
+        elif isinstance(child, tuple):
+            child = list(child)
+        if not isinstance(child, (dict, list)):
             raise ScenarioError([Problem(pointer, f"{key} is {as_json(child)}, which has no keys below it")])
+        _put(at, key, child, pointer)
         at = child
     if value is None:
-        at.pop(last, None)
+        if isinstance(at, dict):
+            at.pop(last, None)
+        elif _index(last) is not None:
+            del at[_index(last) : _index(last) + 1]
     elif isinstance(value, Mapping) and not above:
         # simulate(s, layout={"tp": 4}): the other keys of the layout stay.
         for key, inner in value.items():
             set_value(document, f"/{last}/{key.replace('~', '~0').replace('/', '~1')}", inner)
     else:
-        at[last] = copy.deepcopy(value)
+        _put(at, last, copy.deepcopy(value), pointer)
 
 
 def changed(scenario: Scenario, overrides: Mapping[str, Any]) -> Tuple[Dict[str, Any], Optional[pathlib.Path]]:

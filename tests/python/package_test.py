@@ -98,6 +98,37 @@ class Overrides(unittest.TestCase):
         with self.assertRaises(rankscope.ScenarioError):
             _scenario.set_value(document, "layout.tp.x", 1)
 
+    def test_reach_entries_of_lists_as_set_does(self):
+        slow = ROOT / "scenarios" / "21-slow-gpu.json"
+        for file, pointer, value in (
+            (slow, "perturbations.0.factor", 1.01),
+            (slow, "/perturbations/0/factor", 1.01),
+            (LLAMA, "/cluster/tiers/1/bandwidth_gbs", 25),
+            (LLAMA, "cluster__tiers__0__latency_us", 9),
+        ):
+            expected = printed("simulate", file, "--json", "--set", f"{pointer.replace('__', '.')}={value}")["step_time_s"]
+            self.assertNotEqual(expected, rankscope.simulate(file).step_time_s, pointer)
+            self.assertEqual(rankscope.simulate(file, **{pointer: value}).step_time_s, expected, pointer)
+        steps = rankscope.sweep(LLAMA, vary={"cluster.tiers.1.bandwidth_gbs": [25, 50]})["step_time_s"]
+        self.assertEqual(steps[0], rankscope.simulate(LLAMA, **{"cluster.tiers.1.bandwidth_gbs": 25}).step_time_s)
+        self.assertNotEqual(*steps)
+        document = {"cluster": {"base": "dgx-a100", "gpus_per_node": 4}, "perturbations": [{"kind": "jitter"}]}
+        _scenario.set_value(document, "cluster.tiers.0.latency_us", 9)
+        self.assertEqual([tier["span"] for tier in document["cluster"]["tiers"]], [4, "all"])
+        _scenario.set_value(document, "perturbations.1.kind", "slow_gpu")
+        _scenario.set_value(document, "perturbations.0", None)
+        _scenario.set_value(document, "perturbations.7", None)
+        self.assertEqual(document["perturbations"], [{"kind": "slow_gpu"}])
+        with self.assertRaisesRegex(rankscope.ScenarioError, "the list has 1 entry"):
+            _scenario.set_value(document, "perturbations.2.kind", "jitter")
+
+    def test_below_a_word_keep_it_in_the_object_that_it_is_short_for(self):
+        recompute = json.loads((ROOT / "scenarios" / "39-recompute-175b-full.json").read_text())
+        _scenario.set_value(recompute, "training.recompute.layers", 1)
+        self.assertEqual(recompute["training"]["recompute"], {"kind": "full", "layers": 1})
+        with self.assertRaisesRegex(rankscope.ScenarioError, "has no keys below it"):
+            _scenario.set_value({"training": {"precision": "bf16"}}, "training.precision.bits", 8)
+
 
 class Problems(unittest.TestCase):
     def test_are_told_all_at_once_with_their_places(self):

@@ -98,10 +98,12 @@ bool isIndex(const std::string& segment, std::size_t& index)
     return error == std::errc{} && end == segment.data() + segment.size();
 }
 
-/// Blocks for which a bare string is short for {"base": …}.
-bool hasBase(const std::string& pointer)
+/// Of blocks for which a bare string is short for {"base": …} or {"kind": …}: that key; of others none.
+std::string_view keyOfWord(const std::string& pointer)
 {
-    return pointer == "/model" || pointer == "/cluster" || pointer == "/cluster/gpu" || pointer == "/training/stack";
+    if (pointer == "/model" || pointer == "/cluster" || pointer == "/cluster/gpu" || pointer == "/training/stack")
+        return "base";
+    return pointer == "/training/recompute" ? "kind" : "";
 }
 
 std::size_t depthOf(const Json& value)
@@ -140,8 +142,8 @@ Json& descend(Json& parent, const std::string& segment, const std::string& point
     }
     if (parent.is_null())
         parent = Json::object();
-    else if (parent.is_string() && hasBase(pointer))
-        parent = Json{{"base", parent}};
+    else if (const std::string_view key = keyOfWord(pointer); parent.is_string() && !key.empty())
+        parent = Json{{key, parent}};
     else if (!parent.is_object())
         throw Error(shownPlace(pointer) + ": " + quotedText(segment) + " has no place in " + shownText(parent.dump()));
     return parent[segment];
@@ -294,7 +296,7 @@ void ScenarioDocument::erase(std::string_view pointer)
     std::size_t index = 0;
     if (parent == nullptr)
         return;
-    if (parent->is_string() && last == "base" && hasBase(pointerOf(segments)))
+    if (parent->is_string() && !last.empty() && last == keyOfWord(pointerOf(segments)))
         *parent = Json::object(); // the string was short for it
     else if (parent->is_object())
         parent->erase(last);

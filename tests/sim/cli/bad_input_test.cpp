@@ -228,6 +228,12 @@ TEST(Set, WithoutAValueErasesAKey)
     EXPECT_THAT(run("simulate " + file + " --set model.base=").err, HasSubstr("/model: key \"num_hidden_layers\" is missing"));
 }
 
+TEST(Set, BelowAWordThatIsShortForAnObjectKeepsTheWord)
+{
+    const json training = runJson("describe --json " + gallery("39-") + " --set training.recompute.layers=1").at("training");
+    EXPECT_EQ(training.at("recompute"), (json{{"kind", "full"}, {"layers", 1}}));
+}
+
 TEST(Describe, PrintsAScenarioThatOpensAgain)
 {
     std::string all;

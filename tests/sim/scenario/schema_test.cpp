@@ -70,6 +70,7 @@ TEST(Schema, NamesTheDefaultsThatTheReaderFillsIn)
                                                                      {"layout", "/layout"},
                                                                      {"schedule", "/schedule"},
                                                                      {"training", "/training"},
+                                                                     {"stack", "/training/stack"},
                                                                      {"perturbation", "/perturbations/0"},
                                                                      {"live", "/live"}};
     int compared = 0;

@@ -10,6 +10,7 @@
 #include "sim/analysis/whole_run.h"
 #include "sim/answers/answers.h"
 #include "sim/memory_limit.h"
+#include "sim/simulate/memory_cap.h"
 #include "sim/text/rounded_parts.h"
 #include "sim/trace/export.h"
 
@@ -80,7 +81,11 @@ void printSummary(const Simulation& simulation, double price)
                           " (" + flopRateText(m.modelTflopsPerGpu) + ")"});
     if (s.training.recompute != Recompute::none)
         table.add({"HFU", percent(m.hfu) + " (" + flopRateText(m.hardwareTflopsPerGpu) + " with recomputation)"});
-    table.add({"peak memory", memoryUse(m.peakMemoryGib, s.cluster.gpu.memoryGib) + (m.fits ? "" : ": does not fit")});
+    const auto missed = missedCap(simulation);
+    table.add({"peak memory",
+               memoryUse(m.peakMemoryGib, s.cluster.gpu.memoryGib) + (!m.fits  ? ": does not fit"
+                                                                      : missed ? ": does not fit its cap of " + missed->capText()
+                                                                               : "")});
     if (s.training.offload.isOn())
         table.add({"host memory",
                    memoryUse(m.hostMemoryGib, s.cluster.host.memoryGib) + " a node" + (m.hostFits ? "" : ": does not fit")});

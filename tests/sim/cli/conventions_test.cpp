@@ -290,6 +290,8 @@ TEST(MemoryCap, ThatIsNotKeptIsSaidWhereverTheStepIsTold)
         for (const json& kept : runJson(command + gallery("73-")).value("findings", json::array()))
             EXPECT_NE(kept.at("kind"), "cap_missed") << command;
     }
+    EXPECT_THAT(run("simulate " + missed).out, HasSubstr(" of 40 GiB: does not fit its cap of 3 GiB"));
+    EXPECT_EQ(runJson("simulate --json " + missed).at("fits"), false);
     const std::string sweep = "sweep " + gallery("73-") + " --vary schedule.memory_cap_gib=3,11";
     EXPECT_THAT(run(sweep).err,
                 HasSubstr("schedule.memory_cap_gib=3: /schedule/memory_cap_gib: no order keeps a GPU within 3 GiB"));

@@ -451,7 +451,9 @@ TEST(PlanCommand, AnswersAsTheManualHasIt)
 
     const std::size_t begin = manual.find("```sh\n", manual.find("save this as `job.sh`")) + 6;
     const std::string script = write("job.sh", manual.substr(begin, manual.find("```", begin) - begin));
-    const std::string job = write("job.json", run("import " + script + " --set cluster.base=h100-sxm-ib400").out);
+    const Outcome imported = run("import " + script + " --set cluster.base=h100-sxm-ib400");
+    EXPECT_THAT(imported.err, Not(HasSubstr("GPU"))) << "the manual: --set says what they are";
+    const std::string job = write("job.json", imported.out);
     isTold("`simulate job.json`: " + twoDigits(runJson("simulate " + job + " --json").at("step_time_s")) + ".");
     const Outcome plan = run("plan " + job + " --for megatron");
     const std::string typed = lastLine(plan.out);

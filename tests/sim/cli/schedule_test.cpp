@@ -193,6 +193,17 @@ TEST(ScheduleCommand, SynthesisesUnderAMemoryCapAndSaysHowGoodItIs)
     EXPECT_THAT(run(options + " --memory-cap 3").err, HasSubstr("nearest cap that works: 4"));
 }
 
+/// The command of docs/measurements.md.
+TEST(ScheduleCommand, SynthesisesWhatWasMeasured)
+{
+    const std::string page = test::read(RANKSCOPE_SOURCE_DIR "/docs/measurements.md"),
+                      named = "`rankscope-sim schedule --kind auto";
+    const std::size_t begin = page.find(named) + std::string("`rankscope-sim ").size();
+    const json told = runJson(page.substr(begin, page.find('`', begin) - begin) + " --format json");
+    EXPECT_EQ(told.at("gap"), 0);
+    EXPECT_NEAR(told.at("bubble").at("of_span").get<double>(), 0.0210, 0.00005);
+}
+
 TEST(ScheduleCommand, PlansByTheGivenTimes)
 {
     const std::string options = "schedule --kind zb-2p --stages 4 --microbatches 8 --times 10,12,8,1 --format json";

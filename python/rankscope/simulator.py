@@ -136,13 +136,24 @@ SWEPT = (
 )
 
 
+def _misfit(step: Mapping[str, Any]) -> List[str]:
+    """Why a step does not fit, where its peak does not tell: the cap that was asked for, or the host."""
+    told = [f"/schedule/memory_cap_gib: {each['title']}" for each in step.get("findings", []) if each["kind"] == "cap_missed"]
+    offload = step.get("offload", {"host_fits": True})
+    if not offload["host_fits"]:
+        uses, has = offload["host_memory_gib"], offload["host_has_gib"]
+        told.append(f"/cluster/host/memory_gib: what is offloaded takes {uses:.1f} GiB of a host, and it has {has:.1f}")
+    return told
+
+
 def sweep(scenario: Scenario, vary: Mapping[str, Sequence[Any]], **overrides: Any) -> Columns:
     """All combinations of the values of the keys in `vary`, the last key fastest, on all cores:
 
         sweep("job.json", vary={"layout.tp": [1, 2, 4, 8], "layout.pp": [1, 2, 4]})
 
     Columns: the keys, step_time_s, tokens_per_second, …, exposed_comm_fraction (all dimensions together), fits, and `problem`:
-    why a combination cannot be laid out (its numbers are None then). ScenarioError where none can, for one and the same reason."""
+    why a combination cannot be laid out (its numbers are None then), or does not keep its memory cap or fit the hosts.
+    ScenarioError where none can be laid out, for one and the same reason."""
     if not isinstance(vary, Mapping):
         raise TypeError(f"vary is a dict of keys and the values each takes, such as {{'layout.tp': [1, 2]}}, not {type(vary).__name__}")
     base, folder = changed(scenario, overrides)
@@ -162,9 +173,9 @@ def sweep(scenario: Scenario, vary: Mapping[str, Sequence[Any]], **overrides: An
             columns[name].append(step.get(name))
         exposed = step.get("exposed_comm_fraction")
         columns["exposed_comm_fraction"].append(sum(exposed.values()) if exposed else None)
-        told = [str(p) for p in problems_of(answer) if p.severity == "error"] if "error" in answer else []
+        told = [str(p) for p in problems_of(answer) if p.severity == "error"] if "error" in answer else _misfit(step)
         columns["problem"].append(" | ".join(told) or None)
     reasons = set(columns["problem"])
-    if len(reasons) == 1 and None not in reasons and len(rows) > 1:
+    if len(reasons) == 1 and None not in reasons and len(rows) > 1 and set(columns["step_time_s"]) == {None}:
         raise ScenarioError([Problem("", reasons.pop())])
     return columns

@@ -67,6 +67,7 @@ Answer stepAnswer(const Simulation& simulation)
     if (const std::optional<WholeRun> run = wholeRun(simulation))
         answer["run"] = runAnswer(*run);
     addGoodput(answer, simulation);
+    answer["findings"] = Answer::array(); // also where there is none
     addMissedCap(answer, simulation);
     return answer;
 }

@@ -1,6 +1,7 @@
 """The Python package answers as the command line does. Usage: package_test.py BIN_DIR"""
 import contextlib
 import copy
+import csv
 import io
 import json
 import os
@@ -203,6 +204,26 @@ class Sweeps(unittest.TestCase):
         table = rankscope.sweep(TINY, vary={"training.global_batch_size": [8, 16, 32]})
         self.assertEqual(table.best()["training.global_batch_size"], 32)
         self.assertEqual(table.best("step_time_s")["training.global_batch_size"], 8)
+
+    def test_say_what_does_not_keep_its_cap_or_fit_the_hosts(self):
+        def told(file, key, values, **overrides):  # by the command line
+            settings = [word for pointer, value in overrides.items() for word in ("--set", f"{pointer}={value}")]
+            command = [BINARIES / "rankscope-sim", "sweep", file, "--vary", f"{key}={','.join(map(str, values))}", "--csv", *settings]
+            return list(csv.DictReader(io.StringIO(subprocess.run(command, check=True, capture_output=True, text=True).stdout)))
+
+        capped = ROOT / "scenarios" / "73-schedule-auto.json"
+        offloads = {"training.offload.optimizer": 1, "cluster.host.memory_gib": 1}
+        for file, key, values, overrides in (
+            (capped, "schedule.memory_cap_gib", [1, 20], {}),
+            (capped, "schedule.memory_cap_gib", [1, 1.0], {}),
+            (LLAMA, "training.micro_batch_size", [1], offloads),
+        ):
+            rows = told(file, key, values, **overrides)
+            table = rankscope.sweep(file, vary={key: values}, **overrides)
+            self.assertEqual([problem or "" for problem in table["problem"]], [row["problem"] for row in rows], key)
+            self.assertTrue(table["problem"][0].startswith("/"))
+            self.assertFalse(table["fits"][0])
+            self.assertIsNotNone(table["step_time_s"][0])
 
     def test_of_what_is_no_key_are_refused(self):
         with self.assertRaisesRegex(rankscope.ScenarioError, "layout/tpp"):

@@ -517,6 +517,7 @@ TEST(Simulate, ALineAScenarioIsALineAnAnswer)
         ASSERT_EQ(answers.size(), 3U);
         EXPECT_EQ(answers[0].at("simulate").at("world_size"), 1);
         EXPECT_EQ(answers[1].at("simulate").at("world_size"), 2);
+        EXPECT_EQ(answers[1].at("simulate").at("findings"), json::array()) << "there without any, too";
         EXPECT_TRUE(answers[1].at("memory").contains("per_pipeline_rank"));
         EXPECT_THAT(answers[2].at("error").get<std::string>(), HasSubstr("line 3: /layout/dp"));
     }

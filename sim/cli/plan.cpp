@@ -459,11 +459,13 @@ void runPlan(const PlanArguments& arguments)
                 std::cout << "\nThe first, for any command that reads the file:\n" << overridesOf(changes) << "\n";
         for (const Answer& why : whys)
             printWhy(why, request.partText(), std::cout);
-        if (arguments.sensitivity && !turns.empty() && turns.front().isSearched)
+        if (!turns.empty() && turns.front().isSearched)
             std::cout << "\nThe first while one constant moves, searched anew before each turn:\n";
-        else if (arguments.sensitivity)
+        else if (!turns.empty())
             std::cout << "\nThe first beside the " << compared
                       << " nearest layouts, itself among them, while one constant moves:\n";
+        else if (arguments.sensitivity && answer.stopped)
+            std::cout << "\nStopped before it was known how far each constant may move.\n";
         for (const PlanSensitivity& turn : turns)
             std::cout << "  " << sensitivityText(turn) << "\n";
         if (arguments.robust)
@@ -551,9 +553,8 @@ void addPlan(CLI::App& app)
         ->add_option("--simulations", arguments->most,
                      "So many at most, 200 and of small jobs up to 4,000 unless given; the answer says what is left unproved")
         ->check(wholeNumber(1, 1'000'000));
-    const std::vector<CLI::Option*> others = command->get_options([](const CLI::Option* option) {
-        return option->get_name() != "--top" && option->get_name() != "--help" && !option->get_positional();
-    });
+    const std::vector<CLI::Option*> others = command->get_options(
+        [](const CLI::Option* option) { return option->get_name() != "--help" && !option->get_positional(); });
     CLI::Option* part = command
                             ->add_option("--part", arguments->part,
                                          "I/N: the I-th of N parts of the grids; auto: as mpirun, srun or a Slurm array says")

@@ -328,6 +328,8 @@ TEST(PlanCommand, NamesWhatItDidNotComeToWhenItIsStopped)
                 HasSubstr("Stopped; not begun: 8,192 tokens; 131,072 tokens, 128 sequences a step\n"));
     EXPECT_EQ(json::parse(interrupted(job + "--phases 4096,8192:64 --json").out).at("not_begun"),
               json({{{"sequence_length", 8192}, {"global_batch_size", 64}}}));
+    EXPECT_THAT(interrupted(job + "--sensitivity").out,
+                AllOf(EndsWith("how far each constant may move.\n"), Not(HasSubstr("while one constant moves"))));
 }
 
 TEST(PlanCommand, SaysWhyNothingFitsAPhase)
@@ -545,7 +547,8 @@ TEST(PlanCommand, MergesNothingThatIsNoAnswer)
         HasSubstr("part1.json: part 1 of 2 is there twice"));
     write("part1.json", R"({"part":[1,2],"open":NaN})");
     EXPECT_EQ(run("plan" + files).code, 1);
-    EXPECT_EQ(run("plan --gpus 8" + files).code, 2);
+    for (const char* option : {"--gpus 8", "--top 4"})
+        EXPECT_EQ(run("plan " + std::string(option) + files).code, 2) << option;
     EXPECT_EQ(run("plan " + gallery("60-") + files).code, 2);
 }
 

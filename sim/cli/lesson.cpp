@@ -238,7 +238,9 @@ void addLesson(CLI::App& app)
         ->check(notEmpty());
     CLI::Option* results =
         mark->add_flag("--results", arguments->results, "Results as JSON, answers, scenario hash and version with them");
-    mark->add_flag("--csv", arguments->csv, "Results as CSV, one row a learner and question")->excludes(results);
+    mark->add_flag("--csv", arguments->csv, "Results as CSV, one row a learner and question")
+        ->excludes(results)
+        ->excludes("--json");
 }
 
 } // namespace sim::cli

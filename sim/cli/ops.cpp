@@ -174,7 +174,7 @@ void addOps(CLI::App& app)
     arguments->ends =
         command->add_option("--end", arguments->endSeconds, "Up to here, seconds")->check(positiveNumber(Zero::refused));
     command->add_flag("--passes", arguments->passes, "Whole passes instead of their kernels and collectives");
-    command->add_flag("--csv", arguments->csv, "One line a group");
+    command->add_flag("--csv", arguments->csv, "One line a group")->excludes("--json");
 }
 
 } // namespace sim::cli

@@ -50,6 +50,7 @@ TEST(LessonCommand, KeyPrintsTheEnginesAnswersAndMarkTakesThem)
     const std::string file = test::write("answers.json", answers.dump());
     const json marks = runJson("lesson mark --json " + kLesson + " --learner " + file);
     EXPECT_EQ(marks.at("right"), marks.at("of"));
+    EXPECT_EQ(run("lesson mark --json --csv " + kLesson + " --learner " + file).code, 2) << "one of them";
     answers["answers"]["bubble"] = 0;
     const auto marked = run("lesson mark " + kLesson + " --learner " + test::write("one-wrong.json", answers.dump()));
     EXPECT_EQ(marked.code, 0);

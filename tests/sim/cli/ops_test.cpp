@@ -100,6 +100,7 @@ TEST(OpsCommand, SaysWhatCannotBeAsked)
              {" --where 'class = 1'", "write == to compare"},
              {" --by colour", "\"colour\" is none of name, class, rank, stage"},
              {" --rank 16", "the last rank is 15"},
+             {" --csv --json", "--json"},
              {" --begin 1000", "nothing lies between"},
              {" --begin 0.2 --end 0.1", "nothing lies between"}}) {
         const Outcome outcome = run(ops + arguments);

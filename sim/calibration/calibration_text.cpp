@@ -37,7 +37,8 @@ std::size_t pointsOf(const std::vector<MeasuredCurve>& curves)
 
 std::string signedPercent(double fraction)
 {
-    return (fraction < 0 ? "-" : "+") + percentText(std::abs(fraction));
+    const std::string text = percentText(std::abs(fraction));
+    return (text == percentText(0) ? "" : fraction < 0 ? "-" : "+") + text;
 }
 
 std::string classLines(const char* heading, const std::vector<CalibratedClass>& classes)

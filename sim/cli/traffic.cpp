@@ -3,9 +3,12 @@
 
 #include "sim/answers/answers.h"
 #include "sim/answers/traffic_parts.h"
+#include "sim/text/rounded_parts.h"
 #include "sim/text/spoken_name.h"
 
 #include <iostream>
+#include <utility>
+#include <vector>
 
 namespace sim::cli {
 namespace {
@@ -26,6 +29,10 @@ void print(const Simulation& simulation, const TrafficSums& sums, const LinkLoad
         header.push_back(spokenNetwork(tier.name) + " " + unit.name());
     header.insert(header.end(), {std::string("total ") + unit.name(), std::string("a rank ") + rankUnit.name(), "exposed"});
     Table table(header);
+    std::vector<double> exposed; // [dimension]
+    for (const Dimension dimension : kDimensions)
+        exposed.push_back(metrics.exposedComm[dimension]);
+    exposed = roundedParts(std::move(exposed), metrics.exposedComm.total());
     Dimension before{};
     bool isFirst = true;
     for (const CommunicatorRole role : kTrafficRoles) {
@@ -38,7 +45,7 @@ void print(const Simulation& simulation, const TrafficSums& sums, const LinkLoad
         row.push_back(text(sums.ofRole(role)));
         row.push_back(rankText(sums.ofRole(role)));
         // Exposed time is known a purpose, not a group: said on the purpose's first line.
-        row.push_back(isFirst || purpose != before ? percent(metrics.exposedComm[purpose]) : "");
+        row.push_back(isFirst || purpose != before ? percent(exposed[asIndex(purpose)]) : "");
         table.add(std::move(row));
         before = purpose;
         isFirst = false;

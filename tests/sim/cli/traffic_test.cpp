@@ -149,6 +149,21 @@ TEST(TrafficCommand, PrintsATableOfGroupsAndTiers)
         EXPECT_THAT(outcome.out, HasSubstr(word));
 }
 
+TEST(TrafficCommand, ExposedPartsAddUpAsTheyAreRead)
+{
+    for (const char* file : {"21-", "45-"}) {
+        double sum = 0, total = 0;
+        for (const std::string& line : test::lines(test::run("traffic " + test::gallery(file)).out)) {
+            if (!line.ends_with(" %") || line.starts_with("mean load"))
+                continue;
+            const std::size_t end = line.size() - 2;
+            (line.starts_with("total ") ? total : sum) += std::stod(line.substr(line.rfind(' ', end - 1)));
+        }
+        EXPECT_GT(total, 1) << file;
+        EXPECT_NEAR(sum, total, 1e-6) << file;
+    }
+}
+
 TEST(TrafficCommand, OneRankSendsNothing)
 {
     EXPECT_THAT(test::run("traffic " + test::gallery("56-")).out, HasSubstr("One rank sends nothing"));

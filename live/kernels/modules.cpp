@@ -123,7 +123,7 @@ DeviceChoice chooseDevice(const std::string& requested, DType type, int wanted,
     if (gpus.count == 0) {
         const std::string reason = (gpus.module ? "no CUDA device: " : "no CUDA: ") + gpus.why;
         if (mustBeGpu)
-            throw sim::Error("live.device is cuda, but there is " + reason + ". Use auto or cpu.");
+            throw sim::Error("cuda is asked for, but there is " + reason + ". Use auto or cpu.");
         if (type == DType::bf16)
             throw sim::Error("live.dtype is bf16, which needs a GPU, but there is " + reason + ". Use fp32 on the CPU.");
         return {.device = makeCpu(), .why = reason + "; using the CPU"};

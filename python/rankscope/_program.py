@@ -3,6 +3,7 @@ notebooks and shells cannot disagree; a step that ends a program ends an excepti
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import pathlib
@@ -43,6 +44,17 @@ class ProgramError(RuntimeError):
 
 class RefusedError(ScenarioError, ProgramError):
     """A question that the program refuses though no place in a scenario is at fault: an option, a file of a trace."""
+
+
+class MissingFileError(ScenarioError, FileNotFoundError):
+    """A file or folder of a trace that is not there."""
+
+    def __init__(self, path: str):
+        super().__init__([Problem("", f"{path}: there is no such file or folder")])
+        self.errno, self.strerror, self.filename = errno.ENOENT, os.strerror(errno.ENOENT), path
+
+    def __reduce__(self):
+        return (type(self), (self.filename,))
 
 
 def program(name: str) -> str:

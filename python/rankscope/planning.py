@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import operator
 import os
@@ -10,7 +9,7 @@ import pathlib
 import tempfile
 from typing import Any, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
 
-from ._program import Problem, ProgramError, ScenarioError, ask, ask_json, problem_of
+from ._program import MissingFileError, Problem, ProgramError, ScenarioError, ask, ask_json, problem_of
 from ._scenario import Scenario, as_json, changed
 from .result import Result
 from .simulator import _beside, _problems
@@ -212,6 +211,6 @@ def open_trace(*paths: "os.PathLike[str] | str | Sequence[os.PathLike[str] | str
     named = [os.fspath(path) for several in listed for path in several]
     for path in named:
         if not os.path.exists(path):
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+            raise MissingFileError(path)
     # A name may begin like an option.
     return Trace([os.path.join(".", path) if path.startswith("-") else path for path in named])

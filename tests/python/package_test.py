@@ -393,8 +393,12 @@ class Traces(unittest.TestCase):
             trace.save(second)
             self.assertEqual(len(rankscope.open_trace(second).ranks), 8)
             self.assertEqual(len(rankscope.open_trace([second]).ranks), 8)
-        with self.assertRaises(FileNotFoundError):
-            rankscope.open_trace("--help")
+        for missing in (FileNotFoundError, rankscope.ScenarioError):  # whichever a script expects
+            with self.assertRaises(missing) as caught:
+                rankscope.open_trace("--help")
+            self.assertIn("--help: there is no such file", caught.exception.problems[0].message)
+            copied = pickle.loads(pickle.dumps(caught.exception))
+            self.assertEqual((str(copied), copied.filename), (str(caught.exception), "--help"))
 
 
 class Figures(unittest.TestCase):

@@ -157,6 +157,8 @@ Answer planAnswer(const PlanAnswer& plan, const PlanRequest& request)
         answer["pace_batch"] = plan.paceBatch;
     if (plan.tooLarge > 0)
         answer["too_large_text"] = plan.tooLargeText;
+    if (!plan.noGrid.empty())
+        answer["no_grid"] = plan.noGrid;
     if (request.isOfPart()) { // what putting the parts together takes
         answer["part"] = {request.part + 1, request.parts};
         answer["job"] = jobOf(request, plan.base);

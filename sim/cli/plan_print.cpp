@@ -76,12 +76,9 @@ std::vector<const Answer*> rejectedOf(const Answer& answer)
 std::string whyNothing(const Answer& answer)
 {
     const std::vector<const Answer*> rejected = rejectedOf(answer);
-    if (rejected.empty()) {
-        for (const auto& [pointer, value] : answer.at("held_fixed").items())
-            if (const std::string text = notDividing(pointer, value.dump(), answer.at("gpus").get<int>()); !text.empty())
-                return text;
-        return "; no sizes of tp, cp, pp, dp have this product with what is held: fewer --fix, or another --gpus";
-    }
+    if (rejected.empty())
+        return answer.value("no_grid",
+                            "; no sizes of tp, cp, pp, dp have this product with what is held: fewer --fix, or another --gpus");
     const Answer* leanest = nullptr;
     const Answer* host = nullptr; // what fits its GPUs alone
     std::size_t forbidden = 0;

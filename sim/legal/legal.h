@@ -34,6 +34,8 @@ public:
     virtual bool isWritten(std::string_view /*key*/) const { return false; }
     /// " (default)", " (of llama3-405b)": what a message says behind the value.
     virtual std::string originOf(std::string_view /*key*/) const { return {}; }
+    /// So many there are to be, so that a message names no size that does not divide them; 0: any.
+    virtual int ranks() const { return 0; }
 };
 
 /// Everything there is to say, in the order of the file's blocks.

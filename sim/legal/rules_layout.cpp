@@ -59,7 +59,9 @@ void Rules::tensorParallel()
             return text(l.tp) + (wrong->mayCopy ? " is neither a divisor nor a multiple of " : " does not divide ") +
                    (isShared ? named("/model/num_shared_experts", m.numSharedExperts) + " x " : "") +
                    named(wrong->key, isShared ? m.moeIntermediateSize : wrong->size) +
-                   nearestNumbers(l.tp, 1, m.numAttentionHeads, [this](std::int64_t tp) { return cutsModel(tp); });
+                   nearestNumbers(l.tp, 1, m.numAttentionHeads, [this, ranks = m_provenance.ranks()](std::int64_t tp) {
+                       return cutsModel(tp) && ranks % tp == 0;
+                   });
         });
     if (!m.isLatentAttention() && l.tp > m.numKeyValueHeads)
         warning("/layout/tp", [&] {

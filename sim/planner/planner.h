@@ -126,6 +126,7 @@ struct PlanAnswer {
     std::vector<double> firstOrder;               ///< of firsts of several parts, the one where this is least is the first of all
     std::vector<PlannedLayout> pareto;            ///< of step time and headroom, among those simulated
     std::vector<RejectedGrid> rejected;           ///< every grid but the first one's, in the order of grids
+    std::string noGrid;                           ///< where a size that is held leaves no grid: why, as notDividing() has it
     std::string base; ///< model, cluster and what else no layout changes, resolved: parts of one search have the same
     ScenarioDocument firstDocument(const PlanRequest&) const; ///< the request's with the first one's settings
 };
@@ -179,8 +180,9 @@ struct PlanWhy {
 };
 /// Throws what plan() does of a request that cannot be searched, at once; `asked` as whyNot's.
 void requirePlannable(const PlanRequest&, const Catalogue&);
-/// "; 16 does not divide 8; nearest: 8" of a size of a grid of so many GPUs, else empty.
-std::string notDividing(std::string_view pointer, std::string_view value, int gpus);
+/// "; 16 does not divide 8; nearest: 8" of a size of a grid of so many GPUs, else empty. `isLegal`: which sizes are named.
+std::string notDividing(std::string_view pointer, std::string_view value, int gpus,
+                        const std::function<bool(std::int64_t)>& isLegal = {});
 void requirePlannable(const PlanRequest&, const Catalogue&, const PlanSetting& asked);
 PlanWhy whyNot(const PlanRequest&, const Catalogue&, const PlanAnswer&, const PlanSetting& asked);
 

@@ -75,20 +75,23 @@ namespace {
 /// says how large.
 class AsRead : public Provenance {
 public:
-    AsRead(bool fillsAll, bool saysGroup) : m_fillsAll(fillsAll), m_saysGroup(saysGroup) {}
+    AsRead(bool fillsAll, bool saysGroup, int gpus) : m_fillsAll(fillsAll), m_saysGroup(saysGroup), m_gpus(gpus) {}
     bool isGiven(std::string_view key) const override { return !m_fillsAll || key != "/schedule/layers_per_stage"; }
     std::string originOf(std::string_view key) const override
     {
         return !m_saysGroup && key == "/schedule/microbatch_group" ? " (default)" : "";
     }
+    int ranks() const override { return m_gpus; }
 
 private:
     bool m_fillsAll, m_saysGroup;
+    int m_gpus;
 };
 
 } // namespace
 
-std::string notDividing(std::string_view pointer, std::string_view value, int gpus)
+std::string notDividing(std::string_view pointer, std::string_view value, int gpus,
+                        const std::function<bool(std::int64_t)>& isLegal)
 {
     const std::string key = dotted(std::string(pointer));
     int size = 0;
@@ -98,7 +101,25 @@ std::string notDividing(std::string_view pointer, std::string_view value, int gp
     if (!isSize || error != std::errc{} || end != value.data() + value.size() || size < 1 || gpus < 1 || gpus % size == 0)
         return {};
     return "; " + std::to_string(size) + " does not divide " + std::to_string(gpus) +
-           nearestNumbers(size, 1, gpus, [gpus](std::int64_t each) { return gpus % each == 0; });
+           nearestNumbers(size, 1, gpus, [&](std::int64_t each) { return gpus % each == 0 && (!isLegal || isLegal(each)); });
+}
+
+std::string whyNoGrid(const PlanSpace& space)
+{
+    const auto cutsModel = [&](std::int64_t tp) {
+        Scenario scenario = space.base;
+        scenario.layout.tp = static_cast<int>(tp);
+        const std::vector<Reason> reasons = judge(scenario);
+        return std::none_of(reasons.begin(), reasons.end(),
+                            [](const Reason& each) { return !each.isWarning && each.key == "/layout/tp"; });
+    };
+    for (const auto& [pointer, value] : space.heldFixed()) {
+        const bool isTp = dotted(pointer) == "layout.tp";
+        const std::function<bool(std::int64_t)> isLegal = isTp ? cutsModel : std::function<bool(std::int64_t)>();
+        if (std::string text = notDividing(pointer, value, space.gpus, isLegal); !text.empty())
+            return text;
+    }
+    return {};
 }
 
 std::string whyIllegal(const PlanSpace& space, const PlanGrid& grid)
@@ -127,7 +148,8 @@ std::string whyIllegal(const PlanSpace& space, const PlanGrid& grid)
         Scenario scenario = space.scenarioOf(choice);
         for (const int batch : batches) {
             scenario.training.globalBatchSize = batch;
-            const std::vector<Reason> reasons = judge(scenario, AsRead(space.fillsAllStages(choice), space.saysGroup()));
+            const std::vector<Reason> reasons =
+                judge(scenario, AsRead(space.fillsAllStages(choice), space.saysGroup(), space.gpus));
             const auto reason = std::find_if(reasons.begin(), reasons.end(), [](const Reason& each) { return !each.isWarning; });
             if (reason == reasons.end())
                 continue;
@@ -263,9 +285,9 @@ PlanWhy whyNot(const PlanRequest& request, const Catalogue& catalogue, const Pla
         return why;
     }
     if (other.best.empty()) {
-        why.text = other.rejected.empty() ? "no grid" + request.partText() + " has it on " + countedText(answer.gpus, "GPU") +
-                                                notDividing(asked.first, asked.second, answer.gpus)
-                                          : other.rejected.front().grid.text() + ": " + other.rejected.front().text;
+        why.text = other.rejected.empty()
+                       ? "no grid" + request.partText() + " has it on " + countedText(answer.gpus, "GPU") + other.noGrid
+                       : other.rejected.front().grid.text() + ": " + other.rejected.front().text;
         return why;
     }
     why.other = other.best.front();

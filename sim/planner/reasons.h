@@ -48,6 +48,8 @@ struct GridRecord {
 
 /// The first rule that every layout of the grid breaks.
 std::string whyIllegal(const PlanSpace&, const PlanGrid&);
+/// Of a space without grids: the size that is held and cannot be, as notDividing() has it; else empty.
+std::string whyNoGrid(const PlanSpace&);
 
 struct Chosen {
     double capacityBytes = 0, hostBytes = 0;                  ///< of a GPU, of a node's host

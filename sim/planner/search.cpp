@@ -124,6 +124,8 @@ void Search::finish(PlanAnswer& answer)
     answer.gpus = m_space.gpus;
     answer.paceBatch = m_space.free.batch ? m_space.base.training.globalBatchSize : 0;
     answer.heldFixed = m_space.heldFixed();
+    if (m_space.grids().empty())
+        answer.noGrid = whyNoGrid(m_space);
     if (m_request.isOfPart())
         answer.base = resolvedText(m_space.base);
     if (!m_found.empty())

@@ -508,9 +508,14 @@ TEST(PlanCommand, DealsNoStagesWithoutLayersWhereTheFilesListIsOfAnotherNumber)
 
 TEST(PlanCommand, NamesASizeThatDoesNotDivideTheGpus)
 {
-    EXPECT_THAT(run("plan " + gallery("60-") + " --fix layout.tp=16").err, HasSubstr("; 16 does not divide 8; nearest: 8"));
+    EXPECT_THAT(run("plan " + gallery("60-") + " --fix layout.tp=16").err, HasSubstr("; 16 does not divide 8; nearest: 4"))
+        << "of 4 heads";
     EXPECT_THAT(run("plan " + gallery("60-") + " --why layout.tp=3").out,
                 HasSubstr("no grid has it on 8 GPUs; 3 does not divide 8; nearest: 2, 4"));
+    const std::string heads25 = "plan " + gallery("17-") + " -j 1 --fix layout.tp="; // on 4 GPUs
+    EXPECT_THAT(run(heads25 + "3").err, HasSubstr("; 3 does not divide 4; nearest: 1\n"));
+    EXPECT_THAT(run(heads25 + "2").err,
+                AllOf(HasSubstr("num_attention_heads 25"), HasSubstr("; nearest: 1"), Not(HasSubstr("1, 5"))));
 }
 
 TEST(PlanCommand, MergesNothingThatIsNoAnswer)

@@ -158,12 +158,13 @@ Pass PassBuilder::finish(ParameterElements elements, bool sharesEmbedding, std::
     const Layout& layout = m_scenario.layout;
     if (!training.overlap.gradReduce && !reducesEveryMicrobatch(m_scenario))
         reduceBucket(elements);
-    if (sharesEmbedding)
-        communicate(CommunicatorRole::embd, CollectiveKind::allReduce, "grad.reduce.embedding",
-                    checkedMultiply(embeddingElements, m_stateBytes.gradient),
-                    static_cast<StreamMask>(maskOf(Stream::compute) | maskOf(Stream::replicas)));
-
     const ShardRanks ranks = ShardRanks::of(layout);
+    if (sharesEmbedding) { // where gradients are cut, a rank has its shard alone by now
+        const Checked left = layout.zeroStage >= 2 ? embeddingElements / ranks.dense : embeddingElements;
+        communicate(CommunicatorRole::embd, CollectiveKind::allReduce, "grad.reduce.embedding", left * m_stateBytes.gradient,
+                    static_cast<StreamMask>(maskOf(Stream::compute) | maskOf(Stream::replicas)));
+    }
+
     const bool sharded = layout.zeroStage >= 1;
     const Checked updated =
         sharded ? elements.dense / ranks.dense + elements.routed / ranks.routed : elements.dense + elements.routed;

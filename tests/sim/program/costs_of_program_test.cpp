@@ -222,6 +222,18 @@ TEST(CostsOfProgram, TiedEmbeddingsOfTwoStagesAreReducedTogether)
     EXPECT_EQ(test::countOf(test::programOf(scenario), "grad.reduce.embedding"), 0);
 }
 
+TEST(CostsOfProgram, OfATiedEmbeddingTheShardsOfItsGradientAreReducedWhereZeroHasCutIt)
+{
+    Scenario scenario = test::smallScenario(1, 2, 4);
+    scenario.model.tieWordEmbeddings = true;
+    const double whole = 4.0 * scenario.model.vocabSize * scenario.model.hiddenSize;
+    for (const int zeroStage : {0, 1, 2, 3}) {
+        scenario.layout.zeroStage = zeroStage;
+        EXPECT_EQ(test::bytesOf(test::programOf(scenario), "grad.reduce.embedding"), zeroStage >= 2 ? whole / 4 : whole)
+            << "ZeRO " << zeroStage;
+    }
+}
+
 TEST(CostsOfProgram, TheOptimizerMovesStatesGradientsAndWhatTheSoftwareAdds)
 {
     Scenario scenario = dataParallel(0);

@@ -109,7 +109,7 @@ const std::vector<FoundCollective>& CollectiveCounter::walk(std::uint32_t pass, 
         if (op.kind != OpKind::collective)
             continue;
         FoundCollective found{.alike = {.role = op.group, .content = contentOf(m_program.labels[op.label])},
-                              .bytes = meanBytes(ops.shapes[i], op.group, m_simulation.scenario()),
+                              .bytes = meanShape(ops.shapes[i], m_simulation.scenario()).bytes,
                               .layer = op.layer};
         found.kind = ops.shapes[i].collective;
         found.alike.sends = factsOf(found.kind).sends;

@@ -101,10 +101,10 @@ private:
         group.classNs[placeOf(kind.opClass)] += weight * insideNs;
         group.wholeNs += weight * static_cast<double>(length);
         if (track.role == TrackRole::communication)
-            group.bytes += weight * share * static_cast<double>(kind.bytes);
+            group.bytes += weight * share * static_cast<double>(kind.bytes) / kind.overMean;
         if (kind.flops > 0) {
-            group.flops += weight * share * kind.flops;
-            group.computingNs += weight * insideNs;
+            group.flops += weight * share * kind.flops / kind.overMean;
+            group.computingNs += weight * insideNs / kind.overMean;
         }
         group.durations.add(length, ranks);
     }

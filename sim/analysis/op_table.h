@@ -51,12 +51,12 @@ struct OpGroup {
     std::string name;
     OpClass opClass = OpClass::other; ///< that most of its time is of
     std::int64_t count = 0;           ///< of all ranks together, as everything below
-    double totalNs = 0;               ///< inside the selected time
+    double totalNs = 0;               ///< inside the selected time, as all times of the ranks that are drawn
     double wholeNs = 0;               ///< of whole ops
     std::int64_t shortestNs = 0, longestNs = 0;
     double bytes = 0;       ///< of the tensors of transfers and collectives: at each member of a group, at both ends of a message
-    double flops = 0;       ///< with what is computed again
-    double computingNs = 0; ///< inside the selected time, of ops that have FLOPs
+    double flops = 0;       ///< with what is computed again; as bytes of the mean rank, see SpanKind::overMean
+    double computingNs = 0; ///< inside the selected time, of ops that have FLOPs; likewise
     std::uint32_t longestTrack = 0;              ///< where the longest op is
     std::size_t longestSpan = 0;                 ///< in that track
     OpHistogram durations;                       ///< of whole ops

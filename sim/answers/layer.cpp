@@ -105,8 +105,9 @@ ActionPasses firstPasses(const Simulation& simulation, int stage)
 }
 
 template <typename Is>
-void addOps(Answer& out, const Program& program, const std::vector<const Pass*>& passes, int inStage, Is isOther)
+void addOps(Answer& out, const Simulation& simulation, const std::vector<const Pass*>& passes, int inStage, Is isOther)
 {
+    const Program& program = simulation.program();
     for (const Pass* pass : passes)
         for (std::size_t i = 0; i < pass->ops.size(); ++i) {
             const Op& op = pass->ops[i];
@@ -116,7 +117,7 @@ void addOps(Answer& out, const Program& program, const std::vector<const Pass*>&
             if (op.kind == OpKind::collective)
                 entry.update({{"group", communicatorRoleName(op.group)},
                               {"collective", factsOf(pass->shapes[i].collective).curve},
-                              {"bytes", pass->shapes[i].bytes}});
+                              {"bytes", meanShape(pass->shapes[i], simulation.scenario()).bytes}});
             if (op.again)
                 entry["again"] = true;
             out.push_back(std::move(entry));
@@ -140,7 +141,7 @@ Answer layersAnswer(const Simulation& simulation)
                      {"forward", Answer::array()},
                      {"backward", Answer::array()}};
         const auto add = [&](const char* pass, ActionKind kind, auto isOther) {
-            addOps(layer[pass], simulation.program(), passesOf(passes, kind), of.shown.inStage, isOther);
+            addOps(layer[pass], simulation, passesOf(passes, kind), of.shown.inStage, isOther);
         };
         add("forward", ActionKind::forward, isOfBackward);
         if (!passesOf(passes, ActionKind::backward).empty()) { // another micro-batch's may be in halves: they are the same ops

@@ -63,6 +63,8 @@ Answer stepAnswer(const Simulation& simulation)
             }
         answer["documents"] = {{"attention_share_mean", sum / count}, {"attention_share_max", most}};
     }
+    if (m.expertWait > 0)
+        answer["expert_wait_fraction"] = m.expertWait; // of the bubble
     addOffload(answer, simulation);
     if (const std::optional<WholeRun> run = wholeRun(simulation))
         answer["run"] = runAnswer(*run);

@@ -137,6 +137,8 @@ void runOps(const OpsArguments& arguments)
         forPeople(table, table.all).print(std::cout);
         std::cout << "\nTotals are of " << counted(table.ranks, "rank") << " together, shares of the time of each"
                   << (table.ofKernels ? "; streams run at once, so that shares may sum to more than 100 %.\n" : ".\n");
+        if (simulation->metrics().expertWait > 0)
+            std::cout << "Times are of the rank whose experts have the most tokens, bytes and FLOPs of a mean one.\n";
         if (table.all.bytes > 0)
             std::cout
                 << "Bytes are of tensors: a collective's once at each member, a message at both ends. `traffic` tells what is "

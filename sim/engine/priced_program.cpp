@@ -27,8 +27,22 @@ OpUses usesOf(const CostModel& cost, const Program& program, const GroupGeometry
     return uses;
 }
 
-PricedProgram priced(const CostModel& cost, const Program& program, const RankClasses& classes)
+OpDurations beyondMean(const CostModel& cost, const Program& program, const Scenario& scenario)
 {
+    OpDurations out(program.passes.size());
+    for (std::size_t p = 0; p < program.passes.size(); ++p) {
+        const Pass& pass = program.passes[p];
+        out[p].resize(pass.ops.size());
+        for (std::size_t i = 0; i < pass.ops.size(); ++i)
+            if (const OpShape& shape = pass.shapes[i]; shape.routed && pass.ops[i].kind == OpKind::compute)
+                out[p][i] = std::max<std::int64_t>(0, cost.kernelNs(shape) - cost.kernelNs(meanShape(shape, scenario)));
+    }
+    return out;
+}
+
+PricedProgram priced(const Scenario& scenario, const Program& program, const RankClasses& classes)
+{
+    const CostModel cost(scenario);
     PricedProgram out;
     for (const GroupGeometry& geometry : classes.geometries) {
         checkCancelled();
@@ -47,6 +61,8 @@ PricedProgram priced(const CostModel& cost, const Program& program, const RankCl
     if (std::any_of(classes.slowdown.begin(), classes.slowdown.end(),
                     [](const RankSlowdown& slowdown) { return slowdown.jitter > 0 || slowdown.compute < 1; }))
         out.fastest = cost.fastest(program);
+    if (scenario.training.moe.imbalanceOver(scenario.layout.ep) > 1)
+        out.beyondMean = beyondMean(cost, program, scenario);
     return out;
 }
 
@@ -54,7 +70,7 @@ PricedProgram priced(const CostModel& cost, const Program& program, const RankCl
 
 PricedProgram priceProgram(const Scenario& scenario, const Program& program, const RankClasses& classes)
 {
-    PricedProgram prices = aboutKey(microbatchKey(scenario), [&] { return priced(CostModel(scenario), program, classes); });
+    PricedProgram prices = aboutKey(microbatchKey(scenario), [&] { return priced(scenario, program, classes); });
     prices.besideTransfers = scenario.cluster.efficiency.besideTransfers;
     requireRange(scenario, program, classes, prices);
     return prices;

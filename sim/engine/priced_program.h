@@ -22,7 +22,8 @@ struct PricedProgram {
     std::vector<PortUse> sendUse;       ///< [tier]
     std::vector<PassLaunches> launches; ///< [pass]; those behind them, and all where there are none, begin whatever the host does
     OpDurations fastest;                ///< of kernels: no jitter makes one faster; empty where nothing could
-    double besideTransfers = 1;         ///< kernels take this many times as long while a collective runs beside them
+    OpDurations beyondMean;     ///< of kernels of routed tokens: by how much a mean rank's are shorter; empty where none are
+    double besideTransfers = 1; ///< kernels take this many times as long while a collective runs beside them
     const PassLaunches* launchesOf(std::size_t pass) const { return pass < launches.size() ? &launches[pass] : nullptr; }
     std::int64_t launchNs(std::size_t pass) const { return pass < launches.size() ? launches[pass].ns : 0; }
 };

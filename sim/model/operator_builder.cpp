@@ -257,7 +257,7 @@ void OperatorBuilder::experts()
 {
     const Checked own = m_sharding.routedTokens();
     const bool dropsTokens = m_sharding.tp > 1 && !m_sharding.sequenceParallel;
-    // Every rank is taken as the busiest: the others wait for it.
+    // Every rank is taken as the busiest: the others wait for it. What is told of a mean one goes by workOverMean().
     const Checked routedTokens = checkedScale(own * m_model.numExpertsPerTok, m_sharding.moe.imbalanceOver(m_sharding.ep));
     const Checked routedElements = routedTokens * m_hidden, routedBytes = routedElements * m_bytes;
     const Checked etp = m_sharding.etp;

@@ -8,6 +8,7 @@ OpShape gemmShape(const Operator& op, KernelPass pass, std::int64_t m, std::int6
             .family = op.family,
             .pass = pass,
             .lowPrecision = op.lowPrecision,
+            .routed = op.routed,
             .narrowedBy = slices,
             .m = m,
             .n = n,
@@ -20,6 +21,7 @@ OpShape memoryShape(const Operator& op, KernelPass pass)
 {
     return {.family = op.family,
             .pass = pass,
+            .routed = op.routed,
             .m = op.m,
             .n = op.n,
             .k = op.k,

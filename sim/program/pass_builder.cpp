@@ -117,6 +117,7 @@ std::int64_t PassBuilder::messagesOf(std::int64_t gatheredBytes)
 void PassBuilder::communicate(CommunicatorRole group, CollectiveKind kind, std::string_view name, std::int64_t bytes,
                               StreamMask waits)
 {
+    const bool isOfTokens = group == CommunicatorRole::ep || group == CommunicatorRole::exptTp;
     std::int64_t messages = 1;
     if (group == CommunicatorRole::dpShard && kind == CollectiveKind::allGather && sendsShards())
         messages = messagesOf(bytes);
@@ -127,7 +128,7 @@ void PassBuilder::communicate(CommunicatorRole group, CollectiveKind kind, std::
               .group = group,
               .purpose = OpPurpose::communication,
               .label = m_labels.intern(name)},
-             {.collective = kind, .batch = messages, .bytes = bytes});
+             {.collective = kind, .routed = isOfTokens, .batch = messages, .bytes = bytes});
 }
 
 void PassBuilder::exchange(CommunicatorRole group, CollectiveKind kind, std::string_view name, std::int64_t bytes,

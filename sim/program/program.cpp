@@ -4,6 +4,7 @@
 #include "sim/program/states.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 namespace sim {
@@ -63,6 +64,25 @@ const char* communicatorRoleName(CommunicatorRole role)
 Dimension dimensionOf(CommunicatorRole role)
 {
     return kRoles[asIndex(role)].dimension;
+}
+
+double workOverMean(const OpShape& shape, const Scenario& scenario)
+{
+    return shape.routed ? scenario.training.moe.imbalanceOver(scenario.layout.ep) : 1;
+}
+
+OpShape meanShape(const OpShape& shape, const Scenario& scenario)
+{
+    const double over = workOverMean(shape, scenario);
+    OpShape mean = shape;
+    if (over == 1)
+        return mean;
+    const auto fewer = [over](std::int64_t& of) { of = std::llround(static_cast<double>(of) / over); };
+    mean.flops /= over;
+    fewer(mean.bytes);
+    if (shape.family != KernelFamily::unpermute) // the tokens that a rank gets back are those that it sent
+        fewer(shape.pass == KernelPass::weightGradient ? mean.k : mean.m);
+    return mean;
 }
 
 int communicatorSize(CommunicatorRole role, const Scenario& scenario)

@@ -86,6 +86,7 @@ struct OpShape {
     KernelFamily family = KernelFamily::other;
     KernelPass pass = KernelPass::forward;
     bool lowPrecision = false; ///< of a GEMM: in 8 or 4 bits where the precision says so
+    bool routed = false;       ///< of tokens that are sent to experts: as many as the busiest rank gets, see workOverMean()
     /// Of such a GEMM: ranks that made a slice of the operand narrow each, before it was gathered.
     int narrowedBy = 1;
     /// GEMM: rows and columns of the result, length of the sums. Attention, elementwise: as in Operator; optimizer: one row.
@@ -160,6 +161,12 @@ struct Program {
     std::int64_t sendBytes = 0;         ///< one micro-batch's activation between stages, per rank
     std::int64_t opCount() const;       ///< over one rank of each pipeline coordinate
 };
+
+/// How many times a mean rank's work this op is. Experts get unlike numbers of tokens, and the step is as long as it is for the
+/// rank whose get the most: every rank runs its ops, so that FLOPs, bytes and busy time of all ranks are so many times fewer.
+double workOverMean(const OpShape&, const Scenario&);
+/// The op as a mean rank runs it.
+OpShape meanShape(const OpShape&, const Scenario&);
 
 /// How many members this communicator has.
 int communicatorSize(CommunicatorRole, const Scenario&);

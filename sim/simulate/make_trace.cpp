@@ -264,6 +264,7 @@ std::uint32_t TraceMaker::opKinds(const Step& step)
         kind.group = op.kind == OpKind::send || op.kind == OpKind::receive ? "pp" : communicatorRoleName(op.group);
         kind.bytes = op.kind == OpKind::send || op.kind == OpKind::receive ? m_program.sendBytes : pass.shapes[i].bytes;
         kind.flops = pass.shapes[i].flops;
+        kind.overMean = workOverMean(pass.shapes[i], m_scenario);
         m_trace.kinds.push_back(std::move(kind));
     }
     return position->second;

@@ -102,9 +102,9 @@ struct UseSums {
     }
 };
 
-/// Walks the ops of a class: kernel(op, shape, ns) for each kernel, exposed(stream, label, begin, end) for each stretch of time
-/// in which a kernel waits for a transfer of the stream, called so, and nothing computes; without a stream: in which it or a
-/// transfer that it waits for could begin, and is not launched yet. Every instant once.
+/// Walks the ops of a class: kernel(op, shape, ns, beyondMeanNs) for each kernel, exposed(stream, label, begin, end) for each
+/// stretch of time in which a kernel waits for a transfer of the stream, called so, and nothing computes; without a stream: in
+/// which it or a transfer that it waits for could begin, and is not launched yet. Every instant once.
 template <typename Kernel, typename Exposed>
 void walkClass(const Program& program, const RankClasses& classes, const PricedProgram& prices, const EngineResult& result, int c,
                Kernel kernel, Exposed exposed)
@@ -174,7 +174,8 @@ void walkClass(const Program& program, const RankClasses& classes, const PricedP
                     exposed(std::nullopt, op.label, free, start);
             }
             if (op.kind == OpKind::compute)
-                kernel(op, pass.shapes[i], end - start);
+                kernel(op, pass.shapes[i], end - start,
+                       prices.beyondMean.empty() ? 0 : std::min(prices.beyondMean[step.pass][i], end - start));
             kernelStart = start;
             computedUntil = std::max(computedUntil, end);
         }
@@ -189,7 +190,9 @@ TimeShares measureShares(const Program& program, const RankClasses& classes, con
     TimeShares shares;
     walkClass(
         program, classes, prices, result, c,
-        [&shares](const Op& op, const OpShape& shape, std::int64_t ns) {
+        [&shares](const Op& op, const OpShape& shape, std::int64_t ns, std::int64_t beyondMeanNs) {
+            shares.expertWaitNs += beyondMeanNs;
+            ns -= beyondMeanNs;
             shares.busyNs += ns;
             if (op.purpose == OpPurpose::recompute)
                 shares.recomputationNs += ns;
@@ -214,7 +217,7 @@ std::vector<ExposedTransfer> exposedTransfers(const Simulation& simulation, int 
     std::vector<ExposedTransfer> out;
     walkClass(
         simulation.program(), simulation.classes(), simulation.prices(), simulation.times(), c,
-        [](const Op&, const OpShape&, std::int64_t) {},
+        [](const Op&, const OpShape&, std::int64_t, std::int64_t) {},
         [&out](std::optional<Stream> stream, std::uint16_t, std::int64_t begin, std::int64_t end) {
             out.push_back({.beginNs = begin, .endNs = end, .dimension = stream ? dimensionOf(*stream) : std::nullopt});
         });
@@ -241,7 +244,7 @@ ExposedKinds exposedKinds(const Simulation& simulation)
         ranks += members;
         walkClass(
             simulation.program(), simulation.classes(), simulation.prices(), simulation.times(), c,
-            [](const Op&, const OpShape&, std::int64_t) {},
+            [](const Op&, const OpShape&, std::int64_t, std::int64_t) {},
             [&](std::optional<Stream> stream, std::uint16_t label, std::int64_t begin, std::int64_t end) {
                 (stream ? sums[asIndex(*stream)][label] : launchesNs) += members * (end - begin);
             });
@@ -339,7 +342,7 @@ Metrics measure(const Scenario& scenario, const Placement& placement, const Prog
     std::vector<UseSums> uses(pipelineRanks);
     UseSums wholeUse;
     ByDimension<Wide> exposedNs;
-    Wide exposedHostNs = 0, launchNs = 0, gemmNs = 0, attentionNs = 0, recomputeNs = 0, optimizerNs = 0;
+    Wide exposedHostNs = 0, launchNs = 0, expertWaitNs = 0, gemmNs = 0, attentionNs = 0, recomputeNs = 0, optimizerNs = 0;
     Metrics metrics;
     metrics.perPipelineRank.resize(pipelineRanks);
     std::int64_t peakBytes = 0;
@@ -359,6 +362,7 @@ Metrics measure(const Scenario& scenario, const Placement& placement, const Prog
         sums[pp].hostNs += Wide{ranks} * shares.exposedHostNs;
         exposedHostNs += Wide{ranks} * shares.exposedHostNs;
         launchNs += Wide{ranks} * shares.launchNs;
+        expertWaitNs += Wide{ranks} * shares.expertWaitNs;
         for (const Dimension dimension : kDimensions)
             exposedNs[dimension] += Wide{ranks} * shares.exposedNs[dimension];
         const MemoryBreakdown memory = measureMemory(program, classes, result, c);
@@ -405,6 +409,7 @@ Metrics measure(const Scenario& scenario, const Placement& placement, const Prog
     metrics.exposedHost = totalNs > 0 ? static_cast<double>(exposedHostNs) / totalNs : 0;
     metrics.exposedLaunches = totalNs > 0 ? static_cast<double>(launchNs) / totalNs : 0;
     metrics.use = wholeUse.mean();
+    metrics.expertWait = totalNs > 0 ? static_cast<double>(expertWaitNs) / totalNs : 0;
     metrics.bubbleFraction = totalNs > 0 ? static_cast<double>(wholeNs - busyNs - allExposedNs) / totalNs : 0;
 
     const StepFlops flops = stepFlops(scenario, attentionFlopsShare(scenario));

@@ -17,7 +17,7 @@ struct MemoryBreakdown {
     bool operator==(const MemoryBreakdown&) const = default;
 };
 
-/// How one class of ranks spends a step, in nanoseconds.
+/// How one class of ranks spends a step, in nanoseconds; of routed tokens, what a mean rank has of them.
 struct TimeShares {
     std::int64_t busyNs = 0;                           ///< compute kernels running
     std::int64_t recomputationNs = 0, optimizerNs = 0; ///< of busyNs
@@ -26,17 +26,19 @@ struct TimeShares {
     ByDimension<std::int64_t> exposedNs;
     /// The same of what goes to the host or is its work, and of launches: what could begin and was not launched yet.
     std::int64_t exposedHostNs = 0;
-    std::int64_t launchNs = 0; ///< of exposedHostNs
+    std::int64_t launchNs = 0;     ///< of exposedHostNs
+    std::int64_t expertWaitNs = 0; ///< of the bubble: its experts have done, and those with the most tokens have not
     std::int64_t waitingNs() const { return exposedNs.total() + exposedHostNs; }
     bool operator==(const TimeShares&) const = default;
 };
 
 struct PipelineRankMetrics {
-    double busySeconds = 0;   ///< compute kernels running; mean over the ranks of this pipeline coordinate
-    double bubbleSeconds = 0; ///< neither computing nor held up by a transfer or the host: waiting for other stages
-    double commSeconds = 0;   ///< exposed communication, what waits for the host among it: no kernel runs meanwhile
-    double hostSeconds = 0;   ///< of commSeconds: waiting for what goes to the host or is its work, its launches among it
-    MemoryBreakdown memory;   ///< of the rank with the highest peak
+    double busySeconds = 0; ///< compute kernels running; mean over the ranks of this pipeline coordinate
+    double bubbleSeconds =
+        0; ///< neither computing nor held up by a transfer or the host: waiting for other stages, or other ranks' experts
+    double commSeconds = 0; ///< exposed communication, what waits for the host among it: no kernel runs meanwhile
+    double hostSeconds = 0; ///< of commSeconds: waiting for what goes to the host or is its work, its launches among it
+    MemoryBreakdown memory; ///< of the rank with the highest peak
     std::int64_t peakAtNs = 0;
     std::int64_t parameters = 0;  ///< elements a rank holds before any ZeRO sharding
     ByStepPart<std::int64_t> use; ///< busy (by kernels), exposed and bubble time, finer; as in Metrics
@@ -61,6 +63,7 @@ struct Metrics {
     double mfuFullAttention = 0;     ///< attention counted in full, as Megatron-LM's papers do
     double hfu = 0;                  ///< Korthikanti et al. 2022, section 6: recomputation added
     double bubbleFraction = 0;       ///< mean over ranks of bubble time / step time
+    double expertWait = 0;           ///< of bubbleFraction: waiting for the rank whose experts have the most tokens
     /// Fractions of the step during which communication of that dimension runs and the rank computes nothing; mean over ranks.
     ByDimension<double> exposedComm;
     double exposedHost = 0;     ///< the same of the host: its transfers, its work and its launches

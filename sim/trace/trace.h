@@ -43,6 +43,7 @@ struct SpanKind {
     std::int64_t bytes = 0; ///< moved by a transfer or collective, per rank
     double flops = 0;
     std::string category; ///< of a foreign profiler's span, in Kineto's word: "kernel", "cpu_op"; empty: opClass says what it is
+    double overMean = 1;  ///< of bytes, FLOPs and time: a rank's here, who does the most, over the mean of those it stands for
 };
 
 /// One row of spans in order of start. Columns: 24 bytes a span (and 8 more where spans are correlated).

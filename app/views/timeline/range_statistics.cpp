@@ -56,9 +56,10 @@ RangeStatistics rangeStatistics(const TimelineModel& model, TimeRange range, Cla
                 const sim::SpanKind& kind = trace.kinds[track.kind[span]];
                 out.spans += counts(static_cast<std::size_t>(kind.opClass)) ? 1 : 0;
                 if (moves)
-                    out.bytesOfClass[static_cast<std::size_t>(kind.opClass)] += weight * share * static_cast<double>(kind.bytes);
+                    out.bytesOfClass[static_cast<std::size_t>(kind.opClass)] +=
+                        weight * share * static_cast<double>(kind.bytes) / kind.overMean;
                 if (computes && kind.opClass != sim::OpClass::recompute)
-                    out.flops += weight * share * kind.flops;
+                    out.flops += weight * share * kind.flops / kind.overMean;
             });
         }
         if (row.tracks.empty())

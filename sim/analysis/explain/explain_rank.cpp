@@ -60,7 +60,8 @@ public:
         Account account("Busy: kernels run on " + rankName(m_rank), "f_busy", share(m_times.busyNs), Unit::fraction);
         const Formula time = account.term(busyTime());
         return account.close(time / stepTerm(account),
-                             "Of the step. Communication that nothing hides is not busy, though kernels of it may run.",
+                             "Of the step. Communication that nothing hides is not busy, though kernels of it may run." +
+                                 expertsText(),
                              kSimulated, show());
     }
     Explanation exposed() const
@@ -84,7 +85,8 @@ public:
         Explanation left = waits.close(busyAndHeldUp - waits.term(exposedTime()), "", "");
         const Formula time = account.term(std::move(left));
         return account.close(time / stepTerm(account),
-                             "Of the step: it waits, without a kernel, and without a transfer or a launch that holds one up.",
+                             "Of the step: it waits, without a kernel, and without a transfer or a launch that holds one up." +
+                                 expertsText(),
                              "Narayanan et al. 2021, section 2.2", show());
     }
     Explanation againstPeers() const
@@ -124,6 +126,14 @@ public:
 
 private:
     double share(std::int64_t ns) const { return seconds(ns) / m_step; }
+    /// Where experts get unlike numbers of tokens, what is drawn of a rank is not what is told of it.
+    std::string expertsText() const
+    {
+        return m_times.expertWaitNs == 0 ? std::string()
+                                         : " Of a mean rank: in " + percentText(share(m_times.expertWaitNs)) +
+                                               " of the step it waits for the rank whose experts have the most tokens, as which "
+                                               "the timeline draws every rank.";
+    }
     ShowHint show() const { return {.pictures = {"timeline"}, .ranks = {m_rank}}; }
     Formula stepTerm(Account& account) const { return account.term("T", m_step, Unit::seconds, "step time"); }
     Explanation busyTime() const

@@ -15,6 +15,12 @@ namespace {
 
 constexpr double kLargeBubble = 0.05;  // of the step
 constexpr double kUnevenStages = 0.05; // likewise: between the slowest stage and the mean
+constexpr double kNoticeableWait = 0.01;
+
+std::string sayExpertWait(const RuleContext& context, Finding& finding)
+{
+    return say(finding, ClaimOf::expertWait, context.metrics.expertWait, percentText(context.metrics.expertWait));
+}
 
 void offerSmallerBubble(const RuleContext& context, Finding& finding)
 {
@@ -74,11 +80,11 @@ std::string waitersText(const RuleContext& context, const Perturbation& slow)
 
 void bubble(const RuleContext& context, FindingList& out)
 {
-    const double share = context.shareOf(StepPart::bubble);
+    const double share = context.shareOf(StepPart::bubble), ofStages = share - context.metrics.expertWait;
     const int p = context.layout.pp, m = context.scenario.microbatches();
-    if (p < 2 || share < kLargeBubble)
+    if (p < 2 || ofStages < kLargeBubble)
         return;
-    Finding finding{.kind = FindingKind::bubble, .severity = severityOf(share), .stepShare = share};
+    Finding finding{.kind = FindingKind::bubble, .severity = severityOf(ofStages), .stepShare = ofStages};
     const std::optional<StragglerWait> straggler = stragglerWait(context.simulation);
     const bool oneIsSlow = straggler && straggler->worst.kind != PerturbationKind::jitter;
     const auto slow = [&] {
@@ -94,6 +100,10 @@ void bubble(const RuleContext& context, FindingList& out)
     if (const auto form = bubbleForm(context.scenario))
         finding.reason +=
             " Equal stages without transfers would give " + say(finding, ClaimOf::idealBubble, form->share, form->text) + ".";
+    if (context.metrics.expertWait >= kNoticeableWait) {
+        finding.title += " and for the busiest experts";
+        finding.reason += " For those experts they wait in " + sayExpertWait(context, finding) + " of the step.";
+    }
     if (straggler) {
         finding.reason += " Without perturbations " +
                           say(finding, ClaimOf::bubbleWithout, straggler->bubbleWithout, percentText(straggler->bubbleWithout)) +
@@ -159,13 +169,12 @@ void stageImbalance(const RuleContext& context, FindingList& out)
 /// What perturbations cost is found by leaving them out.
 void slowRanks(const RuleContext& context, FindingList& out)
 {
-    constexpr double kNoticeable = 0.01;
     if (!isSlowedDown(context.scenario))
         return;
     Scenario ideal = context.scenario;
     ideal.perturbations.clear();
     const double share = 1 - simulate(ideal)->metrics().stepTimeSeconds / context.step();
-    if (share < kNoticeable)
+    if (share < kNoticeableWait)
         return;
     const auto& all = context.scenario.perturbations;
     const auto slow = std::count_if(all.begin(), all.end(), [](const Perturbation& p) { return p.slowsStep(); });
@@ -183,6 +192,29 @@ void slowRanks(const RuleContext& context, FindingList& out)
     }
     finding.show.pictures = {"timeline", "grid"};
     offer(finding, Edits::erase("/perturbations", "without perturbations"));
+    out.push_back(std::move(finding));
+}
+
+/// The router sends some experts more tokens than others.
+void unevenRouting(const RuleContext& context, FindingList& out)
+{
+    const double share = context.metrics.expertWait;
+    if (share < kNoticeableWait)
+        return;
+    Layout smaller = context.layout;
+    const double over = context.training.moe.imbalanceOver(smaller.ep);
+    Finding finding{.kind = FindingKind::unevenRouting, .severity = severityOf(share), .stepShare = share};
+    finding.title = "In " + sayExpertWait(context, finding) + " of the step ranks wait for the busiest experts";
+    finding.reason = "Of the " + say(finding, ClaimOf::groupRanks, smaller.ep, countedText(smaller.ep, "rank")) +
+                     " of an ep group the busiest gets " +
+                     say(finding, ClaimOf::busiestTokens, over, numberText(over, Unit::number) + " times") +
+                     " the mean's tokens (training.moe.imbalance); the others wait for it wherever tokens go back.";
+    finding.show = {.pictures = {"timeline"}};
+    offer(finding, Edits::set("/training/moe/imbalance", "1", "tokens routed evenly"));
+    if (smaller.ep % 2 == 0) {
+        smaller.ep /= 2;
+        offer(finding, context.edits.layout(smaller));
+    }
     out.push_back(std::move(finding));
 }
 
@@ -211,6 +243,7 @@ void findPipeline(const RuleContext& context, FindingList& out)
     bubble(context, out);
     stageImbalance(context, out);
     slowRanks(context, out);
+    unevenRouting(context, out);
     rounds(context, out);
 }
 

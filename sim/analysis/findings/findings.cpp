@@ -273,11 +273,33 @@ std::vector<std::size_t> rankedByGain(const std::vector<Finding>& findings, cons
 std::string_view findingKindName(FindingKind kind)
 {
     static constexpr std::array<std::string_view, asIndex(FindingKind::composition) + 1> kNames{
-        "does_not_fit",         "cap_missed",     "nearly_full",     "memory_imbalance", "replicated_states",
-        "unfused_attention",    "bubble",         "stage_imbalance", "slow_rank",        "tensor_across_nodes",
-        "experts_across_nodes", "exposed_tensor", "exposed_context", "exposed_expert",   "exposed_pipeline",
-        "exposed_data",         "exposed_host",   "host_full",       "small_kernels",    "needless_recompute",
-        "no_sequence_parallel", "idle_gpus",      "uneven_rounds",   "slow_precision",   "composition"};
+        "does_not_fit",
+        "cap_missed",
+        "nearly_full",
+        "memory_imbalance",
+        "replicated_states",
+        "unfused_attention",
+        "bubble",
+        "stage_imbalance",
+        "slow_rank",
+        "uneven_routing",
+        "tensor_across_nodes",
+        "experts_across_nodes",
+        "exposed_tensor",
+        "exposed_context",
+        "exposed_expert",
+        "exposed_pipeline",
+        "exposed_data",
+        "exposed_host",
+        "host_full",
+        "small_kernels",
+        "needless_recompute",
+        "no_sequence_parallel",
+        "idle_gpus",
+        "uneven_rounds",
+        "slow_precision",
+        "composition",
+    };
     return kNames[asIndex(kind)];
 }
 

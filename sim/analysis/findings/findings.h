@@ -25,6 +25,7 @@ enum class FindingKind : std::uint8_t {
     bubble,
     stageImbalance,
     slowRank,           ///< a perturbation makes everybody wait
+    unevenRouting,      ///< so do the experts with the most tokens
     tensorAcrossNodes,  ///< a tensor-parallel group leaves its NVLink domain
     expertsAcrossNodes, ///< so do groups of experts
     exposedTensor,
@@ -76,6 +77,8 @@ enum class ClaimOf : std::uint8_t {
     bubbleShare,    ///< of the step
     bubbleWithout,  ///< of the step without perturbations
     idealBubble,    ///< closed form, of the step
+    expertWait,     ///< of the step: waiting for the rank whose experts have the most tokens
+    busiestTokens,  ///< of that rank, over the mean
     stepTime,       ///< seconds
     shareOfStep,    ///< of a part of the step that composition names
     groupRanks,     ///< ranks of the finding's groups

@@ -58,8 +58,7 @@ void forEachTimedTransfer(const Simulation& simulation, int rankClass, std::int6
                 transfer.beginNs = transfer.endNs - transfer.stretchedNs -
                                    opDurationNs(simulation.prices(), classes, program, rankClass, step, i,
                                                 static_cast<std::int64_t>(place - first));
-                transfer.bytes =
-                    sentByMember(pass.shapes[i], op.group, geometry.shapes[asIndex(op.group)], simulation.scenario());
+                transfer.bytes = sentByMember(pass.shapes[i], geometry.shapes[asIndex(op.group)], simulation.scenario());
                 visit(op.group, std::int32_t{-1}, transfer);
             }
         }

@@ -119,10 +119,7 @@ private:
     std::shared_ptr<const TrafficFlows> m_flows; ///< never changes, so copies share it
 };
 
-/// Of a collective's tensor, mean over ranks. Programs take every rank as the one with the most routed tokens, since the others
-/// wait for it: right for the time that it takes, too much for a sum over all ranks.
-std::int64_t meanBytes(const OpShape&, CommunicatorRole, const Scenario&);
 /// What one member of a group sends in a collective, all its peers together; of routed tokens the mean.
-std::int64_t sentByMember(const OpShape&, CommunicatorRole, const GroupShape&, const Scenario&);
+std::int64_t sentByMember(const OpShape&, const GroupShape&, const Scenario&);
 
 } // namespace sim

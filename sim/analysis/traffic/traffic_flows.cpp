@@ -5,7 +5,6 @@
 #include "sim/index.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 
 namespace sim {
@@ -35,16 +34,9 @@ std::int64_t leaving(std::int64_t each, const AllToAllRoutes& routes)
 
 } // namespace
 
-std::int64_t meanBytes(const OpShape& shape, CommunicatorRole role, const Scenario& scenario)
+std::int64_t sentByMember(const OpShape& shape, const GroupShape& group, const Scenario& scenario)
 {
-    const double imbalance = scenario.training.moe.imbalanceOver(scenario.layout.ep);
-    const bool isOfTokens = role == CommunicatorRole::ep || role == CommunicatorRole::exptTp;
-    return isOfTokens && imbalance != 1 ? std::llround(static_cast<double>(shape.bytes) / imbalance) : shape.bytes;
-}
-
-std::int64_t sentByMember(const OpShape& shape, CommunicatorRole role, const GroupShape& group, const Scenario& scenario)
-{
-    const std::int64_t n = group.size, bytes = meanBytes(shape, role, scenario);
+    const std::int64_t n = group.size, bytes = meanShape(shape, scenario).bytes;
     if (n <= 1)
         return 0;
     switch (factsOf(shape.collective).sends) {
@@ -111,10 +103,10 @@ TrafficFlows::Volumes TrafficFlows::volumesOf(int c, const Scenario& scenario, c
             const GroupShape& group = geometry.shapes[role];
             const CollectiveSends sends = factsOf(shape.collective).sends;
             if (sends == CollectiveSends::toEach)
-                volumes.each[role] += timesRun[p] * toEach(meanBytes(shape, pass.ops[i].group, scenario), group.size);
+                volumes.each[role] += timesRun[p] * toEach(meanShape(shape, scenario).bytes, group.size);
             else
                 (sends == CollectiveSends::whole ? volumes.shift : volumes.ring)[role] +=
-                    timesRun[p] * sentByMember(shape, pass.ops[i].group, group, scenario);
+                    timesRun[p] * sentByMember(shape, group, scenario);
         }
     }
     return volumes;

@@ -3,6 +3,7 @@
 #include "sim/analysis/findings/findings.h"
 #include "sim/analysis/traffic/traffic.h"
 
+#include "sim/cost/cost.h"
 #include "sim/mesh/subgroups.h"
 #include "sim/model/operators.h"
 #include "sim/schedule/evaluate.h"
@@ -69,6 +70,7 @@ Dimension dimensionOf(FindingKind kind)
         return Dimension::cp;
     case FindingKind::exposedExpert:
     case FindingKind::expertsAcrossNodes:
+    case FindingKind::unevenRouting:
         return Dimension::ep;
     case FindingKind::exposedPipeline:
         return Dimension::pp;
@@ -83,6 +85,13 @@ constexpr std::array kScoreKernels{"attn.core", "attn.scores", "attn.softmax", "
 bool isOfScores(const std::string& name)
 {
     return std::any_of(kScoreKernels.begin(), kScoreKernels.end(), [&](const char* kernel) { return name.starts_with(kernel); });
+}
+
+/// A kernel of tokens that were sent to experts.
+bool isOfRouted(const std::string& name)
+{
+    static const std::regex kRouted(R"(moe\.(permute|up|act|bias|down|unpermute)(\..*)?)");
+    return std::regex_match(name, kRouted);
 }
 
 /// One job with what its findings' edits lead to.
@@ -195,6 +204,28 @@ private:
             }
         }
         return counted / all;
+    }
+    /// Of all ranks, had they the GPU to themselves.
+    static double secondsOfRoutedKernels(const Simulation& of)
+    {
+        const CostModel cost(of.scenario());
+        double ns = 0;
+        for (int rank = 0; rank < of.metrics().worldSize; ++rank)
+            for (const Step& each : of.program().ranks[static_cast<std::size_t>(of.mesh().coordinates(rank).pp)].steps) {
+                const Pass& pass = of.program().passes[each.pass];
+                for (std::size_t i = 0; i < pass.ops.size(); ++i)
+                    if (isOfRouted(of.program().labels[pass.ops[i].label]))
+                        ns += static_cast<double>(cost.kernelNs(pass.shapes[i]));
+            }
+        return ns * 1e-9;
+    }
+    /// Against those of tokens that are routed evenly.
+    double expertWait() const
+    {
+        Scenario even = m_scenario;
+        even.training.moe.imbalance = 1;
+        const double beyond = secondsOfRoutedKernels(m_simulation) - secondsOfRoutedKernels(*simulate(even));
+        return beyond / m_metrics.worldSize / step();
     }
     double busyOfStage(int pp) const
     {
@@ -315,6 +346,10 @@ double Prover::again(const Claim& claim) const
     }
     case ClaimOf::idealBubble: // of the same order, run on stages alike
         return evaluateSchedule(schedule).idleOfMakespan;
+    case ClaimOf::expertWait:
+        return expertWait();
+    case ClaimOf::busiestTokens:
+        return t.moe.imbalance;
     case ClaimOf::stepTime:
         return static_cast<double>(m_simulation.trace(TraceDetail::actions).endNs) * 1e-9;
     case ClaimOf::shareOfStep:
@@ -631,6 +666,7 @@ TEST_F(FindingClaims, OfTheGalleryAndOfEveryKindOfTroubleAreTrue)
         {"18", {slow}},
         {"58", {slow, "layout.zero_stage=3"}},
         {"58", {"training.global_batch_size=2", "training.micro_batch_size=1"}},
+        {"50", {"training.moe.imbalance=2"}},
         {"52", {"training.overlap.ep_comm=true"}},
         {"52", {"cluster.gpus_per_node=6", "cluster.nodes=43"}},
         {"50", {R"(cluster.tiers=[{"name":"slow","span":"all","bandwidth_gbs":10,"latency_us":10}])"}},

@@ -458,6 +458,19 @@ TEST(FindingRules, LastRoundOfInterleaving)
     EXPECT_FALSE(has(findingsOf("18"), FindingKind::unevenRounds));
 }
 
+TEST(FindingRules, RanksThatWaitForTheBusiestExpertsAreNotToldToHaveSlowKernels)
+{
+    EXPECT_FALSE(has(findingsOf("50"), FindingKind::unevenRouting));
+    const Opened opened = test::openNumber("50", {"training.moe.imbalance=2"});
+    const auto all = findingsOf(opened);
+    EXPECT_FALSE(has(all, FindingKind::smallKernels)) << "the products are larger than those of even routing";
+    const Finding* finding = find(all, FindingKind::unevenRouting);
+    ASSERT_TRUE(finding);
+    EXPECT_EQ(finding->severity, FindingSeverity::costly);
+    EXPECT_NE(finding->reason.find("the busiest gets 2.00 times the mean's tokens"), std::string::npos) << finding->reason;
+    EXPECT_LT(effectsOf(opened, *finding).at(0).timePerToken, -0.3) << "without it 7.6 s of 13.3 s";
+}
+
 TEST(FindingRules, UnevenMemoryMattersWhereTheFullestRankIsFull)
 {
     const auto tight = findingsOf("17", {"cluster.gpu.memory_gib=20"});

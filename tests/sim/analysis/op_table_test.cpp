@@ -3,6 +3,7 @@
 
 #include "sim/scenario/document.h"
 #include "sim/simulate/simulation.h"
+#include "tests/support/scenarios.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -182,6 +183,28 @@ TEST(OpTable, AddsUpTheSameByNameClassRankAndStageFoldedOrNot)
             halves += opTable(trace, OpGrouping::opClass, half).all.totalNs;
         EXPECT_TRUE(near(halves, byName.all.totalNs));
     }
+}
+
+TEST(OpTable, UnevenRoutingMakesNeitherTokensNorWorkAndProductsNoSlower)
+{
+    Scenario scenario = test::smallScenario(1, 1, 4);
+    scenario.layout.ep = 4;
+    scenario.model.numExperts = 8;
+    scenario.model.numExpertsPerTok = 2;
+    scenario.model.moeIntermediateSize = 2048;
+    scenario.training.stack.launchUs = scenario.training.stack.backwardLaunchUs = 0;
+    const auto tableOf = [&scenario](double imbalance) {
+        scenario.training.moe.imbalance = imbalance;
+        return opTable(simulate(scenario)->trace(TraceDetail::kernels), OpGrouping::name);
+    };
+    const OpTable even = tableOf(1), uneven = tableOf(2);
+    EXPECT_NEAR(uneven.all.flops, even.all.flops, 1e-9 * even.all.flops);
+    EXPECT_NEAR(uneven.all.bytes, even.all.bytes, 1e-9 * even.all.bytes);
+    for (const char* name : {"moe.up", "moe.down", "moe.up.wgrad"}) {
+        EXPECT_GE(named(uneven, name).flopsPerSecond(), 0.99 * named(even, name).flopsPerSecond()) << name;
+        EXPECT_LE(named(uneven, name).flopsPerSecond(), 989e12) << name;
+    }
+    EXPECT_GT(static_cast<double>(named(uneven, "moe.up").longestNs), 1.5 * static_cast<double>(named(even, "moe.up").longestNs));
 }
 
 } // namespace

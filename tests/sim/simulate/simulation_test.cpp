@@ -41,6 +41,31 @@ TEST(Simulation, OneRankWithAllExpertsIsNotBusierThanItself)
     expectSameNumbers(simulate(scenario)->metrics(), even->metrics());
 }
 
+TEST(Simulation, OfUnevenRoutingAMeanRankIsToldAndThatItWaits)
+{
+    Scenario scenario = test::smallScenario(1, 1, 4);
+    scenario.layout.ep = 4;
+    scenario.model.numExperts = 8;
+    scenario.model.numExpertsPerTok = 2;
+    scenario.model.moeIntermediateSize = 2048;
+    scenario.training.recompute = Recompute::full;
+    scenario.training.recomputeLayers = scenario.model.numHiddenLayers;
+    scenario.training.stack.launchUs = scenario.training.stack.backwardLaunchUs = scenario.training.stack.collectiveLaunchUs = 0;
+    const Metrics even = simulate(scenario)->metrics();
+    scenario.training.moe.imbalance = 2;
+    const Metrics uneven = simulate(scenario)->metrics();
+    EXPECT_GT(uneven.stepTimeSeconds, 1.1 * even.stepTimeSeconds) << "the busiest rank decides";
+    const auto expectNear = [](double a, double b) { EXPECT_NEAR(a, b, 1e-6 * b); };
+    expectNear(uneven.computing.gemm, even.computing.gemm);
+    expectNear(uneven.computing.attention, even.computing.attention);
+    expectNear(uneven.computing.other, even.computing.other);
+    expectNear(uneven.computing.recompute, even.computing.recompute);
+    EXPECT_EQ(even.expertWait, 0);
+    EXPECT_GT(uneven.expertWait, 0.05);
+    EXPECT_NEAR(uneven.bubbleFraction, even.bubbleFraction + uneven.expertWait, 0.01);
+    expectSameNumbers(uneven, simulate(scenario, {.full = true})->metrics());
+}
+
 TEST(Simulation, FoldedMetricsAreTheFullOnesBitForBit)
 {
     std::mt19937 random(11);

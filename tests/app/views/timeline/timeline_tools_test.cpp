@@ -112,6 +112,22 @@ TEST(RangeStatistics, OfTheWholeStepAreTheSimulations)
     }
 }
 
+TEST(RangeStatistics, FlopsOfUnevenlyRoutedTokensAreAMeanRanks)
+{
+    sim::Scenario scenario = fourStages();
+    scenario.layout.dp = scenario.layout.ep = scenario.layout.dpShard = 4;
+    scenario.training.globalBatchSize *= 4;
+    scenario.cluster = test::h100Cluster(scenario.layout.worldSize());
+    scenario.model.numExperts = 8;
+    scenario.model.numExpertsPerTok = 2;
+    scenario.model.moeIntermediateSize = 2048;
+    scenario.training.moe.imbalance = 2;
+    Timeline timeline(scenario, sim::TraceDetail::kernels);
+    const TimelineModel model({timeline.simulation, timeline.trace});
+    const double mfu = timeline.simulation->metrics().mfu;
+    EXPECT_NEAR(rangeStatistics(model, {0, timeline.trace->endNs}).mfu.value_or(0), mfu, 0.02 * mfu);
+}
+
 TEST(RangeStatistics, OfPartsAddUp)
 {
     Timeline timeline(fourStages(), sim::TraceDetail::kernels);

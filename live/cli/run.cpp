@@ -234,8 +234,9 @@ void checkOverProcesses(TrainingRequest& request, bool asJson)
     if (report.losses.size() != static_cast<std::size_t>(request.scenario.live.steps))
         throw sim::Error("the run ended after " + std::to_string(report.losses.size()) + " of " +
                          std::to_string(request.scenario.live.steps) + " steps: nothing is proved");
-    const TrainOptions options{.steps = request.scenario.live.steps, .workers = std::max(1, request.workers)};
-    const TrainedSteps serial = trainSerially(request.scenario, options);
+    const TrainedSteps serial = trainSteps(serialTwin(request.scenario), {.steps = request.scenario.live.steps,
+                                                                          .workers = std::max(1, request.workers),
+                                                                          .training = {.separateTiedGradients = true}});
     TrainedSteps expected, trained;
     std::tie(expected.losses, expected.gradientNorms) = std::tie(serial.losses, serial.gradientNorms);
     std::tie(trained.losses, trained.gradientNorms) = std::tie(report.losses, report.gradientNorms);

@@ -294,12 +294,12 @@ void Server::watch()
     if (m_failed)
         return;
     const bool isComplete = static_cast<int>(m_came.size()) >= m_processes;
+    if (!isComplete && now - m_started > m_options.quietTimeout && !std::exchange(m_toldWhoIsMissing, true))
+        std::fprintf(stderr, "process 0 waits for %s\n", awaited().c_str());
     if (!isComplete && now - m_started > m_options.connectTimeout) {
         fail("process 0 waited " + std::to_string(m_options.connectTimeout.count() / 1000) + " s for " + awaited());
         return;
     }
-    if (!isComplete && now - m_started > m_options.quietTimeout && !std::exchange(m_toldWhoIsMissing, true))
-        std::fprintf(stderr, "process 0 waits for %s\n", awaited().c_str());
     for (const auto& client : m_clients)
         if (client->process >= 0 && !client->left && !client->closed && now - client->heard > m_options.silence) {
             lose(*client, "has been silent for " + std::to_string(m_options.silence.count()) +

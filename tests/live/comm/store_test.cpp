@@ -263,7 +263,7 @@ TEST(Store, ProcessZeroSaysWhomItWaitsForAndWhy)
 {
     StoreOptions options = quick();
     options.quietTimeout = 50ms;
-    options.connectTimeout = 400ms;
+    options.connectTimeout = 800ms;
     LaunchEnvironment launch = processOf(0, 2, freePort());
     launch.why = "Slurm: SLURM_PROCID=0 of SLURM_NTASKS=2";
     const std::string whom = "2 processes (Slurm: SLURM_PROCID=0 of SLURM_NTASKS=2); missing: 1";

@@ -103,7 +103,7 @@ BUGS = [
      "isOfReplicas ? Stream::replicas", "isOfReplicas ? Stream::dp"),
     ("replicas of hybrid sharding reduce whole tensors", "sim/program/data_parallel.cpp",
      "\"grad.reduce.replicas\", dense / ranks.dense", "\"grad.reduce.replicas\", dense"),
-    ("tied embeddings are not reduced", "sim/program/data_parallel.cpp", "if (sharesEmbedding)\n", "if (false && sharesEmbedding)\n"),
+    ("tied embeddings are not reduced", "sim/program/data_parallel.cpp", "if (sharesEmbedding) {", "if (false && sharesEmbedding) {"),
     ("the optimizer moves half", "sim/program/states.cpp", "gradient + 2 * optimizer", "gradient + 1 * optimizer"),
     ("a tree's latency counts members instead of their logarithm", "sim/cost/collectives.cpp",
      "2 * portableLog2(std::max(2.0, static_cast<double>(path.outerDomains))) * path.outerSeconds",

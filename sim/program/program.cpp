@@ -77,7 +77,9 @@ OpShape meanShape(const OpShape& shape, const Scenario& scenario)
     OpShape mean = shape;
     if (over == 1)
         return mean;
-    const auto fewer = [over](std::int64_t& of) { of = std::llround(static_cast<double>(of) / over); };
+    const auto fewer = [over](std::int64_t& of) { // what is something stays so
+        of = std::max(std::min<std::int64_t>(of, 1), std::int64_t{std::llround(static_cast<double>(of) / over)});
+    };
     mean.flops /= over;
     fewer(mean.bytes);
     if (shape.family != KernelFamily::unpermute) // the tokens that a rank gets back are those that it sent

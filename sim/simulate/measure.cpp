@@ -113,6 +113,7 @@ void walkClass(const Program& program, const RankClasses& classes, const PricedP
     std::array<std::int64_t, kStreamCount> tails{};
     std::vector<Interval> covered;
     CancelPoll poll;
+    const OpDurations& durations = prices.durations[asIndex(classes.geometry[asIndex(c)])];
     std::int64_t computedUntil = 0, kernelStart = 0;
     const std::size_t first = result.firstOp[asIndex(c)];
     std::size_t place = first;
@@ -173,9 +174,13 @@ void walkClass(const Program& program, const RankClasses& classes, const PricedP
                 if (free = std::max(free, computedUntil); free < start) // all that it waits for has ended
                     exposed(std::nullopt, op.label, free, start);
             }
-            if (op.kind == OpKind::compute)
-                kernel(op, pass.shapes[i], end - start,
-                       prices.beyondMean.empty() ? 0 : std::min(prices.beyondMean[step.pass][i], end - start));
+            if (op.kind == OpKind::compute) {
+                // What slows a kernel slows a mean rank's as much.
+                const std::int64_t price = durations[step.pass][i];
+                const Wide beyond =
+                    prices.beyondMean.empty() || price == 0 ? 0 : Wide{prices.beyondMean[step.pass][i]} * (end - start) / price;
+                kernel(op, pass.shapes[i], end - start, static_cast<std::int64_t>(beyond));
+            }
             kernelStart = start;
             computedUntil = std::max(computedUntil, end);
         }

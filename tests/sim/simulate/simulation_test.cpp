@@ -64,6 +64,15 @@ TEST(Simulation, OfUnevenRoutingAMeanRankIsToldAndThatItWaits)
     EXPECT_GT(uneven.expertWait, 0.05);
     EXPECT_NEAR(uneven.bubbleFraction, even.bubbleFraction + uneven.expertWait, 0.01);
     expectSameNumbers(uneven, simulate(scenario, {.full = true})->metrics());
+    for (int rank = 0; rank < 4; ++rank)
+        scenario.perturbations.push_back({.kind = PerturbationKind::slowGpu, .rank = rank, .factor = 3});
+    const Metrics slow = simulate(scenario)->metrics();
+    EXPECT_NEAR(slow.expertWait * slow.stepTimeSeconds, 3 * uneven.expertWait * uneven.stepTimeSeconds,
+                1e-3 * slow.stepTimeSeconds)
+        << "what slows a kernel slows a mean rank's as much";
+    scenario.training.sequenceLength = scenario.training.microBatchSize = 1;
+    scenario.training.moe.imbalance = 4;
+    EXPECT_GT(simulate(scenario)->metrics().stepTimeSeconds, 0) << "less than a token for a mean rank";
 }
 
 TEST(Simulation, FoldedMetricsAreTheFullOnesBitForBit)

@@ -65,8 +65,8 @@ TEST_F(Journey, TheTeacherLaysThreeSchedulesOfOneJobOnOneAxis)
     app.settle();
     app.key(QStringLiteral("Alt+6"));
     for (const char* letter : {"A: ", "B: ", "C: "})
-        EXPECT_TRUE(app.sees(QString::fromLatin1(letter))) << letter << " is on the axis";
-    EXPECT_TRUE(app.sees(QStringLiteral("3 scenarios")));
+        EXPECT_TRUE(waitFor([&] { return app.sees(QString::fromLatin1(letter)); })) << letter << " is on the axis";
+    EXPECT_TRUE(waitFor([&] { return app.sees(QStringLiteral("3 scenarios")); }));
     app.key(QStringLiteral("."));
     app.key(QStringLiteral("."));
     EXPECT_TRUE(app.sees(QStringLiteral("rows compute"))) << "one cursor steps through all of them";

@@ -67,6 +67,8 @@ public:
     virtual void takeTyped() {}
     /// A value that was typed is not taken: it stays in its field, with why and what is legal near it.
     virtual void refuse(double /*typed*/, const QString& /*why*/) {}
+    /// What is refused and still in the field.
+    virtual std::optional<double> refused() const { return {}; }
     /// What was typed and not taken is given up.
     virtual void leaveTyped() {}
     /// What Tab goes through.

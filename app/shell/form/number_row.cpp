@@ -266,7 +266,7 @@ void NumberRow::takeTyped()
 void NumberRow::take(const QString& text)
 {
     const auto value = m_countsTokens ? typedTokenCount(text) : typedNumber(text, m_isShare);
-    m_refused.reset();
+    leaveTyped();
     m_isNotTaken = !value && !text.trimmed().isEmpty();
     if (m_isNotTaken)
         FormRow::setProblem(tr("“%1” is not a number").arg(text.trimmed()), true);
@@ -280,6 +280,8 @@ void NumberRow::refuse(double typed, const QString& why)
 {
     m_isNotTaken = true;
     m_refused = typed;
+    m_spin->present(typed); // steps go on from what is seen
+    showLegalValues();
     FormRow::setProblem(why, true);
 }
 
@@ -367,6 +369,7 @@ QString NumberRow::textOf(const std::string& json) const
 
 void NumberRow::choose(double value, int gesture)
 {
+    leaveTyped();
     Q_EMIT chosen(QString::fromStdString(jsonNumber(value)), gesture);
 }
 

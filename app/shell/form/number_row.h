@@ -62,6 +62,7 @@ public:
     void setProblem(const QString&, bool isError) override;
     void takeTyped() override;
     void refuse(double typed, const QString& why) override;
+    std::optional<double> refused() const override { return m_refused; }
     void leaveTyped() override;
     GrooveSlider* slider();
     LegalSpinBox* spinBox();

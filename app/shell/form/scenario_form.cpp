@@ -158,7 +158,13 @@ void ScenarioForm::addExtras(const ScenarioKey& key, QVBoxLayout* column)
         line->setContentsMargins(kRowGutter, 0, 0, 0);
         line->addWidget(m_keepGpus);
         column->addLayout(line);
-        connect(m_keepGpus, &QCheckBox::toggled, this, &ScenarioForm::layoutRuleChanged);
+        connect(m_keepGpus, &QCheckBox::toggled, this, [this] {
+            Q_EMIT layoutRuleChanged();
+            // What only the other rule stood in the way of.
+            if (const auto found = std::ranges::find_if(m_order, [](const FormRow* row) { return row->refused().has_value(); });
+                found != m_order.end())
+                choose(*found, QString::fromStdString(jsonNumber(*(*found)->refused())), 0);
+        });
     } else if (key.pointer == "/schedule/kind") {
         m_compareSchedules = new QPushButton(tr("Compare all schedules…"));
         m_compareSchedules->setToolTip(tr("Bubble and memory of every schedule, with the pass times of this step"));

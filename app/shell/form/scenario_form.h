@@ -133,6 +133,7 @@ private:
 
     Session& m_session;
     std::optional<ScenarioState> m_file; ///< as it is saved
+    QString m_path;                      ///< where
     QLineEdit* m_search;
     QToolButton* m_whatIf;
     QMenu* m_whatIfMenu;

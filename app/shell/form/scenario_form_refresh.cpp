@@ -43,10 +43,11 @@ ScenarioForm::ScenarioForm(Session& session, QWidget* parent)
     // What was looked for was a setting of another; set, not cleared, so that undoing does not bring it back.
     connect(&m_session, &Session::opened, m_search, [this] { m_search->setText({}); });
     // Another scenario begins at its beginning; the same file, read again, stays where it is.
-    connect(&m_session, &Session::opened, m_area, [this, path = QString()]() mutable {
-        if (const QString before = std::exchange(path, m_session.path()); path.isEmpty() || path != before)
+    connect(&m_session, &Session::opened, m_area, [this] {
+        if (m_session.path().isEmpty() || m_session.path() != m_path)
             m_area->verticalScrollBar()->setValue(0);
     });
+    connect(&m_session, &Session::fileChanged, this, [this] { m_path = m_session.path(); });
     connect(&m_session, &Session::fileChanged, this, &ScenarioForm::takeFile);
     connect(&m_session, &Session::changed, this, &ScenarioForm::refresh);
 }
@@ -166,6 +167,8 @@ void ScenarioForm::refresh()
     const ScenarioState now = state();
     refreshLists(now);
     for (FormRow* row : m_order) {
+        if (row->refused()) // by what the GPUs were before
+            row->leaveTyped();
         row->setJson(now.at(row->pointer()));
         row->awaitLegalValues();
     }
@@ -198,7 +201,7 @@ void ScenarioForm::refreshWords(const ScenarioState& now)
                          : QString());
     rowAt("/model")->setNote(makeBackToBaseEdit(now, "/model") ? tr("changed in its details") : QString());
     for (const auto& [part, fold] : m_folds)
-        fold->header()->setSummary(part->summary(*s));
+        fold->header()->setSummary(isOfNow ? part->summary(*s) : QStringList());
 }
 
 void ScenarioForm::refreshMarks()

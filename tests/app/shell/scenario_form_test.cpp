@@ -121,6 +121,12 @@ TEST_F(FormTest, BeginsAtItsBeginningWithAnotherScenario)
     bar->setValue(100);
     open(kSixteen);
     EXPECT_EQ(bar->value(), 100) << "the same file, read again";
+    const QTemporaryDir folder;
+    const QString copy = folder.filePath(QStringLiteral("copy.json"));
+    ASSERT_TRUE(session.saveAs(copy).empty());
+    ASSERT_TRUE(session.open(copy).empty());
+    QCoreApplication::processEvents();
+    EXPECT_EQ(bar->value(), 100) << "likewise, under the name that it was saved as";
     open(kTiny);
     EXPECT_EQ(bar->value(), 0);
 }
@@ -283,6 +289,56 @@ TEST_F(FormTest, ASizeThatCannotKeepTheGpusIsNotTakenWhereTheyAreToBeKept)
     EXPECT_EQ(row->spinBox()->text(), QStringLiteral("4"));
 }
 
+TEST_F(FormTest, ARefusedSizeIsTakenOnceTheGpusNeedNotBeKept)
+{
+    open("17-schedule-1f1b.json");
+    type(Control::pp, "3");
+    NumberRow* row = form.row(Control::pp);
+    ASSERT_TRUE(row->hasProblem());
+    const auto boxes = form.findChildren<QCheckBox*>();
+    const auto keeps =
+        std::ranges::find_if(boxes, [](const QCheckBox* box) { return box->text().startsWith(QStringLiteral("Keep")); });
+    ASSERT_NE(keeps, boxes.end());
+    (*keeps)->setChecked(false);
+    EXPECT_EQ(json(Control::pp), "3");
+    EXPECT_FALSE(row->problemLabel()->text().contains(QStringLiteral("GPUs cannot be shared out")));
+    (*keeps)->setChecked(true);
+}
+
+TEST_F(FormTest, ARefusedSizeIsGivenUpWithTheGpusThatItWasJudgedBy)
+{
+    open("17-schedule-1f1b.json");
+    type(Control::pp, "3");
+    NumberRow* row = form.row(Control::pp);
+    ASSERT_TRUE(row->hasProblem());
+    type(Control::nodes, "2");
+    ASSERT_TRUE(session.isLegal());
+    EXPECT_FALSE(row->hasProblem()) << row->problemLabel()->text().toStdString();
+    EXPECT_EQ(row->spinBox()->text().toStdString(), json(Control::pp));
+}
+
+TEST_F(FormTest, StepsGoOnFromARefusedNumber)
+{
+    open("17-schedule-1f1b.json");
+    NumberRow* row = form.row(Control::pp);
+    type(Control::pp, "3");
+    ASSERT_TRUE(row->hasProblem());
+    row->spinBox()->stepBy(1);
+    EXPECT_EQ(row->spinBox()->text(), QStringLiteral("4")) << "which is in force, and the largest";
+    EXPECT_FALSE(row->hasProblem());
+    EXPECT_EQ(nowText(), fileText());
+    type(Control::pp, "3");
+    ASSERT_TRUE(row->hasProblem());
+    row->spinBox()->stepBy(-1);
+    EXPECT_EQ(json(Control::pp), "2");
+    EXPECT_FALSE(row->hasProblem());
+    type(Control::pp, "3");
+    ASSERT_TRUE(row->hasProblem());
+    row->spinBox()->stepBy(-1);
+    EXPECT_EQ(json(Control::pp), "2") << "in force, and below what is shown";
+    EXPECT_FALSE(row->hasProblem());
+}
+
 TEST_F(FormTest, NothingIsToldOfTheGpusWhileTheValuesFitNoStep)
 {
     open(kSixteen);
@@ -290,10 +346,16 @@ TEST_F(FormTest, NothingIsToldOfTheGpusWhileTheValuesFitNoStep)
         const auto labels = form.row(Control::nodes)->findChildren<QLabel*>();
         return std::ranges::any_of(labels, [](const QLabel* label) { return label->text().contains(QStringLiteral("GPU")); });
     };
+    const auto tellsInFolds = [this] {
+        const auto headers = form.findChildren<FoldHeader*>();
+        return std::ranges::any_of(headers, [](const FoldHeader* header) { return !header->toolTip().isEmpty(); });
+    };
     EXPECT_TRUE(tellsGpus());
+    EXPECT_TRUE(tellsInFolds());
     type(Control::tp, "3");
     ASSERT_FALSE(session.isLegal());
     EXPECT_FALSE(tellsGpus()) << "it would be of the values before";
+    EXPECT_FALSE(tellsInFolds()) << "likewise";
     session.undoStack().undo();
     EXPECT_TRUE(tellsGpus());
 }

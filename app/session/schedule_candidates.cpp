@@ -7,7 +7,6 @@
 #include "sim/cancel.h"
 #include "sim/legal/schedule_request.h"
 #include "sim/schedule/families/families.h"
-#include "sim/simulate/memory_cap.h"
 #include "sim/simulate/plan_schedule.h"
 #include "sim/simulate/simulation.h"
 
@@ -82,10 +81,8 @@ ScheduleWorth worthOf(const sim::Simulation& simulation, const sim::Trace& actio
     return {.stepSeconds = simulation.metrics().stepTimeSeconds,
             .idleOfSpan = idleBetweenPasses(actions),
             .activationBytes = fullest->memory.activations,
-            .peakGib = simulation.metrics().peakMemoryGib,
-            .gpuGib = simulation.scenario().cluster.gpu.memoryGib,
             .peakMicrobatches = mostMicrobatchesHeld(simulation.schedule()),
-            .fits = sim::fitsEverywhere(simulation)};
+            .misfit = sim::misfit(simulation)};
 }
 
 std::string firstError(const std::vector<sim::Problem>& problems)

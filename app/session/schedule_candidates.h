@@ -3,6 +3,7 @@
 
 #include "sim/scenario/document.h"
 #include "sim/schedule/evaluate.h"
+#include "sim/simulate/memory_cap.h"
 
 #include <cstdint>
 #include <optional>
@@ -22,9 +23,8 @@ struct ScheduleWorth {
     double stepSeconds = 0;
     double idleOfSpan = 0;            ///< of the rank that takes longest, between its passes; not the step's bubble
     std::int64_t activationBytes = 0; ///< at the peak of the fullest rank
-    double peakGib = 0, gpuGib = 0;   ///< all that rank holds, of what its GPU has
     double peakMicrobatches = 0;      ///< the most that a rank holds, in micro-batches of a p-th of the model
-    bool fits = true;                 ///< sim::fitsEverywhere()
+    std::optional<sim::Misfit> misfit;
 };
 
 struct ScheduleCandidate {

@@ -87,9 +87,26 @@ double capacityGib(const Scenario& scenario)
     return scheduleFamily(scenario.schedule.kind).isSearched ? std::min(all, memoryCapGib(scenario)) : all;
 }
 
+std::string Misfit::text() const
+{
+    const char* const whose = of == Of::host ? " of a host" : of == Of::cap ? " of the schedule's cap" : "";
+    return numberText(neededGib, Unit::number) + " of " + exactGib(heldGib) + whose;
+}
+
+std::optional<Misfit> misfit(const Simulation& simulation)
+{
+    const Metrics& metrics = simulation.metrics();
+    const Cluster& cluster = simulation.scenario().cluster;
+    if (const double capacity = capacityGib(simulation.scenario()); metrics.peakMemoryGib > capacity)
+        return Misfit{capacity < cluster.gpu.memoryGib ? Misfit::Of::cap : Misfit::Of::gpu, metrics.peakMemoryGib, capacity};
+    if (!metrics.hostFits)
+        return Misfit{Misfit::Of::host, metrics.hostMemoryGib, cluster.host.memoryGib};
+    return std::nullopt;
+}
+
 bool fitsEverywhere(const Simulation& simulation)
 {
-    return simulation.metrics().peakMemoryGib <= capacityGib(simulation.scenario()) && simulation.metrics().hostFits;
+    return !misfit(simulation);
 }
 
 } // namespace sim

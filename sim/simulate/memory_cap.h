@@ -1,9 +1,10 @@
-// The memory cap of `auto`: whether an order keeps it, and what is said where none does.
+// The memory cap of `auto`: whether an order keeps it, and what is said where none does. And whether a step fits at all.
 #pragma once
 
 #include "sim/schedule/families/families.h"
 #include "sim/simulate/simulation.h"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -34,7 +35,16 @@ std::optional<MissedCap> missedCap(const Simulation&);
 /// What a GPU may hold: its memory, or the cap that the file sets a searched order where that is less.
 double capacityGib(const Scenario&);
 
-/// Whether the step can run: the GPUs hold it, within the cap that the file sets them, and the hosts what is offloaded to them.
+/// What is too small for a step: its GPUs, the cap that the file sets them, or the hosts for what is offloaded to them.
+struct Misfit {
+    enum class Of : std::uint8_t { gpu, cap, host };
+    Of of = Of::gpu;
+    double neededGib = 0, heldGib = 0;
+
+    std::string text() const; ///< "119 of 40 GiB", "10.9 of 3 GiB of the schedule's cap", "400 of 256 GiB of a host"
+};
+/// Nothing where the step can run.
+std::optional<Misfit> misfit(const Simulation&);
 bool fitsEverywhere(const Simulation&);
 
 } // namespace sim

@@ -185,17 +185,11 @@ void DetailsPanel::showMetrics()
 /// "<b>does not fit</b>: 119 of 40 GiB; if it did:" and a line's end, in front of numbers of a step that cannot run.
 QString DetailsPanel::misfit() const
 {
-    const sim::Metrics& m = m_simulation->metrics();
-    const sim::Scenario& s = m_simulation->scenario();
-    if (sim::fitsEverywhere(*m_simulation))
-        return {};
-    const double capacity = m.fits ? sim::capacityGib(s) : s.cluster.gpu.memoryGib;
-    const bool isOfHost = m.peakMemoryGib <= capacity;
-    const QString words = isOfHost ? tr("<b style=\"color:%1\">does not fit</b>: %2 of %3 GiB of a host; if it did:")
-                                   : tr("<b style=\"color:%1\">does not fit</b>: %2 of %3 GiB; if it did:");
-    return words.arg(toQColor(m_theme->error).name(), shortNumber(isOfHost ? m.hostMemoryGib : m.peakMemoryGib),
-                     shortNumber(isOfHost ? s.cluster.host.memoryGib : capacity)) +
-           QStringLiteral("<br>");
+    const auto found = sim::misfit(*m_simulation);
+    return found ? tr("<b style=\"color:%1\">does not fit</b>: %2; if it did:")
+                           .arg(toQColor(m_theme->error).name(), QString::fromStdString(found->text())) +
+                       QStringLiteral("<br>")
+                 : QString();
 }
 
 /// Of a run that fails; without failures there is nothing to say.
@@ -278,7 +272,7 @@ void DetailsPanel::showMemory()
     if (!m_simulation)
         return;
     const sim::Metrics& m = m_simulation->metrics();
-    const double capacity = m_simulation->scenario().cluster.gpu.memoryGib;
+    const double capacity = sim::capacityGib(m_simulation->scenario());
     sim::MemoryBreakdown memory;
     if (isRankKnown()) {
         memory = m_simulation->memoryOfClass(m_simulation->classOf(*m_rank));

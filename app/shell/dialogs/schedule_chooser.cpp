@@ -5,7 +5,6 @@
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/style.h"
 #include "app/shell/widgets/thumbnail.h"
-#include "sim/text/number_text.h"
 
 #include <QAbstractItemView>
 #include <QComboBox>
@@ -179,7 +178,7 @@ private:
             painter.setPen(toQColor(m_theme.text));
             painter.drawText(QRectF(right - kColumnWidth, top, kColumnWidth, 20), Qt::AlignRight | Qt::AlignVCenter, texts[c]);
             if (shares[c] < 0) {
-                if (!worth.fits) { // a time of no run
+                if (worth.misfit) { // a time of no run
                     painter.setFont(uiFont(11, QFont::DemiBold));
                     painter.setPen(toQColor(m_theme.error));
                     painter.drawText(QRectF(right - kColumnWidth, top + 20, kColumnWidth, 16), Qt::AlignRight | Qt::AlignVCenter,
@@ -262,13 +261,8 @@ QString spoken(const ScheduleCandidate& candidate)
         text += ScheduleChooser::tr(". Step %1, slowest rank idle %2, activations %3")
                     .arg(durationQuantity(candidate.worth->stepSeconds).text(),
                          percentQuantity(candidate.worth->idleOfSpan).text(), memoryText(*candidate.worth));
-    if (candidate.worth && !candidate.worth->fits && candidate.worth->peakGib <= candidate.worth->gpuGib)
-        text += ScheduleChooser::tr(
-            ". Does not fit: the host does not hold what is offloaded, or the schedule's own cap is not kept");
-    else if (candidate.worth && !candidate.worth->fits)
-        text += ScheduleChooser::tr(". Does not fit: %1 of %2 GiB")
-                    .arg(QString::fromStdString(sim::numberText(candidate.worth->peakGib, sim::Unit::number)),
-                         QString::fromStdString(sim::numberText(candidate.worth->gpuGib, sim::Unit::number)));
+    if (candidate.worth && candidate.worth->misfit)
+        text += ScheduleChooser::tr(". Does not fit: %1").arg(QString::fromStdString(candidate.worth->misfit->text()));
     return text;
 }
 

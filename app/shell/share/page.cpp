@@ -77,6 +77,12 @@ QString cardHtml(const QString& title, const QString& value, const QString& note
         .arg(title.toHtmlEscaped(), value.toHtmlEscaped(), note.toHtmlEscaped());
 }
 
+/// In front of what is told of a step that cannot run.
+QString ifItFitted(const sim::Simulation& simulation)
+{
+    return sim::fitsEverywhere(simulation) ? QString() : QObject::tr("if it fitted; ");
+}
+
 /// Of the tokens that the scenario says, else of as many as one can compare by; with what its failures cost.
 QString wholeRunHtml(const sim::Simulation& simulation)
 {
@@ -87,7 +93,7 @@ QString wholeRunHtml(const sim::Simulation& simulation)
         return std::isfinite(of.days) ? QString::fromStdString(sim::durationText(of.days * kSecondsADay))
                                       : QObject::tr("never ends");
     };
-    QString note = QString::fromStdString(sim::tokensText(run.tokens));
+    QString note = ifItFitted(simulation) + QString::fromStdString(sim::tokensText(run.tokens));
     if (simulation.scenario().training.tokens <= 0)
         note += QObject::tr(" to compare by: the scenario says no number");
     if (std::isfinite(run.days))
@@ -108,16 +114,20 @@ QString cardsHtml(const sim::Simulation& simulation)
     const sim::Uncertainty& sure = simulation.scenario().uncertainty;
     const double capacity = sim::capacityGib(simulation.scenario());
     const QString parameters = countQuantity(static_cast<double>(m.parameters)).text(), all = separated(m.parameters);
-    return cardHtml(QObject::tr("Step time"), durationQuantity(m.stepTimeSeconds).text(),
-                    QObject::tr("likely %1 to %2")
-                        .arg(durationQuantity(m.stepTimeSeconds * sure.stepLow).text(),
-                             durationQuantity(m.stepTimeSeconds * sure.stepHigh).text())) +
+    const auto misfit = sim::misfit(simulation);
+    const QString supposed = ifItFitted(simulation);
+    return cardHtml(
+               QObject::tr("Step time"), durationQuantity(m.stepTimeSeconds).text(),
+               (misfit ? QObject::tr("does not fit: %1; if it did: ").arg(QString::fromStdString(misfit->text())) : QString()) +
+                   QObject::tr("likely %1 to %2")
+                       .arg(durationQuantity(m.stepTimeSeconds * sure.stepLow).text(),
+                            durationQuantity(m.stepTimeSeconds * sure.stepHigh).text())) +
            cardHtml(QObject::tr("Tokens/s"), countQuantity(m.tokensPerSecond).text(),
-                    QObject::tr("%1 a GPU").arg(countQuantity(m.tokensPerSecondPerGpu).text())) +
+                    supposed + QObject::tr("%1 a GPU").arg(countQuantity(m.tokensPerSecondPerGpu).text())) +
            cardHtml(QObject::tr("MFU"), percentQuantity(m.mfu).text(),
-                    simulation.scenario().training.causal
-                        ? QObject::tr("causal; attention in full %1").arg(percentQuantity(m.mfuFullAttention).text())
-                        : QObject::tr("attention in full")) +
+                    supposed + (simulation.scenario().training.causal
+                                    ? QObject::tr("causal; attention in full %1").arg(percentQuantity(m.mfuFullAttention).text())
+                                    : QObject::tr("attention in full"))) +
            cardHtml(QObject::tr("Bubble"), percentQuantity(m.bubbleFraction).text(),
                     QObject::tr("of the step; mean over ranks")) +
            cardHtml(QObject::tr("Exposed communication"), percentQuantity(m.exposedComm.total()).text(),

@@ -90,6 +90,13 @@ TEST_F(BecauseTest, CardsOfAStepThatDoesNotFitSayThatItCannotRun)
     panel.setSimulation(onFullHosts, std::nullopt);
     EXPECT_TRUE(says("Step time", " GiB of a host; if it did:"));
     EXPECT_TRUE(says("MFU", "if it fitted"));
+    auto capped = document("73-schedule-auto.json");
+    capped.set("/schedule/memory_cap_gib", "3");
+    const SimulationPtr overItsCap = sim::simulate(scenario(capped));
+    ASSERT_TRUE(overItsCap->metrics().fits);
+    panel.setSimulation(overItsCap, std::nullopt);
+    EXPECT_TRUE(says("Step time", " of 3 GiB of the schedule's cap; if it did:"));
+    EXPECT_TRUE(says("Peak memory of the fullest rank", "does not fit</b> in 3.00 GiB")) << "as the step";
 }
 
 TEST_F(BecauseTest, GoodputIsShownWhereGpusFailAndOpensItsFactors)

@@ -91,6 +91,18 @@ TEST(Page, TellsTheWholeRunAndWhereItsTokensAreNotSaid)
     EXPECT_FALSE(page(job).contains(QLatin1String("0.000 days"))) << "a step";
 }
 
+TEST(Page, SaysOfWhatTheHostsCannotHoldThatItDoesNotFit)
+{
+    sim::ScenarioDocument job = document("86-sizing-7b.json");
+    job.set("/training/offload", R"({"optimizer":1})");
+    EXPECT_FALSE(page(job).contains(QLatin1String("if it fitted")));
+    job.set("/cluster/host/memory_gib", "30");
+    ASSERT_TRUE(sim::simulate(scenario(job))->metrics().fits) << "the GPUs hold it";
+    const QString html = page(job);
+    EXPECT_TRUE(html.contains(QLatin1String(" of 30 GiB of a host; if it did: likely")));
+    EXPECT_EQ(html.count(QLatin1String("\"note\">if it fitted; ")), 3) << "tokens, MFU, the whole run";
+}
+
 TEST(Page, CallsAttentionCausalWhereItIs)
 {
     sim::ScenarioDocument job = document(kSixteen);

@@ -158,6 +158,18 @@ TEST(SearchSchedule, CountsWhatPassesReallyKeepUnderRecomputation)
     EXPECT_FALSE(missedCap(*opened(std::to_string(tooLittle->nearestGib).c_str()))) << "what is named as the nearest works";
 }
 
+TEST(Misfit, NamesWhatIsTooSmall)
+{
+    const auto textOf = [](const char* number, const std::vector<std::string>& settings) {
+        const auto found = misfit(*test::openNumber(number, settings).simulation);
+        return found ? found->text() : std::string();
+    };
+    EXPECT_EQ(textOf("73", {}), "");
+    EXPECT_THAT(textOf("73", {"schedule.memory_cap_gib=3"}), testing::EndsWith(" of 3 GiB of the schedule's cap"));
+    EXPECT_THAT(textOf("17", {"cluster.gpu.memory_gib=2"}), testing::EndsWith(" of 2 GiB"));
+    EXPECT_EQ((Misfit{Misfit::Of::host, 400, 256}).text(), "400 of 256 GiB of a host");
+}
+
 TEST(MissedCap, NamesCapsWithTheirDigits)
 {
     MissedCap missed{.capGib = 152, .gpuGib = 192, .peakGib = 152.27, .nearestGib = 152.3};

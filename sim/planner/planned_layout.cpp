@@ -40,7 +40,10 @@ std::string tightText(double peakGib, double headroomGib)
     if (headroomGib >= kTight * gpuGib)
         return {};
     std::array<char, 96> text{};
-    std::snprintf(text.data(), text.size(), "only %.1f GiB of %.0f left", std::max(0.0, headroomGib), gpuGib);
+    if (headroomGib < 1)
+        std::snprintf(text.data(), text.size(), "only %.0f MiB of %.0f GiB left", std::max(0.0, headroomGib) * 1024, gpuGib);
+    else
+        std::snprintf(text.data(), text.size(), "only %.1f GiB of %.0f left", headroomGib, gpuGib);
     return text.data();
 }
 

@@ -86,7 +86,7 @@ struct PlannedLayout {
     double paceSeconds() const { return stepSeconds * batches; }
 };
 
-/// "only 1.2 GiB of 80 left" where that is less than a twentieth of the GPU's memory; else empty.
+/// "only 1.2 GiB of 80 left", "only 10 MiB of 80 GiB left" where that is less than a twentieth of the GPU's memory; else empty.
 std::string tightText(double peakGib, double headroomGib);
 
 /// `open`: not looked at to the end, so that it may still hold a better one than the first.

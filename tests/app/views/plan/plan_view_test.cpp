@@ -558,9 +558,9 @@ TEST(PlanPicture, SaysCostsAndWhatIsTight)
     tight.setPrice(2.5, false);
     Shown shown(tight);
     const RecorderCanvas best = drawn(shown.best, {0, 0, 900, 400});
-    EXPECT_THAT(best.texts(), testing::Contains(HasSubstr("only 0.0 GiB of 80 left")));
+    EXPECT_THAT(best.texts(), testing::Contains(HasSubstr("only 10 MiB of 80 GiB left")));
     EXPECT_THAT(best.texts(), testing::Contains(HasSubstr("costs ")));
-    EXPECT_THAT(best.nodesOf("cell").front().name, testing::AllOf(HasSubstr("costs "), HasSubstr("only 0.0 GiB of 80 left")));
+    EXPECT_THAT(best.nodesOf("cell").front().name, testing::AllOf(HasSubstr("costs "), HasSubstr("only 10 MiB of 80 GiB left")));
 }
 
 TEST(PlanViews, TellLittleMemoryInItsUnit)

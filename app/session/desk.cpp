@@ -365,7 +365,7 @@ void Desk::requestLegalValues()
             Q_EMIT legalValuesReady(values);
             settleIfDone();
         },
-        [this](const QString&) { // the form then knows no more than it did
+        [this](const QString&) { // the form then offers nothing until another change is judged
             m_awaits.legalValues = false;
             settleIfDone();
         });

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <unordered_map>
-#include <utility>
 
 namespace live {
 namespace {

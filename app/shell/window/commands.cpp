@@ -231,7 +231,8 @@ std::span<const Command> CommandTable::rows()
             copySettings, file, "Cop&y As…", "Ctrl+Alt+A", "The layout as settings of Megatron, torchtitan, DeepSpeed and others",
             [](const W& w) { return onScenario(w) && w.m_session.scenario(); }, [](W& w) { w.copySettings(); }),
         inWindow(
-            copyFigure, file, "&Copy Figure", "Ctrl+Shift+C", "The picture used last, or the whole comparison, as pixels and SVG",
+            copyFigure, file, "&Copy Figure", "Ctrl+Shift+C",
+            "The picture used last or brought in front by its tab, or the whole comparison",
             [](const W& w) { return w.isCompareShown() ? isComparing(w) : hasFigure(w); }, [](W& w) { w.copyFigure(); }),
         inWindow(exportComparison, file, "Export Co&mparison…", "",
                  "What differs from the baseline, and what that does, as CSV or as a figure", isComparing,

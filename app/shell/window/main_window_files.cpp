@@ -285,9 +285,7 @@ void MainWindow::openExport(std::vector<FigureSource> sources, std::size_t first
 
 void MainWindow::exportShownFigure(View& view, QSize size, const QString& name)
 {
-    QString file = name; // of a job that is watched: its address, whose colon other systems do not take
-    file.replace(QLatin1Char(':'), QLatin1Char('-')).replace(QLatin1Char('/'), QLatin1Char('-'));
-    const QString path = chooseSaveFile(this, tr("Export Figure"), file + QStringLiteral(".svg"),
+    const QString path = chooseSaveFile(this, tr("Export Figure"), nameAsFile(name) + QStringLiteral(".svg"),
                                         tr("Figures (*.svg *.pdf *.png)"), FileEnding::required);
     if (path.isEmpty())
         return;

@@ -148,8 +148,7 @@ std::string StepBars::describe(Rect area, Point at) const
         if (at.y < row.top || at.y >= row.bottom)
             continue;
         const auto timeText = [](std::int64_t ns) { return durationText(static_cast<double>(ns)); };
-        std::string out = step.letter + ", " + step.name + ": step " + timeText(step.ns) +
-                          (step.fits ? "" : ", does not fit into the memory of its GPUs or hosts") +
+        std::string out = step.letter + ", " + step.name + ": step " + timeText(step.ns) + (step.fits ? "" : ", does not fit") +
                           (step.difference.empty() ? "" : ", " + step.difference + " against A");
         for (const auto& [part, ns] : step.parts) {
             out += "\n" + sim::partTitle(part, m_dataTransfers) + " " + timeText(ns);

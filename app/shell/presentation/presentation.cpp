@@ -6,6 +6,7 @@
 #include "app/shell/presentation/notes_window.h"
 #include "app/shell/widgets/style.h"
 #include "app/shell/window/workspace.h"
+#include "app/views/grid/grid_view.h"
 
 #include <QCursor>
 #include <QGuiApplication>
@@ -139,7 +140,9 @@ Presentation::Presentation(Desk& desk, Workspace& workspace, std::unique_ptr<Tal
     connect(&m_desk, &Desk::zoomChanged, this, &Presentation::requestFrames);
     m_workspace.setCovered(true);
     m_desk.playback().pause();
-    m_leftNow = m_workspace.leaveNow();
+    if (m_workspace.leaveNow())
+        m_lensLeft = gridBeneath().lens();
+    connect(&m_desk, &Desk::opened, this, [this] { m_lensLeft.reset(); });
     goTo(0);
     if (QGuiApplication::screens().size() > 1)
         showNotes(true);
@@ -153,10 +156,16 @@ Presentation::~Presentation()
         shown.item.view->setForAudience(false);
         delete shown.canvas; // before the talk, whose view it may show
     }
-    if (m_leftNow)
-        m_workspace.showNow();
+    m_workspace.leaveNow(); // what was played here
+    if (GridView& grid = gridBeneath(); m_lensLeft == grid.lens())
+        grid.showNow();
     m_workspace.setCovered(false);
     Q_EMIT left();
+}
+
+GridView& Presentation::gridBeneath() const
+{
+    return static_cast<GridView&>(m_workspace.view(Picture::grid));
 }
 
 void Presentation::goTo(int place)

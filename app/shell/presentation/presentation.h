@@ -4,6 +4,7 @@
 
 #include "app/canvas/renderer.h"
 #include "app/shell/presentation/talk.h"
+#include "app/views/grid/grid_lens.h"
 
 #include <QPointer>
 #include <QWidget>
@@ -19,6 +20,7 @@ namespace app {
 
 class CanvasWidget;
 class Desk;
+class GridView;
 class NotesWindow;
 class View;
 class Workspace;
@@ -66,6 +68,7 @@ private:
         View* view = nullptr;
         bool operator==(const Item&) const = default;
     };
+    GridView& gridBeneath() const; ///< of the window
     Item itemOf(Picture);
     std::vector<Item> itemsOf(const Slide&);
     void show(const std::vector<Item>&);
@@ -107,7 +110,9 @@ private:
     QLabel* m_keys;
     QWidget* m_spot;
     bool m_hasSpot = false, m_isSplit = false, m_isAtPictures = false;
-    bool m_leftNow = false; ///< the window showed the moment, and shows it again when this is over
+    /// The window showed the moment, and shows it again when this is over: unless a slide or another scenario brings its own
+    /// lens.
+    std::optional<GridLens> m_lensLeft;
 };
 
 } // namespace app

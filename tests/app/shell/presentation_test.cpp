@@ -1,6 +1,7 @@
 // Before an audience: what clickers' keys do, how large texts are, and that the window beneath is as it was.
 #include "app/canvas/qt/canvas_tip.h"
 #include "app/canvas/qt/canvas_widget.h"
+#include "app/canvas/recorder_canvas.h"
 #include "app/canvas/type_metrics.h"
 #include "app/shell/presentation/presentation.h"
 #include "app/views/grid/grid_view.h"
@@ -372,6 +373,58 @@ TEST_F(PresentationTest, LeavingShowsTheMomentAgainWhereTheWindowDid)
     press(Qt::Key_Escape);
     ASSERT_TRUE(waitFor([this] { return window.presentation() == nullptr; }));
     EXPECT_EQ(grid.lens(), GridLens::now);
+}
+
+TEST_F(PresentationTest, LeavingGivesBackTheLensThatWasThere)
+{
+    auto& grid = static_cast<GridView&>(window.workspace().view(Picture::grid));
+    View& traffic = window.workspace().upToDateView(Picture::traffic);
+    constexpr Rect kPage{0, 0, 900, 600};
+    const auto modes = [&] { // of the traffic: matrix, diagram, load
+        RecorderCanvas canvas(kPage);
+        traffic.draw(canvas);
+        return canvas.nodesOf("mode");
+    };
+    const auto leave = [this] {
+        press(Qt::Key_Escape);
+        ASSERT_TRUE(waitFor([this] { return window.presentation() == nullptr; }));
+    };
+    const GridLens before = grid.lens();
+    ASSERT_NE(before, GridLens::now);
+    start();
+    press(Qt::Key_P);
+    press(Qt::Key_P);
+    ASSERT_EQ(grid.lens(), GridLens::now);
+    leave();
+    EXPECT_EQ(grid.lens(), before) << "the moment was the talk's";
+
+    window.run(CommandId::play);
+    window.run(CommandId::play);
+    ASSERT_EQ(grid.lens(), GridLens::now);
+    ASSERT_EQ(modes().size(), 3U);
+    const Rect matrix = modes().front().rect;
+    const Point at{(matrix.left + matrix.right) / 2, (matrix.top + matrix.bottom) / 2};
+    for (const auto kind : {PointerEvent::Kind::press, PointerEvent::Kind::release})
+        traffic.pointer({.kind = kind, .at = at, .button = PointerButton::left}, kPage);
+    ASSERT_TRUE(modes().front().selected);
+    start();
+    leave();
+    EXPECT_EQ(grid.lens(), GridLens::now);
+    EXPECT_TRUE(modes().front().selected) << "chosen after the step was played";
+
+    start();
+    ASSERT_NE(grid.lens(), GridLens::sent);
+    grid.setLens(GridLens::sent);
+    leave();
+    EXPECT_EQ(grid.lens(), GridLens::sent) << "a slide's own";
+
+    window.run(CommandId::play);
+    window.run(CommandId::play);
+    ASSERT_EQ(grid.lens(), GridLens::now);
+    start();
+    open(kTiny);
+    ASSERT_TRUE(waitFor([this] { return window.presentation() == nullptr; }));
+    EXPECT_NE(grid.lens(), GridLens::now) << "of another scenario";
 }
 
 TEST_F(PresentationTest, PlaysTheStep)

@@ -112,7 +112,7 @@ TEST(RangeStatistics, OfTheWholeStepAreTheSimulations)
     }
 }
 
-TEST(RangeStatistics, FlopsOfUnevenlyRoutedTokensAreAMeanRanks)
+TEST(RangeStatistics, FlopsAndBytesOfUnevenlyRoutedTokensAreAMeanRanks)
 {
     sim::Scenario scenario = fourStages();
     scenario.layout.dp = scenario.layout.ep = scenario.layout.dpShard = 4;
@@ -121,11 +121,18 @@ TEST(RangeStatistics, FlopsOfUnevenlyRoutedTokensAreAMeanRanks)
     scenario.model.numExperts = 8;
     scenario.model.numExpertsPerTok = 2;
     scenario.model.moeIntermediateSize = 2048;
-    scenario.training.moe.imbalance = 2;
-    Timeline timeline(scenario, sim::TraceDetail::kernels);
-    const TimelineModel model({timeline.simulation, timeline.trace});
-    const double mfu = timeline.simulation->metrics().mfu;
-    EXPECT_NEAR(rangeStatistics(model, {0, timeline.trace->endNs}).mfu.value_or(0), mfu, 0.02 * mfu);
+    const auto ofAll = [&scenario](double imbalance) {
+        scenario.training.moe.imbalance = imbalance;
+        Timeline timeline(scenario, sim::TraceDetail::kernels);
+        const TimelineModel model({timeline.simulation, timeline.trace});
+        return std::pair(rangeStatistics(model, {0, timeline.trace->endNs}), timeline.simulation->metrics().mfu);
+    };
+    const auto [uneven, mfu] = ofAll(2);
+    EXPECT_NEAR(uneven.mfu.value_or(0), mfu, 0.02 * mfu);
+    constexpr auto kExperts = static_cast<std::size_t>(sim::OpClass::epComm);
+    const double bytes = ofAll(1).first.bytesOfClass[kExperts];
+    EXPECT_GT(bytes, 0);
+    EXPECT_NEAR(uneven.bytesOfClass[kExperts], bytes, 0.01 * bytes);
 }
 
 TEST(RangeStatistics, OfPartsAddUp)

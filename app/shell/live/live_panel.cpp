@@ -507,12 +507,11 @@ void LivePanel::showTimelines()
     side.caption = tr("Measured, %1").arg(clockText).toStdString();
     if (!picture) {
         side.caption = tr("Measured").toStdString();
-        side.message = (hasEnded(m_status.phase)                ? tr("No step was received.")
+        side.message = (isSilent(m_status.phase)                ? tr("No step was received.")
                         : m_status.phase == LivePhase::starting ? tr("It appears with the first step.")
                                                                 : tr("The first step is on its way."))
                            .toStdString();
-        if (hasEnded(m_status.phase))
-            m_differences->showNothing(tr("No step was received."));
+        m_differences->showNothing(isSilent(m_status.phase) ? tr("No step was received.") : tr("The first step tells."));
     } else {
         const StepPicture::OnClock& shown = picture->on(m_clock);
         side.trace = m_kernels ? shown.kernels : shown.timeUse;
@@ -616,6 +615,8 @@ bool LivePanel::runCommand(ViewCommand command, bool fast)
     for (CanvasWidget* canvas : {m_gridCanvas, m_curvesCanvas, m_timelinesCanvas})
         if (pointed == canvas || canvas->isAncestorOf(pointed))
             target = canvas;
+    if (isOfTimeline(command) && m_timelinesCanvas->isVisibleTo(this))
+        target = m_timelinesCanvas;
     const bool changed = target->runCommand(command, fast);
     selectionMayHaveChanged(*target);
     return changed;

@@ -514,6 +514,8 @@ bool RecordedPanel::runCommand(ViewCommand command, bool fast)
         if (pointed == canvas || canvas->isAncestorOf(pointed))
             target = canvas;
     const bool isOfGrid = command >= ViewCommand::lensGroups && command <= ViewCommand::selectEpGroup;
+    if (isOfTimeline(command))
+        target = m_timelinesCanvas;
     const bool changed = (isOfGrid ? m_gridCanvas : target)->runCommand(command, fast);
     selectionMayHaveChanged(target);
     return changed;

@@ -226,18 +226,22 @@ void MainWindow::tellWhyNot(const Command& command)
 
 void MainWindow::runInView(ViewCommand viewCommand, bool fast)
 {
-    bool changed = true;
-    if (isLiveShown())
+    bool changed = true, areRowsAsked = false;
+    if (isLiveShown()) {
+        areRowsAsked = m_live->canvas(LivePicture::timelines).isVisible();
         changed = m_live->runCommand(viewCommand, fast);
-    else if (isRecordedShown())
+    } else if (isRecordedShown()) {
+        areRowsAsked = true;
         changed = m_recorded->runCommand(viewCommand, fast);
-    else if (isCompareShown())
+    } else if (isCompareShown()) {
         m_compare->runCommand(viewCommand, fast);
-    else if (m_plan->hasCanvasFocus())
+    } else if (m_plan->hasCanvasFocus()) {
         m_plan->runCommand(viewCommand, fast);
-    else
+    } else {
+        areRowsAsked = m_workspace->isPictureVisible(Picture::timeline);
         changed = m_workspace->runCommand(viewCommand, fast);
-    if (!changed && viewCommand == ViewCommand::groupRows) // whether there is another way, only the rows know
+    }
+    if (!changed && areRowsAsked && viewCommand == ViewCommand::groupRows) // whether there is another way, only the rows know
         statusBar()->showMessage(
             tr("%1, not now: no way of grouping tells these rows apart").arg(plainText(command(CommandId::groupRows))),
             kWhyNotMs);

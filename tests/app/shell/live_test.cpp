@@ -9,6 +9,7 @@
 #include "app/shell/live/difference_table.h"
 #include "app/shell/live/live_panel.h"
 #include "app/shell/widgets/metric_card.h"
+#include "app/shell/widgets/style.h"
 #include "app/shell/window/main_window.h"
 #include "tests/app/session/session_fixtures.h"
 #include "tests/app/shell/cut_labels.h"
@@ -208,6 +209,44 @@ TEST_F(LiveTest, AfterALostConnectionNothingIsStillRunning)
     EXPECT_FALSE(panel.differences().text().contains(QStringLiteral("step tells"))) << panel.differences().text().toStdString();
 }
 
+TEST_F(LiveTest, AConnectionLostBeforeTheFirstStepPromisesNone)
+{
+    LivePanel panel(Renderer::software);
+    panel.startAnew(QStringLiteral("Tiny"));
+    panel.resize(1200, 800);
+    panel.setVisible(true);
+    LiveUpdate update;
+    update.run = std::make_shared<const live::RunDescription>(::test::smallRun(1));
+    const auto isPromised = [&] {
+        const auto& nodes = panel.canvas(LivePicture::timelines).nodes();
+        return std::any_of(nodes.begin(), nodes.end(),
+                           [](const Node& node) { return node.name.find("on its way") != std::string::npos; });
+    };
+    update.status = {LivePhase::training, QStringLiteral("Training"), {}};
+    panel.show(update);
+    EXPECT_TRUE(isPromised());
+    update.status = {LivePhase::lost, QStringLiteral("Connection lost"), {}};
+    panel.show(update);
+    EXPECT_FALSE(isPromised());
+    EXPECT_TRUE(panel.differences().text().contains(QStringLiteral("No step was received")));
+    update.status = {LivePhase::training, QStringLiteral("Training"), {}};
+    panel.show(update);
+    EXPECT_TRUE(isPromised());
+    EXPECT_TRUE(panel.differences().text().contains(QStringLiteral("first step tells"))) << "it came back";
+}
+
+TEST_F(LiveTest, KeysOfTheTimelineGoToItWhicheverPictureWasUsedLast)
+{
+    LivePanel panel(Renderer::software);
+    panel.startAnew(QStringLiteral("Tiny"));
+    panel.resize(1200, 800);
+    panel.setVisible(true);
+    Q_EMIT panel.canvas(LivePicture::curves).viewChanged();
+    ASSERT_EQ(panel.usedPicture(), LivePicture::curves);
+    panel.runCommand(ViewCommand::groupRows, false);
+    EXPECT_EQ(panel.usedPicture(), LivePicture::timelines);
+}
+
 TEST_F(LiveTest, StepsArriveThenStopLeavesNoProcess)
 {
     startTraining(100'000);
@@ -257,7 +296,15 @@ TEST_F(LiveTest, StepsArriveThenStopLeavesNoProcess)
         dialog->save(folder.filePath(QStringLiteral("%1.svg").arg(picture)));
         QFile file(folder.filePath(QStringLiteral("%1.svg").arg(picture)));
         ASSERT_TRUE(file.open(QIODevice::ReadOnly));
-        EXPECT_TRUE(file.readAll().contains(live.runName().toHtmlEscaped().toUtf8())) << "the title of " << picture;
+        const QByteArray svg = file.readAll();
+        EXPECT_TRUE(svg.contains(live.runName().toHtmlEscaped().toUtf8())) << "the title of " << picture;
+        if (picture == static_cast<int>(LivePicture::timelines)) {
+            EXPECT_TRUE(svg.contains("Predicted") && svg.contains("Measured"));
+        } else {
+            EXPECT_EQ(svg.contains("Step time"), picture == static_cast<int>(LivePicture::curves)) << picture;
+        }
+        const Theme& theme = themeFor(static_cast<ThemeChoice>(boxes[2]->currentData().toInt()));
+        EXPECT_TRUE(svg.contains(toQColor(theme.canvas).name().toUtf8())) << "the colours of " << picture;
     }
     dialog->reject();
 }

@@ -529,5 +529,14 @@ TEST_F(WindowTest, AnIdleWindowDrawsNothing)
     EXPECT_EQ(timeline.framesDrawn(), before);
 }
 
+TEST_F(WindowTest, NothingIsToldOfTheRowsOfATimelineThatIsNotThere)
+{
+    open(kSixteen);
+    window.workspace().setPictureVisible(Picture::timeline, false);
+    settle();
+    window.run(CommandId::groupRows);
+    EXPECT_FALSE(window.statusBar()->currentMessage().contains(QStringLiteral("not now"))) << "no rows were asked";
+}
+
 } // namespace
 } // namespace app

@@ -90,6 +90,7 @@ public:
         addForm(m_result.profile, m_simulation.scenario(), m_predicted);
         m_result.profile.device = m_simulation.scenario().cluster.gpu.name;
         m_result.profile.precision = m_simulation.scenario().training.precision;
+        m_result.profile.kernelsAlone = true; // a trace has launches apart
         for (auto* rows : {&m_result.kernels, &m_result.transfers})
             std::stable_sort(rows->begin(), rows->end(), [](const CalibratedClass& a, const CalibratedClass& b) {
                 return std::max(a.measuredSeconds, a.predictedSeconds) > std::max(b.measuredSeconds, b.predictedSeconds);

@@ -100,6 +100,7 @@ CostModel::CostModel(const Scenario& scenario)
     const HardwareProfile profile = std::exchange(m_cluster.efficiency.profile, {});
     if (profile.kernels.empty() && profile.transfers.empty())
         return; // a planner makes models by the million
+    m_kernelsAlone = profile.kernelsAlone;
     const auto find = [&](const std::vector<MeasuredCurve>& curves, const std::string& name) {
         const auto found = std::find_if(curves.begin(), curves.end(), [&](const MeasuredCurve& c) { return c.name == name; });
         if (found == curves.end())

@@ -47,8 +47,8 @@ double CostModel::launchSeconds(const Op& op, const OpShape& shape) const
 
 std::vector<PassLaunches> CostModel::launches(const Program& program) const
 {
-    if (m_cluster.gpu.multiprocessors == 0)
-        return {}; // a CPU calls its kernels
+    if ((!m_measured.empty() && !m_kernelsAlone) || m_cluster.gpu.multiprocessors == 0)
+        return {}; // what was measured has its launches in it; a CPU calls its kernels
     // Before it starts experts one by one the host waits for the router, to learn how many tokens each of them has.
     const bool asksForCounts = m_stack.expertLaunchUs > 0 && m_stack.cudaGraphs != CudaGraphs::step;
     std::vector<PassLaunches> launches(program.passes.size());

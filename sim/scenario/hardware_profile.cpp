@@ -78,6 +78,8 @@ Json toJson(const HardwareProfile& profile)
         json["device"] = profile.device;
     if (profile.precision)
         json["precision"] = toWord(kPrecisionWords, *profile.precision);
+    if (profile.kernelsAlone)
+        json["kernels_alone"] = true;
     if (!profile.kernels.empty())
         json["kernels"] = curvesToJson(profile.kernels, kernelPoint);
     if (!profile.transfers.empty())
@@ -101,6 +103,7 @@ HardwareProfile readHardwareProfile(const std::string& text, const std::string& 
     if (!problems.empty())
         throw ScenarioError(std::move(problems));
     HardwareProfile profile{.device = memberOr<std::string>(json, "device", {})};
+    profile.kernelsAlone = memberOr<bool>(json, "kernels_alone", false);
     if (memberOf(json, "precision") != nullptr)
         profile.precision = fromWord(kPrecisionWords, memberOr<std::string>(json, "precision", {}), Precision::fp32);
     if (const Json* curves = memberOf(json, "kernels"))

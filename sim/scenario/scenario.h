@@ -210,6 +210,7 @@ struct HardwareProfile {
     std::optional<Precision> precision; ///< of the kernels; they count where the scenario trains in it
     std::vector<MeasuredCurve> kernels;
     std::vector<MeasuredCurve> transfers; ///< inside one domain of the innermost tier
+    bool kernelsAlone = false;            ///< launches are in no kernel's time: what the host takes comes on top
     bool empty() const { return kernels.empty() && transfers.empty(); }
     bool operator==(const HardwareProfile&) const = default;
 };

@@ -90,6 +90,7 @@ void Resolver::readEfficiency(const Block& from, const std::string& id, Efficien
     from.read("beside_transfers", efficiency.besideTransfers);
     HardwareProfile& profile = efficiency.profile;
     from.read("device", profile.device);
+    from.read("kernels_alone", profile.kernelsAlone);
     if (Precision precision = Precision::fp32; from.read("precision", kPrecisionWords, precision))
         profile.precision = precision;
     if (const Json* curves = from.find("kernels"))

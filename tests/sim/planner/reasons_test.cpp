@@ -119,7 +119,7 @@ TEST(Planner, ComparesAnotherBatchByTheToken)
 TEST(Planner, SaysOfGridsThatItDidNotComeToThatTheyAreOpen)
 {
     PlanRequest request = tinyJob();
-    request.gpus = 16;
+    request.gpus = 8;
     request.mostSimulated = 1; // and of a search that was cut short by a limit
     std::vector<PlanAnswer> answers{plan(request, test::catalogue())};
     for (const std::int64_t most : {0, 1000, 20'000, 60'000}) {

@@ -85,6 +85,9 @@ public:
             add(std::string("no offloading: the ") + (isHostsWork(longest) ? "host's memory" : "link to the host") +
                     " is the limit",
                 [](Scenario& s) { s.training.offload = {}; });
+        else if (longest.kind == WaitLink::Kind::launch && m_scenario.training.stack.stepMs > 0 &&
+                 opOf(longest).purpose == OpPurpose::optimizer)
+            largerBatch("for the same work of the host before the optimizer");
         else if (longest.kind == WaitLink::Kind::launch)
             launch();
         else

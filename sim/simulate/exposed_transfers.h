@@ -22,10 +22,11 @@ struct ExposedTransfer {
 /// Of the ranks of a class, in order of time; every instant once, as in TimeShares. O(ops of a rank).
 std::vector<ExposedTransfer> exposedTransfers(const Simulation&, int classIndex);
 
-/// The kind of what waits for its launch.
-inline constexpr const char* kLaunches = "launches";
+/// The kind of what waits for its launch; and, where the software has such, of what the host does once a step before it launches
+/// the optimizer: Stack::stepMs.
+inline constexpr const char *kLaunches = "launches", *kHostStep = "work of the host before the optimizer";
 
-/// Exposed time by what is transferred: the collectives, sends and copies of one name; or kLaunches.
+/// Exposed time by what is transferred: the collectives, sends and copies of one name; or kLaunches, kHostStep.
 struct ExposedKind {
     std::string op;                                 ///< its name: "attn.out.sum"
     double seconds = 0;                             ///< of the step, mean over all ranks

@@ -243,7 +243,13 @@ ExposedKinds exposedKinds(const Simulation& simulation)
     std::array<std::vector<Wide>, kStreamCount> sums; // [stream][label]
     for (std::vector<Wide>& ofStream : sums)
         ofStream.resize(labels.size());
-    Wide ranks = 0, launchesNs = 0;
+    std::vector<char> isHostStep(labels.size(), 0);
+    if (simulation.scenario().training.stack.stepMs > 0)
+        for (const Pass& pass : simulation.program().passes)
+            for (const Op& op : pass.ops)
+                if (op.purpose == OpPurpose::optimizer)
+                    isHostStep[op.label] = 1;
+    Wide ranks = 0, launchesNs = 0, hostStepNs = 0;
     for (int c = 0; c < simulation.classCount(); ++c) {
         const Wide members = simulation.classSize(c);
         ranks += members;
@@ -251,7 +257,9 @@ ExposedKinds exposedKinds(const Simulation& simulation)
             simulation.program(), simulation.classes(), simulation.prices(), simulation.times(), c,
             [](const Op&, const OpShape&, std::int64_t, std::int64_t) {},
             [&](std::optional<Stream> stream, std::uint16_t label, std::int64_t begin, std::int64_t end) {
-                (stream ? sums[asIndex(*stream)][label] : launchesNs) += members * (end - begin);
+                (stream                   ? sums[asIndex(*stream)][label]
+                 : isHostStep[label] != 0 ? hostStepNs
+                                          : launchesNs) += members * (end - begin);
             });
     }
     std::vector<CommunicatorRole> roles(labels.size(), CommunicatorRole::none);
@@ -280,6 +288,8 @@ ExposedKinds exposedKinds(const Simulation& simulation)
     std::vector<ExposedKind> launches;
     if (launchesNs > 0)
         launches.push_back({.op = kLaunches, .seconds = seconds(launchesNs), .isHostsWork = true});
+    if (hostStepNs > 0)
+        launches.push_back({.op = kHostStep, .seconds = seconds(hostStepNs), .isHostsWork = true});
     out.ofHost = kindsOf([](Stream stream) { return (maskOf(stream) & kHostStreams) != 0; }, std::move(launches));
     return out;
 }

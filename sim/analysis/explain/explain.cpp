@@ -207,10 +207,18 @@ Explanation Explainer::hostTime() const
     const Stack& stack = m_scenario.training.stack;
     const auto micros = [](double us) { return numberText(us, Unit::number) + " µs"; };
     std::string convention = "Measured in the simulated step, mean over ranks: the rank's next kernel, or a transfer that it "
-                             "waits for, could begin and "
-                             "is not launched yet. The host launches a kernel in " +
-                             micros(stack.launchUs) + " forward and " + micros(stack.backwardLaunchUs) +
-                             " backward, a collective in " + micros(stack.collectiveLaunchUs) + ".";
+                             "waits for, could begin and is not launched yet. ";
+    if (stack.cudaGraphs == CudaGraphs::step) {
+        convention += "CUDA graphs launch the kernels of a step at once.";
+    } else {
+        convention += "The host launches a kernel in " + micros(stack.launchUs) + " forward and " +
+                      micros(stack.backwardLaunchUs) + " backward, a collective in " + micros(stack.collectiveLaunchUs);
+        if (stack.expertLaunchUs > 0 && m_scenario.model.numExperts > 0)
+            convention += ", experts one by one in " + micros(stack.expertLaunchUs) + " each";
+        convention += stack.cudaGraphs == CudaGraphs::attention ? "; CUDA graphs launch those of attention at once." : ".";
+    }
+    if (stack.stepMs > 0)
+        convention += " Before it launches the optimizer it works for " + numberText(stack.stepMs, Unit::number) + " ms.";
     if (!m_scenario.training.offload.isOn())
         return account.close(sumOfKinds(exposedKindsOfStep().ofHost, StepPart::host, account), convention, kSimulated,
                              {.pictures = {"timeline"}});

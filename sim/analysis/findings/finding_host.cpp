@@ -73,10 +73,24 @@ std::string workText(const RuleContext& context, Finding& finding, double second
 std::string launchText(const RuleContext& context, Finding& finding, double seconds)
 {
     constexpr double kSecondsOfUs = 1e-6;
-    return "The host launches a kernel in " +
-           say(finding, ClaimOf::kernelLaunch, context.training.stack.launchUs * kSecondsOfUs, Unit::seconds) +
-           " on the way forward; the GPU waits wherever a kernel ends before the next one is launched" +
+    const Stack& stack = context.training.stack;
+    const bool isOneByOne = stack.expertLaunchUs > 0 && context.scenario.model.numExperts > 0;
+    return "The host launches a kernel in " + say(finding, ClaimOf::kernelLaunch, stack.launchUs * kSecondsOfUs, Unit::seconds) +
+           " on the way forward" +
+           (isOneByOne ? ", and experts one by one, in " +
+                             say(finding, ClaimOf::expertLaunch, stack.expertLaunchUs * kSecondsOfUs, Unit::seconds) + " each"
+                       : "") +
+           "; the GPU waits wherever a kernel ends before the next one is launched" +
            waitedForText(finding, ClaimOf::launchSeconds, seconds);
+}
+
+std::string hostStepText(const RuleContext& context, Finding& finding, double seconds)
+{
+    constexpr double kSecondsOfMs = 1e-3;
+    return "Once a step the host works for " +
+           say(finding, ClaimOf::hostStep, context.training.stack.stepMs * kSecondsOfMs, Unit::seconds) +
+           " before it launches the optimizer, however large the kernels and the batch are" +
+           waitedForText(finding, ClaimOf::hostStepSeconds, seconds);
 }
 
 /// Fewer and larger kernels.
@@ -93,23 +107,23 @@ void hostExposed(const RuleContext& context, FindingList& out)
         return;
     Finding finding{.kind = FindingKind::exposedHost, .severity = severityOf(share), .stepShare = share};
     finding.title = say(finding, ClaimOf::exposedHostShare, share, percentText(share)) + " of the step waits for the host";
-    double launches = 0, copies = 0, work = 0;
+    double launches = 0, hostStep = 0, copies = 0, work = 0;
     for (const ExposedKind& kind : exposedKinds(context.simulation).ofHost)
-        (kind.op == kLaunches ? launches : kind.isHostsWork ? work : copies) += kind.seconds;
+        (kind.op == kLaunches ? launches : kind.op == kHostStep ? hostStep : kind.isHostsWork ? work : copies) += kind.seconds;
     constexpr double kMatters = 0.02; // of all that is waited for
     struct Part {
         double seconds;
         std::string (*text)(const RuleContext&, Finding&, double);
     };
-    std::array<Part, 3> parts{{{copies, copiesText}, {work, workText}, {launches, launchText}}};
+    std::array<Part, 4> parts{{{copies, copiesText}, {work, workText}, {launches, launchText}, {hostStep, hostStepText}}};
     std::stable_sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.seconds > b.seconds; });
     for (const Part& part : parts)
-        if (part.seconds > 0 && part.seconds >= kMatters * (launches + copies + work))
+        if (part.seconds > 0 && part.seconds >= kMatters * (launches + hostStep + copies + work))
             finding.reason += (finding.reason.empty() ? "" : " ") + part.text(context, finding, part.seconds);
     finding.show = {.pictures = {"timeline"}};
     if (copies + work > 0)
         finding.show.classes = {OpClass::hostTransfer};
-    if (launches > copies + work)
+    if (launches > hostStep + copies + work)
         offerFewerLaunches(context, finding);
     offerLess(context, finding);
     out.push_back(std::move(finding));

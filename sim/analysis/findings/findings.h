@@ -143,6 +143,9 @@ enum class ClaimOf : std::uint8_t {
     exposedHostShare,   ///< of the step
     kernelLaunch,       ///< the host's time to launch a kernel, forward
     launchSeconds,      ///< of that, until the host has launched what could begin
+    expertLaunch,       ///< that of an expert's, where they are launched one by one
+    hostStep,           ///< the host's work before the optimizer
+    hostStepSeconds,    ///< of that, until it is done
     hostCopySeconds,    ///< of that, for what goes to the host or comes back
     hostWorkSeconds,    ///< of that, for what the host computes
     hostLink,           ///< GB/s that a GPU's link to its host reaches

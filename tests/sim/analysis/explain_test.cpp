@@ -283,6 +283,18 @@ TEST(Explain, TheHostsRateIsTheOneThatWasSimulated)
     EXPECT_TRUE(said);
 }
 
+TEST(Explain, WhatTheHostDoesBeforeTheOptimizerIsNoLaunch)
+{
+    Scenario scenario = test::smallScenario(1, 1, 1, 4);
+    Stack& stack = scenario.training.stack;
+    stack.launchUs = stack.backwardLaunchUs = stack.collectiveLaunchUs = 0;
+    stack.stepMs = 60;
+    const Explanation host = explain(*simulate(scenario), StepPart::host);
+    EXPECT_NE(host.convention.find(" Before it launches the optimizer it works for 60"), std::string::npos) << host.convention;
+    ASSERT_EQ(host.terms.size(), 1U);
+    EXPECT_EQ(host.terms[0].meaning, kHostStep);
+}
+
 TEST(Explain, ShardsThatAreNoWholeElementsAreToldToBeRounded)
 {
     const auto convention = [](int dp) {

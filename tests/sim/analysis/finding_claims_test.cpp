@@ -529,7 +529,13 @@ double Prover::again(const Claim& claim) const
     case ClaimOf::kernelLaunch:
         return t.stack.launchUs * 1e-6;
     case ClaimOf::launchSeconds:
-        return launches() * step();
+        return launches() * step() - secondsOf(kHostStep);
+    case ClaimOf::expertLaunch:
+        return t.stack.expertLaunchUs * 1e-6;
+    case ClaimOf::hostStep:
+        return t.stack.stepMs * 1e-3;
+    case ClaimOf::hostStepSeconds:
+        return secondsOf(kHostStep);
     case ClaimOf::hostWorkSeconds:
         return secondsOf("optimizer on host");
     case ClaimOf::hostWorkRate: {

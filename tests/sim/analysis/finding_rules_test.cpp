@@ -177,6 +177,18 @@ TEST(FindingRules, AHostThatIsSlowerThanItsKernelsIsBlamedOnItsLaunches)
     EXPECT_EQ(finding->suggestions[0].changes[0].pointer, "/training/micro_batch_size");
 }
 
+TEST(FindingRules, WhatTheHostDoesBeforeTheOptimizerIsNotBlamedOnItsLaunches)
+{
+    const auto all = findingsOf("01", {R"(training.stack={"base":"megatron-2021","launch_us":0,"backward_launch_us":0,)"
+                                       R"("collective_launch_us":0,"step_ms":2000})"});
+    const Finding* finding = find(all, FindingKind::exposedHost);
+    ASSERT_TRUE(finding);
+    EXPECT_TRUE(finding->reason.starts_with("Once a step the host works for 2.00 s before it launches the optimizer"))
+        << finding->reason;
+    EXPECT_EQ(finding->reason.find("launches a kernel"), std::string::npos) << finding->reason;
+    EXPECT_TRUE(finding->suggestions.empty()) << "neither a larger micro-batch nor less tp shortens that";
+}
+
 TEST(FindingRules, GradientsThatAreNotOverlappedAreSaid)
 {
     const Opened opened = test::openNumber("01", {"training.overlap.grad_reduce=false"});

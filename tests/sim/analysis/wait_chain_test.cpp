@@ -198,6 +198,20 @@ TEST(WaitChain, AKernelThatCouldBeginWaitsForItsLaunch)
     EXPECT_THAT(text, HasSubstr("\ntry: "));
 }
 
+TEST(WaitChain, WhatTheHostDoesBeforeTheOptimizerIsSharedByALargerBatchAlone)
+{
+    Scenario scenario = test::smallScenario(1, 1, 1, 4);
+    launchAtOnce(scenario);
+    scenario.training.stack.stepMs = 60;
+    const auto simulation = simulate(scenario);
+    WaitChains chains(*simulation);
+    const std::vector<Gap> gaps = gapsOf(*simulation, chains, 0);
+    ASSERT_EQ(gaps.size(), 1U);
+    const std::string text = joined(chains.lines(chains.chain(gaps[0])));
+    EXPECT_THAT(text, HasSubstr("\ntry: twice the batch: "));
+    EXPECT_EQ(text.find("CUDA graphs"), std::string::npos) << text;
+}
+
 TEST(WaitChain, APassThatBeganBeforeTheGapIsToldAsARestAlsoWithItsMessage)
 {
     const auto simulation = test::openNumber("17").simulation;

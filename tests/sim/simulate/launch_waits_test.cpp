@@ -48,10 +48,11 @@ test::World ofEqualKernels(const Scenario& scenario, std::int64_t kernelUs, std:
 
 double launchesOf(const Simulation& simulation)
 {
+    double seconds = 0;
     for (const ExposedKind& kind : exposedKinds(simulation).ofHost)
-        if (kind.op == kLaunches)
-            return kind.seconds;
-    return 0;
+        if (kind.op == kLaunches || kind.op == kHostStep)
+            seconds += kind.seconds;
+    return seconds;
 }
 
 } // namespace
@@ -117,6 +118,17 @@ TEST(LaunchWaits, LeaveKernelsTheirOwnTime)
         bound += launched->metrics().exposedHost > 0.5 ? 1 : 0;
     }
     EXPECT_GT(bound, 10) << "steps that wait for their hosts most of all";
+}
+
+TEST(LaunchWaits, OfTheHostsWorkBeforeTheOptimizerAreToldApart)
+{
+    Scenario scenario = test::smallScenario(1, 1, 1, 4);
+    launchIn(scenario, 0);
+    scenario.training.stack.stepMs = 60;
+    const std::vector<ExposedKind> kinds = exposedKinds(*simulate(scenario)).ofHost;
+    ASSERT_EQ(kinds.size(), 1U);
+    EXPECT_EQ(kinds[0].op, kHostStep);
+    EXPECT_NEAR(kinds[0].seconds, 0.06, 1e-6);
 }
 
 TEST(LaunchWaits, OfACollectiveAreTheHostsToo)

@@ -5,6 +5,8 @@
 #include "sim/index.h"
 
 #include <algorithm>
+#include <array>
+#include <memory>
 #include <optional>
 #include <unordered_set>
 
@@ -18,19 +20,74 @@ struct Place {
     std::uint32_t track = 0, span = 0;
 };
 
+constexpr auto kAnyStream = static_cast<StreamMask>(~0U);
+
+/// What the ops of a simulated step follow on their rank. Of each class it is found when somebody asks.
+class FollowedStreams {
+public:
+    explicit FollowedStreams(const Simulation& simulation)
+        : m_program(simulation.program()), m_classes(simulation.classes()), m_ofClass(asIndex(m_classes.count()))
+    {
+    }
+
+    /// Of the op with that number on its stream; of what is not launched late, any.
+    StreamMask of(int c, Stream stream, std::size_t number)
+    {
+        std::unique_ptr<ByStream>& known = m_ofClass[asIndex(c)];
+        if (!known)
+            known = find(c);
+        const std::vector<StreamMask>& ops = (*known)[asIndex(stream)];
+        return number < ops.size() ? ops[number] : kAnyStream;
+    }
+
+private:
+    using ByStream = std::array<std::vector<StreamMask>, kStreamCount>; ///< [stream][op that a trace shows]
+
+    std::unique_ptr<ByStream> find(int c) const
+    {
+        auto out = std::make_unique<ByStream>();
+        std::array<StreamMask, kStreamCount> waited{}; // by ops that only wait, for the next one of their stream
+        CancelPoll poll;
+        for (const Step& step : m_program.ranks[asIndex(m_classes.pipelineRank[asIndex(c)])].steps) {
+            const std::vector<Op>& ops = m_program.passes[step.pass].ops;
+            poll(ops.size() + 1);
+            for (const Op& op : ops) {
+                StreamMask& before = waited[asIndex(op.stream)];
+                before |= op.waits;
+                if (op.kind == OpKind::wait)
+                    continue;
+                const bool isLaunched = op.kind == OpKind::compute || op.kind == OpKind::collective || op.kind == OpKind::copy;
+                // Ops beside kernels also wait for the pass before to have begun.
+                const auto follows = static_cast<StreamMask>(before | maskOf(op.stream) | maskOf(Stream::compute));
+                (*out)[asIndex(op.stream)].push_back(isLaunched ? follows : kAnyStream);
+                before = 0;
+            }
+        }
+        return out;
+    }
+
+    const Program& m_program;
+    const RankClasses& m_classes;
+    std::vector<std::unique_ptr<ByStream>> m_ofClass;
+};
+
 class PathFinder {
 public:
-    explicit PathFinder(const Trace& trace) : PathFinder(trace, {}, false) {}
-    /// `slowMates`: [process] whom it waits for inside its actions, -1: nobody; or empty. `isSimulated`: all that kernels wait
-    /// for is there, but for their launches.
-    PathFinder(const Trace& trace, std::vector<int> slowMates, bool isSimulated)
+    explicit PathFinder(const Trace& trace) : PathFinder(trace, {}, nullptr) {}
+    /// `slowMates`: [process] whom it waits for inside its actions, -1: nobody; or empty. `simulation`: whose trace it is; then
+    /// all that kernels wait for is there, but for their launches.
+    PathFinder(const Trace& trace, std::vector<int> slowMates, const Simulation* simulation)
         : m_trace(trace), m_tracksOfProcess(trace.processes.size()), m_slowMates(std::move(slowMates))
     {
         std::vector<char> hasStreams(trace.processes.size(), 0);
         for (const Track& track : trace.tracks)
             if (track.role == TrackRole::compute && track.size() > 0)
                 hasStreams[asIndex(track.process)] = 1;
-        m_knowsLaunches = isSimulated && std::find(hasStreams.begin(), hasStreams.end(), 1) != hasStreams.end();
+        if (simulation != nullptr && std::find(hasStreams.begin(), hasStreams.end(), 1) != hasStreams.end()) {
+            m_followed.emplace(*simulation);
+            for (const Track& track : trace.tracks)
+                m_streamOfTrack.push_back(streamOf(track));
+        }
         for (std::uint32_t t = 0; t < trace.tracks.size(); ++t) {
             const auto process = asIndex(trace.tracks[t].process);
             // Actions only cover the kernels below them.
@@ -132,8 +189,8 @@ private:
     /// What it waited although it could have begun.
     void addLaunch(CriticalStep& step, CriticalPath& path) const
     {
-        (m_knowsLaunches ? path.launchNs : path.unexplainedNs) += step.waitNs;
-        if (m_knowsLaunches && step.waitNs > 0)
+        (m_followed ? path.launchNs : path.unexplainedNs) += step.waitNs;
+        if (m_followed && step.waitNs > 0)
             step.cause = CriticalCause::launch;
     }
 
@@ -209,17 +266,37 @@ private:
         return std::nullopt;
     }
 
+    static std::optional<Stream> streamOf(const Track& track)
+    {
+        for (int s = 0; s < kStreamCount; ++s)
+            if (track.role != TrackRole::actions && track.name == streamName(static_cast<Stream>(s)))
+                return static_cast<Stream>(s);
+        return std::nullopt;
+    }
+
+    /// What ended last on the rank before the span began, on some of its streams.
+    std::optional<Place> lastOnRank(Place at, StreamMask among) const
+    {
+        std::optional<Place> last;
+        for (const std::uint32_t t : m_tracksOfProcess[asIndex(track(at).process)]) {
+            if (among != kAnyStream && m_streamOfTrack[t] && (among & maskOf(*m_streamOfTrack[t])) == 0)
+                continue;
+            const auto candidate = endedBefore(t, start(at));
+            if (candidate &&
+                (!last || end(*candidate) > end(*last) || (end(*candidate) == end(*last) && start(*candidate) > start(*last))))
+                last = candidate;
+        }
+        return last;
+    }
+
     /// What ran last on the rank before the span, or what was sent to it, whichever it waited for.
     std::optional<Before> whatKept(Place at)
     {
         const std::int64_t startNs = start(at);
-        std::optional<Place> before, sender;
-        for (const std::uint32_t t : m_tracksOfProcess[asIndex(track(at).process)]) {
-            const auto candidate = endedBefore(t, startNs);
-            if (candidate && (!before || end(*candidate) > end(*before) ||
-                              (end(*candidate) == end(*before) && start(*candidate) > start(*before))))
-                before = candidate;
-        }
+        std::optional<Place> before = lastOnRank(at, kAnyStream), sender;
+        // Behind what it waits for it then waited for its launch, and what else ended meanwhile kept nobody.
+        if (before && end(*before) < startNs && m_followed && m_streamOfTrack[at.track])
+            before = lastOnRank(at, m_followed->of(track(at).process, *m_streamOfTrack[at.track], at.span));
         auto flow = std::lower_bound(m_arrivals.begin(), m_arrivals.end(), at, [this](std::uint32_t index, Place wanted) {
             return arrivesBefore(m_trace.flows[index], wanted);
         });
@@ -251,10 +328,11 @@ private:
     const Trace& m_trace;
     std::vector<std::vector<std::uint32_t>> m_tracksOfProcess; ///< that hold work
     std::vector<int> m_slowMates;
-    bool m_knowsLaunches = false;
-    std::vector<char> m_isWait;               ///< [kind]
-    std::vector<Place> m_members;             ///< of collectives, by collective
-    std::vector<std::uint32_t> m_arrivals;    ///< flows by the span at which they arrive
+    std::optional<FollowedStreams> m_followed;          ///< of a simulated step's kernels: then waits are for launches
+    std::vector<std::optional<Stream>> m_streamOfTrack; ///< [track]; where m_followed
+    std::vector<char> m_isWait;                         ///< [kind]
+    std::vector<Place> m_members;                       ///< of collectives, by collective
+    std::vector<std::uint32_t> m_arrivals;              ///< flows by the span at which they arrive
     std::unordered_set<std::uint64_t> m_seen; ///< spans the path has visited: what takes no time cannot lead it in a circle
 };
 
@@ -287,7 +365,7 @@ CriticalPath criticalPath(const Trace& trace, const Simulation& simulation)
                         slowest = mate;
         slowMates.push_back(slowest == c ? -1 : slowest);
     }
-    return PathFinder(trace, std::move(slowMates), true).find();
+    return PathFinder(trace, std::move(slowMates), &simulation).find();
 }
 
 } // namespace sim

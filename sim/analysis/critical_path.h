@@ -15,9 +15,9 @@ namespace sim {
 enum class CriticalCause : std::uint8_t {
     start,     ///< nothing: the first of the path
     order,     ///< what ran before it on its rank
-    launch,    ///< the same, and then for its host to launch it
+    launch,    ///< its host, to launch it: behind what it needs on its rank, also of the last member of a group
     transfer,  ///< what another rank sent
-    collective ///< the last member of its group to arrive
+    collective ///< the last member of its group to arrive, launched in time
 };
 
 /// The part of a span that lies on the path, [beginNs, endNs), and what kept it until then.
@@ -25,8 +25,7 @@ struct CriticalStep {
     std::uint32_t track = 0, span = 0;
     std::int64_t beginNs = 0, endNs = 0;
     CriticalCause cause = CriticalCause::start;
-    std::int64_t waitNs =
-        0; ///< between the end of the step before and beginNs: the transfer took it, the launch, or nobody knows
+    std::int64_t waitNs = 0; ///< from the end of the step before: the transfer took it, the launch, or nobody knows
 };
 
 /// Steps in order of time. Their lengths and waits, with the time after the last, add up to the trace's: no slack is left.

@@ -664,7 +664,7 @@ std::vector<std::string> WaitChains::lines(const WaitChain& chain) const
                                               gap.lengthNs()));
     }
     if (launchesNs > 0)
-        out.push_back("and " + duration(launchesNs) + " until hosts have launched kernels");
+        out.push_back("and " + duration(launchesNs) + " until hosts have launched what could begin");
     if (chain.unexplainedNs > 0)
         out.push_back("and " + duration(chain.unexplainedNs) + " that no dependency tells");
     const int size = d.classes.size[asIndex(gap.classIndex)];

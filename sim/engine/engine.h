@@ -39,8 +39,8 @@ using TimeColumn = std::vector<std::int64_t, Uninitialised<std::int64_t>>;
 
 /// When every op ran. Columns over all classes: 16 bytes an op.
 struct EngineResult {
-    TimeColumn
-        opStartNs; ///< launched, with its streams free; a collective may then wait for others. Of a receive: the transfer's
+    /// Launched, with its streams free; a collective may then wait for others. Of a receive: the transfer's.
+    TimeColumn opStartNs;
     TimeColumn opEndNs;
     /// Collectives and sends that met others on their way.
     struct Stretch {

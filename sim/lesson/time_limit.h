@@ -56,9 +56,8 @@ auto withinTime(const std::string& fileName, Work&& work, std::chrono::milliseco
             throw;
         throw ScenarioError({{fileName, "/cases",
                               "the lesson takes more than " + std::to_string(longest.count() / 1000) +
-                                  " s of processor time to work out, where half a second is usual; take fewer cases, smaller "
-                                  "ones, or fewer searched "
-                                  "schedules"}});
+                                  " s of processor time to work out, where half a second is usual; take fewer cases, "
+                                  "smaller ones, or fewer searched schedules"}});
     }
 }
 

@@ -77,8 +77,8 @@ std::string whyNothing(const Answer& answer)
 {
     const std::vector<const Answer*> rejected = rejectedOf(answer);
     if (rejected.empty())
-        return answer.value("no_grid",
-                            "; no sizes of tp, cp, pp, dp have this product with what is held: fewer --fix, or another --gpus");
+        return "; " + answer.value("no_grid", "no sizes of tp, cp, pp, dp have this product with what is held: fewer --fix, or "
+                                              "another --gpus");
     const Answer* leanest = nullptr;
     const Answer* host = nullptr; // what fits its GPUs alone
     std::size_t forbidden = 0;

@@ -181,7 +181,7 @@ struct PlanWhy {
 /// Throws what plan() does of a request that cannot be searched, at once; `asked` as whyNot's.
 void requirePlannable(const PlanRequest&, const Catalogue&);
 void requirePlannable(const PlanRequest&, const Catalogue&, const PlanSetting& asked);
-/// "; 16 does not divide 8; nearest: 8" of a size of a grid of so many GPUs, else empty. `isLegal`: which sizes are named; all
+/// "16 does not divide 8; nearest: 8" of a size of a grid of so many GPUs, else empty. `isLegal`: which sizes are named; all
 /// where there is none.
 std::string notDividing(std::string_view pointer, std::string_view value, int gpus,
                         const std::function<bool(std::int64_t)>& isLegal);

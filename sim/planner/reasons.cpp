@@ -100,7 +100,7 @@ std::string notDividing(std::string_view pointer, std::string_view value, int gp
                         key == "layout.ep" || key == "layout.etp";
     if (!isSize || error != std::errc{} || end != value.data() + value.size() || size < 1 || gpus < 1 || gpus % size == 0)
         return {};
-    return "; " + std::to_string(size) + " does not divide " + std::to_string(gpus) +
+    return std::to_string(size) + " does not divide " + std::to_string(gpus) +
            nearestNumbers(size, 1, gpus, [&](std::int64_t each) { return gpus % each == 0 && (!isLegal || isLegal(each)); });
 }
 
@@ -285,9 +285,9 @@ PlanWhy whyNot(const PlanRequest& request, const Catalogue& catalogue, const Pla
         return why;
     }
     if (other.best.empty()) {
-        why.text = other.rejected.empty()
-                       ? "no grid" + request.partText() + " has it on " + countedText(answer.gpus, "GPU") + other.noGrid
-                       : other.rejected.front().grid.text() + ": " + other.rejected.front().text;
+        why.text = other.rejected.empty() ? "no grid" + request.partText() + " has it on " + countedText(answer.gpus, "GPU") +
+                                                (other.noGrid.empty() ? "" : "; " + other.noGrid)
+                                          : other.rejected.front().grid.text() + ": " + other.rejected.front().text;
         return why;
     }
     why.other = other.best.front();

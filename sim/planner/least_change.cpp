@@ -1,6 +1,7 @@
 #include "sim/planner/least_change.h"
 
 #include "sim/cancel.h"
+#include "sim/frameworks/limits.h"
 #include "sim/index.h"
 #include "sim/memory_limit.h"
 #include "sim/parallel.h"
@@ -314,14 +315,21 @@ private:
         }
         if (m_mayOffload) {
             constexpr const char* kPointer = kChangeable[kOffload].pointer;
-            const auto shareOf = [](int parts) { return Json(1.0 * parts / kOffloadParts).dump(); };
+            const auto isTaken = [&](double share) {
+                const auto resolved = jobWith(kPointer, Json(share).dump()).resolve(m_catalogue);
+                return resolved.scenario && !breaksLimit(m_request.framework, *resolved.scenario);
+            };
+            // A framework may keep all of the optimizer on the host, or nothing.
+            m_out.offloadsParts = isTaken(0.5) || !isTaken(1);
+            const int all = m_out.offloadsParts ? kOffloadParts : 1;
+            const auto shareOf = [all](int parts) { return Json(1.0 * parts / all).dump(); };
             const auto fitsGpus = [&](int parts) {
                 const auto resolved = jobWith(kPointer, shareOf(parts)).resolve(m_catalogue);
                 return resolved.scenario && simulate(*resolved.scenario)->metrics().peakMemoryGib <= m_out.capacityGib;
             };
             // What the host holds grows, what the GPUs hold shrinks: the least that the GPUs take is the host's best too, and
             // less than now where the host alone is too full.
-            int tooLittle = -1, enough = kOffloadParts;
+            int tooLittle = -1, enough = all;
             if (fitsGpus(enough)) {
                 while (enough > tooLittle + 1) {
                     const int middle = (tooLittle + enough) / 2;
@@ -472,7 +480,9 @@ std::string LeastChange::proofText() const
                                     : "No fewer settings are enough, and of as many none are faster") +
            ", of " + searched + " (" + countedText(setsTried, "set") + " of them tried" +
            (triesModules ? "; of recomputation none, full, or its usual modules, and alone each one or two modules" : "") +
-           (triesOffload ? "; the optimizer's share on the host alone, in twentieths" : "") +
+           (!triesOffload   ? ""
+            : offloadsParts ? "; the optimizer's share on the host alone, in twentieths"
+                            : "; all of the optimizer on the host alone") +
            "). Types of gradients and moments, which change the arithmetic, and all else were not tried";
 }
 

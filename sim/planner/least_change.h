@@ -35,7 +35,7 @@ struct LeastChange {
     double stepBeforeSeconds = 0, stepSeconds = 0; ///< of the engine; the step before as if it fitted
     int setsTried = 0;                             ///< of settings
     std::string searched;                          ///< of all that can be changed what was not held: "recompute, tp, pp"
-    bool triesModules = false, triesOffload = false;
+    bool triesModules = false, triesOffload = false, offloadsParts = true;
     /// That no fewer settings are enough, and that none with as many is faster: where this one leaves the split, of those that
     /// do. Without settings: that nothing is.
     bool proved = false;

@@ -423,6 +423,35 @@ TEST(LeastChange, SaysAShareSoThatNoOtherReadsAlike)
     }
 }
 
+TEST(LeastChange, OffloadsAllWhereTheFrameworkKeepsNoPartOfTheOptimizer)
+{
+    ScenarioDocument job = ScenarioDocument::parse(kJob);
+    for (const auto& [pointer, value] :
+         {std::pair{"layout", R"({"dp": 8, "zero_stage": 2})"}, {"training.overlap.param_gather", "false"}})
+        job.set(pointer, value);
+    job.set("training.global_batch_size", "32");
+    ScenarioDocument half = job;
+    half.set("training.offload.optimizer", "0.5");
+    job.set("cluster.gpu.memory_gib", Json(stepOf(half)->metrics().peakMemoryGib).dump());
+    PlanRequest request{.document = job,
+                        .gpus = 8,
+                        .fixed = {{"training.recompute", "\"none\""},
+                                  {"training.micro_batch_size", "4"},
+                                  {"layout.zero_stage", "2"},
+                                  {"layout.sequence_parallel", "false"},
+                                  {"layout.tp", "1"},
+                                  {"layout.pp", "1"},
+                                  {"layout.cp", "1"},
+                                  {"layout.dp", "8"}},
+                        .framework = "deepspeed"};
+    const LeastChange whole = leastChange(request, test::catalogue());
+    ASSERT_EQ(whole.settings.size(), 1U);
+    EXPECT_EQ(whole.settings.front().after, "100 %");
+    EXPECT_THAT(whole.proofText(), HasSubstr("; all of the optimizer on the host alone"));
+    request.framework.clear();
+    EXPECT_EQ(leastChange(request, test::catalogue()).settings.front().after, "50 %");
+}
+
 TEST(LeastChange, KeepsWithinTheCapOfASearchedOrder)
 {
     PlanRequest request = ofShare(ScenarioDocument::parse(kJob), 0);
@@ -436,9 +465,8 @@ TEST(LeastChange, KeepsWithinTheCapOfASearchedOrder)
     const LeastChange change = leastChange(request, test::catalogue());
     EXPECT_FALSE(change.fitsAlready);
     EXPECT_NEAR(change.capacityGib, cap, 1e-6);
-    if (change.found()) {
-        EXPECT_TRUE(fitsEverywhere(*stepOf(withChange(request.document, change))));
-    }
+    ASSERT_TRUE(change.found());
+    EXPECT_TRUE(fitsEverywhere(*stepOf(withChange(request.document, change))));
 }
 
 TEST(LeastChange, LeavesWhatIsHeldThoughItMightFollow)

@@ -10,6 +10,7 @@
 #include "sim/text/characters.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <set>
@@ -104,7 +105,7 @@ private:
     /// What is open at the end of a text that is run ends there: branches, here-documents. All of it is as unsure as it itself.
     void script(const std::string& text, int line, int level)
     {
-        if (level > 4)
+        if (level > kDeepestText)
             return;
         const std::string* const outerText = std::exchange(m_text, &text);
         const std::size_t outerAt = std::exchange(m_at, 0);
@@ -132,6 +133,30 @@ private:
         while (at < word.size() && (startsName(word[at]) || isDigit(word[at])))
             ++at;
         return at > 0 && at < word.size() && word[at] == '=' && !isDigit(word[0]) ? at : 0;
+    }
+    /// -c, -lc: the word behind it is what a shell runs.
+    static bool isTextOption(const ShellText& one)
+    {
+        return one.text.size() < 5 && one.text.starts_with('-') && !one.text.starts_with("--") && one.text.ends_with('c');
+    }
+    /// Place of the word that srun, timeout, bash -c and the like run as a command; 0: there is none. What stands behind another
+    /// flag may be its value.
+    static std::size_t startedAt(std::span<const ShellText> words)
+    {
+        constexpr std::array<std::string_view, 10> kStarters = {"bash",  "env", "mpiexec", "mpirun", "nice",
+                                                                "nohup", "sh",  "srun",    "time",   "timeout"};
+        const auto isStarter = [&](std::string_view text) {
+            return std::find(kStarters.begin(), kStarters.end(), text.substr(text.rfind('/') + 1)) != kStarters.end();
+        };
+        for (std::size_t at = 1; at < words.size() && isStarter(words.front().text); ++at) {
+            const std::string &text = words[at].text, &before = words[at - 1].text;
+            const bool isOfStarter = isStarter(text) || text.starts_with('-') || assignedAt(text) > 0 ||
+                                     (!text.empty() && isDigit(text[0])); // timeout 10m, env X=1
+            const bool mayBeValue = before.starts_with('-') && before.find('=') == std::string::npos;
+            if (!isOfStarter && (!mayBeValue || isTextOption(words[at - 1])))
+                return at;
+        }
+        return 0;
     }
     static int lineOf(const ShellVariable& variable) { return variable.pieces.empty() ? 0 : variable.pieces.front().line; }
     bool skipping() const override
@@ -312,6 +337,8 @@ private:
         std::string body;
         int line = 0;
         bool isCalled = false;
+        bool isRun = false;  ///< at this moment
+        bool isTold = false; ///< that a call of it is passed over
     };
     static bool isFunction(const Branch& branch) { return !branch.function.empty(); }
     /// NAME of "NAME()", "NAME () {" and "function NAME {"; empty: it is none.
@@ -363,15 +390,33 @@ private:
             m_variables[std::to_string(i)] = {.pieces = {m_arguments[i - 1]}};
         m_variables[kArguments] = {.elements = m_arguments, .isArray = true};
     }
-    void call(Function& function, std::span<const ShellText> arguments)
+    /// False: no function has that name.
+    bool call(const std::string& name, std::span<const ShellText> arguments)
     {
-        spend(function.body.size());
+        constexpr std::size_t kMostCalled = 1UL << 20U, kOfEachCall = 64; // bytes of bodies
+        const auto found = m_functions.find(name);
+        if (found == m_functions.end())
+            return false;
+        Function& function = found->second;
         function.isCalled = true;
+        const std::size_t cost = function.body.size() + kOfEachCall;
+        if (function.isRun || m_level >= kDeepestText || m_called + cost > kMostCalled) {
+            if (!std::exchange(function.isTold, true))
+                tell(name, std::string(), m_line,
+                     function.isRun            ? "calls itself: its text is read once"
+                     : m_level >= kDeepestText ? "is called from functions or files too deep in each other: not read there"
+                                               : "is called when functions have run very often: not read there");
+            return true;
+        }
+        m_called += cost;
+        function.isRun = true;
         const std::string body = function.body; // running it may replace it
         std::vector<ShellText> outer = m_arguments;
         setArguments({arguments.begin(), arguments.end()});
         script(body, function.line, m_level + 1);
         setArguments(std::move(outer));
+        function.isRun = false;
+        return true;
     }
     /// Functions that are started in a way that is not seen, for what they say more than all that is.
     void runUncalled()
@@ -384,7 +429,7 @@ private:
             for (std::size_t at = function.body.find(" --"); at != std::string::npos; at = function.body.find(" --", at + 1))
                 ++flags;
             if (!function.isCalled && flags > most)
-                call(function, {});
+                call(name, {});
         }
     }
 
@@ -707,9 +752,7 @@ private:
                     one.condition = condition;
         ShellVariable& target = m_variables[name];
         if (!key.empty()) {
-            constexpr std::size_t kMostElements = 2000;
-            if (target.elements.size() >= kMostElements)
-                fail("an array has more than " + std::to_string(kMostElements) + " elements that are assigned one by one");
+            spend(costOfKeys(target)); // each of which is looked at
             putElement(target, key, std::move(value.pieces.front()));
         } else if (!isMore) {
             target = std::move(value);
@@ -760,10 +803,8 @@ private:
         if (const std::optional<bool> status = shellStatus(words, m_variables); status || isShellTest(words))
             return status;
         const std::string& first = words.front().text;
-        if (const auto found = m_functions.find(first); found != m_functions.end()) {
-            call(found->second, std::span(words).subspan(1));
+        if (call(first, std::span(words).subspan(1)))
             return std::nullopt;
-        }
         if (first == "read" && !m_waiting.empty()) { // read -r -d '' NAME <<EOF
             m_readInto = words.back().text;
             return std::nullopt;
@@ -793,9 +834,9 @@ private:
             return std::nullopt;
         }
         tellBehindScript(words);
-        for (const ShellText& one : words) { // bash -c "torchrun --nproc_per_node 8 …", srun bash -c train
-            if (const auto found = m_functions.find(one.text); found != m_functions.end())
-                call(found->second, {});
+        if (const std::size_t at = startedAt(words); at > 0) // srun bash -c train
+            call(words[at].text, isTextOption(words[at - 1]) ? std::span<const ShellText>() : std::span(words).subspan(at + 1));
+        for (const ShellText& one : words) { // bash -c "torchrun --nproc_per_node 8 …"
             const bool isScript = one.text.find_first_of(" \n\x1f") != std::string::npos && !one.text.starts_with("--") &&
                                   (one.text.find("--") != std::string::npos || one.text.find('$') != std::string::npos);
             if (isScript)
@@ -820,7 +861,7 @@ private:
         const std::string& path = words[1].text;
         const std::string_view name = lastPart(path);
         for (OtherFile& other : m_others)
-            if (lastPart(other.name) == name && m_level < 4 && m_files.size() <= kMostFilesRun) {
+            if (lastPart(other.name) == name && m_level < kDeepestText && m_files.size() <= kMostFilesRun) {
                 other.isRun = true;
                 readFile(other.name, other.text, m_level + 1);
                 return;
@@ -834,9 +875,7 @@ private:
     /// Of bash -c "torchrun … ${ARGS[@]}" all elements but the first are arguments of the shell, and none of what it starts.
     void tellBehindScript(const std::vector<ShellText>& words)
     {
-        const auto option = std::find_if(words.begin(), words.end(), [](const ShellText& one) { // -c, -lc
-            return one.text.size() < 5 && one.text.starts_with('-') && !one.text.starts_with("--") && one.text.ends_with('c');
-        });
+        const auto option = std::find_if(words.begin(), words.end(), isTextOption);
         if (option == words.begin() || words.end() - option < 3)
             return;
         const std::string& shell = (option - 1)->text;
@@ -850,10 +889,12 @@ private:
     }
 
     static constexpr std::size_t kMostFilesRun = 100;
+    static constexpr int kDeepestText = 4; ///< of files, functions and quoted commands in each other
     std::span<OtherFile> m_others;
     std::vector<File> m_files; ///< that are read, in the order of their lines
     int m_linesOfFiles = 0;
     int m_level = 0;
+    std::size_t m_called = 0; ///< bytes of functions that were run
     bool m_skipsNext = false;
     std::optional<bool> m_status;     ///< of the list so far: of "A && X=1" in front of "|| X=2"
     std::optional<bool> m_lastStatus; ///< of the last statement that was run

@@ -44,6 +44,14 @@ bool hasKeys(const ShellVariable& array)
                        [](const ShellText& one) { return !keyOfElement(one.text).empty(); });
 }
 
+std::size_t costOfKeys(const ShellVariable& array)
+{
+    std::size_t cost = array.elements.size();
+    for (const ShellText& one : array.elements) // those that begin like a key are read to their end
+        cost += one.text.starts_with('[') && keyOfElement(one.text).empty() ? one.text.size() : 0;
+    return cost;
+}
+
 void putElement(ShellVariable& array, const std::string& key, ShellText value)
 {
     array.isArray = true;
@@ -54,8 +62,9 @@ void putElement(ShellVariable& array, const std::string& key, ShellText value)
         return;
     }
     if (!place || *place != size) {
-        value.text.insert(0, "[" + key + "]=");
-        std::erase_if(array.elements, [&](const ShellText& one) { return keyOfElement(one.text) == keyOfElement(value.text); });
+        const std::string start = "[" + key + "]=";
+        std::erase_if(array.elements, [&](const ShellText& one) { return one.text.starts_with(start); });
+        value.text.insert(0, start);
     }
     array.elements.push_back(std::move(value));
 }

@@ -430,7 +430,7 @@ void ShellWords::braced(const std::string& inside, int line, std::vector<Part>& 
     };
     const auto found = m_variables.find(name);
     if (found != m_variables.end()) // each of which is looked at
-        spend(found->second.elements.size());
+        spend(costOfKeys(found->second));
     const bool isOfKeys = found != m_variables.end() && hasKeys(found->second);
     if (rest.starts_with("[@]") || rest.starts_with("[*]") || (rest.starts_with("[0]") && !isOfKeys)) {
         which = rest[1] == '@' ? Elements::words : rest[1] == '*' ? Elements::joined : which;

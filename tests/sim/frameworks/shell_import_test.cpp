@@ -106,6 +106,18 @@ TEST(ShellExpansions, ElementsLengthsAndCutTextsFollowFromTheScript)
               "unknown");
 }
 
+TEST(ShellExpansions, ElementsAreAssignedOneByOneAsLongAsThatIsQuick)
+{
+    std::string list = "A=(";
+    for (int i = 0; i < 3000; ++i)
+        list += " 2";
+    EXPECT_EQ(scriptOf(list + ")\nA[1]=4", "--pipeline-model-parallel-size ${A[1]}").at("/layout/pp"), 4);
+    std::string keys;
+    for (int i = 0; i < 40'000; ++i)
+        keys += "A[k" + std::to_string(i % 1999) + "]=1\n";
+    EXPECT_THROW(scriptOf(keys, ""), sim::Error) << "in seconds, not in minutes";
+}
+
 TEST(ShellExpansions, SumsFollowFromTheScriptHoweverTheyAreWritten)
 {
     const auto stages = [](const std::string& head) {
@@ -131,13 +143,42 @@ TEST(ShellFunctions, AreRunWhereTheyAreCalled)
         EXPECT_EQ(stages(head), 4) << head;
     const std::string train = "train() {\n  torchrun --nproc_per_node 8 pretrain_gpt.py " + kSizesOfScript +
                               "--tensor-model-parallel-size ${1:-4}\n}\n";
-    for (const auto& [start, tp] : {std::pair{"train 2", 2}, std::pair{"srun bash -c train", 4}, std::pair{"\"$@\"", 4},
-                                    std::pair{"if ! train; then exit 1; fi", 4}})
+    for (const auto& [start, tp] :
+         {std::pair{"train 2", 2}, std::pair{"srun bash -c train", 4}, std::pair{"\"$@\"", 4}, std::pair{"srun -N 1 train 2", 2},
+          std::pair{"/bin/timeout 10m env X=1 train 2", 2}, std::pair{"if ! train; then exit 1; fi", 4}})
         EXPECT_EQ(importedText(train + start + "\n").at("/layout/tp"), tp) << start;
     EXPECT_THAT(scriptOf("f() { PP=4; }\n[ -f hosts ] && f", "--pipeline-model-parallel-size $PP")
                     .textOn("--pipeline-model-parallel-size"),
                 HasSubstr("a branch of line 2, which"));
     EXPECT_EQ(stages("PP=4\nf() { f; f; f; f; f; f; f; f; }\nf"), 4) << "it ends";
+}
+
+TEST(ShellFunctions, ThatCallThemselvesOrManyAreToldAndTheRestIsRead)
+{
+    const auto many = [](const std::string& name) {
+        std::string text = name + "() {";
+        for (int i = 0; i < 4000; ++i)
+            text += name == "f" ? " f;" : " h;";
+        return text + " }\n";
+    };
+    const auto itself = scriptOf(many("f") + "f\nPP=4", "--pipeline-model-parallel-size $PP");
+    EXPECT_EQ(itself.at("/layout/pp"), 4);
+    EXPECT_THAT(itself.textOn("f"), HasSubstr("calls itself"));
+    std::string calls;
+    for (int i = 0; i < 1000; ++i)
+        calls += "g\n";
+    const auto fan = scriptOf("h() { X=1; }\n" + many("g") + calls + "PP=4", "--pipeline-model-parallel-size $PP");
+    EXPECT_EQ(fan.at("/layout/pp"), 4);
+    EXPECT_THAT(fan.textOn("h"), HasSubstr("very often"));
+}
+
+TEST(ShellFunctions, AreNotRunWhereTheirNameIsAValue)
+{
+    const std::string save = "eval_all() {\n  PP=8\n}\nPP=4\n";
+    for (const char* command : {"python convert.py --save eval_all", "srun --job-name eval_all python convert.py eval_all"})
+        EXPECT_EQ(scriptOf(save + command, "--pipeline-model-parallel-size $PP").at("/layout/pp"), 4) << command;
+    const std::string train = "train() {\n  torchrun pretrain_gpt.py " + kSizesOfScript + "--task train\n}\ntrain\n";
+    EXPECT_EQ(importedText(train, 8).became("torchrun"), "no note") << "one command is one";
 }
 
 TEST(ShellExpansions, WhatIsMadeOfSomethingUndecidedIsUndecided)

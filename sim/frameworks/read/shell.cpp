@@ -39,7 +39,10 @@ public:
 
     Sheet take()
     {
-        addFlagsOf({m_commands, m_variables, m_order}, m_files.front().name, m_sheet);
+        addFlagsOf({m_commands, m_variables, m_order}, m_sheet, [this](int line, const std::string& message) {
+            m_line = line;
+            fail(message);
+        });
         if (m_unclosed > 0)
             tell("\"", std::string(), m_unclosed, "a quote that begins here is not closed: all behind it is read as its text");
         for (const char* name : {"GPUS_PER_NODE", "NPROC_PER_NODE", "GPN", "NUM_GPUS_PER_NODE", "N_GPUS", "NUM_GPUS", "NNODES",
@@ -114,8 +117,10 @@ private:
         const int outerList = std::exchange(m_listCondition, 0);
         std::vector<Branch> outerBranches = std::exchange(m_branches, {});
         auto outerWaiting = std::exchange(m_waiting, {});
+        const bool outerInline = std::exchange(m_functionsInline, false);
         while (!atEnd() || reopenFunction())
             statement();
+        m_functionsInline = outerInline;
         m_text = outerText;
         m_at = outerAt;
         m_line = outerLine;
@@ -169,13 +174,15 @@ private:
     {
         const std::size_t end = std::min(m_text->find('\n', m_at), m_text->size());
         const std::string text = m_text->substr(m_at, std::min<std::size_t>(end - m_at, 400));
+        m_at = end;
+        if (!m_commentLines.insert(m_line).second) // of a function, which is read where it stands and where it is run
+            return;
         BatchLine batch = batchLineOf(text, m_line);
         std::move(batch.settings.begin(), batch.settings.end(), std::back_inserter(m_sheet.settings));
         for (const auto& one : batch.variables)
             m_variables[one.first] = {.pieces = {{one.second, m_line}}};
         if (m_sheet.comments.size() < 1000)
             m_sheet.comments.push_back(text.substr(1));
-        m_at = end;
     }
     struct Branch {
         bool isOn = true;      ///< statements of this branch count
@@ -508,7 +515,7 @@ private:
         if (isOpenDoubleTest(words)) {
             words.push_back({op, line});
         } else {
-            conditions.take(words, m_variables);
+            conditions.take(words, m_variables, openCondition());
             conditions.join(op);
             words.clear();
         }
@@ -523,7 +530,7 @@ private:
     std::optional<bool> condition(const std::string& keyword, ShellConditions& conditions, const std::vector<ShellText>& words,
                                   int line)
     {
-        conditions.take(words, m_variables);
+        conditions.take(words, m_variables, openCondition());
         bool isKnown = conditions.told.has_value(), mayBe = conditions.told.value_or(true);
         if (!atEnd() && (peek() == '&' || peek() == '|')) { // what a pipe ends with
             isKnown = false;
@@ -591,7 +598,8 @@ private:
         if (keyword == "case") {
             branch.isCase = branch.isAtPattern = true;
             branch.subject = words.empty() ? "" : words.front().text;
-            branch.isKnown = branch.subject.find('$') == std::string::npos;
+            const bool isOpen = !words.empty() && words.front().condition > 0 && words.front().condition != openCondition();
+            branch.isKnown = !isOpen && branch.subject.find('$') == std::string::npos;
         }
         // "for NAME in "$@"" of a script without options runs no time.
         const bool isNothing = keyword == "for" && words.size() >= 2 && words[1].text == "in" &&
@@ -775,11 +783,13 @@ private:
         bool assigns = false;
         for (const ShellText& one : words.subspan(isLet ? 1 : 0)) {
             const std::string_view expression(one.text);
-            if (const auto done = shellCalculation(isLet ? expression : expression.substr(2, text.size() - 4), m_variables)) {
-                assign(done->name,
-                       {.pieces = {{done->value ? std::to_string(*done->value) : "$((" + done->name + "))", one.line}}});
-                assigns = true;
-            }
+            for (const std::string_view sum : shellSums(isLet ? expression : expression.substr(2, text.size() - 4)))
+                if (const auto done = shellCalculation(sum, m_variables)) {
+                    const int condition = std::max(one.condition, conditionOf(done->operands, m_variables, true));
+                    assign(done->name, {.pieces = {{done->value ? std::to_string(*done->value) : "$((" + done->name + "))",
+                                                    one.line, condition}}});
+                    assigns = true;
+                }
         }
         return assigns;
     }
@@ -800,7 +810,7 @@ private:
             return std::nullopt;
         if (calculate(words))
             return std::nullopt;
-        if (const std::optional<bool> status = shellStatus(words, m_variables); status || isShellTest(words))
+        if (const std::optional<bool> status = shellStatus(words, m_variables, openCondition()); status || isShellTest(words))
             return status;
         const std::string& first = words.front().text;
         if (call(first, std::span(words).subspan(1)))
@@ -905,7 +915,8 @@ private:
     std::string m_readInto;                              ///< variable that takes the text of the one that begins next
     std::map<std::string, Function, std::less<>> m_functions;
     std::string m_functionAhead;        ///< whose body begins with the next "{"
-    bool m_functionsInline = false;     ///< bodies are read where they stand
+    bool m_functionsInline = false;     ///< bodies of the text that is run are read where they stand
+    std::set<int> m_commentLines;       ///< that were read
     std::vector<ShellText> m_arguments; ///< of the function that is run
     std::vector<std::string> m_order;
     std::set<std::string> m_ordered; ///< those in m_order

@@ -3,6 +3,7 @@
 #include "sim/frameworks/read/setting.h"
 #include "sim/text/characters.h"
 
+#include <algorithm>
 #include <sstream>
 #include <string_view>
 #include <vector>
@@ -74,7 +75,8 @@ std::optional<bool> plainTest(std::span<const ShellText> given, bool matches)
         isNegated = !isNegated;
         given = given.subspan(1);
     }
-    if (given.empty())
+    const bool isOpen = std::any_of(given.begin(), given.end(), [](const ShellText& one) { return one.condition > 0; });
+    if (given.empty() || isOpen) // what an open branch assigns may be something else
         return std::nullopt;
     const bool isPattern = matches && given.back().isPattern;
     std::vector<std::string> words;
@@ -170,7 +172,7 @@ bool isOpenDoubleTest(std::span<const ShellText> words)
     return !words.empty() && words.front().text == "[[" && words.back().text != "]]";
 }
 
-std::optional<bool> shellStatus(std::span<const ShellText> words, const ShellVariables& variables)
+std::optional<bool> shellStatus(std::span<const ShellText> words, const ShellVariables& variables, int here)
 {
     bool isNegated = false;
     for (; words.size() > 1 && words.front().text == "!"; words = words.subspan(1))
@@ -178,19 +180,24 @@ std::optional<bool> shellStatus(std::span<const ShellText> words, const ShellVar
     std::optional<bool> status;
     if (isArithmeticTest(words)) {
         const std::string_view text = words[0].text;
-        if (const std::optional<long long> value = shellArithmetic(text.substr(2, text.size() - 4), variables))
+        const int own = words[0].condition;
+        const bool isOpen = (own > 0 && own != here) || conditionOf(text, variables, true, here) > 0;
+        if (const auto value = isOpen ? std::nullopt : shellArithmetic(text.substr(2, text.size() - 4), variables))
             status = *value != 0;
     } else if (words.size() == 1 && (words[0].text == "true" || words[0].text == ":" || words[0].text == "false")) {
         status = words[0].text != "false";
     } else if (isShellTest(words)) {
-        status = shellTest(words);
+        std::vector<ShellText> decided(words.begin(), words.end());
+        for (ShellText& one : decided)
+            one.condition = one.condition == here ? 0 : one.condition;
+        status = shellTest(decided);
     }
     return status ? std::optional(*status != isNegated) : status;
 }
 
-void ShellConditions::take(std::span<const ShellText> words, const ShellVariables& variables)
+void ShellConditions::take(std::span<const ShellText> words, const ShellVariables& variables, int here)
 {
-    const std::optional<bool> status = shellStatus(words, variables);
+    const std::optional<bool> status = shellStatus(words, variables, here);
     told = op.empty() ? status : op == "&&" ? bothOf(told, status) : eitherOf(told, status);
     for (const ShellText& one : words)
         written += (written.empty() ? "" : " ") + one.text;

@@ -117,7 +117,7 @@ std::optional<CountOfMpi> countOfMpi(const std::vector<ShellText>& words, std::s
                       count.is_number_integer() ? Json(std::max<std::int64_t>(1, count.get<std::int64_t>() / perNode)) : count};
 }
 
-void addFlags(Sheet& sheet, const std::string& file, const std::vector<ShellText>& words, bool onlyLaunchers = false)
+void addFlags(Sheet& sheet, const FailAtLine& fail, const std::vector<ShellText>& words, bool onlyLaunchers = false)
 {
     const std::size_t before = sheet.settings.size();
     Setting* current = nullptr;
@@ -151,7 +151,7 @@ void addFlags(Sheet& sheet, const std::string& file, const std::vector<ShellText
         const bool isFlag = isFlagWord(text);
         if (isFlag) {
             if (sheet.settings.size() > kMostSettings)
-                failAt(file, 0, "has more than " + std::to_string(kMostSettings) + " settings");
+                fail(one.line, "has more than " + std::to_string(kMostSettings) + " settings");
             const std::size_t equals = text.find('=');
             std::string name = text.substr(2, equals == std::string::npos ? equals : equals - 2);
             std::replace(name.begin(), name.end(), '-', '_');
@@ -198,7 +198,7 @@ void addFlags(Sheet& sheet, const std::string& file, const std::vector<ShellText
 
 } // namespace
 
-void addFlagsOf(const ShellScript& script, const std::string& file, Sheet& sheet)
+void addFlagsOf(const ShellScript& script, Sheet& sheet, const FailAtLine& fail)
 {
     ShellCommand loose;
     std::vector<const ShellCommand*> whole;
@@ -239,7 +239,7 @@ void addFlagsOf(const ShellScript& script, const std::string& file, Sheet& sheet
         if (stored.flags > chosen->flags)
             chosen = &stored;
     }
-    addFlags(sheet, file, chosen->words);
+    addFlags(sheet, fail, chosen->words);
     if (chosen != &loose)
         for (const ShellText& one : loose.words)
             if (isFlagWord(one.text) && sheet.undecided.size() < kMostSettings)
@@ -253,7 +253,7 @@ void addFlagsOf(const ShellScript& script, const std::string& file, Sheet& sheet
         if (made == chosen)
             continue;
         // A launcher that starts the chosen command in quotes: srun --nodes 4 bash -c "…".
-        addFlags(sheet, file, made->words, true);
+        addFlags(sheet, fail, made->words, true);
         if (made->flags > 3)
             sheet.undecided.push_back({made->words.front().text, "another command; only the one with most settings is read",
                                        made->words.front().line, made->words.front().text});

@@ -4,6 +4,7 @@
 #include "sim/frameworks/read/setting.h"
 #include "sim/frameworks/read/shell_values.h"
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -22,8 +23,10 @@ struct ShellScript {
     std::vector<std::string> order; ///< of the variables' first assignments
 };
 
+using FailAtLine = std::function<void(int line, const std::string& message)>;
 /// The command with the most flags is the training; what else has many is told. Lines of flags alone belong together, and where
-/// nothing is started the variables hold the flags. Throws Error, which names `file`, beyond kMostSettings.
-void addFlagsOf(const ShellScript&, const std::string& file, Sheet&);
+/// nothing is started the variables hold the flags. `fail`, which
+/// throws, is called beyond kMostSettings.
+void addFlagsOf(const ShellScript&, Sheet&, const FailAtLine& fail);
 
 } // namespace sim::frameworks

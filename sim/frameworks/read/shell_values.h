@@ -54,10 +54,17 @@ std::optional<long long> wholeShellNumber(std::string_view text);
 /// it takes more than 10,000 factors.
 std::optional<long long> shellArithmetic(std::string_view expression, const ShellVariables&);
 
+/// Line of the condition, which the script does not decide, in a branch of which a variable that a text names is assigned; 0:
+/// none is. `isSum`: names stand in it without "$". `but`: of a condition in whose branch the text itself stands nothing is said.
+int conditionOf(std::string_view written, const ShellVariables&, bool isSum = false, int but = 0);
+
 struct ShellCalculation {
     std::string name;
     std::optional<long long> value; ///< nothing where it is not known
+    std::string operands;           ///< what it is made of
 };
+/// "X = 1" and "Y = 2" of "X = 1, Y = 2".
+std::vector<std::string_view> shellSums(std::string_view expressions);
 /// What "X = 2 * Y", "X += 1" and "X++" assign; nothing where it is no assignment.
 std::optional<ShellCalculation> shellCalculation(std::string_view expression, const ShellVariables&);
 

@@ -339,7 +339,8 @@ void ShellWords::expansion(std::vector<Part>& out, bool isQuoted, int depth)
                                               m_text->begin() + static_cast<std::ptrdiff_t>(end), '\n'));
         m_at = end + 2;
         const std::optional<long long> value = shellArithmetic(expression, m_variables);
-        keep(value ? std::to_string(*value) : withoutBlanks("$((" + expression.substr(0, 80) + "))"), conditionOf(written));
+        keep(value ? std::to_string(*value) : withoutBlanks("$((" + expression.substr(0, 80) + "))"),
+             conditionOf(written, m_variables, true));
         return;
     }
     if (peek() == '(') {
@@ -462,6 +463,7 @@ void ShellWords::braced(const std::string& inside, int line, std::vector<Part>& 
     const bool isSet = found != m_variables.end() &&
                        (!hasColon || found->second.isArray || hasText([](const std::string& text) { return !text.empty(); }));
     const std::string op = rest.substr(hasColon ? 1 : 0, 1);
+    const int ofBranch = conditionOf("${" + inside, m_variables);
     if (rest.empty() || ((op == "-" || op == "=" || op == "?") && isSet)) {
         variable(name, asWritten, line, out, isQuoted, which);
     } else if (op == "-" || op == "=") {
@@ -471,37 +473,21 @@ void ShellWords::braced(const std::string& inside, int line, std::vector<Part>& 
         if (op == "=" && !skipping())
             m_variables[name] = {.pieces = {{fallback, line}}};
         spend(fallback.size());
-        out.push_back({.texts = {{std::move(fallback), line, conditionOf(rest)}}, .isSplit = !isQuoted});
+        out.push_back({.texts = {{std::move(fallback), line, conditionOf(rest, m_variables)}}, .isSplit = !isQuoted});
     } else if (op == "+" && hasColon && isSet && hasText(isUnsetText)) { // it may be empty
         keep(asWritten);
     } else if (op == "+") {
         if (isSet)
-            out.push_back(
-                {.texts = {{expandedText(rest.substr(hasColon ? 2 : 1), line, depth + 1), line}}, .isSplit = !isQuoted});
+            out.push_back({.texts = {{expandedText(rest.substr(hasColon ? 2 : 1), line, depth + 1), line, ofBranch}},
+                           .isSplit = !isQuoted});
     } else {
         const std::string text =
             found != m_variables.end() && which == Elements::first && !hasColon ? joined(found->second) : asWritten;
         spend(text.size());
         const std::optional<std::string> changed =
             isUnsetText(text) ? std::nullopt : changedText(text, expandedText(rest, line, depth + 1));
-        keep(changed.value_or(asWritten), conditionOf(inside));
+        keep(changed.value_or(asWritten), ofBranch);
     }
-}
-
-int ShellWords::conditionOf(std::string_view written) const
-{
-    for (std::size_t at = 0, end = 0; at < written.size(); at = std::max(end, at + 1)) {
-        end = at;
-        while (end < written.size() && (startsName(written[end]) || isDigit(written[end])))
-            ++end;
-        const auto found = end > at ? m_variables.find(written.substr(at, end - at)) : m_variables.end();
-        if (found == m_variables.end())
-            continue;
-        for (const ShellText& one : found->second.pieces)
-            if (one.condition > 0)
-                return one.condition;
-    }
-    return 0;
 }
 
 std::string ShellWords::keyText(const std::string& written, int line, int depth)
@@ -537,7 +523,7 @@ std::optional<ShellText> ShellWords::printedBy(const std::string& command, int l
         return std::nullopt;
     if (const std::string sum = calculationOf(std::string_view(command).substr(begin)); !sum.empty()) {
         const std::optional<long long> value = shellArithmetic(expandedText(sum, line, depth + 1), {});
-        const int condition = conditionOf(command);
+        const int condition = conditionOf(command, m_variables);
         return value ? std::optional(ShellText{.text = std::to_string(*value), .line = line, .condition = condition})
                      : std::nullopt;
     }
@@ -551,7 +537,7 @@ std::optional<ShellText> ShellWords::printedBy(const std::string& command, int l
             if (text.starts_with(option))
                 text.erase(0, 3);
         std::erase_if(text, [](char c) { return c == '"' || c == '\''; });
-        return ShellText{.text = text, .line = line, .condition = conditionOf(command)};
+        return ShellText{.text = text, .line = line, .condition = conditionOf(command, m_variables)};
     }
     if (command.compare(begin, 3, "cat") != 0)
         return std::nullopt;

@@ -92,9 +92,6 @@ private:
     /// The element that "${A[index]}" names, by its place, from the end where that is negative, or by its key; nothing where the
     /// script alone does not say which it is.
     std::optional<std::string> elementOf(const ShellVariable&, const std::string& index, int line, int depth);
-    /// Line of the condition, which the script does not decide, in a branch of which a variable that a text names is assigned; 0:
-    /// none is.
-    int conditionOf(std::string_view written) const;
     /// What $(…) says where it is text or a sum: "$(echo a b)", "$(cat <<EOF …)", "$(expr 2 + 2)"; nothing where something would
     /// have to run.
     std::optional<ShellText> printedBy(const std::string& command, int line, int depth);

@@ -123,9 +123,10 @@ TEST(ShellExpansions, SumsFollowFromTheScriptHoweverTheyAreWritten)
     const auto stages = [](const std::string& head) {
         return scriptOf(head, "--pipeline-model-parallel-size $PP").at("/layout/pp");
     };
-    for (const char* head : {"PP=1; ((PP *= 4))", "PP=3; ((PP++))", "PP=3; (( ++PP ))", "PP=2; (( PP <<= 1 ))", "((PP = 2 * 2))",
-                             "let PP=2*2", "PP=8; let \"PP -= 4\"", "A=2; PP=$(expr $A \\* 2)", "A=2; PP=`expr $A + 2`",
-                             "PP=`echo 4`", "A=2; PP=$(echo \"$A*2\" | bc)", "PP=8; unset PP; PP=${PP:-4}", "PP=4; ((PP == 8))"})
+    for (const char* head :
+         {"PP=1; ((PP *= 4))", "PP=3; ((PP++))", "PP=3; (( ++PP ))", "PP=2; (( PP <<= 1 ))", "((PP = 2 * 2))", "let PP=2*2",
+          "((A = (1, 2), PP = 4))", "let A=1,PP=4", "PP=8; let \"PP -= 4\"", "A=2; PP=$(expr $A \\* 2)", "A=2; PP=`expr $A + 2`",
+          "PP=`echo 4`", "A=2; PP=$(echo \"$A*2\" | bc)", "PP=8; unset PP; PP=${PP:-4}", "PP=4; ((PP == 8))"})
         EXPECT_EQ(stages(head), 4) << head;
 }
 
@@ -209,6 +210,36 @@ TEST(ShellExpansions, WhatIsMadeOfAValueOfABranchSaysSo)
         EXPECT_EQ(out.at("/layout/pp"), 4) << word;
         EXPECT_THAT(out.textOn("--pipeline-model-parallel-size"), HasSubstr("a branch of line 1, which")) << word;
     }
+    for (const char* sum : {"(( N += 0 ))", "(( K = N ))", "let K=N"})
+        EXPECT_THAT(scriptOf(branch + "K=1\n" + sum + "\n: $((K + N))", "--pipeline-model-parallel-size $((K * 0 + N))")
+                        .textOn("--pipeline-model-parallel-size"),
+                    HasSubstr("a branch of line 1, which"))
+            << sum;
+    for (const char* word : {"${N:+4}", "${N+4}", "${M:+$N}", "$(echo ${A[@]})"})
+        EXPECT_THAT(scriptOf("if [ -f hosts ]; then N=4; A=(4); fi\nM=1", "--pipeline-model-parallel-size " + std::string(word))
+                        .textOn("--pipeline-model-parallel-size"),
+                    HasSubstr("a branch of line 1, which"))
+            << word;
+    EXPECT_THAT(scriptOf(branch, "--wandb-project $(echo N) --pipeline-model-parallel-size $(echo 4)").textOn("--wandb-project"),
+                testing::Not(HasSubstr("branch")))
+        << "a word is no variable";
+}
+
+TEST(ShellConditions, OnAValueOfABranchAreNotDecided)
+{
+    const std::string branch = "if [ -f hosts ]; then N=8; else N=2; fi\n";
+    for (const char* test : {"if [ $N = 2 ]; then X=4; else X=2; fi", "if [[ ( $N == 2 ) ]]; then X=4; else X=2; fi",
+                             "if (( N == 2 )); then X=4; else X=2; fi", "if (( $N > 2 )); then X=4; else X=2; fi",
+                             "[ $N -gt 2 ] && X=4 || X=2", "case $N in\n2) X=4;;\n*) X=2;;\nesac"}) {
+        const auto out = scriptOf(branch + test, "--pipeline-model-parallel-size $X");
+        EXPECT_EQ(out.at("/layout/pp"), 2) << test;
+        EXPECT_THAT(out.textOn("--pipeline-model-parallel-size"), HasSubstr("a branch of line 2, which")) << test;
+    }
+    EXPECT_EQ(scriptOf("if [ -f hosts ]; then\n N=8\n if [ $N = 8 ] && (( N > 4 )); then X=4; else X=2; fi\nfi",
+                       "--pipeline-model-parallel-size $X")
+                  .at("/layout/pp"),
+              4)
+        << "in the branch itself they are";
 }
 
 TEST(ShellExpansions, LongTextsAreReadAndLongPatternsAreNot)
@@ -343,15 +374,35 @@ TEST(ShellFiles, NotesOnASourcedFileNameItAndItsLines)
     EXPECT_THAT(noteOn(perhaps, "--bf16"), HasSubstr("a branch of line 2 of run.sh, which"));
     EXPECT_THAT(noteOn(perhaps, "--tensor-model-parallel-size"), testing::Not(HasSubstr("branch")));
 
-    std::string words = "\nA=(\n";
+    std::string words = "\nA=(\n", flags = "MODEL_ARGS+=(\n";
     for (int i = 0; i < 80'001; ++i)
         words += " a";
-    try {
-        importOf("source model.sh\n", words);
-        ADD_FAILURE() << "is read";
-    } catch (const sim::Error& error) {
-        EXPECT_THAT(error.what(), testing::StartsWith("model.sh:7: an array has more than"));
-    }
+    for (int i = 0; i < 20'002; ++i)
+        flags += " --a";
+    for (const auto& [tail, told] : {std::pair{words, "model.sh:7: an array has more than"},
+                                     std::pair{flags + ")\n", "model.sh:6: has more than 20000 settings"}})
+        try {
+            importOf("source model.sh\n", tail);
+            ADD_FAILURE() << "is read";
+        } catch (const sim::Error& error) {
+            EXPECT_THAT(error.what(), testing::StartsWith(told));
+        }
+}
+
+TEST(ShellFiles, LinesOfABatchSystemCountOnceInAFunctionThatNothingCloses)
+{
+    const std::string batch = "open() {\n#SBATCH --nodes=2\n#SBATCH --gpus-per-node=4\n";
+    const auto notes = [&](const std::string& script) {
+        const auto out = importedText(script + "\npython pretrain_gpt.py " + kSizesOfScript + "\n", 8);
+        return std::count_if(out.imported.notes.begin(), out.imported.notes.end(),
+                             [](const sim::Note& note) { return note.setting.find("nodes") != std::string::npos; });
+    };
+    EXPECT_EQ(notes(batch), notes(batch + "}")) << "as of one that is closed";
+    const sim::Imported out = sim::importSettings({{"run.sh", ". ./lib.sh\nPP=4\nlater() {\n  PP=8\n}\npython pretrain_gpt.py " +
+                                                                  kSizesOfScript + "--pipeline-model-parallel-size $PP\n"},
+                                                   {"lib.sh", "open() {\n  X=1\n"}},
+                                                  {.gpus = 8}, test::catalogue());
+    EXPECT_EQ(Json::parse(out.scenario)["layout"]["pp"], 4) << "functions of this file are run where they are called";
 }
 
 TEST(ShellFiles, AFileIsSourcedByItsWholeName)
@@ -363,7 +414,9 @@ TEST(ShellFiles, AFileIsSourcedByItsWholeName)
     const std::string command = "python pretrain_gpt.py " + kSizesOfScript + "--tensor-model-parallel-size ";
     EXPECT_EQ(tp(command + "4\n", ". ./myenv.sh; cat env.sh # source env.sh\nsource\nenv.sh\n" + command + "2\n"), 2)
         << "of two commands the later one counts";
-    for (const char* source : {"source env.sh", "[ -f env.sh ] && source \"$DIR/env.sh\"", "if true; then . ./env.sh; fi"})
+    EXPECT_EQ(tp(command + "4\n", "echo source env.sh\nls . env.sh\n" + command + "2\n"), 2) << "words of other commands";
+    for (const char* source :
+         {"X=\"#1\"; . ./env.sh", "source env.sh", "[ -f env.sh ] && source \"$DIR/env.sh\"", "if true; then . ./env.sh; fi"})
         EXPECT_EQ(tp("TP=4\nSIZES='" + kSizesOfScript + "'\n", source + ("\n" + command) + "$TP\n"), 4) << source;
 }
 

@@ -210,8 +210,8 @@ TEST(ShellExpansions, WhatIsMadeOfAValueOfABranchSaysSo)
         EXPECT_EQ(out.at("/layout/pp"), 4) << word;
         EXPECT_THAT(out.textOn("--pipeline-model-parallel-size"), HasSubstr("a branch of line 1, which")) << word;
     }
-    for (const char* sum : {"(( N += 0 ))", "(( K = N ))", "let K=N"})
-        EXPECT_THAT(scriptOf(branch + "K=1\n" + sum + "\n: $((K + N))", "--pipeline-model-parallel-size $((K * 0 + N))")
+    for (const auto& [sum, word] : {std::pair{"(( N += 0 ))", "$N"}, std::pair{"(( K = N ))", "$K"}, std::pair{"let K=N", "$K"}})
+        EXPECT_THAT(scriptOf(branch + sum, "--pipeline-model-parallel-size " + std::string(word))
                         .textOn("--pipeline-model-parallel-size"),
                     HasSubstr("a branch of line 1, which"))
             << sum;

@@ -83,7 +83,7 @@ Rect besideCurve(const std::vector<Point>& curve, Rect area, float level, float 
     const float above = level - height - 1, below = level + 2;
     std::vector<Rect> places;
     for (const float left : {area.right - width, area.left + 2})
-        for (const float top : {above, below})
+        for (const float top : {above, below, below + height, below + 2 * height})
             if (top >= area.top && top + height <= area.bottom)
                 places.push_back({left, top, left + width, top + height});
     const auto free = std::find_if(places.begin(), places.end(), [&](Rect place) { return !passesThrough(curve, place); });

@@ -128,7 +128,9 @@ TEST(Instants, KernelsAndActionsTellOfTheSameMessages)
 
 TEST(Instants, AtTheStartEveryoneWaitsForTheFirstStage)
 {
-    const Instants instants(traceOf(test::smallScenario(1, 4, 1)));
+    sim::Scenario scenario = test::smallScenario(1, 4, 1);
+    scenario.training.stack.launchUs = 0;
+    const Instants instants(traceOf(scenario));
     EXPECT_FALSE(instants.waiting(0, 0)) << "it works";
     EXPECT_EQ(instants.waitChain(3, 0), (std::vector<int>{3, 2, 1, 0}));
     const auto waiting = instants.waiting(2, 0);

@@ -72,9 +72,17 @@ void postReceivesEarly(std::vector<live::RankSpan>& step, int worldSize)
             span.span.startNs = std::exchange(receivedUntil[static_cast<std::size_t>(span.rank)], span.span.endNs);
 }
 
+/// A recording does not tell when the host launched what.
+sim::Scenario withoutLaunches(sim::Scenario scenario)
+{
+    sim::Stack& stack = scenario.training.stack;
+    stack.launchUs = stack.backwardLaunchUs = stack.collectiveLaunchUs = stack.stepMs = 0;
+    return scenario;
+}
+
 TEST(Difference, CountsTheBubbleInOneRowOnBothSides)
 {
-    const auto full = sim::simulate(test::smallScenario(1, 4, 2, 8), {.full = true});
+    const auto full = sim::simulate(withoutLaunches(test::smallScenario(1, 4, 2, 8)), {.full = true});
     const sim::Trace trace = full->trace(sim::TraceDetail::kernels);
     std::vector<live::RankSpan> step = test::recordedAs(trace);
     postReceivesEarly(step, 8);
@@ -93,8 +101,6 @@ TEST(Difference, CountsTheBubbleInOneRowOnBothSides)
         << "what the details call bubble, but for sends of ranks that have nothing else to do";
     EXPECT_GT(predicted, 0.1 * stepNs);
     EXPECT_NEAR(static_cast<double>(difference.measured.bubbleNs), predicted, 1e-3 * stepNs);
-    EXPECT_GT(difference.predicted.hostNs, 0) << "launches";
-    EXPECT_NEAR(static_cast<double>(difference.measured.hostNs), static_cast<double>(difference.predicted.hostNs), 1e-3 * stepNs);
     EXPECT_EQ(difference.measured.waitNs[3], 0);
     EXPECT_FALSE(difference.stragglers[live::kCommCount].empty());
     EXPECT_TRUE(difference.stragglers[3].empty());
@@ -160,7 +166,7 @@ TEST(Difference, WantsThePredictionOfTheSameRun)
 TEST(AsIfParallel, ASimulatedPipelineIsParallelAlready)
 {
     // Every rank of the simulator has its device: a replay of its step may only be as fast.
-    const auto full = sim::simulate(test::smallScenario(1, 4, 1, 8), {.full = true});
+    const auto full = sim::simulate(withoutLaunches(test::smallScenario(1, 4, 1, 8)), {.full = true});
     const sim::Trace trace = full->trace(sim::TraceDetail::kernels);
     std::vector<live::RankSpan> step = test::recordedAs(trace);
     postReceivesEarly(step, 4);

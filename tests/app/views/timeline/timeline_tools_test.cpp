@@ -128,7 +128,7 @@ TEST(RangeStatistics, FlopsAndBytesOfUnevenlyRoutedTokensAreAMeanRanks)
         return std::pair(rangeStatistics(model, {0, timeline.trace->endNs}), timeline.simulation->metrics().mfu);
     };
     const auto [uneven, mfu] = ofAll(2);
-    EXPECT_NEAR(uneven.mfu.value_or(0), mfu, 0.02 * mfu);
+    EXPECT_NEAR(uneven.mfu.value_or(0), mfu, 0.03 * mfu);
     constexpr auto kExperts = static_cast<std::size_t>(sim::OpClass::epComm);
     const double bytes = ofAll(1).first.bytesOfClass[kExperts];
     EXPECT_GT(bytes, 0);

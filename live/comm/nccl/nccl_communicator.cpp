@@ -322,9 +322,7 @@ private:
     {
         if (m_held == 0)
             return false;
-        const std::unique_lock lock(m_mutex, std::try_to_lock);
-        if (!lock)
-            return false;
+        const std::lock_guard lock(m_mutex); // not only where it is free: who is told that nothing moved may not ask again
         bool isPut = false;
         for (auto& [id, group] : m_groups)
             while (!group.held.empty() && hasRoom(group)) {

@@ -327,10 +327,18 @@ std::optional<Formula> TrafficExplainer::states(Account& account, const Collecti
     };
     if (use.content == CollectiveContent::embeddingGradient) {
         const std::int64_t rows = (m_scenario.model.vocabSize + m_sharding.tp - 1) / m_sharding.tp;
+        const std::int64_t whole = rows * m_scenario.model.hiddenSize;
+        const int cutBy = m_scenario.layout.zeroStage >= 2 ? shards.dense : 1; // its reduce-scatter has come before
         out *= account.term("z", 2, Unit::count, "ends of the pipeline");
-        out *= account.term("V", static_cast<double>(rows), Unit::count, "words of the vocabulary, a rank's slice");
-        out *= account.term("h", m_scenario.model.hiddenSize, Unit::count, "hidden size");
-        const double value = 2.0 * static_cast<double>(rows) * m_scenario.model.hiddenSize * each;
+        Formula parameters = account.term("V", static_cast<double>(rows), Unit::count, "words of the vocabulary, a rank's slice");
+        parameters *= account.term("h", m_scenario.model.hiddenSize, Unit::count, "hidden size");
+        if (const std::int64_t over = whole % cutBy; over > 0)
+            parameters = std::move(parameters) - account.term("o", static_cast<double>(over), Unit::count,
+                                                              "parameters that are left over: shards are of whole ones");
+        out *= std::move(parameters);
+        if (cutBy > 1)
+            out /= account.term("d", cutBy, Unit::count, "ranks that share the gradients: each has its shard alone by now");
+        const double value = 2.0 * static_cast<double>(whole / cutBy) * each;
         return isClose(value, static_cast<double>(use.bytes)) ? std::optional(std::move(out) * element()) : std::nullopt;
     }
     const bool routed = use.role == CommunicatorRole::exptDp || use.role == CommunicatorRole::exptReplicate;

@@ -199,6 +199,31 @@ TEST(ExplainTraffic, SaysTheClosedFormsOfThePapers)
     EXPECT_EQ(pipeline.terms[3].because->inSymbols(), "M = b × s × h × e");
 }
 
+TEST(ExplainTraffic, OfASharedEmbeddingTheShardOfItsGradientIsToldWhereZeroHasCutIt)
+{
+    Scenario scenario = test::smallScenario(1, 2, 4);
+    const auto expectForm = [&](const std::string& form) {
+        for (const bool tied : {true, false}) { // prediction modules use the embedding too
+            scenario.model.tieWordEmbeddings = tied;
+            scenario.model.numNextnPredictLayers = tied ? 0 : 1;
+            SCOPED_TRACE(test::describe(scenario));
+            const auto simulation = simulate(scenario);
+            const Explanation e = because(*simulation, CommunicatorRole::embd);
+            EXPECT_TRUE(e.inSymbols().ends_with(" = 2 × (n − 1) / n × r × z × " + form)) << e.inSymbols();
+            EXPECT_EQ(evaluated(e), e.result.value);
+            expectFormulasToTheEnd(e);
+        }
+    };
+    for (const int zeroStage : {0, 1, 2, 3}) {
+        scenario.layout.zeroStage = zeroStage;
+        expectForm(zeroStage >= 2 ? "V × h / d × e" : "V × h × e");
+    }
+    scenario = test::smallScenario(1, 2, 3); // which divide no power of two
+    scenario.layout.zeroStage = 2;
+    scenario.model.vocabSize = 1 << 12;
+    expectForm("(V × h − o) / d × e");
+}
+
 TEST(ExplainTraffic, ExpertsGetTheirTokensAsOftenAsTheyAreChosen)
 {
     const auto opened = test::openNumber("50");

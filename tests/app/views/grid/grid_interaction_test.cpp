@@ -284,6 +284,8 @@ TEST(GridWaiting, ArrowsPointAtWhomOneWaitsFor)
 {
     Grid grid(test::smallScenario(1, 4, 1));
     grid.view.setLens(GridLens::bubble);
+    const Instants instants(std::make_shared<const sim::Trace>(grid.simulation->trace(sim::TraceDetail::actions)));
+    grid.selection.cursorNs = instants.messages().front().sentNs - 1; // the first forward is launched and runs
     std::vector<std::string> waits;
     for (const Node& node : grid.draw().nodesOf("wait"))
         waits.push_back(node.name);

@@ -13,15 +13,19 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <optional>
 #include <tuple>
 
 namespace sim {
 namespace {
 
-/// Eight ranks of which the fifth computes slower by two fifths.
-std::shared_ptr<const Simulation> slowFifth()
+/// Eight ranks of which the fifth computes slower by two fifths; kernels are launched in `launchUs`.
+std::shared_ptr<const Simulation> slowFifth(std::optional<double> launchUs = {})
 {
     Scenario scenario = test::smallScenario(2, 2, 2);
+    Stack& stack = scenario.training.stack;
+    if (launchUs)
+        stack.launchUs = stack.backwardLaunchUs = stack.collectiveLaunchUs = *launchUs;
     scenario.perturbations.push_back({.kind = PerturbationKind::slowGpu, .rank = 5, .factor = 1.4});
     return simulate(scenario, {.full = true});
 }
@@ -76,7 +80,7 @@ TEST(RecordedWaits, AreThoseOfTheSimulationThatWasRecordedAndAreExplainedWithout
 
 TEST(RecordedWaits, NameTheLateMemberOfACollectiveAndWhatItDid)
 {
-    const auto simulation = slowFifth();
+    const auto simulation = slowFifth(0); // else short kernels wait for their hosts, which are alike
     Recorded recorded(*simulation);
     const std::vector<WorkSpan>& work = recorded.recovered->evidence.ranks[4].work; // beside rank 5 in tp
     for (std::size_t i = 1; i < work.size(); ++i) {

@@ -89,7 +89,7 @@ private:
     static constexpr std::size_t kSendCurve = kCollectiveFacts.size(); ///< after the kinds of collectives
     static constexpr std::size_t kNotMeasured = ~std::size_t{0};
     std::vector<MeasuredTime> m_measured;
-    bool m_kernelsAlone = false; ///< HardwareProfile's
+    bool m_kernelsAlone = false;                                                             ///< HardwareProfile's
     std::array<std::array<std::size_t, kKernelPassCount>, kKernelFamilyCount> m_kernelCurve; ///< index into m_measured
     std::array<std::size_t, kSendCurve + 1> m_transferCurve;                                 ///< likewise
 

@@ -204,8 +204,8 @@ TEST(Simulate, SharesOfTheStepAddUpAsTheyAreRead)
             const bool isRank = !tenths.empty() && line.front() == ' ';
             if (isRank)
                 EXPECT_EQ(std::accumulate(tenths.begin(), tenths.end(), 0L), 1000) << file << " " << line;
-            else if (line.starts_with("computing") || line.starts_with("exposed") ||
-                     line.starts_with("waiting for the host") || line.starts_with("bubble"))
+            else if (line.starts_with("computing") || line.starts_with("exposed") || line.starts_with("waiting for the host") ||
+                     line.starts_with("bubble"))
                 ofStep += tenths.at(0);
         }
         EXPECT_EQ(ofStep, 1000) << file;

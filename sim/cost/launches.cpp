@@ -60,7 +60,6 @@ std::vector<PassLaunches> CostModel::launches(const Program& program) const
         };
         double host = 0;
         bool hasKernel = false;
-        StreamMask inFront = 0; // in which ops stand before the first kernel
         for (std::size_t i = 0; i < pass.ops.size(); ++i) {
             const Op& op = pass.ops[i];
             OpLaunch& launch = launches[p].ops[i];
@@ -74,14 +73,13 @@ std::vector<PassLaunches> CostModel::launches(const Program& program) const
             const bool isHeld = isKernel || (needsKernels && (op.kind == OpKind::collective || op.kind == OpKind::copy));
             const bool isOfExperts =
                 isKernel && pass.shapes[i].family == KernelFamily::permute && pass.shapes[i].pass == KernelPass::forward;
-            if (isKernel && !hasKernel && !pass.goesOn) // the host begins a pass when the GPU does, and is through with
-                launch.askedNs = (op.waits & inFront) != 0 ? ns(before) : 0; // what has run by the time that a kernel may
+            if (isKernel && !hasKernel && !pass.goesOn)
+                launch.askedNs = 0; // the host begins a pass when the GPU does
             else if (isHeld && (m_stack.blocksLaunches || (asksForCounts && isOfExperts)))
                 launch.askedNs = ns(before);
             if (isHeld)
                 launch.startedNs = ns(host);
             hasKernel = hasKernel || isKernel;
-            inFront |= isKernel ? StreamMask{0} : maskOf(op.stream);
         }
         launches[p].ns = ns(host);
     }

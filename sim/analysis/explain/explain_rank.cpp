@@ -319,7 +319,8 @@ Explanation explain(const Simulation& simulation, StepPart part)
     return account.close(
         Formula::sum(std::move(each)) / count,
         dimension ? "A transfer runs and the next kernel waits for it: " + collectivesText(simulation, *dimension) + "."
-        : part == StepPart::bubble ? "Neither computing nor held up by a transfer."
+        : part == StepPart::bubble ? "Neither computing nor held up by a transfer or the host."
+        : part == StepPart::host   ? "What could begin is not launched yet, or waits for what goes to the host or is its work."
                                    : "Kernels run.",
         kSimulated, {.pictures = {"timeline"}});
 }

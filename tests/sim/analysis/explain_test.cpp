@@ -289,10 +289,15 @@ TEST(Explain, WhatTheHostDoesBeforeTheOptimizerIsNoLaunch)
     Stack& stack = scenario.training.stack;
     stack.launchUs = stack.backwardLaunchUs = stack.collectiveLaunchUs = 0;
     stack.stepMs = 60;
-    const Explanation host = explain(*simulate(scenario), StepPart::host);
-    EXPECT_NE(host.convention.find(" Before it launches the optimizer it works for 60"), std::string::npos) << host.convention;
-    ASSERT_EQ(host.terms.size(), 1U);
-    EXPECT_EQ(host.terms[0].meaning, kHostStep);
+    int told = 0;
+    test::forAll(explain(*simulate(scenario), MetricId::stepTime), [&](const Explanation& e) {
+        if (e.convention.find(" Before it launches the optimizer it works for 60") == std::string::npos)
+            return;
+        ++told;
+        ASSERT_EQ(e.terms.size(), 1U);
+        EXPECT_EQ(e.terms[0].meaning, kHostStep);
+    });
+    EXPECT_GT(told, 0);
 }
 
 TEST(Explain, ShardsThatAreNoWholeElementsAreToldToBeRounded)

@@ -115,8 +115,6 @@ TEST(LaunchCosts, DifferByDirectionAndForCollectivesAndTheOptimizerWaitsForItsHo
     // The host starts a collective, which no kernel need wait for, and then a kernel.
     const Op collective{.kind = OpKind::collective, .stream = Stream::dp};
     EXPECT_NEAR(secondNs(collective, {}, {}, forward), 30e3 + 50e3 + own, 10);
-    // One that it waits for has been launched by the time that it is over.
-    EXPECT_NEAR(secondNs(collective, {}, {.waits = maskOf(Stream::dp)}, forward), 50e3 + own, 10);
     stack.stepMs = 2;
     const Op optimizer{.purpose = OpPurpose::optimizer};
     const OpShape update{.family = KernelFamily::optimizer, .bytes = 1000};

@@ -286,6 +286,7 @@ constexpr std::array kLeftOut{
     KeyLeftOut{"/cluster/efficiency/device", "measured, not chosen"},
     KeyLeftOut{"/cluster/efficiency/precision", "measured, not chosen"},
     KeyLeftOut{"/cluster/efficiency/kernels", "measured, not chosen"},
+    KeyLeftOut{"/cluster/efficiency/kernels_alone", "measured, not chosen"},
     KeyLeftOut{"/cluster/efficiency/transfers", "measured, not chosen"},
     KeyLeftOut{"/schedule/actions", "the order editor writes them"},
     KeyLeftOut{"/training/recompute/kind", "/training/recompute is its short form"},

@@ -251,7 +251,7 @@ TEST(PlanCommand, MarksWhatFitsByAHair)
         return job + "--set cluster.gpu.memory_gib=" + std::to_string(factor * gib) + " ";
     };
     for (const char* form : {"--gpus 16 --top 1", "--sizes 16"}) {
-        EXPECT_THAT(run(withMemory(1.001) + form).out, ContainsRegex("only [0-9]+ MiB of [0-9.]+ GiB left")) << form;
+        EXPECT_THAT(run(withMemory(1.001) + form).out, testing::ContainsRegex("only [0-9]+ MiB of [0-9.]+ GiB left")) << form;
         EXPECT_THAT(run(withMemory(1.2) + form).out, Not(HasSubstr(" left"))) << form;
     }
 }

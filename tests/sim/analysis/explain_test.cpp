@@ -114,6 +114,8 @@ TEST(Explain, WhatPapersCountIsSaidOfSchedulesThatHaveAClosedForm)
         Scenario scenario = test::smallScenario(1, ranks, 1, 8);
         scenario.schedule.kind = kind;
         scenario.schedule.virtualStages = chunks;
+        scenario.schedule.layersPerStage.clear();
+        test::resolve(scenario); // layers of each stage are as many as stages
         return explain(*simulate(scenario), MetricId::bubble).convention;
     };
     EXPECT_NE(convention("1f1b", 1).find("over the ideal time, as papers also count, 3 / 8 = 37.5 %."), std::string::npos);

@@ -32,23 +32,26 @@ bool isInLayersGraph(const Op& op, const OpShape& shape)
 
 double CostModel::launchSeconds(const Op& op, const OpShape& shape) const
 {
+    if (!m_kernelsAlone && op.kind == OpKind::compute && measuredKernel(shape) != nullptr)
+        return 0; // what was measured has its launches in it
+    const double ofStep = op.purpose == OpPurpose::optimizer ? m_stack.stepMs * kSecondsOfMillisecond : 0;
     if (m_stack.cudaGraphs == CudaGraphs::step || (m_stack.cudaGraphs == CudaGraphs::attention && isInLayersGraph(op, shape)))
-        return 0;
+        return ofStep;
     if (op.kind == OpKind::compute) {
         const bool isForward = shape.pass == KernelPass::forward && op.purpose != OpPurpose::optimizer;
         const double launchUs = isForward ? m_stack.launchUs : m_stack.backwardLaunchUs;
         if (shape.kernel == KernelKind::groupedGemm && m_stack.expertLaunchUs > 0)
             return static_cast<double>(shape.batch) *
                    (m_stack.expertLaunchUs + (isCast(shape) ? kLaunchesOfExpertsCast * launchUs : 0)) * kSecondsOfMicrosecond;
-        return kernelsOf(shape) * launchUs * kSecondsOfMicrosecond;
+        return ofStep + kernelsOf(shape) * launchUs * kSecondsOfMicrosecond;
     }
-    return op.kind == OpKind::wait ? 0 : m_stack.collectiveLaunchUs * kSecondsOfMicrosecond;
+    return ofStep + (op.kind == OpKind::wait ? 0 : m_stack.collectiveLaunchUs * kSecondsOfMicrosecond);
 }
 
 std::vector<PassLaunches> CostModel::launches(const Program& program) const
 {
-    if ((!m_measured.empty() && !m_kernelsAlone) || m_cluster.gpu.multiprocessors == 0)
-        return {}; // what was measured has its launches in it; a CPU calls its kernels
+    if (m_cluster.gpu.multiprocessors == 0)
+        return {}; // a CPU calls its kernels
     // Before it starts experts one by one the host waits for the router, to learn how many tokens each of them has.
     const bool asksForCounts = m_stack.expertLaunchUs > 0 && m_stack.cudaGraphs != CudaGraphs::step;
     std::vector<PassLaunches> launches(program.passes.size());
@@ -65,8 +68,7 @@ std::vector<PassLaunches> CostModel::launches(const Program& program) const
             OpLaunch& launch = launches[p].ops[i];
             const bool isKernel = op.kind == OpKind::compute;
             const double before = host;
-            host += launchSeconds(op, pass.shapes[i]) +
-                    (op.purpose == OpPurpose::optimizer ? m_stack.stepMs * kSecondsOfMillisecond : 0);
+            host += launchSeconds(op, pass.shapes[i]);
             // What needs no kernel of the pass is gathered ahead: the host has been there before.
             const bool needsKernels =
                 (hasKernel || pass.goesOn) && ((op.waits | maskOf(op.stream)) & maskOf(Stream::compute)) != 0;

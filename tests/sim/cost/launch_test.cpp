@@ -1,5 +1,6 @@
 // What the host's launches cost: a kernel cannot run before it has been started.
 #include "sim/cost/cost.h"
+#include "sim/cost/profile_curves.h"
 #include "tests/sim/cost/kernels.h"
 
 #include <gtest/gtest.h>
@@ -179,6 +180,31 @@ TEST(LaunchCosts, OfAGraphOfAttentionAreThoseOfExpertsAlone)
     const std::vector<std::int64_t> durations = lasting(scenario, program);
     EXPECT_EQ(durations[0], bare.kernelNs(program.passes[0].shapes[0]));
     EXPECT_GT(durations[1], 49'000);
+}
+
+TEST(LaunchCosts, OfMeasuredKernelsAreInTheirTimesUnlessTheseAreAlone)
+{
+    Scenario scenario = plain();
+    scenario.training.stack = {};
+    scenario.training.stack.launchUs = 50;
+    // Its norms were measured, its rotations were not.
+    const std::string norm = kernelCurveName(KernelFamily::norm, KernelPass::forward, scenario);
+    ASSERT_FALSE(norm.empty());
+    HardwareProfile& profile = scenario.cluster.efficiency.profile;
+    profile = {.device = "one", .kernels = {{norm, {{.m = 1, .n = 1000, .microseconds = 7}}}}};
+    Program program;
+    program.labels = {"op"};
+    const OpShape measured{.family = KernelFamily::norm, .m = 1, .n = 1000, .bytes = 1000};
+    const OpShape other{.family = KernelFamily::rope, .bytes = 1000}; // far below a microsecond
+    program.passes = {{.ops = {Op{}, Op{}}, .shapes = {measured, other}}};
+    EXPECT_EQ(CostModel(scenario).kernelNs(measured), 7000);
+    const double own = static_cast<double>(CostModel(scenario).kernelNs(other));
+    EXPECT_EQ(lasting(scenario, program)[0], 7000);
+    EXPECT_NEAR(static_cast<double>(lasting(scenario, program)[1]), 50'000 - 7000 + own, 10)
+        << "one measured kernel does not start the others";
+    profile.kernelsAlone = true;
+    EXPECT_EQ(lasting(scenario, program)[0], 57'000);
+    EXPECT_NEAR(static_cast<double>(lasting(scenario, program)[1]), 50'000 - 7000 + own, 10);
 }
 
 TEST(FusedExperts, CastWhatComesInAlone)

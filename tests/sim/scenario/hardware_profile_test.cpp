@@ -20,7 +20,8 @@ HardwareProfile example()
             .kernels = {{"gemm.forward",
                          {{.m = 64, .n = 128, .k = 256, .microseconds = 0.1}, {.m = 1, .n = 3, .batch = 2, .microseconds = 1e6}}},
                         {"adamw", {{.m = 1, .n = 12345, .microseconds = 1.0 / 3}}}},
-            .transfers = {{"all_reduce", {{.m = 1024, .n = 8, .microseconds = 5}}}}};
+            .transfers = {{"all_reduce", {{.m = 1024, .n = 8, .microseconds = 5}}}},
+            .kernelsAlone = true};
 }
 
 std::vector<Problem> problemsOfEfficiency(const std::string& efficiency, std::optional<Scenario>* scenario = nullptr)

@@ -129,6 +129,8 @@ private:
     bool isRelevant(const FormRow&) const;
     ScenarioState state() const { return {m_session.document(), m_session.scenario(), m_session.catalogue()}; }
     void choose(FormRow*, const QString& json, int gesture);
+    void judgeRefused();
+    bool isStillRefused(const ScenarioState&, const FormRow&) const;
     void resetRow(const FormRow*);
 
     Session& m_session;

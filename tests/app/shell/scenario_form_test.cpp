@@ -85,6 +85,13 @@ protected:
         QTest::keyClicks(spin, QString::fromUtf8(text));
         QTest::keyClick(spin, Qt::Key_Return);
     }
+    QCheckBox* keepGpus() ///< "Keep the GPUs: …"
+    {
+        const auto boxes = form.findChildren<QCheckBox*>();
+        const auto found =
+            std::ranges::find_if(boxes, [](const QCheckBox* box) { return box->text().startsWith(QStringLiteral("Keep")); });
+        return found == boxes.end() ? nullptr : *found;
+    }
     std::string json(std::string_view pointer) { return session.document().get(pointer).value_or("nothing"); }
     QString fileText() const { return QString::fromStdString(session.savedDocument()->text()); }
     QString nowText() const { return QString::fromStdString(session.document().text()); }
@@ -295,14 +302,48 @@ TEST_F(FormTest, ARefusedSizeIsTakenOnceTheGpusNeedNotBeKept)
     type(Control::pp, "3");
     NumberRow* row = form.row(Control::pp);
     ASSERT_TRUE(row->hasProblem());
-    const auto boxes = form.findChildren<QCheckBox*>();
-    const auto keeps =
-        std::ranges::find_if(boxes, [](const QCheckBox* box) { return box->text().startsWith(QStringLiteral("Keep")); });
-    ASSERT_NE(keeps, boxes.end());
-    (*keeps)->setChecked(false);
+    QCheckBox* keeps = keepGpus();
+    ASSERT_TRUE(keeps);
+    keeps->setChecked(false);
     EXPECT_EQ(json(Control::pp), "3");
     EXPECT_FALSE(row->problemLabel()->text().contains(QStringLiteral("GPUs cannot be shared out")));
-    (*keeps)->setChecked(true);
+    keeps->setChecked(true);
+}
+
+TEST_F(FormTest, EachOfSeveralRefusedSizesIsTakenOnceTheGpusNeedNotBeKept)
+{
+    open("17-schedule-1f1b.json");
+    type(Control::cp, "2");
+    type(Control::pp, "3");
+    NumberRow *slices = form.row(Control::cp), *stages = form.row(Control::pp);
+    ASSERT_TRUE(slices->refused() && stages->refused()) << "the second leaves the first as it is";
+    QCheckBox* keeps = keepGpus();
+    ASSERT_TRUE(keeps);
+    keeps->setChecked(false);
+    EXPECT_EQ(json(Control::cp), "2");
+    EXPECT_EQ(json(Control::pp), "3");
+    for (NumberRow* row : {slices, stages})
+        EXPECT_FALSE(row->refused() || row->problemLabel()->text().contains(QStringLiteral("GPUs cannot be shared out")));
+    keeps->setChecked(true);
+}
+
+TEST_F(FormTest, ARefusedSizeStaysWhileWhatItWasJudgedByDoes)
+{
+    open("17-schedule-1f1b.json");
+    type(Control::pp, "3");
+    NumberRow* row = form.row(Control::pp);
+    const QString why = row->problemLabel()->text();
+    ASSERT_TRUE(row->refused() && why.contains(QStringLiteral("use 2")));
+    type(Control::globalBatchSize, "64");
+    ASSERT_EQ(json(Control::globalBatchSize), "64");
+    EXPECT_EQ(row->spinBox()->text(), QStringLiteral("3"));
+    EXPECT_EQ(row->problemLabel()->text(), why) << "with what is legal near it";
+    session.undoStack().undo();
+    EXPECT_EQ(row->spinBox()->text(), QStringLiteral("3"));
+    EXPECT_TRUE(row->hasProblem());
+    Q_EMIT row->problemLabel()->linkActivated(QStringLiteral("2"));
+    EXPECT_FALSE(row->hasProblem());
+    EXPECT_EQ(json(Control::pp), "2");
 }
 
 TEST_F(FormTest, ARefusedSizeIsGivenUpWithTheGpusThatItWasJudgedBy)

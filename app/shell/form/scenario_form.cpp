@@ -414,8 +414,10 @@ void ScenarioForm::choose(FormRow* row, const QString& json, int gesture)
     if (const auto why = value ? whyGpusAreNotKept(now, pointer, *value, layoutRule()) : std::nullopt) {
         sim::ScenarioDocument edited = m_session.document();
         apply(edited, edit);
-        if (edited.resolve(m_session.catalogue()).scenario)
+        if (edited.resolve(m_session.catalogue()).scenario) {
+            m_gpusOfRefused = now.lastLegal()->cluster.gpus();
             return row->refuse({.typed = numberOf(*value).value_or(0), .why = *why});
+        }
     }
     m_session.edit(edit);
 }
@@ -434,11 +436,12 @@ void ScenarioForm::judgeRefused()
     }
 }
 
-/// Whether what is refused would be so now, and for the same reason.
+/// Whether what is refused would be so now for the same reason, on the same GPUs.
 bool ScenarioForm::isStillRefused(const ScenarioState& now, const FormRow& row) const
 {
     const auto refused = row.refused();
-    return refused && whyGpusAreNotKept(now, row.pointer(), jsonNumber(refused->typed), layoutRule()) == refused->why;
+    return refused && now.lastLegal() && now.lastLegal()->cluster.gpus() == m_gpusOfRefused &&
+           whyGpusAreNotKept(now, row.pointer(), jsonNumber(refused->typed), layoutRule()) == refused->why;
 }
 
 void ScenarioForm::resetRow(const FormRow* row)

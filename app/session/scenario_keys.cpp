@@ -175,7 +175,7 @@ constexpr std::array kKeys{
     ScenarioKey{"/cluster/efficiency/host_memory", S::efficiency, "Host memory traffic"},
     ScenarioKey{"/cluster/efficiency/beside_transfers", S::efficiency, "Kernels beside transfers", "×"},
     ScenarioKey{"/cluster/efficiency/kernel_us", S::efficiency, "Kernel start", "µs"},
-    ScenarioKey{"/cluster/efficiency/launch_us", S::efficiency, "Launch", "µs"},
+    ScenarioKey{"/cluster/efficiency/launch_us", S::efficiency, "Shortest kernel", "µs"},
 
     ScenarioKey{"/layout/tp", S::layout, "Tensor", "tp"},
     ScenarioKey{"/layout/cp", S::layout, "Context", "cp"},

@@ -238,7 +238,7 @@ struct Efficiency {
     double fp8Gemm = 0.90;        ///< further factor on GEMMs in 8 or 4 bits
     double weightGradient = 0.95; ///< further factor on GEMMs of weight gradients, which add to fp32
     double kernelUs = 3;          ///< start and end of one kernel on the GPU, where the next one waits for it
-    double launchUs = 3.0;        ///< shortest time from one kernel's start to the next, microseconds
+    double launchUs = 3.0;        ///< shortest time of one kernel, microseconds; its launch by the host is Stack's
     double network = 0.85;        ///< fraction of a link's bandwidth that collectives reach
     double interNode = 0;         ///< likewise of links beyond the node; 0: as inside
     double allToAll = 0.85;       ///< further factor on all-to-alls, which meet at the receivers

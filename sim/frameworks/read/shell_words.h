@@ -1,5 +1,6 @@
 // Words of a shell script: quotes, and what $NAME, ${NAME…}, $((…)) stand for, from the script's own assignments. What runs or
-// comes from elsewhere stays as it is written. The lower half of the reader of scripts (shell.cpp).
+// comes from elsewhere stays as it is written. The lower half of the reader of scripts (shell_reader.h): shell_words.cpp,
+// shell_expansions.cpp, shell_printed.cpp.
 #pragma once
 
 #include "sim/frameworks/read/shell_values.h"

@@ -1,0 +1,258 @@
+// What commands of a script do as far as it alone says: assignments, sums, files that are sourced, what srun or bash -c starts.
+#include "sim/frameworks/read/shell_reader.h"
+#include "sim/text/characters.h"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <string_view>
+
+namespace sim::frameworks {
+
+std::size_t assignedAt(const std::string& word)
+{
+    std::size_t at = 0;
+    while (at < word.size() && (startsName(word[at]) || isDigit(word[at])))
+        ++at;
+    return at > 0 && at < word.size() && word[at] == '=' && !isDigit(word[0]) ? at : 0;
+}
+
+namespace {
+
+/// -c, -lc: the word behind it is what a shell runs.
+bool isTextOption(const ShellText& one)
+{
+    return one.text.size() < 5 && one.text.starts_with('-') && !one.text.starts_with("--") && one.text.ends_with('c');
+}
+
+/// Place of the word that srun, timeout, bash -c and the like run as a command; 0: there is none. What stands behind another
+/// flag may be its value.
+std::size_t startedAt(std::span<const ShellText> words)
+{
+    constexpr std::array<std::string_view, 10> kStarters = {"bash",  "env", "mpiexec", "mpirun", "nice",
+                                                            "nohup", "sh",  "srun",    "time",   "timeout"};
+    const auto isStarter = [&](std::string_view text) {
+        return std::find(kStarters.begin(), kStarters.end(), text.substr(text.rfind('/') + 1)) != kStarters.end();
+    };
+    for (std::size_t at = 1; at < words.size() && isStarter(words.front().text); ++at) {
+        const std::string &text = words[at].text, &before = words[at - 1].text;
+        const bool isOfStarter = isStarter(text) || text.starts_with('-') || assignedAt(text) > 0 ||
+                                 (!text.empty() && isDigit(text[0])); // timeout 10m, env X=1
+        const bool mayBeValue = before.starts_with('-') && before.find('=') == std::string::npos;
+        if (!isOfStarter && (!mayBeValue || isTextOption(words[at - 1])))
+            return at;
+    }
+    return 0;
+}
+
+} // namespace
+
+std::size_t ShellReader::lengthOfKey(std::size_t ahead) const
+{
+    int open = 0;
+    std::size_t length = 0;
+    do {
+        const char c = peek(ahead + length++);
+        if (c == '\n' || isShellBlank(c))
+            return 0;
+        open += c == '[' ? 1 : c == ']' ? -1 : 0;
+    } while (open > 0);
+    return length > 1 ? length : 0;
+}
+
+bool ShellReader::assignment()
+{
+    std::size_t length = 0;
+    if (!startsName(peek()))
+        return false;
+    while (startsName(peek(length)) || isDigit(peek(length)))
+        ++length;
+    const std::size_t ofKey = lengthOfKey(length), end = length + ofKey;
+    const bool isMore = peek(end) == '+' && peek(end + 1) == '=';
+    if (!isMore && peek(end) != '=')
+        return false;
+    const int line = m_line;
+    const std::string name = m_text->substr(m_at, length);
+    const std::string key = ofKey > 0 ? keyText(m_text->substr(m_at + length + 1, ofKey - 2), line) : std::string();
+    m_at += end + (isMore ? 2 : 1);
+    ShellVariable value;
+    if (peek() == '(') {
+        next();
+        value.isArray = true;
+        while (!atEnd() && peek() != ')') {
+            if (peek() == '\n') {
+                next();
+            } else if (peek() == '#') {
+                comment();
+            } else if (isShellBlank(peek()) || (peek() == '\\' && peek(1) == '\n')) {
+                blanks();
+            } else if (peek() == ';' || peek() == '&' || peek() == '|' || peek() == '<' || peek() == '>') {
+                next();
+            } else {
+                for (ShellText& one : word())
+                    value.elements.push_back(std::move(one));
+            }
+            if (value.elements.size() > 4 * kMostSettings)
+                fail("an array has more than " + std::to_string(4 * kMostSettings) + " words");
+        }
+        if (!atEnd())
+            next();
+    } else {
+        value.pieces = wordPieces();
+    }
+    if (skipping()) {
+        const bool isInLoop =
+            std::any_of(m_branches.begin(), m_branches.end(), [](const Branch& branch) { return branch.isLoop && !branch.isOn; });
+        if (!isInLoop && m_variables.find(name) == m_variables.end()) // of options that a loop would read nothing is known
+            m_assignedElsewhere.insert(name);
+        return true;
+    }
+    if (ofKey > 0)
+        value = {.pieces = {{isMore ? "${" + name + "[" + key + "]}" : joined(value), line}}};
+    assign(name, std::move(value), isMore, key);
+    return true;
+}
+
+void ShellReader::assign(const std::string& name, ShellVariable value, bool isMore, const std::string& key)
+{
+    if (const int condition = openCondition(); condition > 0)
+        for (std::vector<ShellText>* const texts : {&value.pieces, &value.elements})
+            for (ShellText& one : *texts)
+                one.condition = condition;
+    ShellVariable& target = m_variables[name];
+    if (!key.empty()) {
+        spend(costOfKeys(target)); // each of which is looked at
+        putElement(target, key, std::move(value.pieces.front()));
+    } else if (!isMore) {
+        target = std::move(value);
+    } else {
+        target.isArray = target.isArray || value.isArray;
+        std::move(value.pieces.begin(), value.pieces.end(), std::back_inserter(target.pieces));
+        std::move(value.elements.begin(), value.elements.end(), std::back_inserter(target.elements));
+    }
+    if (m_order.size() < 5000 && m_ordered.insert(name).second)
+        m_order.push_back(name);
+}
+
+bool ShellReader::calculate(std::span<const ShellText> words)
+{
+    const std::string& text = words.front().text;
+    const bool isLet = text == "let";
+    if (!isLet && !isArithmeticTest(words))
+        return false;
+    bool assigns = false;
+    for (const ShellText& one : words.subspan(isLet ? 1 : 0)) {
+        const std::string_view expression(one.text);
+        for (const std::string_view sum : shellSums(isLet ? expression : expression.substr(2, text.size() - 4)))
+            if (const auto done = shellCalculation(sum, m_variables)) {
+                const int condition = std::max(one.condition, conditionOf(done->operands, m_variables, true));
+                assign(done->name, {.pieces = {{done->value ? std::to_string(*done->value) : "$((" + done->name + "))", one.line,
+                                                condition}}});
+                assigns = true;
+            }
+    }
+    return assigns;
+}
+
+void ShellReader::assignUnknown(std::span<const ShellText> words)
+{
+    const std::string& command = words.front().text;
+    for (const ShellText& one : words.subspan(1))
+        if (!one.text.empty() && startsName(one.text[0]) && assignedAt(one.text + "=") > 0)
+            assign(one.text, {.pieces = {{command == "unset" ? "" : "$(" + command + ")", one.line}}});
+}
+
+std::optional<bool> ShellReader::command(std::vector<ShellText> words)
+{
+    m_functionAhead = functionOf(words);
+    if (!m_functionAhead.empty())
+        return std::nullopt;
+    if (calculate(words))
+        return std::nullopt;
+    if (const std::optional<bool> status = shellStatus(words, m_variables, openCondition()); status || isShellTest(words))
+        return status;
+    const std::string& first = words.front().text;
+    if (call(first, std::span(words).subspan(1)))
+        return std::nullopt;
+    if (first == "read" && !m_waiting.empty()) { // read -r -d '' NAME <<EOF
+        m_readInto = words.back().text;
+        return std::nullopt;
+    }
+    if (first == "read" || first == "mapfile" || first == "readarray" || first == "unset") {
+        assignUnknown(words);
+        return std::nullopt;
+    }
+    if (first == "shift") {
+        const auto count = words.size() > 1 ? wholeShellNumber(words[1].text).value_or(0) : 1;
+        const auto given = static_cast<long long>(m_arguments.size());
+        setArguments({m_arguments.begin() + std::clamp(count, 0LL, given), m_arguments.end()});
+        return std::nullopt;
+    }
+    if (first == "trap" || first == "echo" || first == "printf" || first == "cd" || first == "mkdir" || first == "set" ||
+        first == "module" || first == "rm" || first == "cat")
+        return std::nullopt;
+    if (first == "source" || first == ".") {
+        runFile(words);
+        return std::nullopt;
+    }
+    if (first == "eval") {
+        std::string text;
+        for (std::size_t i = 1; i < words.size(); ++i)
+            text += (i > 1 ? " " : "") + words[i].text;
+        script(text, words.front().line, m_level + 1);
+        return std::nullopt;
+    }
+    tellBehindScript(words);
+    if (const std::size_t at = startedAt(words); at > 0) // srun bash -c train
+        call(words[at].text, isTextOption(words[at - 1]) ? std::span<const ShellText>() : std::span(words).subspan(at + 1));
+    for (const ShellText& one : words) { // bash -c "torchrun --nproc_per_node 8 …"
+        const bool isScript = one.text.find_first_of(" \n\x1f") != std::string::npos && !one.text.starts_with("--") &&
+                              (one.text.find("--") != std::string::npos || one.text.find('$') != std::string::npos);
+        if (isScript)
+            script(one.text, one.line, m_level + 1);
+    }
+    ShellCommand made{.words = std::move(words)};
+    for (const ShellText& one : made.words) {
+        made.flags += one.text.size() > 2 && one.text.starts_with("--") ? 1 : 0;
+        made.assigned += assignedAt(one.text) > 0 ? 1 : 0;
+    }
+    if (made.flags + made.assigned > 0 && m_commands.size() < 10000)
+        m_commands.push_back(std::move(made));
+    return std::nullopt;
+}
+
+void ShellReader::runFile(const std::vector<ShellText>& words)
+{
+    if (words.size() < 2)
+        return;
+    const auto lastPart = [](std::string_view path) { return path.substr(path.rfind('/') + 1); };
+    const std::string& path = words[1].text;
+    const std::string_view name = lastPart(path);
+    for (OtherFile& other : m_others)
+        if (lastPart(other.name) == name && m_level < kDeepestText && m_files.size() <= kMostFilesRun) {
+            other.isRun = true;
+            readFile(other.name, other.text, m_level + 1);
+            return;
+        }
+    const bool isOfShell = name == "activate" || name == "modules.sh" || name == "conda.sh" || name == "setvars.sh" ||
+                           name.ends_with("rc") || name.find("profile") != std::string_view::npos;
+    if (!isOfShell)
+        tell(words[0].text, path, words[0].line, "what it sets stands in another file, which is not read: give it, too");
+}
+
+void ShellReader::tellBehindScript(const std::vector<ShellText>& words)
+{
+    const auto option = std::find_if(words.begin(), words.end(), isTextOption);
+    if (option == words.begin() || words.end() - option < 3)
+        return;
+    const std::string& shell = (option - 1)->text;
+    if (const std::string name = shell.substr(shell.rfind('/') + 1); name != "bash" && name != "sh")
+        return;
+    for (auto one = option + 2; one != words.end(); ++one)
+        if (one->text.starts_with("--"))
+            tell(one->text, std::string(), one->line,
+                 "stands behind the text that " + shell +
+                     " -c runs, which does not get it: not read (\"${NAME[*]}\" would be one text)");
+}
+
+} // namespace sim::frameworks

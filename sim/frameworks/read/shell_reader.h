@@ -1,0 +1,149 @@
+// The reader of scripts, of its own files alone: shell.cpp (files, and what is made of all), shell_statements.cpp (lists,
+// branches, redirections), shell_commands.cpp (assignments, what commands do), shell_functions.cpp (functions, their arguments).
+#pragma once
+
+#include "sim/frameworks/read/setting.h"
+#include "sim/frameworks/read/shell_conditions.h"
+#include "sim/frameworks/read/shell_flags.h"
+#include "sim/frameworks/read/shell_words.h"
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace sim::frameworks {
+
+/// Where "=" stands in "name=value"; 0: it is none.
+std::size_t assignedAt(const std::string& word);
+
+class ShellReader final : ShellWords {
+public:
+    explicit ShellReader(std::span<OtherFile> others = {}) : m_others(others) {}
+
+    /// All of a file, whose lines count on behind those of the files before it.
+    void readFile(const std::string& name, const std::string& text, int level);
+    Sheet take();
+    Sheet takeAssignments();
+
+private:
+    struct File {
+        int before = 0; ///< lines of the files in front of it
+        std::string name{};
+    };
+    struct Branch {
+        bool isOn = true;      ///< statements of this branch count
+        bool wasTaken = false; ///< so no later branch is
+        bool isKnown = true;   ///< the condition could be told
+        bool isCase = false;   ///< of a "case": a pattern stands in front of each of its branches
+        bool isAtPattern = false;
+        bool isLoop = false;
+        std::string subject{};
+        int line = 0;
+        bool isGroup = false;            ///< "{ …; }" behind && or ||, or of a function
+        std::optional<bool> before = {}; ///< of a group that is passed over: the status that goes on behind it
+        std::string function{};          ///< its name; empty: it is none
+        std::size_t start = 0;           ///< of its body, which is run where it is called
+    };
+    struct Function {
+        std::string body;
+        int line = 0;
+        bool isCalled = false;
+        bool isRun = false;  ///< at this moment
+        bool isTold = false; ///< that a call of it is passed over
+    };
+
+    // Files, and what is told of them.
+    const File& fileOf(int line) const;
+    [[noreturn]] void fail(const std::string& message) const override;
+    void tell(const std::string& spelled, const std::string& value, int line, const std::string& why);
+    /// The sheet, each line of its own file.
+    Sheet placed();
+    /// What is open at the end of a text that is run ends there: branches, here-documents. All of it is as unsure as it itself.
+    void script(const std::string& text, int line, int level);
+    void comment();
+
+    // Statements.
+    /// One command, with assignments in front of it, to the end of its line or to an operator.
+    void statement();
+    /// `openTest`: line of a test that cannot be told and that this list begins with; 0: there is none.
+    void operatorAfter(std::optional<bool> outcome, int openTest);
+    /// What stands behind && or || in braces is run or passed over as a whole.
+    void openGroup(int line);
+    std::optional<bool> closeGroup();
+    bool skipping() const override;
+    /// Line of the innermost condition that cannot be told; 0: all that is read here is run.
+    int openCondition() const;
+    /// "a | b*)" in front of a branch of "case"; false at its end.
+    bool casePattern();
+    /// At && or || in "[[" or behind one of the conditions.
+    void joinCondition(ShellConditions& conditions, std::vector<ShellText>& words);
+    std::optional<bool> condition(const std::string& keyword, ShellConditions& conditions, const std::vector<ShellText>& words,
+                                  int line);
+    void closeBranch(const std::string& text);
+    /// "for NAME in WORDS" is read once, with the first; of "case" the branch that is meant, or all where nobody can tell.
+    void loop(const std::string& keyword, int line);
+    bool redirection();
+    void hereDocuments();
+
+    // Commands.
+    /// Length of "[key]" at a place ahead; 0: there is none.
+    std::size_t lengthOfKey(std::size_t ahead) const;
+    /// NAME=value, NAME+=value, NAME=( … ), NAME[key]=value.
+    bool assignment();
+    void assign(const std::string& name, ShellVariable value, bool isMore = false, const std::string& key = {});
+    /// "((X += 1))" and let; false: it assigns nothing.
+    bool calculate(std::span<const ShellText> words);
+    /// Names of variables that a command empties or fills from outside.
+    void assignUnknown(std::span<const ShellText> words);
+    std::optional<bool> command(std::vector<ShellText> words);
+    /// "source FILE": one that is given beside this one is run; another is told, for what it sets is not known.
+    void runFile(const std::vector<ShellText>& words);
+    /// Of bash -c "torchrun … ${ARGS[@]}" all elements but the first are arguments of the shell, and none of what it starts.
+    void tellBehindScript(const std::vector<ShellText>& words);
+
+    // Functions.
+    static bool isFunction(const Branch& branch) { return !branch.function.empty(); }
+    /// NAME of "NAME()", "NAME () {" and "function NAME {"; empty: it is none.
+    static std::string functionOf(std::span<const ShellText> words);
+    void openFunction(const std::string& name);
+    /// A function that nothing closes is read where it stands, and all behind it are.
+    bool reopenFunction();
+    void setArguments(std::vector<ShellText> arguments);
+    /// False: no function has that name.
+    bool call(const std::string& name, std::span<const ShellText> arguments);
+    /// Functions that are started in a way that is not seen, for what they say more than all that is.
+    void runUncalled();
+
+    static constexpr std::size_t kMostFilesRun = 100;
+    static constexpr int kDeepestText = 4; ///< of files, functions and quoted commands in each other
+    std::span<OtherFile> m_others;
+    std::vector<File> m_files; ///< that are read, in the order of their lines
+    int m_linesOfFiles = 0;
+    int m_level = 0;
+    std::size_t m_called = 0; ///< bytes of functions that were run
+    bool m_skipsNext = false;
+    std::optional<bool> m_status;     ///< of the list so far: of "A && X=1" in front of "|| X=2"
+    std::optional<bool> m_lastStatus; ///< of the last statement that was run
+    int m_listCondition = 0;          ///< line of a test that cannot be told, behind which && or || stands; 0: none
+    int m_outerCondition = 0;         ///< line of one that decides whether this text is run at all; 0: none
+    std::vector<Branch> m_branches;
+    std::vector<std::pair<std::string, bool>> m_waiting; ///< here-documents that begin with the next line
+    std::string m_readInto;                              ///< variable that takes the text of the one that begins next
+    std::map<std::string, Function, std::less<>> m_functions;
+    std::string m_functionAhead;        ///< whose body begins with the next "{"
+    bool m_functionsInline = false;     ///< bodies of the text that is run are read where they stand
+    std::set<int> m_commentLines;       ///< that were read
+    std::vector<ShellText> m_arguments; ///< of the function that is run
+    std::vector<std::string> m_order;
+    std::set<std::string> m_ordered; ///< those in m_order
+    std::vector<ShellCommand> m_commands;
+    Sheet m_sheet;
+};
+
+} // namespace sim::frameworks

@@ -1,0 +1,401 @@
+// Statements of a script: lists with && and ||, branches and loops, redirections with the texts that follow them.
+#include "sim/error.h"
+#include "sim/frameworks/read/shell_reader.h"
+#include "sim/text/characters.h"
+
+#include <algorithm>
+
+namespace sim::frameworks {
+namespace {
+
+constexpr const char* kAllBranches =
+    "the script alone does not tell: all branches are read, and where several give a value the last "
+    "one counts";
+
+} // namespace
+
+bool ShellReader::skipping() const
+{
+    return m_skipsNext || std::any_of(m_branches.begin(), m_branches.end(), [](const Branch& branch) { return !branch.isOn; });
+}
+
+int ShellReader::openCondition() const
+{
+    for (std::size_t i = m_branches.size(); i-- > 0;)
+        if (!m_branches[i].isKnown)
+            return m_branches[i].line;
+    return m_listCondition > 0 ? m_listCondition : m_outerCondition;
+}
+
+void ShellReader::statement()
+{
+    if (!m_branches.empty() && m_branches.back().isAtPattern && casePattern())
+        return;
+    std::vector<ShellText> words;
+    bool mayAssign = true, hasAssigned = false;
+    std::optional<bool> ofGroup; // status of a group that ends here
+    const int line = m_line;
+    std::optional<std::string> keyword; // if, elif, while, until: what follows is a condition
+    ShellConditions conditions;
+    while (true) {
+        blanks();
+        if ((peek() == '&' || peek() == '|') && peek() == peek(1) && !atEnd() &&
+            (isOpenDoubleTest(words) || (keyword && *keyword != "export"))) {
+            joinCondition(conditions, words);
+            continue;
+        }
+        if (atEnd() || peek() == '\n' || peek() == ';' || peek() == '&' || peek() == '|' || (peek() == ')' && words.empty()))
+            break;
+        if (peek() == '#') {
+            comment();
+            continue;
+        }
+        if (peek() == '(' && peek(1) != '(' && words.empty() && mayAssign) { // a subshell
+            next();
+            continue;
+        }
+        if (!isOpenDoubleTest(words) && redirection())
+            continue;
+        if (mayAssign && assignment()) {
+            hasAssigned = true;
+            continue;
+        }
+        std::vector<ShellText> more = word();
+        if (!keyword && more.size() == 1 && more.front().text.ends_with('{') && words.size() < 4) {
+            words.push_back(more.front());
+            if (const std::string name = functionOf(words); !name.empty()) {
+                openFunction(name);
+                return;
+            }
+            words.pop_back();
+        }
+        if (words.empty() && !keyword && more.size() == 1) {
+            const std::string& text = more.front().text;
+            if (text == "if" || text == "elif" || text == "while" || text == "until") {
+                keyword = text;
+                mayAssign = false;
+                continue;
+            }
+            if (text == "{" || text == "}") {
+                ofGroup = text == "{" ? std::nullopt : closeGroup();
+                if (text == "{" && !m_functionAhead.empty())
+                    openFunction(std::exchange(m_functionAhead, {}));
+                else if (text == "{")
+                    openGroup(line);
+                continue;
+            }
+            if (text == "then" || text == "do" || text == "time" || text == "exec")
+                continue;
+            if (text == "else" || text == "fi" || text == "done" || text == "esac") {
+                closeBranch(text);
+                continue;
+            }
+            if (text == "export" || text == "local" || text == "declare" || text == "readonly" || text == "typeset") {
+                keyword = "export";
+                continue;
+            }
+            if (text == "for" || text == "case" || text == "select") {
+                loop(text, line);
+                return;
+            }
+        }
+        if (keyword == "export")
+            continue; // names without a value, options
+        mayAssign = false;
+        for (ShellText& one : more)
+            words.push_back(std::move(one));
+        if (words.size() > 4 * kMostSettings)
+            fail("a command has more than " + std::to_string(4 * kMostSettings) + " words");
+    }
+    const bool wasSkipped = std::exchange(m_skipsNext, false);
+    std::optional<bool> outcome = ofGroup;
+    bool isOpenTest = false; // which alone says which of two assignments counts
+    if (keyword && *keyword != "export") {
+        outcome = condition(*keyword, conditions, words, line);
+    } else if (wasSkipped) { // what went before goes on to the next operator
+        outcome = m_status;
+    } else if (!words.empty()) {
+        const bool isTest = isShellTest(words);
+        outcome = skipping() ? std::nullopt : command(std::move(words));
+        isOpenTest = isTest && !outcome;
+    } else if (hasAssigned) {
+        outcome = m_listCondition > 0 ? std::nullopt : std::optional(true);
+    }
+    if (!wasSkipped && (!words.empty() || hasAssigned))
+        m_lastStatus = outcome;
+    operatorAfter(outcome, isOpenTest ? line : m_listCondition);
+}
+
+void ShellReader::operatorAfter(std::optional<bool> outcome, int openTest)
+{
+    m_listCondition = 0;
+    if (atEnd())
+        return;
+    const char c = next();
+    const bool isDouble = (c == '&' || c == '|') && peek() == c;
+    if (isDouble) {
+        next();
+        m_status = outcome;
+        m_skipsNext = outcome.has_value() && (c == '&' ? !*outcome : *outcome);
+        m_listCondition = openTest;
+        blanks();
+        while (!atEnd() && (peek() == '\n' || peek() == '#')) { // the list goes on behind the end of the line
+            if (peek() == '#') {
+                comment();
+            } else {
+                next();
+                hereDocuments();
+            }
+            blanks();
+        }
+    }
+    if (c == ';' && peek() == ';' && !m_branches.empty() && m_branches.back().isCase) {
+        next();
+        m_branches.back().isAtPattern = true;
+    }
+    if (c == '\n')
+        hereDocuments();
+}
+
+void ShellReader::openGroup(int line)
+{
+    if (m_branches.size() < 256)
+        m_branches.push_back({.isOn = !m_skipsNext,
+                              .isKnown = m_listCondition == 0,
+                              .line = m_listCondition > 0 ? m_listCondition : line,
+                              .isGroup = true,
+                              .before = m_status});
+    m_skipsNext = false;
+}
+
+std::optional<bool> ShellReader::closeGroup()
+{
+    const bool isAtLineStart = m_at < 2 || (*m_text)[m_at - 2] == '\n';
+    const auto function = std::find_if(m_branches.rbegin(), m_branches.rend(), isFunction);
+    if (isAtLineStart && function != m_branches.rend()) // whatever seems open in it
+        m_branches.erase(function.base(), m_branches.end());
+    if (m_branches.empty() || !m_branches.back().isGroup)
+        return std::nullopt;
+    const Branch group = std::move(m_branches.back());
+    m_branches.pop_back();
+    if (isFunction(group)) {
+        if (!skipping())
+            m_functions[group.function] = {m_text->substr(group.start, m_at - 1 - group.start), group.line};
+        return std::nullopt;
+    }
+    if (!group.isKnown) {
+        m_listCondition = group.line;
+        return std::nullopt;
+    }
+    return group.isOn ? m_lastStatus : group.before;
+}
+
+bool ShellReader::casePattern()
+{
+    Branch& branch = m_branches.back();
+    while (!atEnd() && (isShellBlank(peek()) || peek() == '\n' || peek() == '(' || (peek() == '\\' && peek(1) == '\n')))
+        next();
+    if (atEnd() || peek() == '#') {
+        if (!atEnd())
+            comment();
+        return true;
+    }
+    if (m_text->compare(m_at, 4, "esac") == 0 && !(startsName(peek(4)) || isDigit(peek(4)))) {
+        branch.isAtPattern = false;
+        return false;
+    }
+    bool isMatch = false;
+    std::string pattern;
+    while (!atEnd() && peek() != ')') {
+        const char c = next();
+        if (c == '|') {
+            isMatch = isMatch || matchesPattern(branch.subject, pattern);
+            pattern.clear();
+        } else if (!isShellBlank(c) && c != '\n' && c != '"' && c != '\'') {
+            pattern += c;
+        }
+    }
+    isMatch = isMatch || matchesPattern(branch.subject, pattern);
+    if (!atEnd())
+        next();
+    branch.isAtPattern = false;
+    branch.isOn = !branch.isKnown || (isMatch && !branch.wasTaken);
+    branch.wasTaken = branch.wasTaken || isMatch;
+    return true;
+}
+
+void ShellReader::joinCondition(ShellConditions& conditions, std::vector<ShellText>& words)
+{
+    const int line = m_line;
+    const std::string op{next(), next()};
+    if (isOpenDoubleTest(words)) {
+        words.push_back({op, line});
+    } else {
+        conditions.take(words, m_variables, openCondition());
+        conditions.join(op);
+        words.clear();
+    }
+    for (blanks(); !atEnd() && (peek() == '\n' || peek() == '#'); blanks()) { // the list goes on behind the end of the line
+        if (peek() == '#')
+            comment();
+        else
+            next();
+    }
+}
+
+std::optional<bool> ShellReader::condition(const std::string& keyword, ShellConditions& conditions,
+                                           const std::vector<ShellText>& words, int line)
+{
+    conditions.take(words, m_variables, openCondition());
+    bool isKnown = conditions.told.has_value(), mayBe = conditions.told.value_or(true);
+    if (!atEnd() && (peek() == '&' || peek() == '|')) { // what a pipe ends with
+        isKnown = false;
+        mayBe = true;
+    }
+    if ((keyword == "while" && !isKnown) || keyword == "until") // read once
+        isKnown = mayBe = true;
+    if (keyword == "elif" && !m_branches.empty()) {
+        Branch& branch = m_branches.back();
+        branch.isOn = !branch.wasTaken && mayBe;
+    } else if (m_branches.size() < 256) {
+        m_branches.push_back(
+            {.isOn = mayBe, .isKnown = isKnown, .isLoop = keyword == "while" || keyword == "until", .line = line});
+    }
+    if (!m_branches.empty()) {
+        Branch& branch = m_branches.back();
+        branch.line = isKnown ? branch.line : line;
+        branch.isKnown = branch.isKnown && isKnown;
+        branch.wasTaken = branch.wasTaken || (isKnown && branch.isOn);
+    }
+    if (!isKnown && !skipping() && m_sheet.undecided.size() < 200)
+        tell(keyword, conditions.written, line, kAllBranches);
+    // What stands in a pipe is no command of ours.
+    while (!atEnd() && (peek() == '&' || peek() == '|')) {
+        while (!atEnd() && peek() != ';' && peek() != '\n')
+            next();
+    }
+    return std::nullopt;
+}
+
+void ShellReader::closeBranch(const std::string& text)
+{
+    if (m_branches.empty())
+        return;
+    Branch& branch = m_branches.back();
+    if (text == "else")
+        branch.isOn = !branch.wasTaken;
+    else
+        m_branches.pop_back();
+}
+
+void ShellReader::loop(const std::string& keyword, int line)
+{
+    blanks();
+    std::vector<ShellText> words;
+    while (!atEnd() && peek() != '\n' && peek() != ';') {
+        if (peek() == '#') {
+            comment();
+            continue;
+        }
+        if (peek() == '&' || peek() == '|' || peek() == ')' || peek() == '<' || peek() == '>' || peek() == '(') {
+            next();
+            continue;
+        }
+        for (ShellText& one : word())
+            words.push_back(std::move(one));
+        blanks();
+        if (keyword == "case" && words.size() > 1 && words.back().text == "in")
+            break;
+    }
+    if (keyword == "for" && words.size() >= 3 && startsName(words[0].text.empty() ? ' ' : words[0].text[0]) && !skipping())
+        m_variables[words[0].text] = {.pieces = {words[2]}};
+    Branch branch{.isLoop = keyword != "case", .line = line};
+    if (keyword == "case") {
+        branch.isCase = branch.isAtPattern = true;
+        branch.subject = words.empty() ? "" : words.front().text;
+        const bool isOpen = !words.empty() && words.front().condition > 0 && words.front().condition != openCondition();
+        branch.isKnown = !isOpen && branch.subject.find('$') == std::string::npos;
+    }
+    // "for NAME in "$@"" of a script without options runs no time.
+    const bool isNothing = keyword == "for" && words.size() >= 2 && words[1].text == "in" &&
+                           std::all_of(words.begin() + 2, words.end(), [](const ShellText& one) { return one.text.empty(); });
+    if (isNothing)
+        branch.isOn = false;
+    const bool isDecided = isNothing || (keyword == "case" && branch.isKnown);
+    if (m_branches.size() < 256)
+        m_branches.push_back(std::move(branch));
+    if (isDecided || skipping())
+        return;
+    tell(keyword, words.empty() ? std::string() : words.front().text, line,
+         keyword == "for" ? "is read once, with its first value" : kAllBranches);
+}
+
+bool ShellReader::redirection()
+{
+    std::size_t digits = 0; // of what is redirected: 2>&1
+    while (isDigit(peek(digits)))
+        ++digits;
+    if (peek(digits) != '<' && peek(digits) != '>')
+        return false;
+    for (; digits > 0; --digits)
+        next();
+    const char first = next();
+    if (first == '<' && peek() == '<' && peek(1) != '<') {
+        next();
+        if (peek() == '-')
+            next();
+        blanks();
+        const bool isQuoted = peek() == '\'' || peek() == '"' || peek() == '\\';
+        std::string delimiter;
+        while (!atEnd() && !isShellBlank(peek()) && peek() != '\n' && peek() != ';' && peek() != '>' && peek() != '|')
+            if (const char c = next(); c != '\'' && c != '"' && c != '\\')
+                delimiter += c;
+        m_waiting.push_back({delimiter, isQuoted});
+        return true;
+    }
+    while (peek() == '>' || peek() == '<' || peek() == '&')
+        next();
+    blanks();
+    if (!atEnd() && peek() != '\n' && peek() != ';' && peek() != ')')
+        word();
+    return true;
+}
+
+void ShellReader::hereDocuments()
+{
+    for (const auto& [delimiter, isQuoted] : std::exchange(m_waiting, {})) {
+        std::string body;
+        const int line = m_line;
+        while (!atEnd()) {
+            const std::size_t end = std::min(m_text->find('\n', m_at), m_text->size());
+            std::string row = m_text->substr(m_at, end - m_at);
+            m_at = std::min(end + 1, m_text->size());
+            ++m_line;
+            std::string trimmed = row;
+            trimmed.erase(0, trimmed.find_first_not_of('\t'));
+            if (row == delimiter || trimmed == delimiter)
+                break;
+            body += row + "\n";
+        }
+        if (!isQuoted)
+            body = expandedText(body, line);
+        if (const std::string name = std::exchange(m_readInto, {}); !name.empty() && !skipping()) {
+            m_variables[name] = {.pieces = {{withContinuations(body), line}}};
+            continue;
+        }
+        if (body.find_first_not_of(" \t\n") == std::string::npos || body[body.find_first_not_of(" \t\n")] != '{' || skipping())
+            continue;
+        try {
+            const File& file = fileOf(line);
+            for (Setting& setting : readJson(file.name, withQuotedVariables(body), line - file.before).settings) {
+                setting.name = "ds_config." + setting.name;
+                setting.line += file.before;
+                m_sheet.settings.push_back(std::move(setting));
+            }
+        } catch (const Error& error) { // the rest of the script says what it says
+            tell("<<" + delimiter, std::string(), line, std::string("its text is not read: ") + error.what());
+        }
+    }
+}
+
+} // namespace sim::frameworks

@@ -30,7 +30,7 @@ void ShellReader::readFile(const std::string& name, const std::string& text, int
 
 Sheet ShellReader::take()
 {
-    addFlagsOf({m_commands, m_variables, m_order}, m_sheet, [this](int line, const std::string& message) {
+    addFlagsOf({m_commands, m_variables, m_order, m_openBranches}, m_sheet, [this](int line, const std::string& message) {
         m_line = line;
         fail(message);
     });
@@ -99,8 +99,8 @@ void ShellReader::script(const std::string& text, int line, int level)
     const std::string* const outerText = std::exchange(m_text, &text);
     const std::size_t outerAt = std::exchange(m_at, 0);
     const int outerLine = std::exchange(m_line, line), outerLevel = std::exchange(m_level, level);
-    const int outerCondition = std::exchange(m_outerCondition, openCondition());
-    const int outerList = std::exchange(m_listCondition, 0);
+    const int outerBranch = std::exchange(m_outerBranch, openBranch());
+    const int outerList = std::exchange(m_listBranch, 0);
     std::vector<Branch> outerBranches = std::exchange(m_branches, {});
     auto outerWaiting = std::exchange(m_waiting, {});
     const bool outerInline = std::exchange(m_functionsInline, false);
@@ -111,8 +111,8 @@ void ShellReader::script(const std::string& text, int line, int level)
     m_at = outerAt;
     m_line = outerLine;
     m_level = outerLevel;
-    m_outerCondition = outerCondition;
-    m_listCondition = outerList;
+    m_outerBranch = outerBranch;
+    m_listBranch = outerList;
     m_branches = std::move(outerBranches);
     m_waiting = std::move(outerWaiting);
 }

@@ -73,7 +73,8 @@ bool ShellReader::assignment()
         return false;
     const int line = m_line;
     const std::string name = m_text->substr(m_at, length);
-    const std::string key = ofKey > 0 ? keyText(m_text->substr(m_at + length + 1, ofKey - 2), line) : std::string();
+    const std::string writtenKey = ofKey > 0 ? m_text->substr(m_at + length + 1, ofKey - 2) : std::string();
+    const std::string key = keyText(writtenKey, line);
     m_at += end + (isMore ? 2 : 1);
     ShellVariable value;
     if (peek() == '(') {
@@ -107,18 +108,28 @@ bool ShellReader::assignment()
             m_assignedElsewhere.insert(name);
         return true;
     }
-    if (ofKey > 0)
-        value = {.pieces = {{isMore ? "${" + name + "[" + key + "]}" : joined(value), line}}};
+    if (ofKey > 0) {
+        int branch = branchOf(writtenKey, true);
+        for (const ShellText& one : value.pieces)
+            branch = moreOpen(branch, one.branch);
+        value = {.pieces = {{isMore ? "${" + name + "[" + key + "]}" : joined(value), line, branch}}};
+    }
     assign(name, std::move(value), isMore, key);
     return true;
 }
 
+void ShellReader::assignText(const std::string& name, ShellText value)
+{
+    assign(name, {.pieces = {std::move(value)}});
+}
+
 void ShellReader::assign(const std::string& name, ShellVariable value, bool isMore, const std::string& key)
 {
-    if (const int condition = openCondition(); condition > 0)
-        for (std::vector<ShellText>* const texts : {&value.pieces, &value.elements})
-            for (ShellText& one : *texts)
-                one.condition = condition;
+    const int open = openBranch();
+    for (std::vector<ShellText>* const texts : {&value.pieces, &value.elements})
+        for (ShellText& one : *texts)
+            one.branch = moreOpen(one.branch, open);
+    value.branch = open;
     ShellVariable& target = m_variables[name];
     if (!key.empty()) {
         spend(costOfKeys(target)); // each of which is looked at
@@ -127,6 +138,7 @@ void ShellReader::assign(const std::string& name, ShellVariable value, bool isMo
         target = std::move(value);
     } else {
         target.isArray = target.isArray || value.isArray;
+        target.branch = moreOpen(target.branch, open);
         std::move(value.pieces.begin(), value.pieces.end(), std::back_inserter(target.pieces));
         std::move(value.elements.begin(), value.elements.end(), std::back_inserter(target.elements));
     }
@@ -145,9 +157,9 @@ bool ShellReader::calculate(std::span<const ShellText> words)
         const std::string_view expression(one.text);
         for (const std::string_view sum : shellSums(isLet ? expression : expression.substr(2, text.size() - 4)))
             if (const auto done = shellCalculation(sum, m_variables)) {
-                const int condition = std::max(one.condition, conditionOf(done->operands, m_variables, true));
-                assign(done->name, {.pieces = {{done->value ? std::to_string(*done->value) : "$((" + done->name + "))", one.line,
-                                                condition}}});
+                const int branch = moreOpen(one.branch, branchOf(done->operands, true));
+                assignText(done->name,
+                           {done->value ? std::to_string(*done->value) : "$((" + done->name + "))", one.line, branch});
                 assigns = true;
             }
     }
@@ -159,7 +171,7 @@ void ShellReader::assignUnknown(std::span<const ShellText> words)
     const std::string& command = words.front().text;
     for (const ShellText& one : words.subspan(1))
         if (!one.text.empty() && startsName(one.text[0]) && assignedAt(one.text + "=") > 0)
-            assign(one.text, {.pieces = {{command == "unset" ? "" : "$(" + command + ")", one.line}}});
+            assignText(one.text, {command == "unset" ? "" : "$(" + command + ")", one.line});
 }
 
 std::optional<bool> ShellReader::command(std::vector<ShellText> words)
@@ -169,7 +181,7 @@ std::optional<bool> ShellReader::command(std::vector<ShellText> words)
         return std::nullopt;
     if (calculate(words))
         return std::nullopt;
-    if (const std::optional<bool> status = shellStatus(words, m_variables, openCondition()); status || isShellTest(words))
+    if (const std::optional<bool> status = statusOf(words); status || isShellTest(words))
         return status;
     const std::string& first = words.front().text;
     if (call(first, std::span(words).subspan(1)))

@@ -104,13 +104,6 @@ std::optional<std::string> changedText(const std::string& text, const std::strin
     }
 }
 
-/// Whether each of these is what the script alone says, and so one word.
-bool areDecided(std::span<const ShellText> texts)
-{
-    return std::none_of(texts.begin(), texts.end(),
-                        [](const ShellText& one) { return one.condition > 0 || isUnsetText(one.text); });
-}
-
 bool hasSmallLetter(const std::string& name)
 {
     return std::any_of(name.begin(), name.end(), [](char c) { return c >= 'a' && c <= 'z'; });
@@ -118,12 +111,46 @@ bool hasSmallLetter(const std::string& name)
 
 } // namespace
 
+int ShellWords::moreOpen(int a, int b) const
+{
+    if (a == b || a == 0 || b == 0)
+        return std::max(a, b);
+    const bool isOpenA = !isDecided(a), isOpenB = !isDecided(b);
+    return isOpenA == isOpenB ? std::max(a, b) : isOpenA ? a : b; // of two that are decided the inner one, which came later
+}
+
+int ShellWords::branchOf(std::string_view written, bool isSum) const
+{
+    int branch = 0;
+    for (std::size_t at = 0, end = 0; at < written.size(); at = std::max(end, at + 1)) {
+        end = at;
+        while (end < written.size() && (startsName(written[end]) || isDigit(written[end])))
+            ++end;
+        const std::string_view before = written.substr(0, at);
+        const bool isName = isSum || before.ends_with('$') || before.ends_with("${") || before.ends_with("${#");
+        const auto found = isName && end > at ? m_variables.find(written.substr(at, end - at)) : m_variables.end();
+        if (found == m_variables.end())
+            continue;
+        branch = moreOpen(branch, found->second.branch);
+        for (const std::vector<ShellText>* const texts : {&found->second.pieces, &found->second.elements})
+            for (const ShellText& one : *texts)
+                branch = moreOpen(branch, one.branch);
+    }
+    return branch;
+}
+
+bool ShellWords::areDecided(std::span<const ShellText> texts) const
+{
+    return std::all_of(texts.begin(), texts.end(),
+                       [this](const ShellText& one) { return isDecided(one.branch) && !isUnsetText(one.text); });
+}
+
 void ShellWords::expansion(std::vector<Part>& out, bool isQuoted, int depth)
 {
     const int line = m_line;
-    const auto keep = [&](std::string text, int condition = 0) {
+    const auto keep = [&](std::string text, int branch = 0) {
         spend(text.size());
-        out.push_back({.texts = {{std::move(text), line, condition}}});
+        out.push_back({.texts = {{std::move(text), line, branch}}});
     };
     const auto output = [&](const std::string& command) {
         std::optional<ShellText> printed = printedBy(command, line, depth);
@@ -154,8 +181,7 @@ void ShellWords::expansion(std::vector<Part>& out, bool isQuoted, int depth)
                                               m_text->begin() + static_cast<std::ptrdiff_t>(end), '\n'));
         m_at = end + 2;
         const std::optional<long long> value = shellArithmetic(expression, m_variables);
-        keep(value ? std::to_string(*value) : withoutBlanks("$((" + expression.substr(0, 80) + "))"),
-             conditionOf(written, m_variables, true));
+        keep(value ? std::to_string(*value) : withoutBlanks("$((" + expression.substr(0, 80) + "))"), branchOf(written, true));
         return;
     }
     if (peek() == '(') {
@@ -240,9 +266,9 @@ void ShellWords::braced(const std::string& inside, int line, std::vector<Part>& 
     std::string rest = inside.substr(length);
     Elements which = Elements::first;
     const std::string asWritten = "${" + inside.substr(0, 80) + "}";
-    const auto keep = [&](std::string text, int condition = 0) {
+    const auto keep = [&](std::string text, int branch = 0) {
         spend(text.size());
-        out.push_back({.texts = {{std::move(text), line, condition}}});
+        out.push_back({.texts = {{std::move(text), line, branch}}});
     };
     const auto found = m_variables.find(name);
     if (found != m_variables.end()) // each of which is looked at
@@ -252,9 +278,9 @@ void ShellWords::braced(const std::string& inside, int line, std::vector<Part>& 
         which = rest[1] == '@' ? Elements::words : rest[1] == '*' ? Elements::joined : which;
         rest.erase(0, 3);
     } else if (rest.starts_with('[') && rest.ends_with(']') && !isCount && depth <= 16) {
-        const std::optional<std::string> element =
+        const std::optional<ShellText> element =
             found == m_variables.end() ? std::nullopt : elementOf(found->second, rest.substr(1, rest.size() - 2), line, depth);
-        keep(element.value_or(asWritten));
+        keep(element ? element->text : asWritten, element ? element->branch : 0);
         return;
     }
     if (name.empty() || depth > 16) {
@@ -264,10 +290,15 @@ void ShellWords::braced(const std::string& inside, int line, std::vector<Part>& 
     if (isCount) {
         const bool isList = which == Elements::words || which == Elements::joined;
         const ShellVariable* const value = found != m_variables.end() && rest.empty() ? &found->second : nullptr;
-        const bool isKnown = value != nullptr && areDecided(value->isArray ? value->elements : value->pieces);
+        const bool isKnown =
+            value != nullptr && isDecided(value->branch) && areDecided(value->isArray ? value->elements : value->pieces);
         const std::string text = isKnown && !isList ? joined(*value) : std::string();
         spend(text.size());
-        keep(!isKnown ? asWritten : std::to_string(!isList ? text.size() : value->isArray ? value->elements.size() : 1));
+        keep(!isKnown ? asWritten
+                      : std::to_string(!isList          ? text.size()
+                                       : value->isArray ? value->elements.size()
+                                                        : 1),
+             isKnown ? branchOf("${" + name) : 0);
         return;
     }
     const bool hasColon = rest.starts_with(':');
@@ -278,22 +309,23 @@ void ShellWords::braced(const std::string& inside, int line, std::vector<Part>& 
     const bool isSet = found != m_variables.end() &&
                        (!hasColon || found->second.isArray || hasText([](const std::string& text) { return !text.empty(); }));
     const std::string op = rest.substr(hasColon ? 1 : 0, 1);
-    const int ofBranch = conditionOf("${" + inside, m_variables);
+    const auto ofBranch = [&] { return branchOf("${" + inside); };
     if (rest.empty() || ((op == "-" || op == "=" || op == "?") && isSet)) {
         variable(name, asWritten, line, out, isQuoted, which);
     } else if (op == "-" || op == "=") {
         std::string fallback = expandedText(rest.substr(hasColon ? 2 : 1), line, depth + 1);
         if (fallback.size() >= 2 && (fallback[0] == '"' || fallback[0] == '\'') && fallback.back() == fallback[0])
             fallback = fallback.substr(1, fallback.size() - 2);
+        ShellText text{std::move(fallback), line, branchOf(rest)};
         if (op == "=" && !skipping())
-            m_variables[name] = {.pieces = {{fallback, line}}};
-        spend(fallback.size());
-        out.push_back({.texts = {{std::move(fallback), line, conditionOf(rest, m_variables)}}, .isSplit = !isQuoted});
+            assignText(name, text);
+        spend(text.text.size());
+        out.push_back({.texts = {std::move(text)}, .isSplit = !isQuoted});
     } else if (op == "+" && hasColon && isSet && hasText(isUnsetText)) { // it may be empty
         keep(asWritten);
     } else if (op == "+") {
         if (isSet)
-            out.push_back({.texts = {{expandedText(rest.substr(hasColon ? 2 : 1), line, depth + 1), line, ofBranch}},
+            out.push_back({.texts = {{expandedText(rest.substr(hasColon ? 2 : 1), line, depth + 1), line, ofBranch()}},
                            .isSplit = !isQuoted});
     } else {
         const std::string text =
@@ -301,7 +333,7 @@ void ShellWords::braced(const std::string& inside, int line, std::vector<Part>& 
         spend(text.size());
         const std::optional<std::string> changed =
             isUnsetText(text) ? std::nullopt : changedText(text, expandedText(rest, line, depth + 1));
-        keep(changed.value_or(asWritten), ofBranch);
+        keep(changed.value_or(asWritten), ofBranch());
     }
 }
 
@@ -312,14 +344,16 @@ std::string ShellWords::keyText(const std::string& written, int line, int depth)
     return key;
 }
 
-std::optional<std::string> ShellWords::elementOf(const ShellVariable& array, const std::string& index, int line, int depth)
+std::optional<ShellText> ShellWords::elementOf(const ShellVariable& array, const std::string& index, int line, int depth)
 {
     const std::string key = keyText(index, line, depth + 1), start = "[" + key + "]=";
     if (!array.isArray || isUnsetText(key))
         return std::nullopt;
     for (const ShellText& one : array.elements) // of ([8b]=4096 [70b]=8192)
         if (one.text.starts_with(start))
-            return areDecided({&one, 1}) ? std::optional(one.text.substr(start.size())) : std::nullopt;
+            return areDecided({&one, 1})
+                       ? std::optional(ShellText{one.text.substr(start.size()), one.line, moreOpen(one.branch, branchOf(index))})
+                       : std::nullopt;
     const std::optional<long long> number = shellArithmetic(key, m_variables);
     const auto size = static_cast<long long>(array.elements.size());
     if (!number || *number >= size || *number < -size)
@@ -327,7 +361,9 @@ std::optional<std::string> ShellWords::elementOf(const ShellVariable& array, con
     const auto at = static_cast<std::size_t>(*number < 0 ? *number + size : *number);
     const std::span<const ShellText> all(array.elements);
     const bool isKnown = areDecided(*number < 0 ? all.subspan(at) : all.first(at + 1)); // as many words as there seem to be
-    return !isKnown || hasKeys(array) ? std::nullopt : std::optional(all[at].text);
+    if (!isKnown || hasKeys(array))
+        return std::nullopt;
+    return ShellText{all[at].text, all[at].line, moreOpen(all[at].branch, branchOf(index, true))};
 }
 
 std::string ShellWords::expandedText(const std::string& text, int line, int depth)

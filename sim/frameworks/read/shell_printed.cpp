@@ -36,9 +36,9 @@ std::optional<ShellText> ShellWords::printedBy(const std::string& command, int l
         return std::nullopt;
     if (const std::string sum = calculationOf(std::string_view(command).substr(begin)); !sum.empty()) {
         const std::optional<long long> value = shellArithmetic(expandedText(sum, line, depth + 1), {});
-        const int condition = conditionOf(command, m_variables);
-        return value ? std::optional(ShellText{.text = std::to_string(*value), .line = line, .condition = condition})
-                     : std::nullopt;
+        if (!value)
+            return std::nullopt;
+        return ShellText{.text = std::to_string(*value), .line = line, .branch = branchOf(command)};
     }
     if (command.compare(begin, 5, "echo ") == 0 && command.find_first_of("|;&<>`()\\") == std::string::npos) {
         std::string text = command.substr(begin + 5);
@@ -50,7 +50,7 @@ std::optional<ShellText> ShellWords::printedBy(const std::string& command, int l
             if (text.starts_with(option))
                 text.erase(0, 3);
         std::erase_if(text, [](char c) { return c == '"' || c == '\''; });
-        return ShellText{.text = text, .line = line, .condition = conditionOf(command, m_variables)};
+        return ShellText{.text = text, .line = line, .branch = branchOf(command)};
     }
     if (command.compare(begin, 3, "cat") != 0)
         return std::nullopt;
@@ -74,9 +74,10 @@ std::optional<ShellText> ShellWords::printedBy(const std::string& command, int l
     std::string body = command.substr(newline + 1, end - newline);
     const int first =
         line + static_cast<int>(std::count(command.begin(), command.begin() + static_cast<std::ptrdiff_t>(newline), '\n')) + 1;
+    const int branch = isQuoted ? 0 : branchOf(body);
     if (!isQuoted)
         body = expandedText(body, first, depth + 1);
-    return ShellText{.text = withContinuations(body), .line = first};
+    return ShellText{.text = withContinuations(body), .line = first, .branch = branch};
 }
 
 } // namespace sim::frameworks

@@ -39,12 +39,14 @@ private:
     struct Branch {
         bool isOn = true;      ///< statements of this branch count
         bool wasTaken = false; ///< so no later branch is
-        bool isKnown = true;   ///< the condition could be told
+        bool isKnown = true;   ///< the conditions so far could be told
         bool isCase = false;   ///< of a "case": a pattern stands in front of each of its branches
         bool isAtPattern = false;
         bool isLoop = false;
         std::string subject{};
-        int line = 0;
+        int line = 0;                    ///< of the condition
+        int outer = 0;                   ///< of OpenBranches: that it stands in
+        int open = 0;                    ///< the one that is read now: where the conditions are known the outer one
         bool isGroup = false;            ///< "{ …; }" behind && or ||, or of a function
         std::optional<bool> before = {}; ///< of a group that is passed over: the status that goes on behind it
         std::string function{};          ///< its name; empty: it is none
@@ -71,18 +73,21 @@ private:
     // Statements.
     /// One command, with assignments in front of it, to the end of its line or to an operator.
     void statement();
-    /// `openTest`: line of a test that cannot be told and that this list begins with; 0: there is none.
+    /// `openTest`: line of the test in front of the operator where that cannot be told; 0: it is told, or is none.
     void operatorAfter(std::optional<bool> outcome, int openTest);
     /// What stands behind && or || in braces is run or passed over as a whole.
     void openGroup(int line);
     std::optional<bool> closeGroup();
     bool skipping() const override;
-    /// Line of the innermost condition that cannot be told; 0: all that is read here is run.
-    int openCondition() const;
+    int openBranch() const override;
+    /// The next arm of an if or a case begins.
+    void beginArm(Branch& branch);
     /// "a | b*)" in front of a branch of "case"; false at its end.
     bool casePattern();
     /// At && or || in "[[" or behind one of the conditions.
     void joinCondition(ShellConditions& conditions, std::vector<ShellText>& words);
+    /// What a command says that is a test; nothing where a value in it is of a branch, unless it stands in that branch itself.
+    std::optional<bool> statusOf(std::span<const ShellText> words) const;
     std::optional<bool> condition(const std::string& keyword, ShellConditions& conditions, const std::vector<ShellText>& words,
                                   int line);
     void closeBranch(const std::string& text);
@@ -96,6 +101,7 @@ private:
     std::size_t lengthOfKey(std::size_t ahead) const;
     /// NAME=value, NAME+=value, NAME=( … ), NAME[key]=value.
     bool assignment();
+    void assignText(const std::string& name, ShellText value) override;
     void assign(const std::string& name, ShellVariable value, bool isMore = false, const std::string& key = {});
     /// "((X += 1))" and let; false: it assigns nothing.
     bool calculate(std::span<const ShellText> words);
@@ -130,8 +136,8 @@ private:
     bool m_skipsNext = false;
     std::optional<bool> m_status;     ///< of the list so far: of "A && X=1" in front of "|| X=2"
     std::optional<bool> m_lastStatus; ///< of the last statement that was run
-    int m_listCondition = 0;          ///< line of a test that cannot be told, behind which && or || stands; 0: none
-    int m_outerCondition = 0;         ///< line of one that decides whether this text is run at all; 0: none
+    int m_listBranch = 0;             ///< of what stands behind a test that cannot be told and && or ||; 0: none
+    int m_outerBranch = 0;            ///< that the text which is run stands in
     std::vector<Branch> m_branches;
     std::vector<std::pair<std::string, bool>> m_waiting; ///< here-documents that begin with the next line
     std::string m_readInto;                              ///< variable that takes the text of the one that begins next

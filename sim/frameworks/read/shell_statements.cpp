@@ -19,12 +19,28 @@ bool ShellReader::skipping() const
     return m_skipsNext || std::any_of(m_branches.begin(), m_branches.end(), [](const Branch& branch) { return !branch.isOn; });
 }
 
-int ShellReader::openCondition() const
+int ShellReader::openBranch() const
 {
-    for (std::size_t i = m_branches.size(); i-- > 0;)
-        if (!m_branches[i].isKnown)
-            return m_branches[i].line;
-    return m_listCondition > 0 ? m_listCondition : m_outerCondition;
+    if (m_listBranch > 0)
+        return m_listBranch;
+    return m_branches.empty() ? m_outerBranch : m_branches.back().open;
+}
+
+void ShellReader::beginArm(Branch& branch)
+{
+    branch.open = branch.isKnown ? branch.outer : m_openBranches.add(branch.line, branch.outer);
+}
+
+std::optional<bool> ShellReader::statusOf(std::span<const ShellText> words) const
+{
+    if (!isShellTest(words))
+        return shellStatus(words, m_variables);
+    std::vector<ShellText> seen(words.begin(), words.end());
+    for (ShellText& one : seen) {
+        const int branch = isArithmeticTest({&one, 1}) ? moreOpen(one.branch, branchOf(one.text, true)) : one.branch;
+        one.branch = isDecided(branch) ? 0 : branch;
+    }
+    return shellStatus(seen, m_variables);
 }
 
 void ShellReader::statement()
@@ -74,6 +90,8 @@ void ShellReader::statement()
             if (text == "if" || text == "elif" || text == "while" || text == "until") {
                 keyword = text;
                 mayAssign = false;
+                if (text == "elif" && !m_branches.empty()) // its condition stands in none of the arms
+                    m_branches.back().open = m_branches.back().outer;
                 continue;
             }
             if (text == "{" || text == "}") {
@@ -119,16 +137,16 @@ void ShellReader::statement()
         outcome = skipping() ? std::nullopt : command(std::move(words));
         isOpenTest = isTest && !outcome;
     } else if (hasAssigned) {
-        outcome = m_listCondition > 0 ? std::nullopt : std::optional(true);
+        outcome = m_listBranch > 0 ? std::nullopt : std::optional(true);
     }
     if (!wasSkipped && (!words.empty() || hasAssigned))
         m_lastStatus = outcome;
-    operatorAfter(outcome, isOpenTest ? line : m_listCondition);
+    operatorAfter(outcome, isOpenTest ? line : 0);
 }
 
 void ShellReader::operatorAfter(std::optional<bool> outcome, int openTest)
 {
-    m_listCondition = 0;
+    const int before = std::exchange(m_listBranch, 0);
     if (atEnd())
         return;
     const char c = next();
@@ -137,7 +155,10 @@ void ShellReader::operatorAfter(std::optional<bool> outcome, int openTest)
         next();
         m_status = outcome;
         m_skipsNext = outcome.has_value() && (c == '&' ? !*outcome : *outcome);
-        m_listCondition = openTest;
+        if (openTest > 0 || (before > 0 && c == '|')) // what stands behind || is run where that behind && is not
+            m_listBranch = m_openBranches.add(openTest > 0 ? openTest : m_openBranches.lineOf(before), openBranch());
+        else
+            m_listBranch = before;
         blanks();
         while (!atEnd() && (peek() == '\n' || peek() == '#')) { // the list goes on behind the end of the line
             if (peek() == '#') {
@@ -159,12 +180,16 @@ void ShellReader::operatorAfter(std::optional<bool> outcome, int openTest)
 
 void ShellReader::openGroup(int line)
 {
+    const int open = openBranch();
     if (m_branches.size() < 256)
         m_branches.push_back({.isOn = !m_skipsNext,
-                              .isKnown = m_listCondition == 0,
-                              .line = m_listCondition > 0 ? m_listCondition : line,
+                              .isKnown = m_listBranch == 0,
+                              .line = line,
+                              .outer = open,
+                              .open = open,
                               .isGroup = true,
                               .before = m_status});
+    m_listBranch = 0;
     m_skipsNext = false;
 }
 
@@ -184,7 +209,7 @@ std::optional<bool> ShellReader::closeGroup()
         return std::nullopt;
     }
     if (!group.isKnown) {
-        m_listCondition = group.line;
+        m_listBranch = group.open;
         return std::nullopt;
     }
     return group.isOn ? m_lastStatus : group.before;
@@ -221,6 +246,7 @@ bool ShellReader::casePattern()
     branch.isAtPattern = false;
     branch.isOn = !branch.isKnown || (isMatch && !branch.wasTaken);
     branch.wasTaken = branch.wasTaken || isMatch;
+    beginArm(branch);
     return true;
 }
 
@@ -231,7 +257,7 @@ void ShellReader::joinCondition(ShellConditions& conditions, std::vector<ShellTe
     if (isOpenDoubleTest(words)) {
         words.push_back({op, line});
     } else {
-        conditions.take(words, m_variables, openCondition());
+        conditions.take(words, statusOf(words));
         conditions.join(op);
         words.clear();
     }
@@ -246,7 +272,7 @@ void ShellReader::joinCondition(ShellConditions& conditions, std::vector<ShellTe
 std::optional<bool> ShellReader::condition(const std::string& keyword, ShellConditions& conditions,
                                            const std::vector<ShellText>& words, int line)
 {
-    conditions.take(words, m_variables, openCondition());
+    conditions.take(words, statusOf(words));
     bool isKnown = conditions.told.has_value(), mayBe = conditions.told.value_or(true);
     if (!atEnd() && (peek() == '&' || peek() == '|')) { // what a pipe ends with
         isKnown = false;
@@ -258,14 +284,18 @@ std::optional<bool> ShellReader::condition(const std::string& keyword, ShellCond
         Branch& branch = m_branches.back();
         branch.isOn = !branch.wasTaken && mayBe;
     } else if (m_branches.size() < 256) {
-        m_branches.push_back(
-            {.isOn = mayBe, .isKnown = isKnown, .isLoop = keyword == "while" || keyword == "until", .line = line});
+        m_branches.push_back({.isOn = mayBe,
+                              .isKnown = isKnown,
+                              .isLoop = keyword == "while" || keyword == "until",
+                              .line = line,
+                              .outer = openBranch()});
     }
     if (!m_branches.empty()) {
         Branch& branch = m_branches.back();
         branch.line = isKnown ? branch.line : line;
         branch.isKnown = branch.isKnown && isKnown;
         branch.wasTaken = branch.wasTaken || (isKnown && branch.isOn);
+        beginArm(branch);
     }
     if (!isKnown && !skipping() && m_sheet.undecided.size() < 200)
         tell(keyword, conditions.written, line, kAllBranches);
@@ -282,10 +312,12 @@ void ShellReader::closeBranch(const std::string& text)
     if (m_branches.empty())
         return;
     Branch& branch = m_branches.back();
-    if (text == "else")
+    if (text == "else") {
         branch.isOn = !branch.wasTaken;
-    else
+        beginArm(branch);
+    } else {
         m_branches.pop_back();
+    }
 }
 
 void ShellReader::loop(const std::string& keyword, int line)
@@ -308,12 +340,14 @@ void ShellReader::loop(const std::string& keyword, int line)
             break;
     }
     if (keyword == "for" && words.size() >= 3 && startsName(words[0].text.empty() ? ' ' : words[0].text[0]) && !skipping())
-        m_variables[words[0].text] = {.pieces = {words[2]}};
-    Branch branch{.isLoop = keyword != "case", .line = line};
+        assignText(words[0].text, words[2]);
+    const int open = openBranch();
+    Branch branch{.isLoop = keyword != "case", .line = line, .outer = open, .open = open};
+    m_listBranch = 0; // the branch stands in it
     if (keyword == "case") {
         branch.isCase = branch.isAtPattern = true;
         branch.subject = words.empty() ? "" : words.front().text;
-        const bool isOpen = !words.empty() && words.front().condition > 0 && words.front().condition != openCondition();
+        const bool isOpen = !words.empty() && !isDecided(words.front().branch);
         branch.isKnown = !isOpen && branch.subject.find('$') == std::string::npos;
     }
     // "for NAME in "$@"" of a script without options runs no time.
@@ -380,7 +414,7 @@ void ShellReader::hereDocuments()
         if (!isQuoted)
             body = expandedText(body, line);
         if (const std::string name = std::exchange(m_readInto, {}); !name.empty() && !skipping()) {
-            m_variables[name] = {.pieces = {{withContinuations(body), line}}};
+            assignText(name, {withContinuations(body), line});
             continue;
         }
         if (body.find_first_not_of(" \t\n") == std::string::npos || body[body.find_first_not_of(" \t\n")] != '{' || skipping())

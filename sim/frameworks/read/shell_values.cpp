@@ -225,29 +225,6 @@ std::optional<long long> shellArithmetic(std::string_view expression, const Shel
     return expression.size() > kLongestShellExpression ? std::nullopt : Arithmetic(expression, variables, 0, left).value();
 }
 
-int conditionOf(std::string_view written, const ShellVariables& variables, bool isSum, int but)
-{
-    for (std::size_t at = 0, end = 0; at < written.size(); at = std::max(end, at + 1)) {
-        end = at;
-        while (end < written.size() && (startsName(written[end]) || isDigit(written[end])))
-            ++end;
-        const std::string_view before = written.substr(0, at);
-        const bool isName = isSum || before.ends_with('$') || before.ends_with("${") || before.ends_with("${#");
-        const auto found = isName && end > at ? variables.find(written.substr(at, end - at)) : variables.end();
-        if (found == variables.end())
-            continue;
-        for (const ShellText& one : found->second.pieces)
-            if (one.condition > 0 && one.condition != but)
-                return one.condition;
-        // An array is assigned as a whole, or goes on at its end.
-        if (const std::vector<ShellText>& elements = found->second.elements; !elements.empty())
-            if (const int condition = std::max(elements.front().condition, elements.back().condition);
-                condition > 0 && condition != but)
-                return condition;
-    }
-    return 0;
-}
-
 std::vector<std::string_view> shellSums(std::string_view expressions)
 {
     std::vector<std::string_view> sums;

@@ -10,11 +10,40 @@
 
 namespace sim::frameworks {
 
+/// Branches of which a script alone does not decide whether they are run: each arm of an if or a case is one of its own, and each
+/// end of a list behind a test. They are told by their numbers, from 1; 0 is the script itself, which holds all of them.
+class OpenBranches {
+public:
+    /// The number of another one. `line`: of the condition; `outer`: the branch that it stands in.
+    int add(int line, int outer)
+    {
+        m_all.push_back({line, outer});
+        return static_cast<int>(m_all.size());
+    }
+    /// 0 of the script.
+    int lineOf(int branch) const { return branch == 0 ? 0 : at(branch).line; }
+    /// Whether all that stands in `inner` stands in `outer`; as deep as they are in each other.
+    bool holds(int outer, int inner) const
+    {
+        while (inner > outer) // what stands in a branch came later
+            inner = at(inner).outer;
+        return inner == outer;
+    }
+
+private:
+    struct Branch {
+        int line = 0, outer = 0;
+    };
+    const Branch& at(int branch) const { return m_all[static_cast<std::size_t>(branch - 1)]; }
+
+    std::vector<Branch> m_all;
+};
+
 /// Text and the line that it was written in. Lines go on inside of it with each '\n' and each kContinuation.
 struct ShellText {
     std::string text;
     int line = 0;
-    int condition = 0;      ///< line of a condition that the script does not decide, in a branch of which it is assigned; 0: none
+    int branch = 0;         ///< of OpenBranches: that it is assigned in
     bool isPattern = false; ///< has *, ? or [ that are not quoted
 
     bool operator==(const ShellText&) const = default;
@@ -33,6 +62,7 @@ struct ShellVariable {
     std::vector<ShellText> pieces{};   ///< of a scalar, one after the other
     std::vector<ShellText> elements{}; ///< of an array
     bool isArray = false;
+    int branch = 0; ///< of OpenBranches: of what assigned it last, which may have left nothing in it
 
     bool operator==(const ShellVariable&) const = default;
 };
@@ -53,10 +83,6 @@ std::optional<long long> wholeShellNumber(std::string_view text);
 /// The value of "2 * (A + B)", "A > 1 && B > 1", "1 << 12"; nothing where something in it is not known, it is no arithmetic, or
 /// it takes more than 10,000 factors.
 std::optional<long long> shellArithmetic(std::string_view expression, const ShellVariables&);
-
-/// Line of the condition, which the script does not decide, in a branch of which a variable that a text names is assigned; 0:
-/// none is. `isSum`: names stand in it without "$". `but`: of a condition in whose branch the text itself stands nothing is said.
-int conditionOf(std::string_view written, const ShellVariables&, bool isSum = false, int but = 0);
 
 struct ShellCalculation {
     std::string name;

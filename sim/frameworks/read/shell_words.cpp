@@ -56,7 +56,9 @@ std::vector<ShellText> ShellWords::word()
             int line = text.line;
             current.isPattern = current.isPattern || part.isPattern ||
                                 (part.isSplit && text.text.find_first_of(kPatternLetters) != std::string::npos);
-            current.condition = text.condition > 0 ? text.condition : current.condition;
+            const bool isApart = part.isSplit && !text.text.empty() && (isShellBlank(text.text[0]) || text.text[0] == '\n');
+            if (!isApart)
+                current.branch = moreOpen(current.branch, text.branch);
             if (!part.isSplit) {
                 if (!isOpen || current.text.empty()) // quotes of an array open before its first word, which stands elsewhere
                     current.line = line;
@@ -73,7 +75,7 @@ std::vector<ShellText> ShellWords::word()
                 }
                 if (!isOpen) {
                     current.line = line;
-                    current.condition = text.condition;
+                    current.branch = moreOpen(current.branch, text.branch);
                 }
                 isOpen = true;
                 current.text += c;

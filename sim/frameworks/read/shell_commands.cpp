@@ -132,7 +132,7 @@ void ShellReader::assign(const std::string& name, ShellVariable value, bool isMo
     value.branch = open;
     ShellVariable& target = m_variables[name];
     if (!key.empty()) {
-        spend(costOfKeys(target)); // each of which is looked at
+        spend(costOfLook(target)); // each of which is looked at
         putElement(target, key, std::move(value.pieces.front()));
     } else if (!isMore) {
         target = std::move(value);

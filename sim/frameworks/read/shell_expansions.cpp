@@ -119,8 +119,9 @@ int ShellWords::moreOpen(int a, int b) const
     return isOpenA == isOpenB ? std::max(a, b) : isOpenA ? a : b; // of two that are decided the inner one, which came later
 }
 
-int ShellWords::branchOf(std::string_view written, bool isSum) const
+int ShellWords::branchOf(std::string_view written, bool isSum)
 {
+    spend(written.size());
     int branch = 0;
     for (std::size_t at = 0, end = 0; at < written.size(); at = std::max(end, at + 1)) {
         end = at;
@@ -131,6 +132,7 @@ int ShellWords::branchOf(std::string_view written, bool isSum) const
         const auto found = isName && end > at ? m_variables.find(written.substr(at, end - at)) : m_variables.end();
         if (found == m_variables.end())
             continue;
+        spend(found->second.pieces.size() + found->second.elements.size());
         branch = moreOpen(branch, found->second.branch);
         for (const std::vector<ShellText>* const texts : {&found->second.pieces, &found->second.elements})
             for (const ShellText& one : *texts)
@@ -238,13 +240,15 @@ void ShellWords::variable(const std::string& name, const std::string& asWritten,
         return;
     }
     const ShellVariable& value = found->second;
-    Part part{.texts = value.isArray ? value.elements : value.pieces, .isSplit = !isQuoted};
+    Part part{.texts = {}, .isSplit = !isQuoted};
+    if (value.isArray && which == Elements::first)
+        part.texts.assign(value.elements.begin(), value.elements.begin() + (value.elements.empty() ? 0 : 1));
+    else
+        part.texts = value.isArray ? value.elements : value.pieces;
     if (value.isArray) {
         for (ShellText& element : part.texts)
             element.text.erase(0, keyOfElement(element.text).size());
         part.areWords = !isQuoted || which == Elements::words;
-        if (which == Elements::first && !part.texts.empty())
-            part.texts.resize(1);
         if (which == Elements::joined && isQuoted)
             for (std::size_t i = 1; i < part.texts.size(); ++i)
                 part.texts[i].text.insert(0, " ");
@@ -272,7 +276,7 @@ void ShellWords::braced(const std::string& inside, int line, std::vector<Part>& 
     };
     const auto found = m_variables.find(name);
     if (found != m_variables.end()) // each of which is looked at
-        spend(costOfKeys(found->second));
+        spend(costOfLook(found->second));
     const bool isOfKeys = found != m_variables.end() && hasKeys(found->second);
     if (rest.starts_with("[@]") || rest.starts_with("[*]") || (rest.starts_with("[0]") && !isOfKeys)) {
         which = rest[1] == '@' ? Elements::words : rest[1] == '*' ? Elements::joined : which;

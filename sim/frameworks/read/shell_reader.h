@@ -87,7 +87,7 @@ private:
     /// At && or || in "[[" or behind one of the conditions.
     void joinCondition(ShellConditions& conditions, std::vector<ShellText>& words);
     /// What a command says that is a test; nothing where a value in it is of a branch, unless it stands in that branch itself.
-    std::optional<bool> statusOf(std::span<const ShellText> words) const;
+    std::optional<bool> statusOf(std::span<const ShellText> words);
     std::optional<bool> condition(const std::string& keyword, ShellConditions& conditions, const std::vector<ShellText>& words,
                                   int line);
     void closeBranch(const std::string& text);

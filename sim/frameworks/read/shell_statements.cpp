@@ -31,7 +31,7 @@ void ShellReader::beginArm(Branch& branch)
     branch.open = branch.isKnown ? branch.outer : m_openBranches.add(branch.line, branch.outer);
 }
 
-std::optional<bool> ShellReader::statusOf(std::span<const ShellText> words) const
+std::optional<bool> ShellReader::statusOf(std::span<const ShellText> words)
 {
     if (!isShellTest(words))
         return shellStatus(words, m_variables);

@@ -44,10 +44,10 @@ bool hasKeys(const ShellVariable& array)
                        [](const ShellText& one) { return !keyOfElement(one.text).empty(); });
 }
 
-std::size_t costOfKeys(const ShellVariable& array)
+std::size_t costOfLook(const ShellVariable& variable)
 {
-    std::size_t cost = array.elements.size();
-    for (const ShellText& one : array.elements) // those that begin like a key are read to their end
+    std::size_t cost = variable.pieces.size() + variable.elements.size();
+    for (const ShellText& one : variable.elements) // those that begin like a key are read to their end
         cost += one.text.starts_with('[') && keyOfElement(one.text).empty() ? one.text.size() : 0;
     return cost;
 }

@@ -72,8 +72,8 @@ std::string joined(const ShellVariable&);
 /// "[8b]=" of "[8b]=4096", an element that says its key; empty of others.
 std::string_view keyOfElement(std::string_view element);
 bool hasKeys(const ShellVariable&);
-/// What it takes to look for keys in all elements.
-std::size_t costOfKeys(const ShellVariable&);
+/// What it takes to look at all pieces, and for keys in all elements.
+std::size_t costOfLook(const ShellVariable&);
 /// A[key]=value: the element at a place of a list, or behind its last, or with its key.
 void putElement(ShellVariable&, const std::string& key, ShellText value);
 

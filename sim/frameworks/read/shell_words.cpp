@@ -23,7 +23,7 @@ void ShellWords::spend(std::size_t bytes)
 {
     m_spent += bytes + 1;
     if (m_spent > kMostExpanded)
-        fail("expands to more than " + std::to_string(kMostExpanded) + " bytes");
+        fail("expands to more than " + std::to_string(kMostExpanded) + " bytes, with what is looked at for it");
 }
 
 std::vector<ShellText> ShellWords::wordPieces()

@@ -73,13 +73,14 @@ protected:
     /// Of two branches, both of which a value comes from, the one that leaves more open here.
     int moreOpen(int a, int b) const;
     /// The branch that the variables which a text names leave open. `isSum`: names stand in it without "$".
-    int branchOf(std::string_view written, bool isSum = false) const;
+    int branchOf(std::string_view written, bool isSum = false);
 
     /// What stands in the brackets of "A[key]", without quotes.
     std::string keyText(const std::string& written, int line, int depth = 0);
 
     /// What is in "$@", of m_variables.
     static constexpr const char* kArguments = "@";
+    /// Fails where all that is expanded or looked at has become too much.
     void spend(std::size_t bytes);
 
 private:
@@ -112,7 +113,7 @@ private:
     /// have to run.
     std::optional<ShellText> printedBy(const std::string& command, int line, int depth);
 
-    std::size_t m_spent = 0; ///< bytes that expansions took
+    std::size_t m_spent = 0; ///< bytes that expansions took, and values that were looked at
 };
 
 } // namespace sim::frameworks

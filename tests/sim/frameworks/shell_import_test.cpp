@@ -118,6 +118,21 @@ TEST(ShellExpansions, ElementsAreAssignedOneByOneAsLongAsThatIsQuick)
     EXPECT_THROW(scriptOf(keys, ""), sim::Error) << "in seconds, not in minutes";
 }
 
+TEST(ShellExpansions, LooksAtManyPiecesAreCounted)
+{
+    const auto times = [](int count, const std::string& text) {
+        std::string all;
+        for (int i = 0; i < count; ++i)
+            all += text;
+        return all;
+    };
+    for (const std::string& script :
+         {times(20'000, "X+=a\n") + times(20'000, "Y=${X+}\n"), times(20'000, "X+=\"\"\n") + times(20'000, "Y=${#X}\n"),
+          "A=(" + times(40'000, "a ") + ")\nB=1\n" + times(2000, "Y=${B+$A$A}\n")})
+        EXPECT_THROW(scriptOf(script, ""), sim::Error) << "in seconds, not in minutes";
+    EXPECT_EQ(scriptOf(times(200, "X+=4\n") + times(200, "Y=${X+4}\n"), "--pipeline-model-parallel-size $Y").at("/layout/pp"), 4);
+}
+
 TEST(ShellExpansions, SumsFollowFromTheScriptHoweverTheyAreWritten)
 {
     const auto stages = [](const std::string& head) {

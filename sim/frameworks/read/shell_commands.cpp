@@ -156,7 +156,7 @@ bool ShellReader::calculate(std::span<const ShellText> words)
     for (const ShellText& one : words.subspan(isLet ? 1 : 0)) {
         const std::string_view expression(one.text);
         for (const std::string_view sum : shellSums(isLet ? expression : expression.substr(2, text.size() - 4)))
-            if (const auto done = shellCalculation(sum, m_variables)) {
+            if (const auto done = shellCalculation(sum, m_variables, spender())) {
                 const int branch = moreOpen(one.branch, branchOf(done->operands, true));
                 assignText(done->name,
                            {done->value ? std::to_string(*done->value) : "$((" + done->name + "))", one.line, branch});

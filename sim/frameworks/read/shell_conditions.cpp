@@ -172,7 +172,7 @@ bool isOpenDoubleTest(std::span<const ShellText> words)
     return !words.empty() && words.front().text == "[[" && words.back().text != "]]";
 }
 
-std::optional<bool> shellStatus(std::span<const ShellText> words, const ShellVariables& variables)
+std::optional<bool> shellStatus(std::span<const ShellText> words, const ShellVariables& variables, const SpendShell& spend)
 {
     bool isNegated = false;
     for (; words.size() > 1 && words.front().text == "!"; words = words.subspan(1))
@@ -180,7 +180,8 @@ std::optional<bool> shellStatus(std::span<const ShellText> words, const ShellVar
     std::optional<bool> status;
     if (isArithmeticTest(words)) {
         const std::string_view text = words[0].text;
-        if (const auto value = words[0].branch > 0 ? std::nullopt : shellArithmetic(text.substr(2, text.size() - 4), variables))
+        if (const auto value =
+                words[0].branch > 0 ? std::nullopt : shellArithmetic(text.substr(2, text.size() - 4), variables, spend))
             status = *value != 0;
     } else if (words.size() == 1 && (words[0].text == "true" || words[0].text == ":" || words[0].text == "false")) {
         status = words[0].text != "false";

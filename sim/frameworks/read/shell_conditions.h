@@ -16,7 +16,7 @@ bool isShellTest(std::span<const ShellText> words);
 /// Whether "[[" is not closed yet: in it && and || end no command.
 bool isOpenDoubleTest(std::span<const ShellText> words);
 /// What a test, "true" or "false" says; nothing where only running it would tell, or where a word of it is of a branch.
-std::optional<bool> shellStatus(std::span<const ShellText> words, const ShellVariables&);
+std::optional<bool> shellStatus(std::span<const ShellText> words, const ShellVariables&, const SpendShell&);
 
 /// Conditions that are joined by && and ||, as far as they are read: of equal rank, from left to right.
 struct ShellConditions {

@@ -182,7 +182,7 @@ void ShellWords::expansion(std::vector<Part>& out, bool isQuoted, int depth)
         m_line += static_cast<int>(std::count(m_text->begin() + static_cast<std::ptrdiff_t>(m_at),
                                               m_text->begin() + static_cast<std::ptrdiff_t>(end), '\n'));
         m_at = end + 2;
-        const std::optional<long long> value = shellArithmetic(expression, m_variables);
+        const std::optional<long long> value = shellArithmetic(expression, m_variables, spender());
         keep(value ? std::to_string(*value) : withoutBlanks("$((" + expression.substr(0, 80) + "))"), branchOf(written, true));
         return;
     }
@@ -358,7 +358,7 @@ std::optional<ShellText> ShellWords::elementOf(const ShellVariable& array, const
             return areDecided({&one, 1})
                        ? std::optional(ShellText{one.text.substr(start.size()), one.line, moreOpen(one.branch, branchOf(index))})
                        : std::nullopt;
-    const std::optional<long long> number = shellArithmetic(key, m_variables);
+    const std::optional<long long> number = shellArithmetic(key, m_variables, spender());
     const auto size = static_cast<long long>(array.elements.size());
     if (!number || *number >= size || *number < -size)
         return std::nullopt;

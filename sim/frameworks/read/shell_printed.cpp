@@ -35,7 +35,7 @@ std::optional<ShellText> ShellWords::printedBy(const std::string& command, int l
     if (begin == std::string::npos || depth > 16)
         return std::nullopt;
     if (const std::string sum = calculationOf(std::string_view(command).substr(begin)); !sum.empty()) {
-        const std::optional<long long> value = shellArithmetic(expandedText(sum, line, depth + 1), {});
+        const std::optional<long long> value = shellArithmetic(expandedText(sum, line, depth + 1), {}, spender());
         if (!value)
             return std::nullopt;
         return ShellText{.text = std::to_string(*value), .line = line, .branch = branchOf(command)};

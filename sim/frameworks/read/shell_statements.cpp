@@ -34,13 +34,13 @@ void ShellReader::beginArm(Branch& branch)
 std::optional<bool> ShellReader::statusOf(std::span<const ShellText> words)
 {
     if (!isShellTest(words))
-        return shellStatus(words, m_variables);
+        return shellStatus(words, m_variables, spender());
     std::vector<ShellText> seen(words.begin(), words.end());
     for (ShellText& one : seen) {
         const int branch = isArithmeticTest({&one, 1}) ? moreOpen(one.branch, branchOf(one.text, true)) : one.branch;
         one.branch = isDecided(branch) ? 0 : branch;
     }
-    return shellStatus(seen, m_variables);
+    return shellStatus(seen, m_variables, spender());
 }
 
 void ShellReader::statement()

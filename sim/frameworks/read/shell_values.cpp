@@ -93,8 +93,8 @@ constexpr int kMostFactors = 10'000; ///< of one expression, those of its variab
 class Arithmetic {
 public:
     /// `left`: factors that may still be looked at, of all that belongs to one expression.
-    Arithmetic(std::string_view text, const ShellVariables& variables, int depth, int& left)
-        : m_cursor(text), m_variables(variables), m_depth(depth), m_left(left)
+    Arithmetic(std::string_view text, const ShellVariables& variables, const SpendShell& spend, int depth, int& left)
+        : m_cursor(text), m_variables(variables), m_spend(spend), m_depth(depth), m_left(left)
     {
     }
 
@@ -206,23 +206,27 @@ private:
         const auto found = m_variables.find(word);
         if (found == m_variables.end() || m_depth > kDeepestVariable)
             return std::nullopt;
+        m_spend(found->second.pieces.size());
         const std::string value = joined(found->second);
+        m_spend(value.size());
         return value.size() > kLongestShellExpression ? std::nullopt
-                                                      : Arithmetic(value, m_variables, m_depth + 1, m_left).value();
+                                                      : Arithmetic(value, m_variables, m_spend, m_depth + 1, m_left).value();
     }
 
     TextCursor m_cursor;
     const ShellVariables& m_variables;
+    const SpendShell& m_spend;
     int m_depth;
     int& m_left;
 };
 
 } // namespace
 
-std::optional<long long> shellArithmetic(std::string_view expression, const ShellVariables& variables)
+std::optional<long long> shellArithmetic(std::string_view expression, const ShellVariables& variables, const SpendShell& spend)
 {
+    spend(expression.size());
     int left = kMostFactors;
-    return expression.size() > kLongestShellExpression ? std::nullopt : Arithmetic(expression, variables, 0, left).value();
+    return expression.size() > kLongestShellExpression ? std::nullopt : Arithmetic(expression, variables, spend, 0, left).value();
 }
 
 std::vector<std::string_view> shellSums(std::string_view expressions)
@@ -241,7 +245,8 @@ std::vector<std::string_view> shellSums(std::string_view expressions)
     return sums;
 }
 
-std::optional<ShellCalculation> shellCalculation(std::string_view expression, const ShellVariables& variables)
+std::optional<ShellCalculation> shellCalculation(std::string_view expression, const ShellVariables& variables,
+                                                 const SpendShell& spend)
 {
     TextCursor cursor(expression);
     const auto takeOperator = [&cursor] {
@@ -268,7 +273,7 @@ std::optional<ShellCalculation> shellCalculation(std::string_view expression, co
     const bool isStep = op == "++" || op == "--";
     const std::string operand = isStep ? "1" : "(" + std::string(cursor.rest()) + ")";
     const std::string sum = op == "=" ? operand : name + std::string(op.substr(0, isStep ? 1 : op.size() - 1)) + operand;
-    return ShellCalculation{name, shellArithmetic(sum, variables), sum};
+    return ShellCalculation{name, shellArithmetic(sum, variables, spend), sum};
 }
 
 } // namespace sim::frameworks

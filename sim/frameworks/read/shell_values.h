@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -80,9 +81,11 @@ void putElement(ShellVariable&, const std::string& key, ShellText value);
 inline constexpr std::size_t kLongestShellExpression = 4096;
 /// "12"; nothing of what is no whole number.
 std::optional<long long> wholeShellNumber(std::string_view text);
+/// Takes what is read, in bytes; it may throw.
+using SpendShell = std::function<void(std::size_t bytes)>;
 /// The value of "2 * (A + B)", "A > 1 && B > 1", "1 << 12"; nothing where something in it is not known, it is no arithmetic, or
 /// it takes more than 10,000 factors.
-std::optional<long long> shellArithmetic(std::string_view expression, const ShellVariables&);
+std::optional<long long> shellArithmetic(std::string_view expression, const ShellVariables&, const SpendShell&);
 
 struct ShellCalculation {
     std::string name;
@@ -92,7 +95,7 @@ struct ShellCalculation {
 /// "X = 1" and "Y = 2" of "X = 1, Y = 2".
 std::vector<std::string_view> shellSums(std::string_view expressions);
 /// What "X = 2 * Y", "X += 1" and "X++" assign; nothing where it is no assignment.
-std::optional<ShellCalculation> shellCalculation(std::string_view expression, const ShellVariables&);
+std::optional<ShellCalculation> shellCalculation(std::string_view expression, const ShellVariables&, const SpendShell&);
 
 /// A variable that the script does not set stays as "${NAME}".
 inline bool isUnsetText(std::string_view text)

@@ -82,6 +82,10 @@ protected:
     static constexpr const char* kArguments = "@";
     /// Fails where all that is expanded or looked at has become too much.
     void spend(std::size_t bytes);
+    SpendShell spender()
+    {
+        return [this](std::size_t bytes) { spend(bytes); };
+    }
 
 private:
     /// A part of a word; what is not quoted is split at blanks when it comes from a variable.

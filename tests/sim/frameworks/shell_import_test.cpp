@@ -145,6 +145,22 @@ TEST(ShellExpansions, SumsFollowFromTheScriptHoweverTheyAreWritten)
         EXPECT_EQ(stages(head), 4) << head;
 }
 
+TEST(ShellExpansions, FactorsOfSumsAreCounted)
+{
+    const auto sumOf = [](int count, const std::string& one, const std::string& between) {
+        std::string all = one;
+        for (int i = 1; i < count; ++i)
+            all += between + one;
+        return all;
+    };
+    const std::string many = "A=\"1" + std::string(4000, ' ') + "\"\nB=" + sumOf(1000, "A", "+") + "\n";
+    for (const std::string& sums : {"((" + sumOf(200, "X=B+B", ",") + "))", sumOf(200, "X=$((B+B))", "\n"),
+                                    sumOf(200, "((B > 2))", "\n"), "let " + sumOf(200, "X=B+B", ",")})
+        EXPECT_THROW(scriptOf(many + sums, ""), sim::Error) << "in seconds, not in minutes";
+    EXPECT_EQ(
+        scriptOf("A=1\nX=$((" + sumOf(1000, "A", "+") + "))", "--pipeline-model-parallel-size $((X / 250))").at("/layout/pp"), 4);
+}
+
 TEST(ShellFunctions, AreRunWhereTheyAreCalled)
 {
     const auto stages = [](const std::string& head) {

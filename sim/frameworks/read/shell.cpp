@@ -30,7 +30,9 @@ void ShellReader::readFile(const std::string& name, const std::string& text, int
 
 Sheet ShellReader::take()
 {
-    addFlagsOf({m_commands, m_variables, m_order, m_openBranches}, m_sheet, [this](int line, const std::string& message) {
+    ShellVariables variables = m_variables;
+    variables.insert(m_ended.begin(), m_ended.end());
+    addFlagsOf({m_commands, variables, m_order, m_openBranches}, m_sheet, [this](int line, const std::string& message) {
         m_line = line;
         fail(message);
     });
@@ -38,7 +40,7 @@ Sheet ShellReader::take()
         tell("\"", std::string(), m_unclosed, "a quote that begins here is not closed: all behind it is read as its text");
     for (const char* name : {"GPUS_PER_NODE", "NPROC_PER_NODE", "GPN", "NUM_GPUS_PER_NODE", "N_GPUS", "NUM_GPUS", "NNODES",
                              "NUM_NODES", "NODES", "N_NODES", "WORLD_SIZE", "NVTE_FUSED_ATTN", "NVTE_FLASH_ATTN"})
-        if (const auto found = m_variables.find(name); found != m_variables.end())
+        if (const auto found = variables.find(name); found != variables.end())
             m_sheet.settings.push_back(
                 {std::string("@env.") + name, valueOf(joined(found->second)), lineOfVariable(found->second), name});
     return placed();
@@ -104,8 +106,10 @@ void ShellReader::script(const std::string& text, int line, int level)
     std::vector<Branch> outerBranches = std::exchange(m_branches, {});
     auto outerWaiting = std::exchange(m_waiting, {});
     const bool outerInline = std::exchange(m_functionsInline, false);
+    const std::size_t outerScopes = m_scopes.size();
     while (!atEnd() || reopenFunction())
         statement();
+    closeScopes(outerScopes);
     m_functionsInline = outerInline;
     m_text = outerText;
     m_at = outerAt;

@@ -60,7 +60,7 @@ std::size_t ShellReader::lengthOfKey(std::size_t ahead) const
     return length > 1 ? length : 0;
 }
 
-bool ShellReader::assignment()
+bool ShellReader::assignment(bool isLocal)
 {
     std::size_t length = 0;
     if (!startsName(peek()))
@@ -114,6 +114,8 @@ bool ShellReader::assignment()
             branch = moreOpen(branch, one.branch);
         value = {.pieces = {{isMore ? "${" + name + "[" + key + "]}" : joined(value), line, branch}}};
     }
+    if (isLocal && !m_scopes.empty())
+        keepFor(m_scopes.back(), name);
     assign(name, std::move(value), isMore, key);
     return true;
 }
@@ -125,6 +127,9 @@ void ShellReader::assignText(const std::string& name, ShellText value)
 
 void ShellReader::assign(const std::string& name, ShellVariable value, bool isMore, const std::string& key)
 {
+    const auto subshell = std::find_if(m_scopes.rbegin(), m_scopes.rend(), [](const Scope& scope) { return scope.isSubshell; });
+    if (subshell != m_scopes.rend())
+        keepFor(*subshell, name);
     const int open = openBranch();
     for (std::vector<ShellText>* const texts : {&value.pieces, &value.elements})
         for (ShellText& one : *texts)
@@ -144,6 +149,32 @@ void ShellReader::assign(const std::string& name, ShellVariable value, bool isMo
     }
     if (m_order.size() < 5000 && m_ordered.insert(name).second)
         m_order.push_back(name);
+}
+
+void ShellReader::keepFor(Scope& scope, const std::string& name)
+{
+    const auto [kept, isNew] = scope.before.try_emplace(name);
+    const auto found = m_variables.find(name);
+    if (!isNew || found == m_variables.end())
+        return;
+    for (const std::vector<ShellText>* const texts : {&found->second.pieces, &found->second.elements})
+        for (const ShellText& one : *texts)
+            spend(one.text.size());
+    kept->second = found->second;
+}
+
+void ShellReader::closeScopes(std::size_t left)
+{
+    for (; m_scopes.size() > left; m_scopes.pop_back())
+        for (auto& [name, before] : m_scopes.back().before) {
+            const auto found = m_variables.find(name);
+            if (before) {
+                m_variables[name] = std::move(*before);
+            } else if (found != m_variables.end()) {
+                m_ended[name] = std::move(found->second);
+                m_variables.erase(found);
+            }
+        }
 }
 
 bool ShellReader::calculate(std::span<const ShellText> words)
@@ -215,6 +246,8 @@ std::optional<bool> ShellReader::command(std::vector<ShellText> words)
         return std::nullopt;
     }
     tellBehindScript(words);
+    const std::size_t outerScopes = m_scopes.size();
+    m_scopes.push_back({.isSubshell = true});            // a process of its own
     if (const std::size_t at = startedAt(words); at > 0) // srun bash -c train
         call(words[at].text, isTextOption(words[at - 1]) ? std::span<const ShellText>() : std::span(words).subspan(at + 1));
     for (const ShellText& one : words) { // bash -c "torchrun --nproc_per_node 8 …"
@@ -223,6 +256,7 @@ std::optional<bool> ShellReader::command(std::vector<ShellText> words)
         if (isScript)
             script(one.text, one.line, m_level + 1);
     }
+    closeScopes(outerScopes);
     ShellCommand made{.words = std::move(words)};
     for (const ShellText& one : made.words) {
         made.flags += one.text.size() > 2 && one.text.starts_with("--") ? 1 : 0;

@@ -78,7 +78,10 @@ bool ShellReader::call(const std::string& name, std::span<const ShellText> argum
     const std::string body = function.body; // running it may replace it
     std::vector<ShellText> outer = m_arguments;
     setArguments({arguments.begin(), arguments.end()});
+    const std::size_t outerScopes = m_scopes.size();
+    m_scopes.emplace_back();
     script(body, function.line, m_level + 1);
+    closeScopes(outerScopes);
     setArguments(std::move(outer));
     function.isRun = false;
     return true;

@@ -47,10 +47,17 @@ private:
         int line = 0;                    ///< of the condition
         int outer = 0;                   ///< of OpenBranches: that it stands in
         int open = 0;                    ///< the one that is read now: where the conditions are known the outer one
-        bool isGroup = false;            ///< "{ …; }" behind && or ||, or of a function
+        bool isGroup = false;            ///< "{ …; }" behind && or ||, or of a function, or "( … )"
+        bool isSubshell = false;         ///< "( … )"
+        std::size_t scopes = 0;          ///< that were open in front of it
         std::optional<bool> before = {}; ///< of a group that is passed over: the status that goes on behind it
         std::string function{};          ///< its name; empty: it is none
         std::size_t start = 0;           ///< of its body, which is run where it is called
+    };
+    /// What is undone at its end: all that a subshell assigns, of a function what is local to it.
+    struct Scope {
+        bool isSubshell = false;
+        std::map<std::string, std::optional<ShellVariable>> before{}; ///< nothing where there was no variable
     };
     struct Function {
         std::string body;
@@ -75,9 +82,13 @@ private:
     void statement();
     /// `openTest`: line of the test in front of the operator where that cannot be told; 0: it is told, or is none.
     void operatorAfter(std::optional<bool> outcome, int openTest);
-    /// What stands behind && or || in braces is run or passed over as a whole.
-    void openGroup(int line);
+    /// What stands behind && or || in braces or brackets is run or passed over as a whole.
+    void openGroup(int line, bool isSubshell);
     std::optional<bool> closeGroup();
+    std::optional<bool> closeSubshell();
+    /// Closes the innermost branch, a group; what the list that it stands in knows behind it.
+    std::optional<bool> endGroup();
+    bool isInSubshell() const;
     bool skipping() const override;
     int openBranch() const override;
     /// The next arm of an if or a case begins.
@@ -100,9 +111,12 @@ private:
     /// Length of "[key]" at a place ahead; 0: there is none.
     std::size_t lengthOfKey(std::size_t ahead) const;
     /// NAME=value, NAME+=value, NAME=( … ), NAME[key]=value.
-    bool assignment();
+    bool assignment(bool isLocal);
     void assignText(const std::string& name, ShellText value) override;
     void assign(const std::string& name, ShellVariable value, bool isMore = false, const std::string& key = {});
+    /// A variable comes back at the end of a scope as it is now.
+    void keepFor(Scope& scope, const std::string& name);
+    void closeScopes(std::size_t left);
     /// "((X += 1))" and let; false: it assigns nothing.
     bool calculate(std::span<const ShellText> words);
     /// Names of variables that a command empties or fills from outside.
@@ -141,6 +155,8 @@ private:
     std::vector<Branch> m_branches;
     std::vector<std::pair<std::string, bool>> m_waiting; ///< here-documents that begin with the next line
     std::string m_readInto;                              ///< variable that takes the text of the one that begins next
+    std::vector<Scope> m_scopes;                         ///< that are open, the inner ones last
+    ShellVariables m_ended;                              ///< those of scopes that had no variable of this name around them
     std::map<std::string, Function, std::less<>> m_functions;
     std::string m_functionAhead;        ///< whose body begins with the next "{"
     bool m_functionsInline = false;     ///< bodies of the text that is run are read where they stand

@@ -48,7 +48,7 @@ void ShellReader::statement()
     if (!m_branches.empty() && m_branches.back().isAtPattern && casePattern())
         return;
     std::vector<ShellText> words;
-    bool mayAssign = true, hasAssigned = false;
+    bool mayAssign = true, hasAssigned = false, isLocal = false;
     std::optional<bool> ofGroup; // status of a group that ends here
     const int line = m_line;
     std::optional<std::string> keyword; // if, elif, while, until: what follows is a condition
@@ -60,7 +60,15 @@ void ShellReader::statement()
             joinCondition(conditions, words);
             continue;
         }
-        if (atEnd() || peek() == '\n' || peek() == ';' || peek() == '&' || peek() == '|' || (peek() == ')' && words.empty()))
+        if (peek() == ')' && !atEnd() && isInSubshell()) {
+            if (!words.empty() || hasAssigned || keyword) // its last command
+                break;
+            next();
+            ofGroup = closeSubshell();
+            continue;
+        }
+        if (atEnd() || peek() == '\n' || peek() == ';' || (peek() == '&' && peek(1) != '>') || peek() == '|' ||
+            (peek() == ')' && words.empty()))
             break;
         if (peek() == '#') {
             comment();
@@ -68,11 +76,12 @@ void ShellReader::statement()
         }
         if (peek() == '(' && peek(1) != '(' && words.empty() && mayAssign) { // a subshell
             next();
+            openGroup(line, true);
             continue;
         }
         if (!isOpenDoubleTest(words) && redirection())
             continue;
-        if (mayAssign && assignment()) {
+        if (mayAssign && assignment(isLocal)) {
             hasAssigned = true;
             continue;
         }
@@ -99,7 +108,7 @@ void ShellReader::statement()
                 if (text == "{" && !m_functionAhead.empty())
                     openFunction(std::exchange(m_functionAhead, {}));
                 else if (text == "{")
-                    openGroup(line);
+                    openGroup(line, false);
                 continue;
             }
             if (text == "then" || text == "do" || text == "time" || text == "exec")
@@ -110,6 +119,7 @@ void ShellReader::statement()
             }
             if (text == "export" || text == "local" || text == "declare" || text == "readonly" || text == "typeset") {
                 keyword = "export";
+                isLocal = text == "local" || text == "declare" || text == "typeset";
                 continue;
             }
             if (text == "for" || text == "case" || text == "select") {
@@ -117,8 +127,14 @@ void ShellReader::statement()
                 return;
             }
         }
-        if (keyword == "export")
-            continue; // names without a value, options
+        if (keyword == "export") { // names without a value, options
+            for (const ShellText& one : more) {
+                isLocal = isLocal && !(one.text.starts_with('-') && one.text.find('g') != std::string::npos); // "declare -g"
+                if (isLocal && !m_scopes.empty() && !skipping() && !one.text.empty() && startsName(one.text[0]))
+                    keepFor(m_scopes.back(), one.text);
+            }
+            continue;
+        }
         mayAssign = false;
         for (ShellText& one : more)
             words.push_back(std::move(one));
@@ -134,7 +150,11 @@ void ShellReader::statement()
         outcome = m_status;
     } else if (!words.empty()) {
         const bool isTest = isShellTest(words);
+        const std::size_t outerScopes = m_scopes.size();
+        if (!atEnd() && (peek() == '|' || peek() == '&') && peek(1) != peek()) // a part of a pipe, or in the background
+            m_scopes.push_back({.isSubshell = true});
         outcome = skipping() ? std::nullopt : command(std::move(words));
+        closeScopes(outerScopes);
         isOpenTest = isTest && !outcome;
     } else if (hasAssigned) {
         outcome = m_listBranch > 0 ? std::nullopt : std::optional(true);
@@ -147,7 +167,7 @@ void ShellReader::statement()
 void ShellReader::operatorAfter(std::optional<bool> outcome, int openTest)
 {
     const int before = std::exchange(m_listBranch, 0);
-    if (atEnd())
+    if (atEnd() || (peek() == ')' && isInSubshell()))
         return;
     const char c = next();
     const bool isDouble = (c == '&' || c == '|') && peek() == c;
@@ -178,17 +198,23 @@ void ShellReader::operatorAfter(std::optional<bool> outcome, int openTest)
         hereDocuments();
 }
 
-void ShellReader::openGroup(int line)
+void ShellReader::openGroup(int line, bool isSubshell)
 {
     const int open = openBranch();
-    if (m_branches.size() < 256)
+    if (m_branches.size() < 256) {
+        const bool isSkipped = skipping();
         m_branches.push_back({.isOn = !m_skipsNext,
                               .isKnown = m_listBranch == 0,
                               .line = line,
                               .outer = open,
                               .open = open,
                               .isGroup = true,
+                              .isSubshell = isSubshell,
+                              .scopes = m_scopes.size(),
                               .before = m_status});
+        if (isSubshell && !isSkipped)
+            m_scopes.push_back({.isSubshell = true});
+    }
     m_listBranch = 0;
     m_skipsNext = false;
 }
@@ -199,20 +225,40 @@ std::optional<bool> ShellReader::closeGroup()
     const auto function = std::find_if(m_branches.rbegin(), m_branches.rend(), isFunction);
     if (isAtLineStart && function != m_branches.rend()) // whatever seems open in it
         m_branches.erase(function.base(), m_branches.end());
-    if (m_branches.empty() || !m_branches.back().isGroup)
+    if (m_branches.empty() || !m_branches.back().isGroup || m_branches.back().isSubshell)
         return std::nullopt;
+    if (!isFunction(m_branches.back()))
+        return endGroup();
+    const Branch body = std::move(m_branches.back());
+    m_branches.pop_back();
+    if (!skipping())
+        m_functions[body.function] = {m_text->substr(body.start, m_at - 1 - body.start), body.line};
+    return std::nullopt;
+}
+
+std::optional<bool> ShellReader::closeSubshell()
+{
+    const auto subshell =
+        std::find_if(m_branches.rbegin(), m_branches.rend(), [](const Branch& branch) { return branch.isSubshell; });
+    m_branches.erase(subshell.base(), m_branches.end()); // whatever seems open in it
+    closeScopes(m_branches.back().scopes);
+    return endGroup();
+}
+
+std::optional<bool> ShellReader::endGroup()
+{
     const Branch group = std::move(m_branches.back());
     m_branches.pop_back();
-    if (isFunction(group)) {
-        if (!skipping())
-            m_functions[group.function] = {m_text->substr(group.start, m_at - 1 - group.start), group.line};
-        return std::nullopt;
-    }
     if (!group.isKnown) {
         m_listBranch = group.open;
         return std::nullopt;
     }
     return group.isOn ? m_lastStatus : group.before;
+}
+
+bool ShellReader::isInSubshell() const
+{
+    return std::any_of(m_branches.begin(), m_branches.end(), [](const Branch& branch) { return branch.isSubshell; });
 }
 
 bool ShellReader::casePattern()
@@ -309,7 +355,7 @@ std::optional<bool> ShellReader::condition(const std::string& keyword, ShellCond
 
 void ShellReader::closeBranch(const std::string& text)
 {
-    if (m_branches.empty())
+    if (m_branches.empty() || m_branches.back().isSubshell)
         return;
     Branch& branch = m_branches.back();
     if (text == "else") {
@@ -366,9 +412,11 @@ void ShellReader::loop(const std::string& keyword, int line)
 
 bool ShellReader::redirection()
 {
-    std::size_t digits = 0; // of what is redirected: 2>&1
+    std::size_t digits = 0; // of what is redirected: 2>&1, &>
     while (isDigit(peek(digits)))
         ++digits;
+    if (digits == 0 && peek() == '&' && peek(1) == '>')
+        digits = 1;
     if (peek(digits) != '<' && peek(digits) != '>')
         return false;
     for (; digits > 0; --digits)

@@ -3,49 +3,10 @@
 #include "sim/text/characters.h"
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 #include <string_view>
 
 namespace sim::frameworks {
-
-std::size_t assignedAt(const std::string& word)
-{
-    std::size_t at = 0;
-    while (at < word.size() && (startsName(word[at]) || isDigit(word[at])))
-        ++at;
-    return at > 0 && at < word.size() && word[at] == '=' && !isDigit(word[0]) ? at : 0;
-}
-
-namespace {
-
-/// -c, -lc: the word behind it is what a shell runs.
-bool isTextOption(const ShellText& one)
-{
-    return one.text.size() < 5 && one.text.starts_with('-') && !one.text.starts_with("--") && one.text.ends_with('c');
-}
-
-/// Place of the word that srun, timeout, bash -c and the like run as a command; 0: there is none. What stands behind another
-/// flag may be its value.
-std::size_t startedAt(std::span<const ShellText> words)
-{
-    constexpr std::array<std::string_view, 10> kStarters = {"bash",  "env", "mpiexec", "mpirun", "nice",
-                                                            "nohup", "sh",  "srun",    "time",   "timeout"};
-    const auto isStarter = [&](std::string_view text) {
-        return std::find(kStarters.begin(), kStarters.end(), text.substr(text.rfind('/') + 1)) != kStarters.end();
-    };
-    for (std::size_t at = 1; at < words.size() && isStarter(words.front().text); ++at) {
-        const std::string &text = words[at].text, &before = words[at - 1].text;
-        const bool isOfStarter = isStarter(text) || text.starts_with('-') || assignedAt(text) > 0 ||
-                                 (!text.empty() && isDigit(text[0])); // timeout 10m, env X=1
-        const bool mayBeValue = before.starts_with('-') && before.find('=') == std::string::npos;
-        if (!isOfStarter && (!mayBeValue || isTextOption(words[at - 1])))
-            return at;
-    }
-    return 0;
-}
-
-} // namespace
 
 std::size_t ShellReader::lengthOfKey(std::size_t ahead) const
 {
@@ -245,18 +206,7 @@ std::optional<bool> ShellReader::command(std::vector<ShellText> words)
         script(text, words.front().line, m_level + 1);
         return std::nullopt;
     }
-    tellBehindScript(words);
-    const std::size_t outerScopes = m_scopes.size();
-    m_scopes.push_back({.isSubshell = true});            // a process of its own
-    if (const std::size_t at = startedAt(words); at > 0) // srun bash -c train
-        call(words[at].text, isTextOption(words[at - 1]) ? std::span<const ShellText>() : std::span(words).subspan(at + 1));
-    for (const ShellText& one : words) { // bash -c "torchrun --nproc_per_node 8 …"
-        const bool isScript = one.text.find_first_of(" \n\x1f") != std::string::npos && !one.text.starts_with("--") &&
-                              (one.text.find("--") != std::string::npos || one.text.find('$') != std::string::npos);
-        if (isScript)
-            script(one.text, one.line, m_level + 1);
-    }
-    closeScopes(outerScopes);
+    runStarted(words);
     ShellCommand made{.words = std::move(words)};
     for (const ShellText& one : made.words) {
         made.flags += one.text.size() > 2 && one.text.starts_with("--") ? 1 : 0;
@@ -286,17 +236,41 @@ void ShellReader::runFile(const std::vector<ShellText>& words)
         tell(words[0].text, path, words[0].line, "what it sets stands in another file, which is not read: give it, too");
 }
 
-void ShellReader::tellBehindScript(const std::vector<ShellText>& words)
+void ShellReader::runStarted(const std::vector<ShellText>& words)
 {
-    const auto option = std::find_if(words.begin(), words.end(), isTextOption);
-    if (option == words.begin() || words.end() - option < 3)
-        return;
-    const std::string& shell = (option - 1)->text;
-    if (const std::string name = shell.substr(shell.rfind('/') + 1); name != "bash" && name != "sh")
-        return;
-    for (auto one = option + 2; one != words.end(); ++one)
-        if (one->text.starts_with("--"))
-            tell(one->text, std::string(), one->line,
+    const ShellStart start = startedBy(words);
+    const std::size_t outerScopes = m_scopes.size();
+    m_scopes.push_back({.isSubshell = true}); // a process of its own
+    if (start.isText) {
+        const ShellText& text = words[start.at];
+        tellBehindText(words, start);
+        std::vector<ShellText> outer = m_arguments;
+        setArguments({words.begin() + static_cast<std::ptrdiff_t>(std::min(start.at + 2, words.size())), words.end()});
+        script(text.text, text.line, m_level + 1);
+        setArguments(std::move(outer));
+    } else if (start.at > 0) { // srun train
+        call(words[start.at].text, std::span(words).subspan(start.at + 1));
+    }
+    for (std::size_t i = 0; i < words.size(); ++i) { // ssh HOST "torchrun --nproc_per_node 8 …"
+        const std::string& text = words[i].text;
+        const bool isScript = text.find_first_of(" \n\x1f") != std::string::npos && !text.starts_with("--") &&
+                              (text.find("--") != std::string::npos || text.find('$') != std::string::npos);
+        if (isScript && !(start.isText && i == start.at))
+            script(text, words[i].line, m_level + 1);
+    }
+    closeScopes(outerScopes);
+}
+
+void ShellReader::tellBehindText(const std::vector<ShellText>& words, const ShellStart& start)
+{
+    const std::string &text = words[start.at].text, &shell = words[start.program].text;
+    for (std::size_t at = text.find('$'); at != std::string::npos; at = text.find('$', at + 1))
+        if (const std::size_t name = text.find_first_not_of('{', at + 1);
+            name != std::string::npos && (text[name] == '@' || text[name] == '*' || isDigit(text[name])))
+            return; // it takes them
+    for (std::size_t i = start.at + 1; i < words.size(); ++i)
+        if (words[i].text.starts_with("--"))
+            tell(words[i].text, std::string(), words[i].line,
                  "stands behind the text that " + shell +
                      " -c runs, which does not get it: not read (\"${NAME[*]}\" would be one text)");
 }

@@ -5,6 +5,7 @@
 #include "sim/frameworks/read/setting.h"
 #include "sim/frameworks/read/shell_conditions.h"
 #include "sim/frameworks/read/shell_flags.h"
+#include "sim/frameworks/read/shell_started.h"
 #include "sim/frameworks/read/shell_words.h"
 
 #include <cstddef>
@@ -18,9 +19,6 @@
 #include <vector>
 
 namespace sim::frameworks {
-
-/// Where "=" stands in "name=value"; 0: it is none.
-std::size_t assignedAt(const std::string& word);
 
 class ShellReader final : ShellWords {
 public:
@@ -124,8 +122,10 @@ private:
     std::optional<bool> command(std::vector<ShellText> words);
     /// "source FILE": one that is given beside this one is run; another is told, for what it sets is not known.
     void runFile(const std::vector<ShellText>& words);
+    /// What a command starts: a function, or a text in quotes.
+    void runStarted(const std::vector<ShellText>& words);
     /// Of bash -c "torchrun … ${ARGS[@]}" all elements but the first are arguments of the shell, and none of what it starts.
-    void tellBehindScript(const std::vector<ShellText>& words);
+    void tellBehindText(const std::vector<ShellText>& words, const ShellStart& start);
 
     // Functions.
     static bool isFunction(const Branch& branch) { return !branch.function.empty(); }

@@ -69,6 +69,14 @@ void putElement(ShellVariable& array, const std::string& key, ShellText value)
     array.elements.push_back(std::move(value));
 }
 
+std::size_t assignedAt(std::string_view word)
+{
+    std::size_t at = 0;
+    while (at < word.size() && (startsName(word[at]) || isDigit(word[at])))
+        ++at;
+    return at > 0 && at < word.size() && word[at] == '=' && !isDigit(word[0]) ? at : 0;
+}
+
 namespace {
 
 constexpr long long kMostNumber = 1LL << 52;

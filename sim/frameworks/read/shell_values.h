@@ -78,6 +78,9 @@ std::size_t costOfLook(const ShellVariable&);
 /// A[key]=value: the element at a place of a list, or behind its last, or with its key.
 void putElement(ShellVariable&, const std::string& key, ShellText value);
 
+/// Where "=" stands in "name=value"; 0: it is none.
+std::size_t assignedAt(std::string_view word);
+
 inline constexpr std::size_t kLongestShellExpression = 4096;
 /// "12"; nothing of what is no whole number.
 std::optional<long long> wholeShellNumber(std::string_view text);

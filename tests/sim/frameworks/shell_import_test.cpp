@@ -445,9 +445,12 @@ TEST(ShellFiles, AFileIsSourcedByItsWholeName)
     const std::string command = "python pretrain_gpt.py " + kSizesOfScript + "--tensor-model-parallel-size ";
     EXPECT_EQ(tp(command + "4\n", ". ./myenv.sh; cat env.sh # source env.sh\nsource\nenv.sh\n" + command + "2\n"), 2)
         << "of two commands the later one counts";
-    EXPECT_EQ(tp(command + "4\n", "echo source env.sh\nls . env.sh\n" + command + "2\n"), 2) << "words of other commands";
+    EXPECT_EQ(tp(command + "4\n", "echo source env.sh\nls . env.sh\nA=(source env.sh)\n" + command + "2\n"), 2)
+        << "words of other commands";
     for (const char* source :
-         {"X=\"#1\"; . ./env.sh", "source env.sh", "[ -f env.sh ] && source \"$DIR/env.sh\"", "if true; then . ./env.sh; fi"})
+         {"X=\"#1\"; . ./env.sh", "source env.sh", "[ -f env.sh ] && source \"$DIR/env.sh\"", "if true; then . ./env.sh; fi",
+          "case 7b in\n7b) source env.sh ;;\nesac", "case 7b in 7b) . env.sh;; esac", "load() { source env.sh; }\nload",
+          "source \"$(dirname \"$0\")/env.sh\"", "source $(dirname ${BASH_SOURCE[0]})/env.sh"})
         EXPECT_EQ(tp("TP=4\nSIZES='" + kSizesOfScript + "'\n", source + ("\n" + command) + "$TP\n"), 4) << source;
 }
 

@@ -1,5 +1,4 @@
-// Statements of a script: lists with && and ||, branches and loops, redirections with the texts that follow them.
-#include "sim/error.h"
+// Statements of a script: lists with && and ||, groups, branches and loops.
 #include "sim/frameworks/read/shell_reader.h"
 #include "sim/text/characters.h"
 
@@ -408,76 +407,6 @@ void ShellReader::loop(const std::string& keyword, int line)
         return;
     tell(keyword, words.empty() ? std::string() : words.front().text, line,
          keyword == "for" ? "is read once, with its first value" : kAllBranches);
-}
-
-bool ShellReader::redirection()
-{
-    std::size_t digits = 0; // of what is redirected: 2>&1, &>
-    while (isDigit(peek(digits)))
-        ++digits;
-    if (digits == 0 && peek() == '&' && peek(1) == '>')
-        digits = 1;
-    if (peek(digits) != '<' && peek(digits) != '>')
-        return false;
-    for (; digits > 0; --digits)
-        next();
-    const char first = next();
-    if (first == '<' && peek() == '<' && peek(1) != '<') {
-        next();
-        if (peek() == '-')
-            next();
-        blanks();
-        const bool isQuoted = peek() == '\'' || peek() == '"' || peek() == '\\';
-        std::string delimiter;
-        while (!atEnd() && !isShellBlank(peek()) && peek() != '\n' && peek() != ';' && peek() != '>' && peek() != '|')
-            if (const char c = next(); c != '\'' && c != '"' && c != '\\')
-                delimiter += c;
-        m_waiting.push_back({delimiter, isQuoted});
-        return true;
-    }
-    while (peek() == '>' || peek() == '<' || peek() == '&')
-        next();
-    blanks();
-    if (!atEnd() && peek() != '\n' && peek() != ';' && peek() != ')')
-        word();
-    return true;
-}
-
-void ShellReader::hereDocuments()
-{
-    for (const auto& [delimiter, isQuoted] : std::exchange(m_waiting, {})) {
-        std::string body;
-        const int line = m_line;
-        while (!atEnd()) {
-            const std::size_t end = std::min(m_text->find('\n', m_at), m_text->size());
-            std::string row = m_text->substr(m_at, end - m_at);
-            m_at = std::min(end + 1, m_text->size());
-            ++m_line;
-            std::string trimmed = row;
-            trimmed.erase(0, trimmed.find_first_not_of('\t'));
-            if (row == delimiter || trimmed == delimiter)
-                break;
-            body += row + "\n";
-        }
-        if (!isQuoted)
-            body = expandedText(body, line);
-        if (const std::string name = std::exchange(m_readInto, {}); !name.empty() && !skipping()) {
-            assignText(name, {withContinuations(body), line});
-            continue;
-        }
-        if (body.find_first_not_of(" \t\n") == std::string::npos || body[body.find_first_not_of(" \t\n")] != '{' || skipping())
-            continue;
-        try {
-            const File& file = fileOf(line);
-            for (Setting& setting : readJson(file.name, withQuotedVariables(body), line - file.before).settings) {
-                setting.name = "ds_config." + setting.name;
-                setting.line += file.before;
-                m_sheet.settings.push_back(std::move(setting));
-            }
-        } catch (const Error& error) { // the rest of the script says what it says
-            tell("<<" + delimiter, std::string(), line, std::string("its text is not read: ") + error.what());
-        }
-    }
 }
 
 } // namespace sim::frameworks

@@ -1,5 +1,6 @@
-// The reader of scripts, of its own files alone: shell.cpp (files, and what is made of all), shell_statements.cpp (lists,
-// branches, redirections), shell_commands.cpp (assignments, what commands do), shell_functions.cpp (functions, their arguments).
+// The reader of scripts, of its own files alone: shell.cpp (files, and what is made of all), shell_statements.cpp (lists, groups,
+// branches), shell_redirections.cpp, shell_commands.cpp (assignments, what commands do), shell_functions.cpp (functions, their
+// arguments).
 #pragma once
 
 #include "sim/frameworks/read/setting.h"
@@ -91,14 +92,17 @@ private:
     int openBranch() const override;
     /// The next arm of an if or a case begins.
     void beginArm(Branch& branch);
+    /// Whether a pattern of "case" is that of its subject; from one on that is not told here none of its branches is.
+    bool isPatternOf(Branch& branch, const std::string& pattern);
     /// "a | b*)" in front of a branch of "case"; false at its end.
     bool casePattern();
     /// At && or || in "[[" or behind one of the conditions.
     void joinCondition(ShellConditions& conditions, std::vector<ShellText>& words);
     /// What a command says that is a test; nothing where a value in it is of a branch, unless it stands in that branch itself.
     std::optional<bool> statusOf(std::span<const ShellText> words);
+    /// `isPassedOver`: all that it begins is.
     std::optional<bool> condition(const std::string& keyword, ShellConditions& conditions, const std::vector<ShellText>& words,
-                                  int line);
+                                  int line, bool isPassedOver);
     void closeBranch(const std::string& text);
     /// "for NAME in WORDS" is read once, with the first; of "case" the branch that is meant, or all where nobody can tell.
     void loop(const std::string& keyword, int line);

@@ -144,7 +144,7 @@ void ShellReader::statement()
     std::optional<bool> outcome = ofGroup;
     bool isOpenTest = false; // which alone says which of two assignments counts
     if (keyword && *keyword != "export") {
-        outcome = condition(*keyword, conditions, words, line);
+        outcome = condition(*keyword, conditions, words, line, wasSkipped);
     } else if (wasSkipped) { // what went before goes on to the next operator
         outcome = m_status;
     } else if (!words.empty()) {
@@ -260,6 +260,18 @@ bool ShellReader::isInSubshell() const
     return std::any_of(m_branches.begin(), m_branches.end(), [](const Branch& branch) { return branch.isSubshell; });
 }
 
+bool ShellReader::isPatternOf(Branch& branch, const std::string& pattern)
+{
+    if (!branch.isKnown || branch.wasTaken)
+        return false;
+    if (pattern.find_first_of("[$`") == std::string::npos)
+        return matchesPattern(branch.subject, pattern);
+    branch.isKnown = false;
+    if (!skipping())
+        tell("case", branch.subject, branch.line, kAllBranches);
+    return false;
+}
+
 bool ShellReader::casePattern()
 {
     Branch& branch = m_branches.back();
@@ -274,22 +286,23 @@ bool ShellReader::casePattern()
         branch.isAtPattern = false;
         return false;
     }
+    branch.isOn = true; // between two arms
     bool isMatch = false;
     std::string pattern;
     while (!atEnd() && peek() != ')') {
         const char c = next();
         if (c == '|') {
-            isMatch = isMatch || matchesPattern(branch.subject, pattern);
+            isMatch = isPatternOf(branch, pattern) || isMatch;
             pattern.clear();
         } else if (!isShellBlank(c) && c != '\n' && c != '"' && c != '\'') {
             pattern += c;
         }
     }
-    isMatch = isMatch || matchesPattern(branch.subject, pattern);
+    isMatch = isPatternOf(branch, pattern) || isMatch;
     if (!atEnd())
         next();
     branch.isAtPattern = false;
-    branch.isOn = !branch.isKnown || (isMatch && !branch.wasTaken);
+    branch.isOn = !branch.wasTaken && (!branch.isKnown || isMatch);
     branch.wasTaken = branch.wasTaken || isMatch;
     beginArm(branch);
     return true;
@@ -315,7 +328,7 @@ void ShellReader::joinCondition(ShellConditions& conditions, std::vector<ShellTe
 }
 
 std::optional<bool> ShellReader::condition(const std::string& keyword, ShellConditions& conditions,
-                                           const std::vector<ShellText>& words, int line)
+                                           const std::vector<ShellText>& words, int line, bool isPassedOver)
 {
     conditions.take(words, statusOf(words));
     bool isKnown = conditions.told.has_value(), mayBe = conditions.told.value_or(true);
@@ -325,11 +338,16 @@ std::optional<bool> ShellReader::condition(const std::string& keyword, ShellCond
     }
     if ((keyword == "while" && !isKnown) || keyword == "until") // read once
         isKnown = mayBe = true;
+    if (isPassedOver) {
+        isKnown = true;
+        mayBe = false;
+    }
     if (keyword == "elif" && !m_branches.empty()) {
         Branch& branch = m_branches.back();
         branch.isOn = !branch.wasTaken && mayBe;
     } else if (m_branches.size() < 256) {
         m_branches.push_back({.isOn = mayBe,
+                              .wasTaken = isPassedOver,
                               .isKnown = isKnown,
                               .isLoop = keyword == "while" || keyword == "until",
                               .line = line,
@@ -398,12 +416,14 @@ void ShellReader::loop(const std::string& keyword, int line)
     // "for NAME in "$@"" of a script without options runs no time.
     const bool isNothing = keyword == "for" && words.size() >= 2 && words[1].text == "in" &&
                            std::all_of(words.begin() + 2, words.end(), [](const ShellText& one) { return one.text.empty(); });
-    if (isNothing)
+    const bool isPassedOver = std::exchange(m_skipsNext, false);
+    if (isPassedOver || isNothing)
         branch.isOn = false;
-    const bool isDecided = isNothing || (keyword == "case" && branch.isKnown);
+    branch.wasTaken = isPassedOver;
+    const bool isTold = isPassedOver || isNothing || (keyword == "case" && branch.isKnown);
     if (m_branches.size() < 256)
         m_branches.push_back(std::move(branch));
-    if (isDecided || skipping())
+    if (isTold || skipping())
         return;
     tell(keyword, words.empty() ? std::string() : words.front().text, line,
          keyword == "for" ? "is read once, with its first value" : kAllBranches);

@@ -77,4 +77,27 @@ TEST(ShellBranches, OneElementOfAListLeavesItsSumsOpen)
         << "one without elements too";
 }
 
+TEST(ShellBranches, AListPassesOverAllThatBeginsBehindItsTest)
+{
+    for (const char* list :
+         {"false && if true; then X=8; fi", "false && for i in 1 2; do Y=1; X=8; done", "true || case a in a) Y=1; X=8;; esac",
+          "[ 1 = 2 ] && while true; do Y=1; X=8; done", "false && if [ -f x ]; then X=8; elif true; then X=2; else X=16; fi",
+          "false && case $B in a) X=8;; *) X=2;; esac"}) {
+        const auto out = stagesScript("X=4\n" + std::string(list));
+        EXPECT_EQ(out.at("/layout/pp"), 4) << list;
+        EXPECT_THAT(out.textOn(kStagesFlag), Not(HasSubstr("branch"))) << list;
+    }
+    EXPECT_EQ(stagesScript("X=2\nfalse && if true; then X=8; fi\nX=4").at("/layout/pp"), 4) << "and nothing behind it";
+}
+
+TEST(ShellBranches, PatternsOfACaseThatAreNotTakenApartLeaveItOpen)
+{
+    const auto open = stagesScript("case 7b in a) X=8;; [78]b) X=2;; *) X=4;; esac");
+    EXPECT_THAT(open.textOn(kStagesFlag), HasSubstr("a branch of line 1, which"));
+    EXPECT_EQ(open.became("case"), "unknown");
+    const auto told = stagesScript("case 7b in 7b) X=4;; [78]b) X=2;; *) X=8;; esac");
+    EXPECT_EQ(told.at("/layout/pp"), 4);
+    EXPECT_EQ(told.became("case"), "no note");
+}
+
 } // namespace

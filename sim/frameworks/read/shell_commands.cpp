@@ -192,6 +192,15 @@ std::optional<bool> ShellReader::command(std::vector<ShellText> words)
         setArguments({m_arguments.begin() + std::clamp(count, 0LL, given), m_arguments.end()});
         return std::nullopt;
     }
+    if (first == "set" && words.size() > 1 && words[1].text == "--") { // of options that nobody gives nothing is known
+        if (std::none_of(words.begin() + 2, words.end(), [](const ShellText& one) { return isUnsetText(one.text); }))
+            setArguments({words.begin() + 2, words.end()});
+        return std::nullopt;
+    }
+    if (first == "printf" && words.size() > 2 && words[1].text == "-v") {
+        assignText(words[2].text, {"$(printf)", words[2].line});
+        return std::nullopt;
+    }
     if (first == "trap" || first == "echo" || first == "printf" || first == "cd" || first == "mkdir" || first == "set" ||
         first == "module" || first == "rm" || first == "cat")
         return std::nullopt;
@@ -206,6 +215,8 @@ std::optional<bool> ShellReader::command(std::vector<ShellText> words)
         script(text, words.front().line, m_level + 1);
         return std::nullopt;
     }
+    if (!m_waiting.empty() && runsItsInput(words))
+        m_waiting.back().isScript = true;
     runStarted(words);
     ShellCommand made{.words = std::move(words)};
     for (const ShellText& one : made.words) {
@@ -257,6 +268,8 @@ void ShellReader::runStarted(const std::vector<ShellText>& words)
                               (text.find("--") != std::string::npos || text.find('$') != std::string::npos);
         if (isScript && !(start.isText && i == start.at))
             script(text, words[i].line, m_level + 1);
+        else if (text.starts_with("--wrap=")) // sbatch --wrap="srun torchrun …"
+            script(text.substr(7), words[i].line, m_level + 1);
     }
     closeScopes(outerScopes);
 }

@@ -58,6 +58,11 @@ private:
         bool isSubshell = false;
         std::map<std::string, std::optional<ShellVariable>> before{}; ///< nothing where there was no variable
     };
+    struct HereDocument {
+        std::string delimiter;
+        bool isQuoted = false;
+        bool isScript = false; ///< for a shell
+    };
     struct Function {
         std::string body;
         int line = 0;
@@ -104,10 +109,15 @@ private:
     std::optional<bool> condition(const std::string& keyword, ShellConditions& conditions, const std::vector<ShellText>& words,
                                   int line, bool isPassedOver);
     void closeBranch(const std::string& text);
+    /// "((I = 0; I < N; I++))" of a loop: the first of them is assigned.
+    ShellText countingLoop();
     /// "for NAME in WORDS" is read once, with the first; of "case" the branch that is meant, or all where nobody can tell.
     void loop(const std::string& keyword, int line);
     bool redirection();
     void hereDocuments();
+    /// A text that a process of its own runs.
+    void runApart(const std::string& text, int line);
+    void readDeepSpeed(const std::string& json, const std::string& delimiter, int line);
 
     // Commands.
     /// Length of "[key]" at a place ahead; 0: there is none.
@@ -157,10 +167,10 @@ private:
     int m_listBranch = 0;             ///< of what stands behind a test that cannot be told and && or ||; 0: none
     int m_outerBranch = 0;            ///< that the text which is run stands in
     std::vector<Branch> m_branches;
-    std::vector<std::pair<std::string, bool>> m_waiting; ///< here-documents that begin with the next line
-    std::string m_readInto;                              ///< variable that takes the text of the one that begins next
-    std::vector<Scope> m_scopes;                         ///< that are open, the inner ones last
-    ShellVariables m_ended;                              ///< those of scopes that had no variable of this name around them
+    std::vector<HereDocument> m_waiting; ///< that begin with the next line
+    std::string m_readInto;              ///< variable that takes the text of the one that begins next
+    std::vector<Scope> m_scopes;         ///< that are open, the inner ones last
+    ShellVariables m_ended;              ///< those of scopes that had no variable of this name around them
     std::map<std::string, Function, std::less<>> m_functions;
     std::string m_functionAhead;        ///< whose body begins with the next "{"
     bool m_functionsInline = false;     ///< bodies of the text that is run are read where they stand

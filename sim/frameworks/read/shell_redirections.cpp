@@ -1,4 +1,4 @@
-// Redirections of commands, and the here-documents that follow them: DeepSpeed's JSON stands in one.
+// Redirections of commands, and the here-documents that follow them: scripts that are submitted, DeepSpeed's JSON.
 #include "sim/error.h"
 #include "sim/frameworks/read/shell_reader.h"
 #include "sim/text/characters.h"
@@ -40,7 +40,7 @@ bool ShellReader::redirection()
 
 void ShellReader::hereDocuments()
 {
-    for (const auto& [delimiter, isQuoted] : std::exchange(m_waiting, {})) {
+    for (const auto& [delimiter, isQuoted, isScript] : std::exchange(m_waiting, {})) {
         std::string body;
         const int line = m_line;
         while (!atEnd()) {
@@ -54,24 +54,43 @@ void ShellReader::hereDocuments()
                 break;
             body += row + "\n";
         }
+        const int branch = isQuoted ? 0 : branchOf(body);
         if (!isQuoted)
             body = expandedText(body, line);
         if (const std::string name = std::exchange(m_readInto, {}); !name.empty() && !skipping()) {
-            assignText(name, {withContinuations(body), line});
+            assignText(name, {withContinuations(body), line, branch});
             continue;
         }
-        if (body.find_first_not_of(" \t\n") == std::string::npos || body[body.find_first_not_of(" \t\n")] != '{' || skipping())
+        const std::size_t first = body.find_first_not_of(" \t\n");
+        if (first == std::string::npos || skipping())
             continue;
-        try {
-            const File& file = fileOf(line);
-            for (Setting& setting : readJson(file.name, withQuotedVariables(body), line - file.before).settings) {
-                setting.name = "ds_config." + setting.name;
-                setting.line += file.before;
-                m_sheet.settings.push_back(std::move(setting));
-            }
-        } catch (const Error& error) { // the rest of the script says what it says
-            tell("<<" + delimiter, std::string(), line, std::string("its text is not read: ") + error.what());
+        const bool isWritten = body.starts_with("#!") && body.find("sh") < body.find('\n'); // "cat > job.sh <<EOF"
+        if (isScript || isWritten)
+            runApart(body, line);
+        else if (body[first] == '{')
+            readDeepSpeed(body, delimiter, line);
+    }
+}
+
+void ShellReader::runApart(const std::string& text, int line)
+{
+    const std::size_t outerScopes = m_scopes.size();
+    m_scopes.push_back({.isSubshell = true});
+    script(text, line, m_level + 1);
+    closeScopes(outerScopes);
+}
+
+void ShellReader::readDeepSpeed(const std::string& json, const std::string& delimiter, int line)
+{
+    try {
+        const File& file = fileOf(line);
+        for (Setting& setting : readJson(file.name, withQuotedVariables(json), line - file.before).settings) {
+            setting.name = "ds_config." + setting.name;
+            setting.line += file.before;
+            m_sheet.settings.push_back(std::move(setting));
         }
+    } catch (const Error& error) { // the rest of the script says what it says
+        tell("<<" + delimiter, std::string(), line, std::string("its text is not read: ") + error.what());
     }
 }
 

@@ -97,6 +97,15 @@ ShellStart ofShell(std::span<const ShellText> words, std::size_t shell)
 
 } // namespace
 
+bool runsItsInput(std::span<const ShellText> words)
+{
+    constexpr std::array<std::string_view, 5> kSubmitters = {"bsub", "msub", "qsub", "sbatch", "ssh"};
+    return !words.empty() &&
+           (isShell(words.back().text) ||
+            (words.size() > 1 && words.back().text == "-s" && isShell(words[words.size() - 2].text)) ||
+            std::find(kSubmitters.begin(), kSubmitters.end(), programOfWord(words.front().text)) != kSubmitters.end());
+}
+
 ShellStart startedBy(std::span<const ShellText> words)
 {
     if (words.empty())

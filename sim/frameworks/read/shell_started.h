@@ -14,5 +14,7 @@ struct ShellStart {
     bool isText = false;     ///< of bash -c: a text that is run, with what stands behind it as "$0", "$1" and on
 };
 ShellStart startedBy(std::span<const ShellText> words);
+/// Whether a command runs what it is given as its input: "sbatch <<EOF", "ssh HOST bash <<EOF".
+bool runsItsInput(std::span<const ShellText> words);
 
 } // namespace sim::frameworks

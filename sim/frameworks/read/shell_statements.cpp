@@ -383,10 +383,26 @@ void ShellReader::closeBranch(const std::string& text)
     }
 }
 
+ShellText ShellReader::countingLoop()
+{
+    const int line = m_line;
+    const std::size_t start = m_at + 2, end = std::min(m_text->find("))", m_at), m_text->size());
+    const std::string header = m_text->substr(start, end - start);
+    while (m_at < std::min(end + 2, m_text->size()))
+        next();
+    const std::string begin = header.substr(0, header.find(';'));
+    const ShellText first{"((" + begin + "))", line, branchOf(begin, true)};
+    if (!skipping())
+        calculate({&first, 1});
+    return {"((" + header + "))", line};
+}
+
 void ShellReader::loop(const std::string& keyword, int line)
 {
     blanks();
     std::vector<ShellText> words;
+    if (keyword == "for" && peek() == '(' && peek(1) == '(')
+        words.push_back(countingLoop());
     while (!atEnd() && peek() != '\n' && peek() != ';') {
         if (peek() == '#') {
             comment();

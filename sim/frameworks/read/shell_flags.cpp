@@ -26,10 +26,9 @@ std::vector<ShellText> wordsOf(const std::vector<ShellText>& pieces)
                     out.push_back(std::exchange(current, {}));
                 continue;
             }
-            if (current.text.empty()) {
+            if (current.text.empty())
                 current.line = line;
-                current.condition = piece.condition;
-            }
+            current.branch = std::max(current.branch, piece.branch);
             current.text += c;
         }
     }
@@ -117,7 +116,8 @@ std::optional<CountOfMpi> countOfMpi(const std::vector<ShellText>& words, std::s
                       count.is_number_integer() ? Json(std::max<std::int64_t>(1, count.get<std::int64_t>() / perNode)) : count};
 }
 
-void addFlags(Sheet& sheet, const FailAtLine& fail, const std::vector<ShellText>& words, bool onlyLaunchers = false)
+void addFlags(const ShellScript& script, Sheet& sheet, const FailAtLine& fail, const std::vector<ShellText>& words,
+              bool onlyLaunchers = false)
 {
     const std::size_t before = sheet.settings.size();
     Setting* current = nullptr;
@@ -157,7 +157,7 @@ void addFlags(Sheet& sheet, const FailAtLine& fail, const std::vector<ShellText>
             std::replace(name.begin(), name.end(), '-', '_');
             sheet.settings.push_back({name, true, one.line, text.substr(0, equals)});
             current = &sheet.settings.back();
-            current->condition = one.condition;
+            current->condition = script.branches.lineOf(one.branch);
             if (equals != std::string::npos)
                 current->value = valueOf(text.substr(equals + 1));
             hasValue = equals != std::string::npos;
@@ -181,7 +181,7 @@ void addFlags(Sheet& sheet, const FailAtLine& fail, const std::vector<ShellText>
             continue;
         }
         Json value = valueOf(text);
-        current->condition = std::max(current->condition, one.condition);
+        current->condition = std::max(current->condition, script.branches.lineOf(one.branch));
         if (!hasValue)
             current->value = std::move(value);
         else if (current->value.is_array())
@@ -239,7 +239,7 @@ void addFlagsOf(const ShellScript& script, Sheet& sheet, const FailAtLine& fail)
         if (stored.flags > chosen->flags)
             chosen = &stored;
     }
-    addFlags(sheet, fail, chosen->words);
+    addFlags(script, sheet, fail, chosen->words);
     if (chosen != &loose)
         for (const ShellText& one : loose.words)
             if (isFlagWord(one.text) && sheet.undecided.size() < kMostSettings)
@@ -253,7 +253,7 @@ void addFlagsOf(const ShellScript& script, Sheet& sheet, const FailAtLine& fail)
         if (made == chosen)
             continue;
         // A launcher that starts the chosen command in quotes: srun --nodes 4 bash -c "…".
-        addFlags(sheet, fail, made->words, true);
+        addFlags(script, sheet, fail, made->words, true);
         if (made->flags > 3)
             sheet.undecided.push_back({made->words.front().text, "another command; only the one with most settings is read",
                                        made->words.front().line, made->words.front().text});

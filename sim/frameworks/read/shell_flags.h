@@ -21,12 +21,12 @@ struct ShellScript {
     std::vector<ShellCommand> commands;
     ShellVariables variables;
     std::vector<std::string> order; ///< of the variables' first assignments
+    OpenBranches branches;
 };
 
 using FailAtLine = std::function<void(int line, const std::string& message)>;
 /// The command with the most flags is the training; what else has many is told. Lines of flags alone belong together, and where
-/// nothing is started the variables hold the flags. `fail`, which throws, is
-/// called beyond kMostSettings.
+/// nothing is started the variables hold the flags. `fail`, which throws, is called beyond kMostSettings.
 void addFlagsOf(const ShellScript&, Sheet&, const FailAtLine& fail);
 
 } // namespace sim::frameworks

@@ -79,7 +79,8 @@ struct RingPath {
     int outerDomains = 1;
 };
 
-RingPath ringPath(const GroupShape& group, const Cluster& cluster)
+/// `beyondNode`: of the rate that links between nodes reach otherwise, what this software drives.
+RingPath ringPath(const GroupShape& group, const Cluster& cluster, double beyondNode = 1)
 {
     RingPath path;
     int inner = group.size; // domains of the tier below; at first single GPUs
@@ -89,7 +90,8 @@ RingPath ringPath(const GroupShape& group, const Cluster& cluster)
         if (crossings > 0) {
             const double ports = t == 0 ? 1 : group.fewestIn(t - 1);
             const double joined = t == 0 ? group.fewestIn(t) : static_cast<double>(inner) / group.domains[t];
-            const double rate = bytesPerSecondOf(cluster, t) * linkShare(cluster, t, joined) * ports;
+            const double driven = isInsideNode(cluster, t) ? 1 : beyondNode;
+            const double rate = bytesPerSecondOf(cluster, t) * linkShare(cluster, t, joined) * ports * driven;
             path.bytesPerSecond = path.bytesPerSecond > 0 ? std::min(path.bytesPerSecond, rate) : rate;
             occupy(path.portSecondsPerByte, cluster, t, 1 / ports, Passing::same);
             path.roundSeconds += crossings * tier.latencyUs * 1e-6;
@@ -188,9 +190,9 @@ std::int64_t CostModel::collectiveNs(const OpShape& shape, const GroupShape& gro
     const auto text = [&] { return transferText("a collective", bytes, group.size); };
     if (const MeasuredTime* measured = measuredTransfer(static_cast<std::size_t>(shape.collective), group.spanningTier()))
         return durationNs(measured->seconds(std::max(1.0, bytes), n), text);
-    const RingPath path = ringPath(group, m_cluster);
     const bool isData = role != CommunicatorRole::none && dimensionOf(role) == Dimension::dp;
-    const double rate = path.bytesPerSecond * (isData ? m_stack.network : 1);
+    const RingPath path = ringPath(group, m_cluster, (isData ? m_stack.network : 1));
+    const double rate = path.bytesPerSecond;
     const double once = rate > 0 ? bytes * (n - 1) / n / rate : 0;
     double seconds = 0;
     switch (shape.collective) {

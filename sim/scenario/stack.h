@@ -48,7 +48,7 @@ struct Stack {
     std::array<Fusion, kStackPartNames.size()> parts;
     AttentionKernel attention = AttentionKernel::automatic;
     double gemm = 1;                ///< matrix products' rate over what the GPU's constants say (older libraries)
-    double network = 1;             ///< data-parallel collectives' rate over what others reach (copies into lists, one rail)
+    double network = 1;             ///< data-parallel collectives' rate between nodes over what others reach (one rail of eight)
     double launchUs = 5;            ///< the host's time to start one kernel, forward
     double backwardLaunchUs = 4;    ///< backward: no Python between kernels
     double collectiveLaunchUs = 15; ///< to start one collective

@@ -246,6 +246,28 @@ TEST_F(Costs, DataParallelCollectivesGoAtTheRateOfTheSoftware)
     EXPECT_NEAR(seconds(slower, CommunicatorRole::tp), seconds(cost, CommunicatorRole::tp), 1e-6);
 }
 
+TEST_F(Costs, SoftwareThatDrivesOneOfANodesCardsDrivesNvlinkAsAllDo)
+{
+    scenario.training.stack.network = 0.125;
+    const CostModel oneCard(scenario);
+    for (const CollectiveKind kind : {CollectiveKind::allGather, CollectiveKind::reduceScatter, CollectiveKind::allReduce}) {
+        const auto bytes = collective(kind, 1 << 30);
+        EXPECT_EQ(oneCard.collectiveNs(bytes, insideNode(8), CommunicatorRole::dpShard),
+                  cost.collectiveNs(bytes, insideNode(8), CommunicatorRole::dpShard));
+    }
+    // Of two nodes of eight, one card's 50 GB/s; the other seven idle, and NVLink waits for it.
+    const double seconds = static_cast<double>(oneCard.collectiveNs(collective(CollectiveKind::allGather, 1 << 30),
+                                                                    acrossNodes(16, 2), CommunicatorRole::dpShard)) *
+                           1e-9;
+    EXPECT_NEAR(seconds, 15.0 / 16 * (1 << 30) / network + 14 * 3e-6 + 10e-6, 1e-6);
+    // Where it drives the cards so well that NVLink is the narrowest, that decides.
+    scenario.training.stack.network = 10;
+    EXPECT_NEAR(static_cast<double>(CostModel(scenario).collectiveNs(collective(CollectiveKind::allGather, 1 << 30),
+                                                                     acrossNodes(16, 2), CommunicatorRole::dpShard)) *
+                    1e-9,
+                15.0 / 16 * (1 << 30) / nvlink + 14 * 3e-6 + 10e-6, 1e-6);
+}
+
 TEST_F(Costs, TokensThatANodeTakesOnceCrossTheNetworkFewerTimes)
 {
     scenario.model.numExpertsPerTok = 8;

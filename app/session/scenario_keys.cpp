@@ -174,6 +174,7 @@ constexpr std::array kKeys{
     ScenarioKey{"/cluster/efficiency/host_link", S::efficiency, "Link to the host"},
     ScenarioKey{"/cluster/efficiency/host_memory", S::efficiency, "Host memory traffic"},
     ScenarioKey{"/cluster/efficiency/beside_transfers", S::efficiency, "Kernels beside transfers", "×"},
+    ScenarioKey{"/cluster/efficiency/beside_all_to_all", S::efficiency, "Kernels beside all-to-alls", "×"},
     ScenarioKey{"/cluster/efficiency/kernel_us", S::efficiency, "Kernel start", "µs"},
     ScenarioKey{"/cluster/efficiency/launch_us", S::efficiency, "Launch", "µs"},
 

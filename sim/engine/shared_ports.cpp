@@ -119,7 +119,9 @@ SharedPorts::SharedPorts(const Program& program, const RankClasses& classes, con
                 continue;
             if ((roles.ports[role] & arriving) != 0)
                 m_groupMeetsMessages[asIndex(group)] = true;
-            const bool isBeside = prices.besideTransfers > 1 && (roles.stream[role] & kBesideKernels) != 0;
+            const bool isExperts = (roles.stream[role] & maskOf(Stream::ep)) != 0;
+            const bool isBeside =
+                (isExperts ? prices.slowestBeside() : prices.besideTransfers) > 1 && (roles.stream[role] & kBesideKernels) != 0;
             if (isBeside)
                 m_besides[asIndex(c)] |= roles.stream[role];
             for (std::size_t port = 0; port < kPortCount; ++port)

@@ -247,6 +247,9 @@ struct Efficiency {
     double hostLink = 0.82;       ///< fraction of the link to the host that copies from pinned memory reach
     double hostMemory = 0.5;      ///< fraction of the host's memory bandwidth that its optimizer reaches
     double besideTransfers = 1;   ///< kernels take this many times as long while a collective runs beside them
+    /// Likewise while it is an all-to-all of experts' tokens, whose kernels keep multiprocessors to themselves (DeepEP, HybridEP);
+    /// 0, or less than besideTransfers: that.
+    double besideAllToAll = 0;
     HardwareProfile profile;      ///< beats the constants where it has measured
     bool operator==(const Efficiency&) const = default;
 };

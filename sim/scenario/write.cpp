@@ -100,7 +100,8 @@ Json toJson(const Efficiency& e)
               {"collective_us", number(e.collectiveUs)},
               {"host_link", number(e.hostLink)},
               {"host_memory", number(e.hostMemory)},
-              {"beside_transfers", number(e.besideTransfers)}};
+              {"beside_transfers", number(e.besideTransfers)},
+              {"beside_all_to_all", number(e.besideAllToAll)}};
     for (const auto& [word, kernel] : kAttentionWords)
         if (const AttentionRate& rate = e.attention[static_cast<std::size_t>(kernel)]; rate != AttentionRate{})
             json["attention"][std::string(word)] = {number(rate.forward), number(rate.backward)};

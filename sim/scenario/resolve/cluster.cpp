@@ -88,6 +88,7 @@ void Resolver::readEfficiency(const Block& from, const std::string& id, Efficien
     from.read("in_network", efficiency.inNetwork);
     from.read("collective_us", efficiency.collectiveUs);
     from.read("beside_transfers", efficiency.besideTransfers);
+    from.read("beside_all_to_all", efficiency.besideAllToAll);
     HardwareProfile& profile = efficiency.profile;
     from.read("device", profile.device);
     from.read("kernels_alone", profile.kernelsAlone);

@@ -40,7 +40,8 @@ struct HandMade {
         classes.pipelinePeers.resize(1);
         classes.groups.resize(1);
         classes.groups[0].fill(-1);
-        for (const CommunicatorRole role : {CommunicatorRole::dpShard, CommunicatorRole::cp, CommunicatorRole::tp}) {
+        for (const CommunicatorRole role :
+             {CommunicatorRole::dpShard, CommunicatorRole::cp, CommunicatorRole::tp, CommunicatorRole::ep}) {
             classes.groups[0][static_cast<std::size_t>(role)] = static_cast<int>(classes.classGroups.size());
             classes.classGroups.push_back({.classes = {0}});
         }
@@ -58,6 +59,7 @@ struct HandMade {
             const CommunicatorRole group = line.stream == Stream::dp   ? CommunicatorRole::dpShard
                                            : line.stream == Stream::cp ? CommunicatorRole::cp
                                            : line.stream == Stream::tp ? CommunicatorRole::tp
+                                           : line.stream == Stream::ep ? CommunicatorRole::ep
                                                                        : CommunicatorRole::none;
             pass.ops.push_back({.kind = line.kind, .stream = line.stream, .waits = line.waits, .group = group});
             pass.shapes.emplace_back();
@@ -203,6 +205,28 @@ TEST(SharedLinks, KernelsTakeLongerWhileACollectiveRunsBesideThem)
     EXPECT_EQ(times.opEndNs[0], 500);
     EXPECT_NEAR(static_cast<double>(times.opEndNs[1]), 500 + (1000 - 500 / 1.25), 1) << "400 of 1000 done beside it";
     EXPECT_EQ(times.opEndNs[2], times.opEndNs[1] + 100);
+}
+
+TEST(SharedLinks, AnAllToAllOfExpertsTokensSlowsKernelsByAFactorOfItsOwn)
+{
+    // Of 132 multiprocessors it keeps 20; 500 ns of a kernel of 1000 lie beside it.
+    HandMade job({{kCollective, Stream::ep, 0, 500, 1}, {kCompute, Stream::compute, 0, 1000}});
+    job.prices.besideTransfers = 1.07;
+    const double others = 132.0 / 112;
+    job.prices.besideAllToAll = others;
+    EXPECT_NEAR(static_cast<double>(job.run().opEndNs[1]), 500 + (1000 - 500 / others), 1);
+    job.prices.besideTransfers = 1; // also where nothing else slows them
+    EXPECT_NEAR(static_cast<double>(job.run().opEndNs[1]), 500 + (1000 - 500 / others), 1);
+    job.prices.besideAllToAll = 1.01;
+    job.prices.besideTransfers = 1.25;
+    EXPECT_NEAR(static_cast<double>(job.run().opEndNs[1]), 500 + (1000 - 500 / 1.25), 1) << "never less than any collective";
+
+    // A reduction goes on behind it, beside which the kernel is slower than alone and faster than before.
+    HandMade both(
+        {{kCollective, Stream::ep, 0, 300, 0}, {kCollective, Stream::dp, 0, 700, 0}, {kCompute, Stream::compute, 0, 1000}});
+    both.prices.besideTransfers = 1.25;
+    both.prices.besideAllToAll = 2;
+    EXPECT_NEAR(static_cast<double>(both.run().opEndNs[2]), 700 + (1000 - 300 / 2.0 - 400 / 1.25), 1);
 }
 
 TEST(SharedLinks, KernelsLoseToWhatIsIssuedBehindThemAndNeedNotWaitForThem)
@@ -427,6 +451,7 @@ TEST(SharedLinks, FoldedIsFullWithKernelsBesideTransfersAndPerturbations)
     for (int i = 0; i < 40; ++i) {
         Scenario scenario = test::randomScenario(random, 64);
         scenario.cluster.efficiency.besideTransfers = 1.15;
+        scenario.cluster.efficiency.besideAllToAll = i % 2 == 0 ? 1.3 : 0;
         if (i % 4 == 0)
             scenario.perturbations = {
                 {.kind = PerturbationKind::slowLink, .rank = scenario.layout.worldSize() / 2, .factor = 1.7}};

@@ -151,6 +151,7 @@ constexpr std::array kKeys{
     ScenarioKey{"/cluster/gpu/power_watts", S::gpu, "Power limit", "W", "not known"},
 
     ScenarioKey{"/cluster/tiers/*/bandwidth_gbs", S::links, "Bandwidth", "GB/s"},
+    ScenarioKey{"/cluster/tiers/*/gpus_per_nic", S::links, "GPUs per NIC"},
     ScenarioKey{"/cluster/tiers/*/latency_us", S::links, "Latency", "µs"},
     ScenarioKey{"/cluster/tiers/*/span", S::links, "Joins", "GPUs", "all"},
     ScenarioKey{"/cluster/tiers/*/in_network_reduction", S::links, "Reduces in the switch"},

@@ -120,6 +120,7 @@ Json toJson(const Cluster& c)
                          {"span", tier.span == 0 ? Json("all") : Json(tier.span)},
                          {"bandwidth_gbs", number(tier.bandwidthGBs)},
                          {"latency_us", number(tier.latencyUs)},
+                         {"gpus_per_nic", tier.gpusPerNic},
                          {"in_network_reduction", tier.inNetworkReduction},
                          {"mesh", tier.mesh}});
     return {{"name", c.name},

@@ -136,6 +136,7 @@ void Resolver::readTiers(const Block& from, int baseGpusPerNode)
         tier.name = memberOr<std::string>(entry, "name", {});
         tier.span = memberOr<int>(entry, "span", 0); // or "all"
         tier.bandwidthGBs = memberOr<double>(entry, "bandwidth_gbs", 0);
+        tier.gpusPerNic = memberOr<int>(entry, "gpus_per_nic", 1);
         tier.latencyUs = memberOr<double>(entry, "latency_us", 0);
         tier.inNetworkReduction = memberOr<bool>(entry, "in_network_reduction", false);
         tier.mesh = memberOr<bool>(entry, "mesh", false);

@@ -472,6 +472,51 @@ TEST(SharedLinks, FoldedIsFullWithKernelsBesideTransfersAndPerturbations)
     }
 }
 
+TEST(SharedLinks, OfANodesCardThoseHaveTheirPartThatSend)
+{
+    // Four pipelines of four stages, two stages to a node of eight GPUs: only the four ranks of the second stage send to the next
+    // node. They have a quarter of its card each, not an eighth.
+    Scenario scenario = test::smallScenario(1, 4, 4, 8);
+    scenario.cluster.efficiency.besideTransfers = 1;
+    scenario.cluster.tiers.back().latencyUs = 0;
+    const auto stepNs = [&](double bandwidthGBs, int gpusPerNic) {
+        scenario.cluster.tiers.back().bandwidthGBs = bandwidthGBs;
+        scenario.cluster.tiers.back().gpusPerNic = gpusPerNic;
+        return World(scenario).run().endNs;
+    };
+    const std::int64_t shared = stepNs(1, 8);
+    EXPECT_NEAR(static_cast<double>(shared), static_cast<double>(stepNs(1.0 / 4, 1)), 1e-5 * static_cast<double>(shared));
+    EXPECT_LT(shared, stepNs(1.0 / 8, 1));
+    EXPECT_GT(shared, stepNs(1, 1));
+    // Of four cards each serves two of them.
+    EXPECT_NEAR(static_cast<double>(stepNs(1, 2)), static_cast<double>(stepNs(1.0 / 2, 1)), 1e-5 * static_cast<double>(shared));
+}
+
+TEST(SharedLinks, FoldedIsFullWhereRanksHaveCardsTogether)
+{
+    std::mt19937 random(25);
+    int stretched = 0;
+    for (int i = 0; i < 80; ++i) {
+        Scenario scenario = test::randomScenario(random, 64);
+        scenario.cluster.tiers.back().gpusPerNic = std::array{2, 4, 3, 8}[static_cast<std::size_t>(i % 4)];
+        scenario.cluster.tiers.back().bandwidthGBs = i % 3 == 0 ? 5 : 50;
+        scenario.cluster.efficiency.besideTransfers = i % 2 == 0 ? 1 : 1.15;
+        SCOPED_TRACE(test::describe(scenario));
+        const World folded(scenario), full(scenario, true);
+        const EngineResult a = folded.run(), b = full.run();
+        ASSERT_EQ(a.endNs, b.endNs);
+        for (int rank = 0; rank < scenario.layout.worldSize(); ++rank) {
+            const auto c = static_cast<std::size_t>(folded.classes.classOf[static_cast<std::size_t>(rank)]);
+            ASSERT_TRUE(std::equal(a.opEndNs.begin() + static_cast<std::ptrdiff_t>(a.firstOp[c]),
+                                   a.opEndNs.begin() + static_cast<std::ptrdiff_t>(a.firstOp[c + 1]),
+                                   b.opEndNs.begin() + static_cast<std::ptrdiff_t>(b.firstOp[static_cast<std::size_t>(rank)])))
+                << "rank " << rank;
+        }
+        stretched += a.stretched.empty() ? 0 : 1;
+    }
+    EXPECT_GT(stretched, 20);
+}
+
 /// Work of collectives that begin and end within a window fits into it, on every port and in every window.
 TEST(SharedLinks, APortNeverCarriesMoreThanItCan)
 {

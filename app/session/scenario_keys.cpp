@@ -310,6 +310,8 @@ constexpr std::array kLeftOut{
     KeyLeftOut{"/training/stack/shares_attention_output", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/keeps_narrow_weights", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/gathers_after_reduction", "the chooser of software sets it"},
+    KeyLeftOut{"/training/stack/gathers_ahead", "the chooser of software sets it"},
+    KeyLeftOut{"/training/stack/gather_bytes", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/reruns_unread", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/keeps_unread", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/sharded_loss_saved", "the chooser of software sets it"},

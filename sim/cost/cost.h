@@ -100,6 +100,7 @@ private:
     Stack m_stack;
     std::int64_t m_hiddenSize = 0;
     int m_ranksOfHost = 1; ///< of the node with the most of them
+    int m_ranksOfNic = 1;  ///< that send over one card at once where all ranks do
     TokenChoice m_tokenChoice;
     AttentionKernel m_attention = AttentionKernel::flash2;
     double m_lowFlopsPerSecond = 0;  ///< dense peak of the precision

@@ -448,7 +448,7 @@ private:
                 outside += tier > 0 ? bytes : 0;
                 if (bytes > 0 && tier < static_cast<int>(scenario.cluster.tiers.size())) {
                     of.tier = scenario.cluster.tiers[asIndex(tier)].name;
-                    of.tierGBs = scenario.cluster.tiers[asIndex(tier)].bandwidthGBs;
+                    of.tierGBs = bandwidthOfGpuGBs(scenario.cluster, asIndex(tier));
                 }
             }
             of.gbPerGpu = static_cast<double>(all) * 1e-9;

@@ -82,6 +82,9 @@ FUSED_SOFTMAX = {"softmax": {"traffic": [1.2, 1.1], "launches": [1, 1], "saved":
 # takes 10 s longer than pp 2 (four gradients of 30 GB over each node's link), tp 1, pp 4 some 3 s (one). The paper says "200 Gb/s".
 ONE_LINK = r"^hagemann|2311\.05610"
 
+# Of a network card that a row names for a cluster whose entry has none (workstations).
+ETHERNET_LATENCY_US = 20
+
 # Gradients are added up and reduced in 16 bits: grad_sync_dtype of NeMo's configurations (NVIDIA/dgxc-benchmarking, v24.11.1 to
 # v25.04.02, *.yaml) and grad_reduce_in_fp32 = False of its and of Megatron-Bridge's performance recipes; fms-fsdp's policy.
 NARROW_GRADIENTS = r"^(dgxc|nemo-|megatron-bridge|megatron-2020|fms-fsdp)"
@@ -293,17 +296,25 @@ def cluster_of(row):
     if "NVL72" in hw["gpu"]:
         cluster["gpus_per_node"] = 4
     cluster["nodes"] = math.ceil(hw["gpus"] / cluster["gpus_per_node"])
-    inter = hw.get("inter") or ""
-    per_gpu = None
-    if found := re.search(r"(\d+)\s*x\s*(\d+)\s*Gb/s", inter):
-        per_gpu = int(found[1]) * int(found[2]) / 8 / cluster["gpus_per_node"]
-    elif found := re.search(r"(\d+)\s*Gb/s per GPU", inter):
-        per_gpu = int(found[1]) / 8
-    elif found := re.search(r"(\d+)\s*Gb/s per node", inter):
-        per_gpu = int(found[1]) / 8 / cluster["gpus_per_node"]
+    return cluster, cards_of(row, cluster["gpus_per_node"])
+
+
+def cards_of(row, gpus_per_node):
+    """A node's network cards, as keys of the tier that goes over them; {} where the row does not say."""
+    inter = row["hw"].get("inter") or ""
     if re.search(ONE_LINK, row["id"] + " " + software_of(row)):
-        per_gpu = 200 / 8 / cluster["gpus_per_node"]
-    return cluster, per_gpu
+        cards, each = 1, 200
+    elif found := re.search(r"(\d+)\s*x\s*(\d+)\s*Gb/s", inter):
+        cards, each = int(found[1]), int(found[2])
+    elif found := re.search(r"(\d+)\s*Gb/s per GPU", inter):
+        cards, each = gpus_per_node, int(found[1])
+    elif found := re.search(r"(\d+)\s*Gb/s per node", inter):
+        cards, each = 1, int(found[1])
+    else:
+        return {}
+    if cards >= gpus_per_node or gpus_per_node % cards:  # a GPU has several, or not all have as many: a slice
+        return {"bandwidth_gbs": cards * each / 8 / gpus_per_node}
+    return {"bandwidth_gbs": each / 8, "gpus_per_nic": gpus_per_node // cards}
 
 
 def moe_of(row):
@@ -350,7 +361,7 @@ def scenario_of(row, tiers):
     if mbs is None:  # the largest power of two up to 4 that divides
         mbs = 1 if pp > 1 else next(size for size in (4, 2, 1) if gbs % (dp * size) == 0)
     zero = 3 if par["zero"] == "FSDP" else par["zero"] or 0
-    cluster, per_gpu = cluster_of(row)
+    cluster, cards = cluster_of(row)
     cluster["tiers"] = [dict(tier) for tier in tiers[cluster["base"]]]
     inside = [tier for tier in cluster["tiers"] if tier["span"] != "all"]
     if "NVL72" in row["hw"]["gpu"]:
@@ -360,8 +371,10 @@ def scenario_of(row, tiers):
         if cluster["gpus_per_node"] > inside[-1]["span"]:
             inside[-1]["mesh"] = False  # eight A100 have switches between them, 40 GB or not
         inside[-1]["span"] = cluster["gpus_per_node"]
-    if per_gpu:
-        cluster["tiers"][-1]["bandwidth_gbs"] = per_gpu
+    if cards and len(cluster["tiers"]) == 1 and cluster["gpus_per_node"] > 1:  # a workstation's tier is inside it
+        cluster["tiers"][0]["span"] = cluster["gpus_per_node"]
+        cluster["tiers"].append({"name": "ethernet", "span": "all", "latency_us": ETHERNET_LATENCY_US})
+    cluster["tiers"][-1] |= cards
     layout = {"tp": tp, "cp": cp, "pp": pp, "dp": dp, "sequence_parallel": bool(par["sp"]) and tp > 1, "zero_stage": zero}
     if is_moe(row):
         layout |= {"ep": par.get("ep") or 1, "etp": par.get("etp") or 1}

@@ -415,7 +415,8 @@ std::string Explainer::groupText(CommunicatorRole role) const
         if (groups > 0)
             joined.push_back(
                 (groups < span.groups() ? std::to_string(groups) + " of " + std::to_string(span.groups()) + " " : "") +
-                "joined by " + spokenNetwork(tier.name) + " (" + numberText(tier.bandwidthGBs, Unit::number) + " GB/s a GPU)");
+                "joined by " + spokenNetwork(tier.name) + " (" +
+                numberText(bandwidthOfGpuGBs(m_scenario.cluster, i), Unit::number) + " GB/s a GPU)");
     }
     return std::accumulate(joined.begin(), joined.end(), text,
                            [](const std::string& all, const std::string& next) { return all + ", " + next; });

@@ -40,12 +40,19 @@ class Published(unittest.TestCase):
                 "zero-bubble": 6.5, "simumax-b200": 4, "korthikanti22": 2.6, "megatron-2020": 5, "megatron-bridge": 12,
                 "mcore-r0.8": 12, "fms-fsdp": 4, "torchtitan": 11, "hagemann": 7.5, "bigscience": 14, "megatron-bridge-new": 14,
                 "nemo-long": 10, "automodel": 19, "mcore-moe": 14, "maxtext-tpu": 7, "llm-foundry-40gb": 6, "megatron-lm-llama": 5,
-                "qwen-full": 48, "stas": 25, "qwen-lora": 22, "mlperf40-lora-z3": 21, "nemo-2208": 17, "infini": 16, "olmocore": 16,
+                "qwen-full": 48, "stas": 13, "qwen-lora": 22, "mlperf40-lora-z3": 21, "nemo-2208": 17, "infini": 16, "olmocore": 16,
                 "modelzoo": 16, "torchtune": 15, "llmc": 14, "torchtitan-a100": 13, "primus": 11, "thunder": 11, "tinyllama": 10,
                 "flashattn": 8, "qwen-lora-z3": 8, "mlperf40-lora": 7.5, "neox20b": 8, "megatron-ds-v100": 8, "automodel-lora": 6,
                 "megatron-v100": 5}
         for of in self.answer["sources"]:
             self.assertLessEqual(of["mean_abs"], most[of["source"]], of)
+
+    def test_attention_of_long_sequences(self):
+        long = [abs(error) for row, error in score.time_errors(self.rows)
+                if row["model"]["seq"] >= 65536 and published.source(row) in ("stas", "modelzoo")]
+        self.assertGreaterEqual(len(long), 10)
+        self.assertLessEqual(score.mean(long), 0.05)
+        self.assertLessEqual(max(long), 0.16)
 
     def test_averages_over_models(self):
         self.assertLessEqual(self.answer["groups"]["dense_known"], 7.5)

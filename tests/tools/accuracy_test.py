@@ -39,18 +39,33 @@ class Published(unittest.TestCase):
         most = {"vtrain single node": 8, "dgxc": 7, "nemo-24.07": 6.5, "megatron21": 6.5, "internevo": 6.5, "llm-foundry": 5,
                 "zero-bubble": 6.5, "simumax-b200": 4, "korthikanti22": 2.6, "megatron-2020": 5, "megatron-bridge": 12,
                 "mcore-r0.8": 12, "fms-fsdp": 4, "torchtitan": 11, "hagemann": 7.5, "bigscience": 14, "megatron-bridge-new": 14,
-                "nemo-long": 10, "automodel": 19, "mcore-moe": 14, "maxtext-tpu": 7, "llm-foundry-40gb": 6, "megatron-lm-llama": 5}
+                "nemo-long": 10, "automodel": 19, "mcore-moe": 14, "maxtext-tpu": 7, "llm-foundry-40gb": 6, "megatron-lm-llama": 5,
+                "qwen-full": 48, "stas": 13, "qwen-lora": 22, "mlperf40-lora-z3": 21, "nemo-2208": 17, "infini": 16, "olmocore": 16,
+                "modelzoo": 16, "torchtune": 15, "llmc": 14, "torchtitan-a100": 13, "primus": 11, "thunder": 11, "tinyllama": 10,
+                "flashattn": 8, "qwen-lora-z3": 8, "mlperf40-lora": 7.5, "neox20b": 8, "megatron-ds-v100": 8, "automodel-lora": 6,
+                "megatron-v100": 5}
         for of in self.answer["sources"]:
             self.assertLessEqual(of["mean_abs"], most[of["source"]], of)
 
+    def test_attention_of_long_sequences(self):
+        long = [abs(error) for row, error in score.time_errors(self.rows)
+                if row["model"]["seq"] >= 65536 and published.source(row) in ("stas", "modelzoo")]
+        self.assertGreaterEqual(len(long), 10)
+        self.assertLessEqual(score.mean(long), 0.05)
+        self.assertLessEqual(max(long), 0.16)
+
     def test_averages_over_models(self):
-        self.assertLessEqual(self.answer["groups"]["dense_known"], 6)
+        self.assertLessEqual(self.answer["groups"]["dense_known"], 7.5)
         self.assertLessEqual(self.answer["groups"]["moe"], 15.5)
         self.assertLessEqual(self.answer["korthikanti"]["mean"], 2.5)
         self.assertLessEqual(self.answer["korthikanti"]["max"], 7)
 
     def test_memory_order_bubbles_and_intervals(self):
-        self.assertLessEqual(self.answer["memory_mape"], 2.6)
+        # Losses that take a part of the tokens at a time (stas, torchtune) are not told apart from others.
+        most = {"korthikanti22": 4, "simumax-b200": 2, "torchtitan": 11, "zero-bubble": 4.5, "infini": 3, "litgpt-lora": 12,
+                "primus": 17, "qwen-full": 29, "qwen-lora": 14, "qwen-lora-z3": 22, "thunder": 20, "stas": 300, "torchtune": 110}
+        for name, of in self.answer["memory"].items():
+            self.assertLessEqual(of["mean_abs"], most[name], name)
         self.assertGreaterEqual(self.answer["oom_right"], 96)
         self.assertGreaterEqual(self.answer["spearman_median"], 0.95)
         self.assertLessEqual(self.answer["regret_median"], 1)
@@ -103,6 +118,62 @@ class Published(unittest.TestCase):
     def test_layers_of_korthikanti(self):
         for error in self.answer["layer_percent"]:
             self.assertLessEqual(abs(error), 5)
+
+
+class Reading(unittest.TestCase):
+    """How a row becomes a scenario."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.tiers = score.tiers_of_clusters(str(ROOT / "assets"))
+        cls.rows = {row["id"]: row for row in published.load(validate.DATA)}
+
+    def scenario(self, name, **changes):
+        return published.scenario_of(self.rows[name] | changes, self.tiers)
+
+    def test_software_names_its_stack(self):
+        row = self.rows["qwen-lora/7B/1024"]
+        for software, stack in {"DeepSpeed ZeRO-3 (2021)": "deepspeed-2021", "DeepSpeed ZeRO-3, 2024": "deepspeed-2023",
+                                "NeMo Megatron 22.09": "megatron-2022", "NeMo 24.07": "megatron-te-2024", "Primus": "megatron-te-2025",
+                                "Megatron-MoE ModelZoo": "megatron-te-2025", "HAI-LLM": "megatron-te-2025", "MegaScale": "megatron-te-2024",
+                                "Megatron-DeepSpeed 2022-02": "megatron-deepspeed", "Megatron-DeepSpeed 2023": "megatron-deepspeed-2023",
+                                "axolotl": "huggingface", "TRL": "huggingface", "HF Transformers, PEFT": "huggingface",
+                                "Unsloth": "flash-attn", "llm.c": "flash-attn", "Colossal-AI": "flash-attn", "lit-gpt": "pytorch-eager",
+                                "veScale": "pytorch-eager", "torchtune": "pytorch-eager",
+                                "torchtune, torch.compile": "pytorch-compiled-2025", "OLMo-core": "pytorch-compiled-2025"}.items():
+            self.assertEqual(published.stack_of(row | {"id": "some/row", "software": software, "source": {}}), stack, software)
+        self.assertEqual(published.stack_of(row | {"software": "DeepSpeed ZeRO-3", "source": {"date": "2021-04"}}), "deepspeed-2021")
+        for row in self.rows.values():
+            self.assertIn(published.stack_of(row) or "megatron-te-2024", {file.stem for file in (ROOT / "assets" / "stacks").iterdir()})
+
+    def test_adapters_are_the_rows_own_or_their_softwares(self):
+        peft, megatron = self.rows["qwen-lora/7B/1024"], self.rows["mlperf40-lora/dell/H100x8"]
+        self.assertEqual(self.scenario("mlperf40-lora/dell/H100x8")["training"]["lora"],
+                         {"rank": 16, "targets": ["q_proj", "k_proj", "v_proj", "o_proj"]})
+        self.assertTrue(published.told_enough(peft))
+        for row, rank, targets in ((peft, 8, 2), (megatron, 32, 7)):
+            silent = {key: value for key, value in row.items() if key != "lora"}
+            lora, stated = published.lora_of(silent)
+            self.assertEqual((lora["rank"], len(lora["targets"]), stated), (rank, targets, False))
+            self.assertFalse(published.told_enough(silent))
+
+    def test_nodes_of_a_workstation_keep_their_links_beside_a_network(self):
+        one, two = (self.scenario(f"infini/3.5B/4090x{gpus}")["cluster"]["tiers"] for gpus in (8, 16))
+        self.assertEqual([tier["bandwidth_gbs"] for tier in one], [25])
+        self.assertEqual([(tier["span"], tier["bandwidth_gbs"]) for tier in two], [(8, 25), ("all", 25 / 8)])
+        self.assertEqual(two[-1]["gpus_per_nic"], 8)
+        self.assertEqual(self.scenario("infini/7B/4090-48x8")["cluster"]["gpu"], {"base": "rtx-4090", "memory_gib": 48})
+
+    def test_what_the_host_has_of_the_optimizer(self):
+        self.assertEqual(self.scenario("stas/H200/64K")["training"]["offload"], {"optimizer": 1.0})
+        self.assertNotIn("offload", self.scenario("qwen-lora/7B/1024")["training"])
+
+    def test_every_second_group_that_is_told_enough_is_for_calibration(self):
+        rows = [row for row in self.rows.values() if row["set"] == "further"]
+        told = [row for row in rows if row["role"] != "info" and "time" in row["checks"] and published.told_enough(row)]
+        chosen = set(sorted({row["eval_group"] for row in told})[::2])
+        self.assertEqual({row["id"] for row in rows if row["role"] == "calibration"},
+                         {row["id"] for row in told if row["eval_group"] in chosen})
 
 
 class Arithmetic(unittest.TestCase):

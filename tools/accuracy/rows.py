@@ -46,25 +46,32 @@ CLUSTERS = [
     ("Trainium2", "aws-trn2"),
 ]
 
-# What the row says of its software, and the stack that it is (assets/stacks); the first that matches.
+# Stage 3 of ZeRO gathered its parameters one by one until 2021; since then it fetches ahead.
+ZERO3 = {2021: "deepspeed-2021", None: "deepspeed-2023"}
+
+# What the row says of its software, and the stack that it is (assets/stacks); the first that matches. A stack by year is the one
+# of the first year that the software is not younger than.
 STACKS = [
     (r"Aleph[- ]Alpha|AA-[Ss]caling|GPT-NeoX|^hagemann|2311\.05610", "pytorch-megatron"),
-    (r"DeepSpeed ZeRO-3", "deepspeed-2021"),
-    (r"^vtrain", "megatron-deepspeed-2023"),
+    (r"DeepSpeed ZeRO-3", ZERO3),
+    (r"^vtrain|Megatron-DeepSpeed.*2023", "megatron-deepspeed-2023"),
     (r"Megatron-DeepSpeed|BigScience|bigscience|bloom", "megatron-deepspeed"),
     (r"Megatron-LM.*20(19|20|21)", "megatron-2021"),
-    (r"Megatron-LM.*(2022|fork)|Megatron-(LM|Core) 2023|^megascale", "megatron-2022"),
+    (r"Megatron-LM.*(2022|fork)|Megatron-(LM|Core) 2023|^megascale|NeMo Megatron 22\.", "megatron-2022"),
     (r"AutoModel.*TE", "megatron-te-2025"),  # linear layers, attention and norms of Transformer Engine
     (r"Auto[Mm]odel", "pytorch-compiled"),
-    (r"Megatron-Bridge|NeMo (25\.(0[7-9]|1)|2[6-9])|Megatron-LM .*TE|Megatron-MoE", "megatron-te-2025"),
-    (r"NeMo|Megatron-Core|mcore|Megatron", "megatron-te-2024"),
+    (r"Megatron-Bridge|NeMo (25\.(0[7-9]|1)|2[6-9])|Megatron-LM .*TE|Megatron-MoE|Primus|HAI-LLM", "megatron-te-2025"),
+    (r"NeMo|Megatron-Core|mcore|Megatron|MegaScale", "megatron-te-2024"),
     (r"MaxText|PaxML|JAX", "xla"),
-    (r"[Tt]orch[Tt]itan eager", "pytorch-eager"),
-    (r"[Tt]orch[Tt]itan.*(2025|2026)", "pytorch-compiled-2025"),
-    (r"[Tt]orch[Tt]itan|torch\.compile|compile", "pytorch-compiled"),
+    (r"[Tt]orch[Tt]itan eager|LitGPT eager", "pytorch-eager"),
+    (r"[Tt]orch[Tt]itan.*(2025|2026)|OLMo-core|torchtune.*compile", "pytorch-compiled-2025"),  # the loss too
+    (r"[Tt]orch[Tt]itan|torch\.compile|compile|[Tt]hunder", "pytorch-compiled"),
     (r"llm-foundry|Composer", "composer-2023"),
     (r"InternEvo", "internevo"),
-    (r"DeepSpeed|FSDP|Hugging|HF|nanotron|fairseq|OPT|metaseq|Galvatron", "pytorch-eager"),
+    # Eager PyTorch with fused kernels of flash-attn's kind, or kernels of its own that do as much.
+    (r"flash-attn|flash-attention training|llm\.c|Colossal-AI|[Uu]nsloth", "flash-attn"),
+    (r"HF|Hugging ?Face|[Tt]ransformers|PEFT|TRL|[Aa]xolotl|LLaMA-Factory|ms-swift", "huggingface"),
+    (r"DeepSpeed|FSDP|nanotron|fairseq|OPT|metaseq|Galvatron|torchtune|[Ll]it-?[Gg][Pp][Tt]|veScale|PyTorch", "pytorch-eager"),
 ]
 
 # Data-parallel communication does not run beside computing there. Megatron-LM's own README of 2020 reduces with PyTorch's wrapper,
@@ -78,12 +85,13 @@ NO_OVERLAP = (r"Aleph[- ]Alpha|AA-[Ss]caling|hagemann|2311\.05610|GPT-NeoX|korth
 FUSED_NORM = {"norm": {"traffic": [1, 1], "launches": [1, 2], "saved": 1}}
 FUSED_SOFTMAX = {"softmax": {"traffic": [1.2, 1.1], "launches": [1, 1], "saved": 1}}
 
+# Liger-Kernel puts kernels of its own in the place of Transformers' norms, rotation and gated activation.
+LIGER = {"norm": {"traffic": [1.1, 1.1], "launches": [1, 2], "saved": 1}, "rope": {"traffic": [1, 1], "launches": [1, 1]},
+         "activation": {"traffic": [1, 1], "launches": [1, 1], "saved": 1}}
+
 # Their nodes of eight A100 share one link of 200 Gb/s, or something that is no faster: of 30B parameters on 256 GPUs tp 4, pp 1
 # takes 10 s longer than pp 2 (four gradients of 30 GB over each node's link), tp 1, pp 4 some 3 s (one). The paper says "200 Gb/s".
 ONE_LINK = r"^hagemann|2311\.05610"
-
-# Of a network card that a row names for a cluster whose entry has none (workstations).
-ETHERNET_LATENCY_US = 20
 
 # Gradients are added up and reduced in 16 bits: grad_sync_dtype of NeMo's configurations (NVIDIA/dgxc-benchmarking, v24.11.1 to
 # v25.04.02, *.yaml) and grad_reduce_in_fp32 = False of its and of Megatron-Bridge's performance recipes; fms-fsdp's policy.
@@ -110,7 +118,9 @@ SHARD_GROUPS = [(r"^dgxc/.*paxml-gpt3-175b", 128), (r"^dgxc/.*paxml-gpt3-5b", 8)
 # Gathers of parameters wait for the layer before. XLA's scheduler hides them where it has a profile of the program (PGLE; with
 # FSDP that "makes a big difference", AI-Hypercomputer/maxtext issue 1005); MaxText's recipe makes one, PaxML's does not. How much
 # is hidden without one no source says: nothing is taken to be. Reductions have until the end of the step.
-NO_PREFETCH = r"^dgxc/.*paxml"
+# DeepSpeed's stage 3 fetches stage3_prefetch_bucket_size ahead, which Transformers' "auto" makes 0.9 of the square of the hidden
+# size (integrations/deepspeed.py), a fourteenth of a layer.
+NO_PREFETCH = r"^dgxc/.*paxml|HF Transformers.*DeepSpeed ZeRO-3"
 
 # Words are dealt to ranks as they are, 50,257 to one and 25,128 to each of two: vTrain's own model (src/model/layers.py), and the
 # head's time in its measurements, which a rank alone has five times that of two.
@@ -125,6 +135,17 @@ VOCABULARIES = [
 # NVIDIA's rows of fine-tuning at 4,096 tokens train on SQuAD, packed (NeMo's finetune_recipe with performance_mode; the FLOP rates
 # beside them count no attention): a token sees its own record alone, of 100 to 300 tokens.
 PACKED_TOKENS = 256
+PACKED = r"^(dgxc|nemo-|megatron-bridge)"
+
+# Of adapters that a row does not describe: Megatron-Bridge's (peft/lora.py: dim 32, linear_qkv, linear_proj, linear_fc1 and
+# linear_fc2) and PEFT's (LoraConfig: r 8; constants.py: q_proj and v_proj of Llama and most others).
+MEGATRON_LORA = {"rank": 32, "targets": ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]}
+PEFT_LORA = {"rank": 8, "targets": ["q_proj", "v_proj"]}
+
+# Cards with more memory than the catalogue's.
+MORE_MEMORY = {"RTX 4090 48GB": {"base": "rtx-4090", "memory_gib": 48}}
+# Of a cluster that the catalogue knows as one node: what joins several, where a row says how fast that is.
+JOINED = {"name": "ethernet", "span": "all", "latency_us": 20, "in_network_reduction": False}
 
 
 def load(paths):
@@ -227,16 +248,28 @@ def kernels_of(row):
             "softmax_in_steps": attention == "unfused" and bool(re.search(r"\btorch\b", text, re.I))}
 
 
+def year_of(row):
+    """Of its software, where that says one, or of its source; None where neither does."""
+    for text in (row.get("software"), (row.get("source") or {}).get("date")):
+        if said := re.search(r"\b20[12]\d\b", str(text)):
+            return int(said[0])
+    return None
+
+
 def stack_of(row):
     for pattern, stack in STACKS:
         if re.search(pattern, row["id"].split("/")[0]) or re.search(pattern, software_of(row)):
+            if isinstance(stack, dict):
+                year = year_of(row)
+                return next(of for last, of in stack.items() if last is None or year is not None and year <= last)
             return stack
     return {"gpt": "megatron-2022"}.get(row["model"]["family"]) if row["flash_attention"] is False else None
 
 
 def told_enough(row):
-    """Constants may be fitted to it: recomputation and software are stated."""
-    return recompute_of(row)[1] and row.get("software") is not None and row["complete"]
+    """Constants may be fitted to it: recomputation, software and adapters are stated."""
+    return (recompute_of(row)[1] and row.get("software") is not None and row["complete"] and
+            (row.get("task") != "lora" or lora_of(row)[1]))
 
 
 def model_of(row):
@@ -276,7 +309,11 @@ def model_of(row):
             model["first_k_dense_replace"] = m["dense_layers"]
         if (m.get("moe_every") or 1) > 1:
             model["moe_layer_freq"] = m["moe_every"]
-    if row.get("task") in ("sft", "lora") and m["seq"] <= 4096:
+    if m.get("qk_norm") is not None:
+        model["qk_norm"] = m["qk_norm"]
+    if m.get("position"):
+        model["position_embedding"] = m["position"]
+    if row.get("task") in ("sft", "lora") and m["seq"] <= 4096 and re.search(PACKED, row["id"]):
         model["attention_chunk_size"] = PACKED_TOKENS
     if m.get("mla"):
         mla = m["mla"]
@@ -296,6 +333,8 @@ def cluster_of(row):
     if "NVL72" in hw["gpu"]:
         cluster["gpus_per_node"] = 4
     cluster["nodes"] = math.ceil(hw["gpus"] / cluster["gpus_per_node"])
+    if hw["gpu"] in MORE_MEMORY:
+        cluster["gpu"] = MORE_MEMORY[hw["gpu"]]
     return cluster, cards_of(row, cluster["gpus_per_node"])
 
 
@@ -340,10 +379,14 @@ def graphs_of(row):
 
 
 def lora_of(row):
-    """Adapters of the recipe that the row names: Megatron Bridge's for Llama 3 70B train linear_qkv's alone, with rank 16."""
+    """(adapters, whether the source states them). Megatron Bridge's recipe for Llama 3 70B trains linear_qkv's alone, with rank
+    16; what no source says is its software's default."""
     if row["model"]["name"] == "llama3-70b" and row["id"].startswith("megatron-bridge"):
-        return {"rank": 16, "targets": ["q_proj", "k_proj", "v_proj"]}
-    raise ValueError("rank and targets of LoRA are not stated")
+        return {"rank": 16, "targets": ["q_proj", "k_proj", "v_proj"]}, True
+    stated = row.get("lora") or {}
+    default = MEGATRON_LORA if str(stack_of(row)).startswith("megatron") or stack_of(row) is None else PEFT_LORA
+    known = default | {key: stated[key] for key in ("rank", "targets") if stated.get(key)}
+    return known, "rank" in stated and "targets" in stated
 
 
 def scenario_of(row, tiers):
@@ -371,10 +414,12 @@ def scenario_of(row, tiers):
         if cluster["gpus_per_node"] > inside[-1]["span"]:
             inside[-1]["mesh"] = False  # eight A100 have switches between them, 40 GB or not
         inside[-1]["span"] = cluster["gpus_per_node"]
-    if cards and len(cluster["tiers"]) == 1 and cluster["gpus_per_node"] > 1:  # a workstation's tier is inside it
-        cluster["tiers"][0]["span"] = cluster["gpus_per_node"]
-        cluster["tiers"].append({"name": "ethernet", "span": "all", "latency_us": ETHERNET_LATENCY_US})
-    cluster["tiers"][-1] |= cards
+    if cards and cluster["base"].startswith("workstation"):  # its links stay, and a network joins several
+        if cluster["nodes"] > 1:
+            cluster["tiers"][-1]["span"] = cluster["gpus_per_node"]
+            cluster["tiers"].append(JOINED | cards)
+    else:
+        cluster["tiers"][-1] |= cards
     layout = {"tp": tp, "cp": cp, "pp": pp, "dp": dp, "sequence_parallel": bool(par["sp"]) and tp > 1, "zero_stage": zero}
     if is_moe(row):
         layout |= {"ep": par.get("ep") or 1, "etp": par.get("etp") or 1}
@@ -399,7 +444,9 @@ def scenario_of(row, tiers):
     layers, stages = row["model"]["layers"], pp * vpp
     if kind == "zb-v":
         stages = pp * 2
-    if "one layer fewer" in str(row.get("notes")) and (layers + 2) % stages == 0 and pp > 1:
+    if extra_of(row).get("layers_per_stage"):
+        schedule["layers_per_stage"] = extra_of(row)["layers_per_stage"]
+    elif "one layer fewer" in str(row.get("notes")) and (layers + 2) % stages == 0 and pp > 1:
         each = (layers + 2) // stages
         schedule["layers_per_stage"] = [each - (1 if i in (0, stages - 1) else 0) for i in range(stages)]
     recompute, _ = recompute_of(row)
@@ -415,7 +462,7 @@ def scenario_of(row, tiers):
     training = {
         "sequence_length": row["model"]["seq"], "micro_batch_size": mbs, "global_batch_size": gbs, "precision": word,
         "recompute": recompute,
-        "overlap": {"grad_reduce": overlaps, "param_gather": overlaps and not re.search(NO_PREFETCH, row["id"]),
+        "overlap": {"grad_reduce": overlaps, "param_gather": overlaps and not re.search(NO_PREFETCH, row["id"] + " " + software_of(row)),
                     "tp_comm": overlaps and bool(par["sp"]) and tp > 1 and
                     bool(re.search("NeMo|Megatron-Core|Megatron-Bridge|AsyncTP", row.get("software") or "")),
                     "p2p": overlaps or kind.startswith("zb")},
@@ -423,7 +470,7 @@ def scenario_of(row, tiers):
     if re.search(NARROW_GRADIENTS, row["id"]) and not re.search("JAX", row.get("software") or ""):
         training["gradient_dtype"] = "bf16"
     if row.get("task") == "lora":
-        training["lora"] = lora_of(row)
+        training["lora"], _ = lora_of(row)
     stack = stack_of(row)
     if stack and re.search(UNPADDED, row["id"]):
         stack = {"base": stack, "pads_vocabulary": False}
@@ -433,18 +480,25 @@ def scenario_of(row, tiers):
     if stack == "pytorch-megatron":
         stack = {"base": stack} | (FUSED_NORM if kernels["rms_kernel"] else {}) | (
             {} if kernels["softmax_in_steps"] else FUSED_SOFTMAX)
+    if isinstance(stack, str) and re.search("Liger", row.get("software") or ""):
+        stack = {"base": stack} | LIGER
     if stack and graphs_of(row):
         stack = {"base": stack, "cuda_graphs": graphs_of(row)}
         if is_moe(row) and graphs_of(row) == "step":
             stack["fuses_experts"] = True  # whose tokens the host must not count (use_transformer_engine_op_fuser)
-    if word in ("fp8", "mxfp8") and re.search(NARROW_PARAMETERS, row["id"]) and str(stack_of(row)).startswith("megatron-te"):
+    narrow = re.search(NARROW_PARAMETERS, row["id"]) or extra_of(row).get("fp8_params")
+    if word in ("fp8", "mxfp8") and narrow and str(stack_of(row)).startswith("megatron-te"):
         stack = (stack if isinstance(stack, dict) else {"base": stack}) | {"keeps_narrow_weights": False}
     if stack:
         training["stack"] = stack
     if kernels["attention"]:
         training["attention"] = kernels["attention"]
-    if layers := (row.get("extra") or {}).get("cpu_offloading_num_layers"):
+    extra = row.get("extra") or {}
+    training |= {key: extra[key] for key in ("attention", "gradient_dtype", "moment_dtype", "causal") if extra.get(key) is not None}
+    if layers := extra.get("cpu_offloading_num_layers"):
         training["offload"] = {"activation_layers": int(layers)}
+    if part := extra.get("optimizer_offload"):
+        training["offload"] = training.get("offload", {}) | {"optimizer": part}
     if is_moe(row):
         training["moe"] = moe_of(row)
         if extra_of(row).get("overlap_moe_a2a") and kind in ("1f1b", "interleaved-1f1b"):

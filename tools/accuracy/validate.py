@@ -12,7 +12,8 @@ import winners  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 DATA = [os.path.join(ROOT, "tests", "data", "published", name)
-        for name in ("core.json", "torchtitan.json", "vtrain_single_node.json", "hagemann.json", "bigscience.json", "more.json")]
+        for name in ("core.json", "torchtitan.json", "vtrain_single_node.json", "hagemann.json", "bigscience.json", "more.json",
+                      "further.json")]
 
 
 def report(rows):

@@ -217,13 +217,14 @@ std::optional<bool> ShellReader::command(std::vector<ShellText> words)
     }
     if (!m_waiting.empty() && runsItsInput(words))
         m_waiting.back().isScript = true;
-    runStarted(words);
-    ShellCommand made{.words = std::move(words)};
+    const std::size_t startsFrom = m_commands.size();
+    const bool startsOther = runStarted(words);
+    ShellCommand made{.words = std::move(words), .startsFrom = startsFrom};
     for (const ShellText& one : made.words) {
         made.flags += one.text.size() > 2 && one.text.starts_with("--") ? 1 : 0;
         made.assigned += assignedAt(one.text) > 0 ? 1 : 0;
     }
-    if (made.flags + made.assigned > 0 && m_commands.size() < 10000)
+    if ((made.flags + made.assigned > 0 || startsOther) && m_commands.size() < 10000)
         m_commands.push_back(std::move(made));
     return std::nullopt;
 }
@@ -247,7 +248,7 @@ void ShellReader::runFile(const std::vector<ShellText>& words)
         tell(words[0].text, path, words[0].line, "what it sets stands in another file, which is not read: give it, too");
 }
 
-void ShellReader::runStarted(const std::vector<ShellText>& words)
+bool ShellReader::runStarted(const std::vector<ShellText>& words)
 {
     const ShellStart start = startedBy(words);
     const std::size_t outerScopes = m_scopes.size();
@@ -272,6 +273,7 @@ void ShellReader::runStarted(const std::vector<ShellText>& words)
             script(text.substr(7), words[i].line, m_level + 1);
     }
     closeScopes(outerScopes);
+    return start.at > 0;
 }
 
 void ShellReader::tellBehindText(const std::vector<ShellText>& words, const ShellStart& start)

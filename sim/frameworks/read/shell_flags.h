@@ -14,6 +14,8 @@ struct ShellCommand {
     std::vector<ShellText> words;
     int flags = 0;    ///< words that begin with "--"
     int assigned = 0; ///< words "name=value"
+    std::size_t startsFrom =
+        0; ///< the first of the commands that it started, which stand in front of it; itself: it started none
 };
 
 /// What running a script would have done.

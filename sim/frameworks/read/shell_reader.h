@@ -136,8 +136,8 @@ private:
     std::optional<bool> command(std::vector<ShellText> words);
     /// "source FILE": one that is given beside this one is run; another is told, for what it sets is not known.
     void runFile(const std::vector<ShellText>& words);
-    /// What a command starts: a function, or a text in quotes.
-    void runStarted(const std::vector<ShellText>& words);
+    /// Runs what a command starts: a function, or a text in quotes. False: it starts nothing.
+    bool runStarted(const std::vector<ShellText>& words);
     /// Of bash -c "torchrun … ${ARGS[@]}" all elements but the first are arguments of the shell, and none of what it starts.
     void tellBehindText(const std::vector<ShellText>& words, const ShellStart& start);
 

@@ -213,6 +213,8 @@ void ShellReader::openGroup(int line, bool isSubshell)
                               .before = m_status});
         if (isSubshell && !isSkipped)
             m_scopes.push_back({.isSubshell = true});
+        if (isSubshell) // what is run in it alone says how it ends
+            m_lastStatus = std::nullopt;
     }
     m_listBranch = 0;
     m_skipsNext = false;

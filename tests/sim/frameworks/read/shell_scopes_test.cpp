@@ -26,7 +26,8 @@ TEST(ShellScopes, WhatASubshellAssignsEndsWithIt)
           "PP=(2 4)\n( PP[0]=8; PP+=(16) )\nPP=${PP[1]}", "f() { PP=8; }\nPP=4\nf &", "f() { PP=8; }\nPP=4\nf | tee log",
           "f() { PP=8; }\nPP=4\n( f )", "f() { ( PP=8 ); }\nPP=4\nf"})
         EXPECT_EQ(stagesBehind(head), 4) << head;
-    for (const char* head : {"f() { PP=4; }\nPP=2\nf &> log", "PP=2\n{ PP=4; } &> log", "PP=2\ntrue && { PP=4; }\n( PP=8 )"})
+    for (const char* head : {"f() { PP=4; }\nPP=2\nf &> log", "PP=2\n{ PP=4; } &> log", "PP=2\ntrue && { PP=4; }\n( PP=8 )",
+                             "PP=2\n( make it ) || PP=4", "PP=2\n( make it ) && PP=4"})
         EXPECT_EQ(stagesBehind(head), 4) << "no subshell: " << head;
 }
 

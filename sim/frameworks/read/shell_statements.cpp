@@ -141,7 +141,7 @@ void ShellReader::statement()
             fail("a command has more than " + std::to_string(4 * kMostSettings) + " words");
     }
     const bool wasSkipped = std::exchange(m_skipsNext, false);
-    std::optional<bool> outcome = ofGroup;
+    std::optional<bool> outcome;
     bool isOpenTest = false; // which alone says which of two assignments counts
     if (keyword && *keyword != "export") {
         outcome = condition(*keyword, conditions, words, line, wasSkipped);
@@ -157,6 +157,8 @@ void ShellReader::statement()
         isOpenTest = isTest && !outcome;
     } else if (hasAssigned) {
         outcome = m_listBranch > 0 ? std::nullopt : std::optional(true);
+    } else if (ofGroup) {
+        outcome = *ofGroup;
     }
     if (!wasSkipped && (!words.empty() || hasAssigned))
         m_lastStatus = outcome;

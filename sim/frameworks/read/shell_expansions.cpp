@@ -266,9 +266,14 @@ void ShellWords::braced(const std::string& inside, int line, std::vector<Part>& 
     std::size_t length = start;
     while (length < inside.size() && (startsName(inside[length]) || isDigit(inside[length])))
         ++length;
-    const std::string name = inside.substr(start, length - start);
-    std::string rest = inside.substr(length);
+    std::string name = inside.substr(start, length - start);
     Elements which = Elements::first;
+    if (name.empty() && start < inside.size() && (inside[start] == '@' || inside[start] == '*')) { // "${@}", "${*}"
+        name = kArguments;
+        which = inside[start] == '@' ? Elements::words : Elements::joined;
+        length = start + 1;
+    }
+    std::string rest = inside.substr(length);
     const std::string asWritten = "${" + inside.substr(0, 80) + "}";
     const auto keep = [&](std::string text, int branch = 0) {
         spend(text.size());

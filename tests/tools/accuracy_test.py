@@ -5,6 +5,7 @@ import io
 import json
 import pathlib
 import sys
+import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -38,10 +39,10 @@ class Published(unittest.TestCase):
     def test_mean_errors_by_source(self):
         most = {"vtrain single node": 8, "dgxc": 7, "nemo-24.07": 6.5, "megatron21": 6.5, "internevo": 6.5, "llm-foundry": 5,
                 "zero-bubble": 6.5, "simumax-b200": 4, "korthikanti22": 2.6, "megatron-2020": 5, "megatron-bridge": 12,
-                "mcore-r0.8": 12, "fms-fsdp": 4, "torchtitan": 11, "hagemann": 7.5, "bigscience": 14, "megatron-bridge-new": 14,
+                "mcore-r0.8": 12, "fms-fsdp": 4, "torchtitan": 9.5, "hagemann": 7.5, "bigscience": 6.5, "megatron-bridge-new": 14,
                 "nemo-long": 10, "automodel": 19, "mcore-moe": 14, "maxtext-tpu": 7, "llm-foundry-40gb": 6, "megatron-lm-llama": 5,
-                "qwen-full": 48, "stas": 13, "qwen-lora": 22, "mlperf40-lora-z3": 21, "nemo-2208": 17, "infini": 16, "olmocore": 16,
-                "modelzoo": 16, "torchtune": 15, "llmc": 14, "torchtitan-a100": 13, "primus": 11, "thunder": 11, "tinyllama": 10,
+                "qwen-full": 48, "stas": 13, "qwen-lora": 8, "mlperf40-lora-z3": 15, "nemo-2208": 17, "infini": 16, "olmocore": 9,
+                "modelzoo": 14, "torchtune": 19, "llmc": 14, "torchtitan-a100": 5, "primus": 11, "thunder": 8, "tinyllama": 10,
                 "flashattn": 8, "qwen-lora-z3": 8, "mlperf40-lora": 7.5, "neox20b": 8, "megatron-ds-v100": 8, "automodel-lora": 6,
                 "megatron-v100": 5}
         for of in self.answer["sources"]:
@@ -51,11 +52,11 @@ class Published(unittest.TestCase):
         long = [abs(error) for row, error in score.time_errors(self.rows)
                 if row["model"]["seq"] >= 65536 and published.source(row) in ("stas", "modelzoo")]
         self.assertGreaterEqual(len(long), 10)
-        self.assertLessEqual(score.mean(long), 0.05)
+        self.assertLessEqual(score.mean(long), 0.065)
         self.assertLessEqual(max(long), 0.16)
 
     def test_averages_over_models(self):
-        self.assertLessEqual(self.answer["groups"]["dense_known"], 7.5)
+        self.assertLessEqual(self.answer["groups"]["dense_known"], 6.2)
         self.assertLessEqual(self.answer["groups"]["moe"], 15.5)
         self.assertLessEqual(self.answer["korthikanti"]["mean"], 2.5)
         self.assertLessEqual(self.answer["korthikanti"]["max"], 7)
@@ -169,7 +170,10 @@ class Reading(unittest.TestCase):
         self.assertNotIn("offload", self.scenario("qwen-lora/7B/1024")["training"])
 
     def test_every_second_group_that_is_told_enough_is_for_calibration(self):
-        rows = [row for row in self.rows.values() if row["set"] == "further"]
+        for name in ("further", "bigscience"):
+            self.every_second([row for row in self.rows.values() if row["set"] == name])
+
+    def every_second(self, rows):
         told = [row for row in rows if row["role"] != "info" and "time" in row["checks"] and published.told_enough(row)]
         chosen = set(sorted({row["eval_group"] for row in told})[::2])
         self.assertEqual({row["id"] for row in rows if row["role"] == "calibration"},
@@ -192,6 +196,24 @@ class Arithmetic(unittest.TestCase):
 
     def test_linear_equations(self):
         self.assertEqual([round(value, 9) for value in calibrate.solve([[2, 1], [1, 3]], [5, 10])], [1, 3])
+
+    def test_one_number_in_two_places(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, rate in (("a", 1), ("b", 2)):
+                (pathlib.Path(folder) / f"{name}.json").write_text(json.dumps({"rates": [rate], "other": 7}), encoding="utf-8")
+            constants = calibrate.Constants(folder, ["a.json:rates.0 = b.json:rates.0", "b.json:other"])
+            self.assertEqual(constants.read(), [1, 7])
+            constants.write([3, 5])
+            self.assertEqual([json.loads((pathlib.Path(folder) / f"{name}.json").read_text(encoding="utf-8")) for name in "ab"],
+                             [{"rates": [3], "other": 7}, {"rates": [3], "other": 5}])
+
+    def test_plans_name_constants_and_rows_that_exist(self):
+        for path in (ROOT / "tools" / "accuracy" / "plans").iterdir():
+            plan = json.loads(path.read_text(encoding="utf-8"))
+            self.assertTrue(calibrate.rows_of(plan), path.name)
+            for value, (low, high) in zip(calibrate.Constants(str(ROOT / "assets"), list(plan["constants"])).read(),
+                                          plan["constants"].values()):
+                self.assertTrue(low <= value <= high, path.name)
 
     def test_catalogue_files_keep_their_form(self):
         for file in (ROOT / "assets" / "stacks").iterdir():

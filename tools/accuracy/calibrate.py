@@ -35,29 +35,25 @@ def place(document, path):
 
 
 class Constants:
-    """Numbers in files of a copy of assets/."""
+    """Numbers in files of a copy of assets/. "A = B" is one number that stands in two places."""
 
     def __init__(self, assets, names):
         self.assets, self.names, self.documents = assets, names, {}
-        for name in names:
-            file = name.split(":")[0]
-            if file not in self.documents:
-                with open(os.path.join(assets, file), encoding="utf-8") as text:
-                    self.documents[file] = json.load(text)
+        for file in {place_.split(":")[0] for name in names for place_ in name.split(" = ")}:
+            with open(os.path.join(assets, file), encoding="utf-8") as text:
+                self.documents[file] = json.load(text)
+
+    def places(self, name):
+        """(holder, key) of each place of a constant."""
+        return [place(self.documents[file], path) for file, path in (of.split(":") for of in name.split(" = "))]
 
     def read(self):
-        values = []
-        for name in self.names:
-            file, path = name.split(":")
-            holder, key = place(self.documents[file], path)
-            values.append(float(holder[key]))
-        return values
+        return [float(holder[key]) for holder, key in (self.places(name)[0] for name in self.names)]
 
     def write(self, values, digits=4):
         for name, value in zip(self.names, values):
-            file, path = name.split(":")
-            holder, key = place(self.documents[file], path)
-            holder[key] = float(f"{value:.{digits}g}")
+            for holder, key in self.places(name):
+                holder[key] = float(f"{value:.{digits}g}")
         for file, document in self.documents.items():
             with open(os.path.join(self.assets, file), "w", encoding="utf-8") as text:
                 text.write(tidy(document) + "\n")

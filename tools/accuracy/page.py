@@ -310,16 +310,22 @@ def page(answer):
         "- The rates of B300, of which no steps are published to fit to (B200's), and of experts' products on GPUs other than NVIDIA's A100, "
         "H100 and Blackwell (`grouped_gemm`): assumed. SimuMax's 120 measured shapes of grouped products (B200, A100) take what the formula "
         "for one product says of all tiles together, within 13 and 4 % (mean).",
-        "- The H100 of 96 GB under 500 W: two of torchtitan's steps (`calibration`) gave the rate of its products by hand, without a plan.",
-        "- Nothing was fitted to the sources `hagemann`, `bigscience`, `megatron-bridge-new`, `llm-foundry-40gb`, `maxtext-tpu`, `nemo-long`, "
+        "- The H100 of 96 GB under 500 W: two of torchtitan's steps (`calibration`) gave the rate of its products (plan 13).",
+        "- FlashAttention-4 is no kernel of the catalogue: on Blackwell it is read as cuDNN's, whose long sequences in SimuMax's steps are "
+        "slower than those it was fitted to.",
+        "- Nothing was fitted to the sources `hagemann`, `megatron-bridge-new`, `llm-foundry-40gb`, `maxtext-tpu`, `nemo-long`, "
         "`automodel`, `mcore-moe` and `megatron-lm-llama`, nor to Grok-1 and Nemotron of `dgxc`: a stranger's job will be predicted as they are. "
         "Their software's own code said how it reduces, gathers and launches. Two things were chosen with Hagemann's rows in sight: that the "
         "GPUs of a node share one link of 200 Gb/s, and how many copies of the logits are alive at the loss.",
         f"- NeMo's long sequences of May 2024 (Llama 2 7B, up to a million tokens): {off(corners['nemo_long'])}. Their page "
         "names cuDNN's attention, with which they would be 26 % too short; the launcher of that release keeps it off "
         "(NVTE_FUSED_ATTN: 0), so they are read as FlashAttention-2's.",
-        f"- BLOOM's experiments (BigScience), whose host waits for each kernel: {off(corners['bigscience'])}; how long its launches took no "
-        "source says.",
+        "- Megatron-DeepSpeed: BLOOM's experiments (BigScience, every second kind of model) gave its constants. Before, errors grew with "
+        "tensor parallelism, from none without it to 19 % with eight ranks, so that part of what was fitted is what each rank does whole "
+        "(norms, residual sums); how long launches took where the host waits for each kernel no source says.",
+        "- The rate of products of eager PyTorch (`pytorch-eager`, `huggingface`, `deepspeed-2023`) is at the lower bound of its plan: "
+        "torchtitan's table of 64 A100, on a network that its page does not name, asks for less. Compiled, PyTorch is as fast as "
+        "Megatron on A100 (fms-fsdp, Thunder) and slower on H100 (OLMo-core, torchtitan).",
         f"- Interleaved pipelines in 8 bits (405B and 70B on H100, rows that were not fitted): {off(corners['interleaved'])}.",
     ]
     if answer["failed"]:

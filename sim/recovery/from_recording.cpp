@@ -196,7 +196,7 @@ void RankReader::readCollectives()
 {
     m_isRead.resize(m_rank.spans.size(), false);
     m_isToldOf.resize(m_rank.spans.size(), false);
-    std::size_t unfinished = 0, untimed = 0, instants = 0;
+    std::size_t begun = 0, askedOnly = 0, untimed = 0, instants = 0;
     std::unordered_map<std::uint32_t, int> partsOf; // kernel -> transfers in it
     for (const RecordedCollective& collective : m_rank.collectives)
         if (collective.span != kNoSpan) {
@@ -218,7 +218,7 @@ void RankReader::readCollectives()
         const bool isInstant = collective.durationNs == kUntimed && collective.hostSpan != kNoSpan;
         instants += isInstant ? 1 : 0;
         if ((collective.durationNs < 0 && !isInstant) || collective.isEnqueuedOnly) {
-            ++(collective.durationNs == kUntimed ? untimed : unfinished);
+            ++(collective.durationNs == kUntimed ? untimed : collective.isEnqueuedOnly ? askedOnly : begun);
             continue;
         }
         const bool hasKernel = collective.span != kNoSpan;
@@ -274,7 +274,8 @@ void RankReader::readCollectives()
             m_problems.push_back("rank " + std::to_string(m_result.rank) + ": " +
                                  countedText(static_cast<std::int64_t>(count), "collective") + what);
     };
-    report(unfinished, " begun and never ended: left out of times");
+    report(begun, " begun and never ended: left out of times");
+    report(askedOnly, " asked for and never ended: left out of times");
     report(untimed, " over, the recorder does not say since when: left out of times");
     report(instants, " over, the recorder does not say since when: each stands where it was asked for, without a length");
 }
@@ -286,6 +287,9 @@ void RankReader::readLastCalls()
     if (file >= m_recording.files.size() || m_recording.files[file].format != "NCCL flight recorder")
         return;
     m_result.isDumpCut = !m_recording.files[file].isComplete;
+    m_result.areStartsTold = m_rank.areStartsTold;
+    for (const RecordedProgress& of : m_rank.progress)
+        m_result.progress.push_back({of.group, of.lastAsked, of.lastOver, of.areTransfersCounted});
     std::map<std::int32_t, const RecordedCollective*> lastOver; // of each group
     const auto add = [this](const RecordedCollective& collective) {
         const AskedTransfer asked = askedOf(collective, exchangeFromName(m_recording.names[collective.name]));

@@ -73,6 +73,7 @@ private:
 
     // Files, and what is told of them.
     const File& fileOf(int line) const;
+    std::string lineInFile(int line) const;
     [[noreturn]] void fail(const std::string& message) const override;
     void tell(const std::string& spelled, const std::string& value, int line, const std::string& why);
     /// The sheet, each line of its own file.

@@ -3,6 +3,7 @@
 #include "sim/frameworks/dialects/recipe_model.h"
 #include "sim/frameworks/job.h"
 #include "sim/text/characters.h"
+#include "sim/text/quoted.h"
 
 #include <algorithm>
 #include <array>
@@ -174,6 +175,23 @@ bool expertsNeedWholeOnes(const Job& job)
     return gpus > 0 && gpus % whole == 0 && gpus % (whole * sizeOf("tensor_model_parallel_size")) != 0;
 }
 
+/// What a recipe of another file sets is no default of the framework's.
+void askForBase(Job& job, const std::string& base)
+{
+    struct OfBase {
+        const char *block, *key;
+    };
+    for (const auto& [block, key] :
+         {OfBase{"layout", "tp"}, OfBase{"layout", "pp"}, OfBase{"layout", "cp"}, OfBase{"layout", "ep"},
+          OfBase{"layout", "sequence_parallel"}, OfBase{"training", "global_batch_size"}}) {
+        const std::string pointer = "/" + std::string(block) + "/" + key;
+        const Json& values = block == std::string_view("layout") ? job.layout : job.training;
+        if (job.reading.takeDefaults(pointer))
+            job.ask(pointer,
+                    shownText(base) + " may set it, which is not in this file: " + values.at(key).dump() + " is assumed");
+    }
+}
+
 } // namespace
 
 void readNemo(Job& job)
@@ -279,6 +297,8 @@ void readBridge(Job& job)
     reading.rename([](const std::string& name) {
         if (name.ends_with(".@class"))
             return std::string("@class");
+        if (name.ends_with(".@base"))
+            return std::string("@base");
         for (const std::string_view owner : {"model.config._target_", "model._target_"}) // of a dump: what makes the model
             if (name == owner || name.ends_with("." + std::string(owner)))
                 return std::string("@target");
@@ -370,6 +390,10 @@ void readBridge(Job& job)
                     "the optimizer and data parallelism each say it, recipes put both on, and where one is on the framework puts "
                     "the other on: ZeRO-1 is imported",
                     "/layout/zero_stage");
+    if (const auto base = reading.word("@base", "")) {
+        askForBase(job, *base);
+        reading.say("@base", Became::unknown, "what it sets stands in another file, which is not read");
+    }
     if (plansOverlap)
         putPlannedOverlap(job);
     takeClassDefaults(job, recipe);

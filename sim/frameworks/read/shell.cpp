@@ -50,10 +50,15 @@ Sheet ShellReader::take()
 {
     ShellVariables variables = m_variables;
     variables.insert(m_ended.begin(), m_ended.end());
-    addFlagsOf({m_commands, variables, m_order, m_openBranches}, m_sheet, [this](int line, const std::string& message) {
+    const ShellScript all{m_commands, variables, m_order, m_openBranches};
+    const ShellCommand* const training = addFlagsOf(all, m_sheet, [this](int line, const std::string& message) {
         m_line = line;
         fail(message);
     });
+    for (const ShellCommand& made : all.commands)
+        if (training == nullptr || &made == training)
+            for (const auto& [name, value] : made.environment)
+                variables[name] = value;
     if (m_unclosed > 0)
         tell("\"", std::string(), m_unclosed, "a quote that begins here is not closed: all behind it is read as its text");
     for (const char* name : {"GPUS_PER_NODE", "NPROC_PER_NODE", "GPN", "NUM_GPUS_PER_NODE", "N_GPUS", "NUM_GPUS", "NNODES",

@@ -12,8 +12,9 @@ namespace sim::frameworks {
 
 struct ShellCommand {
     std::vector<ShellText> words;
-    int flags = 0;    ///< words that begin with "--"
-    int assigned = 0; ///< words "name=value"
+    ShellVariables environment{}; ///< that stands in front of it, and of no other: "NPROC_PER_NODE=8 torchrun …"
+    int flags = 0;                ///< words that begin with "--"
+    int assigned = 0;             ///< words "name=value"
 };
 
 /// What running a script would have done.
@@ -26,7 +27,8 @@ struct ShellScript {
 
 using FailAtLine = std::function<void(int line, const std::string& message)>;
 /// The command with the most flags is the training; what else has many is told. Lines of flags alone belong together, and where
-/// nothing is started the variables hold the flags. `fail`, which throws, is called beyond kMostSettings.
-void addFlagsOf(const ShellScript&, Sheet&, const FailAtLine& fail);
+/// nothing is started the variables hold the flags. `fail`, which throws, is called beyond kMostSettings. Returns that command;
+/// null where it is none of the script's.
+const ShellCommand* addFlagsOf(const ShellScript&, Sheet&, const FailAtLine& fail);
 
 } // namespace sim::frameworks

@@ -151,6 +151,7 @@ constexpr std::array kKeys{
     ScenarioKey{"/cluster/gpu/power_watts", S::gpu, "Power limit", "W", "not known"},
 
     ScenarioKey{"/cluster/tiers/*/bandwidth_gbs", S::links, "Bandwidth", "GB/s"},
+    ScenarioKey{"/cluster/tiers/*/gpus_per_nic", S::links, "GPUs per NIC"},
     ScenarioKey{"/cluster/tiers/*/latency_us", S::links, "Latency", "µs"},
     ScenarioKey{"/cluster/tiers/*/span", S::links, "Joins", "GPUs", "all"},
     ScenarioKey{"/cluster/tiers/*/in_network_reduction", S::links, "Reduces in the switch"},
@@ -174,8 +175,9 @@ constexpr std::array kKeys{
     ScenarioKey{"/cluster/efficiency/host_link", S::efficiency, "Link to the host"},
     ScenarioKey{"/cluster/efficiency/host_memory", S::efficiency, "Host memory traffic"},
     ScenarioKey{"/cluster/efficiency/beside_transfers", S::efficiency, "Kernels beside transfers", "×"},
+    ScenarioKey{"/cluster/efficiency/beside_all_to_all", S::efficiency, "Kernels beside all-to-alls", "×"},
     ScenarioKey{"/cluster/efficiency/kernel_us", S::efficiency, "Kernel start", "µs"},
-    ScenarioKey{"/cluster/efficiency/launch_us", S::efficiency, "Launch", "µs"},
+    ScenarioKey{"/cluster/efficiency/launch_us", S::efficiency, "Shortest kernel", "µs"},
 
     ScenarioKey{"/layout/tp", S::layout, "Tensor", "tp"},
     ScenarioKey{"/layout/cp", S::layout, "Context", "cp"},
@@ -308,6 +310,8 @@ constexpr std::array kLeftOut{
     KeyLeftOut{"/training/stack/shares_attention_output", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/keeps_narrow_weights", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/gathers_after_reduction", "the chooser of software sets it"},
+    KeyLeftOut{"/training/stack/gathers_ahead", "the chooser of software sets it"},
+    KeyLeftOut{"/training/stack/gather_bytes", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/reruns_unread", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/keeps_unread", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/sharded_loss_saved", "the chooser of software sets it"},

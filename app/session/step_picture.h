@@ -37,6 +37,7 @@ struct StepPicture {
         TracePtr timeUse; ///< timeUseTrace()
         TracePtr kernels; ///< every track
         std::int64_t stepNs = 0;
+        double stepSeconds() const { return static_cast<double>(stepNs) * 1e-9; }
         std::optional<live::Difference> difference; ///< of complete steps, where there is a prediction
         LiveWaits waits;                            ///< of complete steps, where they were asked for
         QString problem;                            ///< why there is no picture

@@ -3,6 +3,7 @@
 #include "sim/error.h"
 #include "sim/index.h"
 #include "sim/model/parameters.h"
+#include "sim/text/beside_limit.h"
 #include "sim/text/number_text.h"
 
 #include <algorithm>
@@ -28,6 +29,11 @@ constexpr std::int64_t kLargePagesShare = 8;
 /// Not measured. NCCL: NCCL_BUFFSIZE is 4 MiB a channel and neighbour; cuBLASLt: the workspace of each queue, and scratch of its
 /// kernels (2 MiB for GPT-2 124M, and what that has outgrown).
 constexpr std::int64_t kNcclGroupBytes = 128 * kMib, kQueueBytes = (32 + 8) * kMib;
+
+sim::BesideLimit bytesBeside(std::int64_t need, std::int64_t limit)
+{
+    return {static_cast<double>(need), static_cast<double>(limit), sim::Unit::bytes};
+}
 
 std::int64_t tensorsOf(const CommPlan& plan, int first, int count)
 {
@@ -108,10 +114,11 @@ std::string whichStatesDoNotFit(const sim::Scenario& scenario, const MemoryPlace
         advice = std::string("; nearest: ") + lighter.name + ", with which they need " + bytesText(less);
         break;
     }
+    const sim::BesideLimit beside = bytesBeside(needed, limit->free);
     return "the weights, gradients and moments of this model's " +
            sim::numberText(static_cast<double>(sim::parameterCount(scenario.model)), sim::Unit::count) +
-           " parameters alone need " + bytesText(needed) + " of memory, and of " + limit->name + " " + bytesText(limit->free) +
-           " of " + bytesText(limit->all) + " are free" + advice;
+           " parameters alone need " + beside.need() + " of memory, and of " + limit->name + " " + beside.limit() + " of " +
+           bytesText(limit->all) + " are free" + advice;
 }
 
 MemoryNeed memoryNeed(const CommPlan& plan, const MemoryPlace& place, int steps)
@@ -160,14 +167,18 @@ std::string MemoryNeed::text(std::int64_t all, bool ofGpu) const
 std::string whatDoesNotFit(const MemoryNeed& need, const std::vector<MemoryLimit>& limits, std::optional<std::int64_t> gpuFree,
                            const std::string& gpuName)
 {
-    if (gpuFree && need.gpu > *gpuFree)
-        return "the run needs " + bytesText(need.gpu) + " of the GPU's memory (" + need.text(need.gpu, true) + "), and " +
-               gpuName + " has " + bytesText(*gpuFree) + " free";
+    if (gpuFree && need.gpu > *gpuFree) {
+        const sim::BesideLimit beside = bytesBeside(need.gpu, *gpuFree);
+        return "the run needs " + beside.need() + " of the GPU's memory (" + need.text(need.gpu, true) + "), and " + gpuName +
+               " has " + beside.limit() + " free";
+    }
     for (const MemoryLimit& limit : limits) {
         const std::int64_t needed = limit.isShared ? need.machine : need.host;
-        if (needed > limit.free)
-            return "the run needs " + bytesText(needed) + " of memory (" + need.text(needed, false) + "), and of " + limit.name +
-                   " " + bytesText(limit.free) + " of " + bytesText(limit.all) + " are free";
+        if (needed > limit.free) {
+            const sim::BesideLimit beside = bytesBeside(needed, limit.free);
+            return "the run needs " + beside.need() + " of memory (" + need.text(needed, false) + "), and of " + limit.name +
+                   " " + beside.limit() + " of " + bytesText(limit.all) + " are free";
+        }
     }
     return {};
 }

@@ -72,6 +72,7 @@ std::vector<Constant> constants(const Scenario& scenario)
         ofGpu("collective_us", "start and end of a collective", &Efficiency::collectiveUs),
         {"cluster.efficiency.beside_transfers", "slowing of kernels beside a collective",
          [](Scenario& s) { return std::vector<double*>{&s.cluster.efficiency.besideTransfers}; }, true, 1},
+        ofGpu("beside_all_to_all", "slowing of kernels beside an all-to-all", &Efficiency::besideAllToAll),
         ofStack("launch_us", "the host's time to start a kernel, forward", &Stack::launchUs),
         ofStack("backward_launch_us", "the host's time to start a kernel, backward", &Stack::backwardLaunchUs),
         ofStack("collective_launch_us", "the host's time to start a collective", &Stack::collectiveLaunchUs),

@@ -61,10 +61,11 @@ Answer trafficAnswer(const Simulation& simulation)
     Answer tiers = Answer::array(), groups = Answer::array();
     for (int tier = 0; tier < sums.tiers(); ++tier) {
         const Tier& of = simulation.scenario().cluster.tiers[static_cast<std::size_t>(tier)];
-        tiers.push_back({{"name", of.name},
-                         {"bytes", sums.ofTier(tier)},
-                         {"bandwidth_gbs_per_gpu", of.bandwidthGBs},
-                         {"mean_load", load.share(tier, 0)}});
+        tiers.push_back(
+            {{"name", of.name},
+             {"bytes", sums.ofTier(tier)},
+             {"bandwidth_gbs_per_gpu", bandwidthOfGpuGBs(simulation.scenario().cluster, static_cast<std::size_t>(tier))},
+             {"mean_load", load.share(tier, 0)}});
         if (sums.ofTier(tier) > 0)
             tiers.back()["because"] = becauseOf(explainer.ofTier(tier));
     }

@@ -3,6 +3,7 @@
 #include "sim/calibration/curve_form.h"
 #include "sim/calibration/kernel_kind.h"
 #include "sim/calibration/predicted_ops.h"
+#include "sim/cost/cost.h"
 #include "sim/error.h"
 #include "sim/recovery/rank_numbers.h"
 #include "sim/recovery/rank_time.h"
@@ -90,7 +91,7 @@ public:
         addForm(m_result.profile, m_simulation.scenario(), m_predicted);
         m_result.profile.device = m_simulation.scenario().cluster.gpu.name;
         m_result.profile.precision = m_simulation.scenario().training.precision;
-        m_result.profile.kernelsAlone = true; // a trace has launches apart
+        m_result.profile.kernelsAlone = true; // a trace has launches apart, and the stack says what they take
         for (auto* rows : {&m_result.kernels, &m_result.transfers})
             std::stable_sort(rows->begin(), rows->end(), [](const CalibratedClass& a, const CalibratedClass& b) {
                 return std::max(a.measuredSeconds, a.predictedSeconds) > std::max(b.measuredSeconds, b.predictedSeconds);
@@ -526,11 +527,13 @@ RunCalibration calibrate(const Recording& recording, const Recovered& recovered,
                                " were measured: is it of another model, batch or sequence length than the recording?");
     all.calibratedSeconds = simulate(withMeasured(scenario, all))->metrics().stepTimeSeconds;
     constexpr double kUnexplained = 0.8;
-    if (all.calibratedSeconds < kUnexplained * all.measuredSeconds)
-        all.problems.push_back(
-            percentText(1 - all.calibratedSeconds / all.measuredSeconds) +
-            " of the measured step is neither kernels nor transfers as they follow from each other: hosts that "
-            "ask late or ranks that share a processor, of which a profile says nothing");
+    if (all.calibratedSeconds < kUnexplained * all.measuredSeconds) {
+        const bool isLaunched = CostModel(withMeasured(scenario, all)).countsLaunches();
+        all.problems.push_back(percentText(1 - all.calibratedSeconds / all.measuredSeconds) +
+                               " of the measured step is neither kernels nor transfers as they follow from each other" +
+                               (isLaunched ? ", nor launches as training.stack has them: hosts that take longer or " : ": ") +
+                               "ranks that share a processor, of which a profile says nothing");
+    }
     if (const std::size_t learnt = steps.size() / 2; learnt >= 1 && steps.size() >= 4) {
         HeldOut held{.learnt = learnt, .held = steps.size() - learnt};
         std::vector<double> seconds;

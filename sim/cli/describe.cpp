@@ -37,8 +37,8 @@ std::string clusterText(const Cluster& c)
 {
     std::string text = counted(c.nodes, "node") + " x " + grouped(c.gpusPerNode) + " " + c.gpu.name;
     for (const Tier& tier : c.tiers)
-        text +=
-            (&tier == &c.tiers.front() ? "; " : ", ") + spokenNetwork(tier.name) + " " + fixed(tier.bandwidthGBs, 0) + " GB/s";
+        text += (&tier == &c.tiers.front() ? "; " : ", ") + spokenNetwork(tier.name) + " " + fixed(tier.bandwidthGBs, 0) +
+                " GB/s" + (tier.gpusPerNic > 1 ? " for " + std::to_string(tier.gpusPerNic) + " GPUs" : std::string());
     return text;
 }
 

@@ -5,18 +5,23 @@
 
 #include "sim/answers/answers.h"
 
-#include <cmath>
 #include <iostream>
 
 namespace sim::cli {
 namespace {
 
-/// "6.59 of 40.00 GiB: 33.41 left"; "21.90 MiB of 2.00 GiB: 1.98 left" of what would be a hundredth.
+/// "6.59 of 40.00 GiB: 33.41 left"; "21.90 MiB of 2.00 GiB: 1.98 left" of what would be a hundredth; "80.003 of 80.000 GiB:
+/// 0.003 too much".
 std::string heldText(double heldGib, double hasGib)
 {
+    if (heldGib > hasGib) {
+        const int decimals = decimalsBeyond(heldGib, hasGib, 2);
+        return fixed(heldGib, decimals) + " of " + fixed(hasGib, decimals) + " GiB: " + fixed(heldGib - hasGib, decimals) +
+               " too much";
+    }
     const ByteUnit unit(heldGib * kBytesPerGib);
     return unit.text(heldGib * kBytesPerGib) + (heldGib < 1 ? std::string(" ") + unit.name() : "") + " of " + fixed(hasGib, 2) +
-           " GiB: " + fixed(std::abs(hasGib - heldGib), 2) + (heldGib <= hasGib ? " left" : " too much");
+           " GiB: " + fixed(hasGib - heldGib, 2) + " left";
 }
 
 void print(const Simulation& simulation)

@@ -39,9 +39,13 @@ std::string flopRateText(double tflops)
     return (tflops < 1 ? numberText(tflops * kTera, Unit::flopRate) : fixed(tflops, 1) + " TFLOP/s") + " a GPU";
 }
 
-/// "71.25 of 80 GiB"; "15.4 MiB of 2 GiB" of what would be a hundredth.
+/// "71.25 of 80 GiB"; "15.4 MiB of 2 GiB" of what would be a hundredth; "80.003 of 80 GiB" of what does not fit.
 std::string memoryUse(double usedGib, double hasGib)
 {
+    if (usedGib > hasGib) {
+        const int decimals = decimalsBeyond(usedGib, hasGib, 2);
+        return fixed(usedGib, decimals) + " of " + fixed(hasGib, hasGib == std::round(hasGib) ? 0 : decimals) + " GiB";
+    }
     return (usedGib < 1 ? gibText(static_cast<std::int64_t>(usedGib * kBytesPerGib)) + " of " : fixed(usedGib, 2) + " of ") +
            fixed(hasGib, 0) + " GiB";
 }

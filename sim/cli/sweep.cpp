@@ -73,10 +73,11 @@ std::string misfitOf(const Simulation& simulation)
     std::string text;
     if (const auto missed = missedCap(simulation))
         text = "/schedule/memory_cap_gib: " + missed->text();
-    if (!m.hostFits)
+    if (const double has = simulation.scenario().cluster.host.memoryGib; !m.hostFits) {
+        const int decimals = decimalsBeyond(m.hostMemoryGib, has, 1);
         text += (text.empty() ? "" : " | ") + std::string("/cluster/host/memory_gib: what is offloaded takes ") +
-                fixed(m.hostMemoryGib, 1) + " GiB of a host, and it has " +
-                fixed(simulation.scenario().cluster.host.memoryGib, 1);
+                fixed(m.hostMemoryGib, decimals) + " GiB of a host, and it has " + fixed(has, decimals);
+    }
     return text;
 }
 

@@ -18,25 +18,27 @@ constexpr double kTreeBandwidth = 0.92;
 /// an empty message. By hand, from steps of InternEvo with ZeRO 1 over 512 and 1,024 GPUs.
 constexpr double kShardHop = 3;
 
-bool isInsideNode(const Cluster& cluster, std::size_t tier)
-{
-    const int span = cluster.tiers[tier].span;
-    return cluster.gpusPerNode > 1 && (tier == 0 || (span != 0 && span <= cluster.gpusPerNode));
-}
-
-std::size_t firstNetworkTier(const Cluster& cluster)
-{
-    std::size_t tier = 0;
-    while (tier + 1 < cluster.tiers.size() && isInsideNode(cluster, tier))
-        ++tier;
-    return tier;
-}
-
 double bytesPerSecondOf(const Cluster& cluster, std::size_t tier)
 {
     const Efficiency& efficiency = cluster.efficiency;
-    const bool isOutside = efficiency.interNode > 0 && !isInsideNode(cluster, tier);
+    const bool isOutside = efficiency.interNode > 0 && !cluster.isInsideNode(tier);
     return cluster.tiers[tier].bandwidthGBs * 1e9 * (isOutside ? efficiency.interNode : efficiency.network);
+}
+
+/// The same of one GPU while so many send over its card at once.
+double bytesPerSecondAmong(const Cluster& cluster, std::size_t tier, double senders)
+{
+    const double alone = bytesPerSecondOf(cluster, tier);
+    return senders <= 1 || cluster.isInsideNode(tier)
+               ? alone
+               : std::min(alone, bytesPerSecondOf(cluster, cluster.networkTier()) / senders);
+}
+
+/// Members of a group in one node: the fewest.
+double membersOfNode(const GroupShape& group, const Cluster& cluster)
+{
+    const std::size_t outside = cluster.networkTier();
+    return outside == 0 || outside > group.domains.size() ? 1 : group.fewestIn(outside - 1);
 }
 
 /// What so many domains of the tier below, or GPUs, have together of what a GPU can send over a tier: in a mesh each has a link
@@ -65,7 +67,7 @@ void occupy(std::array<double, kPortCount>& seconds, const Cluster& cluster, std
     const Port port = portOf(cluster, static_cast<int>(tier));
     busy(port, tier);
     if (port == Port::spine)
-        busy(Port::network, firstNetworkTier(cluster));
+        busy(Port::network, cluster.networkTier());
 }
 
 /// What a ring over the whole group meets on its way. Every GPU brings its own network port: g members in a domain of the tier
@@ -79,7 +81,9 @@ struct RingPath {
     int outerDomains = 1;
 };
 
-RingPath ringPath(const GroupShape& group, const Cluster& cluster)
+/// `ranksOfNic`: they all send at once. `beyondNode`: of the rate that links between nodes reach otherwise, what this software
+/// drives.
+RingPath ringPath(const GroupShape& group, const Cluster& cluster, int ranksOfNic, double beyondNode = 1)
 {
     RingPath path;
     int inner = group.size; // domains of the tier below; at first single GPUs
@@ -89,7 +93,8 @@ RingPath ringPath(const GroupShape& group, const Cluster& cluster)
         if (crossings > 0) {
             const double ports = t == 0 ? 1 : group.fewestIn(t - 1);
             const double joined = t == 0 ? group.fewestIn(t) : static_cast<double>(inner) / group.domains[t];
-            const double rate = bytesPerSecondOf(cluster, t) * linkShare(cluster, t, joined) * ports;
+            const double driven = cluster.isInsideNode(t) ? 1 : beyondNode;
+            const double rate = bytesPerSecondAmong(cluster, t, ranksOfNic) * linkShare(cluster, t, joined) * ports * driven;
             path.bytesPerSecond = path.bytesPerSecond > 0 ? std::min(path.bytesPerSecond, rate) : rate;
             occupy(path.portSecondsPerByte, cluster, t, 1 / ports, Passing::same);
             path.roundSeconds += crossings * tier.latencyUs * 1e-6;
@@ -105,9 +110,11 @@ struct AllToAll {
     std::array<double, kPortCount> portSeconds{}; ///< that each port is busy
     double meshSeconds = 0;                       ///< that the links of a mesh are, where few share it
     double latencySeconds = 0;
-    double seconds() const
+    double seconds(int ranksOfNic) const
     {
-        return std::max(*std::max_element(portSeconds.begin(), portSeconds.end()), meshSeconds) + latencySeconds;
+        std::array<double, kPortCount> busy = portSeconds;
+        busy[static_cast<std::size_t>(Port::network)] *= ranksOfNic;
+        return std::max(*std::max_element(busy.begin(), busy.end()), meshSeconds) + latencySeconds;
     }
 };
 
@@ -172,9 +179,9 @@ std::string transferText(const char* what, double bytes, int members)
 Port portOf(const Cluster& cluster, int tier)
 {
     const auto t = static_cast<std::size_t>(tier);
-    if (isInsideNode(cluster, t))
+    if (cluster.isInsideNode(t))
         return t == 0 ? Port::inner : Port::node;
-    return t == firstNetworkTier(cluster) ? Port::network : Port::spine;
+    return t == cluster.networkTier() ? Port::network : Port::spine;
 }
 
 /// Ring: Thakur et al. 2005; (n-1)/n of the tensor passes every link, once for all-gather and reduce-scatter, twice for
@@ -188,9 +195,9 @@ std::int64_t CostModel::collectiveNs(const OpShape& shape, const GroupShape& gro
     const auto text = [&] { return transferText("a collective", bytes, group.size); };
     if (const MeasuredTime* measured = measuredTransfer(static_cast<std::size_t>(shape.collective), group.spanningTier()))
         return durationNs(measured->seconds(std::max(1.0, bytes), n), text);
-    const RingPath path = ringPath(group, m_cluster);
     const bool isData = role != CommunicatorRole::none && dimensionOf(role) == Dimension::dp;
-    const double rate = path.bytesPerSecond * (isData ? m_stack.network : 1);
+    const RingPath path = ringPath(group, m_cluster, m_ranksOfNic, (isData ? m_stack.network : 1));
+    const double rate = path.bytesPerSecond;
     const double once = rate > 0 ? bytes * (n - 1) / n / rate : 0;
     double seconds = 0;
     switch (shape.collective) {
@@ -211,12 +218,13 @@ std::int64_t CostModel::collectiveNs(const OpShape& shape, const GroupShape& gro
         break;
     }
     case CollectiveKind::allToAll:
-        seconds = allToAll(group, m_cluster, bytes, m_tokenChoice).seconds();
+        seconds = allToAll(group, m_cluster, bytes, m_tokenChoice).seconds(m_ranksOfNic);
         break;
     case CollectiveKind::ringShift: { // every member sends to the next: the widest hop decides, and each sends over its own port
         const auto tier = static_cast<std::size_t>(group.spanningTier());
-        seconds =
-            bytes / (bytesPerSecondOf(m_cluster, tier) * linkShare(m_cluster, tier, 2)) + m_cluster.tiers[tier].latencyUs * 1e-6;
+        const double leaving = m_ranksOfNic / membersOfNode(group, m_cluster); // of a card's ranks, one of each ring
+        seconds = bytes / (bytesPerSecondAmong(m_cluster, tier, leaving) * linkShare(m_cluster, tier, 2)) +
+                  m_cluster.tiers[tier].latencyUs * 1e-6;
         break;
     }
     }
@@ -246,7 +254,7 @@ PortUse CostModel::collectiveUse(const OpShape& shape, const GroupShape& group, 
         const double n = group.size;
         const bool isAllReduce = shape.collective == CollectiveKind::allReduce;
         const double share = isAllReduce ? allReduceRoute(group, m_cluster).sentShare : (n - 1) / n;
-        busySeconds = ringPath(group, m_cluster).portSecondsPerByte;
+        busySeconds = ringPath(group, m_cluster, m_ranksOfNic).portSecondsPerByte;
         for (double& seconds : busySeconds)
             seconds *= share * bytes;
         break;
@@ -254,9 +262,15 @@ PortUse CostModel::collectiveUse(const OpShape& shape, const GroupShape& group, 
     case CollectiveKind::allToAll:
         busySeconds = allToAll(group, m_cluster, bytes, m_tokenChoice).portSeconds;
         break;
-    case CollectiveKind::ringShift:
-        occupy(busySeconds, m_cluster, static_cast<std::size_t>(group.spanningTier()), bytes, Passing::same);
+    case CollectiveKind::ringShift: {
+        // Over a card that several have, one of the ring's members leaves the node: what the others are said to take sums up to
+        // it.
+        const auto tier = static_cast<std::size_t>(group.spanningTier());
+        const bool leaves = m_ranksOfNic > 1 && !m_cluster.isInsideNode(tier);
+        const double others = leaves ? std::min<double>(m_ranksOfNic, membersOfNode(group, m_cluster)) : 1;
+        occupy(busySeconds, m_cluster, tier, bytes / others, Passing::same);
         break;
+    }
     }
     return sharesOf(busySeconds, ns);
 }

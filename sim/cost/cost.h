@@ -67,6 +67,9 @@ public:
     PortUse sendUse(std::int64_t bytes, int tier, std::int64_t ns) const;
 
     OpDurations price(const Program&, const GroupGeometry&) const;
+    /// Whether what the host takes to start ops comes on top of their times (but of kernels measured with it): a CPU calls its
+    /// kernels.
+    bool countsLaunches() const;
     /// What the host does to start the ops of each pass; empty where that counts for nothing.
     std::vector<PassLaunches> launches(const Program&) const;
     /// fastestNs of every kernel, likewise parallel to the program; 0 for what was measured.
@@ -97,6 +100,7 @@ private:
     Stack m_stack;
     std::int64_t m_hiddenSize = 0;
     int m_ranksOfHost = 1; ///< of the node with the most of them
+    int m_ranksOfNic = 1;  ///< that send over one card at once where all ranks do
     TokenChoice m_tokenChoice;
     AttentionKernel m_attention = AttentionKernel::flash2;
     double m_lowFlopsPerSecond = 0;  ///< dense peak of the precision

@@ -48,10 +48,15 @@ double CostModel::launchSeconds(const Op& op, const OpShape& shape) const
     return ofStep + (op.kind == OpKind::wait ? 0 : m_stack.collectiveLaunchUs * kSecondsOfMicrosecond);
 }
 
+bool CostModel::countsLaunches() const
+{
+    return m_cluster.gpu.multiprocessors > 0;
+}
+
 std::vector<PassLaunches> CostModel::launches(const Program& program) const
 {
-    if (m_cluster.gpu.multiprocessors == 0)
-        return {}; // a CPU calls its kernels
+    if (!countsLaunches())
+        return {};
     // Before it starts experts one by one the host waits for the router, to learn how many tokens each of them has.
     const bool asksForCounts = m_stack.expertLaunchUs > 0 && m_stack.cudaGraphs != CudaGraphs::step;
     std::vector<PassLaunches> launches(program.passes.size());

@@ -131,6 +131,9 @@ public:
         }
         if (scenario.layout.pp > 1)
             m_pipelines = roleGroups(CommunicatorRole::pp, mesh, scenario);
+        const int sharers = gpusPerNic(scenario.cluster);
+        for (int rank = 0; sharers > 1 && rank < mesh.worldSize(); ++rank)
+            m_ranksOfCard[{placement.node(rank), placement.gpuOfNode(rank) / sharers}].push_back(rank);
     }
 
     RankClasses make(bool full)
@@ -158,6 +161,7 @@ private:
     void colourBySlowdown();
     void refine();
     RankClasses describe() const;
+    void describeCards(RankClasses&) const;
     int peer(int rank, int pipelineRank) const;
 
     const Scenario& m_scenario;
@@ -168,6 +172,7 @@ private:
     std::vector<int> m_pp;
     std::vector<Role> m_roles;
     RoleGroups m_pipelines;
+    std::map<std::pair<int, int>, std::vector<int>> m_ranksOfCard; ///< by node and number in it; empty where each has its own
     Colours m_colours;
     mutable CancelPoll m_poll;
 };
@@ -228,7 +233,8 @@ void Partition::colourBySlowdown()
     combine(m_colours, value);
 }
 
-/// Colour refinement until two ranks of a colour have groups of equal mix, and pipelines that are equal place by place.
+/// Colour refinement until two ranks of a colour have groups of equal mix, as network cards, and pipelines that are equal place
+/// by place.
 void Partition::refine()
 {
     std::vector<int> value(m_colours.size());
@@ -269,6 +275,20 @@ void Partition::refine()
                 value[rank] = rowOf[asIndex(m_pipelines.groupOf[rank])];
             count = combine(m_colours, value);
         }
+        if (!m_ranksOfCard.empty()) {
+            Interner<std::vector<int>> intern;
+            for (const auto& [card, ranks] : m_ranksOfCard) {
+                m_poll(4 * ranks.size());
+                mix.clear();
+                for (const int rank : ranks)
+                    mix.push_back(m_colours[asIndex(rank)]);
+                std::sort(mix.begin(), mix.end());
+                const int of = intern(mix);
+                for (const int rank : ranks)
+                    value[asIndex(rank)] = of;
+            }
+            count = combine(m_colours, value);
+        }
         if (m_roles.empty() && m_pipelines.groupOf.empty())
             return;
     }
@@ -278,6 +298,25 @@ int Partition::peer(int rank, int pipelineRank) const
 {
     const Coordinates c = m_mesh.coordinates(rank);
     return m_mesh.rank(c.tp, c.cp, c.dp, pipelineRank);
+}
+
+/// Cards of which each holds equally many ranks of each class are one.
+void Partition::describeCards(RankClasses& classes) const
+{
+    if (m_ranksOfCard.empty())
+        return;
+    classes.nic.assign(asIndex(classes.count()), 0);
+    classes.ranksOnNic.assign(asIndex(classes.count()), 0);
+    std::map<int, int> ranksOf; // by class
+    for (const auto& [card, ranks] : m_ranksOfCard) {
+        ranksOf.clear();
+        for (const int rank : ranks)
+            ++ranksOf[classes.classOf[asIndex(rank)]];
+        for (const auto& [of, count] : ranksOf) {
+            classes.nic[asIndex(of)] = ranksOf.begin()->first;
+            classes.ranksOnNic[asIndex(of)] = count;
+        }
+    }
 }
 
 RankClasses Partition::describe() const
@@ -356,6 +395,7 @@ RankClasses Partition::describe() const
             peers.push_back({p, classes.classOf[asIndex(other)], m_placement.tierBetween(rank, other)});
         }
     }
+    describeCards(classes);
     for (ClassGroup& group : classes.classGroups)
         for (const int c : group.classes)
             group.linkFactor = std::max(group.linkFactor, classes.slowdown[asIndex(c)].link);

@@ -63,12 +63,17 @@ struct RankClasses {
     std::vector<RankSlowdown> slowdown;               ///< [class]
     std::vector<std::vector<double>> attentionShares; ///< [replica][micro-batch]; documents.h
     std::vector<int> geometry;                        ///< [class] -> geometries
+    /// [class] the lowest class of those whose ranks have a network card together; empty where each has its own.
+    std::vector<int> nic;
+    std::vector<int> ranksOnNic; ///< [class] ranks of it on the card of each; likewise
     std::vector<GroupGeometry> geometries;
     std::vector<std::array<int, kCommunicatorRoleCount>> groups; ///< [class][role] -> classGroups, -1 if it has no partner
     std::vector<ClassGroup> classGroups;
     /// [class] those it exchanges activations with, and the next one of the ring. A rank has few, however long the pipeline is.
     std::vector<std::vector<PipelinePeer>> pipelinePeers;
     int count() const { return static_cast<int>(representative.size()); }
+    int nicOf(int classIndex) const { return nic.empty() ? classIndex : nic[static_cast<std::size_t>(classIndex)]; }
+    int sharersOf(int classIndex) const { return nic.empty() ? 1 : ranksOnNic[static_cast<std::size_t>(classIndex)]; }
     const PipelinePeer& peerOf(int classIndex, int toPipelineRank) const;
 };
 

@@ -25,6 +25,7 @@ constexpr std::size_t kAhead = 8; ///< events, classes
 EngineRun::EngineRun(const Program& program, const RankClasses& classes, const PricedProgram& prices)
     : m_program(program), m_classes(classes), m_prices(prices), m_shared(program, classes, prices),
       m_besideRate(static_cast<std::int64_t>(static_cast<double>(FairShare::kFullRate) / prices.besideTransfers)),
+      m_besideExpertsRate(static_cast<std::int64_t>(static_cast<double>(FairShare::kFullRate) / prices.slowestBeside())),
       m_fair(m_shared.portCount(), static_cast<int>(classes.classGroups.size()) + 2 * classes.count()),
       m_workers(asIndex(classes.count())), m_facts(asIndex(classes.count())), m_waiting(asIndex(classes.count())),
       m_meetings(asIndex(classes.count())), m_rendezvous(classes.classGroups.size()),

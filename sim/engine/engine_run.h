@@ -82,6 +82,7 @@ private:
         bool queued = false, issuedAll = false, hasReady = false;
         bool waitsForCrew = false;
         std::int32_t beside = 0;          ///< collectives under way that make kernels slower
+        std::int32_t besideExperts = 0;   ///< of them, all-to-alls of experts' tokens
         std::uint32_t waitingKernels = 0; ///< of the waiting ops, how many are of the compute stream
         std::uint32_t kernelVersion = 0;  ///< of its events
         std::size_t step = 0, op = 0;
@@ -218,7 +219,8 @@ private:
     void endTransfer(int transfer);
     void shareAgain();
     void rescheduleKernel(int c);
-    void besideChanges(int c, int by);
+    std::int64_t kernelRate(const Worker&) const;
+    void besideChanges(int c, Stream, int by);
     void endKernel(int c);
     void happen(const Event&);
     std::size_t kernelsTo(int c) const;
@@ -247,7 +249,7 @@ private:
     const RankClasses& m_classes;
     const PricedProgram& m_prices;
     const SharedPorts m_shared;
-    const std::int64_t m_besideRate; ///< of kernels, in 1/kFullRate
+    const std::int64_t m_besideRate, m_besideExpertsRate; ///< of kernels, in 1/kFullRate
     FairShare m_fair;
     std::vector<Worker> m_workers;
     std::vector<Facts> m_facts;

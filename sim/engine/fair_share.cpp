@@ -24,7 +24,7 @@ void FairShare::begin(int transfer, const std::vector<Claim>& claims)
     for (const Claim& claim : state.claims) {
         PortState& port = m_ports[asIndex(claim.port)];
         port.transfers.push_back(transfer);
-        port.load += claim.use;
+        port.load += std::int64_t{claim.use} * claim.ranks;
         state.speed = std::max<std::int64_t>(state.speed, claim.use);
         touch(claim.port);
     }
@@ -37,7 +37,7 @@ void FairShare::end(int transfer)
         PortState& port = m_ports[asIndex(claim.port)];
         *std::find(port.transfers.begin(), port.transfers.end(), transfer) = port.transfers.back();
         port.transfers.pop_back();
-        port.load -= claim.use;
+        port.load -= std::int64_t{claim.use} * claim.ranks;
         touch(claim.port);
     }
     state.claims.clear();
@@ -100,7 +100,7 @@ void FairShare::fill()
 {
     m_unfilled = m_collected;
     const auto wantedOf = [&](const TransferState& transfer, const Claim& claim) {
-        return claim.use * kFullRate / transfer.speed;
+        return claim.use * kFullRate / transfer.speed * claim.ranks;
     };
     for (const int port : m_fullPorts) {
         m_ports[asIndex(port)].left = kWholePort;
@@ -128,7 +128,7 @@ void FairShare::fill()
             for (const Claim& claim : state.claims) {
                 PortState& port = m_ports[asIndex(claim.port)];
                 port.wanted -= wantedOf(state, claim);
-                port.left = std::max<std::int64_t>(0, port.left - claim.use * rate / kFullRate);
+                port.left = std::max<std::int64_t>(0, port.left - claim.use * rate / kFullRate * claim.ranks);
             }
             if (std::exchange(state.rate, rate) != rate)
                 m_changed.emplace_back(*it, rate);

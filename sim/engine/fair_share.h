@@ -20,6 +20,7 @@ public:
     struct Claim {
         int port = 0;
         std::uint32_t use = 0;
+        std::int32_t ranks = 1; ///< that each take so much, and go on alike
     };
     /// In 1/kFullRate: how fast a transfer goes, of what it would reach alone. Never 0.
     static constexpr std::int64_t kFullRate = std::int64_t{1} << 20U;
@@ -34,7 +35,7 @@ public:
         for (const Claim& claim : m_transfers[static_cast<std::size_t>(transfer)].claims)
             __builtin_prefetch(&m_ports[static_cast<std::size_t>(claim.port)], 1);
     }
-    /// A transfer that is under way claims each port at most once.
+    /// Of a port that several of its ranks have together a transfer may have several claims.
     void begin(int transfer, const std::vector<Claim>&);
     void end(int transfer);
 

@@ -72,6 +72,7 @@ PricedProgram priceProgram(const Scenario& scenario, const Program& program, con
 {
     PricedProgram prices = aboutKey(microbatchKey(scenario), [&] { return priced(scenario, program, classes); });
     prices.besideTransfers = scenario.cluster.efficiency.besideTransfers;
+    prices.besideAllToAll = std::max(1.0, scenario.cluster.efficiency.besideAllToAll);
     requireRange(scenario, program, classes, prices);
     return prices;
 }

@@ -24,6 +24,8 @@ struct PricedProgram {
     OpDurations fastest;                ///< of kernels: no jitter makes one faster; empty where nothing could
     OpDurations beyondMean;     ///< of kernels of routed tokens: by how much a mean rank's are shorter; empty where none are
     double besideTransfers = 1; ///< kernels take this many times as long while a collective runs beside them
+    double besideAllToAll = 1;  ///< and while it is an all-to-all of experts' tokens, if more
+    double slowestBeside() const { return besideTransfers > besideAllToAll ? besideTransfers : besideAllToAll; }
     const PassLaunches* launchesOf(std::size_t pass) const { return pass < launches.size() ? &launches[pass] : nullptr; }
     std::int64_t launchNs(std::size_t pass) const { return pass < launches.size() ? launches[pass].ns : 0; }
 };

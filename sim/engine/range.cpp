@@ -39,10 +39,10 @@ PassSums sumsOf(const Program& program, const PricedProgram& prices, std::size_t
 /// How many times as long an op takes at most.
 double slowest(const RankClasses& classes, const PricedProgram& prices)
 {
-    double factor = prices.besideTransfers;
+    double factor = prices.slowestBeside();
     for (const RankSlowdown& slowdown : classes.slowdown)
         factor = std::max(
-            {factor, slowdown.link, prices.besideTransfers * slowdown.compute * (1 + kFarthestJitter * slowdown.jitter)});
+            {factor, slowdown.link, prices.slowestBeside() * slowdown.compute * (1 + kFarthestJitter * slowdown.jitter)});
     return factor;
 }
 

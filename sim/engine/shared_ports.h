@@ -20,7 +20,7 @@ class SharedPorts {
 public:
     SharedPorts(const Program&, const RankClasses&, const PricedProgram&);
 
-    /// A way out and a way in of every port of every class.
+    /// A way out and a way in of every port of every class; a card that several classes have together is one port.
     int portCount() const { return 2 * static_cast<int>(kPortCount * m_shared.size()); }
 
     /// True if others can put off the end of this communicator's collectives, or if kernels run slower beside them.
@@ -48,11 +48,20 @@ private:
     {
         return (m_shared[static_cast<std::size_t>(classIndex)] & maskOfPort(port, direction)) != 0;
     }
-    static int idOf(int classIndex, std::size_t port, Direction direction)
+    /// Those of a network card are of the lowest class that has it.
+    int idOf(int classIndex, std::size_t port, Direction direction) const
     {
-        return static_cast<int>(2 * (kPortCount * static_cast<std::size_t>(classIndex) + port)) + direction;
+        const auto owner = static_cast<std::size_t>(isNic(port) ? m_classes.nicOf(classIndex) : classIndex);
+        return static_cast<int>(2 * (kPortCount * owner + port)) + direction;
+    }
+    static bool isNic(std::size_t port) { return port == static_cast<std::size_t>(Port::network); }
+    FairShare::Claim claimOf(int classIndex, std::size_t port, Direction direction, std::uint32_t use) const
+    {
+        return {
+            .port = idOf(classIndex, port, direction), .use = use, .ranks = isNic(port) ? m_classes.sharersOf(classIndex) : 1};
     }
 
+    const RankClasses& m_classes;
     const std::vector<PortUse>& m_sendUse;                   ///< [tier]
     std::vector<PortMask> m_shared;                          ///< [class]
     std::vector<StreamMask> m_besides;                       ///< [class]

@@ -45,20 +45,25 @@ void EngineRun::beginKernel(int c, const IssuedOp& issued, std::int64_t beginNs)
 void EngineRun::rescheduleKernel(int c)
 {
     const Worker& worker = m_workers[asIndex(c)];
-    const std::int64_t rate = worker.beside > 0 ? m_besideRate : FairShare::kFullRate;
+    const std::int64_t rate = kernelRate(worker);
     schedule(EventKind::kernelEnds, worker.kernel.sinceNs + (worker.kernel.left + rate - 1) / rate, c);
 }
 
-void EngineRun::besideChanges(int c, int by)
+/// Of several beside it, what takes the most decides.
+std::int64_t EngineRun::kernelRate(const Worker& worker) const
+{
+    return worker.besideExperts > 0 ? m_besideExpertsRate : worker.beside > 0 ? m_besideRate : FairShare::kFullRate;
+}
+
+void EngineRun::besideChanges(int c, Stream stream, int by)
 {
     Worker& worker = m_workers[asIndex(c)];
-    const bool before = worker.beside > 0;
+    const std::int64_t before = kernelRate(worker);
     worker.beside += by;
-    const bool after = worker.beside > 0;
-    if (before == after || !worker.kernel.runs)
+    worker.besideExperts += stream == Stream::ep ? by : 0;
+    if (before == kernelRate(worker) || !worker.kernel.runs)
         return;
-    const std::int64_t rate = before ? m_besideRate : FairShare::kFullRate;
-    worker.kernel.left = std::max<std::int64_t>(0, worker.kernel.left - (m_nowNs - worker.kernel.sinceNs) * rate);
+    worker.kernel.left = std::max<std::int64_t>(0, worker.kernel.left - (m_nowNs - worker.kernel.sinceNs) * before);
     worker.kernel.sinceNs = m_nowNs;
     rescheduleKernel(c);
 }
@@ -127,7 +132,7 @@ void EngineRun::startTransfer(int transfer)
                     of = static_cast<std::uint32_t>(of * (own / group.linkFactor));
             m_shared.addClaims(m_claims, member, use);
             if ((m_facts[asIndex(member)].besides & maskOf(state.stream)) != 0)
-                besideChanges(member, 1);
+                besideChanges(member, state.stream, 1);
         }
     }
     m_fair.begin(transfer, m_claims);
@@ -152,7 +157,7 @@ void EngineRun::endTransfer(int transfer)
     for (const int member : m_classes.classGroups[asIndex(transfer)].classes) {
         const IssuedOp issued = runningOn(member, state.stream);
         if ((m_facts[asIndex(member)].besides & maskOf(state.stream)) != 0)
-            besideChanges(member, -1);
+            besideChanges(member, state.stream, -1);
         if (stretch > 0)
             m_result.stretched.push_back({issued.place, stretch});
         finish(member, state.stream, issued, m_nowNs);

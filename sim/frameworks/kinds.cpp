@@ -1,6 +1,7 @@
 // The table of kinds, how a file is recognised, and which reader and dialect it goes through.
 #include "sim/frameworks/frameworks.h"
 #include "sim/frameworks/job.h"
+#include "sim/frameworks/read/shell_sources.h"
 
 #include "sim/text/characters.h"
 #include "sim/text/nearest.h"
@@ -187,38 +188,6 @@ std::string kindOfText(const std::string& name, const std::string& text)
     if (hasKey(text, "tensor_model_parallel_size"))
         return hasKey(text, "train") ? "bridge-python" : "nemo-yaml";
     return "";
-}
-
-/// Whether a script has a command "source …/NAME" of a file.
-bool isSourcedBy(std::string_view script, std::string_view file)
-{
-    constexpr std::string_view kBetweenWords = " \t\n;&|\"'";
-    const auto lastPart = [](std::string_view path) { return path.substr(path.rfind('/') + 1); };
-    const auto goesOn = [](std::string_view word) { // what a command may begin behind
-        static constexpr std::array<std::string_view, 10> kWords = {"if", "elif", "while", "until", "then",
-                                                                    "do", "else", "{",     "!",     "time"};
-        return word.find('=') != std::string_view::npos || std::find(kWords.begin(), kWords.end(), word) != kWords.end();
-    };
-    bool isFirst = true, isSource = false; // whether the next word is a command, the file of "source"
-    for (std::size_t at = 0; at < script.size();) {
-        std::size_t end = std::min(script.find_first_of(kBetweenWords, at), script.size());
-        const std::string_view word = script.substr(at, end - at);
-        const bool isBehindQuote = at > 0 && (script[at - 1] == '"' || script[at - 1] == '\'');
-        if (word.starts_with('#') && !isBehindQuote)
-            end = std::min(script.find('\n', at), script.size());
-        else if (isSource && !word.empty() && lastPart(word) == lastPart(file))
-            return true;
-        else if (!word.empty()) {
-            isSource = isFirst && (word == "source" || word == ".");
-            isFirst = isFirst && goesOn(word);
-        }
-        if (end < script.size() && std::string_view("\n;&|").find(script[end]) != std::string_view::npos) {
-            isFirst = true;
-            isSource = false;
-        }
-        at = end + 1;
-    }
-    return false;
 }
 
 /// "name=value" words of a command, as MaxText takes them.

@@ -257,6 +257,12 @@ void Rules::cluster()
             });
         inner = std::max(tier.span, 1);
     }
+    for (std::size_t i = 0; i < c.tiers.size(); ++i)
+        if (c.tiers[i].gpusPerNic > 1 && (c.isInsideNode(i) || i != c.networkTier()))
+            warning("/cluster/tiers/" + text(static_cast<std::int64_t>(i)) + "/gpus_per_nic", [&] {
+                return "has no effect: network cards are of the innermost tier between nodes, and " +
+                       quotedText(c.tiers[i].name) + (c.isInsideNode(i) ? " is inside a node" : " lies beyond it");
+            });
     const std::int64_t gpus = std::int64_t{c.gpusPerNode} * c.nodes;
     if (!c.tiers.empty() && c.tiers.back().span != 0 && c.tiers.back().span < gpus)
         error("/cluster/tiers", [&] {

@@ -38,6 +38,23 @@ void checkExplicit(const std::vector<int>& gpuOfRank, int worldSize, int gpus)
 
 } // namespace
 
+int gpusPerNic(const Cluster& cluster)
+{
+    if (cluster.tiers.empty())
+        return 1;
+    const std::size_t tier = cluster.networkTier();
+    return cluster.isInsideNode(tier) ? 1 : std::clamp(cluster.tiers[tier].gpusPerNic, 1, std::max(1, cluster.gpusPerNode));
+}
+
+double bandwidthOfGpuGBs(const Cluster& cluster, std::size_t tier)
+{
+    const double own = cluster.tiers[tier].bandwidthGBs;
+    const int sharers = gpusPerNic(cluster);
+    return sharers == 1 || cluster.isInsideNode(tier)
+               ? own
+               : std::min(own, cluster.tiers[cluster.networkTier()].bandwidthGBs / sharers);
+}
+
 int mostRanksOfNode(const Layout& layout, const Cluster& cluster)
 {
     const int world = std::max(1, layout.worldSize()), gpusPerNode = std::max(1, cluster.gpusPerNode);

@@ -26,6 +26,11 @@ struct GroupShape {
     int spanningTier() const;
 };
 
+/// GPUs of a node that have one network card together.
+int gpusPerNic(const Cluster&);
+/// GB/s that a GPU can send over a tier while all of its card do.
+double bandwidthOfGpuGBs(const Cluster&, std::size_t tier);
+
 /// On the node that has the most of them: they share its host. Also of a placement that is not possible; at least 1.
 int mostRanksOfNode(const Layout&, const Cluster&);
 

@@ -10,6 +10,7 @@
 #include "sim/planner/space.h"
 #include "sim/scenario/pointer_text.h"
 #include "sim/simulate/simulation.h"
+#include "sim/text/beside_limit.h"
 #include "sim/text/number_text.h"
 
 #include <algorithm>
@@ -24,6 +25,13 @@ namespace {
 std::string guideMemory(double gib)
 {
     return numberText(gib * kBytesPerGib, Unit::bytes);
+}
+
+/// "93.1 GiB of 80.0 GiB": with the digits that show it, where it is more.
+std::string guideUse(double needGib, double haveGib, const char* of = " of ")
+{
+    const BesideLimit beside(needGib * kBytesPerGib, haveGib * kBytesPerGib, Unit::bytes);
+    return beside.need() + of + beside.limit();
 }
 
 /// Sizes of a copy of the model and whether its layers run again.
@@ -237,8 +245,7 @@ private:
         GuideGate out{.question = std::move(question), .yes = yes, .then = std::move(then)};
         out.needGib = of.second.peakGib;
         out.haveGib = capacityGib();
-        out.numbers = describe(of.first) + ": " + guideMemory(out.needGib) + " of " + guideMemory(out.haveGib) +
-                      " a GPU: " + states(of.second.memory);
+        out.numbers = describe(of.first) + ": " + guideUse(out.needGib, out.haveGib) + " a GPU: " + states(of.second.memory);
         return out;
     }
     GuideGate gateNo(std::string question, const Measured& of, std::string then) const
@@ -246,9 +253,8 @@ private:
         GuideGate out{.question = std::move(question), .yes = false, .then = std::move(then)};
         out.needGib = of.peakGib;
         out.haveGib = capacityGib();
-        out.numbers = of.simulation
-                          ? guideMemory(of.peakGib) + " at least, of " + guideMemory(out.haveGib) + " a GPU: " + states(of.memory)
-                          : "nothing of the kind is legal for this model";
+        out.numbers = of.simulation ? guideUse(of.peakGib, out.haveGib, " at least, of ") + " a GPU: " + states(of.memory)
+                                    : "nothing of the kind is legal for this model";
         return out;
     }
 
@@ -264,7 +270,7 @@ private:
             const MemoryBreakdown &a = whole->memory, &b = less->memory;
             out.needGib = whole->peakGib - less->peakGib;
             out.yes = out.needGib <= out.haveGib;
-            out.numbers = guideMemory(out.needGib) + " of " + guideMemory(out.haveGib) + ": " +
+            out.numbers = guideUse(out.needGib, out.haveGib) + ": " +
                           states({.parameters = a.parameters - b.parameters,
                                   .gradients = a.gradients - b.gradients,
                                   .optimizer = a.optimizer - b.optimizer,
@@ -349,14 +355,14 @@ private:
                       " a copy = " + std::to_string(copies) + (copies == 1 ? " copy, dp " : " copies, dp ") + std::to_string(dp) +
                       ": " + countedText(microBatches, "micro-batch") + " each" +
                       (copy.pp > 1 ? ", bubble " + percentText(metrics.bubbleFraction) + " of the step" : "") + "; " +
-                      guideMemory(job->peakGib) + " of " + guideMemory(out.haveGib);
+                      guideUse(job->peakGib, out.haveGib);
         out.then = describe(copy) + " × dp " + std::to_string(dp) + ": step " +
                    numberText(metrics.stepTimeSeconds, Unit::seconds) + stages;
         m_guide.gates.push_back(std::move(out));
         if (experts)
             m_guide.gates.push_back(*experts);
         if (!fits(*job)) {
-            m_guide.end = "with the job's batch it does not fit: " + guideMemory(job->peakGib);
+            m_guide.end = "with the job's batch it does not fit: " + guideUse(job->peakGib, capacityGib());
             return;
         }
         m_guide.layout =
@@ -442,7 +448,7 @@ private:
                 outside += tier > 0 ? bytes : 0;
                 if (bytes > 0 && tier < static_cast<int>(scenario.cluster.tiers.size())) {
                     of.tier = scenario.cluster.tiers[asIndex(tier)].name;
-                    of.tierGBs = scenario.cluster.tiers[asIndex(tier)].bandwidthGBs;
+                    of.tierGBs = bandwidthOfGpuGBs(scenario.cluster, asIndex(tier));
                 }
             }
             of.gbPerGpu = static_cast<double>(all) * 1e-9;

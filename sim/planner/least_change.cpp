@@ -13,6 +13,7 @@
 #include "sim/scenario/words.h"
 #include "sim/simulate/memory_cap.h"
 #include "sim/simulate/simulation.h"
+#include "sim/text/beside_limit.h"
 #include "sim/text/number_text.h"
 
 #include <algorithm>
@@ -441,28 +442,28 @@ private:
     LeastChange m_out;
 };
 
-std::string gib(double size)
+BesideLimit gibBeside(double needGib, double limitGib)
 {
-    return numberText(size * kBytesPerGib, Unit::bytes);
+    return {needGib * kBytesPerGib, limitGib * kBytesPerGib, Unit::bytes};
 }
 
 } // namespace
 
 std::string LeastChange::text() const
 {
+    const BesideLimit gpu = gibBeside(peakBeforeGib, capacityGib), host = gibBeside(hostBeforeGib, hostCapacityGib);
     if (fitsAlready)
-        return "It fits as it is: the fullest GPU holds " + gib(peakBeforeGib) + " of " + gib(capacityGib);
+        return "It fits as it is: the fullest GPU holds " + gpu.need() + " of " + gpu.limit();
     if (!found())
-        return (overfillsHost ? "What is offloaded would take " + gib(hostBeforeGib) + " of the " + gib(hostCapacityGib) +
-                                    " of a node's host"
-                              : "The fullest GPU would hold " + gib(peakBeforeGib) + " of " + gib(capacityGib)) +
+        return (overfillsHost ? "What is offloaded would take " + host.need() + " of the " + host.limit() + " of a node's host"
+                              : "The fullest GPU would hold " + gpu.need() + " of " + gpu.limit()) +
                ", and no change of " + searched +
                (proved ? " or of the number of GPUs that was tried makes it fit" : " that was tried makes it fit");
     const double more = stepSeconds / stepBeforeSeconds - 1;
-    std::string text = edit.text + ": then the fullest GPU holds " + gib(peakGib) + " of " + gib(capacityGib) + " instead of " +
-                       gib(peakBeforeGib) +
-                       (overfillsHost ? ", what is offloaded takes " + gib(hostGib) + " of the " + gib(hostCapacityGib) +
-                                            " of a node's host instead of " + gib(hostBeforeGib)
+    std::string text = edit.text + ": then the fullest GPU holds " + gpu.text(peakGib * kBytesPerGib) + " of " + gpu.limit() +
+                       " instead of " + gpu.need() +
+                       (overfillsHost ? ", what is offloaded takes " + host.text(hostGib * kBytesPerGib) + " of the " +
+                                            host.limit() + " of a node's host instead of " + host.need()
                                       : std::string()) +
                        ", and a step takes " + numberText(stepSeconds, Unit::seconds) + ", " +
                        (std::abs(more) < 0.0005 ? std::string("as long as")

@@ -25,12 +25,21 @@ std::string secondsText(double seconds)
 {
     return seconds >= 1 ? withDigits("%.3f s", seconds) : withDigits("%.2f ms", seconds * 1e3);
 }
-std::string gibText(double bytes)
+std::string gibText(double bytes, int decimals = 1)
 {
     constexpr double kBytesPerMib = kBytesPerGib / 1024;
-    return bytes < kBytesPerMib   ? withDigits("%.1f KiB", bytes / 1024)
-           : bytes < kBytesPerGib ? withDigits("%.1f MiB", bytes / kBytesPerMib)
-                                  : withDigits("%.1f GiB", bytes / kBytesPerGib);
+    const auto [size, name] = bytes < kBytesPerMib   ? std::pair(1024.0, " KiB")
+                              : bytes < kBytesPerGib ? std::pair(kBytesPerMib, " MiB")
+                                                     : std::pair(kBytesPerGib, " GiB");
+    std::array<char, 64> text{};
+    std::snprintf(text.data(), text.size(), "%.*f", decimals, bytes / size);
+    return std::string(text.data()) + name;
+}
+/// "93.1 GiB of 80.0 GiB", with the decimals that show it to be more.
+std::string tooMuchText(double bytes, const char* of, double capacityBytes)
+{
+    const int decimals = decimalsBeyond(bytes / kBytesPerGib, capacityBytes / kBytesPerGib, 1);
+    return gibText(bytes, decimals) + of + gibText(capacityBytes, decimals);
 }
 
 /// "bubble +120.12 ms, exposed tp -40.20 ms": the largest first, of as many tokens, as rounded as they are shown. What rounds to
@@ -207,7 +216,6 @@ RejectedGrid rejectionOf(const GridRecord& record, const PlannedLayout* first, c
     rejected.leastFloorSeconds = 0;                                           // nothing is left of it, and nothing ran
     if (!record.rule.empty() || !(record.hasMemory() || record.host.isSet())) // a rule that forbids what would fit
         return because(PlanReason::rule, record.rule);
-    const std::string of = " of " + gibText(chosen.capacityBytes);
     const auto how = [](const Choice& least) {
         return ", with micro-batches of " + std::to_string(least.microBatch) +
                (least.zeroStage > 0 ? ", ZeRO " + std::to_string(least.zeroStage) : "") +
@@ -218,21 +226,22 @@ RejectedGrid rejectionOf(const GridRecord& record, const PlannedLayout* first, c
     if (record.host.isSet()) {
         rejected.needHostGib = record.host.bytes / kBytesPerGib;
         return because(PlanReason::memory, "what fits its GPUs does not fit its hosts: what is offloaded takes " +
-                                               gibText(record.host.bytes) + " of the " + gibText(chosen.hostBytes) +
+                                               tooMuchText(record.host.bytes, " of the ", chosen.hostBytes) +
                                                " of a node's host" + how(record.host.of) + ", the least of what was simulated");
     }
     if (record.laid.isSet()) {
         rejected.needGib = record.laid.bytes / kBytesPerGib;
         rejected.needSettings = record.laidSettings;
         return because(PlanReason::memory, "pipeline rank " + std::to_string(record.laid.rank) + " holds " +
-                                               gibText(record.laid.bytes) + of + how(record.laid.of) +
-                                               ", the least of what was laid out");
+                                               tooMuchText(record.laid.bytes, " of ", chosen.capacityBytes) +
+                                               how(record.laid.of) + ", the least of what was laid out");
     }
     if (record.floor.isSet() && record.floor.bytes <= record.activations.bytes)
         return because(PlanReason::memory, "pipeline rank " + std::to_string(record.floor.rank) + " holds more than " +
-                                               gibText(record.floor.bytes) + of + how(record.floor.of));
+                                               tooMuchText(record.floor.bytes, " of ", chosen.capacityBytes) +
+                                               how(record.floor.of));
     return because(PlanReason::memory, "activations alone, without weights and what goes with them, take more than " +
-                                           gibText(record.activations.bytes) + of);
+                                           tooMuchText(record.activations.bytes, " of ", chosen.capacityBytes));
 }
 
 std::string partText(std::int64_t number, std::int64_t parts)

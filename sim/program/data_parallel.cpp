@@ -71,6 +71,22 @@ void PassBuilder::gatherBucket(const Bucket& bucket, bool prefetched)
     }
 }
 
+/// What was gathered is joined before the layer reads it.
+void PassBuilder::unpackBucket(const Bucket& bucket, OpPurpose purpose)
+{
+    const ParameterElements whole = bucket.parameters();
+    const auto isCut = [this](CommunicatorRole group) { return communicatorSize(group, m_scenario) > 1; };
+    const Checked gathered =
+        Checked(isCut(CommunicatorRole::dpShard) ? whole.dense : 0) + (isCut(CommunicatorRole::exptDp) ? whole.routed : 0);
+    const std::int64_t bytes = checkedScale(gathered, m_scenario.training.stack.gatherBytes);
+    if (m_scenario.layout.zeroStage < 3 || bytes == 0)
+        return;
+    const int layer = std::exchange(m_layer, bucket.layer);
+    emit({.waits = std::exchange(m_nextWaits, StreamMask{0}), .purpose = purpose, .label = m_labels.intern("param.unpack")},
+         {.bytes = bytes});
+    m_layer = layer;
+}
+
 void PassBuilder::releaseBucket(const Bucket& bucket)
 {
     if (gatheredBytes(bucket) == 0)

@@ -38,6 +38,8 @@ Pass PassBuilder::backward(const StageContent& stage, ActionKind kind, PassFlags
         const Bucket& bucket = stage.buckets[i];
         if (i > 0 && gathers(i - 1) && prefetches && !gathersLate)
             gatherBucket(stage.buckets[i - 1], true);
+        if (gathers(i))
+            unpackBucket(bucket, kind == ActionKind::backwardInput ? OpPurpose::backwardInput : OpPurpose::backward);
         m_layer = bucket.layer;
         if (weightsOnly) {
             weightPass(bucket);

@@ -240,6 +240,7 @@ Pass PassBuilder::forward(const StageContent& stage, PassFlags flags, const Stag
                 gatherBucket(stage.buckets[i + 1], true);
             else if (prefetches && next != nullptr)
                 gatherAhead(*next);
+            unpackBucket(bucket, OpPurpose::forward);
         }
         m_layer = bucket.layer;
         forwardBucket(bucket, OpPurpose::forward, !bucket.recomputed);

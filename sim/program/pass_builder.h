@@ -134,6 +134,7 @@ private:
     std::int64_t messagesOf(std::int64_t gatheredBytes);
     void gatherBucket(const Bucket&, bool prefetched);
     void gatherAhead(const StageContent& chunk);
+    void unpackBucket(const Bucket&, OpPurpose);
     void releaseBucket(const Bucket&);
     /// `held`: its whole gradients have had their room since the pass began.
     void reduceBucket(ParameterElements, bool held = false);

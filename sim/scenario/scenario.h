@@ -238,7 +238,7 @@ struct Efficiency {
     double fp8Gemm = 0.90;        ///< further factor on GEMMs in 8 or 4 bits
     double weightGradient = 0.95; ///< further factor on GEMMs of weight gradients, which add to fp32
     double kernelUs = 3;          ///< start and end of one kernel on the GPU, where the next one waits for it
-    double launchUs = 3.0;        ///< shortest time from one kernel's start to the next, microseconds
+    double launchUs = 3.0;        ///< shortest time of one kernel, microseconds; its launch by the host is Stack's
     double network = 0.85;        ///< fraction of a link's bandwidth that collectives reach
     double interNode = 0;         ///< likewise of links beyond the node; 0: as inside
     double allToAll = 0.85;       ///< further factor on all-to-alls, which meet at the receivers
@@ -247,7 +247,10 @@ struct Efficiency {
     double hostLink = 0.82;       ///< fraction of the link to the host that copies from pinned memory reach
     double hostMemory = 0.5;      ///< fraction of the host's memory bandwidth that its optimizer reaches
     double besideTransfers = 1;   ///< kernels take this many times as long while a collective runs beside them
-    HardwareProfile profile;      ///< beats the constants where it has measured
+    /// Likewise while it is an all-to-all of experts' tokens, whose kernels keep multiprocessors to themselves (DeepEP,
+    /// HybridEP); 0, or less than besideTransfers: that.
+    double besideAllToAll = 0;
+    HardwareProfile profile; ///< beats the constants where it has measured
     bool operator==(const Efficiency&) const = default;
 };
 
@@ -267,7 +270,8 @@ struct Gpu {
 struct Tier {
     std::string name;
     int span = 0;            ///< GPUs one domain joins; 0 = all
-    double bandwidthGBs = 0; ///< GB/s a GPU can send, one direction
+    double bandwidthGBs = 0; ///< GB/s a GPU can send, one direction, while it has its port to itself
+    int gpusPerNic = 1;      ///< of a node, that have one network card together; the bandwidth is the card's
     double latencyUs = 0;
     bool inNetworkReduction = false;
     bool mesh = false; ///< no switch: a link to each other domain of the tier below, or GPU; the bandwidth is of all together
@@ -290,6 +294,19 @@ struct Cluster {
     std::vector<Tier> tiers; ///< innermost first; the last spans all
     Efficiency efficiency;
     int gpus() const { return gpusPerNode * nodes; }
+    /// Whether a tier joins GPUs of one node, or of a domain that NVLink makes one, alone.
+    bool isInsideNode(std::size_t tier) const
+    {
+        return gpusPerNode > 1 && (tier == 0 || (tiers[tier].span != 0 && tiers[tier].span <= gpusPerNode));
+    }
+    /// The innermost tier that goes over network cards; where none does, the last.
+    std::size_t networkTier() const
+    {
+        std::size_t tier = 0;
+        while (tier + 1 < tiers.size() && isInsideNode(tier))
+            ++tier;
+        return tier;
+    }
     bool operator==(const Cluster&) const = default;
 };
 

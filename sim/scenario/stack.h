@@ -48,7 +48,7 @@ struct Stack {
     std::array<Fusion, kStackPartNames.size()> parts;
     AttentionKernel attention = AttentionKernel::automatic;
     double gemm = 1;                ///< matrix products' rate over what the GPU's constants say (older libraries)
-    double network = 1;             ///< data-parallel collectives' rate over what others reach (copies into lists, one rail)
+    double network = 1;             ///< data-parallel collectives' rate between nodes over what others reach (one rail of eight)
     double launchUs = 5;            ///< the host's time to start one kernel, forward
     double backwardLaunchUs = 4;    ///< backward: no Python between kernels
     double collectiveLaunchUs = 15; ///< to start one collective
@@ -92,6 +92,12 @@ struct Stack {
     /// ZeRO 3, backward: the next layer's parameters are gathered behind the reduction of this one's gradients, so that both hold
     /// up the next layer (FSDP's BACKWARD_POST); otherwise while this layer computes.
     bool gathersAfterReduction = false;
+    /// ZeRO 3: a layer's parameters are gathered while the layer before computes, unless the scenario says otherwise. DeepSpeed
+    /// foresees them by a recorded order of modules, which recomputation, adapters and experts break ("Invalidate trace cache").
+    bool gathersAhead = true;
+    /// ZeRO 3: bytes moved for each gathered parameter before a layer reads it. DeepSpeed joins what ranks sent of each of
+    /// several that it gathers at once (AllGatherCoalescedHandle.wait of partition_parameters.py, torch.cat): 4 in 16 bits.
+    double gatherBytes = 0;
     /// Recomputation runs a dense MLP's last product too, whose result no backward pass reads (it went into a sum, and the next
     /// layer keeps its own input). A compiler drops it as dead code.
     bool rerunsUnread = true;

@@ -100,7 +100,8 @@ Json toJson(const Efficiency& e)
               {"collective_us", number(e.collectiveUs)},
               {"host_link", number(e.hostLink)},
               {"host_memory", number(e.hostMemory)},
-              {"beside_transfers", number(e.besideTransfers)}};
+              {"beside_transfers", number(e.besideTransfers)},
+              {"beside_all_to_all", number(e.besideAllToAll)}};
     for (const auto& [word, kernel] : kAttentionWords)
         if (const AttentionRate& rate = e.attention[static_cast<std::size_t>(kernel)]; rate != AttentionRate{})
             json["attention"][std::string(word)] = {number(rate.forward), number(rate.backward)};
@@ -119,6 +120,7 @@ Json toJson(const Cluster& c)
                          {"span", tier.span == 0 ? Json("all") : Json(tier.span)},
                          {"bandwidth_gbs", number(tier.bandwidthGBs)},
                          {"latency_us", number(tier.latencyUs)},
+                         {"gpus_per_nic", tier.gpusPerNic},
                          {"in_network_reduction", tier.inNetworkReduction},
                          {"mesh", tier.mesh}});
     return {{"name", c.name},

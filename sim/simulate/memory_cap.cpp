@@ -3,6 +3,7 @@
 #include "sim/memory_limit.h"
 #include "sim/schedule/search/synthesis.h"
 #include "sim/simulate/plan_schedule.h"
+#include "sim/text/beside_limit.h"
 #include "sim/text/number_text.h"
 
 #include <algorithm>
@@ -51,9 +52,10 @@ std::string MissedCap::what() const
 
 std::string MissedCap::text() const
 {
+    const double toDecimals = std::pow(10.0, decimalsBeyond(peakGib, capGib, 2));
     return what() +
            (byAnyOrder ? ": model states take " + inGib(statesGib) + ", and a single micro-batch " + inGib(leastGib)
-                       : ": a rank takes " + exactGib(std::round(peakGib * 100) / 100)) +
+                       : ": a rank takes " + exactGib(std::round(peakGib * toDecimals) / toDecimals)) +
            "; nearest cap that works: " + nearestText() +
            (nearestGib > gpuGib ? ", more than the " + exactGib(gpuGib) + " of the GPU" : "");
 }
@@ -90,7 +92,7 @@ double capacityGib(const Scenario& scenario)
 std::string Misfit::text() const
 {
     const char* const whose = of == Of::host ? " of a host" : of == Of::cap ? " of the schedule's cap" : "";
-    return numberText(neededGib, Unit::number) + " of " + exactGib(heldGib) + whose;
+    return BesideLimit(neededGib, heldGib, Unit::number).need() + " of " + exactGib(heldGib) + whose;
 }
 
 std::optional<Misfit> misfit(const Simulation& simulation)

@@ -161,7 +161,8 @@ class Reading(unittest.TestCase):
     def test_nodes_of_a_workstation_keep_their_links_beside_a_network(self):
         one, two = (self.scenario(f"infini/3.5B/4090x{gpus}")["cluster"]["tiers"] for gpus in (8, 16))
         self.assertEqual([tier["bandwidth_gbs"] for tier in one], [25])
-        self.assertEqual([(tier["span"], tier["bandwidth_gbs"]) for tier in two], [(8, 25), ("all", 25 / 8 / 8)])
+        self.assertEqual([(tier["span"], tier["bandwidth_gbs"]) for tier in two], [(8, 25), ("all", 25 / 8)])
+        self.assertEqual(two[-1]["gpus_per_nic"], 8)
         self.assertEqual(self.scenario("infini/7B/4090-48x8")["cluster"]["gpu"], {"base": "rtx-4090", "memory_gib": 48})
 
     def test_what_the_host_has_of_the_optimizer(self):

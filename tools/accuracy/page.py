@@ -285,8 +285,9 @@ def page(answer):
         "",
         "- Software moves: the same layout is 2.8 % faster a release later for dense models (median), up to 77 % for mixtures of "
         "experts. A stack has a date.",
-        "- The job has the cluster's links to itself. Kernels are slower beside data-, context- and expert-parallel collectives by one "
-        "factor a GPU type, and as fast as alone beside messages and tensor-parallel ones.",
+        "- The job has the cluster's links to itself. Kernels are slower beside data- and context-parallel collectives by one "
+        "factor a GPU type, beside all-to-alls of experts' tokens by another (the multiprocessors that DeepEP's or HybridEP's "
+        "kernels keep), and as fast as alone beside messages and tensor-parallel ones.",
         f"- Eight ranks of tensor parallelism on small models (vTrain): predictions are {off(corners['tp8'])}. vTrain's steps "
         "are linear in layers and micro-batches to three digits: few kinds of layer (above) make all of its rows, and those of the "
         "larger models ask for more than the best matrix product measured on the card.",

@@ -335,17 +335,25 @@ def cluster_of(row):
     cluster["nodes"] = math.ceil(hw["gpus"] / cluster["gpus_per_node"])
     if hw["gpu"] in MORE_MEMORY:
         cluster["gpu"] = MORE_MEMORY[hw["gpu"]]
-    inter = hw.get("inter") or ""
-    per_gpu = None
-    if found := re.search(r"(\d+)\s*x\s*(\d+)\s*Gb/s", inter):
-        per_gpu = int(found[1]) * int(found[2]) / 8 / cluster["gpus_per_node"]
-    elif found := re.search(r"(\d+)\s*Gb/s per GPU", inter):
-        per_gpu = int(found[1]) / 8
-    elif found := re.search(r"(\d+)\s*Gb/s per node", inter):
-        per_gpu = int(found[1]) / 8 / cluster["gpus_per_node"]
+    return cluster, cards_of(row, cluster["gpus_per_node"])
+
+
+def cards_of(row, gpus_per_node):
+    """A node's network cards, as keys of the tier that goes over them; {} where the row does not say."""
+    inter = row["hw"].get("inter") or ""
     if re.search(ONE_LINK, row["id"] + " " + software_of(row)):
-        per_gpu = 200 / 8 / cluster["gpus_per_node"]
-    return cluster, per_gpu
+        cards, each = 1, 200
+    elif found := re.search(r"(\d+)\s*x\s*(\d+)\s*Gb/s", inter):
+        cards, each = int(found[1]), int(found[2])
+    elif found := re.search(r"(\d+)\s*Gb/s per GPU", inter):
+        cards, each = gpus_per_node, int(found[1])
+    elif found := re.search(r"(\d+)\s*Gb/s per node", inter):
+        cards, each = 1, int(found[1])
+    else:
+        return {}
+    if cards >= gpus_per_node or gpus_per_node % cards:  # a GPU has several, or not all have as many: a slice
+        return {"bandwidth_gbs": cards * each / 8 / gpus_per_node}
+    return {"bandwidth_gbs": each / 8, "gpus_per_nic": gpus_per_node // cards}
 
 
 def moe_of(row):
@@ -396,7 +404,7 @@ def scenario_of(row, tiers):
     if mbs is None:  # the largest power of two up to 4 that divides
         mbs = 1 if pp > 1 else next(size for size in (4, 2, 1) if gbs % (dp * size) == 0)
     zero = 3 if par["zero"] == "FSDP" else par["zero"] or 0
-    cluster, per_gpu = cluster_of(row)
+    cluster, cards = cluster_of(row)
     cluster["tiers"] = [dict(tier) for tier in tiers[cluster["base"]]]
     inside = [tier for tier in cluster["tiers"] if tier["span"] != "all"]
     if "NVL72" in row["hw"]["gpu"]:
@@ -406,12 +414,12 @@ def scenario_of(row, tiers):
         if cluster["gpus_per_node"] > inside[-1]["span"]:
             inside[-1]["mesh"] = False  # eight A100 have switches between them, 40 GB or not
         inside[-1]["span"] = cluster["gpus_per_node"]
-    if per_gpu and cluster["base"].startswith("workstation"):  # its links stay, and a network joins several
+    if cards and cluster["base"].startswith("workstation"):  # its links stay, and a network joins several
         if cluster["nodes"] > 1:
             cluster["tiers"][-1]["span"] = cluster["gpus_per_node"]
-            cluster["tiers"].append(JOINED | {"bandwidth_gbs": per_gpu})
-    elif per_gpu:
-        cluster["tiers"][-1]["bandwidth_gbs"] = per_gpu
+            cluster["tiers"].append(JOINED | cards)
+    else:
+        cluster["tiers"][-1] |= cards
     layout = {"tp": tp, "cp": cp, "pp": pp, "dp": dp, "sequence_parallel": bool(par["sp"]) and tp > 1, "zero_stage": zero}
     if is_moe(row):
         layout |= {"ep": par.get("ep") or 1, "etp": par.get("etp") or 1}

@@ -285,13 +285,12 @@ void DetailsPanel::showMemory()
         m_memory->setTitle(tr("Peak memory of the fullest rank"));
     }
     const double used = gib(memory.total());
-    m_memory->setValue(memoryQuantity(used));
-    m_memory->setNote(
-        used <= capacity
-            ? tr("fits in %1 GiB, %2 left").arg(shortNumber(capacity), memoryQuantity(capacity - used).text())
-            : tr("<b style=\"color:%1\">does not fit</b> in %2 GiB, %3 too much")
-                  .arg(toQColor(m_theme->error).name(), shortNumber(capacity), memoryQuantity(used - capacity).text()),
-        Qt::RichText);
+    const auto [value, limit] = memoryBesideLimit(used, capacity);
+    m_memory->setValue(value);
+    m_memory->setNote(used <= capacity ? tr("fits in %1 GiB, %2 left").arg(limit, memoryQuantity(capacity - used).text())
+                                       : tr("<b style=\"color:%1\">does not fit</b> in %2 GiB, %3 too much")
+                                             .arg(toQColor(m_theme->error).name(), limit, memoryQuantity(used - capacity).text()),
+                      Qt::RichText);
     m_memoryBar->setSegments(memorySegments(memory, *m_theme), capacity);
     if (m_before && !isRankKnown())
         m_memory->showChange(m_before->peakMemoryGib, m.peakMemoryGib);

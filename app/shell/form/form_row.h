@@ -19,6 +19,13 @@ class QVBoxLayout;
 
 namespace app {
 
+/// A number that was typed and is not taken, and why not.
+struct RefusedNumber {
+    double typed = 0;
+    std::string why;
+    bool operator==(const RefusedNumber&) const = default;
+};
+
 /// Widths that make the rows of a form stand below each other.
 inline constexpr int kRowGutter = 14, kRowLabel = 96;
 
@@ -66,9 +73,9 @@ public:
     /// What is typed and not taken yet is, as if the row lost the focus.
     virtual void takeTyped() {}
     /// A value that was typed is not taken: it stays in its field, with why and what is legal near it.
-    virtual void refuse(double /*typed*/, const QString& /*why*/) {}
+    virtual void refuse(const RefusedNumber&) {}
     /// What is refused and still in the field.
-    virtual std::optional<double> refused() const { return {}; }
+    virtual std::optional<RefusedNumber> refused() const { return {}; }
     /// What was typed and not taken is given up.
     virtual void leaveTyped() {}
     /// What Tab goes through.

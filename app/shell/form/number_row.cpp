@@ -276,18 +276,18 @@ void NumberRow::take(const QString& text)
         Q_EMIT chosen(QString(), 0);
 }
 
-void NumberRow::refuse(double typed, const QString& why)
+void NumberRow::refuse(const RefusedNumber& refused)
 {
     m_isNotTaken = true;
-    m_refused = typed;
-    m_spin->present(typed); // steps go on from what is seen
+    m_refused = refused;
+    m_spin->present(refused.typed); // steps go on from what is seen
     showLegalValues();
-    FormRow::setProblem(why, true);
+    FormRow::setProblem(QString::fromStdString(refused.why), true);
 }
 
 std::optional<double> NumberRow::shownNumber() const
 {
-    return m_refused ? m_refused : number();
+    return m_refused ? m_refused->typed : number();
 }
 
 void NumberRow::leaveTyped()

@@ -61,8 +61,8 @@ public:
     double value() const { return number().value_or(0); }
     void setProblem(const QString&, bool isError) override;
     void takeTyped() override;
-    void refuse(double typed, const QString& why) override;
-    std::optional<double> refused() const override { return m_refused; }
+    void refuse(const RefusedNumber&) override;
+    std::optional<RefusedNumber> refused() const override { return m_refused; }
     void leaveTyped() override;
     GrooveSlider* slider();
     LegalSpinBox* spinBox();
@@ -93,7 +93,7 @@ private:
     LegalValues m_values;      ///< as the slider has them: a drag keeps its stops until it ends
     bool m_filling = false;    ///< the widgets are being set, nobody chose anything
     bool m_isNotTaken = false; ///< what was typed is no number or refused, and stays until it is mended
-    std::optional<double> m_refused;
+    std::optional<RefusedNumber> m_refused;
     std::optional<double> m_presented;
     int m_gesture = 0;
 };

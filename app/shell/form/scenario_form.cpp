@@ -160,10 +160,7 @@ void ScenarioForm::addExtras(const ScenarioKey& key, QVBoxLayout* column)
         column->addLayout(line);
         connect(m_keepGpus, &QCheckBox::toggled, this, [this] {
             Q_EMIT layoutRuleChanged();
-            // What only the other rule stood in the way of.
-            if (const auto found = std::ranges::find_if(m_order, [](const FormRow* row) { return row->refused().has_value(); });
-                found != m_order.end())
-                choose(*found, QString::fromStdString(jsonNumber(*(*found)->refused())), 0);
+            judgeRefused();
         });
     } else if (key.pointer == "/schedule/kind") {
         m_compareSchedules = new QPushButton(tr("Compare all schedules…"));
@@ -417,10 +414,34 @@ void ScenarioForm::choose(FormRow* row, const QString& json, int gesture)
     if (const auto why = value ? whyGpusAreNotKept(now, pointer, *value, layoutRule()) : std::nullopt) {
         sim::ScenarioDocument edited = m_session.document();
         apply(edited, edit);
-        if (edited.resolve(m_session.catalogue()).scenario)
-            return row->refuse(numberOf(*value).value_or(0), QString::fromStdString(*why));
+        if (edited.resolve(m_session.catalogue()).scenario) {
+            m_gpusOfRefused = now.lastLegal()->cluster.gpus();
+            return row->refuse({.typed = numberOf(*value).value_or(0), .why = *why});
+        }
     }
     m_session.edit(edit);
+}
+
+/// By the other rule: what only the one before stood in the way of is taken. Each of them, though the first that is taken has the
+/// others given up.
+void ScenarioForm::judgeRefused()
+{
+    std::vector<std::pair<FormRow*, QString>> typed;
+    for (FormRow* row : m_order)
+        if (const auto refused = row->refused())
+            typed.emplace_back(row, QString::fromStdString(jsonNumber(refused->typed)));
+    for (const auto& [row, json] : typed) {
+        row->leaveTyped();
+        choose(row, json, 0);
+    }
+}
+
+/// Whether what is refused would be so now for the same reason, on the same GPUs.
+bool ScenarioForm::isStillRefused(const ScenarioState& now, const FormRow& row) const
+{
+    const auto refused = row.refused();
+    return refused && now.lastLegal() && now.lastLegal()->cluster.gpus() == m_gpusOfRefused &&
+           whyGpusAreNotKept(now, row.pointer(), jsonNumber(refused->typed), layoutRule()) == refused->why;
 }
 
 void ScenarioForm::resetRow(const FormRow* row)

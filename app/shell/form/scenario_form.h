@@ -129,6 +129,8 @@ private:
     bool isRelevant(const FormRow&) const;
     ScenarioState state() const { return {m_session.document(), m_session.scenario(), m_session.catalogue()}; }
     void choose(FormRow*, const QString& json, int gesture);
+    void judgeRefused();
+    bool isStillRefused(const ScenarioState&, const FormRow&) const;
     void resetRow(const FormRow*);
 
     Session& m_session;
@@ -154,6 +156,7 @@ private:
     std::function<QStringList(std::string_view)> m_otherNamesOf;
     LegalValueTable m_legal;
     std::map<std::string, QString> m_shownProblems;
+    std::int64_t m_gpusOfRefused = 0; ///< of the cluster that numbers were refused on, and still are
     QCheckBox* m_keepGpus;
     QPushButton* m_compareSchedules;
     QToolButton* m_addPerturbation;

@@ -167,7 +167,7 @@ void ScenarioForm::refresh()
     const ScenarioState now = state();
     refreshLists(now);
     for (FormRow* row : m_order) {
-        if (row->refused()) // by what the GPUs were before
+        if (row->refused() && !isStillRefused(now, *row)) // by what the GPUs were before
             row->leaveTyped();
         row->setJson(now.at(row->pointer()));
         row->awaitLegalValues();

@@ -2,6 +2,7 @@
 
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/style.h"
+#include "sim/text/beside_limit.h"
 
 #include <QHelpEvent>
 #include <QKeyEvent>
@@ -50,8 +51,12 @@ int drawLines(QPainter& painter, const QRectF& area, const QString& text, int li
 /// "5.06 s a step · MFU 41.3 % · 71.2 of 80 GiB"
 QString numbersText(const sim::Metrics& m, const sim::Scenario& scenario)
 {
+    const double has = scenario.cluster.gpu.memoryGib;
+    const sim::BesideLimit beside(m.peakMemoryGib, has, sim::Unit::number);
     const QString memory =
-        CardList::tr("%1 of %2 GiB").arg(shortNumber(m.peakMemoryGib), shortNumber(scenario.cluster.gpu.memoryGib));
+        beside.isUsual()
+            ? CardList::tr("%1 of %2 GiB").arg(shortNumber(m.peakMemoryGib), shortNumber(has))
+            : CardList::tr("%1 of %2 GiB").arg(QString::fromStdString(beside.need()), QString::fromStdString(beside.limit()));
     return CardList::tr("%1 a step  ·  MFU %2  ·  %3")
         .arg(durationQuantity(m.stepTimeSeconds).text(), percentQuantity(m.mfu).text(), memory);
 }

@@ -6,7 +6,7 @@
 #include "app/shell/presentation/notes_window.h"
 #include "app/shell/widgets/style.h"
 #include "app/shell/window/workspace.h"
-#include "app/views/grid/grid_view.h"
+#include "app/views/common/step_view.h"
 
 #include <QCursor>
 #include <QGuiApplication>
@@ -140,9 +140,9 @@ Presentation::Presentation(Desk& desk, Workspace& workspace, std::unique_ptr<Tal
     connect(&m_desk, &Desk::zoomChanged, this, &Presentation::requestFrames);
     m_workspace.setCovered(true);
     m_desk.playback().pause();
-    if (m_workspace.leaveNow())
-        m_lensLeft = gridBeneath().lens();
-    connect(&m_desk, &Desk::opened, this, [this] { m_lensLeft.reset(); });
+    for (const Picture picture : m_workspace.leaveNow())
+        m_leftNow.push_back({picture, m_workspace.view(picture).mode()});
+    connect(&m_desk, &Desk::opened, this, [this] { m_leftNow.clear(); });
     goTo(0);
     if (QGuiApplication::screens().size() > 1)
         showNotes(true);
@@ -157,15 +157,11 @@ Presentation::~Presentation()
         delete shown.canvas; // before the talk, whose view it may show
     }
     m_workspace.leaveNow(); // what was played here
-    if (GridView& grid = gridBeneath(); m_lensLeft == grid.lens())
-        grid.showNow();
+    for (const LeftNow& left : m_leftNow)
+        if (StepView& view = m_workspace.view(left.picture); view.mode() == left.mode)
+            view.showNow();
     m_workspace.setCovered(false);
     Q_EMIT left();
-}
-
-GridView& Presentation::gridBeneath() const
-{
-    return static_cast<GridView&>(m_workspace.view(Picture::grid));
 }
 
 void Presentation::goTo(int place)

@@ -4,7 +4,6 @@
 
 #include "app/canvas/renderer.h"
 #include "app/shell/presentation/talk.h"
-#include "app/views/grid/grid_lens.h"
 
 #include <QPointer>
 #include <QWidget>
@@ -20,7 +19,6 @@ namespace app {
 
 class CanvasWidget;
 class Desk;
-class GridView;
 class NotesWindow;
 class View;
 class Workspace;
@@ -68,7 +66,6 @@ private:
         View* view = nullptr;
         bool operator==(const Item&) const = default;
     };
-    GridView& gridBeneath() const; ///< of the window
     Item itemOf(Picture);
     std::vector<Item> itemsOf(const Slide&);
     void show(const std::vector<Item>&);
@@ -110,9 +107,13 @@ private:
     QLabel* m_keys;
     QWidget* m_spot;
     bool m_hasSpot = false, m_isSplit = false, m_isAtPictures = false;
-    /// The window showed the moment, and shows it again when this is over: unless a slide or another scenario brings its own
-    /// lens.
-    std::optional<GridLens> m_lensLeft;
+    /// A picture of the window that showed the moment, and shows it again when this is over: unless a slide or another scenario
+    /// has brought another mode.
+    struct LeftNow {
+        Picture picture{};
+        int mode = 0; ///< that it went back to
+    };
+    std::vector<LeftNow> m_leftNow;
 };
 
 } // namespace app

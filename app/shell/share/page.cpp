@@ -115,6 +115,7 @@ QString cardsHtml(const sim::Simulation& simulation)
     const double capacity = sim::capacityGib(simulation.scenario());
     const QString parameters = countQuantity(static_cast<double>(m.parameters)).text(), all = separated(m.parameters);
     const auto misfit = sim::misfit(simulation);
+    const auto [peak, limit] = memoryBesideLimit(m.peakMemoryGib, capacity);
     const QString supposed = ifItFitted(simulation);
     return cardHtml(
                QObject::tr("Step time"), durationQuantity(m.stepTimeSeconds).text(),
@@ -132,9 +133,9 @@ QString cardsHtml(const sim::Simulation& simulation)
                     QObject::tr("of the step; mean over ranks")) +
            cardHtml(QObject::tr("Exposed communication"), percentQuantity(m.exposedComm.total()).text(),
                     QObject::tr("of the step; mean over ranks")) +
-           cardHtml(QObject::tr("Peak memory"), memoryQuantity(m.peakMemoryGib).text(),
-                    m.peakMemoryGib <= capacity ? QObject::tr("fits in %1 GiB").arg(shortNumber(capacity))
-                                                : QObject::tr("does not fit in %1 GiB").arg(shortNumber(capacity))) +
+           cardHtml(QObject::tr("Peak memory"), peak.text(),
+                    m.peakMemoryGib <= capacity ? QObject::tr("fits in %1 GiB").arg(limit)
+                                                : QObject::tr("does not fit in %1 GiB").arg(limit)) +
            wholeRunHtml(simulation) + cardHtml(QObject::tr("Parameters"), parameters, all == parameters ? QString() : all);
 }
 

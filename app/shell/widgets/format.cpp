@@ -1,5 +1,6 @@
 #include "app/shell/widgets/format.h"
 
+#include "sim/text/beside_limit.h"
 #include "sim/text/number_text.h"
 
 #include "sim/scenario/problem_list.h"
@@ -99,6 +100,14 @@ Quantity memoryQuantity(double gibibytes)
     if (gibibytes > 0 && gibibytes < 1)
         return {shortNumber(gibibytes * 1024), QStringLiteral("MiB")};
     return {shortNumber(gibibytes), QStringLiteral("GiB")};
+}
+
+std::pair<Quantity, QString> memoryBesideLimit(double gib, double limitGib)
+{
+    const sim::BesideLimit beside(gib, limitGib, sim::Unit::number);
+    if (beside.isUsual())
+        return {memoryQuantity(gib), shortNumber(limitGib)};
+    return {{QString::fromStdString(beside.need()), QStringLiteral("GiB")}, QString::fromStdString(beside.limit())};
 }
 
 Quantity flopRateQuantity(double flopsPerSecond)

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 
 namespace app {
 
@@ -16,9 +17,11 @@ struct Quantity {
     QString text() const { return unit.isEmpty() ? number : number + QLatin1Char(' ') + unit; }
 };
 
-Quantity durationQuantity(double seconds);        ///< 812 µs, 412 ms, 3.21 s
-Quantity countQuantity(double count);             ///< 405 B, 1.23 M, 9,400
-Quantity memoryQuantity(double gib);              ///< 71.2 GiB, 640 MiB
+Quantity durationQuantity(double seconds); ///< 812 µs, 412 ms, 3.21 s
+Quantity countQuantity(double count);      ///< 405 B, 1.23 M, 9,400
+Quantity memoryQuantity(double gib);       ///< 71.2 GiB, 640 MiB
+/// Memory, and as a number what holds no more: where it does not fit in the digits that show it, not 80.0 GiB in 80.0.
+std::pair<Quantity, QString> memoryBesideLimit(double gib, double limitGib);
 Quantity percentQuantity(double fraction);        ///< 41.3 %
 Quantity flopRateQuantity(double flopsPerSecond); ///< 511 TFLOP/s, 36.9 GFLOP/s
 QString shortNumber(double value);

@@ -9,7 +9,6 @@
 #include "app/shell/window/main_window.h"
 #include "app/shell/window/text_size.h"
 
-#include <QCoreApplication>
 #include <QDockWidget>
 #include <QUndoStack>
 
@@ -602,99 +601,11 @@ QString whyNot(const Command& command, const MainWindow& window)
     return CommandTable::whyNot(command, window);
 }
 
-namespace {
-
-/// In the language of the program; what has no translation stays as it is.
-QString translated(const char* text)
-{
-    return QCoreApplication::translate("Commands", text);
-}
-
-const char* menuTitle(CommandMenu menu)
-{
-    switch (menu) {
-    case CommandMenu::file:
-        return "&File";
-    case CommandMenu::edit:
-        return "&Edit";
-    case CommandMenu::navigate:
-        return "&Navigate";
-    case CommandMenu::view:
-        return "&View";
-    case CommandMenu::live:
-        return "&Live";
-    case CommandMenu::recorded:
-        return "&Recorded";
-    case CommandMenu::help:
-        return "&Help";
-    }
-    return "";
-}
-
-} // namespace
-
-QString submenuTitle(CommandId id)
-{
-    using enum CommandId;
-    struct Submenu {
-        CommandId first, last; ///< in the order of the table
-        const char* title;
-    };
-    static constexpr Submenu kSubmenus[]{
-        {openFromClipboard, importSettings, "Im&port"},
-        {exportFigure, exportPage, "&Export and Copy"},
-        {handout, recordLesson, "&Lesson"},
-        {copyLink, exportComparison, "&Export and Copy"},
-        {chooseSchedule, editOrder, "&Schedule"},
-        {moveEarlier, moveLater, "&Schedule"},
-        {forgetBaseline, formerBaseline, "Base&line"},
-        {compareWithFile, endComparison, "&Compare"},
-        {backToBaseline, backToBaseline, "Base&line"},
-        {zoomIn, stepDown, "&Zoom and Pan"},
-        {viewBack, viewForward, "&Zoom and Pan"},
-        {previous, previousMatch, "F&ollow and Find"},
-        {mark, rangeOfSpan, "&Marks and Ranges"},
-        {pinRow, filterRows, "&Rows"},
-        {selectTpGroup, selectEpGroup, "&Select Group"},
-        {showGrid, showBlock, "P&ictures"},
-        {showForm, showPlan, "P&anels"},
-        {showLive, swapSides, "&Runs and Comparison"},
-        {lensGroups, switchArrangement, "&Lens"},
-        {textLarger, textUsual, "Te&xt Size"},
-        {themeSystem, switchTheme, "T&heme"},
-    };
-    for (const Submenu& submenu : kSubmenus)
-        if (id >= submenu.first && id <= submenu.last)
-            return translated(submenu.title);
-    return {};
-}
-
-QString commandMenuTitle(CommandMenu menu)
-{
-    return translated(menuTitle(menu));
-}
-
-QString textOf(const Command& command)
-{
-    return translated(command.text);
-}
-
-QString whatOf(const Command& command)
-{
-    return translated(command.what);
-}
-
 const Command& command(CommandId id)
 {
     const auto found = std::find_if(commands().begin(), commands().end(), [id](const Command& c) { return c.id == id; });
     assert(found != commands().end());
     return *found;
-}
-
-QString plainText(const Command& command)
-{
-    QString text = textOf(command);
-    return text.remove(QLatin1Char('&')).remove(QStringLiteral("…"));
 }
 
 } // namespace app

@@ -239,17 +239,17 @@ void Workspace::showNow()
             shown.canvas->requestFrame();
 }
 
-bool Workspace::leaveNow()
+std::vector<Picture> Workspace::leaveNow()
 {
-    bool isLeft = false;
+    std::vector<Picture> left;
     if (isStepping() || m_desk.playback().isPlaying())
-        return isLeft;
+        return left;
     for (const Shown& shown : m_pictures)
         if (shown.view->leaveNow()) {
             shown.canvas->requestFrame();
-            isLeft = true;
+            left.push_back(shown.picture);
         }
-    return isLeft;
+    return left;
 }
 
 void Workspace::startEditing(OrderDraft draft)

@@ -38,8 +38,8 @@ public:
     void setStepping(bool);
     bool isStepping() const;
     void showNow(); ///< pictures that can show the moment at the time cursor do
-    /// They go back to what they showed before, unless the step plays or something else was chosen; false: none did.
-    bool leaveNow();
+    /// They go back to what they showed before, unless the step plays or something else was chosen; which of them did.
+    std::vector<Picture> leaveNow();
     /// The order editor takes the timeline's place.
     void startEditing(OrderDraft);
     void stopEditing();

@@ -1,6 +1,7 @@
 #include "app/views/common/labels.h"
 
 #include "app/views/common/wrapped_lines.h"
+#include "sim/text/beside_limit.h"
 
 #include <algorithm>
 #include <array>
@@ -126,6 +127,12 @@ std::string bytesText(double bytes)
         ++unit;
     }
     return unit == 0 ? countText(std::llround(bytes)) + " B" : withUnit(bytes, kUnits[unit]);
+}
+
+std::pair<std::string, std::string> bytesBesideLimit(double bytes, double limit)
+{
+    const sim::BesideLimit beside(bytes, limit, sim::Unit::bytes);
+    return beside.isUsual() ? std::pair(bytesText(bytes), bytesText(limit)) : std::pair(beside.need(), beside.limit());
 }
 
 std::string bytesOfGibText(double gib)

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace app {
@@ -20,8 +21,10 @@ std::string durationText(double nanoseconds); ///< 812 ns, 3.21 µs, 412 ms, 1.2
 /// The size of a difference as it is told beside the two numbers it is of: where all three are in one unit, what is told adds up,
 /// as in "25.4 ms", "44.4 ms", "19.0 ms" of 19.06; else, and where it rounds to that and says more, `size` as it is.
 std::string sizeThatAddsUp(const std::string& a, const std::string& b, const std::string& size);
-std::string bytesText(double bytes);      ///< 71.2 GiB
-std::string bytesOfGibText(double gib);   ///< the same of as many GiB: 640 MiB
+std::string bytesText(double bytes);    ///< 71.2 GiB
+std::string bytesOfGibText(double gib); ///< the same of as many GiB: 640 MiB
+/// Both of "does not fit: 80.003 GiB of 80 GiB": what is beyond a limit in the digits that show it, three where that is enough.
+std::pair<std::string, std::string> bytesBesideLimit(double bytes, double limit);
 std::string wholeBytesText(double bytes); ///< 71 GiB: where there is little room
 std::string percentText(double fraction); ///< 41.3 %
 /// "8–15" where they count on, "8, 136, 264 … 16,264" where they do not.

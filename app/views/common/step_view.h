@@ -22,6 +22,9 @@ public:
     virtual bool showNow() { return false; }
     /// Back to what it showed before that, if nothing was chosen since. True if that is something else.
     virtual bool leaveNow() { return false; }
+    /// Which of its lenses or modes it shows, of a view that has some: by it one that left the moment tells that nothing else was
+    /// chosen since.
+    virtual int mode() const { return 0; }
     /// How high all of the picture is at that width, of a picture that scrolls what it has no room for: figures cut nothing.
     virtual std::optional<float> contentHeight(float width)
     {

@@ -29,8 +29,8 @@ constexpr std::array<Part, 5> kParts{
 
 std::string describeSide(const char* name, const sim::MemoryBreakdown& memory, std::int64_t capacity)
 {
-    std::string text = std::string(name) + ": " + bytesText(static_cast<double>(memory.total())) + " of " +
-                       bytesText(static_cast<double>(capacity));
+    const auto [held, of] = bytesBesideLimit(static_cast<double>(memory.total()), static_cast<double>(capacity));
+    std::string text = std::string(name) + ": " + held + " of " + of;
     if (memory.total() > capacity)
         text += ", does not fit";
     for (const Part& part : kParts)

@@ -254,8 +254,9 @@ std::string rankTip(const sim::Simulation& simulation, const GridReading& readin
                bytesText(static_cast<double>(now.peakBytes)) + (now.doing.empty() ? "" : "\nlast action " + now.doing);
     }
     constexpr double kBytesPerGib = 1024.0 * 1024 * 1024;
-    text += "\n" + bytesText(static_cast<double>(simulation.memoryOfClass(simulation.classOf(rank)).total())) + " of " +
-            bytesText(simulation.scenario().cluster.gpu.memoryGib * kBytesPerGib) + " at peak";
+    const auto [peak, has] = bytesBesideLimit(static_cast<double>(simulation.memoryOfClass(simulation.classOf(rank)).total()),
+                                              simulation.scenario().cluster.gpu.memoryGib * kBytesPerGib);
+    text += "\n" + peak + " of " + has + " at peak";
     if (reading.lens != GridLens::memory && !reading.tones.empty())
         if (const std::string reads = reading.sentence(reading.unitOf(simulation, rank)); !reads.empty())
             text += "\n" + reads;

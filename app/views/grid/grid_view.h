@@ -23,6 +23,7 @@ public:
     void setTheme(const Theme&) override;
     bool showNow() override; ///< with the lens of that name
     bool leaveNow() override;
+    int mode() const override { return static_cast<int>(lens()); }
 
     void setLens(GridLens);
     GridLens lens() const;

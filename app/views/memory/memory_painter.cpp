@@ -20,7 +20,7 @@ constexpr float kHeaderHeight = 28, kBesideLegend = 16;
 std::string fullestText(Canvas& canvas, const MemoryModel& model, float width)
 {
     const std::int64_t peak = model.rows()[static_cast<std::size_t>(model.fullestRow())].peak.total();
-    const std::string most = bytesText(static_cast<double>(peak)), of = bytesText(static_cast<double>(model.capacity()));
+    const auto [most, of] = bytesBesideLimit(static_cast<double>(peak), static_cast<double>(model.capacity()));
     const std::string beyond = bytesText(static_cast<double>(peak - model.capacity())) + " too much";
     return fitting(canvas,
                    model.capacity() > 0 && peak > model.capacity()
@@ -188,14 +188,15 @@ void BarsPainter::drawRow(int index, float top)
     write({m_frame.values.left, top, m_frame.values.right, line.bottom},
           fitting(m_canvas, {bytesText(total) + share, bytesText(total)}, m_frame.values.width(), m_face),
           over ? m_theme.error : m_theme.text, m_face, index);
-    if (m_canvas.wantsNodes())
+    if (m_canvas.wantsNodes()) {
+        const auto [most, of] = bytesBesideLimit(total, static_cast<double>(m_model.capacity()));
         m_canvas.node({.id = static_cast<std::uint64_t>(index),
                        .role = "bar",
-                       .name = r.names.front() + ", peak " + bytesText(total) +
-                               (m_model.capacity() > 0 ? " of " + bytesText(static_cast<double>(m_model.capacity())) : "") +
+                       .name = r.names.front() + ", peak " + (m_model.capacity() > 0 ? most + " of " + of : bytesText(total)) +
                                (over ? ", does not fit: " : ": ") + memoryPartsText(r.peak),
                        .rect = intersected(line, {line.left, m_frame.bars.top, line.right, m_frame.bars.bottom}),
                        .selected = selected});
+    }
 }
 
 void BarsPainter::scrollBar()

@@ -256,7 +256,8 @@ void LoadPainter::gutter(int tier, Rect rect, const LoadSums& sums)
     const sim::Tier& of = m_scene.model.tiers()[asIndex(tier)];
     const std::string network = sim::spokenNetwork(of.name), speed = threeDigits(of.bandwidthGBs) + " GB/s";
     const std::string mean = percentText(sums.mean), peak = percentText(sums.peak);
-    std::vector<std::vector<std::string>> lines{{speed + " a GPU", speed}, {"mean " + mean, mean}, {"peak " + peak, "≤ " + peak}};
+    std::vector<std::vector<std::string>> lines{
+        {speed + (of.gpusPerNic > 1 ? " a NIC" : " a GPU"), speed}, {"mean " + mean, mean}, {"peak " + peak, "≤ " + peak}};
     if (m_scene.selection.range)
         lines.push_back({"in range " + percentText(sums.inRange), percentText(sums.inRange)});
     if (m_ofRank != nullptr)

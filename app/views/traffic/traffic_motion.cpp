@@ -71,7 +71,7 @@ TrafficMotion::TrafficMotion(const sim::Simulation& simulation, const sim::Traff
             add(rank);
     for (const auto& [key, sum] : bytes) {
         const auto& [from, to, purpose, row, tier] = key;
-        const double port = simulation.scenario().cluster.tiers[asIndex(tier)].bandwidthGBs * 1e9;
+        const double port = sim::bandwidthOfGpuGBs(simulation.scenario().cluster, asIndex(tier)) * 1e9;
         m_links.push_back({from, to, row, tier, sum, port * sendersOf[from]});
         const sim::TimedTransfers::Row& of = m_transfers->rows()[row];
         std::int64_t largest = 0;
@@ -80,8 +80,9 @@ TrafficMotion::TrafficMotion(const sim::Simulation& simulation, const sim::Traff
         m_mostBytes = std::max(m_mostBytes, sum * static_cast<double>(largest) / static_cast<double>(of.bytes));
     }
     const auto count = static_cast<double>(senders.empty() ? traffic.worldSize() : static_cast<int>(senders.size()));
-    for (const sim::Tier& tier : simulation.scenario().cluster.tiers)
-        m_capacity.push_back(tier.bandwidthGBs * 1e9 * count);
+    const sim::Cluster& cluster = simulation.scenario().cluster;
+    for (std::size_t tier = 0; tier < cluster.tiers.size(); ++tier)
+        m_capacity.push_back(sim::bandwidthOfGpuGBs(cluster, tier) * 1e9 * count);
     m_moment.atNs = -1;
 }
 

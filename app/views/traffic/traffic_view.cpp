@@ -298,6 +298,11 @@ bool TrafficView::showNow()
     return m_data->mode == TrafficMode::matrix && m_data->choose(TrafficMode::diagram);
 }
 
+int TrafficView::mode() const
+{
+    return static_cast<int>(m_data->mode);
+}
+
 Becauses TrafficView::becauseOf(std::optional<Point> at) const
 {
     Data& d = *m_data;

@@ -23,6 +23,7 @@ public:
     static PictureModelPtr prepare(const ShownStep&); ///< nullptr without a simulation
     void setTheme(const Theme&) override;
     bool showNow() override; ///< what is under way, in the diagram; the load over time has the cursor itself
+    int mode() const override;
 
     std::string title() const override;
     void draw(Canvas&) override;

@@ -206,9 +206,14 @@ Explanation Explainer::hostTime() const
     Account account = accountOf(m_simulation, StepPart::host, m_seconds);
     const Stack& stack = m_scenario.training.stack;
     const auto micros = [](double us) { return numberText(us, Unit::number) + " µs"; };
-    std::string convention = "Measured in the simulated step, mean over ranks: the rank's next kernel, or a transfer that it "
-                             "waits for, could begin and is not launched yet. ";
-    if (stack.cudaGraphs == CudaGraphs::step) {
+    const CostModel cost(m_scenario);
+    const bool isLaunched = cost.countsLaunches();
+    std::string convention = "Measured in the simulated step, mean over ranks";
+    convention +=
+        isLaunched ? ": the rank's next kernel, or a transfer that it waits for, could begin and is not launched yet. " : ". ";
+    if (!isLaunched) {
+        convention += "A CPU calls its kernels, it launches none.";
+    } else if (stack.cudaGraphs == CudaGraphs::step) {
         convention += "CUDA graphs launch the kernels of a step at once.";
     } else {
         convention += "The host launches a kernel in " + micros(stack.launchUs) + " forward and " +
@@ -217,13 +222,16 @@ Explanation Explainer::hostTime() const
             convention += ", experts one by one in " + micros(stack.expertLaunchUs) + " each";
         convention += stack.cudaGraphs == CudaGraphs::attention ? "; CUDA graphs launch those of attention at once." : ".";
     }
-    if (stack.stepMs > 0)
+    if (const HardwareProfile& profile = m_scenario.cluster.efficiency.profile;
+        isLaunched && !profile.kernels.empty() && !profile.kernelsAlone)
+        convention += " Launches of kernels that were measured are in their times.";
+    if (isLaunched && stack.stepMs > 0)
         convention += " Before it launches the optimizer it works for " + numberText(stack.stepMs, Unit::number) + " ms.";
     if (!m_scenario.training.offload.isOn())
         return account.close(sumOfKinds(exposedKindsOfStep().ofHost, StepPart::host, account), convention, kSimulated,
                              {.pictures = {"timeline"}});
-    const CostModel cost(m_scenario);
-    convention += " Or it waits for what goes to the host or comes from it, or for the host's optimizer. A GPU's link carries " +
+    convention += isLaunched ? " Or it" : " It";
+    convention += " waits for what goes to the host or comes from it, or for the host's optimizer. A GPU's link carries " +
                   numberText(cost.hostGBs(Stream::toHost), Unit::number) + " GB/s each way; its share of the host's memory " +
                   numberText(cost.hostGBs(Stream::host), Unit::number) + " GB/s.";
     return account.close(sumOfKinds(exposedKindsOfStep().ofHost, StepPart::host, account), convention,
@@ -407,7 +415,8 @@ std::string Explainer::groupText(CommunicatorRole role) const
         if (groups > 0)
             joined.push_back(
                 (groups < span.groups() ? std::to_string(groups) + " of " + std::to_string(span.groups()) + " " : "") +
-                "joined by " + spokenNetwork(tier.name) + " (" + numberText(tier.bandwidthGBs, Unit::number) + " GB/s a GPU)");
+                "joined by " + spokenNetwork(tier.name) + " (" +
+                numberText(bandwidthOfGpuGBs(m_scenario.cluster, i), Unit::number) + " GB/s a GPU)");
     }
     return std::accumulate(joined.begin(), joined.end(), text,
                            [](const std::string& all, const std::string& next) { return all + ", " + next; });

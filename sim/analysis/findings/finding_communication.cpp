@@ -47,7 +47,8 @@ std::string tierText(const RuleContext& context, Finding& finding, int index, Co
 {
     const Tier& tier = context.tier(index);
     return spokenNetwork(tier.name) + " (" +
-           say(finding, index == 0 ? ClaimOf::innerBandwidth : ClaimOf::outerBandwidth, tier.bandwidthGBs, Unit::number, role) +
+           say(finding, index == 0 ? ClaimOf::innerBandwidth : ClaimOf::outerBandwidth,
+               bandwidthOfGpuGBs(context.scenario.cluster, static_cast<std::size_t>(index)), Unit::number, role) +
            " GB/s a GPU)";
 }
 

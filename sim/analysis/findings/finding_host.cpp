@@ -3,6 +3,7 @@
 #include "sim/cost/cost.h"
 #include "sim/memory_limit.h"
 #include "sim/simulate/exposed_transfers.h"
+#include "sim/text/beside_limit.h"
 
 #include <algorithm>
 #include <array>
@@ -39,8 +40,10 @@ void hostFull(const RuleContext& context, FindingList& out)
     const double used = context.metrics.hostMemoryGib * kBytesPerGib;
     const double has = context.scenario.cluster.host.memoryGib * kBytesPerGib;
     Finding finding{.kind = FindingKind::hostFull, .severity = FindingSeverity::broken};
-    finding.title = "Does not fit the host: the GPUs of a node offload " + say(finding, ClaimOf::hostMemory, used, Unit::bytes) +
-                    ", and it has " + say(finding, ClaimOf::hostHas, has, Unit::bytes);
+    const BesideLimit beside(used, has, Unit::bytes);
+    finding.title = "Does not fit the host: the GPUs of a node offload " +
+                    say(finding, ClaimOf::hostMemory, used, beside.need()) + ", and it has " +
+                    say(finding, ClaimOf::hostHas, has, beside.limit());
     finding.reason = "Optimizer states stay there, and activations from a micro-batch's forward pass to its backward pass.";
     finding.show = {.pictures = {"memory"}};
     offerLess(context, finding);

@@ -9,6 +9,7 @@
 #include "sim/simulate/memory_cap.h"
 #include "sim/simulate/plan_schedule.h"
 #include "sim/simulate/search_schedule.h"
+#include "sim/text/beside_limit.h"
 
 #include <algorithm>
 #include <array>
@@ -138,8 +139,9 @@ void fits(const RuleContext& context, const Fullest& full, FindingList& out)
     Finding finding;
     finding.memoryShare = used / capacity;
     finding.show = {.pictures = {"memory", "timeline"}, .ranks = {full.rank}};
-    const std::string has = say(finding, ClaimOf::peakBytes, used, gibText(full.memory.total())) + " of " +
-                            say(finding, ClaimOf::capacityBytes, capacity, Unit::bytes);
+    const BesideLimit beside(used, capacity, Unit::bytes);
+    const std::string has = say(finding, ClaimOf::peakBytes, used, beside.need()) + " of " +
+                            say(finding, ClaimOf::capacityBytes, capacity, beside.limit());
     const std::string rank = "rank " + say(finding, ClaimOf::fullestRank, full.rank, Unit::count);
     if (used > capacity) {
         std::int64_t over = 0;
@@ -183,7 +185,8 @@ void capMissed(const RuleContext& context, const Fullest& full, FindingList& out
                     .severity = FindingSeverity::broken,
                     .memoryShare = full.bytes() / context.capacityBytes()};
     finding.title = missed->what() + ": rank " + say(finding, ClaimOf::fullestRank, full.rank, Unit::count) + " needs " +
-                    say(finding, ClaimOf::peakBytes, full.bytes(), gibText(full.memory.total()));
+                    say(finding, ClaimOf::peakBytes, full.bytes(),
+                        BesideLimit(full.bytes(), missed->capGib * kBytesPerGib, Unit::bytes).need());
     finding.title.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(finding.title.front())));
     say(finding, ClaimOf::memoryCap, missed->capGib * kBytesPerGib, missed->capText());
     const std::string nearest = missed->nearestText();

@@ -59,21 +59,6 @@ std::vector<Option> batchOptions(const std::string& text, std::size_t at, bool i
     return options;
 }
 
-/// How many GPUs "gpu:v100:4", "nvme:100,gpu:4(S:0-1)" or a plain "4" are: one where no number is given.
-std::string gpusOf(const std::string& resources)
-{
-    for (std::size_t at = 0; at <= resources.size();) {
-        const std::size_t end = std::min(resources.find(',', at), resources.size());
-        const std::string one = resources.substr(at, std::min(end, resources.find('(', at)) - at);
-        const std::string count = one.substr(one.rfind(':') + 1);
-        const bool isNumber = !count.empty() && (isDigit(count[0]) || count[0] == '$');
-        if (one.starts_with("gpu") || (isNumber && end == resources.size()))
-            return isNumber ? count : "1";
-        at = end + 1;
-    }
-    return resources;
-}
-
 /// The number behind "KEY=" in "select=24:ncpus=8:ngpus=8"; empty where there is none.
 std::string numberBehind(const std::string& text, std::string_view key)
 {
@@ -96,7 +81,7 @@ public:
 
     void slurm(const Option& option)
     {
-        const std::string count = gpusOf(option.value);
+        const std::string count = gpusOfResources(option.value);
         const std::string spelled = "#SBATCH " + option.name;
         if (option.name == "--nodes" || option.name == "-N") {
             add("@nodes", option.value, spelled);
@@ -162,6 +147,20 @@ private:
 };
 
 } // namespace
+
+std::string gpusOfResources(const std::string& resources)
+{
+    for (std::size_t at = 0; at <= resources.size();) {
+        const std::size_t end = std::min(resources.find(',', at), resources.size());
+        const std::string one = resources.substr(at, std::min(end, resources.find('(', at)) - at);
+        const std::string count = one.substr(one.rfind(':') + 1);
+        const bool isNumber = !count.empty() && (isDigit(count[0]) || count[0] == '$');
+        if (one.starts_with("gpu") || (isNumber && end == resources.size()))
+            return isNumber ? count : "1";
+        at = end + 1;
+    }
+    return resources;
+}
 
 BatchLine batchLineOf(const std::string& comment, int line)
 {

@@ -75,7 +75,7 @@ std::optional<bool> plainTest(std::span<const ShellText> given, bool matches)
         isNegated = !isNegated;
         given = given.subspan(1);
     }
-    const bool isOpen = std::any_of(given.begin(), given.end(), [](const ShellText& one) { return one.condition > 0; });
+    const bool isOpen = std::any_of(given.begin(), given.end(), [](const ShellText& one) { return one.branch > 0; });
     if (given.empty() || isOpen) // what an open branch assigns may be something else
         return std::nullopt;
     const bool isPattern = matches && given.back().isPattern;
@@ -172,7 +172,7 @@ bool isOpenDoubleTest(std::span<const ShellText> words)
     return !words.empty() && words.front().text == "[[" && words.back().text != "]]";
 }
 
-std::optional<bool> shellStatus(std::span<const ShellText> words, const ShellVariables& variables, int here)
+std::optional<bool> shellStatus(std::span<const ShellText> words, const ShellVariables& variables, const SpendShell& spend)
 {
     bool isNegated = false;
     for (; words.size() > 1 && words.front().text == "!"; words = words.subspan(1))
@@ -180,24 +180,19 @@ std::optional<bool> shellStatus(std::span<const ShellText> words, const ShellVar
     std::optional<bool> status;
     if (isArithmeticTest(words)) {
         const std::string_view text = words[0].text;
-        const int own = words[0].condition;
-        const bool isOpen = (own > 0 && own != here) || conditionOf(text, variables, true, here) > 0;
-        if (const auto value = isOpen ? std::nullopt : shellArithmetic(text.substr(2, text.size() - 4), variables))
+        if (const auto value =
+                words[0].branch > 0 ? std::nullopt : shellArithmetic(text.substr(2, text.size() - 4), variables, spend))
             status = *value != 0;
     } else if (words.size() == 1 && (words[0].text == "true" || words[0].text == ":" || words[0].text == "false")) {
         status = words[0].text != "false";
     } else if (isShellTest(words)) {
-        std::vector<ShellText> decided(words.begin(), words.end());
-        for (ShellText& one : decided)
-            one.condition = one.condition == here ? 0 : one.condition;
-        status = shellTest(decided);
+        status = shellTest(words);
     }
     return status ? std::optional(*status != isNegated) : status;
 }
 
-void ShellConditions::take(std::span<const ShellText> words, const ShellVariables& variables, int here)
+void ShellConditions::take(std::span<const ShellText> words, std::optional<bool> status)
 {
-    const std::optional<bool> status = shellStatus(words, variables, here);
     told = op.empty() ? status : op == "&&" ? bothOf(told, status) : eitherOf(told, status);
     for (const ShellText& one : words)
         written += (written.empty() ? "" : " ") + one.text;

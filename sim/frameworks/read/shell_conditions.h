@@ -15,17 +15,16 @@ bool isArithmeticTest(std::span<const ShellText> words);
 bool isShellTest(std::span<const ShellText> words);
 /// Whether "[[" is not closed yet: in it && and || end no command.
 bool isOpenDoubleTest(std::span<const ShellText> words);
-/// What a test, "true" or "false" says; nothing where only running it would tell, or where a value in it is of a branch that may
-/// not be run. `here`: line of the condition in whose branch the test itself stands, which decides those values; 0: there is
-/// none.
-std::optional<bool> shellStatus(std::span<const ShellText> words, const ShellVariables&, int here);
+/// What a test, "true" or "false" says; nothing where only running it would tell, or where a word of it is of a branch.
+std::optional<bool> shellStatus(std::span<const ShellText> words, const ShellVariables&, const SpendShell&);
 
 /// Conditions that are joined by && and ||, as far as they are read: of equal rank, from left to right.
 struct ShellConditions {
     std::optional<bool> told{};
     std::string op{}, written{};
 
-    void take(std::span<const ShellText> words, const ShellVariables&, int here);
+    /// `status`: what the script alone says of the command.
+    void take(std::span<const ShellText> words, std::optional<bool> status);
     void join(const std::string& with);
 };
 

@@ -1,5 +1,6 @@
 #include "sim/frameworks/read/shell_flags.h"
 
+#include "sim/frameworks/read/shell_batch.h"
 #include "sim/text/characters.h"
 
 #include <algorithm>
@@ -26,10 +27,9 @@ std::vector<ShellText> wordsOf(const std::vector<ShellText>& pieces)
                     out.push_back(std::exchange(current, {}));
                 continue;
             }
-            if (current.text.empty()) {
+            if (current.text.empty())
                 current.line = line;
-                current.condition = piece.condition;
-            }
+            current.branch = std::max(current.branch, piece.branch);
             current.text += c;
         }
     }
@@ -91,6 +91,49 @@ bool isLauncher(const ShellText& word)
     return name == "torchrun" || name == "accelerate" || name == "deepspeed" || name.starts_with("torch.distributed");
 }
 
+std::string programIn(const ShellText& word)
+{
+    return word.text.substr(word.text.rfind('/') + 1);
+}
+
+bool isSlurm(const std::string& program)
+{
+    return program == "srun" || program == "sbatch" || program == "salloc";
+}
+
+/// What -N of Slurm's commands counts: "-N 4", "-N4"; empty where it is none.
+std::string nodesOfSlurm(const std::vector<ShellText>& words, std::size_t at)
+{
+    const std::string& option = words[at].text;
+    if (!option.starts_with("-N") || !isSlurm(programIn(words.front())) || (option.size() == 2 && at + 1 >= words.size()))
+        return {};
+    const std::string count = option.size() > 2 ? option.substr(2) : words[at + 1].text;
+    const bool isNumber = count.find_first_not_of("0123456789") == std::string::npos;
+    return isNumber || count.starts_with('$') ? count : std::string();
+}
+
+/// GPUs that a node has: "--gres=gpu:8".
+void countResources(Setting& setting)
+{
+    const Json& given = setting.value.is_array() && !setting.value.empty() ? setting.value.front() : setting.value;
+    if (setting.name != "gres" || !given.is_string() || given.get<std::string>().find("gpu") == std::string::npos)
+        return;
+    const std::string resources = given.get<std::string>();
+    setting.shown = resources;
+    setting.name = "@gpus_per_node";
+    setting.value = valueOf(gpusOfResources(resources));
+}
+
+/// Whether what a command counts is of the one that trains: where it started that one, or submits a file.
+bool mayStart(const ShellScript& script, const ShellCommand& made, const ShellCommand& chosen)
+{
+    const bool isBefore = &chosen < &made && &chosen - script.commands.data() >= static_cast<std::ptrdiff_t>(made.startsFrom);
+    return isBefore ||
+           (isSlurm(programIn(made.words.front())) && std::any_of(made.words.begin(), made.words.end(), [](const ShellText& one) {
+                return one.text.ends_with(".sh") || one.text.ends_with(".sbatch") || one.text.ends_with(".slurm");
+            }));
+}
+
 struct CountOfMpi {
     std::string name; ///< empty: it counts nothing
     Json value;
@@ -117,7 +160,8 @@ std::optional<CountOfMpi> countOfMpi(const std::vector<ShellText>& words, std::s
                       count.is_number_integer() ? Json(std::max<std::int64_t>(1, count.get<std::int64_t>() / perNode)) : count};
 }
 
-void addFlags(Sheet& sheet, const FailAtLine& fail, const std::vector<ShellText>& words, bool onlyLaunchers = false)
+void addFlags(const ShellScript& script, Sheet& sheet, const FailAtLine& fail, const std::vector<ShellText>& words,
+              bool onlyLaunchers = false)
 {
     const std::size_t before = sheet.settings.size();
     Setting* current = nullptr;
@@ -143,6 +187,12 @@ void addFlags(Sheet& sheet, const FailAtLine& fail, const std::vector<ShellText>
             ++at;
             continue;
         }
+        if (const std::string nodes = isProgram ? std::string() : nodesOfSlurm(words, at); !nodes.empty()) {
+            sheet.settings.push_back({"@nodes", valueOf(nodes), one.line, text.substr(0, 2)});
+            current = nullptr;
+            at += text.size() == 2 ? 1 : 0;
+            continue;
+        }
         if (const std::string meant = flagWithLongDash(text); !meant.empty()) {
             tell(one, "begins with a long dash, which is no flag's: " + meant + " is meant; not read");
             current = nullptr;
@@ -157,7 +207,7 @@ void addFlags(Sheet& sheet, const FailAtLine& fail, const std::vector<ShellText>
             std::replace(name.begin(), name.end(), '-', '_');
             sheet.settings.push_back({name, true, one.line, text.substr(0, equals)});
             current = &sheet.settings.back();
-            current->condition = one.condition;
+            current->condition = script.branches.lineOf(one.branch);
             if (equals != std::string::npos)
                 current->value = valueOf(text.substr(equals + 1));
             hasValue = equals != std::string::npos;
@@ -181,7 +231,7 @@ void addFlags(Sheet& sheet, const FailAtLine& fail, const std::vector<ShellText>
             continue;
         }
         Json value = valueOf(text);
-        current->condition = std::max(current->condition, one.condition);
+        current->condition = std::max(current->condition, script.branches.lineOf(one.branch));
         if (!hasValue)
             current->value = std::move(value);
         else if (current->value.is_array())
@@ -190,6 +240,8 @@ void addFlags(Sheet& sheet, const FailAtLine& fail, const std::vector<ShellText>
             current->value = Json::array({current->value, std::move(value)});
         hasValue = true;
     }
+    for (std::size_t i = before; i < sheet.settings.size(); ++i)
+        countResources(sheet.settings[i]);
     if (onlyLaunchers)
         sheet.settings.erase(std::remove_if(sheet.settings.begin() + static_cast<std::ptrdiff_t>(before), sheet.settings.end(),
                                             [](const Setting& setting) { return !isOfLauncher(setting); }),
@@ -217,7 +269,10 @@ void addFlagsOf(const ShellScript& script, Sheet& sheet, const FailAtLine& fail)
     ShellCommand stored;
     if (chosen->flags < 2) { // nothing is started here: the variables hold the flags
         for (const std::string& name : script.order) {
-            const ShellVariable& value = script.variables.at(name);
+            const auto found = script.variables.find(name);
+            if (found == script.variables.end()) // an argument of a function that has ended
+                continue;
+            const ShellVariable& value = found->second;
             std::vector<ShellText> words;
             if (!value.isArray)
                 words = wordsOf(value.pieces);
@@ -239,7 +294,7 @@ void addFlagsOf(const ShellScript& script, Sheet& sheet, const FailAtLine& fail)
         if (stored.flags > chosen->flags)
             chosen = &stored;
     }
-    addFlags(sheet, fail, chosen->words);
+    addFlags(script, sheet, fail, chosen->words);
     if (chosen != &loose)
         for (const ShellText& one : loose.words)
             if (isFlagWord(one.text) && sheet.undecided.size() < kMostSettings)
@@ -253,7 +308,8 @@ void addFlagsOf(const ShellScript& script, Sheet& sheet, const FailAtLine& fail)
         if (made == chosen)
             continue;
         // A launcher that starts the chosen command in quotes: srun --nodes 4 bash -c "…".
-        addFlags(sheet, fail, made->words, true);
+        if (chosen == &loose || chosen == &stored || mayStart(script, *made, *chosen))
+            addFlags(script, sheet, fail, made->words, true);
         if (made->flags > 3)
             sheet.undecided.push_back({made->words.front().text, "another command; only the one with most settings is read",
                                        made->words.front().line, made->words.front().text});

@@ -44,10 +44,10 @@ bool hasKeys(const ShellVariable& array)
                        [](const ShellText& one) { return !keyOfElement(one.text).empty(); });
 }
 
-std::size_t costOfKeys(const ShellVariable& array)
+std::size_t costOfLook(const ShellVariable& variable)
 {
-    std::size_t cost = array.elements.size();
-    for (const ShellText& one : array.elements) // those that begin like a key are read to their end
+    std::size_t cost = variable.pieces.size() + variable.elements.size();
+    for (const ShellText& one : variable.elements) // those that begin like a key are read to their end
         cost += one.text.starts_with('[') && keyOfElement(one.text).empty() ? one.text.size() : 0;
     return cost;
 }
@@ -67,6 +67,14 @@ void putElement(ShellVariable& array, const std::string& key, ShellText value)
         value.text.insert(0, start);
     }
     array.elements.push_back(std::move(value));
+}
+
+std::size_t assignedAt(std::string_view word)
+{
+    std::size_t at = 0;
+    while (at < word.size() && (startsName(word[at]) || isDigit(word[at])))
+        ++at;
+    return at > 0 && at < word.size() && word[at] == '=' && !isDigit(word[0]) ? at : 0;
 }
 
 namespace {
@@ -93,8 +101,8 @@ constexpr int kMostFactors = 10'000; ///< of one expression, those of its variab
 class Arithmetic {
 public:
     /// `left`: factors that may still be looked at, of all that belongs to one expression.
-    Arithmetic(std::string_view text, const ShellVariables& variables, int depth, int& left)
-        : m_cursor(text), m_variables(variables), m_depth(depth), m_left(left)
+    Arithmetic(std::string_view text, const ShellVariables& variables, const SpendShell& spend, int depth, int& left)
+        : m_cursor(text), m_variables(variables), m_spend(spend), m_depth(depth), m_left(left)
     {
     }
 
@@ -206,46 +214,27 @@ private:
         const auto found = m_variables.find(word);
         if (found == m_variables.end() || m_depth > kDeepestVariable)
             return std::nullopt;
+        m_spend(found->second.pieces.size());
         const std::string value = joined(found->second);
+        m_spend(value.size());
         return value.size() > kLongestShellExpression ? std::nullopt
-                                                      : Arithmetic(value, m_variables, m_depth + 1, m_left).value();
+                                                      : Arithmetic(value, m_variables, m_spend, m_depth + 1, m_left).value();
     }
 
     TextCursor m_cursor;
     const ShellVariables& m_variables;
+    const SpendShell& m_spend;
     int m_depth;
     int& m_left;
 };
 
 } // namespace
 
-std::optional<long long> shellArithmetic(std::string_view expression, const ShellVariables& variables)
+std::optional<long long> shellArithmetic(std::string_view expression, const ShellVariables& variables, const SpendShell& spend)
 {
+    spend(expression.size());
     int left = kMostFactors;
-    return expression.size() > kLongestShellExpression ? std::nullopt : Arithmetic(expression, variables, 0, left).value();
-}
-
-int conditionOf(std::string_view written, const ShellVariables& variables, bool isSum, int but)
-{
-    for (std::size_t at = 0, end = 0; at < written.size(); at = std::max(end, at + 1)) {
-        end = at;
-        while (end < written.size() && (startsName(written[end]) || isDigit(written[end])))
-            ++end;
-        const std::string_view before = written.substr(0, at);
-        const bool isName = isSum || before.ends_with('$') || before.ends_with("${") || before.ends_with("${#");
-        const auto found = isName && end > at ? variables.find(written.substr(at, end - at)) : variables.end();
-        if (found == variables.end())
-            continue;
-        for (const ShellText& one : found->second.pieces)
-            if (one.condition > 0 && one.condition != but)
-                return one.condition;
-        // An array is assigned as a whole, or goes on at its end.
-        if (const std::vector<ShellText>& elements = found->second.elements; !elements.empty())
-            if (const int condition = std::max(elements.front().condition, elements.back().condition);
-                condition > 0 && condition != but)
-                return condition;
-    }
-    return 0;
+    return expression.size() > kLongestShellExpression ? std::nullopt : Arithmetic(expression, variables, spend, 0, left).value();
 }
 
 std::vector<std::string_view> shellSums(std::string_view expressions)
@@ -264,7 +253,8 @@ std::vector<std::string_view> shellSums(std::string_view expressions)
     return sums;
 }
 
-std::optional<ShellCalculation> shellCalculation(std::string_view expression, const ShellVariables& variables)
+std::optional<ShellCalculation> shellCalculation(std::string_view expression, const ShellVariables& variables,
+                                                 const SpendShell& spend)
 {
     TextCursor cursor(expression);
     const auto takeOperator = [&cursor] {
@@ -291,7 +281,7 @@ std::optional<ShellCalculation> shellCalculation(std::string_view expression, co
     const bool isStep = op == "++" || op == "--";
     const std::string operand = isStep ? "1" : "(" + std::string(cursor.rest()) + ")";
     const std::string sum = op == "=" ? operand : name + std::string(op.substr(0, isStep ? 1 : op.size() - 1)) + operand;
-    return ShellCalculation{name, shellArithmetic(sum, variables), sum};
+    return ShellCalculation{name, shellArithmetic(sum, variables, spend), sum};
 }
 
 } // namespace sim::frameworks

@@ -1,5 +1,6 @@
 // Words of a shell script: quotes, and what $NAME, ${NAME…}, $((…)) stand for, from the script's own assignments. What runs or
-// comes from elsewhere stays as it is written. The lower half of the reader of scripts (shell.cpp).
+// comes from elsewhere stays as it is written. The lower half of the reader of scripts (shell_reader.h): shell_words.cpp,
+// shell_expansions.cpp, shell_printed.cpp.
 #pragma once
 
 #include "sim/frameworks/read/shell_values.h"
@@ -8,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,6 +22,10 @@ protected:
     virtual ~ShellWords() = default;
     /// Whether what is read now is in a branch that is not taken: it assigns nothing.
     virtual bool skipping() const = 0;
+    /// The innermost branch that is read now of those that the script does not decide; 0: what is read is run in any case.
+    virtual int openBranch() const = 0;
+    /// Gives a variable a value: "${NAME:=text}".
+    virtual void assignText(const std::string& name, ShellText value) = 0;
     /// Throws Error with the place that is read.
     [[noreturn]] virtual void fail(const std::string& message) const = 0;
 
@@ -61,12 +67,25 @@ protected:
     std::set<std::string, std::less<>> m_assignedElsewhere;
     int m_unclosed = 0; ///< line of a quote that the script does not close; 0: all are
 
+    OpenBranches m_openBranches;
+    /// Whether a value of a branch is decided where it is read now: in that branch, or in one that stands in it.
+    bool isDecided(int branch) const { return branch == 0 || m_openBranches.holds(branch, openBranch()); }
+    /// Of two branches, both of which a value comes from, the one that leaves more open here.
+    int moreOpen(int a, int b) const;
+    /// The branch that the variables which a text names leave open. `isSum`: names stand in it without "$".
+    int branchOf(std::string_view written, bool isSum = false);
+
     /// What stands in the brackets of "A[key]", without quotes.
     std::string keyText(const std::string& written, int line, int depth = 0);
 
     /// What is in "$@", of m_variables.
     static constexpr const char* kArguments = "@";
+    /// Fails where all that is expanded or looked at has become too much.
     void spend(std::size_t bytes);
+    SpendShell spender()
+    {
+        return [this](std::size_t bytes) { spend(bytes); };
+    }
 
 private:
     /// A part of a word; what is not quoted is split at blanks when it comes from a variable.
@@ -91,12 +110,14 @@ private:
     void braced(const std::string& inside, int line, std::vector<Part>& out, bool isQuoted, int depth);
     /// The element that "${A[index]}" names, by its place, from the end where that is negative, or by its key; nothing where the
     /// script alone does not say which it is.
-    std::optional<std::string> elementOf(const ShellVariable&, const std::string& index, int line, int depth);
+    std::optional<ShellText> elementOf(const ShellVariable&, const std::string& index, int line, int depth);
+    /// Whether each of these is what the script alone says, and so one word.
+    bool areDecided(std::span<const ShellText> texts) const;
     /// What $(…) says where it is text or a sum: "$(echo a b)", "$(cat <<EOF …)", "$(expr 2 + 2)"; nothing where something would
     /// have to run.
     std::optional<ShellText> printedBy(const std::string& command, int line, int depth);
 
-    std::size_t m_spent = 0; ///< bytes that expansions took
+    std::size_t m_spent = 0; ///< bytes that expansions took, and values that were looked at
 };
 
 } // namespace sim::frameworks

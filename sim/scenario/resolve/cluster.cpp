@@ -88,6 +88,7 @@ void Resolver::readEfficiency(const Block& from, const std::string& id, Efficien
     from.read("in_network", efficiency.inNetwork);
     from.read("collective_us", efficiency.collectiveUs);
     from.read("beside_transfers", efficiency.besideTransfers);
+    from.read("beside_all_to_all", efficiency.besideAllToAll);
     HardwareProfile& profile = efficiency.profile;
     from.read("device", profile.device);
     from.read("kernels_alone", profile.kernelsAlone);
@@ -135,6 +136,7 @@ void Resolver::readTiers(const Block& from, int baseGpusPerNode)
         tier.name = memberOr<std::string>(entry, "name", {});
         tier.span = memberOr<int>(entry, "span", 0); // or "all"
         tier.bandwidthGBs = memberOr<double>(entry, "bandwidth_gbs", 0);
+        tier.gpusPerNic = memberOr<int>(entry, "gpus_per_nic", 1);
         tier.latencyUs = memberOr<double>(entry, "latency_us", 0);
         tier.inNetworkReduction = memberOr<bool>(entry, "in_network_reduction", false);
         tier.mesh = memberOr<bool>(entry, "mesh", false);

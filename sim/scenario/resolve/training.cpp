@@ -57,6 +57,7 @@ void Resolver::readTraining(const Block& top)
     offload.read("activation_layers", training.offload.activationLayers);
     const Block overlap = block(from, "overlap");
     overlap.read("grad_reduce", training.overlap.gradReduce);
+    training.overlap.paramGather = m_out.scenario.layout.zeroStage < 3 || training.stack.gathersAhead;
     overlap.read("param_gather", training.overlap.paramGather);
     overlap.read("tp_comm", training.overlap.tpComm);
     overlap.read("p2p", training.overlap.p2p);

@@ -160,6 +160,13 @@ TEST(Format, NumbersAsPeopleReadThem)
     for (const double gib : {49.25, 10.05, 2.125, 7.375}) // half-way: one way round on the whole screen
         EXPECT_EQ(memoryQuantity(gib).text().toStdString(), bytesText(gib * 1073741824.0));
     EXPECT_EQ(memoryQuantity(0.5).text(), QStringLiteral("512 MiB"));
+    const auto isIn = [](double gib, double limitGib) {
+        const auto [held, limit] = memoryBesideLimit(gib, limitGib);
+        return QStringLiteral("%1 in %2").arg(held.text(), limit);
+    };
+    EXPECT_EQ(isIn(71.23, 80), QStringLiteral("71.2 GiB in 80.0"));
+    EXPECT_EQ(isIn(93.14, 80), QStringLiteral("93.1 GiB in 80.0"));
+    EXPECT_EQ(isIn(80.003, 80), QStringLiteral("80.003 GiB in 80"));
     EXPECT_EQ(percentQuantity(0.413).text(), QStringLiteral("41.3 %"));
     EXPECT_EQ(percentQuantity(0.0053).text(), QStringLiteral("0.53 %"));
     sim::Layout layout;

@@ -53,6 +53,15 @@ QString restedOn(QWidget& widget)
     return widget.toolTip();
 }
 
+TEST(Help, TheLeastTimeOfAKernelIsNotTakenForItsLaunch)
+{
+    constexpr std::string_view kLeast = "/cluster/efficiency/launch_us";
+    const ScenarioKey* key = findScenarioKey(kLeast);
+    ASSERT_TRUE(key);
+    const HelpEntry* entry = help().aboutSetting(kLeast, QString::fromUtf8(key->label));
+    EXPECT_TRUE(entry == nullptr || entry->title != QStringLiteral("Launch")) << "that is the host's, of the software";
+}
+
 TEST(Help, TermsAreFoundByWhatPeopleCallThem)
 {
     EXPECT_EQ(firstOf(QStringLiteral("mfu")), QStringLiteral("MFU"));

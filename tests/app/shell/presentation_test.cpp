@@ -375,6 +375,19 @@ TEST_F(PresentationTest, LeavingShowsTheMomentAgainWhereTheWindowDid)
     EXPECT_EQ(grid.lens(), GridLens::now);
 }
 
+TEST_F(PresentationTest, TheWindowSaysWhichPicturesLeaveTheMoment)
+{
+    Workspace& workspace = window.workspace();
+    EXPECT_THAT(workspace.leaveNow(), testing::IsEmpty());
+    window.run(CommandId::play);
+    EXPECT_THAT(workspace.leaveNow(), testing::IsEmpty()) << "it plays";
+    window.run(CommandId::play);
+    const int now = workspace.view(Picture::grid).mode();
+    EXPECT_THAT(workspace.leaveNow(), ElementsAre(Picture::grid)) << "the traffic's diagram is chosen from then on";
+    EXPECT_NE(workspace.view(Picture::grid).mode(), now);
+    EXPECT_THAT(workspace.leaveNow(), testing::IsEmpty());
+}
+
 TEST_F(PresentationTest, LeavingGivesBackTheLensThatWasThere)
 {
     auto& grid = static_cast<GridView&>(window.workspace().view(Picture::grid));

@@ -87,6 +87,10 @@ TEST(MemoryNeed, OfAGpuIsItsRanksTensorsAndWhatLibrariesAreAssumedToTake)
     EXPECT_GT(emulated.host, emulated.gpu);
     EXPECT_THAT(whatDoesNotFit(emulated, {}, emulated.gpu - 1, "GPU 0"),
                 AllOf(HasSubstr("of the GPU's memory"), HasSubstr("GPU 0 has")));
+    MemoryNeed barely = emulated;
+    barely.gpu = 1024 * kMib + kMib / 8;
+    EXPECT_THAT(whatDoesNotFit(barely, {}, 1024 * kMib, "GPU 0"),
+                AllOf(HasSubstr("the run needs 1.0001 GiB of"), HasSubstr("GPU 0 has 1 GiB free")));
 }
 
 TEST(MemoryNeed, TheNearestThatFitsIsTold)

@@ -285,6 +285,31 @@ TEST(Explain, TheHostsRateIsTheOneThatWasSimulated)
     EXPECT_TRUE(said);
 }
 
+TEST(Explain, LaunchesThatAreInMeasuredTimesAreTold)
+{
+    Scenario scenario = test::offloadedScenario(1, 0, 2);
+    const auto ofHost = [&] { // the convention of what is waited for the host
+        std::string said;
+        test::forAll(explain(*simulate(scenario), MetricId::stepTime), [&](const Explanation& e) {
+            if (e.convention.find("its share of the host's memory ") != std::string::npos)
+                said = e.convention;
+        });
+        return said;
+    };
+    const std::string launches = "The host launches a kernel in ",
+                      measured = "Launches of kernels that were measured are in their times";
+    EXPECT_NE(ofHost().find(launches), std::string::npos) << ofHost();
+    HardwareProfile& profile = scenario.cluster.efficiency.profile;
+    profile.transfers = {{"all_reduce", {{.m = 1000, .n = 4, .microseconds = 77}}}};
+    EXPECT_EQ(ofHost().find(measured), std::string::npos) << "transfers are no kernels: " << ofHost();
+    profile.kernels = {{"norm.forward", {{.m = 1, .n = 1000, .microseconds = 7}}}};
+    EXPECT_NE(ofHost().find(launches), std::string::npos) << "those without a curve are launched: " << ofHost();
+    EXPECT_NE(ofHost().find(measured), std::string::npos) << ofHost();
+    profile.kernelsAlone = true;
+    EXPECT_NE(ofHost().find(launches), std::string::npos) << ofHost();
+    EXPECT_EQ(ofHost().find(measured), std::string::npos) << ofHost();
+}
+
 TEST(Explain, WhatTheHostDoesBeforeTheOptimizerIsNoLaunch)
 {
     Scenario scenario = test::smallScenario(1, 1, 1, 4);

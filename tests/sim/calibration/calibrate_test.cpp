@@ -357,6 +357,29 @@ sim::Recording repeated(const sim::Scenario& scenario, int steps)
     return writtenAndRead(all);
 }
 
+TEST(CalibratedRun, SaysThatHostsTakeLongerThanTheirStackHasThem)
+{
+    const auto unexplained = [](const sim::Scenario& truth, const sim::Scenario& assumed) {
+        const sim::Recording recording = writtenAndRead(truth);
+        std::string said;
+        for (const std::string& problem : sim::calibrate(recording, sim::recover(recording), assumed).problems)
+            if (problem.find("of the measured step is neither kernels nor transfers") != std::string::npos)
+                said = problem;
+        return said;
+    };
+    const sim::Scenario assumed = test::smallScenario(2, 2, 2, 8);
+    sim::Scenario truth = assumed;
+    truth.training.stack.launchUs = truth.training.stack.backwardLaunchUs = 500;
+    EXPECT_EQ(unexplained(assumed, assumed), "");
+    EXPECT_THAT(unexplained(truth, assumed),
+                testing::EndsWith(" of the measured step is neither kernels nor transfers as they follow from each other, nor "
+                                  "launches as training.stack has them: hosts that take longer or ranks that share a processor, "
+                                  "of which a profile says nothing"));
+    sim::Scenario slower = assumed;
+    slower.training.stack = truth.training.stack;
+    EXPECT_EQ(unexplained(truth, slower), "") << "launches are predicted by the stack";
+}
+
 TEST(CalibratedRun, IsHeldAgainstStepsThatItHasNotSeen)
 {
     const sim::Scenario assumed = test::smallScenario(2, 2, 1, 4);

@@ -13,8 +13,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <iomanip>
 #include <numeric>
 #include <regex>
 #include <set>
@@ -329,6 +331,22 @@ TEST(Memory, SaysHowMuchIsLeftOrMissing)
 {
     EXPECT_THAT(run("memory " + gallery("45-")).out, HasSubstr("left"));
     EXPECT_THAT(run("memory " + gallery("45-") + " --set training.micro_batch_size=2").out, HasSubstr("too much"));
+}
+
+TEST(Memory, OfAStepThatBarelyDoesNotFitReadsAsMoreThanThereIs)
+{
+    const std::string file = gallery("17-");
+    const double peak = runJson("simulate --json " + file).at("peak_memory_gib");
+    const double has = std::floor(peak * 1000) / 1000 - 0.001; // less by one to two thousandths
+    std::ostringstream set;
+    set << std::fixed << std::setprecision(3) << " --set cluster.gpu.memory_gib=" << has;
+    for (const auto& [command, pattern] : {std::pair("simulate ", "([0-9.]+) of ([0-9.]+) GiB: does not fit"),
+                                           std::pair("memory ", "holds ([0-9.]+) of ([0-9.]+) GiB: [0-9.]+ too much")}) {
+        const std::string said = run(command + file + set.str()).out;
+        std::smatch found;
+        ASSERT_TRUE(std::regex_search(said, found, std::regex(pattern))) << said;
+        EXPECT_GT(std::stod(found[1]), std::stod(found[2])) << found[0];
+    }
 }
 
 TEST(Sweep, HasARowForEveryCombinationInOrder)

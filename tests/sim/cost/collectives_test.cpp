@@ -215,6 +215,59 @@ TEST_F(Costs, LinksBetweenNodesReachAShareOfTheirOwn)
     EXPECT_GT(slower.sendNs(1 << 30, 1), 3 * cost.sendNs(1 << 30, 1) / 2);
 }
 
+TEST_F(Costs, RanksThatHaveANetworkCardTogetherEachHaveTheirPartOfItInACollective)
+{
+    const std::int64_t bytes = std::int64_t{1} << 34; // so many that latency is nothing
+    const auto whole = static_cast<double>(bytes);
+    for (const int ranks : {2, 8}) {
+        scenario.cluster.tiers.back().gpusPerNic = ranks;
+        const CostModel shared(scenario);
+        const auto seconds = [&](CollectiveKind kind, const GroupShape& group) {
+            return static_cast<double>(shared.collectiveNs(collective(kind, bytes), group)) * 1e-9;
+        };
+        // A group with one member a node is one of as many as the node has ranks, which all send; with all of them in it has all
+        // of the cards.
+        EXPECT_NEAR(seconds(CollectiveKind::allGather, acrossNodes(16, 16)), 15.0 / 16 * whole / (network / ranks), 1e-2);
+        EXPECT_NEAR(seconds(CollectiveKind::allReduce, acrossNodes(16, 16)), 30.0 / 16 * whole / (network / ranks), 1e-2);
+        EXPECT_NEAR(seconds(CollectiveKind::allGather, acrossNodes(64, 8)), 63.0 / 64 * whole / (network / ranks * 8), 1e-2);
+        EXPECT_NEAR(seconds(CollectiveKind::allToAll, acrossNodes(2, 2)), 1.0 / 2 * whole / (network / ranks), 1e-2);
+        EXPECT_NEAR(seconds(CollectiveKind::ringShift, acrossNodes(2, 2)), whole / (network / ranks), 1e-2);
+        // Of a ring through all ranks of a node one sends to the next node.
+        EXPECT_NEAR(seconds(CollectiveKind::ringShift, acrossNodes(16, 2)), whole / network, 1e-2);
+        for (const CollectiveKind kind : {CollectiveKind::allGather, CollectiveKind::allToAll, CollectiveKind::ringShift})
+            EXPECT_EQ(shared.collectiveNs(collective(kind, bytes), insideNode(8)),
+                      cost.collectiveNs(collective(kind, bytes), insideNode(8)));
+        // One that sends a message may have the card to itself; who else sends then, the engine knows.
+        EXPECT_EQ(shared.sendNs(bytes, 1), cost.sendNs(bytes, 1));
+        const auto share = [](const PortUse& use) {
+            return static_cast<double>(use[static_cast<std::size_t>(Port::network)]) / kWholePort;
+        };
+        EXPECT_NEAR(share(shared.sendUse(bytes, 1, shared.sendNs(bytes, 1))), 1, 1e-3);
+        for (const CollectiveKind kind : {CollectiveKind::allGather, CollectiveKind::allToAll, CollectiveKind::ringShift})
+            for (const GroupShape& group : {acrossNodes(2, 2), acrossNodes(16, 2)}) {
+                const OpShape shape = collective(kind, bytes);
+                const double taken = ranks * share(shared.collectiveUse(shape, group, shared.collectiveNs(shape, group)));
+                EXPECT_NEAR(taken, 1, 1e-2) << "all of a card, by all of its ranks together";
+            }
+    }
+}
+
+TEST_F(Costs, ASpineIsReachedOverTheCardsThatRanksHaveTogether)
+{
+    scenario.cluster.tiers.back().span = 32;
+    scenario.cluster.tiers.back().gpusPerNic = 8;
+    scenario.cluster.tiers.push_back({.name = "spine", .span = 0, .bandwidthGBs = 25, .latencyUs = 10});
+    // One member below each switch of the spine: half of a card's 50 GB/s would pass it, but each of eight ranks has an eighth.
+    const GroupShape wide{.size = 2, .domains = {2, 2, 1}};
+    const std::int64_t bytes = std::int64_t{1} << 34;
+    EXPECT_NEAR(static_cast<double>(CostModel(scenario).collectiveNs(collective(CollectiveKind::allGather, bytes), wide)) * 1e-9,
+                0.5 * static_cast<double>(bytes) / (network / 8), 1e-2);
+    EXPECT_EQ(gpusPerNic(scenario.cluster), 8);
+    EXPECT_EQ(bandwidthOfGpuGBs(scenario.cluster, 0), 450);
+    EXPECT_EQ(bandwidthOfGpuGBs(scenario.cluster, 1), 50.0 / 8);
+    EXPECT_EQ(bandwidthOfGpuGBs(scenario.cluster, 2), 50.0 / 8);
+}
+
 TEST_F(Costs, CollectivesGrowWithBytesAndWithDistance)
 {
     for (const auto kind :
@@ -244,6 +297,28 @@ TEST_F(Costs, DataParallelCollectivesGoAtTheRateOfTheSoftware)
     };
     EXPECT_NEAR(seconds(slower, CommunicatorRole::dpShard), 2 * seconds(cost, CommunicatorRole::dpShard), 1e-6);
     EXPECT_NEAR(seconds(slower, CommunicatorRole::tp), seconds(cost, CommunicatorRole::tp), 1e-6);
+}
+
+TEST_F(Costs, SoftwareThatDrivesOneOfANodesCardsDrivesNvlinkAsAllDo)
+{
+    scenario.training.stack.network = 0.125;
+    const CostModel oneCard(scenario);
+    for (const CollectiveKind kind : {CollectiveKind::allGather, CollectiveKind::reduceScatter, CollectiveKind::allReduce}) {
+        const auto bytes = collective(kind, 1 << 30);
+        EXPECT_EQ(oneCard.collectiveNs(bytes, insideNode(8), CommunicatorRole::dpShard),
+                  cost.collectiveNs(bytes, insideNode(8), CommunicatorRole::dpShard));
+    }
+    // Of two nodes of eight, one card's 50 GB/s; the other seven idle, and NVLink waits for it.
+    const double seconds = static_cast<double>(oneCard.collectiveNs(collective(CollectiveKind::allGather, 1 << 30),
+                                                                    acrossNodes(16, 2), CommunicatorRole::dpShard)) *
+                           1e-9;
+    EXPECT_NEAR(seconds, 15.0 / 16 * (1 << 30) / network + 14 * 3e-6 + 10e-6, 1e-6);
+    // Where it drives the cards so well that NVLink is the narrowest, that decides.
+    scenario.training.stack.network = 10;
+    EXPECT_NEAR(static_cast<double>(CostModel(scenario).collectiveNs(collective(CollectiveKind::allGather, 1 << 30),
+                                                                     acrossNodes(16, 2), CommunicatorRole::dpShard)) *
+                    1e-9,
+                15.0 / 16 * (1 << 30) / nvlink + 14 * 3e-6 + 10e-6, 1e-6);
 }
 
 TEST_F(Costs, TokensThatANodeTakesOnceCrossTheNetworkFewerTimes)

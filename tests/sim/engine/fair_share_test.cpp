@@ -44,6 +44,20 @@ TEST(FairShare, TwoOnAPortHaveHalfOfItEach)
     EXPECT_EQ(Rates({{{0, kAll}}, {{0, kAll}}}).now, (std::vector<double>{0.5, 0.5}));
 }
 
+TEST(FairShare, WhoStandsForSeveralRanksHasTheShareOfSoMany)
+{
+    // Four and one on a card: as five that are counted one by one.
+    const Rates folded({{{.port = 0, .use = kAll, .ranks = 4}}, {{0, kAll}}});
+    const Rates full({{{0, kAll}}, {{0, kAll}}, {{0, kAll}}, {{0, kAll}}, {{0, kAll}}});
+    EXPECT_EQ(folded.now, (std::vector<double>{full.now[0], full.now[4]}));
+    EXPECT_NEAR(folded.now[0], 0.2, 1e-5);
+    // One that is several ranks of the card itself.
+    EXPECT_EQ(Rates({{{0, kAll / 4}, {0, kAll / 4}, {0, kAll / 4}, {0, kAll / 4}}}).now, (std::vector<double>{1}));
+    EXPECT_EQ(Rates({{{0, kAll / 4}, {0, kAll / 4}, {0, kAll / 4}, {0, kAll / 4}}, {{0, kAll}}}).now,
+              Rates({{{.port = 0, .use = kAll / 4, .ranks = 4}}, {{0, kAll}}}).now);
+    EXPECT_EQ(Rates({{{.port = 0, .use = kAll / 8, .ranks = 8}}}).now, (std::vector<double>{1}));
+}
+
 TEST(FairShare, WhatAPortCanCarryTogetherIsNotSlowed)
 {
     EXPECT_EQ(Rates({{{0, kAll / 4}}, {{0, kAll / 2}}}).now, (std::vector<double>{1, 1}));

@@ -90,7 +90,7 @@ TEST(Range, OfTimesCountsKernelsAsSlowAsTheSlowestRankBesideTransfers)
             std::fill(pass.begin(), pass.end(), 0);
         const std::uint32_t forward = world.program.ranks[0].steps.front().pass;
         world.classes.slowdown[0] = {.compute = 1.5, .jitter = 0.5};
-        world.prices.besideTransfers = 1.25;
+        world.prices.besideAllToAll = 1.25; // the larger one counts
         const double factor = 1.25 * 1.5 * (1 + kFarthestJitter * 0.5);
         world.prices.durations[0][forward][0] = static_cast<std::int64_t>(part * kMost / (4 * factor)); // four micro-batches
         EXPECT_EQ(refusal(world).empty(), part < 1) << refusal(world);

@@ -40,7 +40,8 @@ struct HandMade {
         classes.pipelinePeers.resize(1);
         classes.groups.resize(1);
         classes.groups[0].fill(-1);
-        for (const CommunicatorRole role : {CommunicatorRole::dpShard, CommunicatorRole::cp, CommunicatorRole::tp}) {
+        for (const CommunicatorRole role :
+             {CommunicatorRole::dpShard, CommunicatorRole::cp, CommunicatorRole::tp, CommunicatorRole::ep}) {
             classes.groups[0][static_cast<std::size_t>(role)] = static_cast<int>(classes.classGroups.size());
             classes.classGroups.push_back({.classes = {0}});
         }
@@ -58,6 +59,7 @@ struct HandMade {
             const CommunicatorRole group = line.stream == Stream::dp   ? CommunicatorRole::dpShard
                                            : line.stream == Stream::cp ? CommunicatorRole::cp
                                            : line.stream == Stream::tp ? CommunicatorRole::tp
+                                           : line.stream == Stream::ep ? CommunicatorRole::ep
                                                                        : CommunicatorRole::none;
             pass.ops.push_back({.kind = line.kind, .stream = line.stream, .waits = line.waits, .group = group});
             pass.shapes.emplace_back();
@@ -203,6 +205,28 @@ TEST(SharedLinks, KernelsTakeLongerWhileACollectiveRunsBesideThem)
     EXPECT_EQ(times.opEndNs[0], 500);
     EXPECT_NEAR(static_cast<double>(times.opEndNs[1]), 500 + (1000 - 500 / 1.25), 1) << "400 of 1000 done beside it";
     EXPECT_EQ(times.opEndNs[2], times.opEndNs[1] + 100);
+}
+
+TEST(SharedLinks, AnAllToAllOfExpertsTokensSlowsKernelsByAFactorOfItsOwn)
+{
+    // Of 132 multiprocessors it keeps 20; 500 ns of a kernel of 1000 lie beside it.
+    HandMade job({{kCollective, Stream::ep, 0, 500, 1}, {kCompute, Stream::compute, 0, 1000}});
+    job.prices.besideTransfers = 1.07;
+    const double others = 132.0 / 112;
+    job.prices.besideAllToAll = others;
+    EXPECT_NEAR(static_cast<double>(job.run().opEndNs[1]), 500 + (1000 - 500 / others), 1);
+    job.prices.besideTransfers = 1; // also where nothing else slows them
+    EXPECT_NEAR(static_cast<double>(job.run().opEndNs[1]), 500 + (1000 - 500 / others), 1);
+    job.prices.besideAllToAll = 1.01;
+    job.prices.besideTransfers = 1.25;
+    EXPECT_NEAR(static_cast<double>(job.run().opEndNs[1]), 500 + (1000 - 500 / 1.25), 1) << "never less than any collective";
+
+    // A reduction goes on behind it, beside which the kernel is slower than alone and faster than before.
+    HandMade both(
+        {{kCollective, Stream::ep, 0, 300, 0}, {kCollective, Stream::dp, 0, 700, 0}, {kCompute, Stream::compute, 0, 1000}});
+    both.prices.besideTransfers = 1.25;
+    both.prices.besideAllToAll = 2;
+    EXPECT_NEAR(static_cast<double>(both.run().opEndNs[2]), 700 + (1000 - 300 / 2.0 - 400 / 1.25), 1);
 }
 
 TEST(SharedLinks, KernelsLoseToWhatIsIssuedBehindThemAndNeedNotWaitForThem)
@@ -427,6 +451,7 @@ TEST(SharedLinks, FoldedIsFullWithKernelsBesideTransfersAndPerturbations)
     for (int i = 0; i < 40; ++i) {
         Scenario scenario = test::randomScenario(random, 64);
         scenario.cluster.efficiency.besideTransfers = 1.15;
+        scenario.cluster.efficiency.besideAllToAll = i % 2 == 0 ? 1.3 : 0;
         if (i % 4 == 0)
             scenario.perturbations = {
                 {.kind = PerturbationKind::slowLink, .rank = scenario.layout.worldSize() / 2, .factor = 1.7}};
@@ -445,6 +470,51 @@ TEST(SharedLinks, FoldedIsFullWithKernelsBesideTransfersAndPerturbations)
                 << "rank " << rank;
         }
     }
+}
+
+TEST(SharedLinks, OfANodesCardThoseHaveTheirPartThatSend)
+{
+    // Four pipelines of four stages, two stages to a node of eight GPUs: only the four ranks of the second stage send to the next
+    // node. They have a quarter of its card each, not an eighth.
+    Scenario scenario = test::smallScenario(1, 4, 4, 8);
+    scenario.cluster.efficiency.besideTransfers = 1;
+    scenario.cluster.tiers.back().latencyUs = 0;
+    const auto stepNs = [&](double bandwidthGBs, int gpusPerNic) {
+        scenario.cluster.tiers.back().bandwidthGBs = bandwidthGBs;
+        scenario.cluster.tiers.back().gpusPerNic = gpusPerNic;
+        return World(scenario).run().endNs;
+    };
+    const std::int64_t shared = stepNs(1, 8);
+    EXPECT_NEAR(static_cast<double>(shared), static_cast<double>(stepNs(1.0 / 4, 1)), 1e-5 * static_cast<double>(shared));
+    EXPECT_LT(shared, stepNs(1.0 / 8, 1));
+    EXPECT_GT(shared, stepNs(1, 1));
+    // Of four cards each serves two of them.
+    EXPECT_NEAR(static_cast<double>(stepNs(1, 2)), static_cast<double>(stepNs(1.0 / 2, 1)), 1e-5 * static_cast<double>(shared));
+}
+
+TEST(SharedLinks, FoldedIsFullWhereRanksHaveCardsTogether)
+{
+    std::mt19937 random(25);
+    int stretched = 0;
+    for (int i = 0; i < 80; ++i) {
+        Scenario scenario = test::randomScenario(random, 64);
+        scenario.cluster.tiers.back().gpusPerNic = std::array{2, 4, 3, 8}[static_cast<std::size_t>(i % 4)];
+        scenario.cluster.tiers.back().bandwidthGBs = i % 3 == 0 ? 5 : 50;
+        scenario.cluster.efficiency.besideTransfers = i % 2 == 0 ? 1 : 1.15;
+        SCOPED_TRACE(test::describe(scenario));
+        const World folded(scenario), full(scenario, true);
+        const EngineResult a = folded.run(), b = full.run();
+        ASSERT_EQ(a.endNs, b.endNs);
+        for (int rank = 0; rank < scenario.layout.worldSize(); ++rank) {
+            const auto c = static_cast<std::size_t>(folded.classes.classOf[static_cast<std::size_t>(rank)]);
+            ASSERT_TRUE(std::equal(a.opEndNs.begin() + static_cast<std::ptrdiff_t>(a.firstOp[c]),
+                                   a.opEndNs.begin() + static_cast<std::ptrdiff_t>(a.firstOp[c + 1]),
+                                   b.opEndNs.begin() + static_cast<std::ptrdiff_t>(b.firstOp[static_cast<std::size_t>(rank)])))
+                << "rank " << rank;
+        }
+        stretched += a.stretched.empty() ? 0 : 1;
+    }
+    EXPECT_GT(stretched, 20);
 }
 
 /// Work of collectives that begin and end within a window fits into it, on every port and in every window.

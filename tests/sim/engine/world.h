@@ -18,7 +18,7 @@ inline sim::PricedProgram apart(sim::PricedProgram prices)
         for (std::vector<sim::PortUse>& pass : uses)
             std::fill(pass.begin(), pass.end(), sim::PortUse{});
     std::fill(prices.sendUse.begin(), prices.sendUse.end(), sim::PortUse{});
-    prices.besideTransfers = 1;
+    prices.besideTransfers = prices.besideAllToAll = 1;
     return prices;
 }
 

@@ -118,6 +118,21 @@ TEST(ShellExpansions, ElementsAreAssignedOneByOneAsLongAsThatIsQuick)
     EXPECT_THROW(scriptOf(keys, ""), sim::Error) << "in seconds, not in minutes";
 }
 
+TEST(ShellExpansions, LooksAtManyPiecesAreCounted)
+{
+    const auto times = [](int count, const std::string& text) {
+        std::string all;
+        for (int i = 0; i < count; ++i)
+            all += text;
+        return all;
+    };
+    for (const std::string& script :
+         {times(20'000, "X+=a\n") + times(20'000, "Y=${X+}\n"), times(20'000, "X+=\"\"\n") + times(20'000, "Y=${#X}\n"),
+          "A=(" + times(40'000, "a ") + ")\nB=1\n" + times(2000, "Y=${B+$A$A}\n")})
+        EXPECT_THROW(scriptOf(script, ""), sim::Error) << "in seconds, not in minutes";
+    EXPECT_EQ(scriptOf(times(200, "X+=4\n") + times(200, "Y=${X+4}\n"), "--pipeline-model-parallel-size $Y").at("/layout/pp"), 4);
+}
+
 TEST(ShellExpansions, SumsFollowFromTheScriptHoweverTheyAreWritten)
 {
     const auto stages = [](const std::string& head) {
@@ -128,6 +143,22 @@ TEST(ShellExpansions, SumsFollowFromTheScriptHoweverTheyAreWritten)
           "((A = (1, 2), PP = 4))", "let A=1,PP=4", "PP=8; let \"PP -= 4\"", "A=2; PP=$(expr $A \\* 2)", "A=2; PP=`expr $A + 2`",
           "PP=`echo 4`", "A=2; PP=$(echo \"$A*2\" | bc)", "PP=8; unset PP; PP=${PP:-4}", "PP=4; ((PP == 8))"})
         EXPECT_EQ(stages(head), 4) << head;
+}
+
+TEST(ShellExpansions, FactorsOfSumsAreCounted)
+{
+    const auto sumOf = [](int count, const std::string& one, const std::string& between) {
+        std::string all = one;
+        for (int i = 1; i < count; ++i)
+            all += between + one;
+        return all;
+    };
+    const std::string many = "A=\"1" + std::string(4000, ' ') + "\"\nB=" + sumOf(1000, "A", "+") + "\n";
+    for (const std::string& sums : {"((" + sumOf(200, "X=B+B", ",") + "))", sumOf(200, "X=$((B+B))", "\n"),
+                                    sumOf(200, "((B > 2))", "\n"), "let " + sumOf(200, "X=B+B", ",")})
+        EXPECT_THROW(scriptOf(many + sums, ""), sim::Error) << "in seconds, not in minutes";
+    EXPECT_EQ(
+        scriptOf("A=1\nX=$((" + sumOf(1000, "A", "+") + "))", "--pipeline-model-parallel-size $((X / 250))").at("/layout/pp"), 4);
 }
 
 TEST(ShellFunctions, AreRunWhereTheyAreCalled)
@@ -414,9 +445,12 @@ TEST(ShellFiles, AFileIsSourcedByItsWholeName)
     const std::string command = "python pretrain_gpt.py " + kSizesOfScript + "--tensor-model-parallel-size ";
     EXPECT_EQ(tp(command + "4\n", ". ./myenv.sh; cat env.sh # source env.sh\nsource\nenv.sh\n" + command + "2\n"), 2)
         << "of two commands the later one counts";
-    EXPECT_EQ(tp(command + "4\n", "echo source env.sh\nls . env.sh\n" + command + "2\n"), 2) << "words of other commands";
+    EXPECT_EQ(tp(command + "4\n", "echo source env.sh\nls . env.sh\nA=(source env.sh)\n" + command + "2\n"), 2)
+        << "words of other commands";
     for (const char* source :
-         {"X=\"#1\"; . ./env.sh", "source env.sh", "[ -f env.sh ] && source \"$DIR/env.sh\"", "if true; then . ./env.sh; fi"})
+         {"X=\"#1\"; . ./env.sh", "source env.sh", "[ -f env.sh ] && source \"$DIR/env.sh\"", "if true; then . ./env.sh; fi",
+          "case 7b in\n7b) source env.sh ;;\nesac", "case 7b in 7b) . env.sh;; esac", "load() { source env.sh; }\nload",
+          "source \"$(dirname \"$0\")/env.sh\"", "source $(dirname ${BASH_SOURCE[0]})/env.sh"})
         EXPECT_EQ(tp("TP=4\nSIZES='" + kSizesOfScript + "'\n", source + ("\n" + command) + "$TP\n"), 4) << source;
 }
 

@@ -517,6 +517,18 @@ TEST(LeastChange, ClaimsNoMoreThanItLookedAt)
     EXPECT_THAT(other.proofText(), testing::Not(HasSubstr("share on the host")));
 }
 
+TEST(LeastChange, TellsOfWhatBarelyDoesNotFitThatItIsMoreThanThereIs)
+{
+    LeastChange change{.capacityGib = 80, .peakBeforeGib = 80.003, .searched = "tp"};
+    EXPECT_THAT(change.text(), testing::StartsWith("The fullest GPU would hold 80.003 GiB of 80 GiB, and no change of tp"));
+    change.overfillsHost = true;
+    change.hostCapacityGib = 256;
+    change.hostBeforeGib = 256.2;
+    EXPECT_THAT(change.text(), testing::StartsWith("What is offloaded would take 256.2 GiB of the 256 GiB of a node's host"));
+    change.hostBeforeGib = 300;
+    EXPECT_THAT(change.text(), testing::StartsWith("What is offloaded would take 300 GiB of the 256 GiB of a node's host"));
+}
+
 /// A number of layers that run again is all of one pipeline's chunks, and not all of another's.
 TEST(LeastChange, CountsLayersThatRunAgainWhereAllOfAChunkBecomeMore)
 {

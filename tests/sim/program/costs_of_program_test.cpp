@@ -122,6 +122,33 @@ TEST(CostsOfProgram, ALayersBackwardAwaitsItsParametersAndNotTheGradientsBeforeT
     EXPECT_EQ(middle(), (Names{"grad.reduce", "kernels", "param.gather", "wait"})) << "nothing is gathered ahead";
 }
 
+TEST(CostsOfProgram, SoftwareThatJoinsWhatWasGatheredMovesItOnceMore)
+{
+    Scenario scenario = dataParallel(3);
+    EXPECT_EQ(test::bytesOf(test::programOf(scenario), "param.unpack"), 0);
+    scenario.training.stack.gatherBytes = 4; // of parameters in 16 bits: read and written
+    for (const bool ahead : {true, false}) {
+        scenario.training.overlap.paramGather = ahead;
+        const Program program = test::programOf(scenario);
+        EXPECT_EQ(test::bytesOf(program, "param.unpack"), 2 * test::bytesOf(program, "param.gather"));
+        for (const Pass& pass : program.passes) { // each behind its own gathering, before its layer's kernels
+            std::size_t gathered = 0, joined = 0;
+            for (const Op& op : pass.ops) {
+                gathered += program.labels[op.label] == "param.gather" ? 1 : 0;
+                joined += program.labels[op.label] == "param.unpack" ? 1 : 0;
+                EXPECT_LE(joined, gathered);
+            }
+            EXPECT_EQ(joined, gathered);
+        }
+    }
+    scenario.layout.zeroStage = 1;
+    EXPECT_EQ(test::bytesOf(test::programOf(scenario), "param.unpack"), 0);
+    Scenario alone = test::smallScenario();
+    alone.layout.zeroStage = 3;
+    alone.training.stack.gatherBytes = 4;
+    EXPECT_EQ(test::bytesOf(test::programOf(alone), "param.unpack"), 0) << "nothing was gathered";
+}
+
 TEST(CostsOfProgram, KernelsDoNotWaitForWhatIsGatheredAhead)
 {
     const Program program = test::programOf(dataParallel(3));

@@ -1,12 +1,9 @@
 // What recorded runs have to say: a real one of eight GPUs, and simulated ones with a cause that was planted.
 #include "sim/recovery/recovered_json.h"
 #include "sim/recovery/run_answers.h"
-#include "sim/recovery/stand_in.h"
-#include "sim/recovery/to_scenario.h"
 
-#include "sim/scenario/document.h"
 #include "sim/trace/readers/read_recording.h"
-#include "tests/support/catalogue.h"
+#include "tests/sim/recovery/simulated.h"
 #include "tests/support/recorded.h"
 #include "tests/support/scenarios.h"
 
@@ -19,6 +16,8 @@
 #include <set>
 
 namespace {
+
+using test::simulated;
 
 /// DLRM on 8 V100s of one node: 8 NCCL kernels a rank, no metadata at all.
 sim::RunEvidence dlrm()
@@ -62,11 +61,6 @@ TEST(RealRun, OfEightGpusHasOneGroupAndALateRankSeven)
     EXPECT_THAT(last, testing::ElementsAre(7, 7, 7, 7, 7, 5, 5, 4));
     EXPECT_EQ(arrivals.straggler, 7);
     EXPECT_NEAR(static_cast<double>(arrivals.list[0].waitNs[1]), 7.625e6, 0.01e6);
-}
-
-std::shared_ptr<const sim::Simulation> simulated(const sim::Scenario& scenario)
-{
-    return sim::simulate(scenario, {.full = true});
 }
 
 TEST(PlantedStraggler, IsFoundWithItsCause)
@@ -252,113 +246,6 @@ TEST(SlowGroups, AreFoundAmongTwoAsAmongMany)
     }
 }
 
-TEST(TimeOfARecordedRank, AddsUpAndIsTheSimulators)
-{
-    for (const int pp : {1, 4}) {
-        const auto simulation = simulated(test::smallScenario(2, pp, 2, 8));
-        const sim::Recovered recovered = sim::recover(test::recordingOf(*simulation));
-        const sim::RunTimes times = sim::timesOf(recovered);
-        ASSERT_EQ(times.ranks.size(), 4U * static_cast<std::size_t>(pp));
-        for (std::size_t r = 0; r < times.ranks.size(); ++r) {
-            const sim::RankTime& time = times.ranks[r];
-            EXPECT_EQ(time.computingNs + time.exposedCommNs + time.copyNs + time.idleNs, time.windowNs);
-            EXPECT_GE(time.idleNs, 0);
-            EXPECT_GT(time.exposedByAxis.at("tp"), 0);
-            EXPECT_LE(time.exposedByAxis.at("tp"), time.commByAxis.at("tp"));
-            std::int64_t exposed = 0;
-            for (const auto& [axis, ns] : time.exposedByAxis)
-                exposed += ns;
-            EXPECT_EQ(exposed, time.exposedCommNs) << "an instant counts once";
-            EXPECT_EQ(time.windowNs, recovered.steps.steps[0].endNs - recovered.steps.steps[0].startNs) << "of the step shown";
-            std::int64_t computed = 0;
-            for (const sim::WorkSpan& span : recovered.evidence.ranks[r].work)
-                computed += span.endNs - span.startNs;
-            EXPECT_EQ(time.computingNs, computed); // one stream computes
-        }
-        EXPECT_EQ(times.stages.size(), pp == 1 ? 0U : 4U);
-    }
-}
-
-TEST(TimeOfARecordedRank, WaitsForItsHostAsLongAsTheSimulatorSays)
-{
-    for (const double us : {0.0, 5.0, 200.0}) {
-        sim::Scenario scenario = test::smallScenario(2, 1, 1, 4);
-        sim::Stack& stack = scenario.training.stack;
-        stack.launchUs = stack.backwardLaunchUs = stack.collectiveLaunchUs = us;
-        const auto simulation = simulated(scenario);
-        const sim::Recovered recovered = sim::recover(test::recordingOf(*simulation, {.launches = true}));
-        for (const sim::RankTime& time : sim::timesOf(recovered).ranks) {
-            const sim::TimeShares shares = simulation->timeOfClass(simulation->classOf(0));
-            // The step that is recorded begins with its first kernel.
-            const std::int64_t beforeFirst = simulation->times().endNs - time.windowNs;
-            EXPECT_EQ(time.computingNs, shares.busyNs);
-            EXPECT_EQ(time.hostBoundNs, time.idleNs) << us << " µs a launch";
-            // What runs beside a launch and is not waited for counts as communication there.
-            EXPECT_EQ(time.idleNs + time.exposedCommNs, shares.waitingNs() - beforeFirst) << us << " µs a launch";
-            EXPECT_LE(time.idleNs, shares.exposedHostNs - beforeFirst) << us << " µs a launch";
-            if (us > 100) {
-                EXPECT_NEAR(static_cast<double>(time.idleNs), static_cast<double>(shares.exposedHostNs),
-                            2e-2 * static_cast<double>(shares.exposedHostNs));
-            }
-        }
-    }
-}
-
-TEST(TimeOfARecordedRank, SharesAnInstantAmongTheAxesThatAreExposedInIt)
-{
-    sim::RunEvidence evidence;
-    evidence.names = {"all_reduce", "gemm"};
-    evidence.worldSize = 4;
-    evidence.axes = {{"tp", 2, 1}, {"dp", 2, 2}};
-    evidence.isOneClock = true;
-    for (const auto& members : std::vector<std::vector<int>>{{0, 1}, {2, 3}, {0, 2}, {1, 3}})
-        evidence.groups.push_back({.name = {}, .description = {}, .ranks = members, .evidence = {}});
-    const auto sum = [](std::int64_t start, std::int64_t end, int group, unsigned stream) {
-        return sim::CommSpan{
-            .startNs = start, .endNs = end, .exchange = sim::Exchange::allReduce, .group = group, .bytes = 64, .stream = stream};
-    };
-    for (int rank = 0; rank < 4; ++rank) {
-        sim::RankEvidence& of = evidence.ranks.emplace_back();
-        of.rank = rank;
-        of.work = {{.startNs = 0, .endNs = 100, .name = 1}};
-        of.comms = {sum(50, 201, rank / 2, 1), sum(100, 301, 2 + rank % 2, 2)}; // together from 100 to 201
-    }
-    const sim::RunTimes times = sim::timesOf(sim::recover(std::move(evidence)));
-    ASSERT_EQ(times.ranks.size(), 4U);
-    for (const sim::RankTime& time : times.ranks) {
-        EXPECT_EQ(time.exposedCommNs, 201);
-        EXPECT_EQ(time.exposedByAxis.at("tp") + time.exposedByAxis.at("dp"), 201);
-        EXPECT_NEAR(static_cast<double>(time.exposedByAxis.at("tp")), 50.5, 0.5);
-        EXPECT_EQ(time.commByAxis.at("tp"), 151);
-        EXPECT_EQ(time.hiddenByAxis.at("tp"), 50) << "while something computes";
-        EXPECT_EQ(time.hiddenByAxis.at("dp"), 0) << "beside tp nothing hides";
-    }
-}
-
-TEST(TimeOfARecordedRank, WaitsForItsHostAsLongAsThePathSays)
-{
-    for (const char* file : {"worker0_step_12.1694128201545.pt.trace.json.gz", "mi250_minitoy_train_ROCm6_2_kineto.json.gz"}) {
-        const sim::Recovered recovered = sim::recover(sim::readRecording({std::string(RANKSCOPE_TEST_DATA) + "/kineto/" + file}));
-        const sim::RunAnswers answers = sim::answersOf(recovered);
-        ASSERT_EQ(answers.times.ranks.size(), 1U);
-        const auto ofPath = static_cast<double>(answers.path.ns.at(sim::PathPart::launching));
-        // The chain may pass a communication that goes on beside it, in which the device does not idle.
-        EXPECT_NEAR(static_cast<double>(answers.times.ranks[0].hostBoundNs), ofPath, 0.05 * ofPath) << file;
-    }
-}
-
-TEST(TimeOfARecordedRank, IsNoMeanOverPartsOfSteps)
-{
-    const sim::Recovered recovered =
-        sim::recover(sim::readRecording({RANKSCOPE_TEST_DATA "/kineto/mi250_minitoy_train_ROCm6_2_kineto.json.gz"}));
-    ASSERT_EQ(recovered.steps.steps.size(), 2U); // the second is cut off after 49 µs
-    EXPECT_FALSE(recovered.steps.steps[0].isOutlier);
-    EXPECT_TRUE(recovered.steps.steps[1].isOutlier);
-    EXPECT_EQ(recovered.steps.medianSeconds, recovered.steps.steps[0].seconds());
-    EXPECT_NEAR(static_cast<double>(sim::timesOf(recovered).ranks[0].windowNs) * 1e-9, recovered.steps.steps[0].seconds(), 1e-9);
-    EXPECT_THAT(recovered.problems, testing::Contains(testing::HasSubstr("step 2 was recorded in part only")));
-}
-
 TEST(UnevenStages, AreNotWhatOneSlowRankMakesOfThem)
 {
     const auto of = [](const std::vector<std::pair<int, double>>& slow) {
@@ -520,184 +407,6 @@ TEST(SaidGrid, OfOneStageHasNoFindingOfStages)
     };
     EXPECT_TRUE(findsStages(sim::recover(recording)));
     EXPECT_FALSE(findsStages(sim::recover(recording, {.corrections = {}, .grid = sim::namedGrid({{"tp", 2}, {"dp", 8}})})));
-}
-
-TEST(PathOverRanks, CoversTheStepAndNoRankAloneMakesIt)
-{
-    const auto simulation = simulated(test::smallScenario(1, 4, 2, 8));
-    const sim::Recovered recovered = sim::recover(test::recordingOf(*simulation));
-    const sim::RankPath path = sim::criticalPathOver(recovered);
-    ASSERT_FALSE(path.segments.empty());
-    for (std::size_t i = 1; i < path.segments.size(); ++i)
-        EXPECT_EQ(path.segments[i].startNs, path.segments[i - 1].endNs) << i;
-    EXPECT_EQ(path.segments.back().endNs - path.segments.front().startNs,
-              recovered.steps.steps[0].endNs - recovered.steps.steps[0].startNs);
-    // What is recorded begins with the first kernel, not with its launch.
-    const std::int64_t recordedNs = simulation->times().endNs - simulation->times().opStartNs.front();
-    EXPECT_EQ(recordedNs, recovered.steps.steps[0].endNs - recovered.steps.steps[0].startNs);
-    EXPECT_GE(path.jumps, 6U); // down the pipeline and back
-    std::int64_t sum = 0;
-    for (const auto& [part, ns] : path.ns)
-        sum += ns;
-    EXPECT_EQ(sum, recordedNs);
-    EXPECT_GT(path.ns.at(sim::PathPart::computing), sum * 8 / 10);
-}
-
-TEST(PathOverRanks, IsOfTheStepThatIsAskedFor)
-{
-    const auto simulation = simulated(test::smallScenario(1, 2, 2, 4));
-    sim::Recording recording = test::recordingOf(*simulation);
-    // The same once more, later, with marks that count the steps.
-    constexpr std::int64_t kLater = 1'000'000'000'000;
-    for (sim::RankRecording& rank : recording.ranks) {
-        const std::int64_t begin = 1'700'000'000'000'000'000, end = begin + simulation->times().endNs;
-        rank.steps = {{.number = 12, .startNs = begin, .endNs = end},
-                      {.number = 13, .startNs = begin + kLater, .endNs = end + kLater}};
-        sim::RankRecording twice = rank;
-        twice.spans = {};
-        twice.tracks.clear();
-        for (const sim::RecordedTrack& track : rank.tracks) {
-            sim::RecordedTrack& row = twice.tracks.emplace_back(track);
-            row.first = static_cast<std::uint32_t>(twice.spans.size());
-            for (const std::int64_t shift : {std::int64_t{0}, kLater})
-                for (std::uint32_t i = track.first; i < track.last; ++i) {
-                    twice.spans.startNs.push_back(rank.spans.startNs[i] + shift);
-                    twice.spans.durationNs.push_back(rank.spans.durationNs[i]);
-                    twice.spans.name.push_back(rank.spans.name[i]);
-                    twice.spans.kind.push_back(rank.spans.kind[i]);
-                }
-            row.last = static_cast<std::uint32_t>(twice.spans.size());
-        }
-        const auto placeOf = [&](std::uint32_t span, bool isLater) {
-            for (std::size_t t = 0; t < rank.tracks.size(); ++t)
-                if (span >= rank.tracks[t].first && span < rank.tracks[t].last)
-                    return static_cast<std::uint32_t>(twice.tracks[t].first + (span - rank.tracks[t].first) +
-                                                      (isLater ? rank.tracks[t].size() : 0));
-            return sim::kNoSpan;
-        };
-        twice.collectives.clear();
-        for (const bool isLater : {false, true})
-            for (sim::RecordedCollective collective : rank.collectives) {
-                collective.span = placeOf(collective.span, isLater);
-                collective.startNs += isLater ? kLater : 0;
-                twice.collectives.push_back(collective);
-            }
-        rank = std::move(twice);
-    }
-    const sim::Recovered recovered = sim::recover(recording);
-    ASSERT_EQ(recovered.steps.steps.size(), 2U);
-    const sim::RankPath middle = sim::criticalPathOver(recovered), first = sim::criticalPathOver(recovered, 0),
-                        second = sim::criticalPathOver(recovered, 1);
-    EXPECT_EQ(middle.step, 0U);
-    EXPECT_EQ(second.step, 1U);
-    for (const sim::RankPath* path : {&first, &second}) {
-        ASSERT_FALSE(path->segments.empty());
-        EXPECT_EQ(path->segments.front().startNs, recovered.steps.steps[path->step].startNs);
-        EXPECT_EQ(path->segments.back().endNs, recovered.steps.steps[path->step].endNs);
-    }
-    EXPECT_GT(second.segments.front().startNs, first.segments.back().endNs);
-    EXPECT_TRUE(sim::criticalPathOver(recovered, 2).segments.empty());
-    EXPECT_THAT(sim::answersText(recovered, sim::answersOf(recovered, 1)), testing::HasSubstr("critical path of step 13, "));
-    EXPECT_EQ(sim::answersJson(recovered, sim::answersOf(recovered, 1))["critical_path"]["step"], 13);
-    EXPECT_EQ(sim::answersJson(recovered, sim::answersOf(recovered))["critical_path"]["step"], 12);
-}
-
-TEST(PathOverRanks, IsNoLongerThanItsStepWhereWhatWasBegunInItGoesOn)
-{
-    sim::RunEvidence evidence;
-    evidence.worldSize = 2;
-    evidence.isOneClock = true;
-    evidence.names = {"all_reduce", "gemm"};
-    evidence.groups = {{.name = "0", .description = {}, .ranks = {0, 1}, .evidence = {}}};
-    for (int rank = 0; rank < 2; ++rank) {
-        sim::RankEvidence& of = evidence.ranks.emplace_back();
-        of.rank = rank;
-        for (std::int64_t step = 0; step < 5; ++step) {
-            const std::int64_t begin = step * 1'000'000;
-            of.steps.push_back({.number = step, .startNs = begin, .endNs = begin + 1'000'000});
-            of.work.push_back({.startNs = begin, .endNs = begin + 990'000, .name = 1});
-            of.comms.push_back({.startNs = begin + 900'000 + rank * 1000,
-                                .endNs = begin + 1'300'000, // nobody waits for it before the next step's end
-                                .exchange = sim::Exchange::allReduce,
-                                .group = 0,
-                                .sequence = step,
-                                .bytes = 64,
-                                .stream = 1});
-        }
-    }
-    const sim::Recovered recovered = sim::recover(std::move(evidence));
-    ASSERT_EQ(recovered.steps.steps.size(), 5U);
-    for (std::size_t i = 0; i < 5; ++i) {
-        const sim::RankPath path = sim::criticalPathOver(recovered, i);
-        ASSERT_FALSE(path.segments.empty());
-        std::int64_t sum = 0;
-        for (const auto& [part, ns] : path.ns)
-            sum += ns;
-        EXPECT_EQ(path.segments.back().endNs, recovered.steps.steps[i].startNs + 1'000'000) << "with what is idle at its end";
-        EXPECT_LE(static_cast<double>(sum) * 1e-9, recovered.steps.steps[i].seconds());
-    }
-}
-
-TEST(RecoveredScenario, SimulatesToTheStepThatItWasRecoveredFrom)
-{
-    const sim::Scenario truth = test::smallScenario(2, 4, 2, 8);
-    const auto simulation = simulated(truth);
-    const sim::Recovered recovered = sim::recover(test::recordingOf(*simulation));
-    const auto base = nlohmann::ordered_json::parse(sim::resolvedText(truth)); // the model and cluster that no trace names
-    std::vector<sim::UnknownKey> unknown;
-    const nlohmann::ordered_json scenario = sim::scenarioOf(recovered, base, unknown);
-    EXPECT_EQ(scenario["layout"]["tp"], 2);
-    EXPECT_EQ(scenario["layout"]["pp"], 4);
-    EXPECT_EQ(scenario["layout"]["dp"], 2);
-    EXPECT_EQ(scenario["layout"]["order"], "tp-cp-ep-dp-pp");
-    EXPECT_EQ(scenario["layout"]["zero_stage"], truth.layout.zeroStage);
-    EXPECT_EQ(scenario["schedule"]["kind"], "1f1b");
-    EXPECT_EQ(scenario["training"]["global_batch_size"], 8 * 2 * scenario["training"]["micro_batch_size"].get<int>());
-    EXPECT_TRUE(std::any_of(unknown.begin(), unknown.end(), [](const sim::UnknownKey& key) { return key.pointer == "/model"; }));
-    const sim::Scenario again = sim::resolvedScenario(sim::ScenarioDocument::parse(scenario.dump()), test::catalogue());
-    EXPECT_EQ(sim::simulate(again)->times().endNs, simulation->times().endNs);
-}
-
-/// An order that names ep, with pp not last, asks of experts that there are none of.
-TEST(RecoveredScenario, NamesNoExpertsInTheOrderOfARunThatHasNone)
-{
-    sim::Scenario truth = test::smallScenario(2, 2, 2, 4);
-    truth.layout.order = "tp-cp-pp-dp";
-    const sim::Recovered recovered = sim::recover(test::recordingOf(*simulated(truth)));
-    sim::Recovered withContext;
-    withContext.axes.worldSize = 16;
-    withContext.axes.axes = {{.name = "tp", .size = 2, .stride = 1},
-                             {.name = "cp", .size = 2, .stride = 2},
-                             {.name = "pp", .size = 2, .stride = 4},
-                             {.name = "dp", .size = 2, .stride = 8}};
-    for (const sim::Recovered* run : {&recovered, &std::as_const(withContext)}) {
-        const nlohmann::ordered_json grid = sim::standInScenario(*run);
-        EXPECT_EQ(grid["layout"]["order"], "tp-cp-pp-dp");
-        const auto resolved = sim::ScenarioDocument::parse(grid.dump()).resolve(test::catalogue());
-        ASSERT_TRUE(resolved.scenario) << resolved.problems.front().text();
-        EXPECT_EQ(resolved.scenario->layout.worldSize(), run->axes.worldSize);
-    }
-    withContext.axes.axes.push_back({.name = "ep", .size = 2, .stride = 2});
-    EXPECT_EQ(sim::standInScenario(withContext)["layout"]["order"], "tp-cp-ep-pp-dp");
-}
-
-TEST(RecoveredScenario, HasNodesOfAsManyGpusAsWereAtWorkInEach)
-{
-    sim::Recovered recovered;
-    recovered.axes.worldSize = 8;
-    for (int rank = 0; rank < 8; ++rank)
-        recovered.evidence.ranks.push_back({.rank = rank, .coordinates = {}, .host = rank < 4 ? "a" : "b"});
-    EXPECT_EQ(sim::recordedRanksOfANode(recovered), 4);
-    const auto base = nlohmann::ordered_json::parse(
-        R"({"cluster": {"gpus_per_node": 8, "nodes": 1, "tiers": [{"name": "nvlink", "span": 8}, {"name": "ib", "span": "all"}]}})");
-    std::vector<sim::UnknownKey> unknown;
-    const nlohmann::ordered_json scenario = sim::scenarioOf(recovered, base, unknown);
-    EXPECT_EQ(scenario["cluster"]["gpus_per_node"], 4);
-    EXPECT_EQ(scenario["cluster"]["nodes"], 2);
-    EXPECT_EQ(scenario["cluster"]["tiers"][0]["span"], 4) << "the two hosts are joined by the network";
-    recovered.evidence.ranks[3].host = "b"; // three and five
-    EXPECT_EQ(sim::recordedRanksOfANode(recovered), std::nullopt);
-    EXPECT_EQ(sim::scenarioOf(recovered, base, unknown)["cluster"]["gpus_per_node"], 8);
 }
 
 TEST(RecoveredJson, HoldsTheKeysThatArePromised)

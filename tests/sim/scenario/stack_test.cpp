@@ -12,17 +12,17 @@ using testing::HasSubstr;
 
 namespace {
 
-ScenarioDocument::Resolved resolved(const std::string& training)
+ScenarioDocument::Resolved resolved(const std::string& training, int zeroStage = 0)
 {
     return ScenarioDocument::parse(R"({"format":"rankscope-scenario","version":1,"model":"llama3-8b","cluster":"h100-sxm-ib400",
-        "layout":{"dp":8},"training":)" +
-                                   training + "}")
+        "layout":{"dp":8,"zero_stage":)" +
+                                   std::to_string(zeroStage) + R"(},"training":)" + training + "}")
         .resolve(test::catalogue());
 }
 
-Training trainingOf(const std::string& training)
+Training trainingOf(const std::string& training, int zeroStage = 0)
 {
-    auto outcome = resolved(training);
+    auto outcome = resolved(training, zeroStage);
     if (!outcome.scenario)
         throw ScenarioError(outcome.problems);
     return outcome.scenario->training;
@@ -61,6 +61,17 @@ TEST(Stack, ChoosesAttentionAndGradientsUnlessTheScenarioDoes)
     EXPECT_EQ(trainingOf("{}").gradientBytes, 4);
     EXPECT_EQ(trainingOf(R"({"stack":"composer-2023"})").gradientBytes, 2);
     EXPECT_EQ(trainingOf(R"({"stack":"composer-2023","gradient_dtype":"fp32"})").gradientBytes, 4);
+}
+
+TEST(Stack, SaysWhetherParametersOfZero3AreGatheredAheadUnlessTheScenarioDoes)
+{
+    const std::string late = R"("stack":{"base":"pytorch-eager","gathers_ahead":false})";
+    EXPECT_TRUE(trainingOf(R"({"stack":"pytorch-eager"})", 3).overlap.paramGather);
+    EXPECT_FALSE(trainingOf("{" + late + "}", 3).overlap.paramGather);
+    EXPECT_TRUE(trainingOf("{" + late + R"(,"overlap":{"param_gather":true}})", 3).overlap.paramGather);
+    EXPECT_FALSE(trainingOf(R"({"stack":"pytorch-eager","overlap":{"param_gather":false}})", 3).overlap.paramGather);
+    for (const int zeroStage : {0, 1, 2})
+        EXPECT_TRUE(trainingOf("{" + late + "}", zeroStage).overlap.paramGather) << "these gather once a step";
 }
 
 TEST(Stack, GradientsOfParametersIn32BitsAreNoNarrower)

@@ -168,6 +168,8 @@ TEST(Misfit, NamesWhatIsTooSmall)
     EXPECT_THAT(textOf("73", {"schedule.memory_cap_gib=3"}), testing::EndsWith(" of 3 GiB of the schedule's cap"));
     EXPECT_THAT(textOf("17", {"cluster.gpu.memory_gib=2"}), testing::EndsWith(" of 2 GiB"));
     EXPECT_EQ((Misfit{Misfit::Of::host, 400, 256}).text(), "400 of 256 GiB of a host");
+    EXPECT_EQ((Misfit{Misfit::Of::gpu, 80.003, 80}).text(), "80.003 of 80 GiB");
+    EXPECT_EQ((Misfit{Misfit::Of::gpu, 79.63, 79.62}).text(), "79.63 of 79.62 GiB");
 }
 
 TEST(MissedCap, NamesCapsWithTheirDigits)
@@ -177,4 +179,6 @@ TEST(MissedCap, NamesCapsWithTheirDigits)
               "the order found does not keep a GPU within 152 GiB: a rank takes 152.27 GiB; nearest cap that works: 152.3 GiB");
     missed.gpuGib = 80;
     EXPECT_THAT(missed.text(), testing::EndsWith("nearest cap that works: 152.3 GiB, more than the 80 GiB of the GPU"));
+    missed.peakGib = 152.003;
+    EXPECT_THAT(missed.text(), testing::HasSubstr("within 152 GiB: a rank takes 152.003 GiB;"));
 }

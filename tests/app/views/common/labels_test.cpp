@@ -24,6 +24,14 @@ TEST(Labels, OfADifferenceAddUpWithTheTwoNumbersBesideIt)
     EXPECT_EQ(sizeThatAddsUp("–", "412 ms", "412 ms"), "412 ms");
 }
 
+TEST(Labels, OfWhatDoesNotFitSayMoreThanThereIs)
+{
+    constexpr double kGib = 1073741824.0;
+    EXPECT_EQ(bytesBesideLimit(93.14 * kGib, 80 * kGib), std::pair(bytesText(93.14 * kGib), bytesText(80 * kGib)));
+    EXPECT_EQ(bytesBesideLimit(80 * kGib, 80 * kGib), std::pair(bytesText(80 * kGib), bytesText(80 * kGib)));
+    EXPECT_EQ(bytesBesideLimit(80.003 * kGib, 80 * kGib), std::pair(std::string("80.003 GiB"), std::string("80 GiB")));
+}
+
 TEST(Labels, OfAPictureWithoutAnythingSayWhyInAsManyLinesAsThatTakes)
 {
     const std::string why = "This job told no scenario: rankscope-live collect FILE lays its ranks out, and predicts them.";

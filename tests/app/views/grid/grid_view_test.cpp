@@ -339,8 +339,10 @@ TEST(GridView, ReturnsToTheLensItHadBeforeTheMomentWasShown)
     grid.view.setLens(GridLens::groups);
     EXPECT_TRUE(grid.view.showNow());
     EXPECT_EQ(grid.view.lens(), GridLens::now);
+    const int now = grid.view.mode();
     EXPECT_TRUE(grid.view.leaveNow());
     EXPECT_EQ(grid.view.lens(), GridLens::groups);
+    EXPECT_NE(grid.view.mode(), now);
     grid.view.showNow();
     grid.view.setLens(GridLens::memory);
     EXPECT_FALSE(grid.view.leaveNow()) << "chosen since";

@@ -113,6 +113,24 @@ TEST(MemoryPicture, WhatDoesNotFitIsHatchedInTheErrorColour)
     }
 }
 
+TEST(MemoryPicture, WhatBarelyDoesNotFitReadsAsMoreThanThereIs)
+{
+    const double peakGib = sim::simulate(fourStages())->metrics().peakMemoryGib;
+    Memory memory(withGpuMemory(fourStages(), peakGib * (1 - 1e-5)));
+    const RecorderCanvas canvas = memory.draw();
+    int over = 0;
+    for (const Node& bar : canvas.nodesOf("bar")) {
+        const std::size_t peak = bar.name.find(", peak "), of = bar.name.find(" of ", peak);
+        const std::size_t rest = bar.name.find(", does not fit");
+        if (rest == std::string::npos)
+            continue;
+        ++over;
+        const std::size_t begin = peak + std::string_view(", peak ").size(), limit = of + std::string_view(" of ").size();
+        EXPECT_NE(bar.name.substr(begin, of - begin), bar.name.substr(limit, rest - limit)) << bar.name;
+    }
+    EXPECT_GT(over, 0);
+}
+
 TEST(MemoryPicture, ClickSelectsTheRanksOfTheRowAndPointingLightsIt)
 {
     sim::Scenario scenario = fourStages();

@@ -180,7 +180,9 @@ struct Playing {
     Playing()
     {
         view.setStep({step.simulation, nullptr});
+        const int matrix = view.mode();
         EXPECT_TRUE(view.showNow());
+        EXPECT_NE(view.mode(), matrix);
         EXPECT_FALSE(view.showNow());
     }
     RecorderCanvas at(std::int64_t ns)

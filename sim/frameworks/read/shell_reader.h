@@ -1,0 +1,185 @@
+// The reader of scripts, of its own files alone: shell.cpp (files, and what is made of all), shell_statements.cpp (lists, groups,
+// branches), shell_redirections.cpp, shell_commands.cpp (assignments, what commands do), shell_functions.cpp (functions, their
+// arguments).
+#pragma once
+
+#include "sim/frameworks/read/setting.h"
+#include "sim/frameworks/read/shell_conditions.h"
+#include "sim/frameworks/read/shell_flags.h"
+#include "sim/frameworks/read/shell_started.h"
+#include "sim/frameworks/read/shell_words.h"
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace sim::frameworks {
+
+class ShellReader final : ShellWords {
+public:
+    explicit ShellReader(std::span<OtherFile> others = {}) : m_others(others) {}
+
+    /// All of a file, whose lines count on behind those of the files before it.
+    void readFile(const std::string& name, const std::string& text, int level);
+    Sheet take();
+    Sheet takeAssignments();
+
+private:
+    struct File {
+        int before = 0; ///< lines of the files in front of it
+        std::string name{};
+    };
+    struct Branch {
+        bool isOn = true;      ///< statements of this branch count
+        bool wasTaken = false; ///< so no later branch is
+        bool isKnown = true;   ///< the conditions so far could be told
+        bool isCase = false;   ///< of a "case": a pattern stands in front of each of its branches
+        bool isAtPattern = false;
+        bool isLoop = false;
+        std::string subject{};
+        int line = 0;                    ///< of the condition
+        int outer = 0;                   ///< of OpenBranches: that it stands in
+        int open = 0;                    ///< the one that is read now: where the conditions are known the outer one
+        bool isGroup = false;            ///< "{ …; }" behind && or ||, or of a function, or "( … )"
+        bool isSubshell = false;         ///< "( … )"
+        std::size_t scopes = 0;          ///< that were open in front of it
+        std::optional<bool> before = {}; ///< of a group that is passed over: the status that goes on behind it
+        std::string function{};          ///< its name; empty: it is none
+        std::size_t start = 0;           ///< of its body, which is run where it is called
+    };
+    /// What is undone at its end: all that a subshell assigns, of a function what is local to it.
+    struct Scope {
+        bool isSubshell = false;
+        std::map<std::string, std::optional<ShellVariable>> before{}; ///< nothing where there was no variable
+    };
+    struct HereDocument {
+        std::string delimiter;
+        bool isQuoted = false;
+        bool isScript = false; ///< for a shell
+    };
+    struct Function {
+        std::string body;
+        int line = 0;
+        bool isCalled = false;
+        bool isRun = false;  ///< at this moment
+        bool isTold = false; ///< that a call of it is passed over
+    };
+
+    // Files, and what is told of them.
+    const File& fileOf(int line) const;
+    [[noreturn]] void fail(const std::string& message) const override;
+    void tell(const std::string& spelled, const std::string& value, int line, const std::string& why);
+    /// The sheet, each line of its own file.
+    Sheet placed();
+    /// What is open at the end of a text that is run ends there: branches, here-documents. All of it is as unsure as it itself.
+    void script(const std::string& text, int line, int level);
+    void comment();
+
+    // Statements.
+    /// One command, with assignments in front of it, to the end of its line or to an operator.
+    void statement();
+    /// `openTest`: line of the test in front of the operator where that cannot be told; 0: it is told, or is none.
+    void operatorAfter(std::optional<bool> outcome, int openTest);
+    /// What stands behind && or || in braces or brackets is run or passed over as a whole.
+    void openGroup(int line, bool isSubshell);
+    std::optional<bool> closeGroup();
+    std::optional<bool> closeSubshell();
+    /// Closes the innermost branch, a group; what the list that it stands in knows behind it.
+    std::optional<bool> endGroup();
+    bool isInSubshell() const;
+    bool skipping() const override;
+    int openBranch() const override;
+    /// The next arm of an if or a case begins.
+    void beginArm(Branch& branch);
+    /// Whether a pattern of "case" is that of its subject; from one on that is not told here none of its branches is.
+    bool isPatternOf(Branch& branch, const std::string& pattern);
+    /// "a | b*)" in front of a branch of "case"; false at its end.
+    bool casePattern();
+    /// At && or || in "[[" or behind one of the conditions.
+    void joinCondition(ShellConditions& conditions, std::vector<ShellText>& words);
+    /// What a command says that is a test; nothing where a value in it is of a branch, unless it stands in that branch itself.
+    std::optional<bool> statusOf(std::span<const ShellText> words);
+    /// `isPassedOver`: all that it begins is.
+    std::optional<bool> condition(const std::string& keyword, ShellConditions& conditions, const std::vector<ShellText>& words,
+                                  int line, bool isPassedOver);
+    void closeBranch(const std::string& text);
+    /// "((I = 0; I < N; I++))" of a loop: the first of them is assigned.
+    ShellText countingLoop();
+    /// "for NAME in WORDS" is read once, with the first; of "case" the branch that is meant, or all where nobody can tell.
+    void loop(const std::string& keyword, int line);
+    bool redirection();
+    void hereDocuments();
+    /// A text that a process of its own runs.
+    void runApart(const std::string& text, int line);
+    void readDeepSpeed(const std::string& json, const std::string& delimiter, int line);
+
+    // Commands.
+    /// Length of "[key]" at a place ahead; 0: there is none.
+    std::size_t lengthOfKey(std::size_t ahead) const;
+    /// NAME=value, NAME+=value, NAME=( … ), NAME[key]=value.
+    bool assignment(bool isLocal);
+    void assignText(const std::string& name, ShellText value) override;
+    void assign(const std::string& name, ShellVariable value, bool isMore = false, const std::string& key = {});
+    /// A variable comes back at the end of a scope as it is now.
+    void keepFor(Scope& scope, const std::string& name);
+    void closeScopes(std::size_t left);
+    /// "((X += 1))" and let; false: it assigns nothing.
+    bool calculate(std::span<const ShellText> words);
+    /// Names of variables that a command empties or fills from outside.
+    void assignUnknown(std::span<const ShellText> words);
+    std::optional<bool> command(std::vector<ShellText> words);
+    /// "source FILE": one that is given beside this one is run; another is told, for what it sets is not known.
+    void runFile(const std::vector<ShellText>& words);
+    /// Runs what a command starts: a function, or a text in quotes. False: it starts nothing.
+    bool runStarted(const std::vector<ShellText>& words);
+    /// Of bash -c "torchrun … ${ARGS[@]}" all elements but the first are arguments of the shell, and none of what it starts.
+    void tellBehindText(const std::vector<ShellText>& words, const ShellStart& start);
+
+    // Functions.
+    static bool isFunction(const Branch& branch) { return !branch.function.empty(); }
+    /// NAME of "NAME()", "NAME () {" and "function NAME {"; empty: it is none.
+    static std::string functionOf(std::span<const ShellText> words);
+    void openFunction(const std::string& name);
+    /// A function that nothing closes is read where it stands, and all behind it are.
+    bool reopenFunction();
+    void setArguments(std::vector<ShellText> arguments);
+    /// False: no function has that name.
+    bool call(const std::string& name, std::span<const ShellText> arguments);
+    /// Functions that are started in a way that is not seen, for what they say more than all that is.
+    void runUncalled();
+
+    static constexpr std::size_t kMostFilesRun = 100;
+    static constexpr int kDeepestText = 4; ///< of files, functions and quoted commands in each other
+    std::span<OtherFile> m_others;
+    std::vector<File> m_files; ///< that are read, in the order of their lines
+    int m_linesOfFiles = 0;
+    int m_level = 0;
+    std::size_t m_called = 0; ///< bytes of functions that were run
+    bool m_skipsNext = false;
+    std::optional<bool> m_status;     ///< of the list so far: of "A && X=1" in front of "|| X=2"
+    std::optional<bool> m_lastStatus; ///< of the last statement that was run
+    int m_listBranch = 0;             ///< of what stands behind a test that cannot be told and && or ||; 0: none
+    int m_outerBranch = 0;            ///< that the text which is run stands in
+    std::vector<Branch> m_branches;
+    std::vector<HereDocument> m_waiting; ///< that begin with the next line
+    std::string m_readInto;              ///< variable that takes the text of the one that begins next
+    std::vector<Scope> m_scopes;         ///< that are open, the inner ones last
+    ShellVariables m_ended;              ///< those of scopes that had no variable of this name around them
+    std::map<std::string, Function, std::less<>> m_functions;
+    std::string m_functionAhead;        ///< whose body begins with the next "{"
+    bool m_functionsInline = false;     ///< bodies of the text that is run are read where they stand
+    std::set<int> m_commentLines;       ///< that were read
+    std::vector<ShellText> m_arguments; ///< of the function that is run
+    std::vector<std::string> m_order;
+    std::set<std::string> m_ordered; ///< those in m_order
+    std::vector<ShellCommand> m_commands;
+    Sheet m_sheet;
+};
+
+} // namespace sim::frameworks

@@ -1,0 +1,51 @@
+// What ends with a subshell or a function of a script, and what goes on behind it.
+#include "tests/support/imported.h"
+
+#include <gtest/gtest.h>
+
+namespace {
+
+using sim::Json;
+using test::importedText;
+
+const std::string kJobOfScopes = "python pretrain_gpt.py --num-layers 24 --hidden-size 2048 --num-attention-heads 16 "
+                                 "--seq-length 2048 --max-position-embeddings 2048 --micro-batch-size 1 --global-batch-size 64 "
+                                 "--vocab-size 32000 ";
+
+Json stagesBehind(const std::string& head)
+{
+    return importedText(head + "\n" + kJobOfScopes + "--pipeline-model-parallel-size $PP\n", 8).at("/layout/pp");
+}
+
+TEST(ShellScopes, WhatASubshellAssignsEndsWithIt)
+{
+    for (const char* head :
+         {"PP=4\n( PP=8 )", "PP=4\n(PP=8; export PP)", "PP=4\n( cd x && PP=8 ) || exit 1", "PP=4\nfalse && ( X=1; PP=8 )",
+          "( PP=8 )\nPP=${PP:-4}", "PP=4\n(\n  case a in\n  a) PP=8 ;;\n  esac\n  if true; then PP=2; fi\n) &",
+          "PP=2\n( PP=8; ( PP=16 ); [ $PP = 8 ] || exit 1\n echo $((PP)) ) 2>&1 | tee log\nPP=$((PP * 2))",
+          "PP=(2 4)\n( PP[0]=8; PP+=(16) )\nPP=${PP[1]}", "f() { PP=8; }\nPP=4\nf &", "f() { PP=8; }\nPP=4\nf | tee log",
+          "f() { PP=8; }\nPP=4\n( f )", "f() { ( PP=8 ); }\nPP=4\nf"})
+        EXPECT_EQ(stagesBehind(head), 4) << head;
+    for (const char* head : {"f() { PP=4; }\nPP=2\nf &> log", "PP=2\n{ PP=4; } &> log", "PP=2\ntrue && { PP=4; }\n( PP=8 )",
+                             "PP=2\n( make it ) || PP=4", "PP=2\n( make it ) && PP=4"})
+        EXPECT_EQ(stagesBehind(head), 4) << "no subshell: " << head;
+}
+
+TEST(ShellScopes, ASubshellStartsWhatItSays)
+{
+    const auto out = importedText("PP=2\n(\n  PP=4\n  NUM_GPUS=64\n  " + kJobOfScopes +
+                                  "--pipeline-model-parallel-size $PP\n) 2>&1 | tee log\n");
+    EXPECT_EQ(out.at("/layout/pp"), 4);
+    EXPECT_EQ(out.at("/layout/dp"), 16) << "its variables are told, too";
+}
+
+TEST(ShellScopes, WhatIsLocalEndsWithItsFunction)
+{
+    for (const char* head : {"f() { local PP=8; }\nPP=4\nf", "f() {\n  declare PP\n  PP=8\n}\nPP=4\nf",
+                             "g() { PP=16; }\nf() {\n  local X=1 PP=8\n  g\n}\nPP=4\nf", "f() { local -r PP=8; }\nPP=4; f 2",
+                             "f() { declare -g PP=4; }\nPP=2\nf", "f() { export PP=4; }\nPP=2\nf", "local PP=4",
+                             "f() { local PP=$1; X=$PP; }\nPP=2\nf 4\nPP=$X"})
+        EXPECT_EQ(stagesBehind(head), 4) << head;
+}
+
+} // namespace

@@ -97,7 +97,7 @@ TEST(MemoryLimit, RefusesPassesOfMoreLayersAndSlicesThanCanBeHeld)
     scenario.schedule.layersPerStage = {10'000};
     const double before = peakGib();
     EXPECT_THAT(refusalOf([&] { simulate(scenario); }),
-                AllOf(HasSubstr("/schedule/sequence_slices: "), HasSubstr("10000 layers"), HasSubstr("the limit is 1.0 GiB")));
+                AllOf(HasSubstr("/schedule/sequence_slices: "), HasSubstr("10000 layers"), HasSubstr("the limit is 1.000 GiB")));
     EXPECT_LT(peakGib() - before, 3) << "counted as they are made";
 }
 

@@ -4,6 +4,8 @@
 
 #include "sim/program/program.h"
 
+#include <algorithm>
+
 namespace sim {
 
 /// Elements on one rank, dense and routed apart because they are sharded over different groups.
@@ -11,6 +13,12 @@ struct ParameterElements {
     std::int64_t dense = 0, routed = 0;
     std::int64_t frozenDense = 0, frozenRouted = 0; ///< of those: they have no gradients and no optimizer states
     std::int64_t narrow = 0;                        ///< of products that run in 8 or 4 bits where the precision says so
+    /// Of those, which have matrices that LoRA's base_bits is about.
+    ParameterElements matrices() const
+    {
+        const std::int64_t ofExperts = std::min(narrow, routed); // experts' products are all narrow
+        return {.dense = narrow - ofExperts, .routed = ofExperts};
+    }
     ParameterElements& operator+=(const ParameterElements&);
     ParameterElements trained() const { return {.dense = dense - frozenDense, .routed = routed - frozenRouted}; }
 };
@@ -26,8 +34,19 @@ struct StateBytes {
     /// What an update moves: it reads gradient, master copy and moments, and writes all but the gradient, and the parameter in
     /// its precision. Without a master copy it reads the parameter.
     int ofUpdate() const;
+    int hostGradient = 4; ///< as it goes to a host that updates: in single precision, beside a master copy
+    /// What crosses the host's memory for a parameter that it updates (DeepSpeed, runtime/zero/stage3.py and ops/adam:
+    /// partition_grads, unscale_and_clip_grads, DeepSpeedCPUAdam, _reassign_or_swap_out_partitioned_parameters). The gradient
+    /// arrives, is scaled where it lies and in the end zeroed; the update; the new parameter is made of the master copy by a
+    /// kernel of its own, and leaves.
+    int ofHostUpdate() const;
     static StateBytes of(const Training&);
 };
+
+/// Of an element of a frozen linear layer, as it is held and gathered: Lora::base with its scales.
+double frozenMatrixBytes(const Scenario&);
+/// Bytes of so many elements of frozen linear layers less than in the precision that layers compute in.
+std::int64_t sparedByFrozen(const Scenario&, std::int64_t elements);
 
 /// Bytes of the narrow copies of so many weights that a rank keeps (Stack::keepsNarrowWeights). With one scale a tensor there are
 /// two, one of them transposed, unless tensor cores take a matrix either way round (Transformer Engine,

@@ -72,12 +72,26 @@ enum class LoraTarget : std::uint8_t { query, key, value, output, gate, up, down
 inline constexpr std::array kLoraTargets = {LoraTarget::query, LoraTarget::key, LoraTarget::value, LoraTarget::output,
                                             LoraTarget::gate,  LoraTarget::up,  LoraTarget::down};
 
+/// What frozen linear layers are kept in, the head apart: as layers compute, or in 8 or 4 bits (QLoRA's NF4, Dettmers et al.
+/// 2023).
+enum class LoraBase : std::uint8_t { wide, fp8, nf4 };
+
 /// Hu et al. 2021: y = x W + x A B, with A of `rank` columns and B of `rank` rows. Only adapters are trained.
 struct Lora {
     int rank = 0; ///< 0: no adapters, all of the model is trained
+    LoraBase base = LoraBase::wide;
+    /// Probability with which elements of what A reads are dropped. Above 0 a copy and a mask are made and kept, whatever the
+    /// value.
+    double dropout = 0;
     std::array<bool, kLoraTargets.size()> targets = {true, true, true, true, true, true, true}; ///< [LoraTarget]
 
     bool isOn() const { return rank > 0; }
+    /// Of an element of those layers, with its scales. NF4: 64 elements have one of 8 bits, 256 of these one of 32 (section 3
+    /// there).
+    double baseBytes(int computed) const
+    {
+        return base == LoraBase::nf4 ? (4 + 8.0 / 64 + 32.0 / (64 * 256)) / 8 : base == LoraBase::fp8 ? 1 : computed;
+    }
     bool has(LoraTarget target) const { return isOn() && targets[static_cast<std::size_t>(target)]; }
     bool hasMlp() const { return has(LoraTarget::gate) || has(LoraTarget::up) || has(LoraTarget::down); }
     bool operator==(const Lora&) const = default;
@@ -245,7 +259,9 @@ struct Efficiency {
     double inNetwork = 0.85;      ///< further factor on all-reduces that switches add up (NCCL's of Hopper, src/graph/tuning.cc)
     double collectiveUs = 20;     ///< start and end of a collective, besides its hops
     double hostLink = 0.82;       ///< fraction of the link to the host that copies from pinned memory reach
-    double hostMemory = 0.5;      ///< fraction of the host's memory bandwidth that its optimizer reaches
+    /// Fraction of the host's memory bandwidth that its optimizer reaches. Ren et al. 2021, table 4: CPU-Adam moves 28 bytes for
+    /// each of 10 G parameters in 2.57 s, 0.43 of a DGX-2's; DeepSpeed's whole update by eight ranks at once 0.23 to 0.37.
+    double hostMemory = 0.4;
     double besideTransfers = 1;   ///< kernels take this many times as long while a collective runs beside them
     /// Likewise while it is an all-to-all of experts' tokens, whose kernels keep multiprocessors to themselves (DeepEP,
     /// HybridEP); 0, or less than besideTransfers: that.
@@ -391,7 +407,12 @@ struct Training {
     bool flashAttention = true;
     /// Resolved: never automatic; unfused exactly where flashAttention is false.
     AttentionKernel attention = AttentionKernel::flash2;
+    /// Head and loss take so many tokens at a time, and make the gradients of both in the forward pass; 0: all of a micro-batch,
+    /// and its logits are kept.
+    int lossChunkTokens = 0;
     Stack stack;
+    /// Beside parameters of 16 bits the optimizer has a copy in single precision; false: it updates the parameters themselves.
+    bool masterWeights = true;
     int momentBytes = 4;   ///< of each of AdamW's two: moment_dtype
     int gradientBytes = 4; ///< of one gradient as it is added up and reduced: gradient_dtype
     MoeSettings moe;

@@ -32,7 +32,8 @@ Json rankOf(const RankRecording& rank, const Recording& recording)
             {"collectives", communicationCount(rank)},
             {"first_ns", rank.firstNs},
             {"last_ns", rank.lastNs},
-            {"busy_ns", busyNs(rank)}};
+            {"busy_ns", busyNs(rank)},
+            {"peak_memory_bytes", peakMemoryBytes(rank) > 0 ? Json(peakMemoryBytes(rank)) : Json(nullptr)}};
 }
 
 /// Steps over ranks: which may hold different ones.

@@ -307,6 +307,13 @@ void printInfo(const Recording& recording, const Recovered& recovered)
     ranks.print(std::cout);
     if (recording.ranks.size() > kMostRows)
         std::cout << "… and " << count(recording.ranks.size() - kMostRows) << " ranks more; --json has them all\n";
+    const auto fullest =
+        std::max_element(recording.ranks.begin(), recording.ranks.end(),
+                         [](const RankRecording& a, const RankRecording& b) { return peakMemoryBytes(a) < peakMemoryBytes(b); });
+    if (fullest != recording.ranks.end() && peakMemoryBytes(*fullest) > 0)
+        std::cout << "memory: at most " << numberText(peakMemoryBytes(*fullest), Unit::bytes) << " at once"
+                  << (fullest->rank >= 0 && recording.ranks.size() > 1 ? ", on rank " + std::to_string(fullest->rank) : "")
+                  << "\n";
     if (const std::vector<RecordedGroup> all = groupsToShow(recording, recovered); !all.empty()) {
         std::cout << "\n";
         Table groups({"group", "description", "size", "ranks", "known from"});

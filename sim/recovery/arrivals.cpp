@@ -447,7 +447,7 @@ void ArrivalFinder::explain()
     const bool isMuch = share >= 1.0 / 3 && share >= 2.0 / static_cast<double>(ranks) && isWorthwhile(*worst, excess[index][2]);
     const bool isSlow = worst->why == Lateness::computes && worst->longerBy >= kClearlyLonger &&
                         2 * worst->last >= worst->meetings && share >= kTimesTheMean / static_cast<double>(ranks);
-    if (isMuch || isSlow)
+    if ((isMuch || isSlow) && worst->meetings > 1) // of one meeting somebody is always the last
         m_result.straggler = static_cast<int>(index);
     m_result.text = "rank " + std::to_string(rank.rank) + (rank.host.empty() ? "" : " on " + rank.host);
     if (worst->last > 0)

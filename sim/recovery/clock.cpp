@@ -334,11 +334,13 @@ void Aligner::measure()
         return;
     }
     const std::string transfers = countedText(static_cast<std::int64_t>(ofTransfers.size()), "transfer") + " there and back";
-    m_result.why = "aligned by the ends of " +
-                   (ofTransfers.empty() ? std::to_string(m_meetings.meetings.size()) + " collectives"
-                    : collectives == 0  ? transfers
-                                        : std::to_string(collectives) + " collectives and " + transfers) +
-                   "; 95 of 100 ends agree within " + microseconds + " µs";
+    m_result.why =
+        "aligned by the ends of " +
+        (ofTransfers.empty() ? countedText(static_cast<std::int64_t>(m_meetings.meetings.size()), "collective")
+         : collectives == 0  ? transfers
+                             : countedText(static_cast<std::int64_t>(collectives), "collective") + " and " + transfers) +
+        (ofTransfers.empty() && m_meetings.meetings.size() == 1 ? "; one says nothing of how well"
+                                                                : "; 95 of 100 ends agree within " + microseconds + " µs");
     for (const Meeting& transfer : m_meetings.transfers) {
         const Part &send = transfer.parts[0], &receive = transfer.parts[1];
         const std::int64_t before =

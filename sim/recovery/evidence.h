@@ -129,6 +129,7 @@ struct RankEvidence {
     int multiplicity = 1;                                 ///< ranks that this one stands for
     std::vector<std::pair<std::string, int>> coordinates; ///< "pp", 1, … where its name says them
     std::string host;
+    std::string deviceName;           ///< "NVIDIA H100 80GB HBM3"; empty: not said
     std::vector<CommSpan> comms;      ///< by start; so are the others
     std::vector<AskedTransfer> asked; ///< by askedNs
     std::vector<LastCall> lastCalls; ///< of libraries that count their collectives; those that never ended as they were asked for

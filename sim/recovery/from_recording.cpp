@@ -42,6 +42,7 @@ public:
     RankEvidence read()
     {
         m_result.host = m_rank.host;
+        m_result.deviceName = m_rank.deviceName;
         m_result.windows = m_rank.windows;
         m_result.multiplicity = m_rank.multiplicity;
         m_result.coordinates = coordinatesOfName(m_rank.name);
@@ -628,7 +629,7 @@ RunEvidence evidenceOf(const Recording& recording)
     else if (unknown > 1)
         evidence.problems.push_back(
             std::to_string(unknown) +
-            " files do not say which ranks they are of, nor do their names: they are left out until somebody "
+            " workers do not say which ranks they are, nor do their files' names: they are left out until somebody "
             "says");
     evidence.ranks.resize(taken.size());
     std::vector<std::vector<std::string>> problems(taken.size()); // [place]

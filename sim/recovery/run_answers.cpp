@@ -184,9 +184,10 @@ std::string answersText(const Recovered& recovered, const RunAnswers& answers)
         }
         if (window > 0 && !anyRan(answers.times.ranks))
             text += "time of " + countedText(static_cast<std::int64_t>(recovered.evidence.ranks.size()), "rank") +
-                    (exchanging > 0 ? "\n  communicating " + percentText(exchanging / window) +
-                                          "; no kernels were recorded: what is computed meanwhile is not known\n"
-                                    : std::string("\n  no kernels were recorded: nothing is known of what they compute\n"));
+                    (exchanging > 0
+                         ? "\n  communicating " + percentText(exchanging / window) +
+                               "; no kernels that compute were recorded: what is computed meanwhile is not known\n"
+                         : std::string("\n  no kernels that compute were recorded: nothing is known of what they compute\n"));
         else if (window > 0)
             text += "time of " + countedText(static_cast<std::int64_t>(recovered.evidence.ranks.size()), "rank") +
                     "\n  computing " + percentText(computing / window) + ", exposed communication " + percentText(comm / window) +

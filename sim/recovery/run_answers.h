@@ -17,7 +17,7 @@ namespace sim {
 
 struct RunFinding {
     /// "late-rank", "slow-rank", "slow-host", "slow-group", "slow-link", "uneven-stages", "uneven-experts", "host-bound",
-    /// "outlier-step", "exposed-communication", "hang", "cut-recording"
+    /// "outlier-step", "exposed-communication", "copying", "idle", "hang", "cut-recording"
     std::string kind;
     std::string title;                   ///< one line, with the number
     std::string detail;                  ///< what it is made of and what would help

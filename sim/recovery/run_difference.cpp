@@ -5,6 +5,7 @@
 #include "sim/text/number_text.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <map>
 #include <set>
@@ -70,15 +71,40 @@ OfRuns ofStep(const std::vector<double>& a, const std::vector<double>& b)
     return {mean(a), mean(b)};
 }
 
-/// Templates and arguments of a long name are left out: the JSON has them.
-std::string shortName(const std::string& name)
-{
-    constexpr std::size_t kMost = 80;
-    if (name.size() <= kMost)
-        return name;
-    const std::size_t end = std::min(name.find_first_of("<(", 8), kMost);
-    return name.substr(0, end) + "…";
-}
+/// Templates and arguments of long names are left out, but for where those that would look alike part: the JSON has them whole.
+class ShortNames {
+public:
+    void add(const std::string& name) { m_names[startOf(name)].insert(name); }
+    std::string of(const std::string& name) const
+    {
+        const std::string start = startOf(name);
+        if (start == name)
+            return name;
+        std::size_t apart = 0;
+        if (const auto alike = m_names.find(start); alike != m_names.end())
+            for (const std::string& other : alike->second)
+                if (other != name)
+                    apart = std::max(
+                        apart, static_cast<std::size_t>(
+                                   std::mismatch(name.begin(), name.end(), other.begin(), other.end()).first - name.begin()));
+        if (apart == 0 || apart >= name.size())
+            return start + "…";
+        const auto isOfWord = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == ':'; };
+        while (apart > start.size() && isOfWord(name[apart - 1]))
+            --apart;
+        constexpr std::size_t kMostOfPart = 48;
+        const bool isCut = apart + kMostOfPart < name.size();
+        return start + "…" + name.substr(apart, kMostOfPart) + (isCut ? "…" : "");
+    }
+
+private:
+    static std::string startOf(const std::string& name)
+    {
+        constexpr std::size_t kMost = 80;
+        return name.size() <= kMost ? name : name.substr(0, std::min(name.find_first_of("<(", 8), kMost));
+    }
+    std::map<std::string, std::set<std::string>> m_names; ///< by their starts
+};
 
 class Differences {
 public:
@@ -95,6 +121,9 @@ public:
         m_result.kernels = compareClasses(m_runA.kernels, m_runB.kernels);
         makeCollectivesAlike(m_runA, m_runB, m_result.problems);
         m_result.collectives = compareClasses(byText(m_runA.collectives), byText(m_runB.collectives));
+        for (const auto* list : {&m_result.kernels, &m_result.collectives})
+            for (const ClassDifference& of : *list)
+                m_shortNames.add(of.name);
         compareRanks();
         compareStages();
         tell();
@@ -138,6 +167,7 @@ private:
 
     const Recovered &m_a, &m_b;
     MeasuredRun m_runA, m_runB;
+    ShortNames m_shortNames;
     std::vector<Pair> m_pairs;
     RunDifference m_result;
 };
@@ -321,7 +351,7 @@ void Differences::compareRanks()
             const OfRuns own = ofStep(a->second[m_pairs[i].a].seconds, b->second[m_pairs[i].b].seconds);
             if (own.a > 0)
                 longest.emplace_back(own.b - kernel.typicalRatio * own.a,
-                                     shortName(kernel.name) + " (" + numberText(own.ratio(), Unit::number) + " ×)");
+                                     m_shortNames.of(kernel.name) + " (" + numberText(own.ratio(), Unit::number) + " ×)");
         }
         const bool isSlower = difference.verdict == Verdict::slower;
         std::stable_sort(longest.begin(), longest.end(),
@@ -442,18 +472,18 @@ void Differences::tell()
                                         : std::abs(ofCall - 1) < kLeastDifference
                                             ? " runs " + times(often) + "often"
                                             : " runs " + times(often) + "often, and takes " + times(ofCall) + "long each time";
-                add(kind, shortName(of.name) + how + ": " + amount + changed(of.verdict, " more", " less"),
+                add(kind, m_shortNames.of(of.name) + how + ": " + amount + changed(of.verdict, " more", " less"),
                     "It went " + fromTo(of.seconds) + "; " + counts, of.seconds.delta());
             }
             if (of.verdict == Verdict::appeared || of.verdict == Verdict::gone)
-                add(kind, shortName(of.name) + (of.verdict == Verdict::gone ? " is gone: " : " is new: ") + amount,
+                add(kind, m_shortNames.of(of.name) + (of.verdict == Verdict::gone ? " is gone: " : " is new: ") + amount,
                     "It has no fellow of its name in the other run.", of.seconds.delta());
             const double waited = of.waiting.delta();
             if (of.waiting.b > 0 && std::abs(waited) > 10 * stepLeast() && std::abs(waited) > kNoises * of.waitingNoise &&
                 std::abs(waited) > 0.1 * std::max(of.waiting.a, of.waiting.b))
                 add("waiting",
-                    "Ranks wait " + time(waited) + (waited > 0 ? " longer" : " shorter") + " a step in " + shortName(of.name) +
-                        " for the last of them",
+                    "Ranks wait " + time(waited) + (waited > 0 ? " longer" : " shorter") + " a step in " +
+                        m_shortNames.of(of.name) + " for the last of them",
                     "Waiting went " + fromTo(of.waiting) + "; it follows from what makes a member late.", waited);
         }
     tellConfiguration();
@@ -537,6 +567,18 @@ void Differences::tellConfiguration()
         change("chunks of a rank ", std::to_string(m_a.schedule->virtualStages), std::to_string(m_b.schedule->virtualStages));
         change("micro-batches ", std::to_string(m_a.schedule->microbatches), std::to_string(m_b.schedule->microbatches));
     }
+    const auto gpusOf = [](const Recovered& run) {
+        std::set<std::string> names;
+        for (const RankEvidence& rank : run.evidence.ranks)
+            names.insert(rank.deviceName);
+        names.erase("");
+        std::string text;
+        for (const std::string& name : names)
+            text += (text.empty() ? "" : " and ") + name;
+        return text;
+    };
+    if (const std::string a = gpusOf(m_a), b = gpusOf(m_b); !a.empty() && !b.empty())
+        change("GPUs ", a, b);
     if (!changes.empty())
         m_result.findings.push_back({"configuration",
                                      "The two runs are configured differently: " + changes,

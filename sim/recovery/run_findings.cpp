@@ -38,6 +38,8 @@ public:
             slowRank();
         }
         hostBound();
+        if (m_found.empty())
+            mostlyNoWork();
         outliers();
         std::stable_sort(m_found.begin(), m_found.end(), [this](const RunFinding& a, const RunFinding& b) {
             return std::pair(isEffect(a), -ofEachStep(a)) < std::pair(isEffect(b), -ofEachStep(b));
@@ -56,6 +58,7 @@ private:
     void unevenExperts();
     void slowRank();
     void hostBound();
+    void mostlyNoWork();
     void outliers();
     void explainOutlier(RunFinding&, std::size_t step) const;
 
@@ -404,13 +407,62 @@ void Findings::hostBound()
     m_found.push_back(std::move(finding));
 }
 
+/// Where nothing else tells why most of the step is no computing.
+void Findings::mostlyNoWork()
+{
+    constexpr double kMost = 0.5;
+    double idle = 0, copies = 0, window = 0;
+    for (const RankTime& rank : m_answers.times.ranks) {
+        idle += static_cast<double>(rank.idleNs);
+        copies += static_cast<double>(rank.copyNs);
+        window += static_cast<double>(rank.windowNs);
+    }
+    if (window <= 0 || !anyRan(m_answers.times.ranks))
+        return;
+    const double ranks = static_cast<double>(m_answers.times.ranks.size());
+    const auto add = [&](const char* kind, double ns, const char* does, const char* detail) {
+        if (ns > kMost * window)
+            m_found.push_back({.kind = kind,
+                               .title = percentText(ns / window) + " of the step the device " + does,
+                               .detail = timeText(secondsOf(ns / ranks)) + " of the " + timeText(secondsOf(window / ranks)) +
+                                         " of a rank's step" + detail,
+                               .seconds = secondsOf(ns / ranks)});
+    };
+    add("copying", copies, "copies and does nothing else", ": data that stays on the device, or copies beside kernels, save it.");
+    add("idle", idle, "does nothing", "; what it waits for is not recorded.");
+}
+
 void Findings::outliers()
 {
-    for (std::size_t i = 0; i < m_recovered.steps.steps.size(); ++i) {
+    std::vector<std::size_t> longerOnes;
+    for (std::size_t i = 0; i < m_recovered.steps.steps.size(); ++i)
+        if (m_recovered.steps.steps[i].isOutlier && m_recovered.steps.steps[i].seconds() > m_recovered.steps.medianSeconds)
+            longerOnes.push_back(i);
+    constexpr std::size_t kMostAlone = 4;
+    if (longerOnes.size() > kMostAlone) { // so many have something in common: they are no single events
+        const auto secondsOfStep = [this](std::size_t i) { return m_recovered.steps.steps[i].seconds(); };
+        const auto [least, most] = std::minmax_element(longerOnes.begin(), longerOnes.end(), [&](std::size_t a, std::size_t b) {
+            return secondsOfStep(a) < secondsOfStep(b);
+        });
+        const RecoveredStep& longest = m_recovered.steps.steps[*most];
+        RunFinding finding{.kind = "outlier-step",
+                           .title = std::to_string(longerOnes.size()) + " of " +
+                                    countedText(static_cast<std::int64_t>(m_recovered.steps.steps.size()), "step") + " take " +
+                                    timeText(secondsOfStep(*least)) + " to " + timeText(secondsOfStep(*most)) + ", the others " +
+                                    timeText(m_recovered.steps.medianSeconds),
+                           .detail = "The longest is step " + std::to_string(longest.number) + ".",
+                           .seconds = 0,
+                           .ranks = {},
+                           .startNs = longest.startNs,
+                           .endNs = longest.endNs};
+        for (const std::size_t i : longerOnes)
+            finding.seconds += secondsOfStep(i) - m_recovered.steps.medianSeconds;
+        m_found.push_back(std::move(finding));
+        return;
+    }
+    for (const std::size_t i : longerOnes) {
         const RecoveredStep& step = m_recovered.steps.steps[i];
         const double longer = step.seconds() - m_recovered.steps.medianSeconds;
-        if (!step.isOutlier || longer <= 0)
-            continue;
         RunFinding finding{.kind = "outlier-step",
                            .title = "Step " + std::to_string(step.number) + " takes " + timeText(step.seconds()) +
                                     ", the others " + timeText(m_recovered.steps.medianSeconds),

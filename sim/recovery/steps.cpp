@@ -476,7 +476,8 @@ RecoveredSteps stepsOf(const RunEvidence& evidence, std::vector<std::vector<Host
         }
         addStep(result, evidence, 0, whole);
         result.areGuessed = true;
-        result.evidence = "no marks, and no order of collectives repeats: all that was recorded is taken for one step";
+        result.evidence = "no marks, and no order of collectives repeats: all that was recorded, from the first kernel or "
+                          "collective to the last, is taken for one step";
         result.sure = 0.3;
     }
     return result;

@@ -127,6 +127,15 @@ std::size_t kernelCount(const RankRecording& rank)
     }));
 }
 
+double peakMemoryBytes(const RankRecording& rank)
+{
+    double peak = 0;
+    for (const RecordedCounter& counter : rank.counters)
+        if (counter.unit == "bytes" && counter.name.starts_with("memory of device") && !counter.value.empty())
+            peak = std::max(peak, *std::max_element(counter.value.begin(), counter.value.end()));
+    return peak;
+}
+
 std::size_t communicationCount(const RankRecording& rank)
 {
     return static_cast<std::size_t>(std::count(rank.spans.kind.begin(), rank.spans.kind.end(), RecordedKind::communication));

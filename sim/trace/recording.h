@@ -271,6 +271,8 @@ int elementBytes(std::string_view dtype);
 std::int64_t busyNs(const RankRecording&);
 std::size_t kernelCount(const RankRecording&);        ///< spans of kind kernel and communication
 std::size_t communicationCount(const RankRecording&); ///< spans of kind communication
+/// The most that a device of the rank's held at once, by its profiler's counters ("memory of device 1"); 0: none is recorded.
+double peakMemoryBytes(const RankRecording&);
 /// Whether a kernel's name is one of a communication library: ncclKernel_…, ncclDevKernel_…, ncclGenericKernel, rccl…, in any
 /// case.
 bool isCommunicationKernel(std::string_view name);

@@ -43,7 +43,7 @@ void RecordedCards::show(const RecoveredRun& run, const RecordedPredictionPtr& p
         window = 0;
     const auto share = [&](MetricCard& card, double part, const QString& note) {
         card.setValue(window > 0 ? percentQuantity(part / window) : Quantity{QStringLiteral("–"), {}});
-        card.setNote(window > 0 ? note : tr("no kernels were recorded"));
+        card.setNote(window > 0 ? note : tr("no kernels that compute were recorded"));
     };
     share(*m_computing, computing, tr("of a step, mean of ranks"));
     share(*m_exposed, exposed,

@@ -119,7 +119,7 @@ private:
         if (!any)
             m_reading.missing = m_reading.lens == GridLens::memory ? "this recording holds no memory"
                                 : m_reading.lens == GridLens::sent ? "a recording does not say what each rank sends"
-                                                                   : "no kernels were recorded";
+                                                                   : "no kernels that compute were recorded";
         limits();
         const bool deviates = m_reading.lens == GridLens::straggler;
         m_reading.full = deviates ? std::max({std::abs(m_reading.least), std::abs(m_reading.most), kSmallestDeviation})

@@ -201,6 +201,8 @@ private:
             m_saysSchema = true;
         } else if (name == "nodes") {
             m_hasNodes = true;
+        } else if (name == "workload_graph") { // as Chakra's own tools write it
+            m_saysSchema = m_hasNodes = true;
         }
     }
 

@@ -63,7 +63,8 @@ public:
     Recording read()
     {
         readTables();
-        const bool isExported = m_tables.contains("StringIds") && m_tables.contains("META_DATA_EXPORT");
+        const bool isExported = m_tables.contains("StringIds") && (m_tables.contains("META_DATA_EXPORT") ||
+                                                                   m_tables.contains("EXPORT_META_DATA")); // as before 2022
         if (!m_tables.contains("StringIds") ||
             (!m_tables.contains("CUPTI_ACTIVITY_KIND_KERNEL") && !m_tables.contains("NVTX_EVENTS") &&
              !m_tables.contains("CUPTI_ACTIVITY_KIND_RUNTIME") && !m_tables.contains("MPI_RANKS") &&

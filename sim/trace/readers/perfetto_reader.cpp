@@ -50,10 +50,14 @@ public:
             if (next == Next::packet)
                 take(packet, 0);
         }
-        if (m_packets == 0 || (m_builder.file().events == 0 && m_tracks.empty()))
+        if (m_packets == 0 || (m_builder.file().events == 0 && m_tracks.empty())) {
+            if (m_file.path.ends_with(".xplane.pb"))
+                throw Error(m_file.path +
+                            ": is a profile of XLA's own form (XSpace), which is not read: open the trace.json.gz beside it");
             throw Error(
                 m_file.path + ": is no Perfetto trace with spans: " +
                 (m_damage.empty() ? "nothing in it names a track" : m_damage + ", and nothing before that names a track"));
+        }
         if (!m_damage.empty())
             m_builder.recording.problems.push_back(m_file.path + ": " + m_damage + "; the " +
                                                    std::to_string(m_builder.file().events) + " events before that are kept");

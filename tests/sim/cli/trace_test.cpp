@@ -143,8 +143,22 @@ TEST(TraceCommand, CallsNoGpuIdleOfWhichNothingWasRecorded)
         test::write("host_only_rank0.json", R"({"distributedInfo":{"rank":0,"world_size":1},"traceEvents":[)" + events + "]}");
     const test::Outcome outcome = test::run("trace info " + file);
     EXPECT_EQ(outcome.code, 0) << outcome.err;
-    EXPECT_THAT(outcome.out, HasSubstr("no kernels were recorded"));
+    EXPECT_THAT(outcome.out, HasSubstr("no kernels that compute were recorded"));
     EXPECT_THAT(outcome.out, testing::Not(HasSubstr("idle")));
+}
+
+TEST(TraceCommand, TellsHowMuchMemoryWasHeldAtMost)
+{
+    std::string events;
+    for (const auto& [at, bytes] : {std::pair(1000, 1LL << 30), std::pair(2000, 3LL << 30), std::pair(3000, 2LL << 30)})
+        events += std::string(events.empty() ? "" : ",") +
+                  R"({"ph":"i","s":"t","cat":"cpu_instant_event","name":"[memory]","pid":0,"tid":0,"ts":)" + std::to_string(at) +
+                  R"(,"args":{"Total Allocated":)" + std::to_string(bytes) + R"(,"Device Type":1,"Device Id":1}})";
+    events += R"(,{"ph":"X","pid":1,"tid":1,"cat":"cpu_op","dur":300,"name":"aten::mm","ts":900})";
+    const std::string file =
+        test::write("memory_rank0.json", R"({"distributedInfo":{"rank":0,"world_size":1},"traceEvents":[)" + events + "]}");
+    EXPECT_THAT(test::run("trace info " + file).out, HasSubstr("memory: at most 3.00 GiB at once"));
+    EXPECT_EQ(test::runJson("trace info --json " + file)["ranks"][0]["peak_memory_bytes"], 3LL << 30);
 }
 
 TEST(TraceCommand, ConvertsToWhatSaysTheSame)

@@ -158,7 +158,7 @@ TEST(ForeignFiles, OfTwoProcessesOrOfOneTimeStayTwoWorkers)
     ASSERT_EQ(recording.ranks.size(), 3U);
     for (const sim::RankRecording& worker : recording.ranks)
         EXPECT_TRUE(worker.windows.empty());
-    EXPECT_THAT(sim::recover(recording).problems, testing::Contains(HasSubstr("3 files do not say which ranks they are of")));
+    EXPECT_THAT(sim::recover(recording).problems, testing::Contains(HasSubstr("3 workers do not say which ranks they are")));
 }
 
 TEST(ForeignFiles, MarkedStepsOfAWorkersWindowsKeepTheirNumbers)
@@ -400,7 +400,7 @@ TEST(ForeignFiles, OfHostsAloneSayNothingOfDevices)
     EXPECT_EQ(rank.at("comm_s"), 400e-6);
     for (const char* unknown : {"computing_s", "exposed_comm_s", "copy_s", "idle_s", "host_bound_s", "overlap"})
         EXPECT_TRUE(rank.at(unknown).is_null()) << unknown;
-    EXPECT_THAT(sim::answersText(run, answers), HasSubstr("communicating 40.0 %; no kernels were recorded"));
+    EXPECT_THAT(sim::answersText(run, answers), HasSubstr("communicating 40.0 %; no kernels that compute were recorded"));
 }
 
 } // namespace

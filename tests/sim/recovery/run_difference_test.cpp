@@ -12,6 +12,10 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <cstdint>
+#include <set>
+#include <string>
+
 namespace {
 
 using testing::HasSubstr;
@@ -199,6 +203,45 @@ TEST(ComparedRuns, PartsAddUpToTheStepOfTheMeanRank)
     EXPECT_EQ(said["kernels"].size(), difference.kernels.size());
     for (const char* key : {"step_s", "steps", "noise", "parts", "collectives", "stages", "by_step", "findings", "problems"})
         EXPECT_TRUE(said.contains(key)) << key;
+}
+
+TEST(ComparedRuns, OfOtherGpusSaySoFirst)
+{
+    sim::Recovered a = recoveredOf(test::smallScenario(2, 1, 1, 2)), b = a;
+    for (sim::RankEvidence& rank : a.evidence.ranks)
+        rank.deviceName = "NVIDIA H100 80GB HBM3";
+    EXPECT_TRUE(sim::differenceOf(a, b).findings.empty()) << "of the second nothing is said";
+    for (sim::RankEvidence& rank : b.evidence.ranks)
+        rank.deviceName = "AMD Instinct MI300X";
+    const sim::RunDifference difference = sim::differenceOf(a, b);
+    ASSERT_FALSE(difference.findings.empty());
+    EXPECT_THAT(firstOf(difference, "configuration")->title, HasSubstr("GPUs NVIDIA H100 80GB HBM3 → AMD Instinct MI300X"));
+}
+
+TEST(ComparedRuns, TellKernelsOfLongNamesApart)
+{
+    sim::Recovered a = recoveredOf(test::smallScenario(2, 1, 1, 2)), b = a;
+    for (sim::Recovered* run : {&a, &b}) {
+        std::set<std::uint32_t> kernels;
+        for (const sim::RankEvidence& rank : run->evidence.ranks)
+            for (const sim::WorkSpan& span : rank.work)
+                kernels.insert(span.name);
+        for (const std::uint32_t name : kernels) {
+            std::string& text = run->evidence.names[name];
+            text = "void at::native::elementwise_kernel<128, 4, at::native::gpu_kernel_impl<at::native::" + text + "_functor<" +
+                   (run == &a ? "float" : "c10::BFloat16") + ">, std::array<char*, 3ul>>>(int)";
+        }
+    }
+    std::set<std::string> titles;
+    std::size_t kernels = 0;
+    for (const sim::DifferenceFinding& finding : sim::differenceOf(a, b).findings)
+        if (finding.kind == "kernel") {
+            ++kernels;
+            titles.insert(finding.title.substr(0, finding.title.find(" is ")));
+            EXPECT_LT(finding.title.size(), 160U) << finding.title;
+        }
+    EXPECT_GT(kernels, 4U);
+    EXPECT_EQ(titles.size(), kernels);
 }
 
 TEST(ComparedRuns, OfDifferentWorldsSaySo)

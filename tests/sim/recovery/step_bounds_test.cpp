@@ -2,6 +2,7 @@
 #include "sim/recovery/rank_path.h"
 #include "sim/recovery/rank_time.h"
 #include "sim/recovery/recover.h"
+#include "sim/recovery/run_answers.h"
 #include "sim/recovery/run_difference.h"
 #include "sim/trace/readers/read_recording.h"
 
@@ -120,6 +121,44 @@ TEST(StepBounds, HoldTheTimeThatTheDeviceWaitsForTheNextStep)
     const sim::RunDifference slower = sim::differenceOf(stalledSteps(0, true).recovered(), stalledSteps(4000, true).recovered());
     EXPECT_NEAR(slower.stepSeconds.a, 6e-3, 1e-9);
     EXPECT_NEAR(slower.stepSeconds.b, 10e-3, 1e-9);
+}
+
+/// Steps that take so many ms each, the device busy all the time, or (`idles`) for a tenth of it with what was asked for long
+/// ago.
+sim::Recovered stepsOf(const std::vector<int>& milliseconds, bool idles = false)
+{
+    MarkedProfile profile;
+    std::int64_t at = 100'000;
+    int number = 0;
+    for (const int lasts : milliseconds) {
+        const std::int64_t us = lasts * std::int64_t{1000};
+        ++number;
+        profile.step(number, at, us)
+            .work(idles ? at - 100 : at + 1, idles ? at + us * 9 / 10 : at + 2, idles ? us / 10 : us - 2)
+            .twin(number, at, us);
+        at += us;
+    }
+    return profile.recovered();
+}
+
+TEST(UnlikeSteps, OfManyAreOneFinding)
+{
+    std::vector<int> milliseconds(40, 10);
+    for (const std::size_t longer : {3, 9, 14, 22, 31, 37})
+        milliseconds[longer] = longer == 22 ? 14 : 13;
+    const std::vector<sim::RunFinding> findings = sim::answersOf(stepsOf(milliseconds)).findings;
+    ASSERT_EQ(std::count_if(findings.begin(), findings.end(), [](const auto& of) { return of.kind == "outlier-step"; }), 1);
+    EXPECT_EQ(findings[0].title, "6 of 40 steps take 13.0 ms to 14.0 ms, the others 10.0 ms");
+    EXPECT_EQ(findings[0].detail, "The longest is step 23.");
+}
+
+TEST(Idling, ThatNothingExplainsIsAFinding)
+{
+    const std::vector<sim::RunFinding> findings = sim::answersOf(stepsOf(std::vector<int>(6, 10), true)).findings;
+    ASSERT_EQ(findings.size(), 1U);
+    EXPECT_EQ(findings[0].kind, "idle");
+    EXPECT_THAT(findings[0].title, testing::HasSubstr("of the step the device does nothing"));
+    EXPECT_TRUE(sim::answersOf(stepsOf(std::vector<int>(6, 10))).findings.empty());
 }
 
 TEST(StepBounds, LeaveToNoStepWhatWasAskedForBeforeTheRecordingBegan)

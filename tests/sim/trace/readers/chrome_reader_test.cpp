@@ -418,13 +418,15 @@ TEST(ChromeReader, OneDamagedEventCostsOneEvent)
 
 TEST(ChromeReader, SaysOfAnExecutionTraceThatItHoldsNoTimes)
 {
-    try {
-        readText(
-            R"({"schema":"1.1.1-chakra.0.0.4","pid":9,"time":"2026-11-28","start_ts":4,"nodes":[{"id":2,"name":"aten::mm"}]})");
-        ADD_FAILURE() << "was read";
-    } catch (const sim::Error& error) {
-        EXPECT_THAT(error.what(), HasSubstr("is an execution trace (Chakra)"));
-    }
+    for (const char* text :
+         {R"({"schema":"1.1.1-chakra.0.0.4","pid":9,"time":"2026-11-28","start_ts":4,"nodes":[{"id":2,"name":"aten::mm"}]})",
+          R"({"workload_graph":[{"Id":216,"Name":"aten::mm","NodeType":4,"ctrlDeps":[3],"runtime":318}]})"})
+        try {
+            readText(text);
+            ADD_FAILURE() << "was read";
+        } catch (const sim::Error& error) {
+            EXPECT_THAT(error.what(), HasSubstr("is an execution trace (Chakra)"));
+        }
 }
 
 TEST(ChromeReader, ATextThatEndsAnywhereKeepsWhatWasBefore)

@@ -417,13 +417,13 @@ TEST(NcclInspector, KernelsSayWhenAndBytesAreThoseOfAllMembers)
 
 class NsightFile {
 public:
-    explicit NsightFile(const char* statements)
+    explicit NsightFile(const std::string& statements)
         : m_path(std::filesystem::temp_directory_path() / ("rankscope_nsight_" + std::to_string(::getpid()) + "_rank7.sqlite"))
     {
         std::filesystem::remove(m_path);
         sqlite3* database = nullptr;
         sqlite3_open(m_path.c_str(), &database);
-        EXPECT_EQ(sqlite3_exec(database, statements, nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(database);
+        EXPECT_EQ(sqlite3_exec(database, statements.c_str(), nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(database);
         sqlite3_close(database);
     }
     ~NsightFile() { std::filesystem::remove(m_path); }
@@ -508,16 +508,16 @@ INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES(900, 910, 16777217, 40, 3);)")
 
 TEST(Nsight, ExportedWithoutWhatIsReadIsTold)
 {
-    const NsightFile idle(R"(
-CREATE TABLE StringIds(id INTEGER, value TEXT);
-CREATE TABLE META_DATA_EXPORT(name TEXT, value TEXT);
-CREATE TABLE OSRT_API(start INTEGER, end INTEGER, globalTid INTEGER);)");
-    try {
-        sim::readRecording({idle.path()});
-        ADD_FAILURE() << "was read";
-    } catch (const sim::Error& error) {
-        EXPECT_THAT(error.what(), HasSubstr("Nsight Systems exported it, but neither kernels"));
-        EXPECT_THAT(error.what(), HasSubstr("-t cuda,nvtx"));
+    for (const char* about : {"META_DATA_EXPORT", "EXPORT_META_DATA"}) {
+        const NsightFile idle((std::string("CREATE TABLE StringIds(id INTEGER, value TEXT); CREATE TABLE ") + about +
+                               "(name TEXT, value TEXT); CREATE TABLE OSRT_API(start INTEGER, end INTEGER, globalTid INTEGER);"));
+        try {
+            sim::readRecording({idle.path()});
+            ADD_FAILURE() << "was read";
+        } catch (const sim::Error& error) {
+            EXPECT_THAT(error.what(), HasSubstr("Nsight Systems exported it, but neither kernels")) << about;
+            EXPECT_THAT(error.what(), HasSubstr("-t cuda,nvtx"));
+        }
     }
 }
 

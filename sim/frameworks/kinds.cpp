@@ -152,8 +152,8 @@ std::string kindOfText(const std::string& name, const std::string& text)
     if (contains(text, {"--parallelism.", "--training.local_batch_size", "--training.seq_len"}))
         return "torchtitan-toml";
     if (!isJson && contains(text, {"deepspeed "}) &&
-        contains(text,
-                 {"--per_device_train_batch_size", "--micro_train_batch_size", "--train_batch_size", "--train.micro_batch_size"}))
+        contains(text, {"--per_device_train_batch_size", "--per_device_training_batch_size", "--micro_train_batch_size",
+                        "--train_batch_size", "--train.micro_batch_size"}))
         return "deepspeed-json"; // what its launcher starts
     if (contains(text, {"ici_fsdp_parallelism", "ici_tensor_parallelism", "ici_data_parallelism", "dcn_data_parallelism",
                         "dcn_fsdp_parallelism", "base_emb_dim", "max_target_length", "per_device_batch_size"}))
@@ -166,6 +166,10 @@ std::string kindOfText(const std::string& name, const std::string& text)
         return "torchtitan-toml";
     if (isJson && contains(text, {"\"model_type\"", "\"architectures\"", "\"num_hidden_layers\"", "\"n_layer\""}))
         return "huggingface";
+    if (isJson && hasKey(text, "train_batch_size") &&
+        (hasKey(text, "gradient_accumulation_steps") || hasKey(text, "steps_per_print") || hasKey(text, "optimizer") ||
+         hasKey(text, "fp16") || hasKey(text, "bf16")))
+        return "deepspeed-json";
     if (name.ends_with(".toml") || contains(text, {"[parallelism]", "[training]", "[activation_checkpoint]"}))
         return "torchtitan-toml";
     if (hasKey(text, "parallelism") && hasKey(text, "tokens"))

@@ -354,13 +354,13 @@ void Reading::ask(std::string_view pointer, std::string text)
     m_more.push_back({dotted(std::string(pointer)), "", 0, Became::unknown, std::string(pointer), std::move(text)});
 }
 
-void Reading::harmless(std::span<const std::string_view> patterns)
+void Reading::harmless(std::span<const std::string_view> patterns, const std::string& text)
 {
     for (std::size_t i = 0; i < m_settings.size(); ++i)
         if (!m_states[i].isTaken && std::any_of(patterns.begin(), patterns.end(), [&](std::string_view pattern) {
                 return matchesPattern(m_settings[i].name, pattern);
             }))
-            m_states[i] = {.isTaken = true, .became = Became::harmless};
+            m_states[i] = {.isTaken = true, .became = Became::harmless, .text = text};
 }
 
 void Reading::notRepresentable(std::span<const Alias> namesAndWhy)

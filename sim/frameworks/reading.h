@@ -69,7 +69,7 @@ public:
     /// Takes back what was told of a default of a key, if anything was: it is somebody else's.
     bool takeDefaults(std::string_view pointer);
     /// Takes what nobody has asked for: harmless ones by name, and those that a scenario cannot say.
-    void harmless(std::span<const std::string_view> patterns);
+    void harmless(std::span<const std::string_view> patterns, const std::string& text = {});
     void notRepresentable(std::span<const Alias> namesAndWhy);
     /// Takes what nobody has asked for and has no dot: a program's variables.
     void harmlessVariables();

@@ -20,6 +20,10 @@ Json cpuIfTrue(const Json& value)
 constexpr std::array kTrainerNames = {
     Alias{"per_device_train_batch_size", "train_micro_batch_size_per_gpu"},
     Alias{"micro_train_batch_size", "train_micro_batch_size_per_gpu"},
+    Alias{"per_device_training_batch_size", "train_micro_batch_size_per_gpu"}, // DeepSpeed-Chat's third step, whose actor trains
+    Alias{"actor_zero_stage", "zero_optimization.stage"},
+    Alias{"actor_gradient_checkpointing", "gradient_checkpointing"},
+    Alias{"actor_lora_dim", "lora_dim"},
     Alias{"zero_stage", "zero_optimization.stage"},
     Alias{"overlap_comm", "zero_optimization.overlap_comm"},
     Alias{"offload", "zero_optimization.offload_optimizer.device", cpuIfTrue},
@@ -90,10 +94,15 @@ void readTrainer(Job& job)
         putModelByName(job, "@model", *name);
     if (const std::optional<int> length = reading.size("@length", "/training/sequence_length"))
         job.training["sequence_length"] = *length;
+    const std::optional<int> prompt = reading.size("max_prompt_seq_len", "/training/sequence_length");
+    const std::optional<int> answer = reading.size("max_answer_seq_len", "/training/sequence_length");
+    if (prompt && answer && *prompt < (1 << 28) && *answer < (1 << 28) && !reading.has("@length"))
+        job.training["sequence_length"] = *prompt + *answer;
     if (const std::optional<std::string> dtype = reading.word("dtype", "/training/precision");
         dtype && !precisionWord(*dtype).empty())
         job.training["precision"] = precisionWord(*dtype);
-    else if (reading.spelled("@length") == "--max_seq_len" && job.training["precision"] == "fp32") { // DeepSpeed-Chat's
+    else if ((reading.spelled("@length") == "--max_seq_len" || answer) &&
+             job.training["precision"] == "fp32") { // DeepSpeed-Chat's
         job.training["precision"] = "fp16";
         reading.takeDefaults("/training/precision");
         reading.byDefault("dtype", "fp16", "/training/precision");
@@ -122,11 +131,16 @@ void readTrainer(Job& job)
                                         Alias{"actor_*", "the step of one model is imported"},
                                         Alias{"critic_*", "the step of one model is imported"},
                                         Alias{"reward_*", "the step of one model is imported"},
+                                        Alias{"inference_tp_size", "generation in between has no key"},
+                                        Alias{"tp_gather_*", "generation in between has no key"},
                                         Alias{"vllm_*", "generation in between has no key"},
                                         Alias{"include", "which GPUs of which hosts: say how many with --gpus"},
                                         Alias{"hostfile", "which hosts: say how many GPUs they have with --gpus"}};
     reading.notRepresentable(kNot);
-    reading.harmless(std::array<std::string_view, 44>{"data_path",
+    reading.harmless(std::array<std::string_view, 47>{"num_padding_*",
+                                                      "generation_*",
+                                                      "ppo_epochs",
+                                                      "data_path",
                                                       "data_name",
                                                       "data_split",
                                                       "data_output*",

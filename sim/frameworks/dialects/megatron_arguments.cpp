@@ -618,8 +618,43 @@ MegatronRules rulesOfNamedModel(Job& job, MegatronRules rules)
     return rules;
 }
 
+namespace {
+
+/// A test of Megatron's may have several runs in one file, MODEL_ARGS, MODEL_ARGS_2 and so on: the first is read. Returns its
+/// name; empty where there is one, or none.
+std::string useFirstRun(Reading& reading)
+{
+    std::string first;
+    bool hasOthers = false;
+    const auto runOf = [](const std::string& name) {
+        const std::size_t flag = name.find(".--");
+        return flag == std::string::npos || name.find("MODEL_ARGS") == std::string::npos ? std::string() : name.substr(0, flag);
+    };
+    reading.rename([&](const std::string& name) {
+        const std::string run = runOf(name);
+        if (first.empty() && run.starts_with("MODEL_ARGS"))
+            first = run;
+        hasOthers = hasOthers || (run.starts_with("MODEL_ARGS") && run != first);
+        return name;
+    });
+    if (!hasOthers)
+        return {};
+    reading.rename([&](const std::string& name) {
+        if (name == "MODEL_ENV_VARS." + first + ".GPUS_PER_NODE")
+            return std::string("gpus_per_node");
+        const std::string run = runOf(name); // what all of them have is a part of each
+        return run.empty() || run == first ? name : "@run." + name.substr(run.size() + 3);
+    });
+    return first;
+}
+
+} // namespace
+
 void readMegatron(Job& job)
 {
+    const std::string run = useFirstRun(job.reading);
+    if (!run.empty())
+        job.reading.harmless(std::array<std::string_view, 1>{"@run.*"}, "of another run: " + run + ", the first, is read");
     job.reading.switchesStandAlone();
     useMegatronNames(job.reading);
     readMegatronArguments(job, rulesOfTrainer(job, rulesOfNamedModel(job, {})));

@@ -181,7 +181,8 @@ constexpr auto kWithoutEffect = std::to_array<std::string_view>(
      "special_tokens", "chat_template", "legacy_tokenizer", "vocab_extra_ids", "pad_vocab_size", "trust_remote_code", "sft_*",
      "multiple_validation*", "full_validation", "validation*", "start_eval_*", "mmap_*", "train_tokens", "train_sync_interval",
      "phase_transition_*", "decrease_batch_size_if_needed", "overlapping_eval", "norm_target_loss", "loss_on_targets_only",
-     "dataset_*", "prompt*", "image_*", "max_num_tiles", "use_tiling", "use_thumbnail", "pixel_shuffle", "disable_vision*",
+     "dataset_*", "dataset", "patch_tokenizer_type", "max_padding_length", "gt_path", "input_image_path", "prompt*", "image_*",
+     "max_num_tiles", "use_tiling", "use_thumbnail", "pixel_shuffle", "disable_vision*",
      // optimizers, initialisation, numbers that the loss is made of
      "muon_*", "lion_*", "wd_*", "no_weight_decay*", "apply_wd_*", "wsd_*", "mup*", "use_mup", "no_initialization",
      "perform_initialization", "embedding_init*", "output_layer_init*", "deep_init", "fp16_lm_cross_entropy", "fp32_*",

@@ -297,7 +297,8 @@ void readNemo(Job& job)
         Alias{"*parallel_attention", "attention and MLP side by side have no key"},
         Alias{"drop_layers", "layers that are left out have no key"}, Alias{"peft.*", "see training.lora"}};
     reading.notRepresentable(kNemoNot);
-    reading.harmless(std::array<std::string_view, 21>{"@max_length",
+    reading.harmless(std::array<std::string_view, 22>{"ENV_VARS.*",
+                                                      "@max_length",
                                                       "mcore_t5",
                                                       "share_token_embeddings",
                                                       "arch",
@@ -372,6 +373,8 @@ void readMegatronYaml(Job& job)
     readMegatronArguments(job,
                           isConfig ? MegatronRules{.groupsNeedFlag = false, .narrowsSwiglu = true} : rulesOfNamedModel(job, {}));
     tellRefusedMegatronArguments(job);
+    reading.harmless(std::array<std::string_view, 6>{"work_group", "user_name", "workspace", "framework", "config", // Primus
+                                                     "*_sink_level"});
 }
 
 void readBridge(Job& job)
@@ -493,7 +496,11 @@ void readBridge(Job& job)
             reading.say("peft.target_modules", Became::notRepresentable,
                         "names of Megatron's fused matrices: see training.lora.targets");
     }
-    reading.harmless(std::array<std::string_view, 24>{"*_spec",
+    reading.harmless(std::array<std::string_view, 28>{"optim.precision",
+                                                      "optim.warmup_steps",
+                                                      "optim.constant_steps",
+                                                      "optim.clip_grad",
+                                                      "*_spec",
                                                       "*_fn",
                                                       "*_step",
                                                       "*_method",

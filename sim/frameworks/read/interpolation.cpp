@@ -1,10 +1,32 @@
 #include "sim/frameworks/read/setting.h"
 
+#include "sim/text/characters.h"
+
+#include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 
 namespace sim::frameworks {
 namespace {
+
+/// What stands for a variable of the environment that nobody sets: "2" of "${NAME:2}", as Primus has them, and of
+/// "${oc.env:NAME,2}".
+std::optional<std::string> defaultOfVariable(std::string_view expression)
+{
+    constexpr std::string_view kOwn = "oc.env:";
+    const std::size_t at = expression.find(expression.starts_with(kOwn) ? ',' : ':');
+    if (at == std::string_view::npos)
+        return std::nullopt;
+    const std::string_view name = expression.substr(0, at);
+    const bool isVariable =
+        std::all_of(name.begin(), name.end(), [](char c) { return isDigit(c) || c == '_' || (c >= 'A' && c <= 'Z'); });
+    std::string_view value = expression.substr(at + 1);
+    value.remove_prefix(std::min(value.find_first_not_of(' '), value.size()));
+    if (name.empty() || value.empty() || (!isVariable && !expression.starts_with(kOwn)))
+        return std::nullopt;
+    return std::string(value);
+}
 
 /// OmegaConf: "${a.b}" from the root, "${.x}" a sibling, "${..x}" of the table above; NeMo adds multiply, divide, sum.
 class OmegaConf {
@@ -63,6 +85,10 @@ private:
             }
             const auto found = m_values.find(path);
             return found == m_values.end() ? Json(Json::value_t::discarded) : resolved(*found->second, path, depth + 1);
+        }
+        if (const std::optional<std::string> fallback = defaultOfVariable(expression)) {
+            const Json value = resolved(*fallback, name, depth + 1);
+            return value.is_string() ? valueOf(value.get<std::string>()) : value;
         }
         const std::string function = expression.substr(0, colon);
         double result = function == "multiply" ? 1 : 0;

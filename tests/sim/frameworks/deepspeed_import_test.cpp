@@ -170,4 +170,35 @@ TEST(MegatronDeepSpeedImport, TheStageOfAFileThatIsNotGivenIsAskedFor)
     EXPECT_EQ(experts.at("/model/router_bias"), false) << "its gates have no bias";
 }
 
+TEST(DeepSpeedImport, AFileWithoutZeroOfDeepSpeedsOwnKeysIsRecognised)
+{
+    const auto out =
+        importedText("{\"train_batch_size\": 16, \"gradient_accumulation_steps\": 2, \"optimizer\": {\"type\": \"Adam\"},\n"
+                     "\"fp16\": {\"enabled\": true}}\n",
+                     8);
+    EXPECT_EQ(out.imported.kind, "deepspeed-json");
+    EXPECT_EQ(out.at("/layout/zero_stage"), 0);
+    EXPECT_EQ(out.at("/training/global_batch_size"), 16);
+    EXPECT_EQ(out.at("/training/precision"), "fp16");
+}
+
+TEST(DeepSpeedImport, OfDeepSpeedChatsThirdStepTheActorIsRead)
+{
+    const auto out = importedText(
+        "deepspeed --num_gpus 8 main.py --actor_model_name_or_path facebook/opt-66b --critic_model_name_or_path "
+        "facebook/opt-350m "
+        "--per_device_generation_batch_size 4 --per_device_training_batch_size 4 --max_answer_seq_len 256 --max_prompt_seq_len "
+        "512 "
+        "--gradient_accumulation_steps 1 --deepspeed --actor_zero_stage 3 --critic_zero_stage 2 --actor_gradient_checkpointing "
+        "--actor_lora_dim 128 --enable_hybrid_engine\n");
+    EXPECT_EQ(out.imported.kind, "deepspeed-json");
+    EXPECT_EQ(out.at("/layout/zero_stage"), 3);
+    EXPECT_EQ(out.at("/training/micro_batch_size"), 4);
+    EXPECT_EQ(out.at("/training/sequence_length"), 768);
+    EXPECT_EQ(out.at("/training/recompute"), "full");
+    EXPECT_EQ(out.at("/training/lora/rank"), 128);
+    EXPECT_EQ(out.at("/training/precision"), "fp16");
+    EXPECT_EQ(out.became("--critic_zero_stage"), "not_representable");
+}
+
 } // namespace

@@ -404,4 +404,16 @@ TEST(RecipeImport, WhatARecipeOfAnotherFileSetsIsAskedFor)
     EXPECT_FALSE(asks(alone, "/layout/tp")) << "the framework's own";
 }
 
+TEST(RecipeImport, HowTheOptimizerOfNemo2LearnsIsHarmless)
+{
+    const auto out =
+        importedText("def pretrain_recipe():\n    recipe = run.Partial(\n        pretrain, model=run.Config(Llama3Config8B),\n"
+                     "        optim=distributed_fused_adam_with_cosine_annealing(\n            precision=\"bf16-mixed\", "
+                     "warmup_steps=500, constant_steps=0, max_lr=3e-4, clip_grad=1.0))\n    return recipe\n",
+                     8, "llama3_8b.py");
+    for (const char* name :
+         {"recipe.optim.precision", "recipe.optim.warmup_steps", "recipe.optim.constant_steps", "recipe.optim.clip_grad"})
+        EXPECT_NE(out.became(name), "unknown") << name;
+}
+
 } // namespace

@@ -67,10 +67,19 @@ void makeGrid(RecoveredRun& run, const sim::Catalogue& catalogue)
     }
 }
 
-/// A page of dashes would look as if something had been measured.
-void requireSpans(const sim::Recording& recording)
+/// Dumps of a job that stands still may hold nothing but what never ended.
+bool isAnythingOpen(const sim::Recording& recording)
 {
-    if (recording.spanCount() > 0)
+    return std::any_of(recording.ranks.begin(), recording.ranks.end(), [](const sim::RankRecording& rank) {
+        return std::any_of(rank.collectives.begin(), rank.collectives.end(),
+                           [](const sim::RecordedCollective& of) { return of.durationNs == -1; });
+    });
+}
+
+/// A page of dashes would look as if something had been measured.
+void requireSpans(const sim::Recording& recording, bool standsStill = false)
+{
+    if (recording.spanCount() > 0 || standsStill)
         return;
     std::string why = "holds no span: nothing that ran is recorded in it";
     for (const std::string& problem : recording.problems)
@@ -105,7 +114,9 @@ RecoveredRunPtr digestedRun(const sim::RecordingCache& cache, const sim::Catalog
         run->answers = std::move(digest.answers);
         run->digested = std::move(digest.steps);
         run->recording = std::make_shared<const sim::Recording>(cache.outline());
-        requireSpans(*run->recording);
+        const std::vector<sim::RunFinding>& findings = run->answers.findings;
+        requireSpans(*run->recording,
+                     std::any_of(findings.begin(), findings.end(), [](const auto& of) { return of.kind == "hang"; }));
     } catch (const sim::Error&) {
         return nullptr;
     }
@@ -269,7 +280,7 @@ void RecordedRun::readWhole()
             sim::CachedReading read = sim::readRecordingOrCache(paths);
             if (read.origin != origin)
                 throw sim::Error("the files have changed since they were opened: open them again");
-            requireSpans(read.recording);
+            requireSpans(read.recording, isAnythingOpen(read.recording));
             return RecoveredRunPtr(recoverRun(std::make_shared<const sim::Recording>(std::move(read.recording)), {}, catalogue));
         },
         [this](const RecoveredRunPtr& whole) {
@@ -317,7 +328,7 @@ void RecordedRun::read()
                      }
                  sim::CachedReading read = sim::readRecordingOrCache(filesOf(m_paths), options);
                  auto recording = std::make_shared<const sim::Recording>(std::move(read.recording));
-                 requireSpans(*recording);
+                 requireSpans(*recording, isAnythingOpen(*recording));
                  task.tell([this] { Q_EMIT progressed(tr("Recovering who is who…"), -1); });
                  const auto run = recoverRun(std::move(recording), {}, m_catalogue);
                  run->whyNotFromCache = QString::fromStdString(read.whyNot);

@@ -28,7 +28,8 @@ KernelGroup kernelGroupOfName(std::string_view name)
         return namesGradient(text) ? KernelGroup::attentionBackward : KernelGroup::attentionForward;
     if (has({"gemm", "gemv", "cutlass", "cublas", "nvjet", "wgmma", "xmma", "hmma", "cijk_", "matmul", "_mm_", "splitkreduce"}))
         return KernelGroup::products;
-    if (namesOptimizer(text) || has({"sgd", "multi_tensor", "multitensor", "lamb"}))
+    const bool isLamb = has({"lamb"}) && !has({"lambda"}); // PyTorch's elementwise kernels carry the lambda that they apply
+    if (namesOptimizer(text) || isLamb || has({"sgd", "multi_tensor", "multitensor"}))
         return KernelGroup::optimizer;
     return KernelGroup::other;
 }

@@ -95,6 +95,9 @@ struct MegatronRules {
     bool routerHasBias = true;          ///< where linear layers have biases; DeepSpeed's never has one
     bool attentionIsFused = true;       ///< unless given
     std::string precision = "fp32";     ///< unless given
+    std::string recompute = "none";     ///< unless given
+    std::optional<int> microBatch{};    ///< unless given
+    std::optional<int> globalBatch{};   ///< unless given
 };
 void readMegatronArguments(Job&, const MegatronRules&);
 /// What Megatron itself would refuse together, told on one of them with where the other stands.

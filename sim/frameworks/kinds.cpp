@@ -179,7 +179,8 @@ std::string kindOfText(const std::string& name, const std::string& text)
         return "axolotl-yaml";
     if (hasKey(text, "language_model") || hasKey(text, "model_parallel") || isMegatronInSections(text))
         return "megatron-yaml";
-    if (isRecipe() || (contains(text, {"_target_:"}) && !contains(text, {"nemo_automodel", "verl."})) ||
+    const bool isDump = hasKey(text, "_target_") || contains(text, {"- _target_:"}); // and not in a comment alone
+    if (isRecipe() || (isDump && !contains(text, {"nemo_automodel", "verl."})) ||
         contains(text, {"trainer.strategy.", "megatron.bridge", "recipe.model", "model.tensor_model_parallel_size =",
                         "model.tensor_model_parallel_size=", "model.pipeline_model_parallel_size ="}))
         return "bridge-python";

@@ -82,6 +82,13 @@ struct LastCall {
     std::string asker;    ///< where in the program; empty where that was not recorded
 };
 
+/// How far a rank has come in a group, as its library counts apart from its calls.
+struct GroupProgress {
+    std::int32_t group = -1;                    ///< index into RunEvidence::groups
+    std::int64_t lastAsked = -1, lastOver = -1; ///< -1: none
+    bool areTransfersCounted = false;           ///< they may be numbers of transfers
+};
+
 enum class DeviceWork : std::uint8_t { kernel, copy };
 
 /// A kernel or copy on the device that is no communication.
@@ -124,8 +131,10 @@ struct RankEvidence {
     std::string host;
     std::vector<CommSpan> comms;      ///< by start; so are the others
     std::vector<AskedTransfer> asked; ///< by askedNs
-    std::vector<LastCall> lastCalls;  ///< of libraries that count their collectives
-    bool isDumpCut = false;           ///< the dump that these are of ends too early: later ones may be missing
+    std::vector<LastCall> lastCalls; ///< of libraries that count their collectives; those that never ended as they were asked for
+    std::vector<GroupProgress> progress;
+    bool areStartsTold = false; ///< else whether the device has begun them is not known
+    bool isDumpCut = false;     ///< the dump that these are of ends too early: later ones may be missing
     std::vector<WorkSpan> work;
     std::vector<MarkSpan> marks;
     std::vector<StepMark> steps;

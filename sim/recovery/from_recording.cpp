@@ -178,6 +178,7 @@ private:
     void groupUnnamedTransfers();
     void readSpans();
     void readSteps();
+    std::vector<std::pair<std::int64_t, std::uint32_t>> leftOver(const std::vector<RecordedStep>&) const;
 
     const Recording& m_recording;
     const RankRecording& m_rank;
@@ -196,7 +197,7 @@ void RankReader::readCollectives()
 {
     m_isRead.resize(m_rank.spans.size(), false);
     m_isToldOf.resize(m_rank.spans.size(), false);
-    std::size_t unfinished = 0, untimed = 0, instants = 0;
+    std::size_t begun = 0, askedOnly = 0, untimed = 0, instants = 0;
     std::unordered_map<std::uint32_t, int> partsOf; // kernel -> transfers in it
     for (const RecordedCollective& collective : m_rank.collectives)
         if (collective.span != kNoSpan) {
@@ -218,7 +219,7 @@ void RankReader::readCollectives()
         const bool isInstant = collective.durationNs == kUntimed && collective.hostSpan != kNoSpan;
         instants += isInstant ? 1 : 0;
         if ((collective.durationNs < 0 && !isInstant) || collective.isEnqueuedOnly) {
-            ++(collective.durationNs == kUntimed ? untimed : unfinished);
+            ++(collective.durationNs == kUntimed ? untimed : collective.isEnqueuedOnly ? askedOnly : begun);
             continue;
         }
         const bool hasKernel = collective.span != kNoSpan;
@@ -274,7 +275,8 @@ void RankReader::readCollectives()
             m_problems.push_back("rank " + std::to_string(m_result.rank) + ": " +
                                  countedText(static_cast<std::int64_t>(count), "collective") + what);
     };
-    report(unfinished, " begun and never ended: left out of times");
+    report(begun, " begun and never ended: left out of times");
+    report(askedOnly, " asked for and never ended: left out of times");
     report(untimed, " over, the recorder does not say since when: left out of times");
     report(instants, " over, the recorder does not say since when: each stands where it was asked for, without a length");
 }
@@ -286,6 +288,9 @@ void RankReader::readLastCalls()
     if (file >= m_recording.files.size() || m_recording.files[file].format != "NCCL flight recorder")
         return;
     m_result.isDumpCut = !m_recording.files[file].isComplete;
+    m_result.areStartsTold = m_rank.areStartsTold;
+    for (const RecordedProgress& of : m_rank.progress)
+        m_result.progress.push_back({of.group, of.lastAsked, of.lastOver, of.areTransfersCounted});
     std::map<std::int32_t, const RecordedCollective*> lastOver; // of each group
     const auto add = [this](const RecordedCollective& collective) {
         const AskedTransfer asked = askedOf(collective, exchangeFromName(m_recording.names[collective.name]));
@@ -384,6 +389,50 @@ void RankReader::readSpans()
         }
 }
 
+/// What the device still had to do when its recording began, with an instant before that: the kernels of a stream without a
+/// launch before the first that has one, where that was asked for in the first step. A recorder that begins while the device lags
+/// behind knows no launches of them.
+std::vector<std::pair<std::int64_t, std::uint32_t>> RankReader::leftOver(const std::vector<RecordedStep>& steps) const
+{
+    const RecordedSpans& spans = m_rank.spans;
+    std::vector<std::pair<std::int64_t, std::uint32_t>> left;
+    std::vector<std::pair<std::int64_t, std::int64_t>> windows = m_rank.windows;
+    if (windows.empty())
+        windows.emplace_back(INT64_MIN, INT64_MAX);
+    std::vector<std::int64_t> firstStepEnds;
+    for (const auto& window : windows) {
+        firstStepEnds.push_back(INT64_MAX);
+        for (const RecordedStep& step : steps)
+            if (step.endNs > window.first)
+                firstStepEnds.back() = std::min(firstStepEnds.back(), step.endNs);
+    }
+    for (const RecordedTrack& track : m_rank.tracks) {
+        std::size_t window = 0;
+        bool hasBegun = false;
+        std::vector<std::uint32_t> before;
+        for (std::uint32_t i = track.first; i < track.last; ++i) {
+            const RecordedKind kind = spans.kind[i];
+            for (; window + 1 < windows.size() && spans.startNs[i] > windows[window].second; ++window) {
+                hasBegun = false;
+                before.clear();
+            }
+            if (hasBegun || !isDeviceWork(kind) || kind == RecordedKind::memcpy || kind == RecordedKind::memset)
+                continue;
+            const std::int64_t launchNs = launchOf(i);
+            if (launchNs == INT64_MIN) {
+                before.push_back(i);
+                continue;
+            }
+            hasBegun = true;
+            const std::int64_t first = windows[window].first;
+            if (launchNs < firstStepEnds[window])
+                for (const std::uint32_t span : before)
+                    left.emplace_back(first == INT64_MIN ? first : first - 1, span);
+        }
+    }
+    return left;
+}
+
 /// A step is what the device did of what its host asked for meanwhile. Recorders draw that as the mark's twin on the device, some
 /// around the last kernels alone (ROCm's leaves out what an operator in the mark launched), others not at all: then a step ends
 /// where the host's mark does, or later, when the device has done all that was asked until then; and the next begins there.
@@ -423,6 +472,8 @@ void RankReader::readSteps()
         if (link.kind == RecordedLink::Kind::launch && isDeviceWork(spans.kind[link.to]) &&
             (busy.empty() || computes[streamOf(link.to) - 1]))
             asked.push_back({spans.startNs[link.from], spans.startNs[link.to], spans.endNs(link.to)});
+    for (const auto& [askedNs, span] : leftOver(steps))
+        asked.push_back({askedNs, spans.startNs[span], spans.endNs(span)});
     std::sort(asked.begin(), asked.end(), [](const Asked& a, const Asked& b) { return a.atNs < b.atNs; });
     std::int64_t allDoneNs = INT64_MIN;
     for (Asked& of : asked)

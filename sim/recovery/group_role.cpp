@@ -123,6 +123,9 @@ Carried& Carried::operator+=(const Carried& other)
     mean(guessedAllToAlls, other.guessedAllToAlls);
     mean(alongLines, other.alongLines);
     mean(roundRings, other.roundRings);
+    mean(untold, other.untold);
+    mean(inferring, other.inferring);
+    mean(sumsElsewhere, other.sumsElsewhere);
     ranks = sum;
     return *this;
 }
@@ -140,6 +143,7 @@ std::vector<GuessedRole> rolesFromUse(const Carried& carried)
     const double gathers = carried.of(Exchange::allGather);
     const double reducing = carried.of(Exchange::allReduce) + carried.of(Exchange::reduceScatter) + carried.of(Exchange::reduce);
     const bool isRing = carried.roundRings > carried.alongLines;
+    constexpr double kOfUntold = 0.65; // a context's 60 % is for what it is seen to be waited for beside
     const bool isPipeline = !isRing && (oneWay > 0 || carried.alongLines > 0);
     if (isPipeline)
         roles.push_back({GroupRole::pipeline, 0.9, "sends and receives between neighbours, " + each(oneWay + bothWays)});
@@ -161,9 +165,26 @@ std::vector<GuessedRole> rolesFromUse(const Carried& carried)
     else if (!exchangesHeads && carried.earlyReduces <= 0 && carried.attentionGathers >= 1 &&
              carried.attentionGathers >= 0.3 * gathers)
         roles.push_back({GroupRole::context, 0.6, "all-gathers that attention waits for, " + each(carried.attentionGathers)});
+    double summed = 0;
+    for (const Exchange exchange : {Exchange::allReduce, Exchange::reduceScatter, Exchange::reduce})
+        summed += carried.bytes[static_cast<std::size_t>(exchange)];
+    constexpr double kFewBytes = 4096; // counts and times, of whoever
+    const bool areFew = summed > 0 && summed < kFewBytes * reducing;
+    const bool isTold = 2 * carried.untold <= 1, infers = 2 * carried.inferring > 1 && !areFew;
     if (reducing > 0 && carried.earlyReduces <= 0)
-        roles.push_back({GroupRole::data, 0.7, "sums only after the first backward, " + each(reducing)});
-    else if (gathers > 0 && roles.empty())
+        roles.push_back(isTold   ? GuessedRole{GroupRole::data, 0.7, "sums only after the first backward, " + each(reducing)}
+                        : infers ? GuessedRole{GroupRole::tensor, 0.6,
+                                               "sums, and nothing of a backward or an optimizer is recorded, " + each(reducing)}
+                                 : GuessedRole{GroupRole::data, kOfUntold,
+                                               "sums that may be of gradients, no backward is told, " + each(reducing)});
+    else if (gathers > 0 && roles.empty() && 2 * carried.sumsElsewhere > 1) {
+        if (infers) // whose sums name no group: those of its own, or of kernels that are no library's
+            roles.push_back({GroupRole::tensor, 0.5,
+                             "gathers beside sums that name no group, and nothing of a backward or an optimizer is recorded, " +
+                                 each(gathers)});
+        else
+            roles.push_back({GroupRole::data, 0.4, "gathers beside sums that name no group, " + each(gathers)});
+    } else if (gathers > 0 && roles.empty())
         roles.push_back({GroupRole::data, 0.5, "gathers and never sums, " + each(gathers)});
     return roles;
 }

@@ -46,7 +46,10 @@ struct Carried {
     double guessedAllToAlls = 0;           ///< that may be sends and receives between neighbours as well
     double attentionAllToAlls = 0;         ///< all-to-alls that it waits for: heads are exchanged for slices of the sequence
     double alongLines = 0, roundRings = 0; ///< kernels of sends and receives, of groups whose TransferWay is so
-    double ranks = 0;                      ///< recorded ranks that took part; 0: nothing is known of what it carries
+    /// Of its ranks, those of which no backward is told; those that run a model and never train it; those that sum in collectives
+    /// of which no group is known.
+    double untold = 0, inferring = 0, sumsElsewhere = 0;
+    double ranks = 0; ///< recorded ranks that took part; 0: nothing is known of what it carries
     double total() const;
     double of(Exchange e) const { return count[static_cast<std::size_t>(e)]; }
     Carried& operator+=(const Carried&);

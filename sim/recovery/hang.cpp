@@ -27,16 +27,57 @@ std::string askedAt(const LastCall& call)
     return call.asker.empty() ? std::string() : ", asked for at " + call.asker;
 }
 
+/// How far a rank has come in a group.
+struct StandingInGroup {
+    std::int64_t asked = -1, over = -1;
+    bool isCounted = false; ///< by its library, also where no call is known
+};
+
 class HangFinder {
 public:
     explicit HangFinder(const RunEvidence& evidence) : m_evidence(evidence)
     {
-        for (const RankEvidence& rank : evidence.ranks)
+        std::set<std::int32_t> withTransfers;
+        for (const RankEvidence& rank : evidence.ranks) {
+            m_areStartsTold = m_areStartsTold || rank.areStartsTold;
             for (const LastCall& call : rank.lastCalls)
                 m_calls[call.group].push_back({rank.rank, &call});
+            for (const GroupProgress& of : rank.progress)
+                if (of.areTransfersCounted)
+                    withTransfers.insert(of.group);
+        }
+        for (const RankEvidence& rank : evidence.ranks) {
+            for (const LastCall& call : rank.lastCalls)
+                if (call.sequence >= 0) { // a group's collectives end in their order: what is before an open one is over
+                    StandingInGroup& standing = m_standing[{call.group, rank.rank}];
+                    standing.asked = std::max(standing.asked, call.sequence);
+                    if (call.isOver)
+                        standing.over = std::max(standing.over, call.sequence);
+                }
+            for (const GroupProgress& of : rank.progress)
+                if (!withTransfers.contains(of.group)) {
+                    StandingInGroup& standing = m_standing[{of.group, rank.rank}];
+                    standing.asked = std::max(standing.asked, of.lastAsked);
+                    standing.over = std::max(standing.over, of.lastOver);
+                    standing.isCounted = true;
+                }
+            std::map<std::int32_t, std::int64_t> open; // group -> the first
+            for (const LastCall& call : rank.lastCalls)
+                if (call.sequence >= 0 && !call.isOver)
+                    open.try_emplace(call.group, call.sequence).first->second = std::min(open[call.group], call.sequence);
+            for (const auto& [group, first] : open) {
+                StandingInGroup& standing = m_standing[{group, rank.rank}];
+                standing.over = std::max(standing.over, first - 1);
+            }
+        }
+        for (const auto& [of, standing] : m_standing)
+            m_over.try_emplace(of.first, -1).first->second = std::max(m_over[of.first], standing.over);
+        for (const RankEvidence& rank : evidence.ranks)
+            if (const LastCall* first = firstOpen(rank); first != nullptr && isOverElsewhere(*first))
+                m_stopped.emplace(rank.rank, first);
     }
 
-    std::vector<Hang> find() const
+    std::vector<Hang> find()
     {
         std::vector<Hang> hangs;
         for (const auto& [group, calls] : m_calls)
@@ -45,26 +86,21 @@ public:
                     hangs.push_back(*std::move(hang));
                 addTransfers(group, calls, hangs);
             }
-        std::set<int> waiting;
-        for (const Hang& hang : hangs)
-            waiting.insert(hang.waiting.begin(), hang.waiting.end());
-        const auto isRoot = [&waiting](const Hang& hang) {
+        const auto isRoot = [this](const Hang& hang) {
             return !hang.unknown.empty() || (hang.absent.empty() && hang.hasBegunOnAll) ||
-                   std::any_of(hang.absent.begin(), hang.absent.end(), [&](int rank) { return !waiting.contains(rank); });
+                   std::any_of(hang.absent.begin(), hang.absent.end(), [&](int rank) { return !m_waiting.contains(rank); });
         };
         const auto others = std::stable_partition(hangs.begin(), hangs.end(), isRoot);
-        // Whom nobody keeps elsewhere is among the absent of all that wait behind it: where only such are, it begins.
-        std::stable_sort(hangs.begin(), others, [&waiting](const Hang& a, const Hang& b) {
-            const auto kept = [&waiting](const Hang& of) { // of its absent, those that wait elsewhere
-                return std::count_if(of.absent.begin(), of.absent.end(), [&](int rank) { return waiting.contains(rank); });
-            };
-            return std::pair(kept(a) > 0, a.absent.size() + a.unknown.size()) <
-                   std::pair(kept(b) > 0, b.absent.size() + b.unknown.size());
-        });
+        // Whom nobody keeps elsewhere is among the absent of all that wait behind it: where only such are, it begins, and where
+        // all of them are is told first.
+        std::stable_sort(hangs.begin(), others, [this](const Hang& a, const Hang& b) { return placeOf(a) < placeOf(b); });
+        std::stable_sort(others, hangs.end(), [this](const Hang& a, const Hang& b) { return behindOf(a) < behindOf(b); });
         if (others != hangs.begin()) // down a pipeline each stage waits for the one before: where that begins is enough
             hangs.erase(std::remove_if(others, hangs.end(), [](const Hang& hang) { return hang.sequence < 0; }), hangs.end());
         else
             tellCircle(hangs);
+        if (!hangs.empty() && !m_stopped.empty())
+            hangs.insert(hangs.begin(), stoppedRanks());
         return hangs;
     }
 
@@ -75,10 +111,80 @@ private:
     };
     using Calls = std::vector<CallOfRank>;
 
-    /// Whether what it asked for last is known.
-    bool isTold(int rank) const
+    /// What the rank asked for first of all that is not over; nullptr: nothing.
+    static const LastCall* firstOpen(const RankEvidence& rank)
+    {
+        const auto first =
+            std::find_if(rank.lastCalls.begin(), rank.lastCalls.end(), [](const LastCall& call) { return !call.isOver; });
+        return first == rank.lastCalls.end() ? nullptr : &*first;
+    }
+    bool isFirstOpen(int rank, const LastCall* call) const
     {
         return std::any_of(m_evidence.ranks.begin(), m_evidence.ranks.end(),
+                           [=](const RankEvidence& of) { return of.rank == rank && firstOpen(of) == call; });
+    }
+    /// Another member has ended it, though this one has not noticed.
+    bool isOverElsewhere(const LastCall& call) const
+    {
+        const auto over = m_over.find(call.group);
+        return call.sequence >= 0 && over != m_over.end() && call.sequence <= over->second;
+    }
+    StandingInGroup standingOf(std::int32_t group, int rank) const
+    {
+        const auto found = m_standing.find({group, rank});
+        return found == m_standing.end() ? StandingInGroup{} : found->second;
+    }
+    /// Of those that wait in it: who asked for something else before.
+    std::ptrdiff_t behindOf(const Hang& hang) const
+    {
+        return std::count_if(hang.waiting.begin(), hang.waiting.end(), [&](int rank) {
+            return std::none_of(m_evidence.ranks.begin(), m_evidence.ranks.end(), [&](const RankEvidence& of) {
+                const LastCall* first = of.rank == rank ? firstOpen(of) : nullptr;
+                return first != nullptr && first->group == hang.group && first->sequence == hang.sequence;
+            });
+        });
+    }
+    /// Among what others wait behind.
+    std::tuple<bool, std::ptrdiff_t, std::ptrdiff_t> placeOf(const Hang& hang) const
+    {
+        const bool isKept =
+            std::any_of(hang.absent.begin(), hang.absent.end(), [this](int rank) { return m_waiting.contains(rank); });
+        const std::ptrdiff_t away = std::ssize(hang.absent) + std::ssize(hang.unknown);
+        return {isKept, isKept ? away : -away, behindOf(hang)};
+    }
+    static const char* haveText(const std::vector<int>& ranks) { return ranks.size() == 1 ? " has" : " have"; }
+    std::string groupText(std::int32_t group) const
+    {
+        const GroupEvidence& of = m_evidence.groups[asIndex(group)];
+        return "group " + (of.description.empty() ? of.name : of.description);
+    }
+
+    Hang stoppedRanks() const
+    {
+        Hang hang{.group = m_stopped.begin()->second->group};
+        constexpr std::size_t kMostTold = 4;
+        std::vector<std::string> told;
+        for (const auto& [rank, call] : m_stopped) {
+            hang.waiting.push_back(rank);
+            if (told.size() < kMostTold)
+                told.push_back("Rank " + std::to_string(rank) + " has not seen the end of " +
+                               std::string(exchangeName(call->exchange)) + " " + std::to_string(call->sequence) + " of " +
+                               groupText(call->group) + askedAt(*call));
+        }
+        if (m_stopped.size() > kMostTold)
+            told.push_back("And " + std::to_string(m_stopped.size() - kMostTold) + " more");
+        told.emplace_back("What runs on the device, or who watches it, has stopped there");
+        hang.title = capitalised(namedRanks(hang.waiting)) + (m_stopped.size() == 1 ? " stands" : " stand") +
+                     " still in what others have ended";
+        hang.detail = inSentences(told);
+        return hang;
+    }
+
+    /// Whether what it asked for last in the group is known.
+    bool isTold(int rank, std::int32_t group = -1) const
+    {
+        return (group >= 0 && standingOf(group, rank).isCounted) ||
+               std::any_of(m_evidence.ranks.begin(), m_evidence.ranks.end(),
                            [rank](const RankEvidence& of) { return of.rank == rank && !of.isDumpCut; });
     }
     /// Of those that are not told: those of which there is a part of a dump.
@@ -109,14 +215,11 @@ private:
     }
 
     /// What one member waits in and another has ended is over, though the first has not noticed.
-    std::optional<Hang> hangOf(std::int32_t group, const Calls& calls) const
+    std::optional<Hang> hangOf(std::int32_t group, const Calls& calls)
     {
-        std::int64_t over = -1, first = INT64_MAX;
+        std::int64_t first = INT64_MAX;
         for (const auto& [rank, call] : calls)
-            if (call->isOver)
-                over = std::max(over, call->sequence);
-        for (const auto& [rank, call] : calls)
-            if (!call->isOver && call->sequence > over)
+            if (!call->isOver && call->sequence >= 0 && !isOverElsewhere(*call))
                 first = std::min(first, call->sequence);
         if (first == INT64_MAX)
             return std::nullopt;
@@ -134,17 +237,23 @@ private:
                 askers[call->call->asker].push_back(rank);
                 if (!call->call->isBegun)
                     asked.push_back(rank);
+            } else if (standingOf(group, rank).asked >= first) { // its entry is not kept
+                hang.waiting.push_back(rank);
+                asked.push_back(rank);
             } else {
-                (isTold(rank) ? hang.absent : hang.unknown).push_back(rank);
+                (isTold(rank, group) ? hang.absent : hang.unknown).push_back(rank);
             }
         }
+        for (const int rank : hang.waiting)
+            if (!m_stopped.contains(rank)) // else it waits there for nobody
+                m_waiting.insert(rank);
         hang.hasBegunOnAll = asked.empty();
         describe(hang, calls, exchanges, askers, asked);
         return hang;
     }
 
     /// Sends and receives that are not over: whether the other end has come.
-    void addTransfers(std::int32_t group, const Calls& calls, std::vector<Hang>& hangs) const
+    void addTransfers(std::int32_t group, const Calls& calls, std::vector<Hang>& hangs)
     {
         const auto isWaiting = [](const LastCall& call) {
             return !call.isOver && call.peer >= 0 && (call.exchange == Exchange::send || call.exchange == Exchange::receive);
@@ -157,14 +266,24 @@ private:
                 return of.rank == call->peer && isWaiting(*of.call) && of.call->peer == rank &&
                        of.call->exchange != call->exchange;
             });
-            if (other != calls.end() && call->exchange == Exchange::send)
-                hangs.push_back(bothCame(group, {rank, call}, *other));
-            else if (other == calls.end() && call->isBegun) // else the device waits in what was asked for before
+            if (other == calls.end() && canBeIn({rank, call})) {
                 hangs.push_back(oneCame(group, {rank, call}, calls));
+                m_waiting.insert(rank);
+            } else if (other != calls.end() && call->exchange == Exchange::send) {
+                const bool isIn = canBeIn({rank, call}), isOtherIn = canBeIn(*other);
+                if (isIn || isOtherIn)
+                    hangs.push_back(bothCame(group, {rank, call}, *other));
+                if (isIn)
+                    m_waiting.insert(rank);
+                if (isOtherIn)
+                    m_waiting.insert(other->rank);
+            }
         }
     }
+    /// Else its device waits in what was asked for before. Where starts are not told, it can be in the first that is open alone.
+    bool canBeIn(const CallOfRank& of) const { return of.call->isBegun || (!m_areStartsTold && isFirstOpen(of.rank, of.call)); }
 
-    static Hang bothCame(std::int32_t group, const CallOfRank& send, const CallOfRank& receive)
+    Hang bothCame(std::int32_t group, const CallOfRank& send, const CallOfRank& receive) const
     {
         Hang hang{.group = group, .waiting = {std::min(send.rank, receive.rank), std::max(send.rank, receive.rank)}};
         hang.hasBegunOnAll = send.call->isBegun && receive.call->isBegun;
@@ -172,9 +291,11 @@ private:
                      (hang.hasBegunOnAll ? " has begun on both, and never ended" : " never ended");
         std::vector<std::string> told;
         for (const CallOfRank& end : {send, receive})
-            if (!end.call->isBegun)
+            if (!canBeIn(end))
                 told.push_back("The device of rank " + std::to_string(end.rank) +
                                " has not begun it: what was asked for before is not over");
+        if (!m_areStartsTold)
+            told.emplace_back(kUntold);
         if (!send.call->asker.empty())
             told.push_back("It was asked for at " + send.call->asker);
         hang.detail = inSentences(told);
@@ -186,7 +307,7 @@ private:
         const int peer = came.call->peer;
         const bool sends = came.call->exchange == Exchange::send, isDumped = isTold(peer);
         Hang hang{.group = group, .waiting = {came.rank}};
-        hang.hasBegunOnAll = true;
+        hang.hasBegunOnAll = came.call->isBegun;
         (isDumped ? hang.absent : hang.unknown).push_back(peer);
         hang.title = "Rank " + std::to_string(came.rank) + " waits to " + (sends ? "send to" : "receive from") + " rank " +
                      std::to_string(peer) +
@@ -243,21 +364,21 @@ private:
     void describe(Hang& hang, const Calls& calls, const std::map<Exchange, std::vector<int>>& exchanges,
                   const std::map<std::string, std::vector<int>>& askers, const std::vector<int>& asked) const
     {
-        const GroupEvidence& group = m_evidence.groups[asIndex(hang.group)];
         const std::string number = std::to_string(hang.sequence);
         const auto nameOf = [](Exchange exchange) {
             return exchange == Exchange::unknown ? std::string("collective") : std::string(exchangeName(exchange));
         };
         const std::string what =
             capitalised(exchanges.size() == 1 ? nameOf(exchanges.begin()->first) : std::string("collective")) + " " + number +
-            " of group " + (group.description.empty() ? group.name : group.description);
-        const auto have = [](const std::vector<int>& ranks) { return ranks.size() == 1 ? " has" : " have"; };
+            " of " + groupText(hang.group);
         if (!hang.absent.empty())
-            hang.title = what + " waits for " + namedRanks(hang.absent) + ", which" + have(hang.absent) + " not come to it";
+            hang.title = what + " waits for " + namedRanks(hang.absent) + ", which" + haveText(hang.absent) + " not come to it";
         else if (!hang.unknown.empty())
             hang.title = what + " never ended, and of " + namedRanks(hang.unknown) + " " + recordedOf(hang.unknown);
         else if (exchanges.size() > 1)
             hang.title = what + " is not the same on all its ranks";
+        else if (!m_areStartsTold)
+            hang.title = what + " never ended, though all its ranks have asked for it";
         else if (!asked.empty())
             hang.title = what + " has not begun on " + namedRanks(asked) + ", and never ended";
         else
@@ -267,13 +388,17 @@ private:
         std::set_difference(hang.waiting.begin(), hang.waiting.end(), asked.begin(), asked.end(), std::back_inserter(begun));
         std::vector<std::string> told;
         if (!begun.empty())
-            told.push_back(capitalised(namedRanks(begun)) + have(begun) + " begun it");
-        if (!asked.empty())
-            told.push_back(capitalised(namedRanks(asked)) + have(asked) +
+            told.push_back(capitalised(namedRanks(begun)) + haveText(begun) + " begun it");
+        if (!asked.empty() && !m_areStartsTold)
+            told.push_back(capitalised(namedRanks(asked)) + haveText(asked) + " asked for it");
+        if (!m_areStartsTold)
+            told.emplace_back(kUntold);
+        else if (!asked.empty())
+            told.push_back(capitalised(namedRanks(asked)) + haveText(asked) +
                            " asked for it, and the device has not begun it: what was asked for before is not over");
         if (exchanges.size() > 1)
             for (const auto& [exchange, ranks] : exchanges)
-                told.push_back(capitalised(namedRanks(ranks)) + have(ranks) + " asked for " + nameOf(exchange));
+                told.push_back(capitalised(namedRanks(ranks)) + haveText(ranks) + " asked for " + nameOf(exchange));
         for (const auto& [asker, ranks] : askers)
             if (!asker.empty())
                 told.push_back("It was asked for at " + asker +
@@ -293,28 +418,47 @@ private:
     /// Of a rank that has not come: what it did last in the group, and where it waits meanwhile.
     std::string lastOf(int rank, std::int32_t group, const Calls& calls) const
     {
-        const auto last =
-            std::find_if(calls.begin(), calls.end(), [rank](const CallOfRank& of) { return of.rank == rank && of.call->isOver; });
-        std::string text = "Rank " + std::to_string(rank) +
-                           (last == calls.end() ? " has ended nothing in it that is recorded"
-                                                : " ended " + std::string(exchangeName(last->call->exchange)) + " " +
-                                                      std::to_string(last->call->sequence) + " last" + askedAt(*last->call));
+        const StandingInGroup standing = standingOf(group, rank);
+        const auto last = std::find_if(calls.begin(), calls.end(), [&](const CallOfRank& of) {
+            return of.rank == rank && of.call->isOver && of.call->sequence == standing.over;
+        });
+        std::string text = "Rank " + std::to_string(rank);
+        if (last != calls.end())
+            text += " ended " + std::string(exchangeName(last->call->exchange)) + " " + std::to_string(last->call->sequence) +
+                    " last" + askedAt(*last->call);
+        else if (standing.over > 0)
+            text += " ended collective " + std::to_string(standing.over) + " last";
+        else
+            text += standing.isCounted ? " has ended nothing in it" : " has ended nothing in it that is recorded";
+        if (standing.asked > standing.over)
+            text += ", and asked for nothing after " + std::to_string(standing.asked);
+        else if (standing.isCounted)
+            text += ", and asked for nothing after it";
+        if (m_stopped.contains(rank))
+            return text;
         for (const RankEvidence& of : m_evidence.ranks)
             for (const LastCall& call : of.lastCalls)
-                if (of.rank == rank && !call.isOver && call.group != group) {
-                    const GroupEvidence& other = m_evidence.groups[asIndex(call.group)];
+                if (of.rank == rank && !call.isOver && call.group != group && !isOverElsewhere(call) &&
+                    (call.sequence >= 0 || canBeIn({rank, &call}))) {
                     return text + "; it is in " + std::string(exchangeName(call.exchange)) +
                            (call.sequence >= 0 ? " " + std::to_string(call.sequence) : std::string()) +
                            (call.peer >= 0
                                 ? (call.exchange == Exchange::send ? " to rank " : " from rank ") + std::to_string(call.peer)
                                 : std::string()) +
-                           " of group " + (other.description.empty() ? other.name : other.description) + askedAt(call);
+                           " of " + groupText(call.group) + askedAt(call);
                 }
         return text;
     }
 
+    static constexpr const char* kUntold = "Whether the device has begun it is not recorded";
+
     const RunEvidence& m_evidence;
+    bool m_areStartsTold = false; ///< by any recorder
     std::map<std::int32_t, Calls> m_calls;
+    std::map<std::pair<std::int32_t, int>, StandingInGroup> m_standing; ///< by group and rank
+    std::map<std::int32_t, std::int64_t> m_over;                        ///< group -> number of the last that a member has ended
+    std::map<int, const LastCall*> m_stopped;                           ///< ranks that wait first in what is over
+    std::set<int> m_waiting;                                            ///< ranks that are in what is not over
 };
 
 } // namespace

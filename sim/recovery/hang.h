@@ -1,5 +1,5 @@
-// Where a job stands still: the first collective of a group that some members wait in, and who has not come to it; sends and
-// receives whose other end did not come.
+// Where a job stands still: ranks that stopped in what others have ended, the first collective of a group that some members wait
+// in, and who has not come to it; sends and receives whose other end did not come.
 #pragma once
 
 #include "sim/recovery/evidence.h"
@@ -21,9 +21,11 @@ struct Hang {
 };
 
 /// Of each group that a recorded member never left: the first of its collectives that is over on none and not on all, and the
-/// sends and receives that are not over. First what others wait behind: those that some absent member keeps who waits nowhere
-/// else, of these first those whose absent members all do so, the fewest first, and those that all have begun; where there is
-/// such, no transfer besides. Where all wait for each other the first says round which ranks. O(calls · members + transfers²).
+/// sends and receives that are not over. A collective is over where a member's recorder says so, or has later ones open.
+/// First, where anything is open, the ranks that wait before all else in what is over; then what others wait behind: those that
+/// some absent member keeps who waits nowhere else, of these first those whose absent members all do so, the most of them first,
+/// and those that all have begun; where there is such, no transfer besides. Where all wait for each other the first says round
+/// which ranks. O(calls · members + transfers²).
 std::vector<Hang> hangsOf(const RunEvidence&);
 
 } // namespace sim

@@ -72,6 +72,35 @@ FirstBackward firstBackward(const RunEvidence& evidence, const KernelWords& word
     return {computes + (end - computes) / 12, false, computes};
 }
 
+/// Whether a rank runs a model and never trains it, as far as its recording tells: forwards or attention, and nothing of a
+/// backward or an optimizer.
+bool onlyInfers(const RunEvidence& evidence, const KernelWords& words, const RankEvidence& rank)
+{
+    bool isForwardTold = false;
+    for (const WorkSpan& span : rank.work) {
+        if (span.work != DeviceWork::kernel)
+            continue;
+        const bool isOfTraining = words.way[span.name] != KernelWay::forward ||
+                                  (span.opClass >= OpClass::backward && span.opClass <= OpClass::optimizer);
+        if (isOfTraining)
+            return false;
+        isForwardTold = isForwardTold || words.isAttention[span.name] || span.opClass == OpClass::forward;
+    }
+    std::set<std::uint32_t> names;
+    for (const MarkSpan& mark : rank.marks)
+        names.insert(mark.name);
+    for (const std::uint32_t name : names) {
+        std::string text = evidence.names[name];
+        std::transform(text.begin(), text.end(), text.begin(),
+                       [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+        for (const std::string_view word : {"backward", "optimizer", "train", "zero_grad"})
+            if (text.find(word) != std::string::npos)
+                return false;
+        isForwardTold = isForwardTold || text.find("forward") != std::string::npos;
+    }
+    return isForwardTold && !rank.work.empty();
+}
+
 /// Exchanges of a rank by their ends, with their groups.
 using EndsOfGroups = std::vector<std::pair<std::int64_t, std::int32_t>>;
 
@@ -111,6 +140,10 @@ std::vector<Carried> carriedByGroup(const RunEvidence& evidence, const std::vect
         const RankEvidence& rank = evidence.ranks[r];
         const FirstBackward backward = firstBackward(evidence, words, rank, window[r].first, window[r].second);
         const EndsOfGroups ends = endsOfGroups(rank);
+        const bool infers = !backward.isTold && onlyInfers(evidence, words, rank);
+        const bool sumsElsewhere = std::any_of(rank.comms.begin(), rank.comms.end(), [&](const CommSpan& span) {
+            return span.group < 0 && reduces(span.exchange) && span.startNs >= window[r].first && span.startNs < window[r].second;
+        });
         std::map<std::int32_t, int> gathers; // of groups, until each sums for the first time
         std::set<std::int32_t> sums;
         // Where no backward is told: a step that is cut by the order of its sums begins with one; and who gathers several times
@@ -146,8 +179,12 @@ std::vector<Carried> carriedByGroup(const RunEvidence& evidence, const std::vect
                 group.alongLines += way == TransferWay::line ? 1 : 0;
                 group.roundRings += way == TransferWay::ring ? 1 : 0;
             }
-            if (tookPart.try_emplace({span.group, r}, true).second)
+            if (tookPart.try_emplace({span.group, r}, true).second) {
                 ++group.ranks;
+                group.untold += backward.isTold ? 0 : 1;
+                group.inferring += infers ? 1 : 0;
+                group.sumsElsewhere += sumsElsewhere ? 1 : 0;
+            }
         }
     }
     for (Carried& group : carried) {
@@ -161,6 +198,9 @@ std::vector<Carried> carriedByGroup(const RunEvidence& evidence, const std::vect
         group.attentionGathers /= group.ranks;
         group.attentionAllToAlls /= group.ranks;
         group.guessedAllToAlls /= group.ranks;
+        group.untold /= group.ranks;
+        group.inferring /= group.ranks;
+        group.sumsElsewhere /= group.ranks;
         group.alongLines /= group.ranks;
         group.roundRings /= group.ranks;
     }

@@ -38,8 +38,8 @@ public:
                 m_archive(count);
             for (auto& bytes : group.carried.bytes)
                 m_archive(bytes);
-            all(group.carried.earlyReduces, group.carried.attentionGathers, group.carried.attentionAllToAlls, group.carried.ranks,
-                group.isPartial);
+            all(group.carried.earlyReduces, group.carried.attentionGathers, group.carried.attentionAllToAlls,
+                group.carried.untold, group.carried.inferring, group.carried.sumsElsewhere, group.carried.ranks, group.isPartial);
         });
         axes(of.axes);
         steps(of.steps);

@@ -108,14 +108,18 @@ void Findings::hangs()
 {
     constexpr std::size_t kMostHangs = 8;
     std::vector<RunFinding> found;
-    for (Hang& hang : hangsOf(m_recovered.evidence)) {
-        if (found.size() == kMostHangs)
-            break;
+    std::vector<Hang> hangs = hangsOf(m_recovered.evidence);
+    const std::size_t more = hangs.size() > kMostHangs ? hangs.size() - kMostHangs : 0;
+    hangs.resize(hangs.size() - more);
+    for (Hang& hang : hangs)
         found.push_back({.kind = "hang",
                          .title = std::move(hang.title),
                          .detail = std::move(hang.detail),
                          .ranks = hang.absent.empty() ? std::move(hang.waiting) : std::move(hang.absent)});
-    }
+    if (more > 0)
+        found.push_back({.kind = "hang",
+                         .title = "And " + std::to_string(more) + " more that never ended",
+                         .detail = "Collectives and transfers that wait behind these, or for the same ranks."});
     m_found.insert(m_found.begin(), std::make_move_iterator(found.begin()), std::make_move_iterator(found.end()));
 }
 

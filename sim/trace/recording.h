@@ -115,6 +115,14 @@ struct RecordedCollective {
     bool isEnqueuedOnly = false; ///< the recorder saw it scheduled, and never started
 };
 
+/// How far a rank has come in a group, as its library counts collectives: what NCCL's flight recorder says apart from its
+/// entries.
+struct RecordedProgress {
+    std::int32_t group = -1;                    ///< index into Recording::groups
+    std::int64_t lastAsked = -1, lastOver = -1; ///< numbers of the last that the host asked for, and that is over; -1: none
+    bool areTransfersCounted = false;           ///< these may be numbers of sends and receives: nothing is known of collectives
+};
+
 /// A step of training as the recorder marks it: "ProfilerStep#12".
 struct RecordedStep {
     std::int64_t number = 0;
@@ -198,6 +206,8 @@ struct RankRecording {
     std::vector<RecordedTrack> tracks;
     RecordedColumn<RecordedLink> links;          ///< ascending by `to`
     std::vector<RecordedCollective> collectives; ///< ascending by startNs
+    std::vector<RecordedProgress> progress;      ///< by group
+    bool areStartsTold = false;                  ///< its flight recorder notices when the device begins something
     std::vector<RecordedStep> steps;             ///< ascending by number
     /// Spans of operators whose inputs the file tells, and what they are: index into Recording::shapes. Ascending by span.
     std::vector<std::pair<std::uint32_t, std::uint32_t>> shapeOf;

@@ -39,36 +39,29 @@ def reach(chosen, middle):
     return distance
 
 
-def residuals(rows, assets):
-    """How far measurements lie from predictions, for each GPU with each stack that constants were fitted to, and for all others."""
+def gpus_of_clusters(assets):
+    """The GPU type of each cluster of the catalogue, by id."""
     gpus = {}
     for name in os.listdir(os.path.join(assets, "clusters")):
         with open(os.path.join(assets, "clusters", name), encoding="utf-8") as file:
             gpus[name.removesuffix(".json")] = json.load(file)["gpu"]
-    steps = [(row, -math.log1p(error)) for row, error in score.time_errors(rows)]
-    memory = defaultdict(list)
-    for row, what, error in score.memory_errors(rows):
-        if what != "activations":
-            memory["moe" if published.is_moe(row) else "dense"].append(-math.log1p(error))
-    out = []
+    return gpus
 
-    def entry(chosen, kind, basis, gpu=None, stack=None, floor=0.0):
+
+def step_intervals(steps, gpus):
+    """(kind, GPU, stack, lower and upper logarithm of measured over predicted, number of steps): for each GPU with each stack that
+    constants were fitted to, and (GPU and stack None) for all others. `steps`: (row, logarithm of measured over predicted)."""
+
+    def reaching(chosen, floor=0.0):
         logs = defaultdict(list)
         for row, value in chosen:
             logs[row["eval_group"]].append(value)
         middle, between, inside = spread(logs)
         # Where errors have no tails, four fifths of them reach further than a normal distribution's of the same spread.
         half = max(WITHIN_80 * math.sqrt(max(between + inside, floor)), reach(chosen, middle))
-        held = memory[kind] or memory["dense"]
-        off, wide = score.mean(held), max(0.02, WITHIN_80 * math.sqrt(score.mean(value**2 for value in held)))
-        of = {}
-        if gpu:
-            of |= {"gpu": gpu, "stack": stack}
-        of |= {"kind": kind, "step": [round(math.exp(min(middle - half, -0.01)), 3), round(math.exp(max(middle + half, 0.01)), 3)],
-               "memory": [round(math.exp(min(off, 0) - wide), 3), round(math.exp(max(off, 0) + wide), 3)],
-               "basis": f"{len(chosen):,} {basis}"}
-        out.append(of)
+        return min(middle - half, -0.01), max(middle + half, 0.01)
 
+    out = []
     for kind in ("dense", "moe"):
         of_kind = [(row, value) for row, value in steps if published.is_moe(row) == (kind == "moe")]
         groups = defaultdict(list)
@@ -82,8 +75,47 @@ def residuals(rows, assets):
             # Where constants were fitted, rows that were not count as well: they lie further off, as jobs of others will.
             if stack and sum(row["role"] == "calibration" for row, _ in chosen) >= 4:
                 # Of models that were not measured nothing better is known than how far models lie apart.
-                entry(chosen, kind, f"measured steps of {gpu} with {stack}", gpu, stack, between / 2)
-        entry(of_kind, kind, f"measured steps of {'mixtures of experts' if kind == 'moe' else 'dense models'} on all GPUs")
+                out.append((kind, gpu, stack, *reaching(chosen, between / 2), len(chosen)))
+        out.append((kind, None, None, *reaching(of_kind), len(of_kind)))
+    return out
+
+
+def log_steps(rows):
+    return [(row, -math.log1p(error)) for row, error in score.time_errors(rows)]
+
+
+def left_out(rows, assets):
+    """The part of a source's steps inside the intervals that the other sources give, mean over sources: what a job of a source that
+    is not here may count on."""
+    gpus, steps = gpus_of_clusters(assets), log_steps(rows)
+    parts = []
+    for name in {published.source(row) for row, _ in steps}:
+        intervals = {of[:3]: of[3:5] for of in step_intervals([of for of in steps if published.source(of[0]) != name], gpus)}
+        held = []
+        for row, value in steps:
+            if published.source(row) == name:
+                kind = "moe" if published.is_moe(row) else "dense"
+                low, high = intervals.get((kind, gpu_id(row, gpus), published.stack_of(row)), intervals[(kind, None, None)])
+                held.append(low <= value <= high)
+        parts.append(score.mean(held))
+    return score.mean(parts)
+
+
+def residuals(rows, assets):
+    """assets/residuals.json: how far measurements lie from predictions."""
+    memory = defaultdict(list)
+    for row, what, error in score.memory_errors(rows):
+        if what != "activations":
+            memory["moe" if published.is_moe(row) else "dense"].append(-math.log1p(error))
+    out = []
+    for kind, gpu, stack, low, high, count in step_intervals(log_steps(rows), gpus_of_clusters(assets)):
+        held = memory[kind] or memory["dense"]
+        off, wide = score.mean(held), max(0.02, WITHIN_80 * math.sqrt(score.mean(value**2 for value in held)))
+        what = f"{gpu} with {stack}" if gpu else f"{'mixtures of experts' if kind == 'moe' else 'dense models'} on all GPUs"
+        out.append(({"gpu": gpu, "stack": stack} if gpu else {}) |
+                   {"kind": kind, "step": [round(math.exp(low), 3), round(math.exp(high), 3)],
+                    "memory": [round(math.exp(min(off, 0) - wide), 3), round(math.exp(max(off, 0) + wide), 3)],
+                    "basis": f"{count:,} measured steps of {what}"})
     share, pairs, sources = score.ratio_share(rows, LEVEL)
     return {"level": LEVEL,
             "source": "Factors between which the measurement lay; tools/accuracy/validate.py --write",
@@ -202,7 +234,7 @@ def winners(of):
     return lines + [""]
 
 
-def page(answer):
+def page(answer, left_out_part):
     corners = answer["corners"]
     lines = [
         "# How far predictions lie from measurements",
@@ -252,7 +284,8 @@ def page(answer):
         f"- Bubbles from measured pass times (Zero Bubble, table 5): mean {number(answer['bubble_points']['mean'], 2)}, largest "
         f"{number(answer['bubble_points']['max'], 2)} points.",
         f"- Inside the 80 % interval of its prediction: {number(answer['inside_interval'])} % of measured steps; it is made to hold four fifths "
-        "of the rows of each kind of software and GPU, so that this tells of the rows here and not of others.",
+        "of the rows of each kind of software and GPU, so that this tells of the rows here. Of a source that is left out, the intervals "
+        f"that the others give hold {number(100 * left_out_part)} % of the steps (mean over sources, constants as they are).",
         f"- The ratio of two steps of one job, one setting apart, lies within {number(answer['ratio_share'], 2)} times a step's own "
         f"interval (in logarithms) in 80 % of a source's pairs, mean over sources; predictions that err each by itself would need "
         f"{math.sqrt(2):.2f} times.",
@@ -334,7 +367,7 @@ def page(answer):
 
 
 def write(root, assets, rows, answer):
-    text, factors = page(answer), residuals(rows, assets)  # before any file is opened
+    text, factors = page(answer, left_out(rows, assets)), residuals(rows, assets)  # before any file is opened
     with open(os.path.join(root, "docs", "accuracy.md"), "w", encoding="utf-8") as file:
         file.write(text)
     for name, title, chosen in (("dense", "Dense models", [row for row in rows if not published.is_moe(row)]),

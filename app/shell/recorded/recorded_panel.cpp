@@ -193,9 +193,11 @@ void RecordedPanel::recovered()
                           .simulation = nullptr,
                           .caption = tr("Measured").toStdString(),
                           .note = {},
-                          .message = (recovered.steps.steps.empty() ? tr("No step was recovered: there are no kernels and no "
-                                                                         "collectives of a rank that is known.")
-                                                                    : tr("The step is on its way."))
+                          .message = (!recovered.steps.steps.empty() ? tr("The step is on its way.")
+                                      : run.recording->spanCount() == 0
+                                          ? tr("No step was recovered: of what is recorded nothing ended.")
+                                          : tr("No step was recovered: there are no kernels and no collectives of a rank that is "
+                                               "known."))
                                          .toStdString()});
     m_facts->show(run);
     showRanks(*tableAt(RecordedTab::ranks), run);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
+#include <string_view>
 
 namespace sim::frameworks {
 namespace {
@@ -37,6 +39,56 @@ bool isOfDeepSpeed(const std::string& name)
     return std::any_of(kTables.begin(), kTables.end(), [&name](std::string_view table) { return name.starts_with(table); });
 }
 
+/// ParallelMLP (megatron/model/transformer.py): of a gated activation two matrices of a third of the width that is given, each
+/// rounded up, so that an MLP has as many parameters as one without a gate. Experts are other code.
+void putGatedWidth(Job& job)
+{
+    Reading& reading = job.reading;
+    static constexpr std::array<std::string_view, 5> kGated = {"geglu", "reglu", "bilinear", "swiglu", "glu"}; // activations.py
+    const Json* const activation = reading.peek("activation");
+    const long long steps = std::clamp(reading.integer("mlp_multiple_of", "/model/intermediate_size").value_or(1), 1, 1 << 20);
+    if (activation == nullptr || std::find(kGated.begin(), kGated.end(), shownValue(*activation)) == kGated.end()) {
+        if (reading.has("mlp_multiple_of"))
+            reading.say("mlp_multiple_of", Became::harmless, "the activation is not gated");
+        return;
+    }
+    job.model["gated_mlp"] = true;
+    const long long given = memberOr<int>(job.model, "intermediate_size", 0);
+    if (given < 1)
+        return;
+    const long long third = given * 2 / 3 / 2;
+    job.model["intermediate_size"] = std::min<long long>((third + steps - 1) / steps * steps, 1 << 30);
+    const std::string text = "of an activation with a gate each matrix has a third of the width, rounded up to a multiple of " +
+                             std::to_string(steps) + ": " + job.model["intermediate_size"].dump();
+    if (reading.takeDefaults("/model/intermediate_size"))
+        reading.byDefault("intermediate_size", job.model["intermediate_size"], "/model/intermediate_size",
+                          "is not given: 4 h, and " + text);
+    else
+        reading.say("ffn_hidden_size", Became::used, text);
+}
+
+/// Layers that are no attention: "mamba", "rwkv", "gmlp" of attention_config.
+bool isAttention(std::string_view kind)
+{
+    return kind.find("mamba") == std::string_view::npos && kind.find("rwkv") == std::string_view::npos &&
+           kind.find("mlp") == std::string_view::npos;
+}
+
+/// Of such layers the number of heads is not looked at there; here it has to divide the width.
+void putHeadsOfOtherLayers(Job& job)
+{
+    const int heads = memberOr<int>(job.model, "num_attention_heads", 0), hidden = memberOr<int>(job.model, "hidden_size", 0);
+    constexpr int kUsualWidth = 64;
+    if (heads < 1 || hidden < 1 || hidden % heads == 0)
+        return;
+    job.model["num_attention_heads"] = job.model["num_key_value_heads"] =
+        hidden % kUsualWidth == 0 ? hidden / kUsualWidth : std::gcd(hidden, heads);
+    job.reading.say("num_attention_heads", Became::notRepresentable,
+                    "is not looked at by such layers: " + job.model["num_attention_heads"].dump() +
+                        " heads, which divide the width, stand in its place",
+                    "/model/num_attention_heads");
+}
+
 } // namespace
 
 bool isNeox(const Reading& reading)
@@ -57,10 +109,14 @@ void useNeoxNames(Reading& reading)
         return isOfDeepSpeed(own) ? "ds_config." + own : own;
     });
     reading.apply(kNeoxNames);
-    if (const Json* const kind = reading.peek("@attention"); kind != nullptr)
+    if (const Json* const kind = reading.peek("@attention"); kind != nullptr && isAttention(shownValue(*kind)))
         reading.say("@attention", Became::used,
                     shownValue(*kind).find("flash") != std::string::npos ? "attention is fused" : "attention is not fused",
                     "/training/flash_attention");
+    else if (kind != nullptr)
+        reading.say("@attention", Became::notRepresentable,
+                    "layers without attention have no key: as many layers of a transformer stand for them",
+                    "/model/num_hidden_layers");
     reading.harmless(std::array<std::string_view, 1>{"@more.*"});
 }
 
@@ -74,7 +130,10 @@ void putNeoxDefaults(Job& job)
             reading.byDefault(key, 0, pointer);
             job.model[key] = 0;
         }
-    if (const Json* const kind = reading.peek("@attention")) {
+    putGatedWidth(job);
+    if (const Json* const kind = reading.peek("@attention"); kind != nullptr && !isAttention(shownValue(*kind))) {
+        putHeadsOfOtherLayers(job);
+    } else if (kind != nullptr) {
         reading.takeDefaults("/training/flash_attention");
         job.training["flash_attention"] = shownValue(*kind).find("flash") != std::string::npos;
     }
@@ -95,7 +154,7 @@ void putNeoxDefaults(Job& job)
     if (const auto cut = reading.word("output_layer_parallelism", ""); cut == "column")
         reading.say("output_layer_parallelism", Became::harmless, "as it is here");
     reading.notRepresentable(kNot);
-    reading.harmless(std::array<std::string_view, 23>{"te_*",
+    reading.harmless(std::array<std::string_view, 22>{"te_*",
                                                       "include",
                                                       "extra_save_iters",
                                                       "checkpoint_*",
@@ -112,7 +171,6 @@ void putNeoxDefaults(Job& job)
                                                       "label_*",
                                                       "use_bias_in_norms",
                                                       "rms_norm_*",
-                                                      "mlp_multiple_of",
                                                       "make_vocab_*",
                                                       "weight_*",
                                                       "text_gen_*",

@@ -1,6 +1,7 @@
 // What Megatron's arguments mean. Facts: megatron/training/arguments.py of NVIDIA/Megatron-LM at d98e8a6 and before.
 #include "sim/frameworks/dialects/megatron_layers.h"
 #include "sim/frameworks/dialects/megatron_model.h"
+#include "sim/frameworks/dialects/megatron_trainers.h"
 #include "sim/frameworks/job.h"
 
 #include "sim/text/quoted.h"
@@ -11,7 +12,7 @@
 namespace sim::frameworks {
 namespace {
 
-void readMegatronWorld(Job& job)
+void readMegatronWorld(Job& job, const MegatronRules& rules)
 {
     Reading& reading = job.reading;
     job.tp = reading.sizeOr("tensor_model_parallel_size", "/layout/tp", 1);
@@ -57,10 +58,11 @@ void readMegatronWorld(Job& job)
         const Json* const value = reading.peek(name);
         return value == nullptr ? fallback : std::clamp(valueAs<int>(*value).value_or(fallback), 1, 1 << 12);
     };
-    job.expertRanks = static_cast<int>(std::min(1LL * sizeSaid("expert_model_parallel_size", 1) *
-                                                    sizeSaid("expert_tensor_parallel_size", std::min(job.tp, 1 << 12)) *
-                                                    std::min(job.pp, 1 << 12),
-                                                1LL << 20));
+    job.expertRanks = static_cast<int>(
+        std::min(1LL * sizeSaid("expert_model_parallel_size", 1) *
+                     sizeSaid("expert_tensor_parallel_size", rules.expertTensor.value_or(std::min(job.tp, 1 << 12))) *
+                     std::min(job.pp, 1 << 12),
+                 1LL << 20));
     settleWorld(job);
     if (const std::optional<int> dp = reading.integer("data_parallel_size", "/layout/dp"); dp && *dp != job.dp)
         reading.say("data_parallel_size", Became::contradictory,
@@ -426,6 +428,14 @@ void readMegatronTraining(Job& job, const MegatronRules& rules)
     }
     if (!job.globalBatch)
         job.accumulation = positive(reading.integer("gas", "/training/global_batch_size"));
+    if (!job.microBatch && rules.microBatch) {
+        job.microBatch = rules.microBatch;
+        reading.byDefault("micro_batch_size", *rules.microBatch, "/training/micro_batch_size");
+    }
+    if (!job.globalBatch && !job.accumulation && rules.globalBatch) {
+        job.globalBatch = rules.globalBatch;
+        reading.byDefault("global_batch_size", *rules.globalBatch, "/training/global_batch_size");
+    }
     settleBatch(job);
 
     const std::optional<bool> bf16 = reading.flag("bf16", "/training/precision");
@@ -458,6 +468,10 @@ void readMegatronTraining(Job& job, const MegatronRules& rules)
                         quotedText(*granularity) + ", and " + reading.spelled("recompute_activations") + " of " +
                             reading.placeOf("recompute_activations") + " makes it selective, which counts");
         granularity = "selective";
+    }
+    if (!granularity && rules.recompute != "none" && !reading.has("recompute_granularity")) {
+        granularity = rules.recompute;
+        reading.byDefault("recompute_granularity", rules.recompute, "/training/recompute");
     }
     const std::optional<std::string> method = reading.word("recompute_method", "/training/recompute");
     const std::optional<int> count = reading.integer("recompute_num_layers", "/training/recompute/layers");
@@ -562,7 +576,7 @@ void readMegatronTraining(Job& job, const MegatronRules& rules)
 
 void readMegatronArguments(Job& job, const MegatronRules& rules)
 {
-    readMegatronWorld(job);
+    readMegatronWorld(job, rules);
     readMegatronModel(job, rules);
     readMegatronLayout(job, rules);
     readMegatronPipeline(job, rules);
@@ -589,10 +603,9 @@ void readMegatron(Job& job)
 {
     job.reading.switchesStandAlone();
     useMegatronNames(job.reading);
-    readMegatronArguments(job, rulesOfNamedModel(job, {}));
+    readMegatronArguments(job, rulesOfTrainer(job, rulesOfNamedModel(job, {})));
     tellRefusedMegatronArguments(job);
-    if (const std::optional<std::string> type = job.reading.word("tuner_type", "/training/lora"); type && *type == "lora")
-        job.training["lora"] = {{"rank", job.reading.sizeOr("lora_rank", "/training/lora/rank", 8)}};
+    readTrainersOwn(job);
     job.reading.harmless(std::array<std::string_view, 10>{"ENV_VARS.*", "TEST_TYPE", "METRICS*", "*_VARS*", "ds_config.*",
                                                           "LAUNCHER", "MODE", "*_SCRIPT", "TEST_EVALUATION", "*_TEST_PARAMS.*"});
 }

@@ -98,6 +98,8 @@ constexpr std::array kUnsayable = {
     Alias{"fp8_multi_head_attention", "attention in 8 bits has no key"},
     Alias{"fp32_residual_connection", "a residual stream in 32 bits has no key"},
     Alias{"apply_residual_connection_post_layernorm", "the order of normalisation has no key"},
+    Alias{"post_self_attn_layernorm", "a second normalisation behind attention has no key"},
+    Alias{"post_mlp_layernorm", "a second normalisation behind the MLP has no key"},
     Alias{"headscale", "scaled heads have no key"},
     Alias{"scale_positional_embedding", "see model.rope_scaling"},
     Alias{"rotary_seq_len_interpolation_factor", "see model.rope_scaling"},

@@ -3,6 +3,7 @@
 #include "sim/frameworks/dialects/recipe_model.h"
 #include "sim/frameworks/job.h"
 #include "sim/text/characters.h"
+#include "sim/text/quoted.h"
 
 #include <algorithm>
 #include <array>
@@ -56,6 +57,10 @@ constexpr std::array kNemoAliases = {
     Alias{"optim.overlap_grad_sync", "overlap_grad_reduce"},
     Alias{"optim.overlap_param_sync", "overlap_param_gather"},
     Alias{"optim.name", "use_distributed_optimizer", zeroOfNemo},
+    Alias{"share_decoder_tokens_head_embeddings", "untie_embeddings_and_output_weights", negated}, // T5
+    Alias{"data.train_ds.micro_batch_size", "micro_batch_size"},                                   // of fine-tuning
+    Alias{"data.train_ds.global_batch_size", "global_batch_size"},
+    Alias{"data.train_ds.max_seq_length", "seq_length"},
     Alias{"fsdp", "use_torch_fsdp2"},
     Alias{"fsdp_sharding_strategy", "fsdp_strategy_word"},
 };
@@ -174,18 +179,98 @@ bool expertsNeedWholeOnes(const Job& job)
     return gpus > 0 && gpus % whole == 0 && gpus % (whole * sizeOf("tensor_model_parallel_size")) != 0;
 }
 
+/// What a recipe of another file sets is no default of the framework's.
+void askForBase(Job& job, const std::string& base)
+{
+    struct OfBase {
+        const char *block, *key;
+    };
+    for (const auto& [block, key] :
+         {OfBase{"layout", "tp"}, OfBase{"layout", "pp"}, OfBase{"layout", "cp"}, OfBase{"layout", "ep"},
+          OfBase{"layout", "sequence_parallel"}, OfBase{"training", "global_batch_size"}}) {
+        const std::string pointer = "/" + std::string(block) + "/" + key;
+        const Json& values = block == std::string_view("layout") ? job.layout : job.training;
+        if (job.reading.takeDefaults(pointer))
+            job.ask(pointer,
+                    shownText(base) + " may set it, which is not in this file: " + values.at(key).dump() + " is assumed");
+    }
+}
+
+/// T5's two halves, each with sizes of its own: the layers of both, and all else as the decoder has it.
+void useNamesOfHalves(Reading& reading)
+{
+    reading.rename([](const std::string& name) {
+        if (name == "max_length") // beside the blocks: a data set's
+            return std::string("@max_length");
+        if (name == "model.encoder.num_layers" || name == "model.decoder.num_layers")
+            return "model." + name.substr(6, 7) + "_num_layers";
+        if (name.starts_with("model.decoder."))
+            return "model." + name.substr(14);
+        return name.starts_with("model.encoder.") ? "@encoder." + name.substr(14) : name;
+    });
+}
+
+void tellEncoder(Reading& reading)
+{
+    // As they are called behind useMegatronNames
+    static constexpr std::array kSizes = {Alias{"hidden_size", "hidden_size"},
+                                          Alias{"ffn_hidden_size", "ffn_hidden_size"},
+                                          Alias{"num_attention_heads", "num_attention_heads"},
+                                          Alias{"kv_channels", "kv_channels"},
+                                          Alias{"activation", "activation"},
+                                          Alias{"normalization", "normalization"},
+                                          Alias{"position_embedding_type", "position_embedding_type"},
+                                          Alias{"hidden_dropout", "hidden_dropout"},
+                                          Alias{"attention_dropout", "attention_dropout"},
+                                          Alias{"activations_checkpoint_granularity", "recompute_granularity"},
+                                          Alias{"activations_checkpoint_method", "recompute_method"},
+                                          Alias{"activations_checkpoint_num_layers", "recompute_num_layers"}};
+    for (const Alias& size : kSizes) {
+        const std::string name = "@encoder." + std::string(size.own);
+        const Json *const own = reading.peek(name), *const other = reading.peek(size.canonical);
+        if (own != nullptr && (other == nullptr || *own != *other))
+            reading.say(name, Became::notRepresentable,
+                        "an encoder unlike the decoder has no key: its layers are imported as the decoder's, where it is " +
+                            (other == nullptr ? std::string("not given") : shownValue(*other)));
+    }
+    reading.harmless(std::array<std::string_view, 1>{"@encoder.*"});
+}
+
+/// NeMo 1's fine-tuning: peft_scheme, and sizes of each scheme beside it.
+void readPeftOfNemo(Job& job)
+{
+    Reading& reading = job.reading;
+    if (const auto scheme = reading.word("peft.peft_scheme", "/training/lora"); scheme && *scheme == "lora")
+        job.training["lora"] = {{"rank", reading.sizeOr("peft.lora_tuning.adapter_dim", "/training/lora/rank", 32)}};
+    else if (scheme && *scheme != "none" && *scheme != "null")
+        reading.say("peft.peft_scheme", Became::notRepresentable, "adapters of this kind have no key; see training.lora");
+    else if (scheme)
+        reading.say("peft.peft_scheme", Became::harmless, "nothing is adapted");
+    if (reading.has("peft.peft_scheme"))
+        reading.harmless(std::array<std::string_view, 1>{"peft.*"});
+}
+
 } // namespace
 
 void readNemo(Job& job)
 {
     Reading& reading = job.reading;
+    useNamesOfHalves(reading);
     dropBlocks(reading);
     reading.apply(kNemoAliases);
     useMegatronNames(reading);
     reading.setSpelling(spelledInModel);
     if (reading.flag("mcore_gpt", "").has_value())
         reading.say("mcore_gpt", Became::harmless, "");
-    readMegatronArguments(job, {.groupsNeedFlag = false, .offloadNeedsSwitch = true, .p2pIsOff = true});
+    MegatronRules rules{.groupsNeedFlag = false, .offloadNeedsSwitch = true, .p2pIsOff = true};
+    if (reading.peek("num_layers") == nullptr && reading.peek("hidden_size") == nullptr)
+        if (const auto name = reading.word("name_or_path", "/model/base"); name && !name->empty()) {
+            putModelByName(job, "name_or_path", *name);
+            rules.modelIsNamed = true;
+        }
+    readMegatronArguments(job, rules);
+    tellEncoder(reading);
+    readPeftOfNemo(job);
     const bool isFp8 = job.training["precision"] == Json("fp8");
     for (const char* form : {"@fp8_e4m3", "@fp8_hybrid"})
         if (reading.has(form))
@@ -212,10 +297,27 @@ void readNemo(Job& job)
         Alias{"*parallel_attention", "attention and MLP side by side have no key"},
         Alias{"drop_layers", "layers that are left out have no key"}, Alias{"peft.*", "see training.lora"}};
     reading.notRepresentable(kNemoNot);
-    reading.harmless(std::array<std::string_view, 17>{
-        "hydra.*", "env_vars.*", "s3_checkpointing.*", "precision", "mcore_customization_config.*", "attention_type",
-        "ffn_dropout", "validation_*", "*megatron_timer*", "enable_megatron_timers", "deteministic_mode", "restore_*", "rotary_*",
-        "embedding_*", "seq_len_*", "tp_overlap*", "nccl_*"});
+    reading.harmless(std::array<std::string_view, 21>{"@max_length",
+                                                      "mcore_t5",
+                                                      "share_token_embeddings",
+                                                      "arch",
+                                                      "hydra.*",
+                                                      "env_vars.*",
+                                                      "s3_checkpointing.*",
+                                                      "precision",
+                                                      "mcore_customization_config.*",
+                                                      "attention_type",
+                                                      "ffn_dropout",
+                                                      "validation_*",
+                                                      "*megatron_timer*",
+                                                      "enable_megatron_timers",
+                                                      "deteministic_mode",
+                                                      "restore_*",
+                                                      "rotary_*",
+                                                      "embedding_*",
+                                                      "seq_len_*",
+                                                      "tp_overlap*",
+                                                      "nccl_*"});
     reading.harmless(std::array<std::string_view, 36>{"trainer.*",
                                                       "exp_manager.*",
                                                       "run.*",
@@ -279,6 +381,8 @@ void readBridge(Job& job)
     reading.rename([](const std::string& name) {
         if (name.ends_with(".@class"))
             return std::string("@class");
+        if (name.ends_with(".@base"))
+            return std::string("@base");
         for (const std::string_view owner : {"model.config._target_", "model._target_"}) // of a dump: what makes the model
             if (name == owner || name.ends_with("." + std::string(owner)))
                 return std::string("@target");
@@ -370,10 +474,15 @@ void readBridge(Job& job)
                     "the optimizer and data parallelism each say it, recipes put both on, and where one is on the framework puts "
                     "the other on: ZeRO-1 is imported",
                     "/layout/zero_stage");
+    if (const auto base = reading.word("@base", "")) {
+        askForBase(job, *base);
+        reading.say("@base", Became::unknown, "what it sets stands in another file, which is not read");
+    }
     if (plansOverlap)
         putPlannedOverlap(job);
     takeClassDefaults(job, recipe);
-    if (const auto scheme = reading.word("peft", "/training/lora"); scheme == "lora" || reading.hasPrefix("peft.")) {
+    if (const auto scheme = reading.word("peft", "/training/lora");
+        scheme == "lora" || (reading.hasPrefix("peft.") && !reading.has("peft.peft_scheme"))) {
         const std::optional<int> rank = reading.integer("peft.dim", "/training/lora/rank");
         if (!rank)
             reading.byDefault("peft.dim", 32, "/training/lora/rank");

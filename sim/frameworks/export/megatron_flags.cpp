@@ -91,7 +91,15 @@ bool hasAllBiases(const Model& m)
     return m.bias || (m.moeLayers() == m.numHiddenLayers && m.numSharedExperts == 0 && m.qkvBias && m.outputBias && m.expertBias);
 }
 
-void addModelFlags(const Model& m, int etp, MegatronFlags& flags)
+/// Positions that are learned or not; Megatron refuses sequences of more even where there is no table of them (arguments.py,
+/// validate_args), as rotations have none.
+int positionsFor(const Model& m, int sequenceLength)
+{
+    return m.positionEmbedding == PositionEmbedding::learned ? m.maxPositionEmbeddings
+                                                             : std::max(m.maxPositionEmbeddings, sequenceLength);
+}
+
+void addModelFlags(const Model& m, int etp, int sequenceLength, MegatronFlags& flags)
 {
     const auto add = [&](const char* name, Json value) { flags.emplace_back(name, std::move(value)); };
     add("num_layers", m.numHiddenLayers);
@@ -114,7 +122,7 @@ void addModelFlags(const Model& m, int etp, MegatronFlags& flags)
         if (m.headDim * m.numAttentionHeads != m.hiddenSize)
             add("kv_channels", m.headDim);
     }
-    add("max_position_embeddings", m.maxPositionEmbeddings);
+    add("max_position_embeddings", positionsFor(m, sequenceLength));
     add("vocab_size", m.vocabSize);
     if (m.normalization == Normalization::rmsnorm)
         add("normalization", "RMSNorm");
@@ -208,7 +216,7 @@ MegatronFlags megatronFlags(const Scenario& s)
         add("sequence_parallel", true);
     if (isDpLast)
         add("use_tp_pp_dp_mapping", true);
-    if (l.zeroStage == 1)
+    if (l.zeroStage == 1 || l.zeroStage == 2) // 2 where nothing is shared out: else it is refused
         add("use_distributed_optimizer", true);
     if (l.zeroStage == 3) {
         add("use_megatron_fsdp", true);
@@ -219,7 +227,7 @@ MegatronFlags megatronFlags(const Scenario& s)
     if (l.zeroStage > 0 && l.dpShard < l.dp * l.cp)
         add("num_distributed_optimizer_instances", l.dp * l.cp / l.dpShard);
     addPipelineFlags(s, flags);
-    addModelFlags(s.model, etp, flags);
+    addModelFlags(s.model, etp, t.sequenceLength, flags);
     add("seq_length", t.sequenceLength);
     add("micro_batch_size", t.microBatchSize);
     add("global_batch_size", t.globalBatchSize);

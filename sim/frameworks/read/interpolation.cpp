@@ -88,7 +88,8 @@ private:
                 result *= number;
             else if (function == "sum" || function == "add")
                 result += number;
-            else if ((function == "divide" || function == "int_div" || function == "divide_ceil") && (isFirst || number != 0))
+            else if ((function == "divide" || function == "int_div" || function == "divide_ceil" || function == "divide_floor") &&
+                     (isFirst || number != 0))
                 result = isFirst ? number : result / number;
             else
                 return Json(Json::value_t::discarded);
@@ -96,7 +97,7 @@ private:
         }
         if (function == "divide_ceil")
             result = std::ceil(result);
-        else if (function == "int_div")
+        else if (function == "int_div" || function == "divide_floor")
             result = std::floor(result);
         return sim::number(result);
     }

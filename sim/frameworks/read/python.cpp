@@ -95,13 +95,14 @@ private:
     }
     using Constants = std::map<std::string, Json>; ///< null: not known
     /// With what it is given by name; other parameters have the values that stand with them.
-    void call(Function& function, int depth, const Constants& given = {})
+    void call(Function& function, int depth, const Constants& given = {}, const std::string& returnsTo = {})
     {
         if (depth > 4 || ++m_calls > kMostCalls)
             return;
         const Constants outside = m_constants;
         const auto place = std::pair(m_at, m_line);
         const int outer = std::exchange(m_depth, depth);
+        const Return outerReturn = std::exchange(m_return, {returnsTo, m_sheet.settings.size()});
         ++function.calls;
         m_at = function.start;
         m_line = function.line;
@@ -116,16 +117,62 @@ private:
         m_constants = outside;
         std::tie(m_at, m_line) = place;
         m_depth = outer;
+        m_return = outerReturn;
     }
-    /// Of a function of this file, with the arguments that begin here.
-    bool callOf(const std::string& name)
+    /// Of a function of this file, with the arguments that begin here. What it returns is what `returnsTo` holds then.
+    bool callOf(const std::string& name, const std::string& returnsTo = {})
     {
         for (Function& one : m_functions)
             if (one.name == name && m_depth < 4) {
-                call(one, m_depth + 1, keywords());
+                call(one, m_depth + 1, keywords(), returnsTo);
                 return true;
             }
         return false;
+    }
+    /// "return other.trainer(tensor_parallelism=4)" and "return config" of a function whose value is assigned. False: it is
+    /// something else, and nothing is read of it.
+    bool returned(int line)
+    {
+        if (m_return.name.empty())
+            return false;
+        const std::size_t before = m_at;
+        skipBlanks();
+        const std::size_t start = m_at;
+        const std::string name = dottedName();
+        const bool isCall = !name.empty() && has('(');
+        skipBlanks();
+        const bool isVariable = !name.empty() && (m_at >= m_text.size() || m_text[m_at] == '\n' || m_text[m_at] == '#');
+        if (isVariable && name != m_return.name) {
+            for (std::size_t i = m_return.from; i < m_sheet.settings.size(); ++i)
+                if (Setting& setting = m_sheet.settings[i]; setting.name.starts_with(name + "."))
+                    setting.name = m_return.name + setting.name.substr(name.size());
+        } else if (isCall) {
+            m_at = start;
+            assigned(m_return.name, line, 0);
+        }
+        if (isVariable || isCall)
+            return true;
+        m_at = before;
+        skipBlanks();
+        if (const std::optional<Json> value = literal(0); value && (m_at >= m_text.size() || has('\n') || has(' ') || has('#'))) {
+            add(m_return.name, *value, line);
+            return true;
+        }
+        m_at = before;
+        return false;
+    }
+    /// A function of another file that a configuration begins as: "cfg = llama3_8b_pretrain_config()". What it sets is not known.
+    void addBase(const std::string& name, const std::string& callee, int line)
+    {
+        const std::string function = callee.substr(callee.rfind('.') + 1);
+        const auto names = [&function](std::string_view word) { return function.find(word) != std::string::npos; };
+        const bool isFunction =
+            !function.empty() && (function.front() == '_' || (function.front() >= 'a' && function.front() <= 'z'));
+        const bool isConfiguration = name == "cfg" || name == "config" || name == "recipe";
+        if (isFunction && name.find('.') == std::string::npos &&
+            (names("recipe") || names("pretrain") || names("finetune") || names("sft") || (isConfiguration && names("config"))) &&
+            m_sheet.settings.size() < kMostSettings)
+            m_sheet.settings.push_back({name + ".@base", Json(callee), line, name, m_file});
     }
     /// "(a, name: type = literal, …)": the literals are constants.
     void parameters(const Function& function)
@@ -231,6 +278,8 @@ private:
         if (name == "def" || name == "return" || name == "class") {
             const std::size_t end = std::min(m_text.find('\n', start), m_text.size());
             m_sheet.comments.push_back(m_text.substr(start, std::min<std::size_t>(end - start, 200)));
+            if (name == "return" && returned(line))
+                return;
             while (name == "return" && m_at < end) { // return run.Config(LlamaModel, config=run.Config(Llama3Config8B))
                 if (const std::string word = dottedName(); !word.empty())
                     addModelClass("return", word, line);
@@ -375,8 +424,14 @@ private:
                 add(name + ".hf_model_id", *id, line);
             return;
         }
-        if (has('(') && (level > 0 || name.find('.') == std::string::npos) && callOf(callee)) // cfg = another_recipe()
+        const auto saysBefore = static_cast<std::ptrdiff_t>(m_sheet.settings.size());
+        if (has('(') && callOf(callee, name)) { // cfg = another_recipe(), recipe.trainer = trainer(num_nodes=4)
+            if (level == 0 && name.find('.') != std::string::npos &&
+                std::none_of(m_sheet.settings.begin() + saysBefore, m_sheet.settings.end(),
+                             [&name](const Setting& setting) { return setting.name.starts_with(name); }))
+                m_sheet.undecided.push_back({name, callee + "(…)", line, name, m_file});
             return;
+        }
         if (callee.empty() || !has('(')) {
             const std::size_t end = std::min(m_text.find_first_of(level > 0 ? ",)\n" : "\n", before), m_text.size());
             if ((name.find('.') != std::string::npos || level > 0) && !isFollowed(callee))
@@ -387,6 +442,8 @@ private:
         }
         m_sheet.comments.push_back(callee);
         addModelClass(name, callee, line);
+        if (level == 0)
+            addBase(name, callee, line);
         const std::size_t settingsBefore = m_sheet.settings.size();
         take();
         if (level > 8)
@@ -467,6 +524,11 @@ private:
 
     std::vector<Function> m_functions;
     std::map<std::string, Json> m_constants; ///< names without a dot
+    struct Return {
+        std::string name{};   ///< what the value of the function that is read is assigned to; empty: nothing, or it is not known
+        std::size_t from = 0; ///< the first setting that is its own
+    };
+    Return m_return;
     int m_depth = 0, m_calls = 0;
 };
 

@@ -70,7 +70,8 @@ struct OtherFile {
     bool isRun = false;
 };
 Sheet readShell(const std::string& file, const std::string& text, std::span<OtherFile> others);
-/// Words "name=value" of the command of a script that has the most of them, as MaxText takes them.
+/// Words "name=value" of the command of a script that has the most of them, as MaxText takes them; of one that trains where there
+/// is one.
 Sheet readShellAssignments(const std::string& file, const std::string& text);
 /// Lines "name ........ value" of a log.
 Sheet readArgumentDump(const std::string& file, const std::string& text);

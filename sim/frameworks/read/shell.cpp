@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 namespace sim::frameworks {
 namespace {
@@ -14,6 +15,23 @@ namespace {
 int lineOfVariable(const ShellVariable& variable)
 {
     return variable.pieces.empty() ? 0 : variable.pieces.front().line;
+}
+
+/// What a command runs: the module behind "-m", a file of Python; else its first word.
+const ShellText& programOf(const ShellCommand& command)
+{
+    for (std::size_t i = 0; i + 1 < command.words.size(); ++i)
+        if (command.words[i].text == "-m")
+            return command.words[i + 1];
+    const auto file = std::find_if(command.words.begin(), command.words.end(),
+                                   [](const ShellText& word) { return word.text.ends_with(".py"); });
+    return file == command.words.end() ? command.words.front() : *file;
+}
+
+/// "maxtext.trainers.pre_train.train", and not "maxtext.inference.decode" or a check of logits in front of it.
+bool isTraining(const ShellCommand& command)
+{
+    return programOf(command).text.find("train") != std::string::npos;
 }
 
 } // namespace
@@ -32,10 +50,15 @@ Sheet ShellReader::take()
 {
     ShellVariables variables = m_variables;
     variables.insert(m_ended.begin(), m_ended.end());
-    addFlagsOf({m_commands, variables, m_order, m_openBranches}, m_sheet, [this](int line, const std::string& message) {
+    const ShellScript all{m_commands, variables, m_order, m_openBranches};
+    const ShellCommand* const training = addFlagsOf(all, m_sheet, [this](int line, const std::string& message) {
         m_line = line;
         fail(message);
     });
+    for (const ShellCommand& made : all.commands)
+        if (training == nullptr || &made == training)
+            for (const auto& [name, value] : made.environment)
+                variables[name] = value;
     if (m_unclosed > 0)
         tell("\"", std::string(), m_unclosed, "a quote that begins here is not closed: all behind it is read as its text");
     for (const char* name : {"GPUS_PER_NODE", "NPROC_PER_NODE", "GPN", "NUM_GPUS_PER_NODE", "N_GPUS", "NUM_GPUS", "NNODES",
@@ -49,9 +72,15 @@ Sheet ShellReader::take()
 Sheet ShellReader::takeAssignments()
 {
     const ShellCommand* most = nullptr;
+    const auto rank = [](const ShellCommand& command) { return std::pair(isTraining(command), command.assigned); };
     for (const ShellCommand& made : m_commands)
-        if (made.assigned > 0 && (most == nullptr || made.assigned > most->assigned))
+        if (made.assigned > 0 && (most == nullptr || rank(made) > rank(*most)))
             most = &made;
+    for (const ShellCommand& made : m_commands)
+        if (const ShellText& program = programOf(made); &made != most && made.assigned > 3)
+            tell(program.text, std::string(), program.line,
+                 "another command, which is not read: " + std::string(isTraining(*most) ? "of those that train " : "") +
+                     "the one with most settings is, that of line " + lineInFile(most->words.front().line));
     if (most != nullptr)
         for (const ShellText& word : most->words)
             if (const std::size_t equals = assignedAt(word.text); equals > 0) {
@@ -59,6 +88,11 @@ Sheet ShellReader::takeAssignments()
                 m_sheet.settings.push_back({name, valueOf(word.text.substr(equals + 1)), word.line, name});
             }
     return placed();
+}
+
+std::string ShellReader::lineInFile(int line) const
+{
+    return std::to_string(line - fileOf(line).before);
 }
 
 const ShellReader::File& ShellReader::fileOf(int line) const

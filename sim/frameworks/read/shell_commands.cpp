@@ -21,7 +21,7 @@ std::size_t ShellReader::lengthOfKey(std::size_t ahead) const
     return length > 1 ? length : 0;
 }
 
-bool ShellReader::assignment(bool isLocal)
+bool ShellReader::assignment(bool isLocal, std::vector<Assigned>& before)
 {
     std::size_t length = 0;
     if (!startsName(peek()))
@@ -77,8 +77,37 @@ bool ShellReader::assignment(bool isLocal)
     }
     if (isLocal && !m_scopes.empty())
         keepFor(m_scopes.back(), name);
+    if (const auto found = m_variables.find(name); !isMore && ofKey == 0) {
+        before.push_back({name});
+        if (found != m_variables.end() && m_scopes.empty()) {
+            before.back().before = std::move(found->second);
+        } else if (found != m_variables.end()) { // which a scope may keep, too
+            spendOn(found->second);
+            before.back().before = found->second;
+        }
+    }
     assign(name, std::move(value), isMore, key);
     return true;
+}
+
+void ShellReader::endAssigned(std::vector<Assigned>& before, std::size_t from)
+{
+    for (; !before.empty(); before.pop_back()) {
+        auto& [name, old] = before.back();
+        const auto found = m_variables.find(name);
+        if (found == m_variables.end())
+            continue;
+        for (std::size_t i = from; i < m_commands.size(); ++i) {
+            spendOn(found->second);
+            m_commands[i].environment.try_emplace(name, found->second);
+        }
+        if (from >= m_commands.size())
+            m_ended[name] = found->second;
+        if (old)
+            found->second = std::move(*old);
+        else
+            m_variables.erase(found);
+    }
 }
 
 void ShellReader::assignText(const std::string& name, ShellText value)
@@ -112,15 +141,20 @@ void ShellReader::assign(const std::string& name, ShellVariable value, bool isMo
         m_order.push_back(name);
 }
 
+void ShellReader::spendOn(const ShellVariable& variable)
+{
+    for (const std::vector<ShellText>* const texts : {&variable.pieces, &variable.elements})
+        for (const ShellText& one : *texts)
+            spend(one.text.size());
+}
+
 void ShellReader::keepFor(Scope& scope, const std::string& name)
 {
     const auto [kept, isNew] = scope.before.try_emplace(name);
     const auto found = m_variables.find(name);
     if (!isNew || found == m_variables.end())
         return;
-    for (const std::vector<ShellText>* const texts : {&found->second.pieces, &found->second.elements})
-        for (const ShellText& one : *texts)
-            spend(one.text.size());
+    spendOn(found->second);
     kept->second = found->second;
 }
 

@@ -250,7 +250,7 @@ void addFlags(const ShellScript& script, Sheet& sheet, const FailAtLine& fail, c
 
 } // namespace
 
-void addFlagsOf(const ShellScript& script, Sheet& sheet, const FailAtLine& fail)
+const ShellCommand* addFlagsOf(const ShellScript& script, Sheet& sheet, const FailAtLine& fail)
 {
     ShellCommand loose;
     std::vector<const ShellCommand*> whole;
@@ -295,6 +295,8 @@ void addFlagsOf(const ShellScript& script, Sheet& sheet, const FailAtLine& fail)
             chosen = &stored;
     }
     addFlags(script, sheet, fail, chosen->words);
+    if (chosen->words.size() > 1 && chosen->words.front().text == "megatron") // ms-swift's, with defaults of its own
+        sheet.settings.push_back({"@program", "megatron " + chosen->words[1].text, chosen->words.front().line, "megatron"});
     if (chosen != &loose)
         for (const ShellText& one : loose.words)
             if (isFlagWord(one.text) && sheet.undecided.size() < kMostSettings)
@@ -314,6 +316,7 @@ void addFlagsOf(const ShellScript& script, Sheet& sheet, const FailAtLine& fail)
             sheet.undecided.push_back({made->words.front().text, "another command; only the one with most settings is read",
                                        made->words.front().line, made->words.front().text});
     }
+    return chosen == &loose || chosen == &stored ? nullptr : chosen;
 }
 
 } // namespace sim::frameworks

@@ -73,6 +73,7 @@ private:
 
     // Files, and what is told of them.
     const File& fileOf(int line) const;
+    std::string lineInFile(int line) const;
     [[noreturn]] void fail(const std::string& message) const override;
     void tell(const std::string& spelled, const std::string& value, int line, const std::string& why);
     /// The sheet, each line of its own file.
@@ -122,10 +123,18 @@ private:
     // Commands.
     /// Length of "[key]" at a place ahead; 0: there is none.
     std::size_t lengthOfKey(std::size_t ahead) const;
-    /// NAME=value, NAME+=value, NAME=( … ), NAME[key]=value.
-    bool assignment(bool isLocal);
+    struct Assigned {
+        std::string name;
+        std::optional<ShellVariable> before{}; ///< nothing where there was no variable
+    };
+    /// NAME=value, NAME+=value, NAME=( … ), NAME[key]=value. `before`: takes what a plain one replaces.
+    bool assignment(bool isLocal, std::vector<Assigned>& before);
+    /// What stands in front of a command is that one's alone, and of those from `from` on, which it started.
+    void endAssigned(std::vector<Assigned>& before, std::size_t from);
     void assignText(const std::string& name, ShellText value) override;
     void assign(const std::string& name, ShellVariable value, bool isMore = false, const std::string& key = {});
+    /// For a copy of a variable.
+    void spendOn(const ShellVariable&);
     /// A variable comes back at the end of a scope as it is now.
     void keepFor(Scope& scope, const std::string& name);
     void closeScopes(std::size_t left);

@@ -52,6 +52,7 @@ void ShellReader::statement()
     const int line = m_line;
     std::optional<std::string> keyword; // if, elif, while, until: what follows is a condition
     ShellConditions conditions;
+    std::vector<Assigned> before; // what assignments in front of a command replace
     while (true) {
         blanks();
         if ((peek() == '&' || peek() == '|') && peek() == peek(1) && !atEnd() &&
@@ -80,7 +81,7 @@ void ShellReader::statement()
         }
         if (!isOpenDoubleTest(words) && redirection())
             continue;
-        if (mayAssign && assignment(isLocal)) {
+        if (mayAssign && assignment(isLocal, before)) {
             hasAssigned = true;
             continue;
         }
@@ -152,8 +153,10 @@ void ShellReader::statement()
         const std::size_t outerScopes = m_scopes.size();
         if (!atEnd() && (peek() == '|' || peek() == '&') && peek(1) != peek()) // a part of a pipe, or in the background
             m_scopes.push_back({.isSubshell = true});
+        const std::size_t made = m_commands.size();
         outcome = skipping() ? std::nullopt : command(std::move(words));
         closeScopes(outerScopes);
+        endAssigned(before, made);
         isOpenTest = isTest && !outcome;
     } else if (hasAssigned) {
         outcome = m_listBranch > 0 ? std::nullopt : std::optional(true);

@@ -181,6 +181,13 @@ void cacheRankRecords(Archive& archive, Of& rank)
         archive(of.isPointToPoint);
         archive(of.isEnqueuedOnly);
     });
+    archive.list(rank.progress, [&](auto& of) {
+        archive(of.group);
+        archive(of.lastAsked);
+        archive(of.lastOver);
+        archive(of.areTransfersCounted);
+    });
+    archive(rank.areStartsTold);
     archive.list(rank.steps, [&](auto& step) {
         archive(step.number);
         archive(step.startNs);

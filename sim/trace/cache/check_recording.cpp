@@ -84,6 +84,8 @@ void checkCollectives(const RankRecording& rank, const Recording& shared)
              "collectives are out of order");
         before = of.startNs;
     }
+    for (const RecordedProgress& of : rank.progress)
+        must(isPlace(of.group, shared.groups.size()) && of.lastAsked >= -1 && of.lastOver >= -1, "it counts in no group");
 }
 
 } // namespace

@@ -6,9 +6,17 @@ namespace sim {
 
 void checkWorld(Recording& recording)
 {
-    for (const RecordedFile& file : recording.files)
-        if (file.events == 0)
-            recording.problems.push_back(file.path + ": holds no event, so nothing is known from it");
+    for (std::size_t i = 0; i < recording.files.size(); ++i) {
+        const std::string& path = recording.files[i].path;
+        if (recording.files[i].events != 0)
+            continue;
+        // A flight recorder with nothing open still says how far its rank has come.
+        const bool isCounted = std::any_of(recording.ranks.begin(), recording.ranks.end(), [i](const RankRecording& rank) {
+            return static_cast<std::size_t>(rank.file) == i && !rank.progress.empty();
+        });
+        recording.problems.push_back(path + (isCounted ? ": holds no entry, only how far its rank has come in each group"
+                                                       : ": holds no event, so nothing is known from it"));
+    }
     const int world = recording.worldSize;
     if (world <= 0)
         return;

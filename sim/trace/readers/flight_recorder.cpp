@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 namespace sim {
@@ -175,12 +176,113 @@ bool isRetired(const json& entry)
     return retired != nullptr && retired->is_boolean() && retired->get<bool>();
 }
 
+/// A group's counts, which are of its sends and receives as well where it has any.
+std::int64_t countOf(const json& status, const char* key)
+{
+    return std::max<std::int64_t>(-1, wholeNumber(textOf(status, key)).value_or(-1));
+}
+
+bool isOfTransfers(const json& entry)
+{
+    const json* isP2p = memberOf(entry, "is_p2p");
+    return numberOf(entry, "p2p_seq_id", 0) > 0 || (isP2p != nullptr && isP2p->is_boolean() && isP2p->get<bool>());
+}
+
 /// Of the entry's group, the number of the last collective that was over; 0: not said.
 std::int64_t lastCompleted(const json& document, const json& entry)
 {
     const json* groups = memberOf(document, "pg_status");
     const json* status = groups == nullptr ? nullptr : memberOf(*groups, textOf(entry, "pg_id").c_str());
-    return status == nullptr ? 0 : wholeNumber(textOf(*status, "last_completed_collective")).value_or(0);
+    return status == nullptr ? 0 : std::max<std::int64_t>(0, countOf(*status, "last_completed_collective"));
+}
+
+std::optional<std::string> groupNameOf(const json& entry)
+{
+    const json* pair = memberOf(entry, "process_group");
+    if (pair == nullptr || !pair->is_array() || pair->size() != 2 || !(*pair)[0].is_string())
+        return {};
+    return (*pair)[0].get<std::string>();
+}
+
+/// Names of groups by the rank's own numbers of them, by which pg_status goes. Entries say both. A dump without entries of a
+/// group lists its groups twice, by name and by number, and both count up in the order in which the groups were made.
+std::map<std::int64_t, std::string> namesByNumber(const json& document, const json& entries)
+{
+    std::map<std::int64_t, std::string> said, listed;
+    for (const json& entry : entries)
+        if (const auto name = groupNameOf(entry); name && numberOf(entry, "pg_id", -1) >= 0)
+            said.emplace(numberOf(entry, "pg_id", -1), *name);
+    const json *status = memberOf(document, "pg_status"), *config = memberOf(document, "pg_config");
+    if (status == nullptr || config == nullptr || !status->is_object() || !config->is_object() ||
+        status->size() != config->size())
+        return said;
+    std::map<std::int64_t, std::string> names; // by themselves
+    for (const auto& [key, value] : config->items()) {
+        const std::string name = textOf(value, "name").empty() ? key : textOf(value, "name");
+        const auto number = wholeNumber(name);
+        if (!number || !names.emplace(*number, name).second)
+            return said;
+    }
+    std::set<std::int64_t> numbers;
+    for (const auto& item : status->items())
+        numbers.insert(wholeNumber(item.key()).value_or(-1));
+    if (numbers.size() != names.size() || numbers.contains(-1))
+        return said;
+    auto name = names.begin();
+    for (const std::int64_t number : numbers)
+        listed.emplace(number, (name++)->second);
+    for (const auto& [number, known] : said)
+        if (const auto found = listed.find(number); found == listed.end() || found->second != known)
+            return said;
+    return listed;
+}
+
+/// Names of groups that have sends and receives.
+std::set<std::string> groupsWithTransfers(const json& entries)
+{
+    std::set<std::string> names;
+    for (const json& entry : entries)
+        if (const auto name = groupNameOf(entry); name && isOfTransfers(entry))
+            names.insert(*name);
+    return names;
+}
+
+/// How far the rank is in each group that is told of, by place of the group.
+std::vector<RecordedProgress> progressOf(const json& document, const json& entries,
+                                         const std::map<std::string, std::int32_t>& groups,
+                                         const std::set<std::string>& withTransfers)
+{
+    const json* statuses = memberOf(document, "pg_status");
+    if (statuses == nullptr || !statuses->is_object())
+        return {};
+    std::map<std::int32_t, RecordedProgress> progress;
+    for (const auto& [number, name] : namesByNumber(document, entries)) {
+        const json* status = memberOf(*statuses, std::to_string(number).c_str());
+        const auto group = groups.find(name);
+        if (status == nullptr || group == groups.end())
+            continue;
+        progress.try_emplace(group->second, RecordedProgress{.group = group->second,
+                                                             .lastAsked = countOf(*status, "last_enqueued_collective"),
+                                                             .lastOver = countOf(*status, "last_completed_collective"),
+                                                             .areTransfersCounted = withTransfers.contains(name)});
+    }
+    std::vector<RecordedProgress> list;
+    for (const auto& [group, of] : progress)
+        list.push_back(of);
+    return list;
+}
+
+/// Without NCCL's timing PyTorch records no start, and what runs stays "scheduled".
+bool areStartsTold(const json& document, const json& entries)
+{
+    if (std::any_of(entries.begin(), entries.end(), [](const json& entry) {
+            return numberOf(entry, "time_discovered_started_ns", 0) > 0 || textOf(entry, "state") == "started";
+        }))
+        return true;
+    const json* statuses = memberOf(document, "pg_status");
+    return statuses != nullptr && statuses->is_object() &&
+           std::any_of(statuses->begin(), statuses->end(),
+                       [](const json& status) { return countOf(status, "last_started_collective") >= 0; });
 }
 
 /// The innermost of the program's own frames where an entry was asked for, else of all; empty where none were recorded.
@@ -265,6 +367,9 @@ Recording recordingOf(const json& document, const ReadingFile& file, std::uint64
         about.rank = -1;
         about.rankEvidence.clear();
     }
+    const std::set<std::string> withTransfers = groupsWithTransfers(*entries);
+    about.progress = progressOf(document, *entries, groups, withTransfers);
+    about.areStartsTold = areStartsTold(document, *entries);
     std::size_t unfinished = 0;
     const std::vector<const json*> coalesced = coalescedWith(*entries);
     const std::vector<std::int64_t> endOf = endsOfTimed(*entries, coalesced);
@@ -330,7 +435,7 @@ Recording recordingOf(const json& document, const ReadingFile& file, std::uint64
                 builder.track("NCCL", description.empty() || description == "undefined" ? "group " + group : description);
             collective.hostSpan = builder.addSpan(track, collective.startNs, std::max<std::int64_t>(0, length), collective.name,
                                                   RecordedKind::hostCommunication);
-        } else if (isRetired(entry) || (!collective.isPointToPoint && collective.sequence > 0 &&
+        } else if (isRetired(entry) || (!collective.isPointToPoint && collective.sequence > 0 && !withTransfers.contains(group) &&
                                         collective.sequence <= lastCompleted(document, entry))) {
             // The recorder saw its work over, and does not say since when it ran: Gloo's has no times at all.
             collective.isEnqueuedOnly = false;

@@ -52,6 +52,8 @@ std::uint32_t joinRank(RankRecording& into, RankRecording&& from)
     for (const std::uint32_t span : from.annotations)
         into.annotations.push_back(span + shift);
     append(into.steps, from.steps);
+    append(into.progress, from.progress);
+    into.areStartsTold = into.areStartsTold || from.areStartsTold;
     append(into.counters, from.counters);
     into.events += from.events;
     for (std::string RankRecording::*text : {&RankRecording::host, &RankRecording::deviceName, &RankRecording::backend})
@@ -218,6 +220,8 @@ void RecordingMerger::add(Recording&& from)
             if (collective.group >= 0)
                 collective.group = groupOf[static_cast<std::size_t>(collective.group)];
         }
+        for (RecordedProgress& progress : rank.progress)
+            progress.group = groupOf[static_cast<std::size_t>(progress.group)];
         for (auto& [span, shape] : rank.shapeOf)
             shape += firstShape;
         rank.file += firstFile;

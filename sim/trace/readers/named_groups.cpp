@@ -48,6 +48,12 @@ void joinNamedGroups(Recording& recording)
                 isNamed[asIndex(collective.group)] = true;
             collective.group = place->second >= 0 ? place->second : collective.group;
         }
+        for (RecordedProgress& progress : rank.progress) {
+            const auto place = places.find(progress.group);
+            if (place != places.end() && place->second >= 0)
+                progress.group = place->second;
+            isLeft[asIndex(progress.group)] = true;
+        }
     }
     std::vector<std::int32_t> placeOf(groups.size(), -1);
     std::vector<RecordedGroup> kept;
@@ -57,10 +63,13 @@ void joinNamedGroups(Recording& recording)
             kept.push_back(std::move(groups[i]));
         }
     groups = std::move(kept);
-    for (RankRecording& rank : recording.ranks)
+    for (RankRecording& rank : recording.ranks) {
         for (RecordedCollective& collective : rank.collectives)
             if (collective.group >= 0)
                 collective.group = placeOf[asIndex(collective.group)];
+        for (RecordedProgress& progress : rank.progress)
+            progress.group = placeOf[asIndex(progress.group)];
+    }
 }
 
 } // namespace sim

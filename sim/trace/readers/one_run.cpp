@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
+#include <string_view>
 #include <tuple>
 
 namespace sim {
@@ -14,6 +16,25 @@ namespace {
 
 constexpr std::int64_t kFarApartNs = std::int64_t{3600} * 1'000'000'000;
 
+constexpr std::string_view kFlightRecorder = "NCCL flight recorder";
+
+bool isFlightRecorder(const Recording& file)
+{
+    return !file.files.empty() && file.files.front().format == kFlightRecorder;
+}
+
+/// When a rank's spans are, without any when its calls were: those of a job that stands still never ended. 0, 0: neither is
+/// there.
+std::pair<std::int64_t, std::int64_t> whenOf(const RankRecording& rank)
+{
+    if (rank.spans.size() > 0 || rank.collectives.empty())
+        return {rank.firstNs, rank.lastNs};
+    std::pair<std::int64_t, std::int64_t> extent{rank.collectives.front().startNs, 0};
+    for (const RecordedCollective& collective : rank.collectives)
+        extent.second = std::max(extent.second, collective.startNs + std::max<std::int64_t>(0, collective.durationNs));
+    return extent;
+}
+
 /// When a file's spans are, since 1970; 0, 0 where it does not say.
 std::pair<std::int64_t, std::int64_t> epochExtent(const Recording& file)
 {
@@ -21,10 +42,11 @@ std::pair<std::int64_t, std::int64_t> epochExtent(const Recording& file)
     if (!file.isEpoch)
         return extent;
     for (const RankRecording& rank : file.ranks) {
-        if (rank.firstNs <= 0 || rank.lastNs < rank.firstNs)
+        const auto [first, last] = whenOf(rank);
+        if (first <= 0 || last < first)
             continue;
-        extent.first = extent.first == 0 ? rank.firstNs : std::min(extent.first, rank.firstNs);
-        extent.second = std::max(extent.second, rank.lastNs);
+        extent.first = extent.first == 0 ? first : std::min(extent.first, first);
+        extent.second = std::max(extent.second, last);
     }
     return extent;
 }
@@ -73,8 +95,13 @@ RunSorter::Said RunSorter::saidBy(const Recording& file)
         said.worldSize = file.worldSize;
     std::tie(said.firstNs, said.lastNs) = epochExtent(file);
     for (const RankRecording& rank : file.ranks)
-        if (rank.rank >= 0 && rank.spans.size() > 0 && !file.files.empty())
-            said.ranks[{rank.rank, file.files.front().format}].emplace_back(rank.firstNs, rank.lastNs);
+        if (const auto extent = whenOf(rank);
+            rank.rank >= 0 && (rank.spans.size() > 0 || extent.second > 0) && !file.files.empty())
+            said.ranks[{rank.rank, file.files.front().format}].push_back(extent);
+    if (isFlightRecorder(file))
+        for (const RecordedGroup& group : file.groups)
+            if (!group.name.empty() && !group.ranks.empty())
+                said.groups[group.name].insert(group.ranks);
     return said;
 }
 
@@ -97,6 +124,16 @@ std::string RunSorter::contradiction(const Said& run, const Said& file)
                         return first < when.second && when.first < last;
                     }))
                     return "of rank " + std::to_string(rank.first) + " too, at the same time";
+    for (const auto& [name, lists] : file.groups) {
+        const auto known = run.groups.find(name);
+        for (const std::vector<int>& ranks : lists)
+            if (known != run.groups.end() && !known->second.contains(ranks) &&
+                std::any_of(known->second.begin(), known->second.end(), [&ranks](const std::vector<int>& of) {
+                    return std::any_of(ranks.begin(), ranks.end(),
+                                       [&of](int rank) { return std::binary_search(of.begin(), of.end(), rank); });
+                }))
+                return "of other members of group \"" + name + "\"";
+    }
     return {};
 }
 
@@ -104,6 +141,8 @@ void RunSorter::add(Recording&& from)
 {
     if (isNumberedByCommunicator(from))
         m_toNumber.push_back(std::move(from));
+    else if (isFlightRecorder(from) && epochExtent(from).first == 0)
+        m_timeless.push_back(std::move(from));
     else
         sort(std::move(from));
 }
@@ -111,11 +150,18 @@ void RunSorter::add(Recording&& from)
 void RunSorter::sort(Recording&& from)
 {
     Said said = saidBy(from);
-    auto run = std::find_if(m_runs.begin(), m_runs.end(), [&](const Run& of) { return contradiction(of.said, said).empty(); });
+    const std::string folder = from.files.empty() ? std::string() : fs::path(from.files.front().path).parent_path().string();
+    const auto fits = [&](const Run& of) { return contradiction(of.said, said).empty(); };
+    auto run = m_runs.end();
+    if (said.firstNs == 0)
+        run = std::find_if(m_runs.begin(), m_runs.end(), [&](const Run& of) { return of.folders.contains(folder) && fits(of); });
+    if (run == m_runs.end())
+        run = std::find_if(m_runs.begin(), m_runs.end(), fits);
     if (run == m_runs.end())
         run = m_runs.emplace(m_runs.end());
     for (const RecordedFile& each : from.files)
         run->names.push_back(each.path);
+    run->folders.insert(folder);
     run->spans += from.spanCount();
     Said& all = run->said;
     all.worldSize = std::max(all.worldSize, said.worldSize);
@@ -125,11 +171,16 @@ void RunSorter::sort(Recording&& from)
     }
     for (auto& [rank, times] : said.ranks)
         all.ranks[rank].insert(all.ranks[rank].end(), times.begin(), times.end());
+    for (auto& [name, lists] : said.groups)
+        all.groups[name].merge(lists);
     run->files.add(std::move(from));
 }
 
 Recording RunSorter::finish()
 {
+    for (Recording& file : m_timeless)
+        sort(std::move(file));
+    m_timeless.clear();
     numberProcesses(m_toNumber);
     for (Recording& file : m_toNumber)
         sort(std::move(file));

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,11 +15,13 @@
 namespace sim {
 
 /// Two files contradict each other where they name worlds of different sizes, where their times since 1970 lie more than an hour
-/// apart, or where they are of one recorder, one rank and one time. A file that says neither fits anywhere.
+/// apart, where they are of one recorder, one rank and one time, or where a rank of both is in two groups of one name (flight
+/// recorders know no world, and a job that stands still has no spans: its calls tell when it was). A file that says none of it
+/// fits anywhere, and is put where others of its folder are.
 class RunSorter {
 public:
-    /// In the order of the files: each goes to the first run that it does not contradict. Those that only all of them together
-    /// can number go last.
+    /// In the order of the files: each goes to the first run that it does not contradict. Those that do not say when they are, or
+    /// that only all of them together can number, go last.
     void add(Recording&& from);
     /// The run with the most files, of these the most spans. Of the others Recording::otherRuns and a problem tell.
     Recording finish();
@@ -30,10 +33,13 @@ private:
         std::int64_t firstNs = 0, lastNs = 0; ///< since 1970; 0, 0: none does
         /// rank, format -> when
         std::map<std::pair<int, std::string>, std::vector<std::pair<std::int64_t, std::int64_t>>> ranks;
+        /// name -> members, of flight recorders: a rank is in one group of a name
+        std::map<std::string, std::set<std::vector<int>>> groups;
     };
     struct Run {
         RecordingMerger files;
         std::vector<std::string> names;
+        std::set<std::string> folders;
         std::size_t spans = 0;
         Said said;
     };
@@ -44,6 +50,7 @@ private:
 
     std::vector<Run> m_runs;
     std::vector<Recording> m_toNumber; ///< isNumberedByCommunicator()
+    std::vector<Recording> m_timeless; ///< dumps in which nothing is open
 };
 
 } // namespace sim

@@ -247,6 +247,31 @@ TEST_F(RecordedRunTest, WithoutSpansIsRefusedFromItsCacheToo)
     EXPECT_THAT(notRead.toStdString(), testing::HasSubstr("holds no span"));
 }
 
+/// Flight recorders' dumps with entries that never ended and no others.
+TEST_F(RecordedRunTest, OfAJobThatStandsStillOpensWithWhereItStands)
+{
+    QDir(folder.path()).mkdir(QStringLiteral("dumps"));
+    for (const int rank : {0, 1, 2}) {
+        const QByteArray entry =
+            R"({"record_id":0,"pg_id":0,"process_group":["0","default_pg"],"collective_seq_id":8,"p2p_seq_id":0,)"
+            R"("profiling_name":"nccl:all_reduce","time_created_ns":1700000000000000000,"input_sizes":[[4]],"input_dtypes":["Float"],)"
+            R"("output_sizes":[[4]],"state":"scheduled","time_discovered_started_ns":null,"time_discovered_completed_ns":null,)"
+            R"("retired":false,"is_p2p":false})";
+        const QByteArray asked = rank == 2 ? "7" : "8";
+        write(folder.filePath(QStringLiteral("dumps/dump_rank_%1.json").arg(rank)),
+              R"({"version":"2.9","pg_config":{"0":{"name":"0","desc":"default_pg","ranks":"[0, 1, 2]"}},"pg_status":{"0":{)"
+              R"("last_enqueued_collective":)" +
+                  asked + R"(,"last_started_collective":-1,"last_completed_collective":7}},"entries":[)" +
+                  (rank == 2 ? QByteArray() : entry) + "]}");
+    }
+    const auto run = read({folder.filePath(QStringLiteral("dumps"))});
+    ASSERT_TRUE(run->run()) << notRead.toStdString();
+    ASSERT_FALSE(run->run()->answers.findings.empty());
+    EXPECT_EQ(run->run()->answers.findings[0].title,
+              "All-reduce 8 of group default_pg waits for rank 2, which has not come to it");
+    EXPECT_TRUE(run->run()->steps().steps.empty());
+}
+
 TEST_F(RecordedRunTest, SaysInWordsWhatIsWrongWithHostileFiles)
 {
     const QString empty = folder.filePath(QStringLiteral("empty"));

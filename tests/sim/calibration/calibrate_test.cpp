@@ -28,6 +28,15 @@ namespace {
 
 using testing::HasSubstr;
 
+TEST(KernelGroups, OfALambdaAreNotThoseOfLamb)
+{
+    EXPECT_EQ(sim::kernelGroupOfName("void at::native::elementwise_kernel<128, 2, at::native::gpu_kernel_impl_nocast<"
+                                     "at::native::direct_copy_kernel_cuda(at::TensorIteratorBase&)::{lambda()#3}>>(int)"),
+              sim::KernelGroup::other);
+    EXPECT_EQ(sim::kernelGroupOfName("LAMBStage1Functor"), sim::KernelGroup::optimizer);
+    EXPECT_EQ(sim::kernelGroupOfName("multi_tensor_apply_kernel<LAMBFunctor, {lambda(int)#1}>"), sim::KernelGroup::optimizer);
+}
+
 /// Through a file of this process alone: tests run beside each other.
 sim::Recording writtenAndRead(const sim::Trace& trace)
 {

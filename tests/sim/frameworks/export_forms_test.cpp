@@ -87,6 +87,25 @@ TEST(ExportForms, MegatronsCommandLineHasNoArgumentForEachField)
         EXPECT_THAT(bridge, HasSubstr(line));
 }
 
+// arguments.py, validate_args: max_position_embeddings >= seq_length whatever the positions are
+TEST(ExportForms, MegatronHasAsManyPositionsAsTokens)
+{
+    const sim::Scenario longer = changed("mixtral-8x7b", {{"training.sequence_length", "65536"}});
+    EXPECT_THAT(formOf("megatron-args", longer), HasSubstr("--max-position-embeddings 65536"));
+    EXPECT_THAT(formOf("megatron-args", changed("mixtral-8x7b", {{"training.sequence_length", "4096"}})),
+                HasSubstr("--max-position-embeddings 32768"));
+}
+
+// arguments.py, validate_args: --overlap-param-gather wants the distributed optimizer
+TEST(ExportForms, MegatronSharesOutTheOptimizerOfOneReplicaWhereSomethingWantsIt)
+{
+    const std::string text =
+        formOf("megatron-args",
+               changed("llama3-8b", {{"layout.tp", "8"}, {"layout.sequence_parallel", "true"}, {"layout.zero_stage", "2"}}));
+    EXPECT_THAT(text, HasSubstr("--overlap-param-gather"));
+    EXPECT_THAT(text, HasSubstr("--use-distributed-optimizer"));
+}
+
 TEST(ExportForms, MegatronKeepsActivationsOnTheHostWhereItsConfigurationTakesThem)
 {
     const auto with = [](const char* layers, const char* pp, const char* recompute) {

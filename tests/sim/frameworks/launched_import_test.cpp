@@ -312,6 +312,34 @@ TEST(GptNeoxImport, OneTableHasMegatronsAndDeepSpeedsSettings)
     EXPECT_EQ(out.became("gpt_j_residual"), "not_representable");
 }
 
+TEST(GptNeoxImport, AnMlpWithAGateHasThirdsOfTheWidth)
+{
+    // configs/llama/13B.yml and 7B.yml: the sizes of LLaMA come out (megatron/model/transformer.py, ParallelMLP)
+    const auto width = [](const std::string& more, const std::string& activation = "swiglu") {
+        return importedText("{\"pipe_parallel_size\": 1, \"model_parallel_size\": 1, \"num_layers\": 4, \"hidden_size\": 4096,\n"
+                            "\"num_attention_heads\": 32, \"seq_length\": 2048, \"activation\": \"" +
+                                activation + "\"" + more + "}\n",
+                            8, "llama.yml")
+            .at("/model/intermediate_size");
+    };
+    EXPECT_EQ(width(", \"intermediate_size\": 40960, \"mlp_multiple_of\": 256"), 13824);
+    EXPECT_EQ(width(", \"intermediate_size\": 32768, \"mlp_multiple_of\": 256"), 11008);
+    EXPECT_EQ(width(", \"mlp_multiple_of\": 256"), 5632) << "of 4 h";
+    EXPECT_EQ(width(", \"intermediate_size\": 12288"), 4096);
+    EXPECT_EQ(width(", \"intermediate_size\": 12288", "gelu"), 12288);
+}
+
+TEST(GptNeoxImport, LayersWithoutAttentionAreToldAndHaveHeadsThatDivideTheWidth)
+{
+    const auto out =
+        importedText("{\"pipe_parallel_size\": 0, \"model_parallel_size\": 1, \"num_layers\": 64, \"hidden_size\": 2560,\n"
+                     "\"num_attention_heads\": 12, \"seq_length\": 2048, \"attention_config\": [[[\"mamba\"], 64]]}\n",
+                     8, "mamba.yml");
+    EXPECT_EQ(out.became("attention_config[0][0]"), "not_representable");
+    EXPECT_EQ(out.at("/model/num_attention_heads"), 40);
+    EXPECT_EQ(out.became("num_attention_heads"), "not_representable");
+}
+
 TEST(GptNeoxImport, AFlagOfItsNameIsNotItsTable)
 {
     const auto out =

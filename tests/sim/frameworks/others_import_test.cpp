@@ -183,6 +183,25 @@ TEST(MaxTextImport, ReadsACommandOfAScriptWithItsVariables)
         EXPECT_FALSE(note.line > 0 && note.became == Became::unknown) << note.setting << ": " << note.text;
 }
 
+TEST(MaxTextImport, OfSeveralCommandsTheOneThatTrainsIsRead)
+{
+    const auto out =
+        importedText("M=llama3-8b\npython3 -m tests.utils.forward_pass_logit_checker base.yml run_name=a model_name=$M "
+                     "per_device_batch_size=1 max_target_length=4 ici_fsdp_parallelism=1 ici_tensor_parallelism=4 steps=1\n"
+                     "python3 -m maxtext.trainers.pre_train.train base.yml run_name=b model_name=$M per_device_batch_size=2 "
+                     "max_target_length=1024 ici_fsdp_parallelism=4\n"
+                     "python3 -m maxtext.inference.decode base.yml run_name=c model_name=$M per_device_batch_size=1 "
+                     "max_prefill_predict_length=512 max_target_length=512 ici_tensor_parallelism=4 scan_layers=False\n",
+                     4);
+    EXPECT_EQ(out.at("/layout/tp"), 1);
+    EXPECT_EQ(out.at("/layout/zero_stage"), 3);
+    EXPECT_EQ(out.at("/training/sequence_length"), 1024);
+    for (const char* other : {"tests.utils.forward_pass_logit_checker", "maxtext.inference.decode"}) {
+        EXPECT_EQ(out.became(other), "unknown");
+        EXPECT_THAT(out.textOn(other), testing::HasSubstr("that of line 3"));
+    }
+}
+
 TEST(MaxTextImport, LayersAreOfTheKindTheFileSays)
 {
     const auto out =

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace {
 
 using sim::Became;
@@ -362,6 +364,44 @@ TEST(RecipeImport, OfTheSecondNemoWholeRecipesAreRecognised)
         EXPECT_NE(note.setting, "trainer.strategy") << "what the variable holds is read";
         EXPECT_FALSE(note.setting.ends_with("gradient_as_bucket_view") && note.became == Became::unknown);
     }
+}
+
+TEST(RecipeImport, WhatAFunctionOfTheFileReturnsIsReadWhereItIsAssigned)
+{
+    const auto out =
+        importedText("from nemo.collections import llm\n\ndef model():\n    model_config = mixtral_8x7b.model()\n"
+                     "    model_config.config.seq_length = 16384\n    return model_config\n\n"
+                     "def trainer(num_nodes: int = 4, num_gpus_per_node: int = 8):\n    return mixtral_8x7b.trainer(\n"
+                     "        tensor_parallelism=4,\n        pipeline_parallelism=2,\n        context_parallelism=4,\n"
+                     "        sequence_parallelism=True,\n        num_nodes=num_nodes,\n        "
+                     "num_gpus_per_node=num_gpus_per_node,\n    )\n\n"
+                     "def pretrain_recipe(num_nodes: int = 2):\n    recipe = mixtral_8x7b.pretrain_recipe(num_nodes=num_nodes)\n"
+                     "    recipe.model = model()\n    recipe.trainer = trainer(num_nodes=num_nodes, num_gpus_per_node=16)\n    "
+                     "return recipe\n",
+                     std::nullopt, "mixtral_8x7b_16k.py");
+    EXPECT_EQ(out.at("/layout/tp"), 4);
+    EXPECT_EQ(out.at("/layout/pp"), 2);
+    EXPECT_EQ(out.at("/layout/cp"), 4);
+    EXPECT_EQ(out.at("/layout/dp"), 1);
+    EXPECT_EQ(out.at("/layout/sequence_parallel"), true);
+    EXPECT_EQ(out.at("/training/sequence_length"), 16384);
+}
+
+TEST(RecipeImport, WhatARecipeOfAnotherFileSetsIsAskedFor)
+{
+    const std::string body =
+        "    cfg.train.micro_batch_size = 1\n    cfg.model.pipeline_model_parallel_size = 2\n    return cfg\n";
+    const auto out =
+        importedText("def qwen3_30b_a3b_pretrain_16gpu_config():\n    cfg = _qwen3_30b_a3b_default_pretrain_config()\n" + body);
+    const auto asks = [](const test::ImportedText& imported, const std::string& pointer) {
+        return std::count(imported.imported.unknown.begin(), imported.imported.unknown.end(), pointer) > 0;
+    };
+    for (const char* pointer : {"/layout/tp", "/layout/ep", "/training/global_batch_size"})
+        EXPECT_TRUE(asks(out, pointer)) << pointer;
+    EXPECT_FALSE(asks(out, "/layout/pp")) << "the recipe says it";
+    EXPECT_EQ(out.became("cfg"), "unknown");
+    const auto alone = importedText("def qwen3_30b_a3b_pretrain_16gpu_config():\n    cfg = ConfigContainer()\n" + body);
+    EXPECT_FALSE(asks(alone, "/layout/tp")) << "the framework's own";
 }
 
 } // namespace

@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -26,11 +27,12 @@ struct Called {
     std::string group = "0";
     std::string asker = "train.py";
     bool isTransfer = false;
+    int at = 0; ///< in 10 ms, where its number does not tell in which order it was asked for
 };
 
 std::string entryOf(const Called& of)
 {
-    const std::int64_t created = 1'700'000'000'000'000'000 + of.number * std::int64_t{10'000'000};
+    const std::int64_t created = 1'700'000'000'000'000'000 + (of.at > 0 ? of.at : of.number) * std::int64_t{10'000'000};
     const auto ns = [&](bool is, std::int64_t after) { return is ? std::to_string(created + after) : std::string("null"); };
     return R"({"record_id":)" + std::to_string(of.number) + R"(,"pg_id":)" + of.group + R"(,"process_group":[")" + of.group +
            R"(","undefined"],"collective_seq_id":)" + std::to_string((of.isTransfer ? 0 : of.number)) + R"(,"p2p_seq_id":)" +
@@ -45,20 +47,22 @@ std::string entryOf(const Called& of)
            of.asker + R"(","line":7}]})";
 }
 
-/// `cut`: the rank whose dump ends inside its last entry.
-sim::Recording dumps(const std::vector<std::vector<Called>>& ranks, const std::string& groups, std::size_t cut = SIZE_MAX)
+/// `cut`: the rank whose dump ends inside its last entry. `status`: of each rank, as "pg_status" has it.
+sim::Recording dumps(const std::vector<std::vector<Called>>& ranks, const std::string& groups, std::size_t cut = SIZE_MAX,
+                     const std::vector<std::string>& status = {})
 {
     static int count = 0;
     const std::filesystem::path folder =
         std::filesystem::temp_directory_path() / ("hang." + std::to_string(::getpid()) + "." + std::to_string(++count));
     std::filesystem::create_directories(folder);
     for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
-        if (ranks[rank].empty())
+        if (ranks[rank].empty() && status.empty())
             continue; // of which there is no dump
         std::string entries;
         for (const Called& of : ranks[rank])
             entries += (entries.empty() ? "" : ",") + entryOf(of);
-        const std::string dump = R"({"version":"2.10","pg_config":{)" + groups + R"(},"entries":[)" + entries + "]}";
+        const std::string dump = R"({"version":"2.10","pg_config":{)" + groups + R"(},"pg_status":{)" +
+                                 (status.empty() ? std::string() : status[rank]) + R"(},"entries":[)" + entries + "]}";
         std::ofstream(folder / ("nccl_trace_rank_" + std::to_string(rank) + ".json"))
             << dump.substr(0, rank == cut ? dump.size() - 10 : dump.size());
     }
@@ -229,6 +233,104 @@ TEST(Hangs, BeginWithWhomNobodyKeepsElsewhere)
     EXPECT_THAT(hangs[0].absent, ElementsAre(3)) << hangs[0].title;
     EXPECT_THAT(hangs[1].absent, ElementsAre(3)) << hangs[1].title;
     EXPECT_THAT(hangs[2].absent, ElementsAre(0, 1, 2, 3)) << hangs[2].title;
+}
+
+/// A group's counts in "pg_status". Without NCCL's timing no start is ever recorded.
+std::string countedTo(const std::string& group, int asked, int over)
+{
+    return "\"" + group + R"(":{"last_enqueued_collective":)" + std::to_string(asked) +
+           R"(,"last_started_collective":-1,"last_completed_collective":)" + std::to_string(over) + "}";
+}
+Called openCall(int number, const std::string& group = "0", int at = 0)
+{
+    return {.number = number, .state = "scheduled", .group = group, .at = at};
+}
+
+TEST(Hangs, OfADumpInWhichNothingIsOpenGoByWhatItCounts)
+{
+    const std::string waits = countedTo("0", 8, 7);
+    const sim::Recording recording =
+        dumps({{openCall(8)}, {openCall(8)}, {}, {openCall(8)}}, kFour, SIZE_MAX, {waits, waits, countedTo("0", 7, 7), waits});
+    EXPECT_THAT(recording.problems, testing::Contains(HasSubstr("holds no entry, only how far its rank has come in each group")));
+    const sim::Recovered run = sim::recover(recording);
+    const std::vector<sim::Hang> hangs = sim::hangsOf(run.evidence);
+    ASSERT_EQ(hangs.size(), 1U);
+    EXPECT_EQ(hangs[0].title, "All-reduce 8 of group default_pg waits for rank 2, which has not come to it");
+    EXPECT_THAT(hangs[0].detail, HasSubstr("Rank 2 ended collective 7 last, and asked for nothing after it."));
+    EXPECT_THAT(hangs[0].detail,
+                HasSubstr("Ranks 0, 1 and 3 have asked for it. Whether the device has begun it is not recorded."));
+    EXPECT_THAT(sim::recoveredText(run), HasSubstr("3 collectives asked for and never ended"));
+}
+
+TEST(Hangs, NameRanksThatStoppedInWhatOthersHaveEnded)
+{
+    // Rank 3's device failed in 6; all others ended 7, and wait for it in 8. Both ends have asked for a send that is behind that.
+    const std::string groups = kFour + R"(,"1":{"name":"1","desc":"mesh_pp","ranks":"[0, 3]"})";
+    const Called sent{.number = 9, .state = "scheduled", .what = "send 1->0", .group = "1", .isTransfer = true},
+        received{.number = 9, .state = "scheduled", .what = "recv 0<-1", .group = "1", .isTransfer = true};
+    const std::string waits = countedTo("0", 8, 7);
+    for (const bool isCounted : {true, false}) { // their entries alone tell, too
+        const auto run = sim::recover(
+            dumps({{openCall(8), received}, {openCall(8)}, {openCall(8)}, {openCall(6), openCall(7), sent}}, groups, SIZE_MAX,
+                  isCounted ? std::vector{waits, waits, waits, countedTo("0", 7, 5)} : std::vector<std::string>(4)));
+        const std::vector<sim::Hang> hangs = sim::hangsOf(run.evidence);
+        ASSERT_EQ(hangs.size(), 2U);
+        EXPECT_EQ(hangs[0].title, "Rank 3 stands still in what others have ended");
+        EXPECT_THAT(hangs[0].waiting, ElementsAre(3));
+        EXPECT_THAT(hangs[0].detail, HasSubstr("Rank 3 has not seen the end of all-reduce 6 of group default_pg, asked for at"));
+        EXPECT_EQ(hangs[1].title, "All-reduce 8 of group default_pg waits for rank 3, which has not come to it");
+        EXPECT_THAT(hangs[1].detail, HasSubstr("Rank 3 ended collective 5 last, and asked for nothing after 7."));
+        EXPECT_THAT(sim::answersOf(run).findings.at(0).ranks, ElementsAre(3));
+    }
+}
+
+TEST(Hangs, TellFirstOfAllWhoKeepOthersTogether)
+{
+    // tp [0, 1] and [2, 3]: 1 and 3 asked for nothing more in either, nor in the world.
+    const std::string groups = kFour + R"(,"1":{"name":"1","desc":"mesh_tp","ranks":"[0, 1]"},)"
+                                       R"("2":{"name":"2","desc":"mesh_tp","ranks":"[2, 3]"})";
+    const sim::Recovered run = sim::recover(
+        dumps({{openCall(8, "0", 1), openCall(5, "1", 2)}, {}, {openCall(8, "0", 1), openCall(5, "2", 2)}, {}}, groups, SIZE_MAX,
+              {countedTo("0", 8, 7) + "," + countedTo("1", 5, 4) + "," + countedTo("2", 0, 0),
+               countedTo("0", 7, 7) + "," + countedTo("1", 4, 4) + "," + countedTo("2", 0, 0),
+               countedTo("0", 8, 7) + "," + countedTo("1", 0, 0) + "," + countedTo("2", 5, 4),
+               countedTo("0", 7, 7) + "," + countedTo("1", 0, 0) + "," + countedTo("2", 4, 4)}));
+    const std::vector<sim::Hang> hangs = sim::hangsOf(run.evidence);
+    ASSERT_EQ(hangs.size(), 3U);
+    EXPECT_THAT(hangs[0].absent, ElementsAre(1, 3));
+    EXPECT_THAT(hangs[1].absent, ElementsAre(1));
+    EXPECT_THAT(hangs[2].absent, ElementsAre(3));
+}
+
+TEST(Hangs, TakeCountsThatAreOfTransfersForNothing)
+{
+    // The library counts sends and receives on: 13998 is no collective.
+    const Called behind = openCall(8);
+    const Called received{.number = 13998, .state = "scheduled", .what = "recv 0<-1", .isTransfer = true, .at = 9};
+    const Called passed{.number = 13998, .state = "scheduled", .what = "send 1->2", .isTransfer = true, .at = 9};
+    const Called taken{.number = 13998, .state = "scheduled", .what = "recv 2<-1", .isTransfer = true, .at = 9};
+    const std::string counts = countedTo("0", 13998, 13997);
+    const sim::Recovered run = sim::recover(
+        dumps({{behind, received}, {behind, passed}, {behind, taken}, {}}, kFour, SIZE_MAX, {counts, counts, counts, counts}));
+    const std::vector<sim::Hang> hangs = sim::hangsOf(run.evidence);
+    ASSERT_EQ(hangs.size(), 1U);
+    EXPECT_EQ(hangs[0].title, "All-reduce 8 of group default_pg waits for rank 3, which has not come to it");
+}
+
+TEST(Hangs, OfManyGroupsSayHowManyMoreThereAre)
+{
+    std::string groups = kFour;
+    std::vector<Called> open;
+    for (int group = 1; group <= 11; ++group) {
+        const std::string name = std::to_string(group);
+        groups += ",\"" + name + R"(":{"name":")" + name + R"(","desc":"mesh","ranks":"[0, 1, 2, 3]"})";
+        open.push_back(openCall(5, name, group));
+    }
+    const sim::Recovered run = sim::recover(dumps({open, open, open, {openCall(4, "1")}}, groups));
+    const std::vector<sim::RunFinding> findings = sim::answersOf(run).findings;
+    const auto isHang = [](const sim::RunFinding& of) { return of.kind == "hang"; };
+    ASSERT_EQ(std::count_if(findings.begin(), findings.end(), isHang), 9);
+    EXPECT_EQ(findings[8].title, "And 4 more that never ended");
 }
 
 } // namespace

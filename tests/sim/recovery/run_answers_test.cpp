@@ -394,6 +394,29 @@ TEST(ExchangedHeads, AreContextParallelAndNoExperts)
     EXPECT_EQ(sim::rolesFromUse(ulysses)[0].role, sim::GroupRole::expert);
 }
 
+TEST(RolesFromUse, TakeSumsForThoseOfGradientsOnlyWhereABackwardWasSeen)
+{
+    sim::Carried sums;
+    sums.ranks = 2;
+    sums.count[static_cast<std::size_t>(sim::Exchange::reduceScatter)] = 9;
+    ASSERT_EQ(sim::rolesFromUse(sums).size(), 1U);
+    EXPECT_EQ(sim::rolesFromUse(sums)[0].role, sim::GroupRole::data);
+    EXPECT_THAT(sim::rolesFromUse(sums)[0].why, testing::HasSubstr("only after the first backward"));
+    sums.untold = 1;
+    EXPECT_EQ(sim::rolesFromUse(sums)[0].role, sim::GroupRole::data);
+    EXPECT_LT(sim::rolesFromUse(sums)[0].sure, 0.7);
+    EXPECT_THAT(sim::rolesFromUse(sums)[0].why, testing::HasSubstr("no backward is told"));
+    sums.inferring = 1;
+    EXPECT_EQ(sim::rolesFromUse(sums)[0].role, sim::GroupRole::tensor);
+
+    sim::Carried gathers;
+    gathers.ranks = 8;
+    gathers.count[static_cast<std::size_t>(sim::Exchange::allGather)] = 1;
+    EXPECT_THAT(sim::rolesFromUse(gathers).at(0).why, testing::HasSubstr("gathers and never sums"));
+    gathers.untold = gathers.inferring = gathers.sumsElsewhere = 1; // as vLLM, whose sums are kernels of its own
+    EXPECT_EQ(sim::rolesFromUse(gathers).at(0).role, sim::GroupRole::tensor);
+}
+
 TEST(SaidGrid, OfOneStageHasNoFindingOfStages)
 {
     sim::Scenario scenario = test::smallScenario(2, 4, 2, 8);

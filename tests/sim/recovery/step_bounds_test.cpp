@@ -76,6 +76,22 @@ MarkedProfile stalledSteps(std::int64_t stallUs, bool hasTwins)
     return profile;
 }
 
+/// Five steps of 10 ms, on whose device work goes on that was asked for before the recording began: until 7 ms after its begin.
+/// From then on it lags behind by 7 ms.
+MarkedProfile laggingSteps()
+{
+    MarkedProfile profile;
+    for (int i = 0; i < 7; ++i)
+        profile.span("kernel", "gemm", 7, 1000 + i * 1000, 1000, R"("stream":7,"device":0)");
+    for (int k = 0; k < 5; ++k) {
+        const std::int64_t begin = 1000 + k * 10'000;
+        profile.step(k + 1, begin, 10'000);
+        for (int i = 0; i < 10; ++i)
+            profile.work(begin + 100 + i * 10, begin + 7000 + i * 1000, 1000);
+    }
+    return profile;
+}
+
 std::vector<double> millisecondsOf(const sim::RecoveredSteps& steps)
 {
     std::vector<double> out;
@@ -104,6 +120,13 @@ TEST(StepBounds, HoldTheTimeThatTheDeviceWaitsForTheNextStep)
     const sim::RunDifference slower = sim::differenceOf(stalledSteps(0, true).recovered(), stalledSteps(4000, true).recovered());
     EXPECT_NEAR(slower.stepSeconds.a, 6e-3, 1e-9);
     EXPECT_NEAR(slower.stepSeconds.b, 10e-3, 1e-9);
+}
+
+TEST(StepBounds, LeaveToNoStepWhatWasAskedForBeforeTheRecordingBegan)
+{
+    const sim::Recovered run = laggingSteps().recovered();
+    EXPECT_THAT(millisecondsOf(run.steps), areEach(5, 10));
+    EXPECT_EQ(sim::timesOf(run).ranks.at(0).computingNs, 10 * kMsOfBounds);
 }
 
 TEST(StepBounds, HoldWhatTheHostDidBeforeTheFirstKernelAndAfterTheLast)

@@ -119,4 +119,25 @@ TEST(LossesThatAreReported, AreNoSumsOfActivations)
     EXPECT_EQ(reportsLosses(1 << 20).axes.axes.at(0).name, "tp") << "as activations would be";
 }
 
+/// Inference with sequence parallelism: around each product of a forward activations are gathered, and summed behind it.
+TEST(Sums, OfAModelThatIsOnlyRunAreOfActivations)
+{
+    const std::vector<int> both{0, 1};
+    test::KinetoJob job(2);
+    job.group("0", "default_pg", both);
+    job.group("1", "undefined", both);
+    for (test::KinetoRank& rank : job.ranks())
+        for (int layer = 0; layer < 8; ++layer) {
+            const double at = 1000 + layer * 1000.0;
+            rank.kernel("ncclDevKernel_AllGather_RING_LL", at - 20, at, 100, 20,
+                        test::KinetoJob::args("_allgather_base", "1", both, 1 << 20));
+            rank.kernel("flash_fwd_kernel", at + 90, at + 100, 600);
+            rank.kernel("ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL", at + 690, at + 700, 100, 20,
+                        test::KinetoJob::args("_reduce_scatter_base", "1", both, 1 << 20));
+        }
+    const sim::Recovered run = sim::recover(job.read());
+    EXPECT_EQ(run.axes.sizeOf("dp"), 1);
+    EXPECT_EQ(run.axes.sizeOf("tp"), 2);
+}
+
 } // namespace

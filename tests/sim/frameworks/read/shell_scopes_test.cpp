@@ -48,4 +48,18 @@ TEST(ShellScopes, WhatIsLocalEndsWithItsFunction)
         EXPECT_EQ(stagesBehind(head), 4) << head;
 }
 
+TEST(ShellScopes, WhatStandsInFrontOfACommandIsThatOnesAlone)
+{
+    EXPECT_EQ(stagesBehind("PP=4\nPP=8 ./prepare --x"), 4);
+    EXPECT_EQ(stagesBehind("PP=4\nPP=8 X=1 \\\n  ./prepare --x"), 4);
+    EXPECT_EQ(stagesBehind("PP=2\nf() { PP=4; }\nX=8 f"), 4) << "what a function assigns stays";
+    EXPECT_EQ(stagesBehind("PP=2 PP=4"), 4) << "no command";
+    const auto gpus = [](const std::string& before, const std::string& behind) {
+        return importedText(before + "NPROC_PER_NODE=2 \\\n  " + kJobOfScopes + "\n" + behind).at("/layout/dp");
+    };
+    EXPECT_EQ(gpus("", "NPROC_PER_NODE=1 python export.py --load x\n"), 2);
+    EXPECT_EQ(gpus("NPROC_PER_NODE=8 python convert.py --load x\n", ""), 2);
+    EXPECT_EQ(gpus("export NPROC_PER_NODE=4\n", ""), 2);
+}
+
 } // namespace

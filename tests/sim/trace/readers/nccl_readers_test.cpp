@@ -88,6 +88,44 @@ TEST(FlightRecorder, WhatIsRetiredIsOverThoughNobodyTimedIt)
         EXPECT_TRUE(group.ranks.empty()) << group.name;
 }
 
+/// A rank's dump with one entry that never ended, or with none.
+void writeOpenDump(const std::filesystem::path& folder, int rank, std::int64_t createdNs, const std::string& group)
+{
+    std::filesystem::create_directories(folder);
+    std::ofstream(folder / ("dump_rank_" + std::to_string(rank) + ".json"))
+        << R"({"version":"2.9","pg_config":{"7":{"name":"7","desc":"mesh_tp","ranks":")" << group
+        << R"("}},"pg_status":{"1":{"last_enqueued_collective":8,"last_started_collective":-1,"last_completed_collective":7}},"entries":[)"
+        << (createdNs == 0 ? std::string()
+                           : R"({"record_id":0,"pg_id":1,"process_group":["7","mesh_tp"],"collective_seq_id":8,"p2p_seq_id":0,)"
+                             R"("profiling_name":"nccl:all_reduce","state":"scheduled","is_p2p":false,"time_created_ns":)" +
+                                 std::to_string(createdNs) + "}")
+        << "]}";
+}
+
+TEST(FlightRecorder, OfJobsOfOtherTimesOrGridsAreNotReadAsOne)
+{
+    const std::filesystem::path folder =
+        std::filesystem::path(testing::TempDir()) / ("flight-of-jobs-" + std::to_string(::getpid()));
+    constexpr std::int64_t kAt = 1'700'000'000'000'000'000, kHour = 3'600'000'000'000;
+    for (const auto& [laterNs, members] :
+         std::vector<std::pair<std::int64_t, std::string>>{{8 * kHour, "[0, 1]"}, {0, "[1, 2]"}}) {
+        for (const int rank : {0, 1}) // nothing is open on the second, which does not say when it was written
+            writeOpenDump(folder / "b", rank, rank == 0 ? kAt : 0, "[0, 1]");
+        writeOpenDump(folder / "a", 1, kAt + laterNs, members);
+        const Recording recording = sim::readRecording({folder});
+        ASSERT_EQ(recording.otherRuns.size(), 1U) << members;
+        EXPECT_THAT(recording.otherRuns[0].why,
+                    HasSubstr(laterNs > 0 ? "recorded 8 hours later" : "of other members of group \"7\""));
+        ASSERT_EQ(recording.ranks.size(), 2U);
+        EXPECT_EQ(recording.ranks[1].rank, 1);
+        EXPECT_TRUE(recording.ranks[1].collectives.empty()) << "that of its own folder";
+        ASSERT_EQ(recording.ranks[1].progress.size(), 1U);
+        EXPECT_EQ(recording.ranks[1].progress[0].lastOver, 7);
+        EXPECT_EQ(recording.ranks[1].progress[0].lastAsked, 8);
+        std::filesystem::remove_all(folder);
+    }
+}
+
 TEST(FlightRecorder, OfThePastIsAListWithOneNumber)
 {
     // A pickle of protocol 2 as PyTorch 2.2 wrote it: [{'seq_id': 3, 'profiling_name': 'nccl:all_reduce', 'time_created_ns': …}].

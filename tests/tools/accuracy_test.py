@@ -41,9 +41,9 @@ class Published(unittest.TestCase):
                 "zero-bubble": 6.5, "simumax-b200": 4, "korthikanti22": 2.6, "megatron-2020": 5, "megatron-bridge": 12,
                 "mcore-r0.8": 12, "fms-fsdp": 4, "torchtitan": 9.5, "hagemann": 7.5, "bigscience": 6.5, "megatron-bridge-new": 14,
                 "nemo-long": 10, "automodel": 19, "mcore-moe": 14, "maxtext-tpu": 7, "llm-foundry-40gb": 6, "megatron-lm-llama": 5,
-                "qwen-full": 48, "stas": 13, "qwen-lora": 8, "mlperf40-lora-z3": 15, "nemo-2208": 17, "infini": 16, "olmocore": 9,
+                "qwen-full": 48, "stas": 13, "qwen-lora": 8, "mlperf40-lora-z3": 15, "nemo-2208": 17, "infini": 7, "olmocore": 9,
                 "modelzoo": 14, "torchtune": 19, "llmc": 14, "torchtitan-a100": 5, "primus": 11, "thunder": 8, "tinyllama": 10,
-                "flashattn": 8, "qwen-lora-z3": 8, "mlperf40-lora": 7.5, "neox20b": 8, "megatron-ds-v100": 8, "automodel-lora": 6,
+                "flashattn": 8, "qwen-lora-z3": 9, "mlperf40-lora": 7.5, "neox20b": 8, "megatron-ds-v100": 8, "automodel-lora": 6,
                 "megatron-v100": 5}
         for of in self.answer["sources"]:
             self.assertLessEqual(of["mean_abs"], most[of["source"]], of)
@@ -164,6 +164,10 @@ class Reading(unittest.TestCase):
         self.assertEqual([(tier["span"], tier["bandwidth_gbs"]) for tier in two], [(8, 25), ("all", 25 / 8)])
         self.assertEqual(two[-1]["gpus_per_nic"], 8)
         self.assertEqual(self.scenario("infini/7B/4090-48x8")["cluster"]["gpu"], {"base": "rtx-4090", "memory_gib": 48})
+
+    def test_whether_parameters_are_gathered_ahead_a_stack_may_say(self):
+        self.assertNotIn("param_gather", self.scenario("qwen-lora-z3/72B/256")["training"]["overlap"])
+        self.assertTrue(self.scenario("torchtitan-a100/8B-op/64gpu")["training"]["overlap"]["param_gather"])
 
     def test_what_the_host_has_of_the_optimizer(self):
         self.assertEqual(self.scenario("stas/H200/64K")["training"]["offload"], {"optimizer": 1.0})

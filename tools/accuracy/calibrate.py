@@ -125,6 +125,7 @@ def descend(fit, constants, bounds, rounds, pull):
     def cost(residuals, at):
         return sum(r * r for r in residuals) + sum((pull * math.log(v / f))**2 for v, f in zip(at, first))
 
+    constants.write(values, 8)  # one number that stands in several places
     residuals = fit.residuals()
     best, damping = cost(residuals, values), 0.01
     print(f"cost {best:.4f}, mean error {100 * score.mean(abs(r / w) for r, w in zip(residuals, fit.weights)):.2f} %")

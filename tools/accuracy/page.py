@@ -356,7 +356,7 @@ def page(answer, left_out_part):
         "- Megatron-DeepSpeed: BLOOM's experiments (BigScience, every second kind of model) gave its constants. Before, errors grew with "
         "tensor parallelism, from none without it to 19 % with eight ranks, so that part of what was fitted is what each rank does whole "
         "(norms, residual sums); how long launches took where the host waits for each kernel no source says.",
-        "- The rate of products of eager PyTorch (`pytorch-eager`, `huggingface`, `deepspeed-2023`) is at the lower bound of its plan: "
+        "- The rate of products of eager PyTorch (`pytorch-eager`) is at the lower bound of its plan: "
         "torchtitan's table of 64 A100, on a network that its page does not name, asks for less. Compiled, PyTorch is as fast as "
         "Megatron on A100 (fms-fsdp, Thunder) and slower on H100 (OLMo-core, torchtitan).",
         f"- Interleaved pipelines in 8 bits (405B and 70B on H100, rows that were not fitted): {off(corners['interleaved'])}.",

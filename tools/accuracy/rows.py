@@ -121,9 +121,9 @@ SHARD_GROUPS = [(r"^dgxc/.*paxml-gpt3-175b", 128), (r"^dgxc/.*paxml-gpt3-5b", 8)
 # Gathers of parameters wait for the layer before. XLA's scheduler hides them where it has a profile of the program (PGLE; with
 # FSDP that "makes a big difference", AI-Hypercomputer/maxtext issue 1005); MaxText's recipe makes one, PaxML's does not. How much
 # is hidden without one no source says: nothing is taken to be. Reductions have until the end of the step.
-# DeepSpeed's stage 3 fetches stage3_prefetch_bucket_size ahead, which Transformers' "auto" makes 0.9 of the square of the hidden
-# size (integrations/deepspeed.py), a fourteenth of a layer.
-NO_PREFETCH = r"^dgxc/.*paxml|HF Transformers.*DeepSpeed ZeRO-3"
+NO_PREFETCH = r"^dgxc/.*paxml"
+# What this software gathers, its stack says (gathers_ahead).
+STACK_SAYS = ("deepspeed-2023",)
 
 # Words are dealt to ranks as they are, 50,257 to one and 25,128 to each of two: vTrain's own model (src/model/layers.py), and the
 # head's time in its measurements, which a rank alone has five times that of two.
@@ -465,7 +465,7 @@ def scenario_of(row, tiers):
     training = {
         "sequence_length": row["model"]["seq"], "micro_batch_size": mbs, "global_batch_size": gbs, "precision": word,
         "recompute": recompute,
-        "overlap": {"grad_reduce": overlaps, "param_gather": overlaps and not re.search(NO_PREFETCH, row["id"] + " " + software_of(row)),
+        "overlap": {"grad_reduce": overlaps, "param_gather": overlaps and not re.search(NO_PREFETCH, row["id"]),
                     "tp_comm": overlaps and bool(par["sp"]) and tp > 1 and
                     bool(re.search("NeMo|Megatron-Core|Megatron-Bridge|AsyncTP", row.get("software") or "")),
                     "p2p": overlaps or kind.startswith("zb")},
@@ -475,6 +475,8 @@ def scenario_of(row, tiers):
     if row.get("task") == "lora":
         training["lora"], _ = lora_of(row)
     stack = stack_of(row)
+    if stack in STACK_SAYS:
+        del training["overlap"]["param_gather"]
     if stack and re.search(UNPADDED, row["id"]):
         stack = {"base": stack, "pads_vocabulary": False}
     if stack == "megatron-deepspeed" and re.search("bigscience|bloom", row["id"] + " " + software_of(row), re.I):

@@ -68,6 +68,7 @@ TEST(Stack, SaysWhetherParametersOfZero3AreGatheredAheadUnlessTheScenarioDoes)
     const std::string late = R"("stack":{"base":"pytorch-eager","gathers_ahead":false})";
     EXPECT_TRUE(trainingOf(R"({"stack":"pytorch-eager"})", 3).overlap.paramGather);
     EXPECT_FALSE(trainingOf("{" + late + "}", 3).overlap.paramGather);
+    EXPECT_FALSE(trainingOf(R"({"stack":"deepspeed-2023"})", 3).overlap.paramGather);
     EXPECT_TRUE(trainingOf("{" + late + R"(,"overlap":{"param_gather":true}})", 3).overlap.paramGather);
     EXPECT_FALSE(trainingOf(R"({"stack":"pytorch-eager","overlap":{"param_gather":false}})", 3).overlap.paramGather);
     for (const int zeroStage : {0, 1, 2})

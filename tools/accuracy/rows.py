@@ -143,6 +143,8 @@ PACKED = r"^(dgxc|nemo-|megatron-bridge)"
 # Of adapters that a row does not describe: Megatron-Bridge's (peft/lora.py: dim 32, linear_qkv, linear_proj, linear_fc1 and
 # linear_fc2) and PEFT's (LoraConfig: r 8; constants.py: q_proj and v_proj of Llama and most others).
 MEGATRON_LORA = {"rank": 32, "targets": ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]}
+# Parts of the tokens that torchtune's losses take one after the other (num_output_chunks of its recipes' configurations).
+TORCHTUNE_CHUNKS = 8
 PEFT_LORA = {"rank": 8, "targets": ["q_proj", "v_proj"]}
 
 # Cards with more memory than the catalogue's.
@@ -388,7 +390,7 @@ def lora_of(row):
         return {"rank": 16, "targets": ["q_proj", "k_proj", "v_proj"]}, True
     stated = row.get("lora") or {}
     default = MEGATRON_LORA if str(stack_of(row)).startswith("megatron") or stack_of(row) is None else PEFT_LORA
-    known = default | {key: stated[key] for key in ("rank", "targets") if stated.get(key)}
+    known = default | {key: stated[key] for key in ("rank", "targets", "dropout") if stated.get(key)}
     return known, "rank" in stated and "targets" in stated
 
 
@@ -474,6 +476,10 @@ def scenario_of(row, tiers):
         training["gradient_dtype"] = "bf16"
     if row.get("task") == "lora":
         training["lora"], _ = lora_of(row)
+    if chunk := extra_of(row).get("loss_chunk_tokens"):
+        training["loss_chunk_tokens"] = int(chunk)
+    elif re.search("torchtune", row.get("software") or ""):
+        training["loss_chunk_tokens"] = max(1, mbs * row["model"]["seq"] // TORCHTUNE_CHUNKS)
     stack = stack_of(row)
     if stack in STACK_SAYS:
         del training["overlap"]["param_gather"]

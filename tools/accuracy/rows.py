@@ -143,9 +143,9 @@ PACKED = r"^(dgxc|nemo-|megatron-bridge)"
 # Of adapters that a row does not describe: Megatron-Bridge's (peft/lora.py: dim 32, linear_qkv, linear_proj, linear_fc1 and
 # linear_fc2) and PEFT's (LoraConfig: r 8; constants.py: q_proj and v_proj of Llama and most others).
 MEGATRON_LORA = {"rank": 32, "targets": ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]}
+PEFT_LORA = {"rank": 8, "targets": ["q_proj", "v_proj"]}
 # Parts of the tokens that torchtune's losses take one after the other (num_output_chunks of its recipes' configurations).
 TORCHTUNE_CHUNKS = 8
-PEFT_LORA = {"rank": 8, "targets": ["q_proj", "v_proj"]}
 
 # Cards with more memory than the catalogue's.
 MORE_MEMORY = {"RTX 4090 48GB": {"base": "rtx-4090", "memory_gib": 48}}

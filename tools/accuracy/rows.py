@@ -385,7 +385,7 @@ def lora_of(row):
         return {"rank": 16, "targets": ["q_proj", "k_proj", "v_proj"]}, True
     stated = row.get("lora") or {}
     default = MEGATRON_LORA if str(stack_of(row)).startswith("megatron") or stack_of(row) is None else PEFT_LORA
-    known = default | {key: stated[key] for key in ("rank", "targets") if stated.get(key)}
+    known = default | {key: stated[key] for key in ("rank", "targets", "dropout") if stated.get(key)}
     return known, "rank" in stated and "targets" in stated
 
 
@@ -496,7 +496,8 @@ def scenario_of(row, tiers):
     if kernels["attention"]:
         training["attention"] = kernels["attention"]
     extra = row.get("extra") or {}
-    training |= {key: extra[key] for key in ("attention", "gradient_dtype", "moment_dtype", "causal") if extra.get(key) is not None}
+    training |= {key: extra[key] for key in ("attention", "gradient_dtype", "moment_dtype", "causal", "loss_chunk_tokens", "master_weights")
+                 if extra.get(key) is not None}
     if layers := extra.get("cpu_offloading_num_layers"):
         training["offload"] = {"activation_layers": int(layers)}
     if part := extra.get("optimizer_offload"):

@@ -150,13 +150,18 @@ class Reading(unittest.TestCase):
     def test_adapters_are_the_rows_own_or_their_softwares(self):
         peft, megatron = self.rows["qwen-lora/7B/1024"], self.rows["mlperf40-lora/dell/H100x8"]
         self.assertEqual(self.scenario("mlperf40-lora/dell/H100x8")["training"]["lora"],
-                         {"rank": 16, "targets": ["q_proj", "k_proj", "v_proj", "o_proj"]})
+                         {"rank": 16, "targets": ["q_proj", "k_proj", "v_proj", "o_proj"], "dropout": 0.1})
         self.assertTrue(published.told_enough(peft))
         for row, rank, targets in ((peft, 8, 2), (megatron, 32, 7)):
             silent = {key: value for key, value in row.items() if key != "lora"}
             lora, stated = published.lora_of(silent)
             self.assertEqual((lora["rank"], len(lora["targets"]), stated), (rank, targets, False))
             self.assertFalse(published.told_enough(silent))
+
+    def test_what_is_dropped_and_how_many_logits_exist_are_the_rows_own(self):
+        self.assertEqual(self.scenario("qwen-lora/7B/1024")["training"]["lora"]["dropout"], 0.05)
+        self.assertNotIn("dropout", self.scenario("automodel-lora/70B/H100x8")["training"]["lora"])
+        self.assertEqual(self.scenario("stas/H200/64K")["training"]["loss_chunk_tokens"], 2048)
 
     def test_nodes_of_a_workstation_keep_their_links_beside_a_network(self):
         one, two = (self.scenario(f"infini/3.5B/4090x{gpus}")["cluster"]["tiers"] for gpus in (8, 16))

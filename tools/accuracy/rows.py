@@ -506,7 +506,8 @@ def scenario_of(row, tiers):
     if kernels["attention"]:
         training["attention"] = kernels["attention"]
     extra = row.get("extra") or {}
-    training |= {key: extra[key] for key in ("attention", "gradient_dtype", "moment_dtype", "causal") if extra.get(key) is not None}
+    training |= {key: extra[key] for key in ("attention", "gradient_dtype", "moment_dtype", "causal", "loss_chunk_tokens", "master_weights")
+                 if extra.get(key) is not None}
     if layers := extra.get("cpu_offloading_num_layers"):
         training["offload"] = {"activation_layers": int(layers)}
     if part := extra.get("optimizer_offload"):

@@ -279,17 +279,19 @@ std::optional<GreedyPlan> planZeroBubble(int ranks, int microbatches, std::span<
 
 namespace {
 
-/// `multiple`: how many of 1F1B's micro-batches a rank may hold, in multiples of p. Where I makes more than it frees (it runs the
-/// forward again), 1F1B holds that of one micro-batch too.
+/// `multiple`: of what 1F1B holds: p micro-batches of the largest stage, but of the last stage, which has the logits, one. Where
+/// I makes more than it frees (it runs the forward again), 1F1B holds that of one micro-batch too.
 double limitOf(const ScheduleRequest& request, double multiple)
 {
-    double full = 0;
+    double held = 0;
     double working = 0;
-    for (const PassMemory& memory : request.memory) {
-        full = std::max(full, memory.full);
+    for (std::size_t stage = 0; stage < request.memory.size(); ++stage) {
+        const PassMemory& memory = request.memory[stage];
+        const bool isLast = stage > 0 && stage + 1 == request.memory.size();
+        held = std::max(held, isLast ? memory.full : request.ranks * memory.full);
         working = std::max(working, memory.weight - memory.full);
     }
-    return multiple * static_cast<double>(request.ranks) * full + working;
+    return multiple * held + working;
 }
 
 /// 1F1B's order, each backward split where it stands: a stage never holds more than 1F1B does, whatever the stages' sizes.

@@ -232,8 +232,26 @@ double CostModel::attentionSeconds(const OpShape& shape) const
     return shape.flops / (flopsPerSecond(shape) * reached);
 }
 
+namespace {
+
+/// One of OpShape::pieces: tokens are the rows, and of a weight gradient what is summed over.
+OpShape pieceOf(OpShape shape)
+{
+    std::int64_t& tokens = shape.pass == KernelPass::weightGradient ? shape.k : shape.m;
+    const std::int64_t before = std::max<std::int64_t>(1, tokens);
+    tokens = ceilDivide(before, shape.pieces);
+    shape.flops *= static_cast<double>(tokens) / static_cast<double>(before);
+    shape.bytes = ceilDivide(shape.bytes, shape.pieces);
+    shape.pieces = 1;
+    return shape;
+}
+
+} // namespace
+
 std::int64_t CostModel::kernelNs(const OpShape& shape) const
 {
+    if (shape.pieces > 1)
+        return std::max(checkedMultiply(shape.pieces, kernelNs(pieceOf(shape))), fastestNs(shape));
     if (const MeasuredTime* measured = measuredKernel(shape)) {
         const auto size = [](std::int64_t value) { return static_cast<double>(std::max<std::int64_t>(1, value)); };
         return std::max<std::int64_t>(
@@ -248,7 +266,7 @@ std::int64_t CostModel::kernelNs(const OpShape& shape) const
     switch (shape.kernel) {
     case KernelKind::gemm:
     case KernelKind::groupedGemm:
-        seconds = gemmSeconds(shape);
+        seconds = gemmSeconds(shape) + once;
         break;
     case KernelKind::attentionForward:
     case KernelKind::attentionBackward:
@@ -274,7 +292,7 @@ double CostModel::kernelsOf(const OpShape& shape) const
     double kernels = shape.pass == KernelPass::forward ? fusion.launches
                      : isProduct                       ? fusion.backwardLaunches / 2 // each of the two gradients
                                                        : fusion.backwardLaunches;
-    return kernels + castsOf(shape);
+    return shape.pieces * (kernels + castsOf(shape));
 }
 
 double CostModel::castsOf(const OpShape& shape) const

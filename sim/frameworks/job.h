@@ -57,6 +57,8 @@ std::vector<int> evenLayers(int layers, int stages);
 std::optional<int> lastBatchOf(const std::string& schedule);
 /// bf16 and the like from a framework's word: "bf16-mixed", "bfloat16", "fp8_cs", "16-true"; empty if it is none.
 std::string precisionWord(std::string_view word);
+/// training.loss_chunk_tokens of software that does not say how long its chunks are.
+inline constexpr int kFusedLossChunk = 1024;
 /// training.optimizer by a framework's word. Other rules than Adam's and SGD's, and moments in fewer bits, are told on `setting`.
 void putOptimizer(Job&, std::string_view setting, std::string_view word);
 

@@ -195,10 +195,10 @@ void OperatorBuilder::attention()
     }
     attentionCore(heads, qkDim, vDim, m_tokens * keyValueHeads * (qkDim + vDim) * m_bytes);
     const bool adapted = adaptRows(kOutAdapter);
-    // A fused kernel's backward pass reads its output; an adapter keeps it, or a product that is trained, unless that keeps a
-    // narrow copy.
+    // A fused kernel's backward pass reads its output; an adapter keeps it, or a product that is trained, unless those keep
+    // a copy that is narrow, or has elements dropped.
     const bool copiesNarrow = m_sharding.keptNarrower > 1 && !m_sharding.sharesAttentionOutput;
-    if ((isFrozen() || copiesNarrow) && !adapted && m_sharding.flashAttention)
+    if ((isFrozen() || copiesNarrow) && (!adapted || dropsAdapterInputs()) && m_sharding.flashAttention)
         keepAttentionOutput(m_tokens * heads * vDim * m_bytes);
     product("attn.out", m_tokens, m_sharding.sharesAttentionOutput ? ProductInput::ofCore : ProductInput::own);
     leaveTensorParallel("attn.reduce");

@@ -23,17 +23,18 @@ enum class ProductInput : std::uint8_t {
     kept     ///< nothing: another product keeps the same
 };
 
-/// The two products of a layer's adapters, what lies between and behind them, and the addition.
+/// The two products of a layer's adapters, what lies before, between and behind them, and the addition.
 struct AdapterOperators {
-    std::string_view a, latent, b, output, add;
+    std::string_view dropout, a, latent, b, output, add;
 };
 inline constexpr AdapterOperators kQkvAdapter{
-    "attn.qkv.lora_a", "attn.qkv.lora_gather", "attn.qkv.lora_b", {}, "attn.qkv.lora_add"};
-inline constexpr AdapterOperators kOutAdapter{"attn.out.lora_a", "attn.out.lora_reduce", "attn.out.lora_b",
-                                              "attn.out.lora_output", "attn.out.lora_add"};
-inline constexpr AdapterOperators kUpAdapter{"mlp.up.lora_a", "mlp.up.lora_gather", "mlp.up.lora_b", {}, "mlp.up.lora_add"};
-inline constexpr AdapterOperators kDownAdapter{"mlp.down.lora_a", "mlp.down.lora_reduce", "mlp.down.lora_b",
-                                               "mlp.down.lora_output", "mlp.down.lora_add"};
+    "attn.qkv.lora_dropout", "attn.qkv.lora_a", "attn.qkv.lora_gather", "attn.qkv.lora_b", {}, "attn.qkv.lora_add"};
+inline constexpr AdapterOperators kOutAdapter{"attn.out.lora_dropout", "attn.out.lora_a",      "attn.out.lora_reduce",
+                                              "attn.out.lora_b",       "attn.out.lora_output", "attn.out.lora_add"};
+inline constexpr AdapterOperators kUpAdapter{"mlp.up.lora_dropout", "mlp.up.lora_a", "mlp.up.lora_gather", "mlp.up.lora_b", {},
+                                             "mlp.up.lora_add"};
+inline constexpr AdapterOperators kDownAdapter{"mlp.down.lora_dropout", "mlp.down.lora_a",      "mlp.down.lora_reduce",
+                                               "mlp.down.lora_b",       "mlp.down.lora_output", "mlp.down.lora_add"};
 
 /// Appends operators of one rank; knows the sizes that recur.
 class OperatorBuilder {
@@ -95,6 +96,11 @@ public:
         // After the reduction every rank of a tensor-parallel group sees the same gradient, whole or in slices.
         op.savedGradientBytes =
             (rowParallel && experts == 0 ? activation() : tokens * n * m_bytes) / (isNarrower ? m_sharding.keptNarrower : 1);
+        if (isNarrowed && m_sharding.widensBase) { // made wide by a kernel, for this product alone (bitsandbytes, MatMul4Bit)
+            op.passingBytes = elements * m_bytes;
+            op.forwardBytes = op.backwardBytes =
+                checkedScale(elements, m_model.lora.baseBytes(m_sharding.bytesPerElement) + m_sharding.bytesPerElement);
+        }
         if (experts > 0) {
             op.family = KernelFamily::groupedGemm;
             op.m = std::max<std::int64_t>(1, ceilDivide(tokens, experts));
@@ -107,13 +113,29 @@ public:
     bool isFrozen() const { return m_model.lora.isOn(); }
 
     /// One of an adapter's products, in the precision of activations. A keeps the input that the frozen layer need not keep.
-    void adapterProduct(std::string_view name, std::int64_t savedInputBytes)
+    Operator& adapterProduct(std::string_view name, std::int64_t savedInputBytes)
     {
         Operator& op = product(name, m_tokens);
         op.frozen = false;
         op.savedInputBytes = savedInputBytes;
         op.moduleInputBytes = 0;
         op.savedGradientBytes = m_tokens * op.n * m_bytes;
+        return op;
+    }
+    bool dropsAdapterInputs() const { return m_model.lora.dropout > 0; }
+    /// The product with A, which reads so many elements. Where some are dropped, each target keeps a copy of its own and a mask
+    /// (PEFT, lora/layer.py: lora_dropout is of every target), and what both the layer and A have read is kept by others.
+    void productWithA(const AdapterOperators& names, Checked inputs)
+    {
+        if (!dropsAdapterInputs()) {
+            adapterProduct(names.a, inputs * m_bytes);
+            return;
+        }
+        const Checked dropped = inputs * targetsOf(names.b);
+        elementwise(names.dropout, dropped * (2 * m_bytes + 1), dropped * (2 * m_bytes + 1), dropped);
+        Operator& a = adapterProduct(names.a, dropped * m_bytes);
+        a.keepsInputOf = {};
+        a.inputFrom.reset();
     }
     /// What adapters make is added to what the layer makes; and, backwards, the gradients of what both read.
     void addAdapted(std::string_view name, Checked outputs, Checked inputs)
@@ -122,10 +144,10 @@ public:
         m_asked = true; // what comes behind lies behind what is trained
     }
     /// Latent vectors of a token: of each target that the operator B stands beside.
-    Checked latentBytes(std::string_view b) const
+    Checked latentBytes(std::string_view b) const { return m_tokens * targetsOf(b) * m_model.lora.rank * m_bytes; }
+    std::int64_t targetsOf(std::string_view b) const
     {
-        const auto targets = std::count_if(m_tensors.begin(), m_tensors.end(), [b](const Tensor& t) { return t.usedBy == b; });
-        return m_tokens * static_cast<std::int64_t>(targets) * m_model.lora.rank * m_bytes;
+        return std::count_if(m_tensors.begin(), m_tensors.end(), [b](const Tensor& t) { return t.usedBy == b; });
     }
 
     /// Behind a column-parallel product, as Megatron Bridge's ParallelLinearAdapter.
@@ -135,8 +157,9 @@ public:
         if (latent == 0)
             return;
         const Checked inputs = m_tokens * used(names.a).inputs;
-        m_list.operators.back().moduleInputBytes = 0; // which A keeps
-        adapterProduct(names.a, input == ProductInput::ofBlock ? activation() : inputs * m_bytes);
+        if (!dropsAdapterInputs())
+            m_list.operators.back().moduleInputBytes = 0; // which A keeps
+        productWithA(names, input == ProductInput::ofBlock ? activation() / m_bytes : inputs);
         const bool asked = std::exchange(m_asked, true);
         if (m_sharding.tp > 1)
             collective(OperatorKind::gatherLatent, names.latent, latent);
@@ -150,7 +173,7 @@ public:
         const Checked latent = latentBytes(names.b);
         if (latent == 0)
             return false;
-        adapterProduct(names.a, m_tokens * used(names.a).inputs * m_bytes);
+        productWithA(names, m_tokens * used(names.a).inputs);
         const bool asked = std::exchange(m_asked, true);
         if (m_sharding.tp > 1)
             collective(OperatorKind::reduceLatent, names.latent, latent);

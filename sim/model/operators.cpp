@@ -76,6 +76,7 @@ Sharding Sharding::of(const Scenario& scenario)
 {
     const Layout& layout = scenario.layout;
     const Training& training = scenario.training;
+    const Model& model = scenario.model;
     Sharding sharding{.tp = layout.tp,
                       .cp = layout.cp,
                       .ep = layout.ep,
@@ -95,6 +96,9 @@ Sharding Sharding::of(const Scenario& scenario)
                       .gathersHeads = training.stack.gathersHeads,
                       .fusesExperts = training.stack.fusesExperts,
                       .keepsUnread = training.stack.keepsUnread,
+                      .lossChunkTokens = training.lossChunkTokens,
+                      .widensBase = model.lora.isOn() && (model.lora.base == LoraBase::nf4 ||
+                                                          (model.lora.base == LoraBase::fp8 && !isNarrow(training.precision))),
                       .rerunsOperators = training.recomputeModules.has(RecomputeModule::operators),
                       .bytesPerElement = elementBytes(training.precision),
                       .sharesAttentionOutput = training.stack.sharesAttentionOutput,
@@ -177,11 +181,27 @@ OperatorList embedding(OperatorBuilder builder, const Model& model)
     return builder.take();
 }
 
+/// Of the head's product and the loss, which take a chunk of tokens at a time: the logits of a chunk become their gradients, and
+/// those the gradients of what the head reads and, in full, of its weights, which wait for the backward pass in place of inputs
+/// and logits (Liger Kernel, fused_linear_cross_entropy.py; Hsu et al. 2024). The products of gradients are counted where they
+/// are elsewhere, in the backward pass.
+void inChunks(const OperatorBuilder& builder, Operator& projection, Operator& loss)
+{
+    const int chunk = builder.m_sharding.lossChunkTokens;
+    const Checked pieces = ceilDivide(builder.m_tokens, chunk);
+    projection.pieces = loss.pieces = static_cast<int>(std::int64_t{pieces});
+    const Checked weightGradient = builder.isFrozen() ? Checked(0) : Checked(projection.k) * projection.n * builder.m_bytes;
+    projection.savedBytes = builder.activation() + weightGradient;
+    projection.savedInputBytes = projection.moduleInputBytes = projection.savedGradientBytes = 0;
+    loss.passingBytes = ceilDivide(std::exchange(loss.savedBytes, 0), pieces);
+}
+
 OperatorList head(OperatorBuilder builder, bool ownsEmbedding, bool tensorParallel)
 {
     builder.norm("head.norm", builder.m_local);
     builder.enterTensorParallel("head.gather", builder.m_hidden);
     Operator& projection = builder.product("head.logits", builder.m_tokens, ProductInput::ofBlock);
+    const std::size_t projectionIndex = builder.m_list.operators.size() - 1;
     const Checked vocabulary = projection.n;
     // Most frameworks pad what a rank has of the vocabulary: tensor cores read rows of an odd one slowly.
     constexpr std::int64_t kPadding = 64;
@@ -197,6 +217,8 @@ OperatorList head(OperatorBuilder builder, bool ownsEmbedding, bool tensorParall
         builder.collective(OperatorKind::gatherLogits, "head.output", logits * builder.m_bytes);
     builder.elementwise("loss", logits * (builder.m_bytes + 3 * 4), logits * (4 + builder.m_bytes), logits * 4);
     builder.classify(KernelFamily::loss, builder.m_tokens, columns);
+    if (builder.m_sharding.lossChunkTokens > 0)
+        inChunks(builder, builder.m_list.operators[projectionIndex], builder.m_list.operators.back());
     if (tensorParallel && !gathers)
         builder.collective(OperatorKind::syncLoss, "loss.sync", builder.m_tokens * 12);
     return builder.take();

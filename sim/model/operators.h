@@ -81,13 +81,15 @@ struct Operator {
     bool overlapsRing = false;                        ///< attention over a received block: waits for its ringExchange
     double flops = 0;                                 ///< forward
     double backwardFlopsFactor = 2;                   ///< attention: 2.5 fused (recomputes scores), 2 unfused
-    std::int64_t forwardBytes = 0, backwardBytes = 0; ///< elementwise: read plus written
+    std::int64_t forwardBytes = 0, backwardBytes = 0; ///< elementwise: read plus written; GEMM: what kernels before it move
     std::int64_t commBytes = 0;          ///< size of the whole tensor a collective works on, or bytes sent by a ringExchange
     int reductions = 1;                  ///< enterTensorParallel: input gradients that are reduced by themselves
     std::int64_t savedBytes = 0;         ///< kept from F to I
     std::int64_t savedInputBytes = 0;    ///< GEMM input, kept from F to W
     std::int64_t savedGradientBytes = 0; ///< GEMM output gradient, kept from I to W when the backward is split
     std::int64_t parameters = 0;         ///< elements on this rank
+    std::int64_t passingBytes = 0;       ///< held while it runs forward, of a GEMM while its input gradient is made too
+    int pieces = 1;                      ///< rows are worked on in so many parts, by kernels of their own, both ways
     /// Queries, keys and values of latent attention among savedBytes: what mla_up_proj makes again.
     std::int64_t savedHeadBytes = 0;
     RecomputeModules modules;                 ///< that run it again
@@ -131,6 +133,8 @@ struct Sharding {
     bool plainTensorParallel = false, gathersLogits = false, gathersHeads = false;
     bool fusesExperts = false;    ///< Stack::fusesExperts
     bool keepsUnread = false;     ///< Stack::keepsUnread
+    int lossChunkTokens = 0;      ///< Training::lossChunkTokens
+    bool widensBase = false;      ///< weights of frozen layers are narrower than what products read (Lora::base)
     bool rerunsOperators = false; ///< RecomputeModule::operators is among the modules: else operators do not say how
     int bytesPerElement = 2;
     int keptNarrower = 1;               ///< products in 8 or 4 bits keep inputs and gradients in so many times fewer bytes

@@ -482,7 +482,7 @@ LayoutFloor Floors::shardedOf(const Choice& choice, const Scenario& scenario, co
     const double lost = 1 - 1 / scenario.cluster.efficiency.besideTransfers; // of each moment beside a collective
     const ShardRanks cut = ShardRanks::of(layout);
     const StateBytes each = StateBytes::of(scenario.training);
-    const auto wholeBytes = [](const ParameterElements& elements, int bytes) {
+    const auto wholeBytes = [](const ParameterElements& elements, double bytes) {
         return (static_cast<double>(elements.dense) + static_cast<double>(elements.routed)) * bytes;
     };
 
@@ -514,7 +514,8 @@ LayoutFloor Floors::shardedOf(const Choice& choice, const Scenario& scenario, co
             if (layout.zeroStage >= 2 && layout.pp > 1) // whole until the last is there
                 bytes += wholeBytes(cut.cut(rank.gradients[moment]), each.gradient);
             if (everyUse)
-                bytes += wholeBytes(cut.cut(rank.gathered[moment]), each.computed);
+                bytes += wholeBytes(cut.cut(rank.gathered[moment]), each.computed) -
+                         wholeBytes(cut.cut(rank.gathered[moment].matrices()), each.computed - frozenMatrixBytes(scenario));
             if (bytes > floor.bytes) {
                 floor.bytes = bytes;
                 floor.fullestRank = static_cast<int>(&rank - shape.ranks.data());

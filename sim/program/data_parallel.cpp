@@ -21,7 +21,9 @@ std::int64_t PassBuilder::gatheredBytes(const Bucket& bucket) const
     if (parameterGathering(m_scenario) != ParameterGathering::eachUse)
         return 0;
     const ParameterElements elements = bucket.parameters();
-    return checkedAdd(wholeBytes(elements, m_stateBytes.computed),
+    const ParameterElements matrices = ShardRanks::of(m_scenario.layout).cut(elements.matrices());
+    return checkedAdd(wholeBytes(elements, m_stateBytes.computed) -
+                          sparedByFrozen(m_scenario, checkedAdd(matrices.dense, matrices.routed)),
                       narrowCopyBytes(m_scenario, elements.narrow - narrowThroughStep(m_scenario, elements)));
 }
 
@@ -56,12 +58,15 @@ void PassBuilder::gatherBucket(const Bucket& bucket, bool prefetched)
     const std::size_t before = m_pass.ops.size();
     const StreamMask waits = maskOf(Stream::compute);
     const int layer = std::exchange(m_layer, bucket.layer);
+    const ParameterElements matrices = m_scenario.layout.zeroStage >= 3 ? all.matrices() : ParameterElements{};
+    const auto bytesOf = [&](std::int64_t elements, std::int64_t frozenMatrices) {
+        return checkedMultiply(elements, bytesEach) - sparedByFrozen(m_scenario, frozenMatrices);
+    };
     if (dense > 0)
-        communicate(CommunicatorRole::dpShard, CollectiveKind::allGather, "param.gather", checkedMultiply(dense, bytesEach),
-                    waits);
+        communicate(CommunicatorRole::dpShard, CollectiveKind::allGather, "param.gather", bytesOf(dense, matrices.dense), waits);
     if (routed > 0)
-        communicate(CommunicatorRole::exptDp, CollectiveKind::allGather, "param.gather.experts",
-                    checkedMultiply(routed, bytesEach), waits);
+        communicate(CommunicatorRole::exptDp, CollectiveKind::allGather, "param.gather.experts", bytesOf(routed, matrices.routed),
+                    waits);
     m_layer = layer;
     if (m_pass.ops.size() > before) {
         m_pass.ops[before].allocBytes = gatheredBytes(bucket);

@@ -10,11 +10,15 @@ OpShape gemmShape(const Operator& op, KernelPass pass, std::int64_t m, std::int6
             .lowPrecision = op.lowPrecision,
             .routed = op.routed,
             .narrowedBy = slices,
+            .pieces = op.pieces,
             .m = m,
             .n = n,
             .k = k,
             .batch = op.batch,
-            .flops = op.flops};
+            .flops = op.flops,
+            .bytes = pass == KernelPass::forward    ? op.forwardBytes
+                     : pass == KernelPass::backward ? op.backwardBytes
+                                                    : 0};
 }
 
 OpShape memoryShape(const Operator& op, KernelPass pass)
@@ -22,6 +26,7 @@ OpShape memoryShape(const Operator& op, KernelPass pass)
     return {.family = op.family,
             .pass = pass,
             .routed = op.routed,
+            .pieces = op.pieces,
             .m = op.m,
             .n = op.n,
             .k = op.k,

@@ -119,12 +119,15 @@ bool PassBuilder::overlapGradientGather(const Bucket& bucket, std::size_t index,
     OpShape piece =
         gemmShape(gemm, KernelPass::backward, std::max<std::int64_t>(1, gemm.m / kTensorOverlapPieces), gemm.k, gemm.n);
     piece.flops = gemm.flops / static_cast<double>(kTensorOverlapPieces);
+    piece.bytes = gemm.backwardBytes / kTensorOverlapPieces;
+    piece.pieces = static_cast<int>(ceilDivide(gemm.pieces, kTensorOverlapPieces));
     piece.narrowedBy = narrowedBy(bucket, index);
     const StreamMask before = static_cast<StreamMask>(maskOf(Stream::compute) | m_nextWaits);
     for (int i = 0; i < kTensorOverlapPieces; ++i) {
         exchange(CommunicatorRole::tp, CollectiveKind::allGather, collective.name,
                  gatheredOperandBytes(bucket, index) / kTensorOverlapPieces, i == 0 ? before : StreamMask{0});
         compute(gemm, ".dgrad", purpose, piece);
+        passBytes(gemm);
     }
     Op& last = m_pass.ops.back();
     last.freeBytes = checkedAdd(last.freeBytes, keptBytes(gemm) - (trainsWeights(gemm) ? gemm.savedInputBytes : 0));
@@ -140,6 +143,7 @@ void PassBuilder::inputGradient(const Operator& op, OpPurpose purpose, bool spli
     switch (op.kind) {
     case OperatorKind::gemm:
         compute(op, ".dgrad", purpose, gemmShape(op, KernelPass::backward, op.m, op.k, op.n, slices));
+        passBytes(op);
         if (op.weightless)
             compute(op, ".dgrad", purpose, gemmShape(op, KernelPass::backward, op.n, op.k, op.m));
         break;

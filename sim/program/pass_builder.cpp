@@ -26,9 +26,11 @@ std::optional<std::size_t> gatheringOf(const std::vector<Operator>& operators, s
     const auto isGathering = [&](std::size_t i) { return operators[i].kind == OperatorKind::enterTensorParallel; };
     if (index > 0 && isGathering(index - 1))
         return index - 1;
-    if (index > 1 && !operators[index].frozen && operators[index - 1].frozen && hasWeights(operators[index - 1]) &&
-        isGathering(index - 2))
-        return index - 2;
+    if (index == 0 || operators[index].frozen)
+        return std::nullopt;
+    const std::size_t behind = operators[index - 1].kind == OperatorKind::elementwise ? index - 1 : index; // its dropout
+    if (behind > 1 && operators[behind - 1].frozen && hasWeights(operators[behind - 1]) && isGathering(behind - 2))
+        return behind - 2;
     return std::nullopt;
 }
 
@@ -138,6 +140,14 @@ void PassBuilder::exchange(CommunicatorRole group, CollectiveKind kind, std::str
     m_nextWaits |= maskOf(streamOf(group));
 }
 
+/// The last kernel was the operator's: what it holds while it runs.
+void PassBuilder::passBytes(const Operator& op)
+{
+    Op& kernel = m_pass.ops.back();
+    kernel.allocBytes = checkedAdd(kernel.allocBytes, op.passingBytes);
+    kernel.freeBytes = checkedAdd(kernel.freeBytes, op.passingBytes);
+}
+
 void PassBuilder::waitFor(StreamMask streams)
 {
     emit({.kind = OpKind::wait,
@@ -198,7 +208,8 @@ bool PassBuilder::gathersNarrow(const Bucket& bucket, std::size_t index) const
         return index > 0 && hasWeights(operators[index - 1]) && operators[index - 1].lowPrecision;
     const auto readsNarrow = [&](std::size_t i) { return gatheringOf(operators, i) != index || operators[i].lowPrecision; };
     return operators[index].kind == OperatorKind::enterTensorParallel && index + 1 < operators.size() &&
-           operators[index + 1].lowPrecision && (index + 2 >= operators.size() || readsNarrow(index + 2));
+           operators[index + 1].lowPrecision && (index + 2 >= operators.size() || readsNarrow(index + 2)) &&
+           (index + 3 >= operators.size() || readsNarrow(index + 3));
 }
 
 std::int64_t PassBuilder::gatheredOperandBytes(const Bucket& bucket, std::size_t index) const
@@ -306,6 +317,8 @@ std::size_t PassBuilder::overlapTensorCollective(const Bucket& bucket, std::size
     OpShape piece =
         gemmShape(gemm, KernelPass::forward, std::max<std::int64_t>(1, gemm.m / kTensorOverlapPieces), gemm.n, gemm.k);
     piece.flops = gemm.flops / static_cast<double>(kTensorOverlapPieces);
+    piece.bytes = gemm.forwardBytes / kTensorOverlapPieces;
+    piece.pieces = static_cast<int>(ceilDivide(gemm.pieces, kTensorOverlapPieces));
     piece.narrowedBy = narrowedBy(bucket, gatheringOf(operators, gathers ? index + 1 : index));
     const std::int64_t bytes = (gathers ? gatheredOperandBytes(bucket, index) : collective.commBytes) / kTensorOverlapPieces;
     for (int i = 0; i < kTensorOverlapPieces; ++i) {
@@ -316,6 +329,7 @@ std::size_t PassBuilder::overlapTensorCollective(const Bucket& bucket, std::size
         compute(gemm, "", purpose, piece);
         if (i == 0 && keep)
             m_pass.ops.back().allocBytes = allocatedBytes(gemm);
+        passBytes(gemm);
         if (reduces)
             communicate(CommunicatorRole::tp, CollectiveKind::reduceScatter, collective.name, bytes);
     }
@@ -348,6 +362,7 @@ void PassBuilder::forwardOperator(const Bucket& bucket, std::size_t index, OpPur
         compute(run, "", purpose, shape);
         if (keep)
             m_pass.ops.back().allocBytes = allocatedBytes(op);
+        passBytes(op);
         break;
     }
     case OperatorKind::enterTensorParallel:

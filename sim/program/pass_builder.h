@@ -85,6 +85,7 @@ private:
     bool reducesWhole() const; ///< Stack::reducesWhole, or as shards are sent
     /// For the gradients of weights: sequence parallelism has kept a slice of what it gathered, unless autograd keeps the whole.
     bool regathersInputs() const;
+    void passBytes(const Operator&);
     void waitFor(StreamMask);
     void receive(const StageContent&, PassFlags, Stream);
     void send(PassFlags, Stream);

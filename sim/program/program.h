@@ -89,6 +89,7 @@ struct OpShape {
     bool routed = false;       ///< of tokens that are sent to experts: as many as the busiest rank gets, see workOverMean()
     /// Of such a GEMM: ranks that made a slice of the operand narrow each, before it was gathered.
     int narrowedBy = 1;
+    int pieces = 1; ///< kernels that each work on as many of its tokens, one after the other
     /// GEMM: rows and columns of the result, length of the sums. Attention, elementwise: as in Operator; optimizer: one row.
     /// Collectives: `batch` messages one after the other make up the tensor.
     std::int64_t m = 0, n = 0, k = 0, batch = 1;
@@ -136,6 +137,7 @@ struct ModelStates {
     std::int64_t parameters = 0, gradients = 0, optimizer = 0;
     std::int64_t buffers = 0;           ///< parameters gathered for the whole step, and narrow copies of weights
     std::int64_t narrowWeights = 0;     ///< of those
+    std::int64_t frozenSpared = 0;      ///< by which parameters are fewer than if each took what one that is trained does
     std::int64_t hostOptimizer = 0;     ///< in the host's memory
     std::int64_t parameterElements = 0; ///< before any ZeRO sharding
     bool operator==(const ModelStates&) const = default;

@@ -15,9 +15,9 @@ StateBytes StateBytes::of(const Training& training)
 {
     constexpr int kWide = 4;
     const int computed = elementBytes(training.precision);
-    const bool hasMaster = computed < kWide && !training.stack.parametersAreMaster;
+    const bool hasMaster = computed < kWide && training.masterWeights && !training.stack.parametersAreMaster;
     const int moments = training.optimizer == Optimizer::adamw ? 2 * training.momentBytes : 0;
-    return {.parameter = hasMaster ? computed : kWide,
+    return {.parameter = hasMaster || !training.masterWeights ? computed : kWide,
             .gradient = training.gradientBytes,
             .optimizer = moments + (hasMaster ? kWide : 0),
             .computed = computed,
@@ -33,6 +33,17 @@ ParameterElements& ParameterElements::operator+=(const ParameterElements& other)
     frozenRouted = checkedAdd(frozenRouted, other.frozenRouted);
     narrow = checkedAdd(narrow, other.narrow);
     return *this;
+}
+
+double frozenMatrixBytes(const Scenario& scenario)
+{
+    return scenario.model.lora.isOn() ? scenario.model.lora.baseBytes(elementBytes(scenario.training.precision))
+                                      : elementBytes(scenario.training.precision);
+}
+
+std::int64_t sparedByFrozen(const Scenario& scenario, std::int64_t elements)
+{
+    return checkedScale(elements, elementBytes(scenario.training.precision) - frozenMatrixBytes(scenario));
 }
 
 std::int64_t narrowCopyBytes(const Scenario& scenario, std::int64_t weights)
@@ -104,11 +115,17 @@ ModelStates modelStates(const Scenario& scenario, ParameterElements elements)
 
         ModelStates states;
         states.parameterElements = whole;
-        states.parameters = (zero >= 3 ? sharded : whole) * bytes.parameter;
+        // What is not trained needs no copy that an optimizer could update.
+        const auto heldOf = [&](ParameterElements of) { return zero >= 3 ? shardOf(of) : wholeOf(of); };
+        const ParameterElements frozen{.dense = elements.frozenDense, .routed = elements.frozenRouted};
+        states.frozenSpared =
+            heldOf(frozen) * (bytes.parameter - bytes.computed) + sparedByFrozen(scenario, heldOf(elements.matrices()));
+        states.parameters = (zero >= 3 ? sharded : whole) * bytes.parameter - states.frozenSpared;
         states.narrowWeights = narrowCopyBytes(scenario, narrowThroughStep(scenario, elements));
-        states.buffers =
-            (zero >= 3 && !scenario.layout.reshardAfterForward ? wholeOf(ranks.cut(elements)) * bytes.computed : Checked(0)) +
-            states.narrowWeights;
+        states.buffers = states.narrowWeights;
+        if (zero >= 3 && !scenario.layout.reshardAfterForward)
+            states.buffers +=
+                wholeOf(ranks.cut(elements)) * bytes.computed - sparedByFrozen(scenario, wholeOf(ranks.cut(elements.matrices())));
         states.gradients = (zero >= 2 ? trainedShard : trained) * bytes.gradient;
         const Checked optimizer = (zero >= 1 ? trainedShard : trained) * bytes.optimizer;
         states.hostOptimizer = checkedScale(optimizer, scenario.training.offload.optimizer);

@@ -4,6 +4,8 @@
 
 #include "sim/program/program.h"
 
+#include <algorithm>
+
 namespace sim {
 
 /// Elements on one rank, dense and routed apart because they are sharded over different groups.
@@ -11,6 +13,12 @@ struct ParameterElements {
     std::int64_t dense = 0, routed = 0;
     std::int64_t frozenDense = 0, frozenRouted = 0; ///< of those: they have no gradients and no optimizer states
     std::int64_t narrow = 0;                        ///< of products that run in 8 or 4 bits where the precision says so
+    /// Of those, which have matrices that LoRA's base_bits is about.
+    ParameterElements matrices() const
+    {
+        const std::int64_t ofExperts = std::min(narrow, routed); // experts' products are all narrow
+        return {.dense = narrow - ofExperts, .routed = ofExperts};
+    }
     ParameterElements& operator+=(const ParameterElements&);
     ParameterElements trained() const { return {.dense = dense - frozenDense, .routed = routed - frozenRouted}; }
 };
@@ -28,6 +36,11 @@ struct StateBytes {
     int ofUpdate() const;
     static StateBytes of(const Training&);
 };
+
+/// Of an element of a frozen linear layer, as it is held and gathered: Lora::base with its scales.
+double frozenMatrixBytes(const Scenario&);
+/// Bytes of so many elements of frozen linear layers less than in the precision that layers compute in.
+std::int64_t sparedByFrozen(const Scenario&, std::int64_t elements);
 
 /// Bytes of the narrow copies of so many weights that a rank keeps (Stack::keepsNarrowWeights). With one scale a tensor there are
 /// two, one of them transposed, unless tensor cores take a matrix either way round (Transformer Engine,

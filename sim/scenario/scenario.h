@@ -72,12 +72,26 @@ enum class LoraTarget : std::uint8_t { query, key, value, output, gate, up, down
 inline constexpr std::array kLoraTargets = {LoraTarget::query, LoraTarget::key, LoraTarget::value, LoraTarget::output,
                                             LoraTarget::gate,  LoraTarget::up,  LoraTarget::down};
 
+/// What frozen linear layers are kept in, the head apart: as layers compute, or in 8 or 4 bits (QLoRA's NF4, Dettmers et al.
+/// 2023).
+enum class LoraBase : std::uint8_t { wide, fp8, nf4 };
+
 /// Hu et al. 2021: y = x W + x A B, with A of `rank` columns and B of `rank` rows. Only adapters are trained.
 struct Lora {
     int rank = 0; ///< 0: no adapters, all of the model is trained
+    LoraBase base = LoraBase::wide;
+    /// Probability with which elements of what A reads are dropped. Above 0 a copy and a mask are made and kept, whatever the
+    /// value.
+    double dropout = 0;
     std::array<bool, kLoraTargets.size()> targets = {true, true, true, true, true, true, true}; ///< [LoraTarget]
 
     bool isOn() const { return rank > 0; }
+    /// Of an element of those layers, with its scales. NF4: 64 elements have one of 8 bits, 256 of these one of 32 (section 3
+    /// there).
+    double baseBytes(int computed) const
+    {
+        return base == LoraBase::nf4 ? (4 + 8.0 / 64 + 32.0 / (64 * 256)) / 8 : base == LoraBase::fp8 ? 1 : computed;
+    }
     bool has(LoraTarget target) const { return isOn() && targets[static_cast<std::size_t>(target)]; }
     bool hasMlp() const { return has(LoraTarget::gate) || has(LoraTarget::up) || has(LoraTarget::down); }
     bool operator==(const Lora&) const = default;
@@ -374,7 +388,12 @@ struct Training {
     bool flashAttention = true;
     /// Resolved: never automatic; unfused exactly where flashAttention is false.
     AttentionKernel attention = AttentionKernel::flash2;
+    /// Head and loss take so many tokens at a time, and make the gradients of both in the forward pass; 0: all of a micro-batch,
+    /// and its logits are kept.
+    int lossChunkTokens = 0;
     Stack stack;
+    /// Beside parameters of 16 bits the optimizer has a copy in single precision; false: it updates the parameters themselves.
+    bool masterWeights = true;
     int momentBytes = 4;   ///< of each of AdamW's two: moment_dtype
     int gradientBytes = 4; ///< of one gradient as it is added up and reduced: gradient_dtype
     MoeSettings moe;

@@ -46,6 +46,7 @@ inline constexpr Words<RecomputeModule, kRecomputeModules.size()> kRecomputeModu
      {"moe", RecomputeModule::moe},
      {"shared_experts", RecomputeModule::sharedExperts},
      {"operators", RecomputeModule::operators}}};
+inline constexpr Words<LoraBase, 3> kLoraBaseWords{{{"bf16", LoraBase::wide}, {"fp8", LoraBase::fp8}, {"nf4", LoraBase::nf4}}};
 inline constexpr Words<LoraTarget, 7> kLoraTargetWords{{{"q_proj", LoraTarget::query},
                                                         {"k_proj", LoraTarget::key},
                                                         {"v_proj", LoraTarget::value},

@@ -199,6 +199,8 @@ Json toJson(const Training& t)
               {"causal", t.causal},
               {"flash_attention", t.flashAttention},
               {"attention", toWord(kAttentionWords, t.attention)},
+              {"loss_chunk_tokens", t.lossChunkTokens},
+              {"master_weights", t.masterWeights},
               {"gradient_dtype", elementWord(t.gradientBytes)},
               {"moment_dtype", elementWord(t.momentBytes)},
               {"moe",
@@ -274,7 +276,10 @@ std::string resolvedText(const Scenario& s)
         for (const auto& [word, target] : kLoraTargetWords)
             if (lora.has(target))
                 targets.push_back(word);
-        json["training"]["lora"] = {{"rank", lora.rank}, {"targets", targets}};
+        json["training"]["lora"] = {{"rank", lora.rank},
+                                    {"targets", targets},
+                                    {"base_dtype", toWord(kLoraBaseWords, lora.base)},
+                                    {"dropout", number(lora.dropout)}};
     }
     if (!s.perturbations.empty()) {
         json["perturbations"] = Json::array();

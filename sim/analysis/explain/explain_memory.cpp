@@ -214,9 +214,18 @@ Explanation Explainer::states(MetricId id) const
     const double offloaded = state.shardedFrom == 1 ? m_scenario.training.offload.optimizer : 0;
     if (offloaded > 0)
         elements *= Formula::number(1) - account.term("f", offloaded, Unit::fraction, "that the host holds");
-    return account.close(elements * account.term("b", state.bytesEach, Unit::bytes, "a parameter: " + state.consistsOf),
-                         sharingText(m_scenario.layout, shards, hasExperts, state.shardedFrom, keepsWhole, isRounded), kZero3,
-                         showMemory());
+    Formula bytesOfAll = elements * account.term("b", state.bytesEach, Unit::bytes, "a parameter: " + state.consistsOf);
+    const std::int64_t spared =
+        m_simulation.program().ranks[asIndex(m_simulation.mesh().coordinates(m_rank).pp)].states.frozenSpared;
+    if (id == MetricId::parameterMemory && spared > 0)
+        bytesOfAll =
+            bytesOfAll - account.term("s", static_cast<double>(spared), Unit::bytes,
+                                      "spared by frozen weights: " +
+                                          std::string(m_scenario.model.lora.base == LoraBase::nf4   ? "in 4 bits"
+                                                      : m_scenario.model.lora.base == LoraBase::fp8 ? "in 8 bits"
+                                                                                                    : "without a copy in fp32"));
+    return account.close(bytesOfAll, sharingText(m_scenario.layout, shards, hasExperts, state.shardedFrom, keepsWhole, isRounded),
+                         kZero3, showMemory());
 }
 
 Explanation Explainer::activations() const

@@ -270,9 +270,16 @@ void readAxolotl(Job& job)
             targets = loraTargets(*given);
         if (!targets.empty() && job.training.contains("lora"))
             job.training["lora"]["targets"] = targets;
-        if (adapter == "qlora")
-            reading.say("adapter", Became::notRepresentable, "weights in 4 bits have no key: imported as LoRA");
+        if (const auto dropout = reading.real("lora_dropout", "/training/lora/dropout");
+            dropout && *dropout > 0 && job.training.contains("lora"))
+            job.training["lora"]["dropout"] = *dropout;
+        const bool is8Bit = reading.flag("load_in_8bit", "/training/lora/base_dtype").value_or(false);
+        const bool is4Bit = reading.flag("load_in_4bit", "/training/lora/base_dtype").value_or(adapter == "qlora");
+        if ((is4Bit || is8Bit) && job.training.contains("lora"))
+            job.training["lora"]["base_dtype"] = is4Bit ? "nf4" : "fp8";
     }
+    for (const char* fused : {"liger_fused_linear_cross_entropy", "cut_cross_entropy"})
+        putFusedLoss(job, fused);
     if (deepSpeed) {
         putGradientsOfDeepSpeed(job, *deepSpeed, "ds_config.");
         putOverlapOfDeepSpeed(job, *deepSpeed, "ds_config.");
@@ -284,8 +291,8 @@ void readAxolotl(Job& job)
     static constexpr std::array kAxolotlNot = {
         Alias{"fsdp_config.offload_params", "parameters on the host have no key"},
         Alias{"fsdp_config.fsdp_offload_params", "parameters on the host have no key"},
-        Alias{"load_in_8bit", "weights in 8 bits have no key"},
-        Alias{"load_in_4bit", "weights in 4 bits have no key"},
+        Alias{"load_in_8bit", "weights that are trained are not in 8 bits"},
+        Alias{"load_in_4bit", "weights that are trained are not in 4 bits"},
         Alias{"sample_packing", "packed documents: see training.documents"},
         Alias{"activation_offloading", "activations on the host have no key"},
         Alias{"tiled_mlp", "an MLP in pieces of the sequence has no key"},

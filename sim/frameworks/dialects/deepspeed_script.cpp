@@ -2,6 +2,7 @@
 // (deepspeedai/DeepSpeedExamples), OpenRLHF (3c3be623). Their flags fill in what DeepSpeed's JSON leaves "auto", or stand in its
 // place.
 #include "sim/frameworks/dialects/deepspeed.h"
+#include "sim/frameworks/dialects/fsdp.h"
 
 #include "sim/text/quoted.h"
 
@@ -106,10 +107,17 @@ void readTrainer(Job& job)
     for (const char* name : {"lora_dim", "lora_rank", "lora_r"})
         if (const std::optional<int> rank = reading.integer(name, "/training/lora/rank"); rank && *rank > 0)
             job.training["lora"] = {{"rank", *rank}};
+    for (const char* name : {"use_liger_kernel", "use_liger"})
+        putFusedLoss(job, name);
+    if (const auto dropout = reading.real("lora_dropout", "/training/lora/dropout");
+        dropout && *dropout > 0 && job.training.contains("lora"))
+        job.training["lora"]["dropout"] = *dropout;
+    if (job.training.contains("lora") && reading.flag("load_in_4bit", "/training/lora/base_dtype").value_or(false))
+        job.training["lora"]["base_dtype"] = "nf4";
     static constexpr std::array kNot = {Alias{"packing_samples", "packed documents: see training.documents"},
                                         Alias{"packing", "packed documents: see training.documents"},
                                         Alias{"only_optimize_lora", "all but the adapters is frozen: see training.lora"},
-                                        Alias{"load_in_4bit", "weights in 4 bits have no key"},
+                                        Alias{"load_in_4bit", "weights that are trained are not in 4 bits"},
                                         Alias{"enable_hybrid_engine", "generation in between has no key"},
                                         Alias{"actor_*", "the step of one model is imported"},
                                         Alias{"critic_*", "the step of one model is imported"},

@@ -70,6 +70,15 @@ void putShardGroup(Job& job, const FsdpFacts& facts, std::optional<int> shard, i
     }
 }
 
+void putFusedLoss(Job& job, std::string_view setting)
+{
+    constexpr const char* kPointer = "/training/loss_chunk_tokens";
+    if (!job.reading.flag(setting, kPointer).value_or(false))
+        return;
+    job.training["loss_chunk_tokens"] = kFusedLossChunk;
+    job.reading.addNote(setting, Became::used, "no file says how long a chunk is: 1,024 tokens stand for it", kPointer);
+}
+
 Json loraTargets(const Json& given)
 {
     static constexpr std::array<std::string_view, 7> kTargets = {"q_proj",    "k_proj",  "v_proj",   "o_proj",

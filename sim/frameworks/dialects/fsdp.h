@@ -20,6 +20,9 @@ FsdpFacts readFsdp(Reading&, const std::string& prefix);
 void putOverlapOfFsdp(Job&, bool isSharded);
 /// Stage and group of shards. After settleWorld.
 void putShardGroup(Job&, const FsdpFacts&, std::optional<int> shard, int replicate);
+/// A loss that the head's product is a part of, a chunk of tokens at a time, if the setting is on (Liger Kernel). Its chunks have
+/// about as many bytes of logits as a micro-batch has of hidden states: some hundred to some thousand tokens.
+void putFusedLoss(Job&, std::string_view setting);
 /// Targets of adapters, of those that a scenario has; empty where none is.
 Json loraTargets(const Json& given);
 

@@ -100,9 +100,9 @@ void readPrecision(Job& job)
         }
     if (!isGiven)
         reading.byDefault("bf16", false, "/training/precision", "is not given, nor fp16: fp32");
-    if (reading.flag("pure_bf16", "").value_or(false))
-        reading.say("pure_bf16", Became::notRepresentable, "weights without a copy in fp32 have no key: imported as bf16",
-                    "/training/precision");
+    if (reading.flag("pure_bf16", "/training/master_weights").value_or(false)) {
+        job.training["master_weights"] = false;
+    }
     job.training["precision"] = precision;
 }
 
@@ -129,6 +129,10 @@ void readFinetuning(Job& job)
         const std::string target = reading.wordOr("lora_target", "/training/lora/targets", "all");
         const Json targets =
             loraTargets(Json(target == "all" ? "q_proj,k_proj,v_proj,o_proj,gate_proj,up_proj,down_proj" : target));
+        if (const auto dropout = reading.real("lora_dropout", "/training/lora/dropout"); dropout && *dropout > 0)
+            job.training["lora"]["dropout"] = *dropout;
+        if (const auto bits = reading.integer("quantization_bit", "/training/lora/base_dtype"))
+            job.training["lora"]["base_dtype"] = *bits <= 4 ? "nf4" : "fp8";
         if (!targets.empty())
             job.training["lora"]["targets"] = targets;
         else
@@ -140,7 +144,10 @@ void readFinetuning(Job& job)
                                      : quotedText(type) + " has no key: imported as if all weights were trained");
     }
     const std::string stage = reading.wordOr("stage", "", "sft");
-    if (stage == "sft" || stage == "pt")
+    const bool isPlain = stage == "sft" || stage == "pt";
+    if (isPlain)
+        putFusedLoss(job, "enable_liger_kernel"); // other stages ask Liger for logits
+    if (isPlain)
         reading.say("stage", Became::harmless, "");
     else
         reading.say("stage", Became::notRepresentable, "the other passes of preference training are not imported");
@@ -165,10 +172,10 @@ void readLlamaFactory(Job& job)
     if (reading.hasPrefix("ds_config."))
         harmlessOfDeepSpeed(reading);
     static constexpr std::array kNot = {
-        Alias{"quantization_bit", "weights in fewer bits have no key"},
-        Alias{"quantization_method", "weights in fewer bits have no key"},
-        Alias{"quantization_type", "weights in fewer bits have no key"},
-        Alias{"double_quantization", "weights in fewer bits have no key"},
+        Alias{"quantization_bit", "weights that are trained are not in fewer bits"},
+        Alias{"quantization_method", "4 bits are bitsandbytes' NF4"},
+        Alias{"quantization_type", "4 bits are NF4"},
+        Alias{"double_quantization", "scales of 4 bits are quantised"},
         Alias{"packing", "packed documents: see training.documents"},
         Alias{"neat_packing", "packed documents: see training.documents"},
         Alias{"fp8_enable_fsdp_float8_all_gather", "parameters gathered in 8 bits have no key"},

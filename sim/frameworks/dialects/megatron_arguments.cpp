@@ -266,6 +266,24 @@ void readNarrowParameters(Job& job, const std::string& precision, const std::str
         job.training["stack"]["keeps_narrow_weights"] = false;
 }
 
+/// The head's product as a part of the loss (fusions/fused_linear_cross_entropy.py).
+void readLossFusion(Job& job)
+{
+    Reading& reading = job.reading;
+    constexpr const char *kImplementation = "cross_entropy_fusion_impl", *kPointer = "/training/loss_chunk_tokens";
+    const Json* const isFused = reading.peek("cross_entropy_loss_fusion");
+    if (const std::optional<std::string> given = reading.word(kImplementation, kPointer); !given)
+        return;
+    else if (*given != "linear" || isFused == nullptr || *isFused == Json(false))
+        reading.say(kImplementation, Became::harmless, *given == "linear" ? "counts only beside cross_entropy_loss_fusion" : "");
+    else {
+        job.training["loss_chunk_tokens"] = kFusedLossChunk;
+        reading.say("cross_entropy_loss_fusion", Became::used, "", kPointer);
+        reading.addNote(kImplementation, Became::used, "no setting says how long a chunk is: 1,024 tokens stand for it",
+                        kPointer);
+    }
+}
+
 /// Layers that stay in 16 bits where others are in 8 or 4.
 void readWideLayers(Job& job, bool isNarrow)
 {
@@ -450,6 +468,7 @@ void readMegatronTraining(Job& job, const MegatronRules& rules)
         precision = "nvfp4";
     job.training["precision"] = precision;
     readNarrowParameters(job, precision, mixed.value_or(""));
+    readLossFusion(job);
 
     std::optional<std::string> granularity = reading.word("recompute_granularity", "/training/recompute");
     if (reading.flag("recompute_activations", "/training/recompute").value_or(false)) { // whatever stands beside it

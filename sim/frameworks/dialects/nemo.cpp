@@ -378,6 +378,8 @@ void readBridge(Job& job)
         if (!rank)
             reading.byDefault("peft.dim", 32, "/training/lora/rank");
         job.training["lora"] = {{"rank", std::max(1, rank.value_or(32))}};
+        if (const auto dropout = reading.real("peft.dropout", "/training/lora/dropout"); dropout && *dropout > 0)
+            job.training["lora"]["dropout"] = *dropout;
         if (reading.has("peft.target_modules"))
             reading.say("peft.target_modules", Became::notRepresentable,
                         "names of Megatron's fused matrices: see training.lora.targets");

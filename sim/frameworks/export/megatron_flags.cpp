@@ -267,6 +267,10 @@ MegatronFlags megatronFlags(const Scenario& s)
         add("tp_comm_overlap", true);
     if (t.overlap.epComm && s.model.numExperts > 0)
         add("overlap_moe_expert_parallel_comm", true);
+    if (t.lossChunkTokens > 0) {
+        add("cross_entropy_loss_fusion", true);
+        add("cross_entropy_fusion_impl", "linear");
+    }
     add("attention_backend", t.flashAttention ? "flash" : "unfused");
     const bool has16BitMoments = t.momentBytes == 2 && t.optimizer == Optimizer::adamw;
     if (has16BitMoments || t.offload.optimizer > 0) // what keeps the optimizer on the host is a part of it

@@ -135,6 +135,7 @@ private:
 
     void readTraining(const Block& top);
     void readLora(const Block& from);
+    void readLoraBase(const Block& given);
     void readRopeScaling(const Block& from);
     void readStackOf(const Block& from);
     void readAttention(const Block& from);

@@ -46,6 +46,7 @@ void Resolver::readTraining(const Block& top)
     readLora(from);
     from.read("optimizer", kOptimizerWords, training.optimizer);
     from.read("causal", training.causal);
+    from.read("loss_chunk_tokens", training.lossChunkTokens);
     readStackOf(from);
     if (!saysModules)
         training.recomputeModules = training.stack.selective;
@@ -69,6 +70,7 @@ void Resolver::readLora(const Block& from)
     const Block given = block(from, "lora");
     Model& model = m_out.scenario.model;
     given.read("rank", model.lora.rank);
+    given.read("dropout", model.lora.dropout);
     std::vector<std::string> words;
     if (given.read("targets", words)) {
         model.lora.targets = {};
@@ -95,11 +97,28 @@ void Resolver::readStackOf(const Block& from)
     readStack(usual != nullptr ? *usual : given.base, stack);
     readStack(given.own, stack);
     // What software keeps gradients in beside 16-bit parameters; beside parameters of 32 bits it is those.
-    std::string dtype = elementBytes(m_out.scenario.training.precision) == 4 ? "fp32" : stack.gradientDtype;
+    // Where it has no master copy, gradients and moments are made like the parameters that it updates.
+    Training& training = m_out.scenario.training;
+    const bool isWide = elementBytes(training.precision) == 4;
+    from.read("master_weights", training.masterWeights);
+    std::string dtype = isWide ? "fp32" : training.masterWeights ? stack.gradientDtype : "bf16";
     from.read("gradient_dtype", dtype);
-    m_out.scenario.training.gradientBytes = dtype == "bf16" ? 2 : 4;
-    std::string moments;
-    m_out.scenario.training.momentBytes = from.read("moment_dtype", moments) && moments == "bf16" ? 2 : 4;
+    training.gradientBytes = dtype == "bf16" ? 2 : 4;
+    std::string moments = training.masterWeights || isWide ? "fp32" : "bf16";
+    from.read("moment_dtype", moments);
+    training.momentBytes = moments == "bf16" ? 2 : 4;
+    readLoraBase(block(from, "lora"));
+}
+
+/// Transformer Engine's parameters in 8 bits (Megatron-Core's --fp8-param-gather) are what frozen layers have alone.
+void Resolver::readLoraBase(const Block& given)
+{
+    Lora& lora = m_out.scenario.model.lora;
+    const Training& training = m_out.scenario.training;
+    const bool isIn8Bits = training.precision == Precision::fp8 || training.precision == Precision::mxfp8;
+    if (lora.isOn() && isIn8Bits && training.stack.narrowSaved && !training.stack.keepsNarrowWeights)
+        lora.base = LoraBase::fp8;
+    given.read("base_dtype", kLoraBaseWords, lora.base);
 }
 
 /// `flash_attention` is older than `attention`, and counts where that leaves the choice open: false is unfused, and true is

@@ -76,6 +76,31 @@ TEST_F(Costs, OfAWeightGradientTokensAreTheLengthOfTheSums)
     EXPECT_LT(3 * cost.kernelNs(shape), forward);
 }
 
+TEST_F(Costs, PiecesOfTheTokensAreKernelsOneAfterTheOther)
+{
+    OpShape shape = gemm(8192, 16384, 4096), piece = gemm(2048, 16384, 4096);
+    shape.pieces = 4;
+    EXPECT_EQ(cost.kernelNs(shape), 4 * cost.kernelNs(piece));
+    shape.pass = piece.pass = KernelPass::weightGradient; // which sums over them
+    shape.k = 8192;
+    piece.k = 2048;
+    piece.flops = shape.flops / 4;
+    EXPECT_EQ(cost.kernelNs(shape), 4 * cost.kernelNs(piece));
+    OpShape loss{.family = KernelFamily::loss, .m = 8192, .n = 50304, .bytes = 8'000'000'000}, part = loss;
+    loss.pieces = 8;
+    part.m /= 8;
+    part.bytes /= 8;
+    EXPECT_EQ(cost.kernelNs(loss), 8 * cost.kernelNs(part));
+}
+
+TEST_F(Costs, WhatAProductsWeightsAreMadeOfIsMovedBeforeIt)
+{
+    OpShape plain = gemm(4096, 4096, 4096), widened = plain; // QLoRA
+    widened.bytes = 4096 * 4096 * 5 / 2;
+    EXPECT_NEAR(static_cast<double>(cost.kernelNs(widened) - cost.kernelNs(plain)),
+                static_cast<double>(widened.bytes) / (3350 * scenario.cluster.efficiency.memory), 2);
+}
+
 TEST_F(Costs, StartsOfKernelsAndCollectivesComeOnTop)
 {
     const OpShape product = gemm(8192, 8192, 8192);

@@ -85,6 +85,24 @@ TEST(LlamaFactoryImport, KnowsItsKeysOfMegatronCore)
     EXPECT_EQ(scenario["training"]["global_batch_size"], 16);
 }
 
+TEST(LlamaFactoryImport, KnowsFusedLossesAndFewBits)
+{
+    const auto out = importedText(kTuning + "enable_liger_kernel: true\nlora_dropout: 0.05\nquantization_bit: 4\n", 8);
+    EXPECT_EQ(out.at("/training/loss_chunk_tokens"), 1024);
+    EXPECT_EQ(out.at("/training/lora/dropout"), 0.05);
+    EXPECT_EQ(out.at("/training/lora/base_dtype"), "nf4");
+    EXPECT_EQ(importedText(kTuning + "quantization_bit: 8\n", 8).at("/training/lora/base_dtype"), "fp8");
+    const auto preference = importedText("stage: dpo\nenable_liger_kernel: true\nmodel_name_or_path: "
+                                         "meta-llama/Meta-Llama-3-8B-Instruct\ncutoff_len: 4096\n",
+                                         8);
+    EXPECT_EQ(preference.imported.scenario.find("loss_chunk_tokens"), std::string::npos) << "its loss asks for logits";
+    const auto pure = importedText("model_name_or_path: meta-llama/Meta-Llama-3-8B-Instruct\nstage: sft\ndo_train: true\n"
+                                   "cutoff_len: 4096\nfinetuning_type: full\npure_bf16: true\n",
+                                   8);
+    EXPECT_EQ(pure.at("/training/precision"), "bf16");
+    EXPECT_EQ(pure.at("/training/master_weights"), false);
+}
+
 TEST(LlamaFactoryImport, SaysWhatItCannot)
 {
     const auto out = importedText(kTuning + "finetuning_type: freeze\nquantization_bit: 4\npacking: true\nuse_galore: true\n"

@@ -207,6 +207,19 @@ TEST(NemoImport, ReadsWhatItCallsBySpellingsOfItsOwn)
     EXPECT_THAT(out.textOn("model.position_embedding_type"), HasSubstr("alibi"));
 }
 
+TEST(MegatronImport, ALossWithTheHeadsProductInItHasNoLogits)
+{
+    EXPECT_EQ(importedText(kJob + "--cross-entropy-loss-fusion --cross-entropy-fusion-impl linear", 8)
+                  .at("/training/loss_chunk_tokens"),
+              1024);
+    for (const char* other :
+         {"--cross-entropy-loss-fusion --cross-entropy-fusion-impl te", "--cross-entropy-fusion-impl linear"}) {
+        const auto out = importedText(kJob + other, 8);
+        EXPECT_EQ(out.imported.scenario.find("loss_chunk_tokens"), std::string::npos) << other;
+        EXPECT_EQ(out.became("--cross-entropy-fusion-impl"), "harmless") << other;
+    }
+}
+
 TEST(MegatronImport, MomentsHaveTheirFormatBesideAPrecisionAwareOptimizerAlone)
 {
     const std::string moments = "--exp-avg-dtype bf16 --exp-avg-sq-dtype bf16 ";

@@ -309,6 +309,12 @@ TEST(Optimizers, ThatAreNotTheScenariosAreToldInEveryKind)
     for (const char* own : {"adamw_torch_fused", "adamw_torch", "adamw_apex_fused", "sgd"})
         EXPECT_EQ(importedText(axolotl + own + "\n", 8).became("optimizer"), "used") << own;
     EXPECT_EQ(importedText(axolotl + "sgd\n", 8).at("/training/optimizer"), "sgd");
+    const auto tuned = importedText(axolotl + "adamw_torch\nadapter: qlora\nlora_r: 32\nlora_dropout: 0.05\nload_in_4bit: true\n"
+                                              "liger_fused_linear_cross_entropy: true\n",
+                                    8);
+    EXPECT_EQ(tuned.at("/training/lora/base_dtype"), "nf4");
+    EXPECT_EQ(tuned.at("/training/lora/dropout"), 0.05);
+    EXPECT_EQ(tuned.at("/training/loss_chunk_tokens"), 1024);
     const auto deepSpeed = [](const std::string& type) {
         return importedText(
                    R"({"zero_optimization": {"stage": 1}, "train_micro_batch_size_per_gpu": 2, "optimizer": {"type": ")" + type +

@@ -9,6 +9,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <functional>
 #include <set>
 
@@ -305,4 +307,97 @@ TEST(Lora, PassesNoGradientOnToWhatComesBeforeTheFirstAdapter)
     // Neither the first norm's input nor queries, keys, values and their log-sum-exp; the adapter keeps attention's output.
     EXPECT_EQ(anywhere - operatorsOf(scenario.model, sharding, ModelPart::dense).savedBytes(),
               sharding.tokens() * (2 * (1024 + 1024 + 2 * 512) + 16 * 4));
+}
+
+TEST(Lora, HasNoCopyInFp32OfWhatIsFrozen)
+{
+    Scenario scenario = adapted(1, 1, 1);
+    const std::int64_t adapters = scenario.model.numHiddenLayers * layerAdapters(scenario.model),
+                       frozen = parameterCount(scenario.model);
+    EXPECT_EQ(test::programOf(scenario).ranks[0].states.parameters, 2 * (frozen + adapters));
+    scenario.training.stack.parametersAreMaster = true;
+    const ModelStates states = test::programOf(scenario).ranks[0].states;
+    EXPECT_EQ(states.parameters, 2 * frozen + 4 * adapters);
+    EXPECT_EQ(states.optimizer, 8 * adapters);
+    // Nor where ranks have shards of them.
+    scenario = adapted(1, 1, 4, 3);
+    scenario.training.stack.parametersAreMaster = true;
+    const ModelStates sharded = test::programOf(scenario).ranks[0].states;
+    EXPECT_NEAR(static_cast<double>(sharded.parameters), static_cast<double>(2 * frozen + 4 * adapters) / 4, 8);
+}
+
+TEST(Lora, KeepsAndGathersFrozenLayersInFewerBits)
+{
+    Scenario scenario = adapted(1, 1, 4, 3);
+    const Model& m = scenario.model;
+    const std::int64_t h = m.hiddenSize, q = std::int64_t{m.numAttentionHeads} * m.headDim,
+                       k = std::int64_t{m.numKeyValueHeads} * m.headDim,
+                       matrices = m.numHiddenLayers * (2 * h * q + 2 * h * k + 3 * h * m.intermediateSize);
+    const auto parameters = [&] { return static_cast<double>(test::programOf(scenario).ranks[0].states.parameters); };
+    const auto gathered = [&] { return test::bytesOf(test::programOf(scenario), "param.gather"); };
+    const double wide = parameters(), gatheredWide = gathered();
+    const double uses = 2.0 * scenario.microbatches(); // forward and backward
+    scenario.model.lora.base = LoraBase::fp8;
+    EXPECT_NEAR(wide - parameters(), static_cast<double>(matrices) / 4, 4);
+    EXPECT_NEAR(gatheredWide - gathered(), uses * static_cast<double>(matrices), 4 * uses);
+    // NF4, section 3 of the paper: 0.127 bits of scales for each parameter.
+    scenario.model.lora.base = LoraBase::nf4;
+    EXPECT_NEAR(wide - parameters(), static_cast<double>(matrices) / 4 * (16 - 4.127) / 8, 1e-4 * wide);
+    // Each product's weights are made wide for it, forward and for the gradient of its input.
+    const OperatorList layer = operatorsOf(m, Sharding::of(scenario), ModelPart::dense);
+    const auto up =
+        std::find_if(layer.operators.begin(), layer.operators.end(), [](const Operator& op) { return op.name == "mlp.up"; });
+    ASSERT_NE(up, layer.operators.end());
+    EXPECT_EQ(up->passingBytes, 2 * 2 * h * m.intermediateSize);
+    EXPECT_NEAR(static_cast<double>(up->forwardBytes), static_cast<double>(2 * h * m.intermediateSize) * (2 + 4.127 / 8), 1e4);
+    EXPECT_EQ(up->backwardBytes, up->forwardBytes);
+    scenario.model.lora.base = LoraBase::fp8; // which products in 8 bits read as it is
+    scenario.training.precision = Precision::fp8;
+    for (const Operator& op : operatorsOf(m, Sharding::of(scenario), ModelPart::dense).operators)
+        EXPECT_EQ(op.passingBytes, 0) << op.name;
+}
+
+// PEFT, lora/layer.py: each target drops elements of its own copy of the input, which its A keeps beside the mask.
+TEST(Lora, KeepsACopyAndAMaskOfEachTargetsInputWhereElementsAreDropped)
+{
+    Scenario scenario = adapted(1, 1, 1);
+    const Model& m = scenario.model;
+    const auto saved = [&] { return operatorsOf(m, Sharding::of(scenario), ModelPart::dense).savedBytes(); };
+    const std::int64_t tokens = Sharding::of(scenario).tokens(), h = m.hiddenSize, f = m.intermediateSize,
+                       q = std::int64_t{m.numAttentionHeads} * m.headDim;
+    struct Case {
+        std::array<bool, kLoraTargets.size()> targets;
+        std::int64_t copies, before; ///< elements a token: dropped, and of what A keeps where nothing is
+    };
+    for (const Case& each : {Case{{true, false, true, false, false, false, false}, 2 * h, h},
+                             Case{{false, false, false, true, false, false, false}, q, 0}, // attention keeps its output itself
+                             Case{{true, true, true, true, true, true, true}, 3 * h + q + 2 * h + f, h + h + f}}) {
+        scenario.model.lora.targets = each.targets;
+        scenario.model.lora.dropout = 0;
+        const std::int64_t plain = saved();
+        scenario.model.lora.dropout = 0.05;
+        EXPECT_EQ(saved() - plain, tokens * (3 * each.copies - 2 * each.before));
+    }
+    for (const int tp : {1, 2})
+        for (const Recompute recompute : {Recompute::none, Recompute::selective, Recompute::full}) {
+            scenario = adapted(tp, 1, 1);
+            scenario.layout.sequenceParallel = tp > 1;
+            scenario.training.recompute = recompute;
+            scenario.training.recomputeModules = {RecomputeModule::layernorm, RecomputeModule::mlp};
+            const auto regathers = [&] {
+                return sum(test::programOf(scenario),
+                           [](const Op&, const OpShape&, const std::string& label) { return label == "regather" ? 1.0 : 0.0; });
+            };
+            const double before = regathers();
+            scenario.model.lora.dropout = 0.05;
+            EXPECT_EQ(regathers(), before);
+            std::int64_t held = 0;
+            const Program program = test::programOf(scenario);
+            for (const Step& step : program.ranks[0].steps)
+                for (const Op& op : program.passes[step.pass].ops) {
+                    held += op.allocBytes - op.freeBytes;
+                    ASSERT_GE(held, 0) << program.labels[op.label];
+                }
+            EXPECT_EQ(held, 0) << tp;
+        }
 }

@@ -268,6 +268,22 @@ TEST(ModelStates, OfParametersThatAreTheirOwnMasterCopyAreTwoBytesFewer)
     EXPECT_EQ(modelStates(scenario, {.dense = 4'000'000}).buffers, 16'000'000);
 }
 
+TEST(ModelStates, WithoutAMasterCopyAreParametersGradientsAndTwoMomentsAlone)
+{
+    // As PyTorch's AdamW has them of parameters in bf16: torchtune's full fine-tuning, 8 bytes a parameter.
+    Scenario scenario = test::smallScenario();
+    scenario.training.masterWeights = false;
+    scenario.training.gradientBytes = scenario.training.momentBytes = 2;
+    for (const bool isMaster : {false, true}) {
+        scenario.training.stack.parametersAreMaster = isMaster;
+        const ModelStates states = modelStates(scenario, {.dense = 1'000'000});
+        EXPECT_EQ(states.parameters + states.gradients + states.optimizer, 8'000'000);
+        EXPECT_EQ(StateBytes::of(scenario.training).ofUpdate(), 2 + 2 * 4 + 2 * 2);
+    }
+    scenario.training.precision = Precision::fp32;
+    EXPECT_EQ(modelStates(scenario, {.dense = 1'000'000}).parameters, 4'000'000);
+}
+
 TEST(ModelStates, OfMomentsInTwoBytesAreFourBytesFewer)
 {
     Scenario scenario = test::smallScenario();

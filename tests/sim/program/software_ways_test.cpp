@@ -139,6 +139,55 @@ TEST(SoftwareWays, ALossOfPartsOfTheVocabularyMayKeepMore)
     }
 }
 
+// Liger's fused linear cross-entropy: of a micro-batch of T tokens what the head reads has its gradient in its place, and the
+// head's weights have theirs; of logits there are those of a chunk, while the loss runs.
+TEST(SoftwareWays, ALossInChunksKeepsGradientsInPlaceOfLogits)
+{
+    Scenario scenario = test::smallScenario();
+    const std::int64_t tokens = std::int64_t{scenario.training.sequenceLength} * scenario.training.microBatchSize,
+                       h = scenario.model.hiddenSize, v = scenario.model.vocabSize;
+    scenario.model.vocabSize = static_cast<int>(v / 64 * 64); // nothing to pad
+    const std::int64_t vocabulary = scenario.model.vocabSize;
+    const auto head = [&] { return operatorsOf(scenario.model, Sharding::of(scenario), ModelPart::head); };
+    EXPECT_EQ(head().savedBytes(), tokens * (2 * h + 2 * h + 4 * vocabulary)) << "inputs of norm and product, and logits";
+    scenario.training.lossChunkTokens = static_cast<int>(tokens / 4);
+    EXPECT_EQ(head().savedBytes(), tokens * (2 * h + 2 * h) + 2 * h * vocabulary);
+    EXPECT_EQ(operatorOf(head(), "loss").passingBytes, tokens / 4 * 4 * vocabulary);
+    EXPECT_EQ(operatorOf(head(), "loss").pieces, 4);
+    scenario.training.lossChunkTokens = static_cast<int>(2 * tokens); // more than there are: one chunk, of all
+    EXPECT_EQ(operatorOf(head(), "loss").passingBytes, tokens * 4 * vocabulary);
+    EXPECT_EQ(operatorOf(head(), "head.logits").pieces, 1);
+    scenario.model.lora.rank = 8; // whose head is frozen
+    EXPECT_EQ(head().savedBytes(), tokens * (2 * h + 2 * h));
+}
+
+TEST(SoftwareWays, ALossInChunksGivesUpItsLogitsInTheForwardPass)
+{
+    for (const char* kind : {"1f1b", "zb-h1"})
+        for (const int tp : {1, 4}) {
+            Scenario scenario = test::smallScenario(tp); // with sequence parallelism
+            scenario.schedule.kind = kind;
+            scenario.training.overlap.tpComm = tp > 1;
+            scenario.training.lossChunkTokens = 100;
+            const Program program = test::programOf(scenario);
+            const auto held = [&](std::string_view name) {
+                return test::sumOf(program, name, [](const Op& op, const OpShape&) {
+                    return static_cast<double>(op.allocBytes - op.freeBytes);
+                });
+            };
+            EXPECT_EQ(held(""), 0) << kind << tp;
+            EXPECT_EQ(held("loss"), 0) << kind << tp;
+            const double passing =
+                test::sumOf(program, "loss", [](const Op& op, const OpShape&) { return static_cast<double>(op.allocBytes); });
+            EXPECT_EQ(
+                passing,
+                static_cast<double>(scenario.microbatches()) *
+                    static_cast<double>(
+                        operatorOf(operatorsOf(scenario.model, Sharding::of(scenario), ModelPart::head), "loss").passingBytes));
+            EXPECT_GT(passing, 0);
+        }
+}
+
 TEST(SoftwareWays, RecomputationByOperatorsMayKeepWhatNobodyReads)
 {
     // Of query, key, value, output, gate, up and down each second runs again: the seventh is on the list of what is kept. With

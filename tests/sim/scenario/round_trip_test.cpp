@@ -45,7 +45,8 @@ TEST(ResolvedText, OfRandomScenariosReadsBackTheSame)
 TEST(ResolvedText, KeepsAdapters)
 {
     Scenario scenario = test::smallScenario(2, 2, 2);
-    scenario.model.lora = {.rank = 6, .targets = {true, false, true, true, false, false, true}};
+    scenario.model.lora = {
+        .rank = 6, .base = LoraBase::nf4, .dropout = 0.05, .targets = {true, false, true, true, false, false, true}};
     EXPECT_EQ(readBack(scenario), scenario);
     scenario.model.lora = {.rank = 2};
     scenario.model.gatedMlp = false;
@@ -119,6 +120,8 @@ TEST(ResolvedText, KeepsEveryCornerOfAScenario)
     scenario.training.causal = scenario.training.flashAttention = false;
     scenario.training.attention = AttentionKernel::unfused;
     scenario.training.gradientBytes = scenario.training.momentBytes = 2;
+    scenario.training.lossChunkTokens = 96;
+    scenario.training.masterWeights = false;
     scenario.training.stack.narrowSaved = scenario.training.stack.sharesAttentionOutput = true;
     scenario.training.stack.keepsNarrowWeights = scenario.training.stack.parametersAreMaster = true;
     scenario.training.stack.gathersHeads = true;

@@ -78,6 +78,10 @@ NO_OVERLAP = (r"Aleph[- ]Alpha|AA-[Ss]caling|hagemann|2311\.05610|GPT-NeoX|korth
 FUSED_NORM = {"norm": {"traffic": [1, 1], "launches": [1, 2], "saved": 1}}
 FUSED_SOFTMAX = {"softmax": {"traffic": [1.2, 1.1], "launches": [1, 1], "saved": 1}}
 
+# GPT-NeoX's vocab_parallel_cross_entropy makes the softmax in place of the single-precision logits and its gradient in place of that
+# (megatron/mpu/cross_entropy.py at 05048b6b): with the logits and their gradient in 16 bits, 8 bytes an element of a rank's part.
+NEOX_LOSS = {"gathers_logits": False, "loss": {"saved": 2}}
+
 # Their nodes of eight A100 share one link of 200 Gb/s, or something that is no faster: of 30B parameters on 256 GPUs tp 4, pp 1
 # takes 10 s longer than pp 2 (four gradients of 30 GB over each node's link), tp 1, pp 4 some 3 s (one). The paper says "200 Gb/s".
 ONE_LINK = r"^hagemann|2311\.05610"
@@ -419,7 +423,8 @@ def scenario_of(row, tiers):
     kernels = kernels_of(row)
     if stack == "pytorch-megatron":
         stack = {"base": stack} | (FUSED_NORM if kernels["rms_kernel"] else {}) | (
-            {} if kernels["softmax_in_steps"] else FUSED_SOFTMAX)
+            {} if kernels["softmax_in_steps"] else FUSED_SOFTMAX) | (
+            NEOX_LOSS if re.search("GPT-NeoX", software_of(row)) else {})
     if stack and graphs_of(row):
         stack = {"base": stack, "cuda_graphs": graphs_of(row)}
         if is_moe(row) and graphs_of(row) == "step":

@@ -78,8 +78,8 @@ void PassBuilder::hostOptimizer(std::int64_t elements)
         const Checked of = elements * (piece + 1) / kPieces - elements * piece / kPieces;
         copy(Stream::toHost, "gradients to host",
              static_cast<StreamMask>(piece == 0 ? kDataParallelStreams | maskOf(Stream::compute) : 0),
-             of * m_stateBytes.gradient);
-        copy(Stream::host, "optimizer on host", maskOf(Stream::toHost), of * m_stateBytes.ofUpdate());
+             of * m_stateBytes.hostGradient);
+        copy(Stream::host, "optimizer on host", maskOf(Stream::toHost), of * m_stateBytes.ofHostUpdate());
         copy(Stream::fromHost, "parameters from host", maskOf(Stream::host), of * m_stateBytes.parameter);
     }
 }

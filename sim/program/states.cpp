@@ -11,6 +11,12 @@ int StateBytes::ofUpdate() const
     return gradient + 2 * optimizer + (hasMaster ? 1 : 2) * parameter;
 }
 
+int StateBytes::ofHostUpdate() const
+{
+    const int besides = 4 * hostGradient + (hasMaster ? 4 : 0) + parameter;
+    return besides + ofUpdate() - gradient + hostGradient;
+}
+
 StateBytes StateBytes::of(const Training& training)
 {
     constexpr int kWide = 4;
@@ -22,7 +28,8 @@ StateBytes StateBytes::of(const Training& training)
             .optimizer = moments + (hasMaster ? kWide : 0),
             .computed = computed,
             .reducedGradient = training.stack.reducesWide ? std::max(kWide, training.gradientBytes) : training.gradientBytes,
-            .hasMaster = hasMaster};
+            .hasMaster = hasMaster,
+            .hostGradient = training.masterWeights ? std::max(kWide, training.gradientBytes) : training.gradientBytes};
 }
 
 ParameterElements& ParameterElements::operator+=(const ParameterElements& other)

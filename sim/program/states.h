@@ -34,6 +34,12 @@ struct StateBytes {
     /// What an update moves: it reads gradient, master copy and moments, and writes all but the gradient, and the parameter in
     /// its precision. Without a master copy it reads the parameter.
     int ofUpdate() const;
+    int hostGradient = 4; ///< as it goes to a host that updates: in single precision, beside a master copy
+    /// What crosses the host's memory for a parameter that it updates (DeepSpeed, runtime/zero/stage3.py and ops/adam:
+    /// partition_grads, unscale_and_clip_grads, DeepSpeedCPUAdam, _reassign_or_swap_out_partitioned_parameters). The gradient
+    /// arrives, is scaled where it lies and in the end zeroed; the update; the new parameter is made of the master copy by a
+    /// kernel of its own, and leaves.
+    int ofHostUpdate() const;
     static StateBytes of(const Training&);
 };
 

@@ -131,7 +131,7 @@ TEST(ResolvedText, KeepsEveryCornerOfAScenario)
     scenario.cluster.host = {.memoryBandwidthGBs = 111.5, .memoryGib = 333};
     scenario.cluster.efficiency.hostLink = 0.7;
     scenario.cluster.efficiency.inNetwork = 0.6;
-    scenario.cluster.efficiency.hostMemory = 0.4;
+    scenario.cluster.efficiency.hostMemory = 0.6;
     scenario.training.stack.id = "mine";
     scenario.training.stack.launchUs = 3.25;
     scenario.training.stack.expertLaunchUs = 7.5;

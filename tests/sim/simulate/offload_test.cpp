@@ -69,7 +69,7 @@ TEST(Offload, OfTheOptimizerTakesAsLongAsItsSlowestPart)
         return metrics.exposedHost * metrics.stepTimeSeconds + metrics.computing.optimizer; // runs beside it
     };
     const auto elements = static_cast<double>(test::programOf(test::offloadedScenario(1, 0)).ranks[0].states.parameterElements);
-    const double out = elements * 4 / 1e9, work = elements * 30 / 1e9, back = elements * 2 / 1e9; // seconds at 1 GB/s
+    const double out = elements * 4 / 1e9, work = elements * 52 / 1e9, back = elements * 2 / 1e9; // seconds at 1 GB/s
     EXPECT_NEAR(exposed(10, 10), (out / 8 + work + back / 8) / 10, 1e-3 * work);
     EXPECT_NEAR(exposed(10, 1000), (out + back / 8) / 10 + work / 8 / 1000, 1e-3 * out);
 }

@@ -476,9 +476,7 @@ def scenario_of(row, tiers):
         training["gradient_dtype"] = "bf16"
     if row.get("task") == "lora":
         training["lora"], _ = lora_of(row)
-    if chunk := extra_of(row).get("loss_chunk_tokens"):
-        training["loss_chunk_tokens"] = int(chunk)
-    elif re.search("torchtune", row.get("software") or ""):
+    if re.search("torchtune", row.get("software") or ""):
         training["loss_chunk_tokens"] = max(1, mbs * row["model"]["seq"] // TORCHTUNE_CHUNKS)
     stack = stack_of(row)
     if stack in STACK_SAYS:

@@ -279,15 +279,16 @@ std::optional<GreedyPlan> planZeroBubble(int ranks, int microbatches, std::span<
 
 namespace {
 
-/// `multiple`: of what 1F1B's fullest rank holds, where rank i has p - i micro-batches: a last stage with logits has one. Where I
-/// makes more than it frees (it runs the forward again), 1F1B holds that of one micro-batch too.
+/// `multiple`: of what 1F1B holds: p micro-batches of the largest stage, but of the last stage, which has the logits, one. Where
+/// I makes more than it frees (it runs the forward again), 1F1B holds that of one micro-batch too.
 double limitOf(const ScheduleRequest& request, double multiple)
 {
     double held = 0;
     double working = 0;
     for (std::size_t stage = 0; stage < request.memory.size(); ++stage) {
         const PassMemory& memory = request.memory[stage];
-        held = std::max(held, (request.ranks - static_cast<double>(stage)) * memory.full);
+        const bool isLast = stage > 0 && stage + 1 == request.memory.size();
+        held = std::max(held, isLast ? memory.full : request.ranks * memory.full);
         working = std::max(working, memory.weight - memory.full);
     }
     return multiple * held + working;

@@ -75,7 +75,7 @@ TEST(ZeroBubbleSchedules, AreFoundForStagesOfEverySizeAndHoldWhatTheyMay)
         ScheduleRequest asked = request(round % 2 == 0 ? "zb-1p" : "zb-2p", 1 + upTo(6), 1, upTo(18));
         asked.times.clear();
         asked.memory.clear();
-        double most = 0; // of 1F1B's ranks
+        double most = 0; // p of a stage's micro-batches, of the last stage one
         for (int stage = 0; stage < asked.ranks; ++stage) {
             const double layers = upTo(3), attention = upTo(6); // the latter's has no weight gradient
             asked.times.push_back({.forward = layers * (1 + attention),
@@ -83,7 +83,7 @@ TEST(ZeroBubbleSchedules, AreFoundForStagesOfEverySizeAndHoldWhatTheyMay)
                                    .backwardWeight = layers,
                                    .comm = 0.1 * upTo(9)});
             asked.memory.push_back({.full = 2 * layers, .weight = layers});
-            most = std::max(most, (asked.ranks - stage) * 2 * layers);
+            most = std::max(most, (stage > 0 && stage + 1 == asked.ranks ? 1 : asked.ranks) * 2 * layers);
         }
         SCOPED_TRACE(asked.kind + " p " + std::to_string(asked.ranks) + " m " + std::to_string(asked.microbatches));
         const Schedule schedule = sim::makeSchedule(asked);

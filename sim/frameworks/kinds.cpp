@@ -127,6 +127,12 @@ bool isNeoxText(const std::string& text)
     return hasKey(text, "pipe_parallel_size") || hasKey(text, "pipe-parallel-size");
 }
 
+/// torchtitan's configurations since 2026: functions of a file config_registry.py.
+bool isTitanRegistry(const std::string& text)
+{
+    return contains(text, {"from torchtitan", "import torchtitan"}) && contains(text, {"Trainer.Config", "JobConfig("});
+}
+
 /// Megatron's arguments in sections of somebody's own: FlagScale's system and model, Primus' overrides.
 bool isMegatronInSections(const std::string& text)
 {
@@ -393,6 +399,10 @@ Imported importSettings(const std::vector<SettingsFile>& files, const ImportOpti
             break;
         }
     std::string kind = options.kind.empty() ? parts[lead].kind : options.kind;
+    if ((kind.empty() || kind == "torchtitan-toml") && isTitanRegistry(parts[lead].text))
+        throw Error(parts[lead].name + ": is a program that makes torchtitan's configurations, and no program is run here: start "
+                                       "torchtitan with --debug.print_config and give the JSON that it prints, or give overrides "
+                                       "(--parallelism.…, --training.…)");
     if (kind.empty())
         throw Error(parts[lead].name + ": is none of the kinds of settings known here (" + idsOfKinds() +
                     "); say which with --from");

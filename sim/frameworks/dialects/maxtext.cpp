@@ -25,6 +25,42 @@ Scale scaleOf(int parameters)
     return {.layers = 1 << base, .heads = 1 << (base + (rest > 0 ? 1 : 0)), .hidden = 1 << (base + (rest > 1 ? 1 : 0))};
 }
 
+/// Positions that are stretched; lengths and factors of "llama3.1" are written into its embedding (layers/embeddings.py), those
+/// of yarn are base.yml's unless given.
+void readMaxTextRopeScaling(Job& job)
+{
+    Reading& reading = job.reading;
+    const std::optional<std::string> type = reading.word("rope_type", "/model/rope_scaling/rope_type");
+    const bool isScaled = reading.flag("rope_use_scale", "/model/rope_scaling").value_or(true);
+    if (type == "llama3.1" && isScaled)
+        job.model["rope_scaling"] = {{"rope_type", "llama3"},
+                                     {"factor", 8},
+                                     {"low_freq_factor", 1},
+                                     {"high_freq_factor", 4},
+                                     {"original_max_position_embeddings", 8192}};
+    struct Factor {
+        const char *name, *key;
+        double fallback, least;
+    };
+    Json scaling{{"rope_type", "yarn"}};
+    for (const Factor& one :
+         {Factor{"rope_factor", "factor", 40, 1},
+          Factor{"original_max_position_embeddings", "original_max_position_embeddings", 4096, 1},
+          Factor{"beta_fast", "beta_fast", 32, 0}, Factor{"beta_slow", "beta_slow", 1, 0}, Factor{"mscale", "mscale", 1, 0}}) {
+        const std::string pointer = std::string("/model/rope_scaling/") + one.key;
+        if (type == "yarn")
+            scaling[one.key] = number(std::clamp(reading.real(one.name, pointer).value_or(one.fallback), one.least, 1e8));
+        else if (reading.has(one.name))
+            reading.say(one.name, Became::harmless, "counts only beside rope_type: yarn");
+    }
+    if (type == "yarn") { // the one factor is of the softmax, too (layers/attention_mla.py)
+        scaling["mscale_all_dim"] = scaling["mscale"];
+        job.model["rope_scaling"] = scaling;
+    }
+    if (const auto positions = reading.size("max_position_embeddings", "/model/max_position_embeddings"))
+        job.model["max_position_embeddings"] = *positions;
+}
+
 /// Sizes, by default those of base.yml where no model is named; and the kind of its layers.
 void readMaxTextModel(Job& job, bool isNamed)
 {
@@ -82,6 +118,12 @@ void readMaxTextModel(Job& job, bool isNamed)
         job.model["scoring_func"] = *score;
     if (const auto factor = reading.real("routed_scaling_factor", "/model/routed_scaling_factor"); factor && *factor > 0)
         job.model["routed_scaling_factor"] = number(*factor);
+    const auto groups = reading.integer("n_routing_groups", "/model/n_group"); // -1: none
+    const auto chosenGroups = reading.integer("topk_routing_group", "/model/topk_group");
+    if (groups && chosenGroups && *groups > 1 && *chosenGroups > 0) {
+        job.model["n_group"] = *groups;
+        job.model["topk_group"] = *chosenGroups;
+    }
     if (const auto isNormed = reading.flag("norm_topk_prob", "/model/norm_topk_prob"))
         job.model["norm_topk_prob"] = *isNormed;
     if (reading.flag("routed_bias", "/model/router_bias").value_or(false))
@@ -115,6 +157,7 @@ void readMaxTextModel(Job& job, bool isNamed)
         if (block && *block != "qwen2") // the one whose attention's output has none
             job.model["attention_output_bias"] = true;
     }
+    readMaxTextRopeScaling(job);
     if (const auto theta = reading.real("rope_max_timescale", "/model/rope_theta"); theta && *theta > 1)
         job.model["rope_theta"] = number(*theta);
     if (const auto epsilon = reading.real("normalization_layer_epsilon", "/model/rms_norm_eps");
@@ -126,6 +169,17 @@ void readMaxTextModel(Job& job, bool isNamed)
 } // namespace
 
 namespace {
+
+/// MaxText counts versions in front of sizes (configs/models/deepseek2-16b.yml and others).
+std::string nameInCatalogue(const std::string& name)
+{
+    static constexpr std::array kNames = {Alias{"deepseek2-16b", "deepseek-v2-lite"}, Alias{"deepseek2-236b", "deepseek-v2"},
+                                          Alias{"deepseek3-671b*", "deepseek-v3"}};
+    for (const Alias& one : kNames)
+        if (matchesPattern(name, one.own))
+            return std::string(one.canonical);
+    return name;
+}
 
 /// The format of parameters, in which gradients and moments are too; and the optimizer.
 void readMaxTextWeights(Job& job)
@@ -153,7 +207,7 @@ void readMaxText(Job& job)
     Reading& reading = job.reading;
     bool isNamed = false;
     if (const auto name = reading.word("model_name", "/model/base"); name && *name != "default") {
-        putModelByName(job, "model_name", *name);
+        putModelByName(job, "model_name", nameInCatalogue(*name));
         isNamed = true;
     }
     const auto axis = [&](const char* name, std::string_view pointer, int inside = 1, int between = 1) {

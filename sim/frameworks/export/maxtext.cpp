@@ -47,6 +47,10 @@ void addMaxTextExperts(const Model& m, std::string_view block, Json& root)
     } else if (block == "gpt_oss") { // layers with a window and without take turns
         root["inhomogeneous_layer_cycle_interval"] = 2;
     }
+    if (m.expertGroups > 1 && block == "deepseek") {
+        root["n_routing_groups"] = m.expertGroups;
+        root["topk_routing_group"] = m.chosenGroups;
+    }
     if (block == "deepseek") { // others take a softmax of the chosen ones' logits
         root["routed_score_func"] = toWord(kScoringWords, m.scoringFunction);
         root["routed_scaling_factor"] = number(m.routedScalingFactor);
@@ -57,6 +61,24 @@ void addMaxTextExperts(const Model& m, std::string_view block, Json& root)
         root["routed_bias"] = true;
     if (m.expertBias)
         root["mlp_bias"] = true;
+}
+
+/// What llama3.1's embedding has is written into it (layers/embeddings.py), and yarn has one factor for both of ours.
+void addMaxTextRopeScaling(const Model& m, Json& root)
+{
+    const RopeScaling& scaling = m.ropeScaling;
+    if (scaling.kind == RopeScalingKind::llama3 && scaling.factor == 8 && scaling.originalLength == 8192 &&
+        scaling.lowFrequencyFactor == 1 && scaling.highFrequencyFactor == 4) {
+        root["rope_type"] = "llama3.1";
+    } else if (scaling.kind == RopeScalingKind::yarn && m.isLatentAttention() && scaling.mscale == scaling.mscaleAllDim) {
+        root["rope_type"] = "yarn";
+        root["rope_factor"] = number(scaling.factor);
+        root["original_max_position_embeddings"] = scaling.originalLength;
+        root["beta_fast"] = number(scaling.betaFast);
+        root["beta_slow"] = number(scaling.betaSlow);
+        root["mscale"] = number(scaling.mscale);
+        root["max_position_embeddings"] = m.maxPositionEmbeddings;
+    }
 }
 
 void addMaxTextModel(const Model& m, Json& root)
@@ -80,6 +102,7 @@ void addMaxTextModel(const Model& m, Json& root)
     }
     root["logits_via_embedding"] = m.tieWordEmbeddings;
     root["normalization_layer_epsilon"] = number(m.normalization == Normalization::rmsnorm ? m.rmsNormEps : m.layerNormEpsilon);
+    addMaxTextRopeScaling(m, root);
     if (m.positionEmbedding == PositionEmbedding::rope)
         root["rope_max_timescale"] = number(m.ropeTheta);
     else if (m.positionEmbedding == PositionEmbedding::learned)

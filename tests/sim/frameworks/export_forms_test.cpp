@@ -248,6 +248,21 @@ TEST(ExportForms, MaxTextHasTheBlocksOfItsOwnModels)
     EXPECT_TRUE(loses("maxtext", shared, "/model/num_shared_experts"));
 }
 
+// configs/base.yml: n_routing_groups, rope_type and the parameters of yarn
+TEST(ExportForms, MaxTextHasGroupsOfExpertsAndStretchedPositions)
+{
+    const sim::Scenario yarn =
+        changed("deepseek-v3", {{"model.rope_scaling", R"({"rope_type": "yarn", "factor": 40, "beta_fast": 32, "beta_slow": 1,
+                                 "original_max_position_embeddings": 4096, "mscale": 1, "mscale_all_dim": 1})"},
+                                {"model.max_position_embeddings", "163840"},
+                                {"model.n_group", "8"},
+                                {"model.topk_group", "4"}});
+    for (const char* pointer : {"/model/rope_scaling", "/model/n_group", "/model/topk_group", "/model/max_position_embeddings"})
+        for (const std::string& lost : lostBy("maxtext", yarn))
+            EXPECT_FALSE(lost.starts_with(pointer)) << lost;
+    EXPECT_THAT(formOf("maxtext", yarn), HasSubstr("n_routing_groups: 8"));
+}
+
 TEST(ExportForms, MaxTextsMeshLiesInsideOfNodesAndBetween)
 {
     const sim::Scenario many = changed("llama3-8b", {{"layout.tp", "4"},

@@ -202,6 +202,27 @@ TEST(MaxTextImport, OfSeveralCommandsTheOneThatTrainsIsRead)
     }
 }
 
+TEST(MaxTextImport, PositionsAreStretchedAndExpertsGroupedAsTheFileSays)
+{
+    // configs/models/deepseek3-671b.yml
+    const std::string deepseek =
+        "base_emb_dim: 7168\nbase_num_query_heads: 128\nbase_num_kv_heads: 128\nbase_mlp_dim: 18432\nbase_moe_mlp_dim: 2048\n"
+        "base_num_decoder_layers: 61\nfirst_num_dense_layers: 3\nnum_experts: 256\nnum_experts_per_tok: 8\nshared_experts: 1\n"
+        "n_routing_groups: 8\ntopk_routing_group: 4\nkv_lora_rank: 512\nq_lora_rank: 1536\nqk_nope_head_dim: 128\n"
+        "qk_rope_head_dim: 64\nv_head_dim: 128\nvocab_size: 129280\ndecoder_block: \"deepseek\"\n";
+    const auto out =
+        importedText(deepseek + "rope_type: \"yarn\"\nmax_position_embeddings: 163840\nbeta_fast: 16\nmscale: 0.707\n", 8);
+    EXPECT_EQ(out.at("/model/n_group"), 8);
+    EXPECT_EQ(out.at("/model/topk_group"), 4);
+    EXPECT_EQ(out.at("/model/rope_scaling/rope_type"), "yarn");
+    EXPECT_EQ(out.at("/model/rope_scaling/factor"), 40) << "base.yml's";
+    EXPECT_EQ(out.at("/model/rope_scaling/beta_fast"), 16);
+    EXPECT_EQ(out.at("/model/rope_scaling/mscale_all_dim"), 0.707);
+    EXPECT_EQ(out.at("/model/max_position_embeddings"), 163840);
+    EXPECT_EQ(importedText(deepseek + "beta_fast: 16\n", 8).became("beta_fast"), "harmless") << "of yarn alone";
+    EXPECT_EQ(importedText("model_name: deepseek2-16b\nper_device_batch_size: 1\n", 8).at("/model/num_hidden_layers"), 27);
+}
+
 TEST(MaxTextImport, LayersAreOfTheKindTheFileSays)
 {
     const auto out =
@@ -395,6 +416,21 @@ TEST(MaxTextImport, FormatsAndOptimizersAreNotHarmless)
     EXPECT_EQ(importedText(head + "opt_type: adam_pax\n", 8).became("opt_type"), "used");
     EXPECT_EQ(importedText(head + "quantization: int8\n", 8).became("quantization"), "not_representable");
     EXPECT_EQ(importedText(head + "quantization: fp8\n", 8).at("/training/precision"), "fp8");
+}
+
+TEST(KindOfSettings, ATorchtitanRegistryIsToldHowToPrint)
+{
+    const std::string registry = "from torchtitan.trainer import Trainer\n\ndef llama3_debugmodel() -> Trainer.Config:\n"
+                                 "    return Trainer.Config(training=TrainingConfig(local_batch_size=8))\n";
+    for (const char* kind : {"", "torchtitan-toml"}) {
+        std::string told;
+        try {
+            sim::importSettings({{"config_registry.py", registry}}, {.kind = kind}, test::catalogue());
+        } catch (const sim::Error& error) {
+            told = error.what();
+        }
+        EXPECT_THAT(told, testing::HasSubstr("--debug.print_config")) << kind;
+    }
 }
 
 } // namespace

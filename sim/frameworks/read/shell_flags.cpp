@@ -316,7 +316,8 @@ const ShellCommand* addFlagsOf(const ShellScript& script, Sheet& sheet, const Fa
             sheet.undecided.push_back({made->words.front().text, "another command; only the one with most settings is read",
                                        made->words.front().line, made->words.front().text});
     }
-    return chosen == &loose || chosen == &stored ? nullptr : chosen;
+    const auto own = std::find(whole.begin(), whole.end(), chosen); // not one that was put together here
+    return own == whole.end() ? nullptr : *own;
 }
 
 } // namespace sim::frameworks

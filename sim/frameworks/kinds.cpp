@@ -127,6 +127,14 @@ bool isNeoxText(const std::string& text)
     return hasKey(text, "pipe_parallel_size") || hasKey(text, "pipe-parallel-size");
 }
 
+/// With comments and commas that JSON does not have, as GPT-NeoX's files are.
+bool isYamlInBraces(const std::string& name, const std::string& text)
+{
+    const std::size_t start = text.starts_with('#') ? text.find("\n{") : 0;
+    return (name.ends_with(".yml") || name.ends_with(".yaml")) && start != std::string::npos &&
+           firstCharacter(text.substr(start)) == '{';
+}
+
 /// torchtitan's configurations since 2026: functions of a file config_registry.py.
 bool isTitanRegistry(const std::string& text)
 {
@@ -238,7 +246,7 @@ Sheet ofCommand(Sheet sheet)
 
 Sheet sheetOf(const std::string& kind, const std::string& file, const std::string& text, std::span<OtherFile> others = {})
 {
-    if (isNeoxText(text))
+    if (isNeoxText(text) || isYamlInBraces(file, text))
         return readYaml(file, text); // with comments and commas that JSON does not have
     if (firstCharacter(text) == '{')
         return readJson(file, text);
@@ -264,7 +272,8 @@ Sheet sheetOf(const std::string& kind, const std::string& file, const std::strin
         return dump;
     }
     if (kind == "maxtext") {
-        if (contains(text, {"_parallelism:", "per_device_batch_size:", "base_emb_dim:", "model_name:"}))
+        if (!text.starts_with("#!") &&
+            contains(text, {"_parallelism:", "per_device_batch_size:", "base_emb_dim:", "model_name:"}))
             return readYaml(file, text);
         Sheet command = readShellAssignments(file, text);
         return ofCommand(command.settings.empty() ? readAssignedWords(file, text) : std::move(command));
@@ -428,6 +437,7 @@ Imported importSettings(const std::vector<SettingsFile>& files, const ImportOpti
             continue;
         const Part& part = parts[i];
         if (part.kind == "deepspeed-json" && firstCharacter(part.text) == '{' &&
+            !(isNeoxText(parts[lead].text) && isYamlInBraces(part.name, part.text)) &&
             (kind == "megatron-deepspeed" || startsDeepSpeed(kind))) {
             for (Setting& setting : readJson(part.name, part.text).settings) {
                 if (setting.value == Json("auto") && startsDeepSpeed(kind)) {
@@ -438,6 +448,10 @@ Imported importSettings(const std::vector<SettingsFile>& files, const ImportOpti
                 setting.name = "ds_config." + setting.name;
                 sheet.settings.push_back(std::move(setting));
             }
+        } else if (isNeoxText(parts[lead].text) && isYamlInBraces(part.name, part.text)) { // the other half of its table
+            Sheet more = readYaml(part.name, part.text);
+            std::move(more.settings.begin(), more.settings.end(), std::back_inserter(sheet.settings));
+            std::move(more.comments.begin(), more.comments.end(), std::back_inserter(sheet.comments));
         } else if (part.kind == "accelerate-yaml" && kind == "llamafactory-yaml") { // that it is launched with
             for (Setting& setting : readYaml(part.name, part.text).settings) {
                 setting.name = "accelerate." + setting.name;

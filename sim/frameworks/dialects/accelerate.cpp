@@ -266,8 +266,13 @@ void readAxolotl(Job& job)
         if (const auto rank = reading.integer("lora_r", "/training/lora/rank"); rank && *rank > 0)
             job.training["lora"] = {{"rank", *rank}};
         Json targets = Json::array();
-        if (const auto given = reading.any("lora_target_modules", "/training/lora/targets"))
+        if (const auto given = reading.any("lora_target_modules", "/training/lora/targets")) {
             targets = loraTargets(*given);
+            if (targets.size() < wordsOfList(*given).size())
+                reading.say("lora_target_modules", Became::notRepresentable,
+                            "adapters beside layers that the scenario does not have: " +
+                                (targets.empty() ? "none of these is imported" : "imported are " + shownValue(targets)));
+        }
         if (!targets.empty() && job.training.contains("lora"))
             job.training["lora"]["targets"] = targets;
         if (const auto dropout = reading.real("lora_dropout", "/training/lora/dropout");

@@ -202,6 +202,14 @@ void readMegatronExperts(Job& job, const MegatronRules& rules)
             job.model["first_k_dense_replace"] = 0;
         } else {
             std::vector<int> pattern;
+            const bool isMade = shownValue(*freq).find('$') != std::string::npos; // by a loop of the script
+            if (isMade) {
+                reading.say("moe_layer_freq", Became::unknown,
+                            quotedText(shownValue(*freq)) + " is made by code, which is not run: say which layers are dense with "
+                                                            "--set model.first_k_dense_replace=…");
+                job.ask("/model/first_k_dense_replace",
+                        "which layers are dense is made by code, which is not run: none is assumed");
+            }
             if (freq->is_array())
                 pattern = valueAs<std::vector<int>>(*freq).value_or(std::vector<int>());
             else
@@ -209,7 +217,7 @@ void readMegatronExperts(Job& job, const MegatronRules& rules)
             if (const auto layers = expertLayersOf(pattern)) {
                 job.model["first_k_dense_replace"] = layers->firstDense;
                 job.model["moe_layer_freq"] = layers->every;
-            } else {
+            } else if (!isMade) {
                 reading.say("moe_layer_freq", Became::notRepresentable,
                             quotedText(shownValue(*freq)) +
                                 ": the scenario says the first k layers dense, then every n-th of experts");

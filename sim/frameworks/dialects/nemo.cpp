@@ -297,7 +297,14 @@ void readNemo(Job& job)
         Alias{"*parallel_attention", "attention and MLP side by side have no key"},
         Alias{"drop_layers", "layers that are left out have no key"}, Alias{"peft.*", "see training.lora"}};
     reading.notRepresentable(kNemoNot);
-    reading.harmless(std::array<std::string_view, 22>{"ENV_VARS.*",
+    reading.harmless(std::array<std::string_view, 29>{"relative_position_*",
+                                                      "pretrained_checkpoint.*",
+                                                      "dataset.*",
+                                                      "run_dir",
+                                                      "max_steps",
+                                                      "global_train_batch_size",
+                                                      "attention_dropout",
+                                                      "ENV_VARS.*",
                                                       "@max_length",
                                                       "mcore_t5",
                                                       "share_token_embeddings",
@@ -496,7 +503,8 @@ void readBridge(Job& job)
             reading.say("peft.target_modules", Became::notRepresentable,
                         "names of Megatron's fused matrices: see training.lora.targets");
     }
-    reading.harmless(std::array<std::string_view, 28>{"optim.precision",
+    reading.harmless(std::array<std::string_view, 29>{"version",
+                                                      "optim.precision",
                                                       "optim.warmup_steps",
                                                       "optim.constant_steps",
                                                       "optim.clip_grad",

@@ -312,6 +312,21 @@ TEST(GptNeoxImport, OneTableHasMegatronsAndDeepSpeedsSettings)
     EXPECT_EQ(out.became("gpt_j_residual"), "not_representable");
 }
 
+TEST(GptNeoxImport, BothHalvesOfItsTableAreYamlInBraces)
+{
+    const std::vector<sim::SettingsFile> files = {
+        {"13B.yml", "{\n  \"pipe_parallel_size\": 2,\n  \"model_parallel_size\": 1, \"num_layers\": 40, \"hidden_size\": 5120,\n"
+                    "  \"num_attention_heads\": 40, \"seq_length\": 2048,\n}\n"},
+        {"train_config.yml",
+         "{\n  # finetuning option\n  \"finetune\": true,\n  \"zero_optimization\": {\"stage\": 1, "
+         "\"overlap_comm\": True,},\n  \"train_micro_batch_size_per_gpu\": 4,\n  \"data_impl\": \"mmap\",\n}\n"}};
+    const auto imported = sim::importSettings(files, {.gpus = 8}, test::catalogue());
+    const Json scenario = Json::parse(imported.scenario);
+    EXPECT_EQ(scenario["layout"]["pp"], 2);
+    EXPECT_EQ(scenario["layout"]["zero_stage"], 1);
+    EXPECT_EQ(scenario["training"]["micro_batch_size"], 4);
+}
+
 TEST(GptNeoxImport, AnMlpWithAGateHasThirdsOfTheWidth)
 {
     // configs/llama/13B.yml and 7B.yml: the sizes of LLaMA come out (megatron/model/transformer.py, ParallelMLP)

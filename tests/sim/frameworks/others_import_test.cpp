@@ -433,4 +433,22 @@ TEST(KindOfSettings, ATorchtitanRegistryIsToldHowToPrint)
     }
 }
 
+TEST(MaxTextImport, AScriptWhoseHelpNamesSettingsIsAScript)
+{
+    const auto out = importedText("#!/bin/bash\nusage() { echo -e \"\\t-i ici_tensor_parallelism: 8\"; }\n"
+                                  "python3 -m maxtext.trainers.pre_train.train base.yml model_name=llama3-8b "
+                                  "ici_tensor_parallelism=2 ici_fsdp_parallelism=4 per_device_batch_size=1\n",
+                                  8);
+    EXPECT_EQ(out.at("/layout/tp"), 2);
+}
+
+TEST(AxolotlImport, AdaptersBesideOtherLayersAreTold)
+{
+    const auto out = importedText("base_model: meta-llama/Meta-Llama-3-8B\nadapter: lora\nlora_r: 16\nsequence_len: 4096\n"
+                                  "lora_target_modules:\n  - q_proj\n  - in_proj\nmicro_batch_size: 1\n",
+                                  8);
+    EXPECT_EQ(out.became("lora_target_modules"), "not_representable");
+    EXPECT_EQ(out.at("/training/lora/targets"), Json({"q_proj"}));
+}
+
 } // namespace

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace {
 
 using test::importedText;
@@ -24,6 +26,18 @@ TEST(MegatronImport, OfSeveralRunsInOneFileTheFirstIsRead)
     EXPECT_EQ(out.count(sim::Became::contradictory), 0);
     EXPECT_EQ(out.became("MODEL_ARGS_2.--pipeline-model-parallel-size"), "harmless");
     EXPECT_THAT(out.textOn("MODEL_ARGS_2.--pipeline-model-parallel-size"), HasSubstr("MODEL_ARGS, the first, is read"));
+}
+
+TEST(MegatronImport, APatternOfLayersThatCodeMakesIsAskedFor)
+{
+    const auto out =
+        importedText("printf -v FREQ '[%s]' \"$(IFS=', '; echo \"${arr[*]}\")\"\npython pretrain_gpt.py --num-layers 27 "
+                     "--hidden-size 2048 --num-attention-heads 16 --seq-length 4096 --max-position-embeddings 4096 "
+                     "--micro-batch-size 1 --vocab-size 163840 --num-experts 64 --moe-layer-freq $FREQ\n",
+                     8);
+    EXPECT_EQ(out.became("--moe-layer-freq"), "unknown");
+    const std::vector<std::string>& unknown = out.imported.unknown;
+    EXPECT_NE(std::find(unknown.begin(), unknown.end(), "/model/first_k_dense_replace"), unknown.end());
 }
 
 } // namespace

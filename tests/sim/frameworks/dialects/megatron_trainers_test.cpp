@@ -18,7 +18,7 @@ TEST(SwiftImport, ItsOwnDefaultsCount)
     EXPECT_EQ(out.at("/layout/etp"), 1);
     EXPECT_EQ(out.at("/training/micro_batch_size"), 1);
     EXPECT_EQ(out.at("/training/global_batch_size"), 16);
-    EXPECT_EQ(out.at("/training/recompute/kind"), "selective");
+    EXPECT_EQ(out.at("/training/recompute"), "selective");
     EXPECT_EQ(out.became("megatron"), "harmless");
     const auto given =
         importedText(command + " --use_distributed_optimizer false --expert_tensor_parallel_size 2 "

@@ -366,6 +366,9 @@ struct OptionText {
     std::string_view pointer, json, text;
 };
 constexpr std::array kOptionTexts{
+    OptionText{"/training/lora/base_dtype", "\"bf16\"", "BF16"},
+    OptionText{"/training/lora/base_dtype", "\"fp8\"", "FP8"},
+    OptionText{"/training/lora/base_dtype", "\"nf4\"", "NF4"},
     OptionText{"/layout/zero_stage", "0", "0 · nothing"},
     OptionText{"/layout/zero_stage", "1", "1 · optimizer"},
     OptionText{"/layout/zero_stage", "2", "2 · + gradients"},
@@ -441,9 +444,6 @@ constexpr std::array kWordTexts{
     OptionText{"/training/recompute/modules", "\"moe\"", "Experts' layer"},
     OptionText{"/training/recompute/modules", "\"shared_experts\"", "Shared experts"},
     OptionText{"/training/recompute/modules", "\"operators\"", "Every other product"},
-    OptionText{"/training/lora/base_dtype", "\"bf16\"", "BF16"},
-    OptionText{"/training/lora/base_dtype", "\"fp8\"", "FP8"},
-    OptionText{"/training/lora/base_dtype", "\"nf4\"", "NF4"},
     OptionText{"/training/lora/targets", "\"q_proj\"", "Query"},
     OptionText{"/training/lora/targets", "\"k_proj\"", "Key"},
     OptionText{"/training/lora/targets", "\"v_proj\"", "Value"},

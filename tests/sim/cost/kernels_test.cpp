@@ -83,6 +83,7 @@ TEST_F(Costs, PiecesOfTheTokensAreKernelsOneAfterTheOther)
     EXPECT_EQ(cost.kernelNs(shape), 4 * cost.kernelNs(piece));
     shape.pass = piece.pass = KernelPass::weightGradient; // which sums over them
     shape.k = 8192;
+    piece.m = shape.m;
     piece.k = 2048;
     piece.flops = shape.flops / 4;
     EXPECT_EQ(cost.kernelNs(shape), 4 * cost.kernelNs(piece));

@@ -274,7 +274,7 @@ TEST(Hangs, NameRanksThatStoppedInWhatOthersHaveEnded)
             dumps({{openCall(8), received}, {openCall(8)}, {openCall(8)}, {openCall(6), openCall(7), sent}}, groups, SIZE_MAX,
                   isCounted ? std::vector{waits, waits, waits, countedTo("0", 7, 5)} : std::vector<std::string>(4)));
         const std::vector<sim::Hang> hangs = sim::hangsOf(run.evidence);
-        ASSERT_EQ(hangs.size(), 2U);
+        ASSERT_EQ(hangs.size(), 2U) << isCounted << hangs[0].title << ": " << hangs[0].detail;
         EXPECT_EQ(hangs[0].title, "Rank 3 stands still in what others have ended");
         EXPECT_THAT(hangs[0].waiting, ElementsAre(3));
         EXPECT_THAT(hangs[0].detail, HasSubstr("Rank 3 has not seen the end of all-reduce 6 of group default_pg, asked for at"));

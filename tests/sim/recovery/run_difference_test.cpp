@@ -241,7 +241,7 @@ TEST(ComparedRuns, TellKernelsOfLongNamesApart)
             EXPECT_LT(finding.title.size(), 160U) << finding.title;
         }
     EXPECT_GT(kernels, 4U);
-    EXPECT_EQ(titles.size(), kernels);
+    EXPECT_EQ(titles.size(), kernels) << testing::PrintToString(titles);
 }
 
 TEST(ComparedRuns, OfDifferentWorldsSaySo)

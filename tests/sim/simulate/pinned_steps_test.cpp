@@ -62,5 +62,5 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Pinned{"05", 0x5822f1cd2571bb34U, {R"(perturbations=[{"kind":"jitter","sigma":0.02,"seed":3}])"}},
                     Pinned{"09", 0xff667e5b67ca4db9U}, Pinned{"11", 0x77bd87c268bd5a89U}, Pinned{"21", 0xb9b37166af45445aU},
                     Pinned{"38", 0xbd2d96c205dcdd34U}, Pinned{"42", 0x9475d3ee6b15d032U}, Pinned{"44", 0xae538c1840ef1e15U},
-                    Pinned{"50", 0x87e696b0c07bd4d2U}, Pinned{"54", 0x18211f2e9f2dca1dU}, Pinned{"66", 0xb49df069a92d8dcU}),
+                    Pinned{"50", 0x87e696b0c07bd4d2U}, Pinned{"54", 0x971bae35a4f572e1U}, Pinned{"66", 0xb49df069a92d8dcU}),
     [](const auto& of) { return std::string("File") + of.param.number; });

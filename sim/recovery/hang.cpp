@@ -63,15 +63,19 @@ public:
                 }
             std::map<std::int32_t, std::int64_t> open; // group -> the first
             for (const LastCall& call : rank.lastCalls)
-                if (call.sequence >= 0 && !call.isOver)
-                    open.try_emplace(call.group, call.sequence).first->second = std::min(open[call.group], call.sequence);
+                if (call.sequence >= 0 && !call.isOver) {
+                    std::int64_t& first = open.try_emplace(call.group, call.sequence).first->second;
+                    first = std::min(first, call.sequence);
+                }
             for (const auto& [group, first] : open) {
                 StandingInGroup& standing = m_standing[{group, rank.rank}];
                 standing.over = std::max(standing.over, first - 1);
             }
         }
-        for (const auto& [of, standing] : m_standing)
-            m_over.try_emplace(of.first, -1).first->second = std::max(m_over[of.first], standing.over);
+        for (const auto& [of, standing] : m_standing) {
+            std::int64_t& over = m_over.try_emplace(of.first, -1).first->second;
+            over = std::max(over, standing.over);
+        }
         for (const RankEvidence& rank : evidence.ranks)
             if (const LastCall* first = firstOpen(rank); first != nullptr && isOverElsewhere(*first))
                 m_stopped.emplace(rank.rank, first);

@@ -80,21 +80,36 @@ public:
         const std::string start = startOf(name);
         if (start == name)
             return name;
-        std::size_t apart = 0;
+        // Where it parts from the first of those alike, and where from the last of them.
+        std::size_t first = name.size(), last = 0;
         if (const auto alike = m_names.find(start); alike != m_names.end())
             for (const std::string& other : alike->second)
-                if (other != name)
-                    apart = std::max(
-                        apart, static_cast<std::size_t>(
-                                   std::mismatch(name.begin(), name.end(), other.begin(), other.end()).first - name.begin()));
-        if (apart == 0 || apart >= name.size())
+                if (other != name) {
+                    const auto apart = static_cast<std::size_t>(
+                        std::mismatch(name.begin(), name.end(), other.begin(), other.end()).first - name.begin());
+                    first = std::min(first, apart);
+                    last = std::max(last, apart);
+                }
+        if (first >= name.size())
             return start + "…";
-        const auto isOfWord = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == ':'; };
-        while (apart > start.size() && isOfWord(name[apart - 1]))
-            --apart;
-        constexpr std::size_t kMostOfPart = 48;
-        const bool isCut = apart + kMostOfPart < name.size();
-        return start + "…" + name.substr(apart, kMostOfPart) + (isCut ? "…" : "");
+        const auto fromWord = [&](std::size_t at) {
+            const auto isOfWord = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == ':'; };
+            while (at > start.size() && isOfWord(name[at - 1]))
+                --at;
+            return at;
+        };
+        constexpr std::size_t kMostOfFirst = 40, kMostOfLast = 20;
+        std::string out = start + "…";
+        std::size_t end = fromWord(first);
+        const auto add = [&](std::size_t at, std::size_t most) {
+            out += name.substr(at, most);
+            end = std::min(name.size(), at + most);
+            out += end < name.size() ? "…" : "";
+        };
+        add(end, kMostOfFirst);
+        if (last < name.size() && last >= end)
+            add(std::max(end, fromWord(last)), kMostOfLast);
+        return out;
     }
 
 private:

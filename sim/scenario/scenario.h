@@ -262,7 +262,7 @@ struct Efficiency {
     /// Fraction of the host's memory bandwidth that its optimizer reaches. Ren et al. 2021, table 4: CPU-Adam moves 28 bytes for
     /// each of 10 G parameters in 2.57 s, 0.43 of a DGX-2's; DeepSpeed's whole update by eight ranks at once 0.23 to 0.37.
     double hostMemory = 0.4;
-    double besideTransfers = 1;   ///< kernels take this many times as long while a collective runs beside them
+    double besideTransfers = 1; ///< kernels take this many times as long while a collective runs beside them
     /// Likewise while it is an all-to-all of experts' tokens, whose kernels keep multiprocessors to themselves (DeepEP,
     /// HybridEP); 0, or less than besideTransfers: that.
     double besideAllToAll = 0;

@@ -47,7 +47,7 @@ std::string memoryUse(double usedGib, double hasGib)
         return fixed(usedGib, decimals) + " of " + fixed(hasGib, hasGib == std::round(hasGib) ? 0 : decimals) + " GiB";
     }
     return (usedGib < 1 ? gibText(static_cast<std::int64_t>(usedGib * kBytesPerGib)) + " of " : fixed(usedGib, 2) + " of ") +
-           fixed(hasGib, 0) + " GiB";
+           fixed(hasGib, hasGib == std::round(hasGib) ? 0 : 2) + " GiB";
 }
 
 std::string fullAttention(double utilisation)

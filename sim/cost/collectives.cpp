@@ -222,13 +222,19 @@ std::int64_t CostModel::collectiveNs(const OpShape& shape, const GroupShape& gro
         break;
     case CollectiveKind::ringShift: { // every member sends to the next: the widest hop decides, and each sends over its own port
         const auto tier = static_cast<std::size_t>(group.spanningTier());
-        const double leaving = m_ranksOfNic / membersOfNode(group, m_cluster); // of a card's ranks, one of each ring
+        const double leaving = ringsOverCard(group);
         seconds = bytes / (bytesPerSecondAmong(m_cluster, tier, leaving) * linkShare(m_cluster, tier, 2)) +
                   m_cluster.tiers[tier].latencyUs * 1e-6;
         break;
     }
     }
     return durationNs(seconds + m_cluster.efficiency.collectiveUs * 1e-6, text);
+}
+
+/// One member of each ring leaves a node: as many as the node has rings, side by side on the last card where their ranks are.
+double CostModel::ringsOverCard(const GroupShape& group) const
+{
+    return std::min<double>(m_ranksOfNic, std::max(1.0, m_ranksOfHost / membersOfNode(group, m_cluster)));
 }
 
 std::int64_t CostModel::sendNs(std::int64_t bytes, int tier) const
@@ -267,7 +273,7 @@ PortUse CostModel::collectiveUse(const OpShape& shape, const GroupShape& group, 
         // it.
         const auto tier = static_cast<std::size_t>(group.spanningTier());
         const bool leaves = m_ranksOfNic > 1 && !m_cluster.isInsideNode(tier);
-        const double others = leaves ? std::min<double>(m_ranksOfNic, membersOfNode(group, m_cluster)) : 1;
+        const double others = leaves ? m_ranksOfNic / ringsOverCard(group) : 1;
         occupy(busySeconds, m_cluster, tier, bytes / others, Passing::same);
         break;
     }

@@ -85,6 +85,7 @@ private:
     double castsOf(const OpShape&) const;                  ///< of them, those that make a product's operand narrow
     double launchSeconds(const Op&, const OpShape&) const; ///< the host's time to start an op
     double memoryBytesPerSecond() const;
+    double ringsOverCard(const GroupShape&) const; ///< whose members leave the node over one network card
     const MeasuredTime* measuredKernel(const OpShape&) const;
     /// `kind`: a CollectiveKind, or kSendCurve. Null beyond the innermost tier: the profile is of one machine.
     const MeasuredTime* measuredTransfer(std::size_t kind, int tier) const;

@@ -255,8 +255,10 @@ std::int64_t CostModel::kernelNs(const OpShape& shape) const
         return std::max(checkedMultiply(shape.pieces, kernelNs(pieceOf(shape))), fastestNs(shape));
     if (const MeasuredTime* measured = measuredKernel(shape)) {
         const auto size = [](std::int64_t value) { return static_cast<double>(std::max<std::int64_t>(1, value)); };
+        const bool isProduct = shape.kernel == KernelKind::gemm || shape.kernel == KernelKind::groupedGemm;
+        const double madeBefore = isProduct ? static_cast<double>(shape.bytes) / memoryBytesPerSecond() : 0; // its operands
         return std::max<std::int64_t>(
-            1, durationNs(measured->seconds(size(shape.m), size(shape.n), size(shape.k), size(shape.batch)),
+            1, durationNs(measured->seconds(size(shape.m), size(shape.n), size(shape.k), size(shape.batch)) + madeBefore,
                           [&] { return kernelText(shape, m_cluster.gpu); }));
     }
     double traffic = 1;

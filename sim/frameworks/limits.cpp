@@ -90,13 +90,15 @@ Overlap overlapOf(std::string_view id, const Scenario& s)
     } else if (id == "torchtitan") {
         overlap = {.gradReduce = true, .paramGather = true, .tpComm = overlap.tpComm && hasTensorParallelism, .p2p = false};
     } else if (id == "deepspeed") {
-        overlap = {.gradReduce = overlap.gradReduce, .paramGather = s.layout.zeroStage == 3, .tpComm = false};
+        overlap = {.gradReduce = overlap.gradReduce,
+                   .paramGather = s.layout.zeroStage == 3 && s.training.stack.gathersAhead,
+                   .tpComm = false};
     } else if (id == "nanotron") {
         overlap = {.gradReduce = true, .paramGather = false, .tpComm = overlap.tpComm && hasTensorParallelism, .p2p = false};
     } else if (id == "picotron") {
         overlap = {.gradReduce = true, .tpComm = false, .p2p = false};
     } else if (id == "huggingface") {
-        overlap = {.gradReduce = true, .paramGather = s.layout.zeroStage == 3, .tpComm = false};
+        overlap = {.gradReduce = true, .paramGather = s.layout.zeroStage == 3 && s.training.stack.gathersAhead, .tpComm = false};
     } else if (id == "maxtext") {
         overlap = {.gradReduce = true, .paramGather = true, .tpComm = false, .p2p = true};
     }

@@ -263,6 +263,11 @@ void Rules::cluster()
                 return "has no effect: network cards are of the innermost tier between nodes, and " +
                        quotedText(c.tiers[i].name) + (c.isInsideNode(i) ? " is inside a node" : " lies beyond it");
             });
+        else if (const int sharing = c.tiers[i].gpusPerNic; sharing > 1 && c.gpusPerNode % sharing != 0)
+            warning("/cluster/tiers/" + text(static_cast<std::int64_t>(i)) + "/gpus_per_nic", [&] {
+                return text(sharing) + " GPUs a network card do not divide the " + text(c.gpusPerNode) + " of a node" +
+                       (sharing > c.gpusPerNode ? ", which have one together" : ", of which the last card has fewer");
+            });
     const std::int64_t gpus = std::int64_t{c.gpusPerNode} * c.nodes;
     if (!c.tiers.empty() && c.tiers.back().span != 0 && c.tiers.back().span < gpus)
         error("/cluster/tiers", [&] {

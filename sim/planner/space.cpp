@@ -284,6 +284,7 @@ void PlanSpace::readHeld()
     m_group = heldInt("schedule.microbatch_group", 0);
     m_slices = heldInt("schedule.sequence_slices", 0);
     m_reshardGiven = m_document.get("layout.reshard_after_forward").has_value();
+    m_gatherGiven = m_document.get("training.overlap.param_gather").has_value();
 
     std::string order = wordIn("layout.order", "tp-cp-ep-dp-pp");
     const bool isHeld = std::any_of(m_request.fixed.begin(), m_request.fixed.end(),
@@ -381,10 +382,12 @@ void PlanSpace::applyTo(Scenario& scenario, const Choice& choice) const
 
 void PlanSpace::hideTransfers(Scenario& scenario) const
 {
-    if (m_request.framework.empty())
-        return;
-    scenario.training.overlap = base.training.overlap;
-    scenario.training.overlap = overlapOf(m_request.framework, scenario);
+    if (!m_request.framework.empty())
+        scenario.training.overlap = base.training.overlap;
+    if (!m_gatherGiven) // as it is resolved where nobody says it
+        scenario.training.overlap.paramGather = scenario.layout.zeroStage < 3 || scenario.training.stack.gathersAhead;
+    if (!m_request.framework.empty())
+        scenario.training.overlap = overlapOf(m_request.framework, scenario);
 }
 
 template <typename IsLegal>

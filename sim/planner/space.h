@@ -144,7 +144,7 @@ private:
     const PlanRequest& m_request;
     ScenarioDocument m_document; ///< with what is fixed
     bool m_layersGiven = false, m_layersFixed = false, m_shardGiven = false, m_etpGiven = false;
-    bool m_reshardGiven = false;
+    bool m_reshardGiven = false, m_gatherGiven = false;
     std::optional<PlanSetting> m_unsaidBatch;
     bool m_orderFollows = false;   ///< the framework has one alone
     int m_group = 0, m_slices = 0; ///< 0: as usual

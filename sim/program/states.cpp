@@ -55,12 +55,14 @@ std::int64_t sparedByFrozen(const Scenario& scenario, std::int64_t elements)
 
 std::int64_t narrowCopyBytes(const Scenario& scenario, std::int64_t weights)
 {
-    if (!scenario.training.stack.keepsNarrowWeights)
+    const LoraBase base = scenario.model.lora.isOn() ? scenario.model.lora.base : LoraBase::wide;
+    if (!scenario.training.stack.keepsNarrowWeights || base == LoraBase::nf4) // which a product's weights are made of each time
         return 0;
     constexpr int kScaledTogether = 32, kScaledTogetherIn4Bits = 16; // elements, by a scale of one byte
     switch (scenario.training.precision) {
     case Precision::fp8:
-        return checkedMultiply(weights, scenario.cluster.gpu.peakTflops.contains(Precision::mxfp8) ? 1 : 2);
+        return checkedMultiply(weights, (scenario.cluster.gpu.peakTflops.contains(Precision::mxfp8) ? 1 : 2) -
+                                            (base == LoraBase::fp8 ? 1 : 0)); // the weights themselves are one
     case Precision::mxfp8:
         return checkedMultiply(2, checkedAdd(weights, ceilDivide(weights, kScaledTogether)));
     case Precision::nvfp4:

@@ -76,6 +76,13 @@ public:
             std::int64_t& over = m_over.try_emplace(of.first, -1).first->second;
             over = std::max(over, standing.over);
         }
+        for (const auto& of : m_over)
+            if (of.first >= 0 && asIndex(of.first) < evidence.groups.size()) {
+                std::int64_t& least = m_leastAsked.try_emplace(of.first, INT64_MAX).first->second;
+                for (const int rank : evidence.groups[asIndex(of.first)].ranks)
+                    if (isTold(rank, of.first))
+                        least = std::min(least, standingOf(of.first, rank).asked);
+            }
         for (const RankEvidence& rank : evidence.ranks)
             if (const LastCall* first = firstOpen(rank); first != nullptr && isOverElsewhere(*first))
                 m_stopped.emplace(rank.rank, first);
@@ -127,11 +134,16 @@ private:
         return std::any_of(m_evidence.ranks.begin(), m_evidence.ranks.end(),
                            [=](const RankEvidence& of) { return of.rank == rank && firstOpen(of) == call; });
     }
-    /// Another member has ended it, though this one has not noticed.
+    /// Another member has ended it, though this one has not noticed. A broadcast ends on its root, and a reduction on a leaf,
+    /// when their own part is sent: of these all have to have come, too.
     bool isOverElsewhere(const LastCall& call) const
     {
         const auto over = m_over.find(call.group);
-        return call.sequence >= 0 && over != m_over.end() && call.sequence <= over->second;
+        if (call.sequence < 0 || over == m_over.end() || call.sequence > over->second)
+            return false;
+        const auto least = m_leastAsked.find(call.group);
+        return (call.exchange != Exchange::broadcast && call.exchange != Exchange::reduce) || least == m_leastAsked.end() ||
+               call.sequence <= least->second;
     }
     StandingInGroup standingOf(std::int32_t group, int rank) const
     {
@@ -432,11 +444,13 @@ private:
                     " last" + askedAt(*last->call);
         else if (standing.over > 0)
             text += " ended collective " + std::to_string(standing.over) + " last";
+        else if (standing.isCounted && standing.asked < 0)
+            text += " has asked for nothing in it";
         else
             text += standing.isCounted ? " has ended nothing in it" : " has ended nothing in it that is recorded";
         if (standing.asked > standing.over)
             text += ", and asked for nothing after " + std::to_string(standing.asked);
-        else if (standing.isCounted)
+        else if (standing.isCounted && standing.asked >= 0)
             text += ", and asked for nothing after it";
         if (m_stopped.contains(rank))
             return text;
@@ -461,8 +475,9 @@ private:
     std::map<std::int32_t, Calls> m_calls;
     std::map<std::pair<std::int32_t, int>, StandingInGroup> m_standing; ///< by group and rank
     std::map<std::int32_t, std::int64_t> m_over;                        ///< group -> number of the last that a member has ended
-    std::map<int, const LastCall*> m_stopped;                           ///< ranks that wait first in what is over
-    std::set<int> m_waiting;                                            ///< ranks that are in what is not over
+    std::map<std::int32_t, std::int64_t> m_leastAsked; ///< group -> what all members that are told have asked for
+    std::map<int, const LastCall*> m_stopped;          ///< ranks that wait first in what is over
+    std::set<int> m_waiting;                           ///< ranks that are in what is not over
 };
 
 } // namespace

@@ -448,9 +448,9 @@ RecoveredSteps stepsOf(const RunEvidence& evidence, std::vector<std::vector<Host
             }
             addStep(result, evidence, static_cast<std::int64_t>(k), extents);
         }
-        result.evidence = endWithOptimizer
-                              ? "no marks; an optimizer's kernels end each step"
-                              : "no marks; the order of collectives begins anew after every " + std::to_string(period);
+        result.evidence = endWithOptimizer ? "no marks; an optimizer's kernels end each step"
+                                           : "no marks; the order of collectives begins anew after " +
+                                                 (period == 1 ? std::string("each") : "every " + std::to_string(period));
         result.sure = endWithOptimizer ? 0.8 : 0.5;
     } else {
         if (std::any_of(whole.begin(), whole.end(), [](const Extent& e) { return e.first > e.last; })) {

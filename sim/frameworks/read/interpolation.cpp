@@ -25,6 +25,8 @@ std::optional<std::string> defaultOfVariable(std::string_view expression)
     value.remove_prefix(std::min(value.find_first_not_of(' '), value.size()));
     if (name.empty() || value.empty() || (!isVariable && !expression.starts_with(kOwn)))
         return std::nullopt;
+    if (value.size() > 1 && (value.front() == '"' || value.front() == '\'') && value.back() == value.front())
+        value = value.substr(1, value.size() - 2);
     return std::string(value);
 }
 

@@ -16,7 +16,8 @@ namespace {
 /// Reads what is data in Python: `a.b.c = literal`, and `a.b = Name(x=literal, …)`. Anything else is passed over. Of several
 /// functions the first public one counts, with those of the file that it calls.
 class PythonReader final : PythonWords {
-    static constexpr int kMostCalls = 1000; ///< that are followed
+    static constexpr int kMostCalls = 1000;              ///< that are followed
+    static constexpr std::size_t kMostRead = 4UL << 20U; ///< letters of functions, each time they are called
 
 public:
     PythonReader(std::string file, const std::string& text) : PythonWords(std::move(file), text) { findFunctions(); }
@@ -93,11 +94,18 @@ private:
                 return &one;
         return m_functions.empty() ? nullptr : &m_functions.front();
     }
+    void comment(std::string text)
+    {
+        constexpr std::size_t kMostComments = 1000;
+        if (m_sheet.comments.size() < kMostComments)
+            m_sheet.comments.push_back(std::move(text));
+    }
     using Constants = std::map<std::string, Json>; ///< null: not known
     /// With what it is given by name; other parameters have the values that stand with them.
     void call(Function& function, int depth, const Constants& given = {}, const std::string& returnsTo = {})
     {
-        if (depth > 4 || ++m_calls > kMostCalls)
+        m_read += function.end - function.start;
+        if (depth > 4 || ++m_calls > kMostCalls || m_read > kMostRead)
             return;
         const Constants outside = m_constants;
         const auto place = std::pair(m_at, m_line);
@@ -180,7 +188,7 @@ private:
         const std::size_t open = function.open;
         if (open >= function.end || m_text[open] != '(')
             return;
-        m_sheet.comments.push_back(m_text.substr(m_at, std::min<std::size_t>(open - m_at, 200)));
+        comment(m_text.substr(m_at, std::min<std::size_t>(open - m_at, 200)));
         while (m_at <= open)
             take();
         while (m_at < function.end) {
@@ -269,15 +277,15 @@ private:
                     add(text->get<std::string>(), *value, line);
                 return;
             }
-            if (text && text->is_string() && m_sheet.comments.size() < 1000)
-                m_sheet.comments.push_back(text->get<std::string>().substr(0, 400));
+            if (text && text->is_string())
+                comment(text->get<std::string>().substr(0, 400));
             return;
         }
         const std::size_t start = m_at;
         const std::string name = dottedName();
         if (name == "def" || name == "return" || name == "class") {
             const std::size_t end = std::min(m_text.find('\n', start), m_text.size());
-            m_sheet.comments.push_back(m_text.substr(start, std::min<std::size_t>(end - start, 200)));
+            comment(m_text.substr(start, std::min<std::size_t>(end - start, 200)));
             if (name == "return" && returned(line))
                 return;
             while (name == "return" && m_at < end) { // return run.Config(LlamaModel, config=run.Config(Llama3Config8B))
@@ -440,7 +448,7 @@ private:
             m_at = end;
             return;
         }
-        m_sheet.comments.push_back(callee);
+        comment(callee);
         addModelClass(name, callee, line);
         if (level == 0)
             addBase(name, callee, line);
@@ -530,6 +538,7 @@ private:
     };
     Return m_return;
     int m_depth = 0, m_calls = 0;
+    std::size_t m_read = 0; ///< of functions that were called
 };
 
 } // namespace

@@ -154,8 +154,9 @@ std::optional<CountOfMpi> countOfMpi(const std::vector<ShellText>& words, std::s
         return CountOfMpi{.name = {}, .value = {}};
     std::int64_t perNode = 1;
     for (std::size_t i = 0; i + 1 < words.size(); ++i)
-        if (const Json each = valueOf(words[i + 1].text); isPerNodeOption(words[i].text) && each.is_number_integer())
-            perNode = std::max<std::int64_t>(1, each.get<std::int64_t>());
+        if (isPerNodeOption(words[i].text))
+            if (const Json each = valueOf(words[i + 1].text); each.is_number_integer())
+                perNode = std::max<std::int64_t>(1, each.get<std::int64_t>());
     return CountOfMpi{"nnodes",
                       count.is_number_integer() ? Json(std::max<std::int64_t>(1, count.get<std::int64_t>() / perNode)) : count};
 }

@@ -48,6 +48,8 @@ bool ShellReader::reopenFunction()
 
 void ShellReader::setArguments(std::vector<ShellText> arguments)
 {
+    for (const ShellText& one : arguments)
+        spend(one.text.size());
     for (std::size_t i = 1; i <= m_arguments.size(); ++i)
         m_variables.erase(std::to_string(i));
     m_arguments = std::move(arguments);

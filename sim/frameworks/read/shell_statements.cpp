@@ -140,8 +140,12 @@ void ShellReader::statement()
             words.push_back(std::move(one));
         if (words.size() > 4 * kMostSettings)
             fail("a command has more than " + std::to_string(4 * kMostSettings) + " words");
+        constexpr std::size_t kMostNots = 100; // which every word behind them looks through
+        if (words.size() == kMostNots + 1 && words.front().text == "!" && words.back().text == "!")
+            fail("a command begins with more than " + std::to_string(kMostNots) + " \"!\"");
     }
     const bool wasSkipped = std::exchange(m_skipsNext, false);
+    const bool isCommand = !words.empty();
     std::optional<bool> outcome;
     bool isOpenTest = false; // which alone says which of two assignments counts
     if (keyword && *keyword != "export") {
@@ -163,7 +167,7 @@ void ShellReader::statement()
     } else if (ofGroup) {
         outcome = *ofGroup;
     }
-    if (!wasSkipped && (!words.empty() || hasAssigned))
+    if (!wasSkipped && (isCommand || hasAssigned))
         m_lastStatus = outcome;
     operatorAfter(outcome, isOpenTest ? line : 0);
 }
@@ -343,7 +347,9 @@ std::optional<bool> ShellReader::condition(const std::string& keyword, ShellCond
         isKnown = false;
         mayBe = true;
     }
-    if ((keyword == "while" && !isKnown) || keyword == "until") // read once
+    if (keyword == "until" && isKnown)
+        mayBe = !mayBe;
+    else if ((keyword == "while" || keyword == "until") && !isKnown) // read once
         isKnown = mayBe = true;
     if (isPassedOver) {
         isKnown = true;

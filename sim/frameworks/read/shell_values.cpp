@@ -209,8 +209,8 @@ private:
             return std::nullopt;
         if (word.empty())
             return std::nullopt;
-        if (isDigit(word[0]))
-            return wholeShellNumber(word);
+        if (isDigit(word[0])) // "010" is 8 here
+            return word.size() > 1 && word[0] == '0' ? std::nullopt : wholeShellNumber(word);
         const auto found = m_variables.find(word);
         if (found == m_variables.end() || m_depth > kDeepestVariable)
             return std::nullopt;

@@ -284,6 +284,18 @@ TEST(Hangs, NameRanksThatStoppedInWhatOthersHaveEnded)
     }
 }
 
+TEST(Hangs, ABroadcastThatItsRootHasEndedWaitsForWhoHasNotCome)
+{
+    // It ends on its root when that has sent, and a reduction on a leaf likewise.
+    for (const char* what : {"broadcast", "reduce"}) {
+        const Called over{.number = 5, .what = what}, open{.number = 5, .state = "scheduled", .what = what};
+        const sim::Recovered run = sim::recover(dumps({{over}, {{.number = 4}}, {open}, {over}}, kFour));
+        const std::vector<sim::Hang> hangs = sim::hangsOf(run.evidence);
+        ASSERT_EQ(hangs.size(), 1U) << what;
+        EXPECT_THAT(hangs[0].title, testing::EndsWith(" 5 of group default_pg waits for rank 1, which has not come to it"));
+    }
+}
+
 TEST(Hangs, TellFirstOfAllWhoKeepOthersTogether)
 {
     // tp [0, 1] and [2, 3]: 1 and 3 asked for nothing more in either, nor in the world.

@@ -31,6 +31,33 @@ TEST(ShellScopes, WhatASubshellAssignsEndsWithIt)
         EXPECT_EQ(stagesBehind(head), 4) << "no subshell: " << head;
 }
 
+TEST(ShellScopes, GroupsEndAsTheirLastCommandDoesAndUntilRunsWhileItsConditionFails)
+{
+    for (const char* head : {"PP=4\nA=1; { false; } && PP=8", "PP=4\n( A=1; false ) && PP=8",
+                             "PP=8\n[ 1 = 1 ] && { A=1; false; } || PP=4", "PP=4\nuntil true; do PP=8; done"})
+        EXPECT_EQ(stagesBehind(head), 4) << head;
+}
+
+TEST(ShellScopes, NumbersThatBeginWithZeroAreNoDecimalsInSums)
+{
+    EXPECT_NE(stagesBehind("X=010\nPP=$((X))"), 10);
+    EXPECT_EQ(stagesBehind("X=0\nPP=$((X + 4))"), 4);
+}
+
+TEST(ShellScopes, WhatTakesTooLongIsRefused)
+{
+    std::string nots, shifts = "set --";
+    for (int i = 0; i < 30'000; ++i)
+        nots += "! ";
+    for (int i = 0; i < 5000; ++i)
+        shifts += " a";
+    shifts += "\n";
+    for (int i = 0; i < 20'000; ++i)
+        shifts += "shift 0\n";
+    EXPECT_ANY_THROW(importedText(nots + "true\n" + kJobOfScopes + "\n"));
+    EXPECT_ANY_THROW(importedText(shifts + kJobOfScopes + "\n"));
+}
+
 TEST(ShellScopes, ASubshellStartsWhatItSays)
 {
     const auto out = importedText("PP=2\n(\n  PP=4\n  NUM_GPUS=64\n  " + kJobOfScopes +

@@ -48,7 +48,7 @@ void ShellReader::statement()
         return;
     std::vector<ShellText> words;
     bool mayAssign = true, hasAssigned = false, isLocal = false;
-    std::optional<bool> ofGroup; // status of a group that ends here
+    bool hasGroup = false, ofGroup = false; // a group whose status is known ends here; its status
     const int line = m_line;
     std::optional<std::string> keyword; // if, elif, while, until: what follows is a condition
     ShellConditions conditions;
@@ -64,7 +64,11 @@ void ShellReader::statement()
             if (!words.empty() || hasAssigned || keyword) // its last command
                 break;
             next();
-            ofGroup = closeSubshell();
+            {
+                const std::optional<bool> status = closeSubshell();
+                hasGroup = status.has_value();
+                ofGroup = status.value_or(false);
+            }
             continue;
         }
         if (atEnd() || peek() == '\n' || peek() == ';' || (peek() == '&' && peek(1) != '>') || peek() == '|' ||
@@ -104,7 +108,9 @@ void ShellReader::statement()
                 continue;
             }
             if (text == "{" || text == "}") {
-                ofGroup = text == "{" ? std::nullopt : closeGroup();
+                const std::optional<bool> status = text == "{" ? std::nullopt : closeGroup();
+                hasGroup = status.has_value();
+                ofGroup = status.value_or(false);
                 if (text == "{" && !m_functionAhead.empty())
                     openFunction(std::exchange(m_functionAhead, {}));
                 else if (text == "{")
@@ -164,8 +170,8 @@ void ShellReader::statement()
         isOpenTest = isTest && !outcome;
     } else if (hasAssigned) {
         outcome = m_listBranch > 0 ? std::nullopt : std::optional(true);
-    } else if (ofGroup) {
-        outcome = *ofGroup;
+    } else if (hasGroup) {
+        outcome = ofGroup;
     }
     if (!wasSkipped && (isCommand || hasAssigned))
         m_lastStatus = outcome;

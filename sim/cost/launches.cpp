@@ -32,9 +32,9 @@ bool isInLayersGraph(const Op& op, const OpShape& shape)
 
 double CostModel::launchSeconds(const Op& op, const OpShape& shape) const
 {
-    const double ofStep = op.purpose == OpPurpose::optimizer ? m_stack.stepMs * kSecondsOfMillisecond : 0;
     if (!m_kernelsAlone && op.kind == OpKind::compute && measuredKernel(shape) != nullptr)
-        return ofStep; // what was measured has its launches in it, and not what the host does before
+        return 0; // what was measured has in it what its own host did, which is not the stack's
+    const double ofStep = op.purpose == OpPurpose::optimizer ? m_stack.stepMs * kSecondsOfMillisecond : 0;
     if (m_stack.cudaGraphs == CudaGraphs::step || (m_stack.cudaGraphs == CudaGraphs::attention && isInLayersGraph(op, shape)))
         return ofStep;
     if (op.kind == OpKind::compute) {

@@ -15,6 +15,7 @@
 #include <QProgressBar>
 #include <QPushButton>
 #include <QScrollBar>
+#include <QSignalBlocker>
 #include <QStyledItemDelegate>
 #include <QTextLayout>
 #include <QVBoxLayout>
@@ -428,6 +429,7 @@ void ScheduleChooser::fill()
         return keyOf((*m_candidates)[a], order, areAllWeighed) < keyOf((*m_candidates)[b], order, areAllWeighed);
     });
     const int scrolled = m_list->verticalScrollBar()->value();
+    const QSignalBlocker quiet(m_list); // a button that is pressed meanwhile must not be disabled between two selections
     m_list->clear();
     for (const std::size_t place : places) {
         auto* item = new QListWidgetItem;

@@ -141,6 +141,7 @@ void Driver::press(QAccessible::Role role, const QString& words)
     QAccessibleActionInterface* actions = thing->actionInterface();
     if (actions != nullptr && actions->actionNames().contains(QAccessibleActionInterface::pressAction())) {
         const QPointer<QAbstractButton> button = qobject_cast<QAbstractButton*>(thing->object());
+        ASSERT_TRUE(waitFor([&] { return button.isNull() || button->isEnabled(); })) << words.toStdString() << " is not offered";
         actions->doAction(QAccessibleActionInterface::pressAction());
         ASSERT_TRUE(waitFor([&] { return button.isNull() || !button->isDown(); })) << "a button comes up again after a moment";
     } else if (role == QAccessible::CheckBox && actions != nullptr)

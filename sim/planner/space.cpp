@@ -5,6 +5,7 @@
 #include "sim/scenario/balanced_layers.h"
 #include "sim/scenario/pointer_text.h"
 #include "sim/scenario/schema.h"
+#include "sim/scenario/usual_overlap.h"
 #include "sim/scenario/words.h"
 #include "sim/text/nearest.h"
 #include "sim/text/number_text.h"
@@ -384,8 +385,8 @@ void PlanSpace::hideTransfers(Scenario& scenario) const
 {
     if (!m_request.framework.empty())
         scenario.training.overlap = base.training.overlap;
-    if (!m_gatherGiven) // as it is resolved where nobody says it
-        scenario.training.overlap.paramGather = scenario.layout.zeroStage < 3 || scenario.training.stack.gathersAhead;
+    if (!m_gatherGiven)
+        scenario.training.overlap.paramGather = usuallyGathersAhead(scenario);
     if (!m_request.framework.empty())
         scenario.training.overlap = overlapOf(m_request.framework, scenario);
 }

@@ -1,6 +1,7 @@
 #include "sim/scenario/expert_load.h"
 #include "sim/scenario/resolve/resolver.h"
 #include "sim/scenario/stack_json.h"
+#include "sim/scenario/usual_overlap.h"
 
 #include <algorithm>
 
@@ -58,7 +59,7 @@ void Resolver::readTraining(const Block& top)
     offload.read("activation_layers", training.offload.activationLayers);
     const Block overlap = block(from, "overlap");
     overlap.read("grad_reduce", training.overlap.gradReduce);
-    training.overlap.paramGather = m_out.scenario.layout.zeroStage < 3 || training.stack.gathersAhead;
+    training.overlap.paramGather = usuallyGathersAhead(m_out.scenario);
     overlap.read("param_gather", training.overlap.paramGather);
     overlap.read("tp_comm", training.overlap.tpComm);
     overlap.read("p2p", training.overlap.p2p);

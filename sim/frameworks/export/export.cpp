@@ -134,6 +134,16 @@ bool hasMeaning(const Scenario& s, const std::string& pointer)
         return false;
     if (s.layout.zeroStage < 3 && pointer == "/layout/reshard_after_forward")
         return false;
+    // What the software does of itself is told with it, as /training/stack.
+    const Stack& stack = s.training.stack;
+    if (pointer == "/training/overlap/param_gather" && s.layout.zeroStage == 3 && !stack.gathersAhead &&
+        !s.training.overlap.paramGather)
+        return false;
+    if (pointer == "/training/attention" && stack.attention != AttentionKernel::automatic &&
+        s.training.attention == stack.attention)
+        return false;
+    if (pointer == "/training/gradient_dtype" && stack.gradientDtype == "bf16" && s.training.gradientBytes == 2)
+        return false;
     if (s.model.numExperts == 0 &&
         (pointer == "/layout/etp" || pointer == "/training/overlap/ep_comm" || pointer.starts_with("/training/moe")))
         return false;

@@ -166,6 +166,24 @@ TEST(PlannerFrameworks, WinnersAreExportedAndComeBackAsTheSameStep)
         }
 }
 
+TEST(PlannerFrameworks, HaveWhatTheirOwnSoftwareDoesOfItself)
+{
+    // DeepSpeed's stage 3 gathers when it needs, and reduces in 16 bits: no setting says either.
+    for (const char* framework : {"deepspeed", "huggingface"}) {
+        PlanRequest request{.document = ScenarioDocument::parse(R"({"format": "rankscope-scenario", "version": 1,
+            "model": {"base": "llama3-8b"}, "cluster": {"base": "h100-sxm-ib400"}, "layout": {"tp": 1, "dp": 8, "zero_stage": 3},
+            "training": {"sequence_length": 2048, "global_batch_size": 16, "stack": "deepspeed-2023"}})"),
+                            .fixed = {{"layout.zero_stage", "3"}, {"layout.pp", "1"}, {"layout.tp", "1"}}};
+        request.gpus = 8;
+        request.framework = framework;
+        const PlanAnswer answer = plan(request, test::catalogue());
+        ASSERT_FALSE(answer.best.empty()) << framework;
+        const Scenario scenario = resolvedScenario(withSettings(request, answer.best.front().settings), test::catalogue());
+        EXPECT_FALSE(scenario.training.overlap.paramGather) << framework;
+        EXPECT_EQ(simulate(scenario)->metrics().stepTimeSeconds, answer.best.front().stepSeconds) << framework;
+    }
+}
+
 TEST(PlannerFrameworks, HaveAllLayersThatAreCountedAsAllLayers)
 {
     for (const int pp : {1, 2}) {

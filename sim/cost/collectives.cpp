@@ -34,8 +34,8 @@ double bytesPerSecondAmong(const Cluster& cluster, std::size_t tier, double send
                : std::min(alone, bytesPerSecondOf(cluster, cluster.networkTier()) / senders);
 }
 
-/// Members of a group in one node: the fewest.
-double membersOfNode(const GroupShape& group, const Cluster& cluster)
+/// Members of a group in one of the domains that cards lead out of: the fewest.
+double membersOfDomain(const GroupShape& group, const Cluster& cluster)
 {
     const std::size_t outside = cluster.networkTier();
     return outside == 0 || outside > group.domains.size() ? 1 : group.fewestIn(outside - 1);
@@ -81,8 +81,8 @@ struct RingPath {
     int outerDomains = 1;
 };
 
-/// `ranksOfNic`: they all send at once. `beyondNode`: of the rate that links between nodes reach otherwise, what this software
-/// drives.
+/// `ranksOfNic`: they all send at once (NicSharers). `beyondNode`: of the rate that links between nodes reach otherwise, what
+/// this software drives.
 RingPath ringPath(const GroupShape& group, const Cluster& cluster, int ranksOfNic, double beyondNode = 1)
 {
     RingPath path;
@@ -196,7 +196,7 @@ std::int64_t CostModel::collectiveNs(const OpShape& shape, const GroupShape& gro
     if (const MeasuredTime* measured = measuredTransfer(static_cast<std::size_t>(shape.collective), group.spanningTier()))
         return durationNs(measured->seconds(std::max(1.0, bytes), n), text);
     const bool isData = role != CommunicatorRole::none && dimensionOf(role) == Dimension::dp;
-    const RingPath path = ringPath(group, m_cluster, m_ranksOfNic, (isData ? m_stack.network : 1));
+    const RingPath path = ringPath(group, m_cluster, m_sharers.ofNic, (isData ? m_stack.network : 1));
     const double rate = path.bytesPerSecond;
     const double once = rate > 0 ? bytes * (n - 1) / n / rate : 0;
     double seconds = 0;
@@ -218,7 +218,7 @@ std::int64_t CostModel::collectiveNs(const OpShape& shape, const GroupShape& gro
         break;
     }
     case CollectiveKind::allToAll:
-        seconds = allToAll(group, m_cluster, bytes, m_tokenChoice).seconds(m_ranksOfNic);
+        seconds = allToAll(group, m_cluster, bytes, m_tokenChoice).seconds(m_sharers.ofNic);
         break;
     case CollectiveKind::ringShift: { // every member sends to the next: the widest hop decides, and each sends over its own port
         const auto tier = static_cast<std::size_t>(group.spanningTier());
@@ -231,10 +231,10 @@ std::int64_t CostModel::collectiveNs(const OpShape& shape, const GroupShape& gro
     return durationNs(seconds + m_cluster.efficiency.collectiveUs * 1e-6, text);
 }
 
-/// One member of each ring leaves a node: as many as the node has rings, side by side on the last card where their ranks are.
+/// One member of each ring leaves a domain: as many as it has rings, side by side on the last card where their ranks are.
 double CostModel::ringsOverCard(const GroupShape& group) const
 {
-    return std::min<double>(m_ranksOfNic, std::max(1.0, m_ranksOfHost / membersOfNode(group, m_cluster)));
+    return std::min<double>(m_sharers.ofNic, std::max(1.0, m_sharers.ofDomain / membersOfDomain(group, m_cluster)));
 }
 
 std::int64_t CostModel::sendNs(std::int64_t bytes, int tier) const
@@ -260,7 +260,7 @@ PortUse CostModel::collectiveUse(const OpShape& shape, const GroupShape& group, 
         const double n = group.size;
         const bool isAllReduce = shape.collective == CollectiveKind::allReduce;
         const double share = isAllReduce ? allReduceRoute(group, m_cluster).sentShare : (n - 1) / n;
-        busySeconds = ringPath(group, m_cluster, m_ranksOfNic).portSecondsPerByte;
+        busySeconds = ringPath(group, m_cluster, m_sharers.ofNic).portSecondsPerByte;
         for (double& seconds : busySeconds)
             seconds *= share * bytes;
         break;
@@ -272,8 +272,8 @@ PortUse CostModel::collectiveUse(const OpShape& shape, const GroupShape& group, 
         // Over a card that several have, one of the ring's members leaves the node: what the others are said to take sums up to
         // it.
         const auto tier = static_cast<std::size_t>(group.spanningTier());
-        const bool leaves = m_ranksOfNic > 1 && !m_cluster.isInsideNode(tier);
-        const double others = leaves ? m_ranksOfNic / ringsOverCard(group) : 1;
+        const bool leaves = m_sharers.ofNic > 1 && !m_cluster.isInsideNode(tier);
+        const double others = leaves ? m_sharers.ofNic / ringsOverCard(group) : 1;
         occupy(busySeconds, m_cluster, tier, bytes / others, Passing::same);
         break;
     }

@@ -131,9 +131,8 @@ public:
         }
         if (scenario.layout.pp > 1)
             m_pipelines = roleGroups(CommunicatorRole::pp, mesh, scenario);
-        const int sharers = gpusPerNic(scenario.cluster);
-        for (int rank = 0; sharers > 1 && rank < mesh.worldSize(); ++rank)
-            m_ranksOfCard[{placement.node(rank), placement.gpuOfNode(rank) / sharers}].push_back(rank);
+        for (int rank = 0; gpusPerNic(scenario.cluster) > 1 && rank < mesh.worldSize(); ++rank)
+            m_ranksOfCard[nicOf(scenario.cluster, placement.gpu(rank))].push_back(rank);
     }
 
     RankClasses make(bool full)
@@ -172,7 +171,7 @@ private:
     std::vector<int> m_pp;
     std::vector<Role> m_roles;
     RoleGroups m_pipelines;
-    std::map<std::pair<int, int>, std::vector<int>> m_ranksOfCard; ///< by node and number in it; empty where each has its own
+    std::map<int, std::vector<int>> m_ranksOfCard; ///< by nicOf; empty where each has its own
     Colours m_colours;
     mutable CancelPoll m_poll;
 };

@@ -28,11 +28,23 @@ struct GroupShape {
 
 /// GPUs of a node that have one network card together.
 int gpusPerNic(const Cluster&);
+/// Number of a GPU's card, among those of all nodes.
+int nicOf(const Cluster&, int gpu);
 /// GB/s that a GPU can send over a tier while all of its card do.
 double bandwidthOfGpuGBs(const Cluster&, std::size_t tier);
 
 /// On the node that has the most of them: they share its host. Also of a placement that is not possible; at least 1.
 int mostRanksOfNode(const Layout&, const Cluster&);
+
+/// Ranks of one pipeline rank, which run the same collectives at the same time, and so send over one card together: where the
+/// most of them are. The other stages' have their own, at other times or beside them, as the engine finds.
+struct NicSharers {
+    int ofNic = 1;
+    int ofDomain = 1; ///< that cards lead out of: a node, or those that NVLink joins
+    auto operator<=>(const NicSharers&) const = default;
+};
+/// One of each where every GPU has a card of its own. Also of a placement that is not possible.
+NicSharers nicSharers(const Layout&, const Cluster&);
 
 class Placement {
 public:

@@ -299,7 +299,8 @@ PipelineGeometry pipelineGeometry(const Scenario& scenario, GroupsOf of)
     const Layout& layout = scenario.layout;
     const Mesh mesh(layout);
     const Placement placement(layout, scenario.cluster);
-    PipelineGeometry geometry{.groups = groupGeometryAt(scenario, mesh, placement, 0, of)};
+    PipelineGeometry geometry{.groups = groupGeometryAt(scenario, mesh, placement, 0, of),
+                              .sharers = nicSharers(layout, scenario.cluster)};
     int tier = static_cast<int>(scenario.cluster.tiers.size()) - 1;
     const bool repeats = layout.placement == PlacementRule::packed && domainsHoldBlocks(scenario);
     for (int p = 1; p < layout.pp; ++p) {
@@ -467,7 +468,8 @@ std::shared_ptr<const PartFloors> Floors::partsOf(const Choice& choice, const Sc
                   choice.sequenceParallel,
                   choice.recompute == Recompute::selective,
                   {shapeOf(CommunicatorRole::tp), shapeOf(CommunicatorRole::cp), shapeOf(CommunicatorRole::ep),
-                   shapeOf(CommunicatorRole::exptTp)}};
+                   shapeOf(CommunicatorRole::exptTp)},
+                  geometry->sharers};
     {
         const std::lock_guard guard(m_lock);
         if (const auto found = m_parts.find(key); found != m_parts.end())

@@ -40,7 +40,8 @@ struct PassFloors {
 /// How ranks lie on the cluster, as seen along the pipeline through rank 0; where ranks of it differ, the best of each.
 struct PipelineGeometry {
     GroupGeometry groups;
-    int sendTier = 0; ///< the innermost between neighbours
+    int sendTier = 0;   ///< the innermost between neighbours
+    NicSharers sharers; ///< of all ranks, as prices ask
 };
 /// Groups that a layer's passes ask, or those of copies of the model, too.
 enum class GroupsOf : std::uint8_t { layers, all };
@@ -153,7 +154,7 @@ private:
     std::vector<int> m_kindOfLayer;           ///< [layer]
     std::vector<int> m_alikeTo;               ///< [layer]: up to this one, layers from it on are of its kind
     std::vector<std::vector<int>> m_layersTo; ///< [kind][layer]: how many of the kind lie before it
-    using Key = std::tuple<int, int, int, int, int, bool, bool, std::array<GroupShape, 4>>;
+    using Key = std::tuple<int, int, int, int, int, bool, bool, std::array<GroupShape, 4>, NicSharers>;
     mutable std::mutex m_lock;
     mutable std::map<Key, std::shared_ptr<const PartFloors>> m_parts;
     /// Of one kind of layer: kernels of both passes, and bytes kept between them.

@@ -64,8 +64,8 @@ std::optional<Mesh> meshOf(const Layout& layout)
     }
 }
 
-/// Of the dense grid in one order: in which domain of each tier each rank lies, domains counted as they are met, and its place
-/// among the experts.
+/// Of the dense grid in one order: in which domain of each tier each rank lies, and behind which network card where GPUs share
+/// them, both counted as they are met, and its place among the experts.
 std::pair<std::uint64_t, std::uint64_t> fingerprint(const Scenario& scenario, const Mesh& mesh)
 {
     const Layout& layout = scenario.layout;
@@ -74,7 +74,9 @@ std::pair<std::uint64_t, std::uint64_t> fingerprint(const Scenario& scenario, co
     for (const Tier& tier : scenario.cluster.tiers)
         if (tier.span > 0 && tier.span < scenario.cluster.gpus()) // dealt in turn, ranks lie on all nodes
             spans.push_back(tier.span);
+    const bool sharesNics = gpusPerNic(scenario.cluster) > 1;
     std::vector<std::map<int, std::uint64_t>> met(spans.size());
+    std::map<int, std::uint64_t> metNics;
     const bool hasExperts = layout.ep > 1 || layout.etp != layout.tp;
     Fingerprint print;
     for (int pp = 0; pp < layout.pp; ++pp)
@@ -84,6 +86,9 @@ std::pair<std::uint64_t, std::uint64_t> fingerprint(const Scenario& scenario, co
                     const int rank = mesh.rank(tp, cp, dp, pp);
                     for (std::size_t i = 0; i < spans.size(); ++i)
                         print.add(met[i].try_emplace(placement.gpu(rank) / spans[i], met[i].size()).first->second);
+                    if (sharesNics)
+                        print.add(
+                            metNics.try_emplace(nicOf(scenario.cluster, placement.gpu(rank)), metNics.size()).first->second);
                     if (!hasExperts)
                         continue;
                     const Coordinates at = mesh.coordinates(rank);

@@ -252,6 +252,48 @@ TEST_F(Costs, RanksThatHaveANetworkCardTogetherEachHaveTheirPartOfItInACollectiv
     }
 }
 
+TEST_F(Costs, OverACardThoseOfOneStageSendAtOnceInACollective)
+{
+    scenario.layout.tp = scenario.layout.etp = 2;
+    scenario.layout.pp = 4;
+    scenario.layout.order = "tp-pp-cp-ep-dp"; // two ranks of each of four stages in a node
+    scenario.cluster.tiers.back().gpusPerNic = 8;
+    const CostModel shared(scenario);
+    const std::int64_t bytes = std::int64_t{1} << 34;
+    const auto whole = static_cast<double>(bytes);
+    const auto seconds = [&](CollectiveKind kind) {
+        return static_cast<double>(shared.collectiveNs(collective(kind, bytes), acrossNodes(2, 2))) * 1e-9;
+    };
+    // Each of the two has half of the card: of two members each sends half of the tensor, for all-reduce twice.
+    EXPECT_NEAR(seconds(CollectiveKind::reduceScatter), whole / 2 / (network / 2), 1e-2);
+    EXPECT_NEAR(seconds(CollectiveKind::allReduce), whole / (network / 2), 1e-2);
+    EXPECT_NEAR(seconds(CollectiveKind::allToAll), whole / 2 / (network / 2), 1e-2);
+    EXPECT_NEAR(seconds(CollectiveKind::ringShift), whole / (network / 2), 1e-2);
+    // So the two together take all of it, and another stage's two that send beside them want as much again.
+    const OpShape shape = collective(CollectiveKind::allReduce, bytes);
+    const PortUse use = shared.collectiveUse(shape, acrossNodes(2, 2), shared.collectiveNs(shape, acrossNodes(2, 2)));
+    EXPECT_NEAR(2.0 * use[static_cast<std::size_t>(Port::network)] / kWholePort, 1, 1e-2);
+}
+
+TEST_F(Costs, OneMemberOfEachRingLeavesARackThatNvlinkJoins)
+{
+    // Two racks of 72 in nodes of four, two GPUs to a card: eight rings of 18, nine members of each in a rack. The eight that
+    // leave it sit side by side, two to a card.
+    scenario.cluster.gpusPerNode = 4;
+    scenario.cluster.nodes = 36;
+    scenario.cluster.tiers.front().span = 72;
+    scenario.cluster.tiers.back().gpusPerNic = 2;
+    scenario.layout.dp = 1;
+    scenario.layout.cp = 18;
+    const std::int64_t bytes = std::int64_t{1} << 34;
+    const auto seconds = [&](const GroupShape& group) {
+        return static_cast<double>(CostModel(scenario).collectiveNs(collective(CollectiveKind::ringShift, bytes), group)) * 1e-9;
+    };
+    EXPECT_NEAR(seconds(acrossNodes(18, 2)), static_cast<double>(bytes) / (network / 2), 1e-2);
+    // One ring through all of them leaves a rack once, over a whole card.
+    EXPECT_NEAR(seconds(acrossNodes(144, 2)), static_cast<double>(bytes) / network, 1e-2);
+}
+
 TEST_F(Costs, ASpineIsReachedOverTheCardsThatRanksHaveTogether)
 {
     scenario.cluster.tiers.back().span = 32;

@@ -492,6 +492,33 @@ TEST(SharedLinks, OfANodesCardThoseHaveTheirPartThatSend)
     EXPECT_NEAR(static_cast<double>(stepNs(1, 2)), static_cast<double>(stepNs(1.0 / 2, 1)), 1e-5 * static_cast<double>(shared));
 }
 
+TEST(SharedLinks, AStageThatReducesAloneHasTheCardOfItsNode)
+{
+    // Two stages of two tensor-parallel ranks in a node of four with one card; data parallelism joins two nodes. What is reduced
+    // at the end of a stage's last backward pass is through before the stage before it has ended its own: each time two ranks
+    // send, half of the card each.
+    Scenario scenario = test::smallScenario(2, 2, 2);
+    scenario.cluster = test::h100Cluster(8, 4);
+    scenario.layout.order = "tp-pp-cp-ep-dp";
+    scenario.training.overlap.gradReduce = false;
+    scenario.training.stack.network = 1;
+    scenario.cluster.efficiency.besideTransfers = 1;
+    scenario.cluster.tiers.back().latencyUs = 0;
+    const auto stepNs = [&](double bandwidthGBs, int gpusPerNic) {
+        scenario.cluster.tiers.back().bandwidthGBs = bandwidthGBs;
+        scenario.cluster.tiers.back().gpusPerNic = gpusPerNic;
+        return static_cast<double>(World(scenario).run().endNs);
+    };
+    const double apart = stepNs(100'000, 4);
+    EXPECT_NEAR(apart, stepNs(100'000 / 2.0, 1), 1e-6 * apart);
+    EXPECT_LT(apart, stepNs(100'000 / 4.0, 1));
+    // Where reducing takes so long that both stages are at it, all four share the card, and none of it is counted twice: never
+    // slower than with a quarter each from the beginning, and the same but for the start where both have as much to send.
+    const double together = stepNs(0.01, 4), quarters = stepNs(0.01 / 4, 1);
+    EXPECT_LE(together, quarters * (1 + 1e-5));
+    EXPECT_GT(together, 0.9 * quarters);
+}
+
 TEST(SharedLinks, FoldedIsFullWhereRanksHaveCardsTogether)
 {
     std::mt19937 random(25);

@@ -211,6 +211,7 @@ TEST(Floor, IsNoMoreThanTheStepNorTheMemory)
     for (int i = 0; i < 130; ++i) {
         Scenario scenario = test::randomScenario(random, 32);
         scenario.perturbations.clear();
+        scenario.cluster.tiers.back().gpusPerNic = i % 3 == 0 ? 4 : 1;
         if (!canBePlanned(scenario) || scheduleFamily(scenario.schedule.kind).cutsSequences())
             continue;
         SCOPED_TRACE(test::describe(scenario));
@@ -252,28 +253,35 @@ TEST(Floor, IsNoMoreThanTheStepNorTheMemory)
 // Parts priced for one layout serve all that split layers alike: whichever asked first, each gets what it would get alone.
 TEST(Floor, IsTheSameWhateverWasPricedBefore)
 {
-    constexpr const char* kJob = R"({
+    // The second time the GPUs of a node have one network card, which the ranks of a stage share: how many depends on the order.
+    for (const char* nic : {"1", "8"}) {
+        const std::string job = std::string(R"({
       "format": "rankscope-scenario", "version": 1,
       "model": {"num_hidden_layers": 8, "hidden_size": 512, "intermediate_size": 1408, "num_attention_heads": 8,
                 "num_key_value_heads": 4, "vocab_size": 4096, "max_position_embeddings": 1024, "num_experts": 8,
                 "num_experts_per_tok": 2, "moe_intermediate_size": 512, "first_k_dense_replace": 2},
-      "cluster": {"base": "h100-sxm-ib400"}, "layout": {"tp": 2, "pp": 2, "dp": 4},
+      "cluster": {"base": "h100-sxm-ib400",
+                  "tiers": [{"name": "nvlink", "span": 8, "bandwidth_gbs": 450, "latency_us": 3},
+                            {"name": "network", "span": "all", "bandwidth_gbs": 50, "latency_us": 6, "gpus_per_nic": )") +
+                                nic + R"(}]},
+      "layout": {"tp": 2, "pp": 2, "dp": 4},
       "training": {"sequence_length": 512, "global_batch_size": 64}})";
-    const PlanRequest request{.document = ScenarioDocument::parse(kJob), .freed = {"layout.order"}};
-    const PlanSpace space(request, test::catalogue());
-    std::mt19937 random(183);
-    const std::vector<Choice> choices = randomChoices(space, random, 400);
-    const auto floorBy = [&](const Floors& floors, const Choice& choice) {
-        const Scenario scenario = space.scenarioOf(choice);
-        const LayoutFloor floor =
-            floors.floorOf(choice, scenario, *floors.partsOf(choice, scenario), *floors.shardsOf(choice, scenario));
-        const LayoutFloor least = floors.leastOf(choice, scenario).at(choice.recompute);
-        return std::tuple(floor.stepNs, floor.bytes, floor.fullestRank, least.stepNs, least.bytes);
-    };
-    const Floors shared(space);
-    for (const Choice& choice : choices) {
-        SCOPED_TRACE(test::describe(space.scenarioOf(choice)));
-        ASSERT_EQ(floorBy(shared, choice), floorBy(Floors(space), choice));
+        const PlanRequest request{.document = ScenarioDocument::parse(job), .freed = {"layout.order"}};
+        const PlanSpace space(request, test::catalogue());
+        std::mt19937 random(183);
+        const std::vector<Choice> choices = randomChoices(space, random, 400);
+        const auto floorBy = [&](const Floors& floors, const Choice& choice) {
+            const Scenario scenario = space.scenarioOf(choice);
+            const LayoutFloor floor =
+                floors.floorOf(choice, scenario, *floors.partsOf(choice, scenario), *floors.shardsOf(choice, scenario));
+            const LayoutFloor least = floors.leastOf(choice, scenario).at(choice.recompute);
+            return std::tuple(floor.stepNs, floor.bytes, floor.fullestRank, least.stepNs, least.bytes);
+        };
+        const Floors shared(space);
+        for (const Choice& choice : choices) {
+            SCOPED_TRACE(test::describe(space.scenarioOf(choice)));
+            ASSERT_EQ(floorBy(shared, choice), floorBy(Floors(space), choice));
+        }
     }
 }
 

@@ -51,14 +51,18 @@ std::vector<RankOrder> everyOrder(bool hasExperts)
 
 TEST(RankOrders, ThatAreAlikeTakeTheSameStepAndMemory)
 {
-    // The last on twice as many nodes as it needs: dealt in turn, its ranks lie on all of them.
-    for (const auto& [layout, hasExperts, nodes] : {std::tuple{R"({"tp": 2, "cp": 2, "pp": 2, "dp": 2})", false, 4},
-                                                    {R"({"tp": 4, "pp": 2, "dp": 2, "zero_stage": 1})", false, 4},
-                                                    {R"({"tp": 2, "pp": 2, "dp": 4, "ep": 4, "etp": 1})", true, 4},
-                                                    {R"({"tp": 2, "pp": 2, "dp": 4})", false, 8}}) {
+    // The fourth on twice as many nodes as it needs: dealt in turn, its ranks lie on all of them. In the last, two GPUs have a
+    // network card together: who of a node's are neighbours counts.
+    for (const auto& [layout, hasExperts, nodes, gpusPerNic] :
+         {std::tuple{R"({"tp": 2, "cp": 2, "pp": 2, "dp": 2})", false, 4, 1},
+          {R"({"tp": 4, "pp": 2, "dp": 2, "zero_stage": 1})", false, 4, 1},
+          {R"({"tp": 2, "pp": 2, "dp": 4, "ep": 4, "etp": 1})", true, 4, 1},
+          {R"({"tp": 2, "pp": 2, "dp": 4})", false, 8, 1},
+          {R"({"tp": 2, "pp": 2, "dp": 4})", false, 4, 2}}) {
         Scenario given = resolvedScenario(ScenarioDocument::parse(jobOf(layout, hasExperts)), test::catalogue());
         given.cluster.nodes = nodes;
         given.cluster.tiers[1].span = 2 * nodes;
+        given.cluster.tiers[1].gpusPerNic = gpusPerNic;
         const std::vector<RankOrder> orders = everyOrder(hasExperts);
         const auto numbersOf = [&](const RankOrder& order) {
             Scenario scenario = given;

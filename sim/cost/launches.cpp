@@ -45,7 +45,7 @@ double CostModel::launchSeconds(const Op& op, const OpShape& shape) const
                    (m_stack.expertLaunchUs + (isCast(shape) ? kLaunchesOfExpertsCast * launchUs : 0)) * kSecondsOfMicrosecond;
         return ofStep + kernelsOf(shape) * launchUs * kSecondsOfMicrosecond;
     }
-    return ofStep + (op.kind == OpKind::wait ? 0 : m_stack.collectiveLaunchUs * kSecondsOfMicrosecond);
+    return ofStep + (op.kind == OpKind::wait ? 0 : shape.pieces * m_stack.collectiveLaunchUs * kSecondsOfMicrosecond);
 }
 
 bool CostModel::countsLaunches() const

@@ -185,11 +185,14 @@ OperatorList embedding(OperatorBuilder builder, const Model& model)
 /// those the gradients of what the head reads and, in full, of its weights, which wait for the backward pass in place of inputs
 /// and logits (Liger Kernel, fused_linear_cross_entropy.py; Hsu et al. 2024). The products of gradients are counted where they
 /// are elsewhere, in the backward pass.
-void inChunks(const OperatorBuilder& builder, Operator& projection, Operator& loss)
+/// `from` is the first of the operators of a chunk, collectives among them.
+void inChunks(OperatorBuilder& builder, std::size_t from, std::size_t lossIndex)
 {
     const int chunk = builder.m_sharding.lossChunkTokens;
     const Checked pieces = ceilDivide(builder.m_tokens, chunk);
-    projection.pieces = loss.pieces = static_cast<int>(std::int64_t{pieces});
+    for (std::size_t i = from; i < builder.m_list.operators.size(); ++i)
+        builder.m_list.operators[i].pieces = static_cast<int>(std::int64_t{pieces});
+    Operator &projection = builder.m_list.operators[from], &loss = builder.m_list.operators[lossIndex];
     const Checked weightGradient = builder.isFrozen() ? Checked(0) : Checked(projection.k) * projection.n * builder.m_bytes;
     projection.savedBytes = builder.activation() + weightGradient;
     projection.savedInputBytes = projection.moduleInputBytes = projection.savedGradientBytes = 0;
@@ -217,10 +220,11 @@ OperatorList head(OperatorBuilder builder, bool ownsEmbedding, bool tensorParall
         builder.collective(OperatorKind::gatherLogits, "head.output", logits * builder.m_bytes);
     builder.elementwise("loss", logits * (builder.m_bytes + 3 * 4), logits * (4 + builder.m_bytes), logits * 4);
     builder.classify(KernelFamily::loss, builder.m_tokens, columns);
-    if (builder.m_sharding.lossChunkTokens > 0)
-        inChunks(builder, builder.m_list.operators[projectionIndex], builder.m_list.operators.back());
+    const std::size_t lossIndex = builder.m_list.operators.size() - 1;
     if (tensorParallel && !gathers)
         builder.collective(OperatorKind::syncLoss, "loss.sync", builder.m_tokens * 12);
+    if (builder.m_sharding.lossChunkTokens > 0)
+        inChunks(builder, projectionIndex, lossIndex);
     return builder.take();
 }
 

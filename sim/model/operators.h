@@ -89,7 +89,7 @@ struct Operator {
     std::int64_t savedGradientBytes = 0; ///< GEMM output gradient, kept from I to W when the backward is split
     std::int64_t parameters = 0;         ///< elements on this rank
     std::int64_t passingBytes = 0;       ///< held while it runs forward, of a GEMM while its input gradient is made too
-    int pieces = 1;                      ///< rows are worked on in so many parts, by kernels of their own, both ways
+    int pieces = 1; ///< rows are worked on in so many parts, by kernels or collectives of their own, both ways
     /// Queries, keys and values of latent attention among savedBytes: what mla_up_proj makes again.
     std::int64_t savedHeadBytes = 0;
     RecomputeModules modules;                 ///< that run it again

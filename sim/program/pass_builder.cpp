@@ -117,7 +117,7 @@ std::int64_t PassBuilder::messagesOf(std::int64_t gatheredBytes)
 }
 
 void PassBuilder::communicate(CommunicatorRole group, CollectiveKind kind, std::string_view name, std::int64_t bytes,
-                              StreamMask waits)
+                              StreamMask waits, int pieces)
 {
     const bool isOfTokens = group == CommunicatorRole::ep || group == CommunicatorRole::exptTp;
     std::int64_t messages = 1;
@@ -130,13 +130,13 @@ void PassBuilder::communicate(CommunicatorRole group, CollectiveKind kind, std::
               .group = group,
               .purpose = OpPurpose::communication,
               .label = m_labels.intern(name)},
-             {.collective = kind, .routed = isOfTokens, .batch = messages, .bytes = bytes});
+             {.collective = kind, .routed = isOfTokens, .pieces = pieces, .batch = messages, .bytes = bytes});
 }
 
 void PassBuilder::exchange(CommunicatorRole group, CollectiveKind kind, std::string_view name, std::int64_t bytes,
-                           StreamMask waits)
+                           StreamMask waits, int pieces)
 {
-    communicate(group, kind, name, bytes, waits);
+    communicate(group, kind, name, bytes, waits, pieces);
     m_nextWaits |= maskOf(streamOf(group));
 }
 
@@ -377,13 +377,13 @@ void PassBuilder::forwardOperator(const Bucket& bucket, std::size_t index, OpPur
         break;
     case OperatorKind::syncLoss:
     case OperatorKind::reduceLatent:
-        exchange(CommunicatorRole::tp, CollectiveKind::allReduce, op.name, op.commBytes);
+        exchange(CommunicatorRole::tp, CollectiveKind::allReduce, op.name, op.commBytes, maskOf(Stream::compute), op.pieces);
         break;
     case OperatorKind::gatherLatent:
     case OperatorKind::gatherLogits:
     case OperatorKind::gatherOutput:
     case OperatorKind::gatherHeads:
-        exchange(CommunicatorRole::tp, CollectiveKind::allGather, op.name, op.commBytes);
+        exchange(CommunicatorRole::tp, CollectiveKind::allGather, op.name, op.commBytes, maskOf(Stream::compute), op.pieces);
         break;
     case OperatorKind::ringExchange:
         if (std::exchange(m_ringOpen, false) && operators[index - 1].kind == OperatorKind::attention &&

@@ -76,10 +76,10 @@ private:
     Op& emit(Op, const OpShape&);
     void compute(const Operator&, std::string_view suffix, OpPurpose, const OpShape&);
     void communicate(CommunicatorRole, CollectiveKind, std::string_view name, std::int64_t bytes,
-                     StreamMask waits = maskOf(Stream::compute));
+                     StreamMask waits = maskOf(Stream::compute), int pieces = 1);
     /// The same, and the next kernel waits for it.
     void exchange(CommunicatorRole, CollectiveKind, std::string_view name, std::int64_t bytes,
-                  StreamMask waits = maskOf(Stream::compute));
+                  StreamMask waits = maskOf(Stream::compute), int pieces = 1);
     /// Stack::sendsShards, where it applies.
     bool sendsShards() const;
     bool reducesWhole() const; ///< Stack::reducesWhole, or as shards are sent

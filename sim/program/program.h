@@ -89,7 +89,7 @@ struct OpShape {
     bool routed = false;       ///< of tokens that are sent to experts: as many as the busiest rank gets, see workOverMean()
     /// Of such a GEMM: ranks that made a slice of the operand narrow each, before it was gathered.
     int narrowedBy = 1;
-    int pieces = 1; ///< kernels that each work on as many of its tokens, one after the other
+    int pieces = 1; ///< kernels, or collectives, that each work on as many of its tokens, one after the other
     /// GEMM: rows and columns of the result, length of the sums. Attention, elementwise: as in Operator; optimizer: one row.
     /// Collectives: `batch` messages one after the other make up the tensor.
     std::int64_t m = 0, n = 0, k = 0, batch = 1;

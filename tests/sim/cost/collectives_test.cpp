@@ -324,6 +324,19 @@ TEST_F(Costs, CollectivesGrowWithBytesAndWithDistance)
     }
 }
 
+TEST_F(Costs, ACollectiveInPiecesStartsOnceForEach)
+{
+    scenario.cluster.efficiency.collectiveUs = 20;
+    const CostModel starts(scenario);
+    const std::int64_t bytes = 1 << 20;
+    OpShape shape = collective(CollectiveKind::allGather, bytes);
+    // Seven hops of 3 us, 20 us to start and end, and seven eighths of the bytes: in eight pieces no byte more.
+    const double once = 7.0 / 8 * static_cast<double>(bytes) / nvlink;
+    EXPECT_NEAR(static_cast<double>(starts.collectiveNs(shape, insideNode(8))) * 1e-9, 7 * 3e-6 + 20e-6 + once, 1e-8);
+    shape.pieces = 8;
+    EXPECT_NEAR(static_cast<double>(starts.collectiveNs(shape, insideNode(8))) * 1e-9, 8 * (7 * 3e-6 + 20e-6) + once, 1e-8);
+}
+
 TEST_F(Costs, OneMemberCommunicatesNothing)
 {
     EXPECT_EQ(cost.collectiveNs(collective(CollectiveKind::allReduce, 1 << 30), GroupShape{.size = 1, .domains = {1, 1}}), 0);

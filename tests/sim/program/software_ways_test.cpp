@@ -188,6 +188,28 @@ TEST(SoftwareWays, ALossInChunksGivesUpItsLogitsInTheForwardPass)
         }
 }
 
+// Each chunk's sums are reduced, or its logits gathered, before the next chunk's are made.
+TEST(SoftwareWays, ALossInChunksTalksOncePerChunk)
+{
+    for (const bool gathers : {false, true}) {
+        Scenario scenario = test::smallScenario(4);
+        scenario.training.stack.gathersLogits = gathers;
+        const char* name = gathers ? "head.output" : "loss.sync";
+        const auto pieces = [&] {
+            return test::sumOf(test::programOf(scenario), name, [](const Op&, const OpShape& shape) { return shape.pieces; });
+        };
+        const double bytes = test::bytesOf(test::programOf(scenario), name);
+        EXPECT_EQ(pieces(), scenario.microbatches());
+        scenario.training.lossChunkTokens = scenario.training.sequenceLength / 8;
+        EXPECT_EQ(pieces(), 8 * scenario.microbatches()) << name;
+        EXPECT_EQ(test::bytesOf(test::programOf(scenario), name), bytes) << "as much in all";
+        EXPECT_EQ(
+            test::sumOf(test::programOf(scenario), "head.gather", [](const Op&, const OpShape& shape) { return shape.pieces; }),
+            test::countOf(test::programOf(scenario), "head.gather"))
+            << "what the head reads is gathered once";
+    }
+}
+
 TEST(SoftwareWays, RecomputationByOperatorsMayKeepWhatNobodyReads)
 {
     // Of query, key, value, output, gate, up and down each second runs again: the seventh is on the list of what is kept. With

@@ -105,6 +105,7 @@ private:
     void recomputedLayers();
     void documentsAndOffload();
     void lora();
+    void narrowerThanComputed();
     void perturbations();
     void failures(std::size_t index, const std::string& at);
     void unusedKeys(PerturbationKind, const std::string& at);

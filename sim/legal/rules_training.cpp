@@ -337,6 +337,7 @@ void Rules::precisionAndOverlap()
     recomputeModules();
     documentsAndOffload();
     lora();
+    narrowerThanComputed();
     const int zeroStage = m_scenario.layout.zeroStage;
     if (t.overlap.paramGather && !t.overlap.gradReduce && (zeroStage == 1 || zeroStage == 2))
         warning("/training/overlap/param_gather",
@@ -486,6 +487,28 @@ void Rules::lora()
         error("/training/lora/targets", [&] {
             return "gate_proj asks for a gated MLP, and the model " + shownText(m.name) +
                    " has none; nearest: " + without({LoraTarget::gate});
+        });
+}
+
+/// Keys that speak of 16 bits, where nothing is in 16 bits.
+void Rules::narrowerThanComputed()
+{
+    const Training& t = m_scenario.training;
+    const std::string_view master = "/training/master_weights", base = "/training/lora/base_dtype";
+    if (elementBytes(t.precision) < 4 || !sound({"/training/precision"}))
+        return;
+    const auto precision = [&] {
+        return "precision " + std::string(toWord(kPrecisionWords, t.precision)) + m_provenance.originOf("/training/precision");
+    };
+    if (isWritten(master) && !t.masterWeights)
+        warning(master, [&] {
+            return "false has no effect with " + precision() +
+                   ": parameters of 32 bits have no copy beside them; nearest: leave it out, or precision bf16";
+        });
+    if (isWritten(base) && m_scenario.model.lora.isOn() && m_scenario.model.lora.base == LoraBase::wide)
+        warning(base, [&] {
+            return "bf16 has no effect with " + precision() +
+                   ": frozen layers are kept in 32 bits, as activations are; nearest: leave it out, fp8, nf4, or precision bf16";
         });
 }
 

@@ -278,10 +278,9 @@ std::string resolvedText(const Scenario& s)
         for (const auto& [word, target] : kLoraTargetWords)
             if (lora.has(target))
                 targets.push_back(word);
-        json["training"]["lora"] = {{"rank", lora.rank},
-                                    {"targets", targets},
-                                    {"base_dtype", toWord(kLoraBaseWords, lora.base)},
-                                    {"dropout", number(lora.dropout)}};
+        Json& written = json["training"]["lora"] = {{"rank", lora.rank}, {"targets", targets}, {"dropout", number(lora.dropout)}};
+        if (lora.base != LoraBase::wide || elementBytes(s.training.precision) == 2) // else it is in 32 bits, without a word
+            written["base_dtype"] = toWord(kLoraBaseWords, lora.base);
     }
     if (!s.perturbations.empty()) {
         json["perturbations"] = Json::array();

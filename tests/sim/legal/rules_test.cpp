@@ -394,6 +394,18 @@ TEST(Rules, WarnOfWhatIsLegalButUnwise)
          {"training.recompute={\"kind\":\"selective\",\"layers\":2}"},
          {"/training/recompute/layers: warning: has an effect with kind full only; kind is selective"}},
         {kDense,
+         {"training.precision=fp32", "training.master_weights=false"},
+         {"/training/master_weights: warning: false has no effect with precision fp32: parameters of 32 bits have no copy beside "
+          "them; nearest: leave it out, or precision bf16"}},
+        {kDense, {"training.precision=fp32", "training.master_weights=true"}, {}},
+        {kDense, {"training.precision=bf16", "training.master_weights=false"}, {}},
+        {kDense,
+         {"training.precision=tf32", R"(training.lora={"rank":8,"base_dtype":"bf16"})"},
+         {"/training/lora/base_dtype: warning: bf16 has no effect with precision tf32: frozen layers are kept in 32 bits, as "
+          "activations are; nearest: leave it out, fp8, nf4, or precision bf16"}},
+        {kDense, {"training.precision=tf32", R"(training.lora={"rank":8,"base_dtype":"nf4"})"}, {}},
+        {kDense, {"training.precision=tf32", R"(training.lora={"rank":8})"}, {}},
+        {kDense,
          {"layout.zero_stage=1", "training.overlap.grad_reduce=false"},
          {"/training/overlap/param_gather: warning: Megatron Core overlaps parameter gathering only together with grad_reduce"}},
         {kDense,

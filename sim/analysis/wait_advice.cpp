@@ -6,6 +6,7 @@
 #include "sim/index.h"
 #include "sim/legal/legal.h"
 #include "sim/scenario/balanced_layers.h"
+#include "sim/scenario/usual_overlap.h"
 #include "sim/text/number_text.h"
 
 #include <algorithm>
@@ -206,7 +207,7 @@ private:
                     (stage == 3   ? "parameters stay whole and are not gathered layer by layer"
                      : stage == 2 ? "gradients stay whole and are reduced once a step"
                                   : "optimizer states stay whole, and no parameters are gathered"),
-                [stage](Scenario& s) { s.layout.zeroStage = stage - 1; });
+                [stage](Scenario& s) { setZeroStage(s, stage - 1); });
         microBatches(true, "half as many passes, each with more work beside the traffic");
         largerBatch("do more work for the same traffic");
     }

@@ -12,4 +12,14 @@ inline bool usuallyGathersAhead(const Scenario& scenario)
     return scenario.layout.zeroStage < 3 || scenario.training.stack.gathersAhead;
 }
 
+/// Another stage of ZeRO: what was gathered as usual is gathered as usual there.
+inline void setZeroStage(Scenario& scenario, int stage)
+{
+    bool& gathersAhead = scenario.training.overlap.paramGather;
+    const bool isUsual = gathersAhead == usuallyGathersAhead(scenario);
+    scenario.layout.zeroStage = stage;
+    if (isUsual)
+        gathersAhead = usuallyGathersAhead(scenario);
+}
+
 } // namespace sim

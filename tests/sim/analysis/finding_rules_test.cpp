@@ -226,6 +226,32 @@ TEST(FindingRules, GradientsOfEveryMicrobatchAreSaidToBeReducedAfterEach)
     }
 }
 
+/// What a file does not say follows from the stage that is tried.
+TEST(FindingRules, AnotherStageOfZeroGathersAsItUsuallyDoes)
+{
+    const std::string late = R"(training.stack={"base":"pytorch-eager","gathers_ahead":false})";
+    for (const bool isSaid : {false, true}) {
+        std::vector<std::string> overrides{late};
+        if (isSaid)
+            overrides.emplace_back("training.overlap.param_gather=false");
+        const Opened opened = test::openNumber("14", overrides);
+        ASSERT_FALSE(opened.simulation->scenario().training.overlap.paramGather);
+        const auto all = findingsOf(opened);
+        const Finding* finding = find(all, FindingKind::exposedData);
+        ASSERT_TRUE(finding);
+        int stages = 0;
+        for (const SuggestedEdit& edit : finding->suggestions) {
+            const auto tried = scenarioWith(edit, opened.document, test::catalogue());
+            ASSERT_TRUE(tried) << edit.text;
+            if (tried->layout.zeroStage == 3)
+                continue;
+            ++stages;
+            EXPECT_EQ(tried->training.overlap.paramGather, !isSaid) << edit.text;
+        }
+        EXPECT_EQ(stages, 2) << "ZeRO 2 and 1";
+    }
+}
+
 TEST(FindingRules, HybridShardingNamesTheGroupsThatTalk)
 {
     const Opened opened = test::openNumber("11", {"training.sequence_length=1024", "training.micro_batch_size=1"});

@@ -294,6 +294,32 @@ TEST(WaitAdvice, IsTheBestOfWhatIsKnownAndSaysHowSureItIs)
                 testing::ContainsRegex("\ntry: .* less time a token, (likely -|smaller than the model's own error)"));
 }
 
+TEST(WaitAdvice, TriesAStageOfZeroAsItsOwnDefaultsHaveIt)
+{
+    // Software that gathers the parameters of ZeRO 3 when a layer asks for them; those of ZeRO 2 come ahead, as with any.
+    Scenario late = test::openNumber("14").simulation->scenario();
+    late.training.stack.gathersAhead = late.training.overlap.paramGather = false;
+    const auto simulation = simulate(late);
+    Scenario whole = late;
+    whole.layout.zeroStage = 2;
+    const auto ratioWith = [&](bool ahead) {
+        whole.training.overlap.paramGather = ahead;
+        return simulation->metrics().tokensPerSecond / simulate(whole)->metrics().tokensPerSecond;
+    };
+    const double ratio = ratioWith(true);
+    ASSERT_GT(ratioWith(false), ratio + 0.1) << "or it could not be told which was tried";
+    WaitChains chains(*simulation);
+    int told = 0;
+    for (const Gap& gap : gapsOf(*simulation, chains, 0)) {
+        const std::string text = joined(chains.lines(chains.chain(gap)));
+        if (text.find("\ntry: ZeRO 3 → 2: ") == std::string::npos)
+            continue;
+        ++told;
+        EXPECT_THAT(text, HasSubstr(" (" + percentText(1 - ratio) + " less time a token"));
+    }
+    EXPECT_GT(told, 0);
+}
+
 TEST(WaitAdvice, OfALargeStepSaysWhereEditsAre)
 {
     const auto opened = test::openNumber("53");

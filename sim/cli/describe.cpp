@@ -2,6 +2,7 @@
 #include "sim/cli/table.h"
 
 #include "sim/answers/answers.h"
+#include "sim/mesh/placement.h"
 #include "sim/model/parameters.h"
 #include "sim/program/program.h"
 #include "sim/scenario/words.h"
@@ -36,9 +37,11 @@ std::string modelText(const Model& m)
 std::string clusterText(const Cluster& c)
 {
     std::string text = counted(c.nodes, "node") + " x " + grouped(c.gpusPerNode) + " " + c.gpu.name;
-    for (const Tier& tier : c.tiers)
-        text += (&tier == &c.tiers.front() ? "; " : ", ") + spokenNetwork(tier.name) + " " + fixed(tier.bandwidthGBs, 0) +
-                " GB/s" + (tier.gpusPerNic > 1 ? " for " + std::to_string(tier.gpusPerNic) + " GPUs" : std::string());
+    for (std::size_t i = 0; i < c.tiers.size(); ++i) {
+        const ToldBandwidth bandwidth = toldBandwidth(c, i);
+        text += (i == 0 ? "; " : ", ") + spokenNetwork(c.tiers[i].name) + " " + fixed(bandwidth.gbs, 0) + " GB/s" +
+                (bandwidth.gpus > 1 ? " " + bandwidth.of() : std::string());
+    }
     return text;
 }
 

@@ -94,6 +94,18 @@ double bandwidthOfGpuGBs(const Cluster& cluster, std::size_t tier)
                : std::min(own, cluster.tiers[cluster.networkTier()].bandwidthGBs / sharers);
 }
 
+std::string ToldBandwidth::of() const
+{
+    return gpus > 1 ? "a card of " + std::to_string(gpus) + " GPUs" : "a GPU";
+}
+
+ToldBandwidth toldBandwidth(const Cluster& cluster, std::size_t tier)
+{
+    const bool isOfCards = tier == cluster.networkTier() && gpusPerNic(cluster) > 1;
+    return {.gbs = isOfCards ? cluster.tiers[tier].bandwidthGBs : bandwidthOfGpuGBs(cluster, tier),
+            .gpus = isOfCards ? gpusPerNic(cluster) : 1};
+}
+
 int mostRanksOfNode(const Layout& layout, const Cluster& cluster)
 {
     const int world = std::max(1, layout.worldSize()), gpusPerNode = std::max(1, cluster.gpusPerNode);

@@ -5,6 +5,7 @@
 #include "sim/scenario/scenario.h"
 
 #include <cstddef>
+#include <string>
 #include <vector>
 
 namespace sim {
@@ -32,6 +33,13 @@ int gpusPerNic(const Cluster&);
 int nicOf(const Cluster&, int gpu);
 /// GB/s that a GPU can send over a tier while all of its card do.
 double bandwidthOfGpuGBs(const Cluster&, std::size_t tier);
+/// A tier's bandwidth as people are told it: of a network card, where several GPUs have it together, and of how many.
+struct ToldBandwidth {
+    double gbs = 0;
+    int gpus = 1;
+    std::string of() const; ///< "a GPU", "a card of 4 GPUs"
+};
+ToldBandwidth toldBandwidth(const Cluster&, std::size_t tier);
 
 /// On the node that has the most of them: they share its host. Also of a placement that is not possible; at least 1.
 int mostRanksOfNode(const Layout&, const Cluster&);

@@ -1,6 +1,7 @@
 #include "app/shell/form/form_parts.h"
 
 #include "app/shell/widgets/format.h"
+#include "sim/mesh/placement.h"
 #include "sim/schedule/families/families.h"
 #include "sim/text/spoken_name.h"
 
@@ -28,13 +29,28 @@ QStringList modelSummary(const Scenario& s)
     return out << counted(m.numAttentionHeads, "head");
 }
 
+/// "4 InfiniBand cards of 25 GB/s, each shared by 2 GPUs".
+QString networkCards(int gpusPerNode, const QString& network, const sim::ToldBandwidth& bandwidth)
+{
+    const int cards = (gpusPerNode + bandwidth.gpus - 1) / bandwidth.gpus;
+    const QString speed = shortNumber(bandwidth.gbs);
+    if (cards == 1)
+        return tr("one %1 card of %2 GB/s, shared by %3 GPUs").arg(network, speed, QString::number(bandwidth.gpus));
+    return (gpusPerNode % bandwidth.gpus == 0 ? tr("%1 %2 cards of %3 GB/s, each shared by %4 GPUs")
+                                              : tr("%1 %2 cards of %3 GB/s, each shared by up to %4 GPUs"))
+        .arg(QString::number(cards), network, speed, QString::number(bandwidth.gpus));
+}
+
 QStringList hardwareSummary(const Scenario& s)
 {
     QStringList out{QStringLiteral("%1 GiB").arg(shortNumber(s.cluster.gpu.memoryGib)),
                     tr("%1 a node").arg(s.cluster.gpusPerNode)};
-    for (const sim::Tier& tier : s.cluster.tiers)
-        out << QStringLiteral("%1 %2 GB/s")
-                   .arg(QString::fromStdString(sim::spokenNetwork(tier.name)), shortNumber(tier.bandwidthGBs));
+    for (std::size_t tier = 0; tier < s.cluster.tiers.size(); ++tier) {
+        const sim::ToldBandwidth bandwidth = sim::toldBandwidth(s.cluster, tier);
+        const QString network = QString::fromStdString(sim::spokenNetwork(s.cluster.tiers[tier].name));
+        out << (bandwidth.gpus > 1 ? networkCards(s.cluster.gpusPerNode, network, bandwidth)
+                                   : QStringLiteral("%1 %2 GB/s").arg(network, shortNumber(bandwidth.gbs)));
+    }
     return out;
 }
 

@@ -3,6 +3,7 @@
 #include "app/views/common/color.h"
 #include "app/views/common/labels.h"
 #include "sim/index.h"
+#include "sim/mesh/placement.h"
 #include "sim/simulate/purpose_name.h"
 
 #include <algorithm>
@@ -102,7 +103,10 @@ void DiagramPainter::caption()
 {
     if (m_frame.boxes.size() < 2)
         return;
-    const std::string rails = m_frame.gpus.empty() || m_frame.gpuRows > 1 ? "" : " · columns are rails";
+    const int sharers = sim::gpusPerNic(m_scene.model.simulation().scenario().cluster);
+    const std::string rails = m_frame.gpus.empty() || m_frame.gpuRows > 1 ? ""
+                              : sharers > 1 ? " · every " + std::to_string(sharers) + " columns share a card"
+                                            : " · columns are rails";
     const auto drawn = static_cast<std::int64_t>(m_frame.strands.size());
     const std::string arcs = m_frame.hiddenStrands == 0
                                  ? "arcs: sent up on the left, down on the right, as wide as their bytes"
@@ -114,7 +118,7 @@ void DiagramPainter::caption()
                m_theme.mutedText, FontFace::small);
 }
 
-/// Faint lines down the columns: network card i serves GPU i of every node.
+/// Faint lines down the columns: network card i serves GPU i of every node, or as many neighbours as share one.
 void DiagramPainter::rails()
 {
     if (m_frame.gpus.empty() || m_frame.gpuRows > 1 || m_frame.boxes.size() < 2)

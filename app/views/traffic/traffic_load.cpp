@@ -4,6 +4,7 @@
 #include "app/views/common/labels.h"
 #include "app/views/common/time_ruler.h"
 #include "sim/index.h"
+#include "sim/mesh/placement.h"
 #include "sim/simulate/purpose_name.h"
 #include "sim/text/spoken_name.h"
 
@@ -254,10 +255,13 @@ void LoadPainter::gutter(int tier, Rect rect, const LoadSums& sums)
 {
     const Rect column{m_frame.gutter.left, rect.top, m_frame.gutter.right, rect.bottom};
     const sim::Tier& of = m_scene.model.tiers()[asIndex(tier)];
-    const std::string network = sim::spokenNetwork(of.name), speed = threeDigits(of.bandwidthGBs) + " GB/s";
+    const sim::ToldBandwidth bandwidth = sim::toldBandwidth(m_scene.model.simulation().scenario().cluster, asIndex(tier));
+    const std::string network = sim::spokenNetwork(of.name), speed = threeDigits(bandwidth.gbs) + " GB/s";
     const std::string mean = percentText(sums.mean), peak = percentText(sums.peak);
     std::vector<std::vector<std::string>> lines{
-        {speed + (of.gpusPerNic > 1 ? " a NIC" : " a GPU"), speed}, {"mean " + mean, mean}, {"peak " + peak, "≤ " + peak}};
+        {speed + " " + bandwidth.of(), speed + (bandwidth.gpus > 1 ? " a card" : ""), speed},
+        {"mean " + mean, mean},
+        {"peak " + peak, "≤ " + peak}};
     if (m_scene.selection.range)
         lines.push_back({"in range " + percentText(sums.inRange), percentText(sums.inRange)});
     if (m_ofRank != nullptr)
@@ -280,7 +284,7 @@ void LoadPainter::gutter(int tier, Rect rect, const LoadSums& sums)
     if (m_canvas.wantsNodes())
         m_canvas.node({.id = kTrafficTierNodes + static_cast<std::uint64_t>(tier),
                        .role = "tier",
-                       .name = network + ", " + speed + " a GPU, mean load " + mean + ", peak " + peak,
+                       .name = network + ", " + speed + " " + bandwidth.of() + ", mean load " + mean + ", peak " + peak,
                        .rect = {column.left, rect.top, rect.right, rect.bottom}});
 }
 

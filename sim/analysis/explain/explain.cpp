@@ -412,11 +412,12 @@ std::string Explainer::groupText(CommunicatorRole role) const
     for (std::size_t i = 0; i < span.groupsSpanning.size(); ++i) {
         const Tier& tier = m_scenario.cluster.tiers[i];
         const int groups = span.groupsSpanning[i];
+        const ToldBandwidth bandwidth = toldBandwidth(m_scenario.cluster, i);
         if (groups > 0)
             joined.push_back(
                 (groups < span.groups() ? std::to_string(groups) + " of " + std::to_string(span.groups()) + " " : "") +
-                "joined by " + spokenNetwork(tier.name) + " (" +
-                numberText(bandwidthOfGpuGBs(m_scenario.cluster, i), Unit::number) + " GB/s a GPU)");
+                "joined by " + spokenNetwork(tier.name) + " (" + numberText(bandwidth.gbs, Unit::number) + " GB/s " +
+                bandwidth.of() + ")");
     }
     return std::accumulate(joined.begin(), joined.end(), text,
                            [](const std::string& all, const std::string& next) { return all + ", " + next; });

@@ -46,10 +46,10 @@ std::string secondsText(const RuleContext& context, Finding& finding)
 std::string tierText(const RuleContext& context, Finding& finding, int index, CommunicatorRole role = CommunicatorRole::none)
 {
     const Tier& tier = context.tier(index);
+    const ToldBandwidth bandwidth = toldBandwidth(context.scenario.cluster, static_cast<std::size_t>(index));
     return spokenNetwork(tier.name) + " (" +
-           say(finding, index == 0 ? ClaimOf::innerBandwidth : ClaimOf::outerBandwidth,
-               bandwidthOfGpuGBs(context.scenario.cluster, static_cast<std::size_t>(index)), Unit::number, role) +
-           " GB/s a GPU)";
+           say(finding, index == 0 ? ClaimOf::innerBandwidth : ClaimOf::outerBandwidth, bandwidth.gbs, Unit::number, role) +
+           " GB/s " + bandwidth.of() + ")";
 }
 
 /// "5 of 8": groups that lie in several domains of the innermost tier.

@@ -82,8 +82,8 @@ enum class ClaimOf : std::uint8_t {
     stepTime,       ///< seconds
     shareOfStep,    ///< of a part of the step that composition names
     groupRanks,     ///< ranks of the finding's groups
-    innerBandwidth, ///< GB/s a GPU of the innermost tier
-    outerBandwidth, ///< GB/s a GPU of the widest tier that the finding's groups cross
+    innerBandwidth, ///< GB/s of the innermost tier, a GPU or a network card that several share
+    outerBandwidth, ///< likewise of the widest tier that the finding's groups cross
     innerDomain,    ///< GPUs that the innermost tier joins
     blockRanks,     ///< ep × etp: ranks that hold a layer's experts once
     groupsAcross,   ///< of the finding's groups, those in several domains

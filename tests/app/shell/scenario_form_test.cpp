@@ -2,10 +2,12 @@
 #include "app/shell/form/scenario_form.h"
 
 #include "app/session/edit.h"
+#include "app/shell/form/form_parts.h"
 #include "app/shell/form/value_rows.h"
 #include "app/shell/form/words_row.h"
 #include "app/shell/widgets/elided_button.h"
 #include "tests/app/shell/scenario_form_fixture.h"
+#include "tests/support/scenarios.h"
 
 #include <QDir>
 #include <QFile>
@@ -17,6 +19,7 @@
 #include <QTemporaryDir>
 #include <QToolButton>
 
+#include <algorithm>
 #include <set>
 
 namespace app {
@@ -147,6 +150,23 @@ TEST_F(FormTest, NothingIsToldOfTheGpusWhileTheValuesFitNoStep)
     EXPECT_FALSE(tellsInFolds()) << "likewise";
     session.undoStack().undo();
     EXPECT_TRUE(tellsGpus());
+}
+
+TEST(FormParts, TellHowManyGpusShareANetworkCard)
+{
+    const auto parts = formParts();
+    const auto hardware = std::ranges::find(parts, KeySection::gpu, &FormPart::section);
+    sim::Scenario scenario = ::test::smallScenario();
+    scenario.cluster = ::test::h100Cluster(16);
+    const auto told = [&](int gpusPerNic, double bandwidthGBs) {
+        scenario.cluster.tiers.back().gpusPerNic = gpusPerNic;
+        scenario.cluster.tiers.back().bandwidthGBs = bandwidthGBs;
+        return hardware->summary(scenario).join(QStringLiteral(" · ")).toStdString();
+    };
+    EXPECT_EQ(told(1, 50), "80.0 GiB · 8 a node · NVLink 450 GB/s · network 50.0 GB/s");
+    EXPECT_EQ(told(2, 25), "80.0 GiB · 8 a node · NVLink 450 GB/s · 4 network cards of 25.0 GB/s, each shared by 2 GPUs");
+    EXPECT_EQ(told(8, 25), "80.0 GiB · 8 a node · NVLink 450 GB/s · one network card of 25.0 GB/s, shared by 8 GPUs");
+    EXPECT_EQ(told(3, 25), "80.0 GiB · 8 a node · NVLink 450 GB/s · 3 network cards of 25.0 GB/s, each shared by up to 3 GPUs");
 }
 
 TEST_F(FormTest, AChangeIsMarkedAndTakenBack)

@@ -159,6 +159,9 @@ TEST_F(FindingClaims, OfTheGalleryAndOfEveryKindOfTroubleAreTrue)
         {"52", {"training.overlap.ep_comm=true"}},
         {"52", {"cluster.gpus_per_node=6", "cluster.nodes=43"}},
         {"50", {R"(cluster.tiers=[{"name":"slow","span":"all","bandwidth_gbs":10,"latency_us":10}])"}},
+        {"14",
+         {R"(cluster.tiers=[{"name":"nvlink","span":4,"bandwidth_gbs":300,"latency_us":2},)"
+          R"({"name":"slingshot","span":"all","bandwidth_gbs":25,"latency_us":6,"gpus_per_nic":4}])"}},
         {"02", {"training.overlap.tp_comm=true"}},
         {"17", {"training.offload.activation_layers=8"}},
         {"17", {"training.offload.optimizer=0.5", "cluster.host.memory_gib=1"}},

@@ -211,6 +211,18 @@ TEST(FindingRules, GatheredParametersAndReducedGradientsAreToldApart)
     EXPECT_LT(gathers.find(" after the update, beside nothing: "), gradients) << gathers;
 }
 
+TEST(FindingRules, ABandwidthThatGpusShareIsToldAsTheirCards)
+{
+    const Opened opened =
+        test::openNumber("14", {R"(cluster.tiers=[{"name":"nvlink","span":4,"bandwidth_gbs":300,"latency_us":2},)"
+                                R"({"name":"slingshot","span":"all","bandwidth_gbs":25,"latency_us":6,)"
+                                R"("gpus_per_nic":4}])"});
+    const std::string reason = reasonOf(opened, FindingKind::exposedData);
+    EXPECT_NE(reason.find(" over Slingshot (25.0 GB/s a card of 4 GPUs)"), std::string::npos) << reason;
+    const std::string because = explain(*opened.simulation, MetricId::exposedDp).convention;
+    EXPECT_NE(because.find("joined by Slingshot (25.0 GB/s a card of 4 GPUs)"), std::string::npos) << because;
+}
+
 /// Sharded gradients of a job without pipeline cannot add up whole.
 TEST(FindingRules, GradientsOfEveryMicrobatchAreSaidToBeReducedAfterEach)
 {

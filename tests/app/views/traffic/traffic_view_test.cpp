@@ -368,6 +368,20 @@ TEST(TrafficView, TheReductionOfASharedEmbeddingIsCalledThat)
     EXPECT_FALSE(has("dp"));
 }
 
+TEST(TrafficView, TellsWhoSharesANetworkCard)
+{
+    sim::Scenario scenario = twoNodes();
+    scenario.cluster.tiers.back().gpusPerNic = 4;
+    Picture picture(scenario);
+    picture.area.right += 600; // all of the caption has room
+    picture.press("mode", "Diagram");
+    EXPECT_THAT(picture.draw().texts(), testing::Contains(testing::EndsWith(" · every 4 columns share a card")));
+    picture.press("mode", "Load");
+    EXPECT_THAT(picture.names("tier"),
+                testing::ElementsAre(testing::StartsWith("NVLink, 450 GB/s a GPU, mean load "),
+                                     testing::StartsWith("network, 50.0 GB/s a card of 4 GPUs, mean load ")));
+}
+
 TEST(TrafficView, LoadIsOnTheTimelinesAxis)
 {
     Picture picture(twoNodes());

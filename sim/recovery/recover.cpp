@@ -329,6 +329,8 @@ Recovered recover(RunEvidence evidence, const RecoverOptions& options)
     report(result.clock.violations);
     report(result.steps.problems);
     report(result.axes.problems);
+    if (std::string unknown = result.axes.unknownGrid(); !unknown.empty())
+        result.problems.push_back(std::move(unknown));
     const int world = result.evidence.worldOrHighest();
     const bool isWorldSaid = result.evidence.worldSize == world; // else the highest number that is known
     std::int64_t stoodFor = 0;

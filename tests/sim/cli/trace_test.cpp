@@ -322,4 +322,15 @@ TEST(TraceCommand, IsToldWhoIsWhoAndHowRanksLie)
     refuses("--rank alice.json=1 --rank bob.json=1", "rank 1 is that of another file");
 }
 
+TEST(TraceCommand, SaysOfAGridThatItIsNotKnownAndMakesUpNoLayout)
+{
+    const std::string run = kKineto + "sampled_rank-0.json.gz";
+    const std::string unknown = "how the 128 ranks lie in a grid is not known, as nothing tells which of them form groups";
+    EXPECT_THAT(test::run("trace info " + run).out, HasSubstr(unknown));
+    const test::Outcome refused = test::run("trace calibrate " + run + " --scenario " + test::gallery("60-"));
+    EXPECT_EQ(refused.code, 1);
+    EXPECT_THAT(refused.err, HasSubstr(unknown));
+    EXPECT_THAT(refused.err, HasSubstr("or give a scenario of 128 ranks, whose layout is then taken"));
+}
+
 } // namespace

@@ -229,7 +229,9 @@ private:
     void trace(Of& of)
     {
         m_archive(of.title);
-        m_archive.list(of.processes, [&](auto& process) { all(process.rank, process.multiplicity, process.name, process.host); });
+        m_archive.list(of.processes, [&](auto& process) {
+            all(process.rank, process.multiplicity, process.name, process.host, process.computingNs);
+        });
         m_archive.list(of.kinds, [&](auto& kind) {
             all(kind.name, kind.opClass, kind.stage, kind.layer, kind.group, kind.bytes, kind.flops, kind.category);
         });

@@ -209,6 +209,7 @@ std::string answersText(const Recovered& recovered, const RunAnswers& answers)
     if (!answers.path.segments.empty()) {
         const RecoveredStep& step = recovered.steps.steps[answers.path.step];
         text += "critical path of step " + std::to_string(step.number) +
+                (recovered.evidence.missingRanks() > 0 ? " through " + recovered.evidence.summedRanks() : "") +
                 (step.overlapNs > 0 ? ", until its last rank ends it, " : ", ") +
                 countedText(static_cast<std::int64_t>(answers.path.jumps), "jump") + " between ranks\n ";
         for (const auto& [part, ns] : answers.path.ns)

@@ -181,7 +181,7 @@ void Findings::exposed()
         RunFinding finding{.kind = "exposed-communication",
                            .title = percentText(ns / window) + " of the step waits for " +
                                     (axis.empty() ? "communication in " + axisText(axis) : axis + " communication"),
-                           .detail = "In the mean of ranks and of " +
+                           .detail = "In the mean of " + m_recovered.evidence.summedRanks() + " and of " +
                                      countedText(static_cast<std::int64_t>(m_recovered.steps.usual().size()), "step") +
                                      ", a rank spends " + timeText(secondsOf(ns / ranks)) + " of the " +
                                      timeText(secondsOf(window / ranks)) + own +

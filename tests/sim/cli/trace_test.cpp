@@ -333,4 +333,43 @@ TEST(TraceCommand, SaysOfAGridThatItIsNotKnownAndMakesUpNoLayout)
     EXPECT_THAT(refused.err, HasSubstr("or give a scenario of 128 ranks, whose layout is then taken"));
 }
 
+/// Two ranks of four, of one data-parallel replica: tp [0, 1], and sums of gradients with ranks 2 and 3, of which there is no
+/// file.
+TEST(TraceCommand, OfOneReplicaSaysOfWhomItsNumbersAreAndWhatIsNotSeen)
+{
+    namespace fs = std::filesystem;
+    const fs::path folder = test::scratch() / "replica";
+    fs::create_directories(folder);
+    for (const int rank : {0, 1}) {
+        const auto exchange = [](int at, int lasts, int stream, const std::string& group, const std::string& description,
+                                 const std::string& ranks) {
+            return R"({"ph":"X","cat":"kernel","name":"ncclDevKernel_AllReduce_Sum_bf16","pid":0,"tid":)" +
+                   std::to_string(stream) + R"(,"ts":)" + std::to_string(at) + R"(,"dur":)" + std::to_string(lasts) +
+                   R"(,"args":{"Collective name":"allreduce","In msg nelems":65536,"Group size":2,"dtype":"BFloat16",)"
+                   R"("Process Group Name":")" +
+                   group + R"(","Process Group Description":")" + description + R"(","Process Group Ranks":")" + ranks + "\"}}";
+        };
+        const std::string replicas = "[" + std::to_string(rank) + ", " + std::to_string(rank + 2) + "]";
+        std::string events;
+        for (int step = 0; step < 3; ++step) {
+            const int at = 1000 * (step + 1);
+            events += (step > 0 ? "," : "") + std::string(R"({"ph":"X","cat":"user_annotation","name":"ProfilerStep#)") +
+                      std::to_string(step) + R"(","pid":1,"tid":1,"dur":990,"ts":)" + std::to_string(at) +
+                      R"(},{"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"dur":300,"ts":)" + std::to_string(at + 10) +
+                      "}," + exchange(at + 400, 100, 8, "1", "mesh_tp", "[0, 1]") + "," +
+                      exchange(at + 600, 200, 9, "2", "mesh_dp", replicas);
+        }
+        test::write("replica/rank" + std::to_string(rank) + ".json",
+                    R"({"schemaVersion":1,"distributedInfo":{"backend":"nccl","rank":)" + std::to_string(rank) +
+                        R"(,"world_size":4,"pg_config":[{"pg_name":"1","pg_desc":"mesh_tp","pg_size":2,"ranks":[0,1]},)"
+                        R"({"pg_name":"2","pg_desc":"mesh_dp","pg_size":2,"ranks":)" +
+                        replicas + R"(}]},"traceEvents":[)" + events + "]}");
+    }
+    const std::string text = test::run("trace info " + folder.string()).out;
+    EXPECT_THAT(text, HasSubstr("2 of 4 ranks are recorded: who waits for the others is not seen"));
+    EXPECT_THAT(text, HasSubstr("; whether anybody waits for the 2 ranks that are not recorded is not seen"));
+    EXPECT_THAT(text, HasSubstr(" through the 2 of 4 ranks that are recorded, "));
+    EXPECT_THAT(text, HasSubstr("In the mean of the 2 of 4 ranks that are recorded and of 3 steps, "));
+}
+
 } // namespace

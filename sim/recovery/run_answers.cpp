@@ -224,7 +224,7 @@ std::string answersText(const Recovered& recovered, const RunAnswers& answers)
                 "  rank " + std::to_string(recovered.evidence.ranks[stretches[i].rank].rank) + " for " +
                 timeText(secondsOf(static_cast<double>(stretches[i].endNs - stretches[i].startNs))) +
                 (reached.empty() ? "" : ", reached by " + reached) +
-                (stretches[i].spans > 0 ? ", most of it " + longest.substr(0, cutBetweenCharacters(longest, kMostOfName)) : "") +
+                (stretches[i].spans > 0 ? ", longest in " + longest.substr(0, cutBetweenCharacters(longest, kMostOfName)) : "") +
                 "\n";
         }
         if (stretches.size() > kMostStretches)

@@ -99,7 +99,7 @@ void Findings::cut()
     m_found.insert(m_found.begin(),
                    {.kind = "cut-recording",
                     .title = (cuts.size() == 1 ? "A file" : std::to_string(cuts.size()) + " files") +
-                             std::string(" of this recording ") + (cuts.size() == 1 ? "is" : "are") + " not whole",
+                             std::string(" of this recording ") + (cuts.size() == 1 ? "is" : "are") + " not read whole",
                     .detail = (cuts.size() == 1 ? "" : "The first: ") + cuts.front() + "." +
                               (isStepCut() ? " Of the last step a part may be missing, which counts as idle: who computes "
                                              "longer than others in it is not told."

@@ -289,7 +289,7 @@ void showPath(RecordedTable& table, const RecoveredRun& run, const sim::RankPath
     }
     table.show({QObject::tr("On"), QObject::tr("From"), QObject::tr("For"), QObject::tr("Of the step"), QObject::tr("Computing"),
                 QObject::tr("Copies"), QObject::tr("Communicating"), QObject::tr("Host late"), QObject::tr("Idle"),
-                QObject::tr("Reached by"), QObject::tr("Most of it")},
+                QObject::tr("Reached by"), QObject::tr("Longest in")},
                lines);
 }
 

@@ -372,4 +372,35 @@ TEST(TraceCommand, OfOneReplicaSaysOfWhomItsNumbersAreAndWhatIsNotSeen)
     EXPECT_THAT(text, HasSubstr("In the mean of the 2 of 4 ranks that are recorded and of 3 steps, "));
 }
 
+TEST(TraceCommand, NamesWhatTookLongestWithoutCallingItMostOfAStepThatIsIdle)
+{
+    const std::string file = test::write(
+        "idle_rank0.json", R"({"schemaVersion":1,"distributedInfo":{"rank":0,"world_size":1},"traceEvents":[)"
+                           R"({"ph":"X","cat":"user_annotation","name":"ProfilerStep#5","pid":1,"tid":1,"ts":0,"dur":100},)"
+                           R"({"ph":"X","cat":"user_annotation","name":"ProfilerStep#6","pid":1,"tid":1,"ts":100,"dur":100},)"
+                           R"({"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":10,"dur":5}]})");
+    const std::string text = test::run("trace info " + file).out;
+    EXPECT_THAT(text, HasSubstr("rank 0 for 100 µs, longest in gemm\n"));
+    EXPECT_THAT(text, testing::Not(HasSubstr("most of it")));
+}
+
+TEST(TraceCommand, OfOneRanksInspectorSaysThatMembersAreNotKnownAndTheLastStepIsCut)
+{
+    std::string lines =
+        R"({"header":{"id":"0xabc","rank":0,"n_ranks":2,"nnodes":1},"metadata":{)"
+        R"("inspector_output_format_version":"v4.3","dump_timestamp_us":1700000000000000,"hostname":"h0","pid":10}})"
+        "\n";
+    for (int i = 0; i < 3; ++i) {
+        const std::string start = std::to_string(1'700'000'000'000'000 + 1000 * i),
+                          stop = std::to_string(1'700'000'000'000'100 + 1000 * i);
+        lines += R"({"coll_perf":{"coll":"AllReduce","coll_sn":)" + std::to_string(i) +
+                 R"(,"coll_msg_size_bytes":1048576,"coll_exec_time_us":100,"coll_timing_source":"kernel_gpu",)"
+                 R"("event_trace_ts":{"coll_start_ts":)" +
+                 start + R"(,"coll_stop_ts":)" + stop + "}}}\n";
+    }
+    const std::string text = test::run("trace info " + test::write("inspector.log", lines)).out;
+    EXPECT_THAT(text, HasSubstr("rank 0: 3 collectives name no group whose ranks are known"));
+    EXPECT_THAT(text, HasSubstr("what ends the last is not recorded: it is as long as what was recorded of it"));
+}
+
 } // namespace

@@ -2,8 +2,8 @@
 
 #include "sim/cancel.h"
 #include "sim/recovery/run_findings.h"
-#include "sim/text/characters.h"
 #include "sim/text/number_text.h"
+#include "sim/text/quoted.h"
 
 #include <nlohmann/json.hpp>
 
@@ -220,12 +220,10 @@ std::string answersText(const Recovered& recovered, const RunAnswers& answers)
         for (std::size_t i = 0; i < std::min(kMostStretches, stretches.size()); ++i) {
             const std::string reached = reachedText(recovered, stretches[i]);
             const std::string& longest = recovered.evidence.names[stretches[i].longest];
-            text +=
-                "  rank " + std::to_string(recovered.evidence.ranks[stretches[i].rank].rank) + " for " +
-                timeText(secondsOf(static_cast<double>(stretches[i].endNs - stretches[i].startNs))) +
-                (reached.empty() ? "" : ", reached by " + reached) +
-                (stretches[i].spans > 0 ? ", longest in " + longest.substr(0, cutBetweenCharacters(longest, kMostOfName)) : "") +
-                "\n";
+            text += "  rank " + std::to_string(recovered.evidence.ranks[stretches[i].rank].rank) + " for " +
+                    timeText(secondsOf(static_cast<double>(stretches[i].endNs - stretches[i].startNs))) +
+                    (reached.empty() ? "" : ", reached by " + reached) +
+                    (stretches[i].spans > 0 ? ", longest in " + shownText(longest, kMostOfName) : "") + "\n";
         }
         if (stretches.size() > kMostStretches)
             text += "  … and " + std::to_string(stretches.size() - kMostStretches) + " ranks later; --json has them all\n";

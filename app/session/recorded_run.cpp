@@ -227,6 +227,7 @@ RecordedPredictionPtr predictionOf(const RecoveredRun& run, const QString& name,
     if (base.scenario) {
         out->scenario = sim::scenarioOfRun(run.recovered, *base.scenario, catalogue, out->unknown);
     } else { // it need not have a layout
+        sim::requireKnownGrid(run.recovered.axes);
         const auto made = sim::scenarioOf(run.recovered, nlohmann::ordered_json::parse(text), out->unknown);
         const auto resolved = sim::ScenarioDocument::parse(made.dump()).resolve(catalogue);
         if (!resolved.scenario)

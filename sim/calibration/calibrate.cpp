@@ -494,6 +494,7 @@ Scenario scenarioOfRun(const Recovered& recovered, const Scenario& base, const C
                                     "as it is"});
         return base;
     }
+    requireKnownGrid(recovered.axes);
     const auto made = scenarioOf(recovered, nlohmann::ordered_json::parse(resolvedText(base)), unknown);
     return resolvedScenario(ScenarioDocument::parse(made.dump()), catalogue);
 }

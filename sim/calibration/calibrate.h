@@ -61,7 +61,8 @@ struct RunCalibration {
 };
 
 /// The job as a scenario: `base` where what was recovered does not contradict it, else its model, cluster and batch with the
-/// recovered layout; `unknown` says which keys are whose. Throws ScenarioError where these do not fit each other.
+/// recovered layout; `unknown` says which keys are whose. Throws ScenarioError where these do not fit each other, and Error where
+/// the layout would have to be recovered and is not known.
 Scenario scenarioOfRun(const Recovered&, const Scenario& base, const Catalogue&, std::vector<UnknownKey>& unknown);
 
 /// `recovered` is what recover() made of the recording. Throws Error where no kernel of a rank that is known was recorded. Takes

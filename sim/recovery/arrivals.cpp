@@ -92,6 +92,7 @@ private:
     std::string seenByNetworks() const;
     std::optional<double> ofRecordedMembers(std::int64_t) const;
     std::string receivesText() const;
+    std::string unseenText() const;
     std::string drainText() const;
 
     const Recovered& m_recovered;
@@ -331,6 +332,17 @@ std::optional<double> ArrivalFinder::ofRecordedMembers(std::int64_t ns) const
     return static_cast<double>(ns) / static_cast<double>(std::max<std::int64_t>(1, sum));
 }
 
+/// Of a part of the ranks nobody can say that they wait for none.
+std::string ArrivalFinder::unseenText() const
+{
+    const int missing = m_evidence.missingRanks();
+    if (missing == 0)
+        return {};
+    return "; whether anybody waits for the " +
+           (missing == 1 ? std::string("rank that is") : countedText(missing, "rank") + " that are") +
+           " not recorded is not seen";
+}
+
 /// How long receives wait for their sends: of a pipeline also what its order leaves no other way, which nobody is to blame for.
 std::string ArrivalFinder::receivesText() const
 {
@@ -434,8 +446,9 @@ void ArrivalFinder::explain()
     const auto worst = std::max_element(m_result.ranks.begin(), m_result.ranks.end(),
                                         [](const RankArrivals& a, const RankArrivals& b) { return a.causedNs < b.causedNs; });
     if (worst == m_result.ranks.end() || m_result.causedNs <= 0) {
-        m_result.text = m_result.list.empty() ? "no collective of several recorded ranks was matched" + seenByNetworks()
-                                              : "in collectives nobody waits for anybody" + drainText() + receivesText();
+        m_result.text = m_result.list.empty()
+                            ? "no collective of several recorded ranks was matched" + seenByNetworks()
+                            : "in collectives nobody waits for anybody" + drainText() + receivesText() + unseenText();
         return;
     }
     const auto index = static_cast<std::size_t>(worst - m_result.ranks.begin());

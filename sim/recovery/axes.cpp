@@ -1,5 +1,7 @@
 #include "sim/recovery/axes.h"
 
+#include "sim/text/number_text.h"
+
 #include <algorithm>
 #include <array>
 #include <map>
@@ -347,11 +349,8 @@ private:
 void AxisFinder::findUnnamed()
 {
     m_result.atoms = finestStrides(m_candidates, m_world);
-    if (m_candidates.empty()) {
-        m_result.problems.push_back("nothing tells which of the " + std::to_string(m_world) +
-                                    " ranks form groups: no axes were recovered");
+    if (m_candidates.empty()) // unknownGrid() tells
         return;
-    }
     for (const Digit& atom : m_result.atoms) {
         const auto source = std::find_if(m_candidates.begin(), m_candidates.end(),
                                          [&atom](const Candidate& c) { return c.partition.digits == std::vector<Digit>{atom}; });
@@ -487,6 +486,17 @@ const RecoveredAxis* RecoveredAxes::find(std::string_view name) const
 {
     const auto found = std::find_if(axes.begin(), axes.end(), [name](const RecoveredAxis& axis) { return axis.name == name; });
     return found == axes.end() ? nullptr : &*found;
+}
+
+std::string RecoveredAxes::unknownGrid() const
+{
+    const bool isAnyNamed =
+        std::any_of(axes.begin(), axes.end(), [](const RecoveredAxis& axis) { return !axis.name.empty() && axis.name != "ep"; });
+    if (worldSize < 2 || isAnyNamed)
+        return {};
+    return "how the " + numberText(worldSize, Unit::count) + " ranks lie in a grid is not known, as nothing tells " +
+           (axes.empty() ? "which of them form groups" : "what their groups are for") +
+           ": they stand in the order of their numbers, as if none had to do with another";
 }
 
 int RecoveredAxes::sizeOf(std::string_view name) const

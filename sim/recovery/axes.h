@@ -39,6 +39,9 @@ struct RecoveredAxes {
 
     const RecoveredAxis* find(std::string_view name) const;
     int sizeOf(std::string_view name) const; ///< 1 where there is no such axis
+    /// Where no dense axis has a name, and there are several ranks: that nobody knows how they lie, in one sentence that is the
+    /// same wherever it is told. Else empty.
+    std::string unknownGrid() const;
     /// Coordinate of a rank on an axis.
     static int coordinate(const RecoveredAxis&, int rank);
 };

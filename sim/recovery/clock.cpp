@@ -17,6 +17,7 @@ namespace {
 /// Ends of one pair's collectives: when (seconds from `since`) and by how much the member's clock is ahead (ns).
 struct EndDifferences {
     std::vector<double> seconds, aheadNs;
+    double lastsNs = 0; ///< the longer part of the last
 };
 
 /// What a pair says of the difference of its clocks, linear in time.
@@ -162,6 +163,8 @@ private:
     void solve();
     void measure();
     void takeClockOfHost();
+    std::string untestedText() const;
+    bool areHostsSeveral() const;
 
     const RunEvidence& m_evidence;
     const Meetings& m_meetings;
@@ -191,6 +194,8 @@ void Aligner::collect()
             EndDifferences& ends = m_ends[{reference.rank, part.rank}];
             ends.seconds.push_back(static_cast<double>(spanOf(reference).endNs - m_result.sinceNs) * 1e-9);
             ends.aheadNs.push_back(static_cast<double>(spanOf(part).endNs - spanOf(reference).endNs));
+            ends.lastsNs = static_cast<double>(
+                std::max(spanOf(part).endNs - spanOf(part).startNs, spanOf(reference).endNs - spanOf(reference).startNs));
         }
     }
 }
@@ -266,6 +271,7 @@ void Aligner::solve()
     const std::size_t count = m_evidence.ranks.size();
     // Clocks that no pair tells the drift of are taken not to drift against each other.
     const bool anySlope = std::any_of(m_pairs.begin(), m_pairs.end(), [](const PairClock& pair) { return pair.slopeWeight > 0; });
+    m_result.isDriftTold = anySlope || !areHostsSeveral();
     std::vector<double> drift(count, 0);
     if (anySlope) {
         for (PairClock& pair : m_pairs)
@@ -339,8 +345,8 @@ void Aligner::measure()
         (ofTransfers.empty() ? countedText(static_cast<std::int64_t>(m_meetings.meetings.size()), "collective")
          : collectives == 0  ? transfers
                              : countedText(static_cast<std::int64_t>(collectives), "collective") + " and " + transfers) +
-        (ofTransfers.empty() && m_meetings.meetings.size() == 1 ? "; one says nothing of how well"
-                                                                : "; 95 of 100 ends agree within " + microseconds + " µs");
+        (ofTransfers.empty() && m_meetings.meetings.size() == 1 ? "" : "; 95 of 100 ends agree within " + microseconds + " µs") +
+        untestedText() + (m_result.isDriftTold ? "" : "; offsets alone: whether the hosts' clocks drift apart is not told");
     for (const Meeting& transfer : m_meetings.transfers) {
         const Part &send = transfer.parts[0], &receive = transfer.parts[1];
         const std::int64_t before =
@@ -350,6 +356,37 @@ void Aligner::measure()
                                           std::to_string(before / 1000) + " µs before rank " +
                                           std::to_string(m_evidence.ranks[send.rank].rank) + " began to send");
     }
+}
+
+/// Of ranks of which one collective alone tells: within what their clocks are right.
+std::string Aligner::untestedText() const
+{
+    std::map<std::size_t, std::size_t> most; // rank -> ends of the pair that has the most
+    for (const auto& [ranks, ends] : m_ends)
+        for (const std::size_t rank : {ranks.first, ranks.second})
+            most[rank] = std::max(most[rank], ends.seconds.size());
+    std::set<std::size_t> untested;
+    double withinNs = 0;
+    for (const auto& [ranks, ends] : m_ends)
+        if (ends.seconds.size() == 1 && most[ranks.second] == 1) {
+            untested.insert(ranks.second);
+            withinNs = std::max(withinNs, ends.lastsNs);
+        }
+    if (untested.empty())
+        return {};
+    constexpr double kNsOfUs = 1000;
+    return "; " + countedText(static_cast<std::int64_t>(untested.size()), "rank") + (untested.size() == 1 ? " goes" : " go") +
+           " by one collective alone, which nothing tests: right within " +
+           std::to_string(static_cast<std::int64_t>(std::ceil(withinNs / kNsOfUs))) + " µs, as long as it lasts";
+}
+
+bool Aligner::areHostsSeveral() const
+{
+    std::set<std::string> hosts;
+    for (const RankEvidence& rank : m_evidence.ranks)
+        if (!rank.host.empty())
+            hosts.insert(rank.host);
+    return hosts.size() > 1;
 }
 
 /// Processes of one machine read one clock. What they tell must hold on it: no collective ends before its last member begins.

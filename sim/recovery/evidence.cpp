@@ -1,5 +1,7 @@
 #include "sim/recovery/evidence.h"
 
+#include "sim/text/number_text.h"
+
 #include <algorithm>
 #include <cctype>
 
@@ -56,6 +58,22 @@ Exchange exchangeFromName(std::string_view name)
     if (!isLibrarys && (plain.ends_with("sum") || plain.ends_with("sums") || plain == "lossmax" || plain == "gradientsequence"))
         return Exchange::allReduce;
     return Exchange::unknown;
+}
+
+int RunEvidence::missingRanks() const
+{
+    std::int64_t stoodFor = 0;
+    for (const RankEvidence& rank : ranks)
+        stoodFor += rank.multiplicity;
+    return static_cast<int>(std::max<std::int64_t>(0, worldOrHighest() - stoodFor));
+}
+
+std::string RunEvidence::summedRanks() const
+{
+    if (missingRanks() == 0)
+        return "ranks";
+    return "the " + numberText(static_cast<double>(ranks.size()), Unit::count) + " of " +
+           numberText(worldOrHighest(), Unit::count) + " ranks that " + (ranks.size() == 1 ? "is" : "are") + " recorded";
 }
 
 int RunEvidence::worldOrHighest() const

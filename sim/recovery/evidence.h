@@ -168,6 +168,10 @@ struct RunEvidence {
     int worldOrHighest() const;
     /// Whether ranks of the world are not recorded.
     bool isPart() const { return static_cast<int>(ranks.size()) < worldOrHighest(); }
+    /// Ranks that are neither recorded nor stood for by others that are.
+    int missingRanks() const;
+    /// "ranks", or of a part "the 4 of 16 ranks that are recorded": whom sums and means are of.
+    std::string summedRanks() const;
 };
 
 } // namespace sim

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <climits>
 #include <map>
 #include <optional>
 #include <set>
@@ -77,9 +78,9 @@ public:
             over = std::max(over, standing.over);
         }
         for (const auto& of : m_over)
-            if (of.first >= 0 && asIndex(of.first) < evidence.groups.size()) {
+            if (isGroup(of.first)) {
                 std::int64_t& least = m_leastAsked.try_emplace(of.first, INT64_MAX).first->second;
-                for (const int rank : evidence.groups[asIndex(of.first)].ranks)
+                for (const int rank : membersOf(of.first))
                     if (isTold(rank, of.first))
                         least = std::min(least, standingOf(of.first, rank).asked);
             }
@@ -91,8 +92,10 @@ public:
     std::vector<Hang> find()
     {
         std::vector<Hang> hangs;
+        for (const auto& of : m_over)
+            m_calls.try_emplace(of.first); // without calls: of the group only counts are known
         for (const auto& [group, calls] : m_calls)
-            if (group >= 0 && asIndex(group) < m_evidence.groups.size() && !m_evidence.groups[asIndex(group)].ranks.empty()) {
+            if (isGroup(group)) {
                 if (auto hang = hangOf(group, calls))
                     hangs.push_back(*std::move(hang));
                 addTransfers(group, calls, hangs);
@@ -122,6 +125,28 @@ private:
     };
     using Calls = std::vector<CallOfRank>;
 
+    bool isGroup(std::int32_t group) const { return group >= 0 && asIndex(group) < m_evidence.groups.size(); }
+    bool isListed(std::int32_t group) const { return !m_evidence.groups[asIndex(group)].ranks.empty(); }
+    /// As listed; of a group without a list the ranks whose dumps name it.
+    std::vector<int> membersOf(std::int32_t group) const
+    {
+        if (isListed(group))
+            return m_evidence.groups[asIndex(group)].ranks;
+        std::vector<int> ranks;
+        for (auto at = m_standing.lower_bound({group, INT_MIN}); at != m_standing.end() && at->first.first == group; ++at)
+            ranks.push_back(at->first.second);
+        return ranks;
+    }
+    /// By counts alone: the first that some member has asked for and none has ended; INT64_MAX: all is over.
+    std::int64_t firstOpenByCounts(std::int32_t group) const
+    {
+        const auto over = m_over.find(group);
+        const std::int64_t next = std::max<std::int64_t>(0, over == m_over.end() ? 0 : over->second) + 1;
+        for (const int rank : membersOf(group))
+            if (standingOf(group, rank).asked >= next)
+                return next;
+        return INT64_MAX;
+    }
     /// What the rank asked for first of all that is not over; nullptr: nothing.
     static const LastCall* firstOpen(const RankEvidence& rank)
     {
@@ -237,13 +262,15 @@ private:
         for (const auto& [rank, call] : calls)
             if (!call->isOver && call->sequence >= 0 && !isOverElsewhere(*call))
                 first = std::min(first, call->sequence);
+        if (calls.empty())
+            first = firstOpenByCounts(group);
         if (first == INT64_MAX)
             return std::nullopt;
         Hang hang{.group = group, .sequence = first, .waiting = {}, .absent = {}, .unknown = {}, .title = {}, .detail = {}};
         std::vector<int> asked; // of those that wait: not begun on their devices
         std::map<Exchange, std::vector<int>> exchanges;
         std::map<std::string, std::vector<int>> askers;
-        for (const int rank : m_evidence.groups[asIndex(group)].ranks) {
+        for (const int rank : membersOf(group)) {
             const auto call = std::find_if(calls.begin(), calls.end(), [=](const CallOfRank& of) {
                 return of.rank == rank && !of.call->isOver && of.call->sequence == first;
             });
@@ -381,19 +408,23 @@ private:
                   const std::map<std::string, std::vector<int>>& askers, const std::vector<int>& asked) const
     {
         const std::string number = std::to_string(hang.sequence);
+        const bool areStartsTold = m_areStartsTold && !calls.empty();
         const auto nameOf = [](Exchange exchange) {
             return exchange == Exchange::unknown ? std::string("collective") : std::string(exchangeName(exchange));
         };
         const std::string what =
-            capitalised(exchanges.size() == 1 ? nameOf(exchanges.begin()->first) : std::string("collective")) + " " + number +
-            " of " + groupText(hang.group);
-        if (!hang.absent.empty())
+            capitalised(exchanges.size() == 1 ? nameOf(exchanges.begin()->first) : std::string(unnamedCall(calls))) + " " +
+            number + " of " + groupText(hang.group);
+        if (!hang.absent.empty() && calls.empty())
+            hang.title = what + " is not over on " + namedRanks(hang.waiting) + "; " + namedRanks(hang.absent) +
+                         haveText(hang.absent) + " asked for fewer";
+        else if (!hang.absent.empty())
             hang.title = what + " waits for " + namedRanks(hang.absent) + ", which" + haveText(hang.absent) + " not come to it";
         else if (!hang.unknown.empty())
             hang.title = what + " never ended, and of " + namedRanks(hang.unknown) + " " + recordedOf(hang.unknown);
         else if (exchanges.size() > 1)
             hang.title = what + " is not the same on all its ranks";
-        else if (!m_areStartsTold)
+        else if (!areStartsTold)
             hang.title = what + " never ended, though all its ranks have asked for it";
         else if (!asked.empty())
             hang.title = what + " has not begun on " + namedRanks(asked) + ", and never ended";
@@ -405,9 +436,14 @@ private:
         std::vector<std::string> told;
         if (!begun.empty())
             told.push_back(capitalised(namedRanks(begun)) + haveText(begun) + " begun it");
-        if (!asked.empty() && !m_areStartsTold)
+        if (!asked.empty() && !areStartsTold)
             told.push_back(capitalised(namedRanks(asked)) + haveText(asked) + " asked for it");
-        if (!m_areStartsTold)
+        if (calls.empty())
+            told.push_back(
+                "Only counts are recorded of the group: whether it is a collective, a send or a receive, and whether a "
+                "device has begun it, is not" +
+                (hang.absent.empty() ? std::string() : "; were it a collective, it would wait for " + namedRanks(hang.absent)));
+        else if (!areStartsTold)
             told.emplace_back(kUntold);
         else if (!asked.empty())
             told.push_back(capitalised(namedRanks(asked)) + haveText(asked) +
@@ -428,8 +464,15 @@ private:
             told.push_back("Of " + namedRanks(hang.unknown) + " " + recordedOf(hang.unknown));
         if (!hang.unknown.empty() && hang.absent.empty())
             tellUnknown(hang.unknown, told);
+        if (!isListed(hang.group))
+            told.emplace_back(
+                "Who belongs to the group is not recorded: these are the ranks whose dumps name it, and there may be "
+                "others");
         hang.detail = inSentences(told);
     }
+
+    /// What a call is called of which nothing else is known.
+    static const char* unnamedCall(const Calls& calls) { return calls.empty() ? "call" : "collective"; }
 
     /// Of a rank that has not come: what it did last in the group, and where it waits meanwhile.
     std::string lastOf(int rank, std::int32_t group, const Calls& calls) const
@@ -443,7 +486,7 @@ private:
             text += " ended " + std::string(exchangeName(last->call->exchange)) + " " + std::to_string(last->call->sequence) +
                     " last" + askedAt(*last->call);
         else if (standing.over > 0)
-            text += " ended collective " + std::to_string(standing.over) + " last";
+            text += std::string(" ended ") + unnamedCall(calls) + " " + std::to_string(standing.over) + " last";
         else if (standing.isCounted && standing.asked < 0)
             text += " has asked for nothing in it";
         else

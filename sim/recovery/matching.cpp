@@ -217,6 +217,14 @@ void Matcher::layOver(std::int32_t group, const std::map<std::uint32_t, Row>& ro
                                             std::to_string(m_evidence.ranks[rank].rank) + " have no partner");
                 continue;
             }
+            if (shifts.best.empty())
+                m_result.problems.push_back("group \"" + m_evidence.groups[static_cast<std::size_t>(group)].name + "\": rank " +
+                                            std::to_string(m_evidence.ranks[rank].rank) + " recorded " +
+                                            countedText(static_cast<std::int64_t>(row.size()), "collective") +
+                                            ", and none has the kind "
+                                            "and size of one that rank " +
+                                            std::to_string(m_evidence.ranks[base->first].rank) +
+                                            " recorded: they have no partner");
             shift = *chosen;
         }
         if (shift != 0)

@@ -15,7 +15,7 @@ struct PathStretch {
     std::uint32_t rank = 0; ///< index into RunEvidence::ranks
     std::int64_t startNs = 0, endNs = 0;
     std::map<PathPart, std::int64_t> ns;
-    std::uint32_t longest = 0;     ///< name of the span that takes most of it
+    std::uint32_t longest = 0;     ///< name of the spans that take more of it than those of any other; may be little of it
     std::size_t spans = 0;         ///< segments that are no gaps
     std::int32_t reachedBy = -1;   ///< group of the collective, or of the transfer, through which the path came here; -1: none
     std::uint32_t reachedName = 0; ///< its name

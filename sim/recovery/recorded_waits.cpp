@@ -2,6 +2,7 @@
 
 #include "sim/index.h"
 #include "sim/recovery/named_ranks.h"
+#include "sim/text/characters.h"
 #include "sim/text/number_text.h"
 #include "sim/text/spoken_name.h"
 #include "sim/text/wait_lines.h"
@@ -36,7 +37,7 @@ std::string briefName(std::string name)
         name.resize(end);
     while (name.ends_with(' '))
         name.pop_back();
-    return name.size() > kLongest ? name.substr(0, kLongest) + "…" : spokenOp(name);
+    return name.size() > kLongest ? name.substr(0, cutBetweenCharacters(name, kLongest)) + "…" : spokenOp(name);
 }
 
 /// From what the walk tells to links: what kernels of one pass wait for inside it belongs to them, as do copies between them.

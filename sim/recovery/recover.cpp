@@ -329,12 +329,11 @@ Recovered recover(RunEvidence evidence, const RecoverOptions& options)
     report(result.clock.violations);
     report(result.steps.problems);
     report(result.axes.problems);
+    if (std::string unknown = result.axes.unknownGrid(); !unknown.empty())
+        result.problems.push_back(std::move(unknown));
     const int world = result.evidence.worldOrHighest();
     const bool isWorldSaid = result.evidence.worldSize == world; // else the highest number that is known
-    std::int64_t stoodFor = 0;
-    for (const RankEvidence& rank : result.evidence.ranks)
-        stoodFor += rank.multiplicity;
-    if (static_cast<int>(recorded.size()) < world && stoodFor == world)
+    if (static_cast<int>(recorded.size()) < world && result.evidence.missingRanks() == 0)
         result.problems.push_back(std::to_string(recorded.size()) + " ranks are recorded, and stand for all " +
                                   std::to_string(world) + ": others behave as one of these");
     else if (static_cast<int>(recorded.size()) < world && !recorded.empty())

@@ -3,6 +3,7 @@
 #include "sim/cancel.h"
 #include "sim/recovery/run_findings.h"
 #include "sim/text/number_text.h"
+#include "sim/text/quoted.h"
 
 #include <nlohmann/json.hpp>
 
@@ -169,6 +170,18 @@ nlohmann::ordered_json answersJson(const Recovered& recovered, const RunAnswers&
     return json;
 }
 
+std::string nothingFoundText(const Recovered& recovered)
+{
+    const std::vector<RankEvidence>& ranks = recovered.evidence.ranks;
+    if (std::any_of(ranks.begin(), ranks.end(), [](const RankEvidence& of) { return !of.work.empty() || !of.comms.empty(); }))
+        return "nothing stands out: no rank, group, stage or step is clearly slower than the others";
+    const bool areCounted = std::any_of(ranks.begin(), ranks.end(), [](const RankEvidence& of) { return !of.progress.empty(); });
+    return areCounted
+               ? "only counts are recorded, by which nothing that was asked for stands still; when it ended, and who was late, "
+                 "cannot be told"
+               : "nothing can be told: no kernel of a rank that is known is recorded, and no collective with its times";
+}
+
 std::string answersText(const Recovered& recovered, const RunAnswers& answers)
 {
     std::string text = "late ranks\n  " + answers.arrivals.text + "\n";
@@ -196,21 +209,21 @@ std::string answersText(const Recovered& recovered, const RunAnswers& answers)
     if (!answers.path.segments.empty()) {
         const RecoveredStep& step = recovered.steps.steps[answers.path.step];
         text += "critical path of step " + std::to_string(step.number) +
+                (recovered.evidence.missingRanks() > 0 ? " through " + recovered.evidence.summedRanks() : "") +
                 (step.overlapNs > 0 ? ", until its last rank ends it, " : ", ") +
                 countedText(static_cast<std::int64_t>(answers.path.jumps), "jump") + " between ranks\n ";
         for (const auto& [part, ns] : answers.path.ns)
             text += " " + std::string(pathPartText(part)) + " " + timeText(secondsOf(static_cast<double>(ns))) + ";";
         text.back() = '\n';
-        constexpr std::size_t kMostStretches = 12;
+        constexpr std::size_t kMostStretches = 12, kMostOfName = 80;
         const std::vector<PathStretch> stretches = stretchesOf(answers.path);
         for (std::size_t i = 0; i < std::min(kMostStretches, stretches.size()); ++i) {
             const std::string reached = reachedText(recovered, stretches[i]);
-            text +=
-                "  rank " + std::to_string(recovered.evidence.ranks[stretches[i].rank].rank) + " for " +
-                timeText(secondsOf(static_cast<double>(stretches[i].endNs - stretches[i].startNs))) +
-                (reached.empty() ? "" : ", reached by " + reached) +
-                (stretches[i].spans > 0 ? ", most of it " + recovered.evidence.names[stretches[i].longest].substr(0, 80) : "") +
-                "\n";
+            const std::string& longest = recovered.evidence.names[stretches[i].longest];
+            text += "  rank " + std::to_string(recovered.evidence.ranks[stretches[i].rank].rank) + " for " +
+                    timeText(secondsOf(static_cast<double>(stretches[i].endNs - stretches[i].startNs))) +
+                    (reached.empty() ? "" : ", reached by " + reached) +
+                    (stretches[i].spans > 0 ? ", longest in " + shownText(longest, kMostOfName) : "") + "\n";
         }
         if (stretches.size() > kMostStretches)
             text += "  … and " + std::to_string(stretches.size() - kMostStretches) + " ranks later; --json has them all\n";
@@ -235,7 +248,7 @@ std::string answersText(const Recovered& recovered, const RunAnswers& answers)
     for (const RunFinding& finding : answers.findings)
         text += "  " + finding.title + "\n    " + finding.detail + "\n";
     if (answers.findings.empty())
-        text += "  nothing stands out\n";
+        text += "  " + nothingFoundText(recovered) + "\n";
     return text;
 }
 

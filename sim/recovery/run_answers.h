@@ -52,6 +52,9 @@ std::string ofPeakText(const ShapedWork&);
 /// Through what the path came to a stretch: "all-reduce over dp"; empty where it began there.
 std::string reachedText(const Recovered&, const PathStretch&);
 
+/// What to say where there are no findings: that nothing stands out, or that nothing is recorded that could.
+std::string nothingFoundText(const Recovered&);
+
 nlohmann::ordered_json answersJson(const Recovered&, const RunAnswers&);
 std::string answersText(const Recovered&, const RunAnswers&);
 

@@ -2,6 +2,7 @@
 
 #include "sim/recovery/host_meanwhile.h"
 #include "sim/recovery/measured_run.h"
+#include "sim/text/characters.h"
 #include "sim/text/number_text.h"
 
 #include <algorithm>
@@ -96,14 +97,14 @@ public:
             const auto isOfWord = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == ':'; };
             while (at > start.size() && isOfWord(name[at - 1]))
                 --at;
-            return at;
+            return cutBetweenCharacters(name, at);
         };
         constexpr std::size_t kMostOfFirst = 40, kMostOfLast = 20;
         std::string out = start + "…";
         std::size_t end = fromWord(first);
         const auto add = [&](std::size_t at, std::size_t most) {
-            out += name.substr(at, most);
-            end = std::min(name.size(), at + most);
+            end = cutBetweenCharacters(name, at + most);
+            out += name.substr(at, end - at);
             out += end < name.size() ? "…" : "";
         };
         add(end, kMostOfFirst);
@@ -116,7 +117,8 @@ private:
     static std::string startOf(const std::string& name)
     {
         constexpr std::size_t kMost = 80;
-        return name.size() <= kMost ? name : name.substr(0, std::min(name.find_first_of("<(", 8), kMost));
+        return name.size() <= kMost ? name
+                                    : name.substr(0, cutBetweenCharacters(name, std::min(name.find_first_of("<(", 8), kMost)));
     }
     std::map<std::string, std::set<std::string>> m_names; ///< by their starts
 };

@@ -28,6 +28,7 @@ public:
         m_archive(of.clock.isAligned);
         m_archive(of.clock.why);
         m_archive(of.clock.sinceNs);
+        m_archive(of.clock.isDriftTold);
         m_archive.list(of.clock.ranks, [&](auto& rank) { all(rank.offsetNs, rank.driftPpm, rank.residualP95Ns, rank.ends); });
         texts(of.clock.violations);
         m_archive.list(of.groups, [&](auto& group) {
@@ -229,7 +230,9 @@ private:
     void trace(Of& of)
     {
         m_archive(of.title);
-        m_archive.list(of.processes, [&](auto& process) { all(process.rank, process.multiplicity, process.name, process.host); });
+        m_archive.list(of.processes, [&](auto& process) {
+            all(process.rank, process.multiplicity, process.name, process.host, process.computingNs);
+        });
         m_archive.list(of.kinds, [&](auto& kind) {
             all(kind.name, kind.opClass, kind.stage, kind.layer, kind.group, kind.bytes, kind.flops, kind.category);
         });

@@ -99,7 +99,7 @@ void Findings::cut()
     m_found.insert(m_found.begin(),
                    {.kind = "cut-recording",
                     .title = (cuts.size() == 1 ? "A file" : std::to_string(cuts.size()) + " files") +
-                             std::string(" of this recording ") + (cuts.size() == 1 ? "is" : "are") + " not whole",
+                             std::string(" of this recording ") + (cuts.size() == 1 ? "is" : "are") + " not read whole",
                     .detail = (cuts.size() == 1 ? "" : "The first: ") + cuts.front() + "." +
                               (isStepCut() ? " Of the last step a part may be missing, which counts as idle: who computes "
                                              "longer than others in it is not told."
@@ -181,7 +181,7 @@ void Findings::exposed()
         RunFinding finding{.kind = "exposed-communication",
                            .title = percentText(ns / window) + " of the step waits for " +
                                     (axis.empty() ? "communication in " + axisText(axis) : axis + " communication"),
-                           .detail = "In the mean of ranks and of " +
+                           .detail = "In the mean of " + m_recovered.evidence.summedRanks() + " and of " +
                                      countedText(static_cast<std::int64_t>(m_recovered.steps.usual().size()), "step") +
                                      ", a rank spends " + timeText(secondsOf(ns / ranks)) + " of the " +
                                      timeText(secondsOf(window / ranks)) + own +

@@ -133,6 +133,7 @@ public:
     {
         checkCancelled();
         addRank(r, classes);
+        m_trace.processes[r].computingNs = computingNs(m_trace, static_cast<int>(r));
         m_lanes.push_back(timeUseTrack(m_trace, static_cast<int>(r), m_step.endNs - m_step.startNs));
         m_trace.tracks.clear();
         m_placeOf.clear();

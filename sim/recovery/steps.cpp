@@ -450,7 +450,8 @@ RecoveredSteps stepsOf(const RunEvidence& evidence, std::vector<std::vector<Host
         }
         result.evidence = endWithOptimizer ? "no marks; an optimizer's kernels end each step"
                                            : "no marks; the order of collectives begins anew after " +
-                                                 (period == 1 ? std::string("each") : "every " + std::to_string(period));
+                                                 (period == 1 ? std::string("each") : "every " + std::to_string(period)) +
+                                                 "; what ends the last is not recorded: it is as long as what was recorded of it";
         result.sure = endWithOptimizer ? 0.8 : 0.5;
     } else {
         if (std::any_of(whole.begin(), whole.end(), [](const Extent& e) { return e.first > e.last; })) {

@@ -1,5 +1,6 @@
 #include "sim/recovery/to_scenario.h"
 
+#include "sim/error.h"
 #include "sim/recovery/rank_time.h"
 #include "sim/schedule/families/families.h"
 
@@ -105,6 +106,13 @@ void fitNodes(nlohmann::ordered_json& cluster, int ranksOfANode)
         if (tier.is_object() && tier.contains("span") && tier["span"].is_number_integer() && tier["span"].get<int>() % gpus == 0)
             tier["span"] = tier["span"].get<int>() / gpus * ranksOfANode;
     cluster["gpus_per_node"] = ranksOfANode;
+}
+
+void requireKnownGrid(const RecoveredAxes& axes)
+{
+    if (const std::string unknown = axes.unknownGrid(); !unknown.empty())
+        throw Error(unknown + "; say how they lie, or give a scenario of " + std::to_string(axes.worldSize) +
+                    " ranks, whose layout is then taken");
 }
 
 nlohmann::ordered_json scenarioOf(const Recovered& recovered, nlohmann::ordered_json base, std::vector<UnknownKey>& unknown)

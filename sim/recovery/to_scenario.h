@@ -24,6 +24,9 @@ std::optional<int> recordedRanksOfANode(const Recovered&);
 /// whole nodes joins these. Nothing changes where its nodes are no larger, or its tiers are not written out.
 void fitNodes(nlohmann::ordered_json& cluster, int ranksOfANode);
 
+/// Throws Error with unknownGrid() where that is not empty: a layout of such a run would be made up.
+void requireKnownGrid(const RecoveredAxes&);
+
 /// `base` is a scenario file's JSON that gives what no trace holds: model, cluster, sequences. Layout, schedule and batch are the
 /// recovered ones. Unlike a reader's notes, unknown keys are no problems: they are what a person has to say.
 nlohmann::ordered_json scenarioOf(const Recovered&, nlohmann::ordered_json base, std::vector<UnknownKey>& unknown);

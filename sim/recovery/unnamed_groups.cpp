@@ -117,6 +117,8 @@ void groupByEnds(RunEvidence& evidence)
         for (auto& [stream, sequence] : streams)
             bySequence[std::move(sequence)].emplace_back(r, stream);
     }
+    const bool areAnyUnlisted = std::any_of(evidence.groups.begin(), evidence.groups.end(),
+                                            [](const GroupEvidence& group) { return group.ranks.empty(); });
     for (const auto& [sequence, streams] : bySequence) {
         std::vector<std::pair<std::vector<std::int64_t>, std::vector<StreamOfRank>>> clusters; // ends of the first, members
         for (const StreamOfRank& where : streams) {
@@ -134,7 +136,8 @@ void groupByEnds(RunEvidence& evidence)
                 evidence.problems.push_back("rank " + std::to_string(evidence.ranks[members.front().first].rank) + ": " +
                                             countedText(static_cast<std::int64_t>(sequence.size()), "collective") +
                                             (sequence.size() == 1 ? " names" : " name") +
-                                            " no group, and no other recorded rank ends the same ones with it");
+                                            (areAnyUnlisted ? " no group whose ranks are known" : " no group") +
+                                            ", and no other recorded rank ends the same ones with it");
                 continue;
             }
             GroupEvidence group;

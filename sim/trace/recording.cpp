@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cmath>
 #include <utility>
 
 namespace sim {
@@ -131,8 +132,10 @@ double peakMemoryBytes(const RankRecording& rank)
 {
     double peak = 0;
     for (const RecordedCounter& counter : rank.counters)
-        if (counter.unit == "bytes" && counter.name.starts_with("memory of device") && !counter.value.empty())
-            peak = std::max(peak, *std::max_element(counter.value.begin(), counter.value.end()));
+        if (counter.unit == "bytes" && counter.name.starts_with("memory of device"))
+            for (const double bytes : counter.value)
+                if (bytes > peak && std::isfinite(bytes)) // files hold values that are no numbers
+                    peak = bytes;
     return peak;
 }
 

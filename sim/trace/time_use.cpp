@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <limits>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace sim {
@@ -138,6 +140,29 @@ Track timeUseTrack(const Trace& trace, int process, std::int64_t wholeNs)
     return out;
 }
 
+std::int64_t computingNs(const Trace& trace, int process)
+{
+    std::vector<std::pair<std::int64_t, std::int64_t>> busy;
+    bool computes = false;
+    for (const Track& track : trace.tracks) {
+        if (track.process != process || track.role != TrackRole::compute)
+            continue;
+        computes = true;
+        for (std::size_t s = 0; s < track.size(); ++s)
+            if (!isCommunication(trace.kinds[track.kind[s]].opClass))
+                busy.emplace_back(track.startNs[s], track.startNs[s] + track.durationNs[s]);
+    }
+    if (!std::is_sorted(busy.begin(), busy.end())) // of one row it is
+        std::sort(busy.begin(), busy.end());
+    std::int64_t sum = 0, until = std::numeric_limits<std::int64_t>::min();
+    for (const auto& [start, end] : busy) {
+        if (end > until)
+            sum += end - std::max(start, until);
+        until = std::max(until, end);
+    }
+    return computes ? sum : -1;
+}
+
 Trace timeUseTrace(const Trace& trace)
 {
     Trace out;
@@ -150,6 +175,7 @@ Trace timeUseTrace(const Trace& trace)
     out.axes = trace.axes;
     for (std::size_t process = 0; process < trace.processes.size(); ++process) {
         checkCancelled();
+        out.processes[process].computingNs = computingNs(trace, static_cast<int>(process));
         out.tracks.push_back(timeUseTrack(trace, static_cast<int>(process), trace.endNs));
     }
     return out;

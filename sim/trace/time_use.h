@@ -9,8 +9,12 @@ namespace sim {
 
 /// One lane a process, on which every instant counts once: for computing (under the name of the action it belongs to), else for a
 /// transfer that nothing hides, else for a wait; what is empty went to the host. Gaps within an action that are too short to be
-/// seen beside the whole step are closed. Without flows. O(spans log spans).
+/// seen beside the whole step are closed, so processes say how long something computed. Without flows. O(spans log spans).
 Trace timeUseTrace(const Trace&);
+
+/// How long something computed on any of a process's rows of computing, each instant once; -1: it has no such row. O(spans log
+/// spans).
+std::int64_t computingNs(const Trace&, int process);
 
 /// The lane of one process. `wholeNs`: of the step, beside which gaps are to be seen.
 Track timeUseTrack(const Trace&, int process, std::int64_t wholeNs);

@@ -83,6 +83,7 @@ struct Process {
     std::string host, deviceName, backend, rankEvidence;
     int device = -1, worldSize = 0;
     std::int64_t firstNs = 0, lastNs = 0; ///< of what was recorded, as recorded: with what was left out; 0, 0: as the spans
+    std::int64_t computingNs = -1;        ///< where lanes show more than was: how long something computed; -1: as the spans say
 };
 
 /// Ranks that communicate.

@@ -25,8 +25,10 @@ public:
             auto& view = m_views.emplace_back(info.make(m_selection, m_theme, &m_zoom));
             const ShownStep& step = picture == Picture::timeline && film.timeline.trace ? film.timeline : film.step;
             view->setStep(step, info.prepare ? info.prepare(step) : nullptr);
-            if (auto* grid = dynamic_cast<GridView*>(view.get()); grid != nullptr && !film.measured.empty())
+            if (auto* grid = dynamic_cast<GridView*>(view.get()); grid != nullptr && !film.measured.empty()) {
                 grid->setMeasured(film.measured);
+                grid->setUnknownGrid(film.unknownGrid);
+            }
             view->showNow();
             parts.push_back(view.get());
         }

@@ -24,6 +24,7 @@ struct StepFilm {
     ShownStep timeline = {};
     std::vector<Picture> offered = {};       ///< to be chosen from; empty: all
     std::vector<MeasuredRank> measured = {}; ///< [rank] of a recording: what the grid says in place of what was predicted
+    std::string unknownGrid = {};            ///< of a recording: why nobody knows how its ranks lie; else empty
 };
 
 /// Pictures of its own, so that those on screen stay as they are. For any thread; may take long.

@@ -169,8 +169,9 @@ void RecordedFacts::show(const RecoveredRun& run)
                     .arg(axis.size)
                     .arg(axis.stride),
                 surely(axis.sure), QString::fromStdString(axis.evidence));
-    if (recovered.axes.axes.empty())
-        addFact(tr("No axis was recovered"), {}, tr("no groups of ranks are known: say the grid below"));
+    const std::string unknownGrid = recovered.axes.unknownGrid();
+    if (!unknownGrid.empty())
+        addFact(tr("The grid of ranks is not known: if you know it, say it below"), {}, QString::fromStdString(unknownGrid));
     if (sim::hasPipeline(recovered))
         addFact(tr("Schedule %1, %2, %3")
                     .arg(recovered.schedule->kind.empty() ? tr("unknown") : QString::fromStdString(recovered.schedule->kind),
@@ -192,6 +193,7 @@ void RecordedFacts::show(const RecoveredRun& run)
             recovered.groups.empty() ? QString() : tr("from %1").arg(QString::fromStdString(recovered.groups.front().evidence)));
     constexpr std::size_t kMostProblems = 12;
     std::vector<std::string> problems = sim::toldProblems(recovered);
+    std::erase(problems, unknownGrid); // told above
     problems.insert(problems.end(), run.recording->problems.begin(), run.recording->problems.end());
     std::map<std::string, std::pair<std::size_t, std::string>> left;
     for (const sim::RecordedSkip& skip : run.recording->skipped) {

@@ -19,7 +19,8 @@ StepFilm recordedFilm(const RecordedRun& run, const Selection& selection)
                   .selection = selection,
                   .timeline = measured,
                   .offered = {Picture::grid, Picture::timeline},
-                  .measured = picture.ranks};
+                  .measured = picture.ranks,
+                  .unknownGrid = run.run()->recovered.axes.unknownGrid()};
     if (!run.run()->grid)
         film.offered = {Picture::timeline};
     else

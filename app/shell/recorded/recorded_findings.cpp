@@ -57,15 +57,15 @@ void RecordedFindings::show(const RecoveredRun& run)
         add(QString::fromStdString(finding.title), QString::fromStdString(finding.detail),
             hasPlace ? std::optional(i) : std::nullopt);
     }
-    if (run.recovered.axes.axes.empty() && run.recovered.axes.worldSize > 1)
-        add(tr("How the ranks lie is not known"),
-            tr("No groups of ranks were recorded: the grid shows them as one axis. “Recovered” has a place to say it."));
+    if (const std::string unknown = run.recovered.axes.unknownGrid(); !unknown.empty())
+        add(tr("The grid of ranks is not known"),
+            tr("%1. “Recovered” has a place to say it.").arg(QString::fromStdString(unknown)));
     const bool saysLate = std::any_of(run.answers.findings.begin(), run.answers.findings.end(),
                                       [](const sim::RunFinding& finding) { return finding.kind == "late-rank"; });
     if (!saysLate && !run.answers.arrivals.text.empty())
         add(tr("Who comes late"), QString::fromStdString(run.answers.arrivals.text));
     if (run.answers.findings.empty())
-        add(tr("Nothing stands out"), tr("No rank, group, stage or step is clearly slower than the others."));
+        add(tr("No findings"), QString::fromStdString(sim::nothingFoundText(run.recovered)));
 }
 
 } // namespace app

@@ -87,6 +87,7 @@ void RecordedPanel::forget()
     m_selection = m_shownSelection = {};
     m_grid.setStep({});
     m_grid.setMeasured({});
+    m_grid.setUnknownGrid({});
     m_grid.setLens(GridLens::busy);
     m_timelines.setUpper({});
     m_timelines.setUpperVisible(false);
@@ -185,6 +186,7 @@ void RecordedPanel::recovered()
                          (step.isOutlier ? tr(" · unlike the others") : QString()));
     m_steps->setVisible(m_steps->count() > 0);
     m_rowsBox->show();
+    m_grid.setUnknownGrid(recovered.axes.unknownGrid());
     m_grid.setStep({run.grid, nullptr});
     m_grid.setHint((run.whyNoGrid.isEmpty() ? tr("They appear with the step.") : run.whyNoGrid).toStdString());
     m_timelines.setUpper({});
@@ -358,6 +360,7 @@ void RecordedPanel::predicted()
     else
         tableAt(RecordedTab::prediction)->show({}, {});
     m_predictionText->setText(predictionText(prediction));
+    m_grid.setUnknownGrid({}); // what predicts it has a layout
     if (m_run->picture())
         m_grid.setStep({prediction.prediction->simulation, m_run->picture()->timeUse, m_run->picture()->instants});
     showTimelines();

@@ -257,9 +257,13 @@ QString pathText(const RecoveredRun& run, const sim::RankPath& path)
     for (const auto& [part, ns] : path.ns)
         parts << QObject::tr("%1 %2").arg(QString::fromUtf8(sim::pathPartText(part).data()),
                                           percentQuantity(static_cast<double>(ns) / all).text());
-    return QObject::tr("What makes step %1 as long as it is, back from its end: %2.")
-        .arg(run.steps().steps[path.step].number)
-        .arg(parts.join(QStringLiteral(", ")));
+    QString text = QObject::tr("What makes step %1 as long as it is, back from its end: %2.")
+                       .arg(run.steps().steps[path.step].number)
+                       .arg(parts.join(QStringLiteral(", ")));
+    if (const int missing = run.recovered.evidence.missingRanks(); missing > 0)
+        text += QObject::tr(" What led to it on %1 that %2 not recorded is not seen.")
+                    .arg(counted(missing, "rank"), missing == 1 ? QObject::tr("is") : QObject::tr("are"));
+    return text;
 }
 
 void showPath(RecordedTable& table, const RecoveredRun& run, const sim::RankPath& path)
@@ -285,7 +289,7 @@ void showPath(RecordedTable& table, const RecoveredRun& run, const sim::RankPath
     }
     table.show({QObject::tr("On"), QObject::tr("From"), QObject::tr("For"), QObject::tr("Of the step"), QObject::tr("Computing"),
                 QObject::tr("Copies"), QObject::tr("Communicating"), QObject::tr("Host late"), QObject::tr("Idle"),
-                QObject::tr("Reached by"), QObject::tr("Most of it")},
+                QObject::tr("Reached by"), QObject::tr("Longest in")},
                lines);
 }
 

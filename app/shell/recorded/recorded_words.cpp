@@ -50,6 +50,8 @@ QString recordedHeadline(const RecoveredRun& run)
     for (const sim::RecoveredAxis& axis : recovered.axes.axes)
         if (!axis.name.empty())
             parts << QStringLiteral("%1 %2").arg(QString::fromStdString(axis.name)).arg(axis.size);
+    if (!recovered.axes.unknownGrid().empty())
+        parts << QObject::tr("grid not known");
     parts << (recovered.steps.steps.size() == 1 ? QObject::tr("1 step")
                                                 : QObject::tr("%1 steps").arg(recovered.steps.steps.size()));
     if (!run.recording->files.empty())

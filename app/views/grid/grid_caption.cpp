@@ -148,7 +148,7 @@ private:
     void about(int rank, Rect line)
     {
         const float used = textInside(m_canvas, line, "Rank " + countText(rank), m_theme.text, FontFace::bold);
-        const std::string where = coordinatesText(m_scene.simulation.mesh(), rank), reads = m_scene.sentenceOf(rank);
+        const std::string where = m_scene.reading.placeOf(m_scene.simulation, rank), reads = m_scene.sentenceOf(rank);
         std::vector<std::string> texts{where};
         if (!reads.empty())
             texts.insert(texts.begin(), where + "  ·  " + reads);
@@ -168,6 +168,11 @@ private:
     /// Long texts if all fit, else short ones.
     void groups(Rect line)
     {
+        if (const std::string& unknown = m_scene.reading.unknownGrid; !unknown.empty()) {
+            textInside(m_canvas, line, fitting(m_canvas, {unknown, "grid not known"}, line.width(), FontFace::small),
+                       m_theme.mutedText, FontFace::small);
+            return;
+        }
         constexpr float kSwatch = 22, kSpace = 20;
         for (const bool withMembers : {true, false}) {
             const auto membersOf = [&](const LitGroup& group) {
@@ -208,9 +213,11 @@ private:
 
 } // namespace
 
-std::vector<std::string> worldTexts(const sim::Simulation& simulation)
+std::vector<std::string> worldTexts(const sim::Simulation& simulation, bool isGridKnown)
 {
     const sim::RankGrid& grid = simulation.mesh().dense();
+    if (!isGridKnown)
+        return {countText(grid.size()) + " ranks  ·  grid not known", countText(grid.size()) + " ranks"};
     std::string product;
     for (int axis = 0; axis < grid.axisCount(); ++axis)
         if (grid.axis(axis).size > 1)
@@ -232,7 +239,7 @@ float meaningWidth(const GridFrame& frame)
 
 std::string rankTip(const sim::Simulation& simulation, const GridReading& reading, const std::vector<RankNow>* live, int rank)
 {
-    std::string text = "rank " + countText(rank) + "\n" + coordinatesText(simulation.mesh(), rank);
+    std::string text = "rank " + countText(rank) + "\n" + reading.placeOf(simulation, rank);
     if (reading.isMeasured) {
         const std::string reads = reading.tones.empty() ? std::string() : reading.sentence(reading.unitOf(simulation, rank));
         const std::string gpu =

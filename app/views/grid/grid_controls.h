@@ -31,7 +31,8 @@ struct GridChoices {
     GridLens lens = GridLens::memory;
     bool physical = false;
     bool automatic = true;
-    AxisSeats seats; ///< as they lie now
+    AxisSeats seats;         ///< as they lie now
+    bool isGridKnown = true; ///< false: of a recorded run whose axes nobody knows
 };
 
 struct GridControls {

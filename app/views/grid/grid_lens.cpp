@@ -286,6 +286,11 @@ const std::vector<double>& StepUse::sentBytes()
     return m_sentBytes;
 }
 
+std::string GridReading::placeOf(const sim::Simulation& simulation, int rank) const
+{
+    return unknownGrid.empty() ? coordinatesText(simulation.mesh(), rank) : "grid not known";
+}
+
 std::size_t GridReading::unitOf(const sim::Simulation& simulation, int rank) const
 {
     return asIndex(byRank ? rank : simulation.classOf(rank));

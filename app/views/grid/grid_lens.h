@@ -68,6 +68,7 @@ struct GridReading {
     bool isLive = false;
     bool isMeasured = false;              ///< of a recorded run; values are NaN where nothing was recorded
     bool areDevicesKnown = true;          ///< false: of a recording of hosts alone, which tells of no GPU
+    std::string unknownGrid;              ///< why nobody knows how the ranks of a recording lie; empty where that is known
     std::string missing;                  ///< why a recording tells nothing through this lens; empty where it does
     bool isBegin = false, isOver = false; ///< of lens now: the time cursor stands at an end of the step
     std::vector<double> values;           ///< [unit] bytes or shares, as the lens has it; empty for groups and now
@@ -80,6 +81,7 @@ struct GridReading {
 
     bool hasRamp() const { return lens != GridLens::groups && lens != GridLens::now && missing.empty(); }
     std::size_t unitOf(const sim::Simulation&, int rank) const;
+    std::string placeOf(const sim::Simulation&, int rank) const; ///< "dp 1 · tp 0", or that it is not known
     /// In the cell, longest first; may be empty.
     std::vector<std::string> cellTexts(std::size_t unit) const;
     /// For names, tooltips and the line below: "busy 71.2 % of the step"; empty for groups.

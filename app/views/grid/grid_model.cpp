@@ -39,6 +39,17 @@ void GridModel::setMeasured(std::vector<MeasuredRank> measured)
         placeProcesses();
 }
 
+bool GridModel::setUnknownGrid(std::string why)
+{
+    if (why == m_unknownGrid)
+        return false;
+    m_unknownGrid = std::move(why);
+    m_layoutStale = m_readingStale = true;
+    m_groupsOf.reset();
+    m_groups.clear();
+    return true;
+}
+
 void GridModel::setLens(GridLens lens)
 {
     m_readingStale = m_readingStale || lens != m_lens;
@@ -68,6 +79,8 @@ const std::vector<MeasuredRank>* GridModel::measured() const
 
 GridChoices GridModel::choices() const
 {
+    if (!m_unknownGrid.empty())
+        return {.lens = m_lens, .physical = m_arrangement.physical, .isGridKnown = false};
     return {m_lens, m_arrangement.physical, m_arrangement.seats.empty(),
             m_arrangement.seats.empty() && !m_arrangement.physical ? m_layout.seats() : m_arrangement.seats};
 }
@@ -77,6 +90,8 @@ GridPlan GridModel::plan() const
     const sim::Scenario& scenario = m_step.simulation->scenario();
     if (m_arrangement.physical)
         return physicalPlan(m_step.simulation->placement(), scenario.cluster, ranks());
+    if (!m_unknownGrid.empty())
+        return numberedPlan(ranks());
     if (!m_arrangement.seats.empty())
         return seatedPlan(m_step.simulation->mesh(), m_arrangement.seats);
     const bool packed = scenario.layout.placement == sim::PlacementRule::packed;
@@ -143,6 +158,7 @@ void GridModel::read(const Selection& selection)
                                       .classes = selection.classes});
         m_reading.areDevicesKnown = measured() == nullptr || std::any_of(measured()->begin(), measured()->end(),
                                                                          [](const MeasuredRank& of) { return of.isRecorded; });
+        m_reading.unknownGrid = m_unknownGrid;
         m_readAtNs = selection.cursorNs;
         m_readClasses = selection.classes;
         m_readingStale = false;
@@ -160,7 +176,7 @@ void GridModel::read(const Selection& selection)
 const std::vector<LitGroup>& GridModel::groupsOf(std::optional<int> rank)
 {
     if (rank != m_groupsOf) {
-        m_groups = rank ? litGroups(m_step.simulation->mesh(), *rank) : std::vector<LitGroup>{};
+        m_groups = rank && m_unknownGrid.empty() ? litGroups(m_step.simulation->mesh(), *rank) : std::vector<LitGroup>{};
         m_groupsOf = rank;
     }
     return m_groups;

@@ -378,7 +378,7 @@ void GridPainter::cellNode(int rank, Rect cell)
     const std::string reads = m_scene.sentenceOf(rank);
     m_canvas.node({.id = static_cast<std::uint64_t>(rank),
                    .role = "cell",
-                   .name = "rank " + countText(rank) + ", " + coordinatesText(m_scene.simulation.mesh(), rank) +
+                   .name = "rank " + countText(rank) + ", " + m_scene.reading.placeOf(m_scene.simulation, rank) +
                            (reads.empty() ? "" : ", " + reads),
                    .rect = cell,
                    .selected = m_scene.selection.selectedRank == rank || m_scene.selection.contains(rank)});

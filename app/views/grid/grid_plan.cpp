@@ -47,6 +47,11 @@ GridPlan automaticPlan(const sim::Mesh& mesh, int gpusPerNode)
     return plan;
 }
 
+GridPlan numberedPlan(int ranks)
+{
+    return {.levels = {{.axis = "rank", .axisSize = ranks, .size = ranks}}, .ranks = ranks};
+}
+
 GridPlan seatedPlan(const sim::Mesh& mesh, const AxisSeats& seats)
 {
     GridPlan plan{.ranks = mesh.worldSize(), .fixed = true};

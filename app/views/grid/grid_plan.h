@@ -44,6 +44,8 @@ struct GridPlan {
 /// Axes in the mesh's order; where a node ends inside one, two levels. `gpusPerNode` 0: nodes are not boxes (ranks are
 /// scattered).
 GridPlan automaticPlan(const sim::Mesh&, int gpusPerNode);
+/// In the order of their numbers, where nobody knows the axes.
+GridPlan numberedPlan(int ranks);
 GridPlan seatedPlan(const sim::Mesh&, const AxisSeats&);
 /// GPUs in nodes, nodes in domains of the first tier that joins several but not all of them; up to the last node in use.
 GridPlan physicalPlan(const sim::Placement&, const sim::Cluster&, int ranks);

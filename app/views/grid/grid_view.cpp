@@ -105,6 +105,11 @@ struct GridView::Data {
         return changed;
     }
 
+    bool selectGroupOf(sim::ProcessGroup kind)
+    {
+        return model.unknownGrid().empty() && selectGroup(selection, model.simulation()->mesh(), kind);
+    }
+
     bool setLens(int lens)
     {
         const auto wanted = static_cast<GridLens>((lens + kGridLensCount) % kGridLensCount);
@@ -227,6 +232,17 @@ void GridView::setNow(std::vector<RankNow> now)
 void GridView::setMeasured(std::vector<MeasuredRank> measured)
 {
     m_data->model.setMeasured(std::move(measured));
+}
+
+void GridView::setUnknownGrid(std::string why)
+{
+    Data& d = *m_data;
+    if (d.model.setUnknownGrid(std::move(why))) {
+        d.controls = {};
+        d.targets.clear();
+        d.camera.fit();
+        d.mover.stop();
+    }
 }
 
 void GridView::setTheme(const Theme& theme)
@@ -429,15 +445,15 @@ bool GridView::command(ViewCommand command, bool fast, Rect area)
         d.arrange({.physical = !d.model.arrangement().physical, .seats = d.model.arrangement().seats});
         return true;
     case ViewCommand::selectTpGroup:
-        return selectGroup(d.selection, d.model.simulation()->mesh(), sim::ProcessGroup::tp);
+        return d.selectGroupOf(sim::ProcessGroup::tp);
     case ViewCommand::selectCpGroup:
-        return selectGroup(d.selection, d.model.simulation()->mesh(), sim::ProcessGroup::cp);
+        return d.selectGroupOf(sim::ProcessGroup::cp);
     case ViewCommand::selectPpGroup:
-        return selectGroup(d.selection, d.model.simulation()->mesh(), sim::ProcessGroup::pp);
+        return d.selectGroupOf(sim::ProcessGroup::pp);
     case ViewCommand::selectDpGroup:
-        return selectGroup(d.selection, d.model.simulation()->mesh(), sim::ProcessGroup::dp);
+        return d.selectGroupOf(sim::ProcessGroup::dp);
     case ViewCommand::selectEpGroup:
-        return selectGroup(d.selection, d.model.simulation()->mesh(), sim::ProcessGroup::ep);
+        return d.selectGroupOf(sim::ProcessGroup::ep);
     default: // other views'
         return false;
     }

@@ -7,6 +7,7 @@
 #include "sim/simulate/action_class.h"
 #include "sim/text/number_text.h"
 #include "sim/text/spoken_name.h"
+#include "sim/trace/time_use.h"
 
 #include <algorithm>
 #include <cmath>
@@ -215,6 +216,11 @@ void TimelineModel::measureRow(TimelineRow& row, int index) const
         const sim::TimeShares times = m_simulation->timeOfClass(index);
         row.busyShare = static_cast<double>(times.busyNs) / length;
         row.exposedShare = static_cast<double>(times.waitingNs()) / length;
+        return;
+    }
+    const std::int64_t said = m_trace->processes[static_cast<std::size_t>(index)].computingNs;
+    if (const std::int64_t computes = said >= 0 ? said : sim::computingNs(*m_trace, index); computes >= 0) {
+        row.busyShare = static_cast<double>(computes) / length;
         return;
     }
     const sim::BusyByClass busy = m_busy[row.work]->busyNs(0, m_trace->endNs);

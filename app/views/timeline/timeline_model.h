@@ -33,8 +33,8 @@ struct TimelineRow {
     int thinLanes = 0;                 ///< of communication, where something computes on another
     std::optional<std::size_t> memory; ///< index of its counter
     std::uint32_t work = 0;            ///< the lane of kernels; where they are not known, the first: passes with their transfers
-    /// Computing, of the step: as the simulation knows it. Of other traces what the lane of work holds, without waiting and
-    /// communication.
+    /// Computing, of the step: as the simulation knows it. Of other traces each instant once in which any lane computes, however
+    /// it is drawn; where no lane does, what the lane of work holds without waiting and communication.
     double busyShare = 0;
     std::int64_t endNs = 0; ///< of the last span
     /// Share of the step during which only a transfer runs, as the simulation knows it; nothing of other traces. What is left of

@@ -1,6 +1,7 @@
 // Rows of Ascend's profilers (torch_npu, msprof) in their Chrome trace: but for operators of the framework its events have no
 // categories, what a row holds is in the name of its process. Facts: Ascend/mstt, profiler/msprof_analyze (process names, its
-// test's trace_view.json); MindStudio's user guide (names of operations of HCCL).
+// test's trace_view.json); MindStudio's user guide (names of operations of HCCL); both name flows "HostToDevice", from calls of
+// CANN to tasks, and "async_npu", from operators to tasks, which ChromeEvents takes.
 #pragma once
 
 #include <cstdint>

@@ -21,7 +21,9 @@ enum class ChromeCategory : std::uint8_t {
     pythonFunction,
     synchronization,
     overhead,
-    launchFlow,
+    launchFlow,   ///< between ends that have a number of their own besides
+    callFlow,     ///< Ascend's: from a call of CANN to its task
+    operatorFlow, ///< Ascend's: from an operator of the framework to its task
     passFlow,
     memory,
     own,

@@ -412,11 +412,15 @@ const char* ChromeEvents::takeFlow(const ChromeEvent& event, std::int64_t ns)
     const Category category = categoryOf(event.cat);
     if (category == Category::launchFlow)
         return nullptr; // correlation says the same, and without rounding
+    using Use = RecordingBuilder::FlowUse;
+    const Use use = category == Category::passFlow       ? Use::backward
+                    : category == Category::callFlow     ? Use::call
+                    : category == Category::operatorFlow ? Use::launchingOperator
+                                                         : Use::message;
     const auto id = wholeNumber(event.id);
     if (!id)
-        return "its flow has no number";
-    m_builder.addFlowEnd(static_cast<std::uint64_t>(*id), rowOf(event).track, ns, event.ph[1] != 's',
-                         category == Category::passFlow);
+        return use == Use::call || use == Use::launchingOperator ? nullptr : "its flow has no number";
+    m_builder.addFlowEnd(static_cast<std::uint64_t>(*id), rowOf(event).track, ns, event.ph[1] != 's', use);
     return nullptr;
 }
 

@@ -196,6 +196,15 @@ std::int64_t lastCompleted(const json& document, const json& entry)
     return status == nullptr ? 0 : std::max<std::int64_t>(0, countOf(*status, "last_completed_collective"));
 }
 
+/// Whether its group's counts say that it was asked for and is not over.
+bool isCountedOpen(const json& document, const json& entry)
+{
+    const json* groups = memberOf(document, "pg_status");
+    const json* status = groups == nullptr ? nullptr : memberOf(*groups, textOf(entry, "pg_id").c_str());
+    return status != nullptr && countOf(*status, "last_completed_collective") >= 0 &&
+           countOf(*status, "last_enqueued_collective") > countOf(*status, "last_completed_collective");
+}
+
 std::optional<std::string> groupNameOf(const json& entry)
 {
     const json* pair = memberOf(entry, "process_group");
@@ -440,6 +449,9 @@ Recording recordingOf(const json& document, const ReadingFile& file, std::uint64
             // The recorder saw its work over, and does not say since when it ran: Gloo's has no times at all.
             collective.isEnqueuedOnly = false;
             collective.durationNs = kUntimed;
+        } else if (state.empty() && started == 0 && !isCountedOpen(document, entry)) {
+            builder.skip("collective without a state", "nor does any time or count say whether it ended");
+            continue;
         } else {
             collective.isEnqueuedOnly = collective.isEnqueuedOnly || started == 0;
             ++unfinished;

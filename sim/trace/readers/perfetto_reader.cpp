@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -316,6 +317,10 @@ private:
             return;
         case PerfettoEvent::kCounter: {
             double value = event.counter.value_or(0) * static_cast<double>(track.unitMultiplier);
+            if (!std::isfinite(value)) {
+                m_builder.skip("counter value", "it is no number");
+                return;
+            }
             if (track.isIncremental)
                 value = of.counterSum += value;
             m_builder.addCounterPoint(row, track.name.empty() ? "counter" : track.name, track.unit, ns, value);

@@ -131,14 +131,14 @@ void RecordingBuilder::setSlices(int slices, const std::vector<std::pair<std::ui
             m_spans.microbatch[span] += slice;
 }
 
-void RecordingBuilder::addFlowEnd(std::uint64_t id, std::uint32_t track, std::int64_t atNs, bool arrives, bool isWithinRank)
+void RecordingBuilder::addFlowEnd(std::uint64_t id, std::uint32_t track, std::int64_t atNs, bool arrives, FlowUse use)
 {
-    m_flowEnds.push_back({id, atNs, track, arrives, isWithinRank});
+    m_flowEnds.push_back({id, atNs, track, arrives, use});
 }
 
 void RecordingBuilder::addFlowEnd(std::uint64_t id, std::uint32_t span, bool arrives)
 {
-    m_flowEnds.push_back({id, span, kNoSpan, arrives, false});
+    m_flowEnds.push_back({id, span, kNoSpan, arrives, FlowUse::message});
 }
 
 void RecordingBuilder::timeByHostCalls(const std::vector<RecordedCollective>& calls)

@@ -58,8 +58,11 @@ public:
     /// Launches and what they launched meet by correlation.
     void addLaunch(std::int64_t correlation, std::uint32_t span) { m_launches.emplace_back(correlation, span); }
     void addLaunched(std::int64_t correlation, std::uint32_t span) { m_launched.emplace_back(correlation, span); }
+    /// What a flow joins: a message's ends; a forward operator and its backward; a library's call and what it asked a device for,
+    /// or the framework's operator and that, where no call is known.
+    enum class FlowUse : std::uint8_t { message, backward, call, launchingOperator };
     /// An end of a flow that is bound by place: to the span that is open there.
-    void addFlowEnd(std::uint64_t id, std::uint32_t track, std::int64_t atNs, bool arrives, bool isWithinRank);
+    void addFlowEnd(std::uint64_t id, std::uint32_t track, std::int64_t atNs, bool arrives, FlowUse);
     /// An end that names its span.
     void addFlowEnd(std::uint64_t id, std::uint32_t span, bool arrives);
     /// `externalId` joins the host's call and the kernel; 0: not said.
@@ -89,7 +92,8 @@ private:
         std::uint64_t id;
         std::int64_t atNs; ///< or the span, where track is kNoSpan
         std::uint32_t track;
-        bool arrives, isWithinRank;
+        bool arrives;
+        FlowUse use;
     };
     std::vector<std::uint32_t> sortedSpans();
     void nameTracks();

@@ -11,6 +11,7 @@
 #include <numeric>
 #include <set>
 #include <tuple>
+#include <unordered_set>
 
 namespace sim {
 namespace {
@@ -191,28 +192,35 @@ std::uint32_t RecordingBuilder::spanAt(std::uint32_t track, std::int64_t ns) con
 void RecordingBuilder::joinFlows(const std::vector<std::uint32_t>& placeOf)
 {
     std::stable_sort(m_flowEnds.begin(), m_flowEnds.end(), [](const FlowEnd& a, const FlowEnd& b) {
-        return std::tuple(a.isWithinRank, a.id, a.arrives) < std::tuple(b.isWithinRank, b.id, b.arrives);
+        return std::tuple(a.use, a.id, a.arrives) < std::tuple(b.use, b.id, b.arrives);
     });
     const auto spanOf = [&](const FlowEnd& end) {
         return end.track == kNoSpan ? placeOf[static_cast<std::size_t>(end.atNs)] : spanAt(end.track, end.atNs);
     };
+    const auto isLaunch = [](FlowUse use) { return use == FlowUse::call || use == FlowUse::launchingOperator; };
+    std::unordered_set<std::uint32_t> launched; // what is launched twice goes by what comes first: numbers, calls, operators
+    if (!m_flowEnds.empty() && isLaunch(m_flowEnds.back().use))
+        for (const RecordedLink& link : about.links)
+            launched.insert(link.to);
     std::size_t alone = 0;
     for (std::size_t i = 0; i < m_flowEnds.size();) {
+        const FlowUse use = m_flowEnds[i].use;
         std::size_t last = i;
-        while (last < m_flowEnds.size() && m_flowEnds[last].id == m_flowEnds[i].id &&
-               m_flowEnds[last].isWithinRank == m_flowEnds[i].isWithinRank)
+        while (last < m_flowEnds.size() && m_flowEnds[last].id == m_flowEnds[i].id && m_flowEnds[last].use == use)
             ++last;
         const std::uint32_t from = m_flowEnds[i].arrives ? kNoSpan : spanOf(m_flowEnds[i]);
-        bool isPaired = false;
+        bool isPaired = isLaunch(use); // else nothing is lost: what is launched is there, if only without who did
         for (std::size_t end = i + 1; end < last && from != kNoSpan; ++end) {
             const std::uint32_t to = m_flowEnds[end].arrives ? spanOf(m_flowEnds[end]) : kNoSpan;
             if (to == kNoSpan)
                 continue;
             isPaired = true;
-            if (m_flowEnds[i].isWithinRank)
-                about.links.push_back({from, to, RecordedLink::Kind::forwardBackward});
-            else
+            if (use == FlowUse::message)
                 recording.flows.push_back({0, from, 0, to});
+            else if (use == FlowUse::backward)
+                about.links.push_back({from, to, RecordedLink::Kind::forwardBackward});
+            else if (isDeviceWork(m_spans.kind[to]) && !isDeviceWork(m_spans.kind[from]) && launched.insert(to).second)
+                about.links.push_back({from, to, RecordedLink::Kind::launch});
         }
         alone += isPaired ? 0 : 1;
         i = last;

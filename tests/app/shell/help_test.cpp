@@ -343,7 +343,7 @@ bool isPlain(const QString& word)
                                           QStringLiteral("For"),
                                           QStringLiteral("From"),
                                           QStringLiteral("On"),
-                                          QStringLiteral("Most of it"),
+                                          QStringLiteral("Longest in"),
                                           QStringLiteral("Reached by"),
                                           QStringLiteral("Type"),
                                           QStringLiteral("Operator and shape"),

@@ -322,4 +322,85 @@ TEST(TraceCommand, IsToldWhoIsWhoAndHowRanksLie)
     refuses("--rank alice.json=1 --rank bob.json=1", "rank 1 is that of another file");
 }
 
+TEST(TraceCommand, SaysOfAGridThatItIsNotKnownAndMakesUpNoLayout)
+{
+    const std::string run = kKineto + "sampled_rank-0.json.gz";
+    const std::string unknown = "how the 128 ranks lie in a grid is not known, as nothing tells which of them form groups";
+    EXPECT_THAT(test::run("trace info " + run).out, HasSubstr(unknown));
+    const test::Outcome refused = test::run("trace calibrate " + run + " --scenario " + test::gallery("60-"));
+    EXPECT_EQ(refused.code, 1);
+    EXPECT_THAT(refused.err, HasSubstr(unknown));
+    EXPECT_THAT(refused.err, HasSubstr("or give a scenario of 128 ranks, whose layout is then taken"));
+}
+
+/// Two ranks of four, of one data-parallel replica: tp [0, 1], and sums of gradients with ranks 2 and 3, of which there is no
+/// file.
+TEST(TraceCommand, OfOneReplicaSaysOfWhomItsNumbersAreAndWhatIsNotSeen)
+{
+    namespace fs = std::filesystem;
+    const fs::path folder = test::scratch() / "replica";
+    fs::create_directories(folder);
+    for (const int rank : {0, 1}) {
+        const auto exchange = [](int at, int lasts, int stream, const std::string& group, const std::string& description,
+                                 const std::string& ranks) {
+            return R"({"ph":"X","cat":"kernel","name":"ncclDevKernel_AllReduce_Sum_bf16","pid":0,"tid":)" +
+                   std::to_string(stream) + R"(,"ts":)" + std::to_string(at) + R"(,"dur":)" + std::to_string(lasts) +
+                   R"(,"args":{"Collective name":"allreduce","In msg nelems":65536,"Group size":2,"dtype":"BFloat16",)"
+                   R"("Process Group Name":")" +
+                   group + R"(","Process Group Description":")" + description + R"(","Process Group Ranks":")" + ranks + "\"}}";
+        };
+        const std::string replicas = "[" + std::to_string(rank) + ", " + std::to_string(rank + 2) + "]";
+        std::string events;
+        for (int step = 0; step < 3; ++step) {
+            const int at = 1000 * (step + 1);
+            events += (step > 0 ? "," : "") + std::string(R"({"ph":"X","cat":"user_annotation","name":"ProfilerStep#)") +
+                      std::to_string(step) + R"(","pid":1,"tid":1,"dur":990,"ts":)" + std::to_string(at) +
+                      R"(},{"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"dur":300,"ts":)" + std::to_string(at + 10) +
+                      "}," + exchange(at + 400, 100, 8, "1", "mesh_tp", "[0, 1]") + "," +
+                      exchange(at + 600, 200, 9, "2", "mesh_dp", replicas);
+        }
+        test::write("replica/rank" + std::to_string(rank) + ".json",
+                    R"({"schemaVersion":1,"distributedInfo":{"backend":"nccl","rank":)" + std::to_string(rank) +
+                        R"(,"world_size":4,"pg_config":[{"pg_name":"1","pg_desc":"mesh_tp","pg_size":2,"ranks":[0,1]},)"
+                        R"({"pg_name":"2","pg_desc":"mesh_dp","pg_size":2,"ranks":)" +
+                        replicas + R"(}]},"traceEvents":[)" + events + "]}");
+    }
+    const std::string text = test::run("trace info " + folder.string()).out;
+    EXPECT_THAT(text, HasSubstr("2 of 4 ranks are recorded: who waits for the others is not seen"));
+    EXPECT_THAT(text, HasSubstr("; whether anybody waits for the 2 ranks that are not recorded is not seen"));
+    EXPECT_THAT(text, HasSubstr(" through the 2 of 4 ranks that are recorded, "));
+    EXPECT_THAT(text, HasSubstr("In the mean of the 2 of 4 ranks that are recorded and of 3 steps, "));
+}
+
+TEST(TraceCommand, NamesWhatTookLongestWithoutCallingItMostOfAStepThatIsIdle)
+{
+    const std::string file = test::write(
+        "idle_rank0.json", R"({"schemaVersion":1,"distributedInfo":{"rank":0,"world_size":1},"traceEvents":[)"
+                           R"({"ph":"X","cat":"user_annotation","name":"ProfilerStep#5","pid":1,"tid":1,"ts":0,"dur":100},)"
+                           R"({"ph":"X","cat":"user_annotation","name":"ProfilerStep#6","pid":1,"tid":1,"ts":100,"dur":100},)"
+                           R"({"ph":"X","cat":"kernel","name":"ge\nmm","pid":0,"tid":7,"ts":10,"dur":5}]})");
+    const std::string text = test::run("trace info " + file).out;
+    EXPECT_THAT(text, HasSubstr("rank 0 for 100 µs, longest in ge\\nmm\n")) << "a name is no line";
+    EXPECT_THAT(text, testing::Not(HasSubstr("most of it")));
+}
+
+TEST(TraceCommand, OfOneRanksInspectorSaysThatMembersAreNotKnownAndTheLastStepIsCut)
+{
+    std::string lines =
+        R"({"header":{"id":"0xabc","rank":0,"n_ranks":2,"nnodes":1},"metadata":{)"
+        R"("inspector_output_format_version":"v4.3","dump_timestamp_us":1700000000000000,"hostname":"h0","pid":10}})"
+        "\n";
+    for (int i = 0; i < 3; ++i) {
+        const std::string start = std::to_string(1'700'000'000'000'000 + 1000 * i),
+                          stop = std::to_string(1'700'000'000'000'100 + 1000 * i);
+        lines += R"({"coll_perf":{"coll":"AllReduce","coll_sn":)" + std::to_string(i) +
+                 R"(,"coll_msg_size_bytes":1048576,"coll_exec_time_us":100,"coll_timing_source":"kernel_gpu",)"
+                 R"("event_trace_ts":{"coll_start_ts":)" +
+                 start + R"(,"coll_stop_ts":)" + stop + "}}}\n";
+    }
+    const std::string text = test::run("trace info " + test::write("inspector.log", lines)).out;
+    EXPECT_THAT(text, HasSubstr("rank 0: 3 collectives name no group whose ranks are known"));
+    EXPECT_THAT(text, HasSubstr("what ends the last is not recorded: it is as long as what was recorded of it"));
+}
+
 } // namespace

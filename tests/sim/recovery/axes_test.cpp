@@ -303,4 +303,21 @@ TEST(Axes, OfThousandsOfPartsOfGroupsAreToldInNoTime)
     EXPECT_EQ(axes.find("ep"), nullptr);
 }
 
+TEST(UnknownGrid, IsToldOfSeveralRanksOfWhichNoAxisHasAName)
+{
+    const std::vector<int> one{0};
+    EXPECT_EQ(
+        sim::recoverAxes({}, 8, one).unknownGrid(),
+        "how the 8 ranks lie in a grid is not known, as nothing tells which of them form groups: they stand in the order of "
+        "their numbers, as if none had to do with another");
+    EXPECT_EQ(sim::recoverAxes({}, 1, one).unknownGrid(), "") << "one rank is a grid";
+    const auto pairs = [](const char* description) {
+        return std::vector<sim::KnownGroup>{{.name = "1", .description = description, .ranks = {0, 1}, .evidence = "a test"},
+                                            {.name = "2", .description = description, .ranks = {2, 3}, .evidence = "a test"}};
+    };
+    EXPECT_THAT(sim::recoverAxes(pairs("undefined"), 4, std::vector<int>{0, 1, 2, 3}).unknownGrid(),
+                testing::HasSubstr("as nothing tells what their groups are for: "));
+    EXPECT_EQ(sim::recoverAxes(pairs("mesh_tp"), 4, std::vector<int>{0, 1, 2, 3}).unknownGrid(), "");
+}
+
 } // namespace

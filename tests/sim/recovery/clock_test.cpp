@@ -358,4 +358,35 @@ TEST(Groups, AreFoundByWhoEndsWithWhomWhereNothingNamesThem)
     EXPECT_EQ(truth.evidence.groups.size(), expected.size());
 }
 
+TEST(AlignedClocks, OfTwoHostsThatOneCollectiveJoinsAreRightWithinItsLengthAndTellNoDrift)
+{
+    Truth truth;
+    truth.evidence.names = {"ncclDevKernel_AllReduce"};
+    truth.evidence.groups = {{.name = "0", .description = {}, .ranks = {0, 1}, .evidence = {}}};
+    truth.evidence.ranks.resize(2);
+    for (const int rank : {0, 1}) {
+        sim::RankEvidence& of = truth.evidence.ranks[static_cast<std::size_t>(rank)];
+        of.rank = rank;
+        of.host = rank == 0 ? "a" : "b";
+        const std::int64_t stop = 1'000'000 + rank * 7'000'000; // the second clock is 7 ms ahead
+        of.comms.push_back({.startNs = stop - (rank == 0 ? 90'000 : 240'000),
+                            .endNs = stop,
+                            .exchange = sim::Exchange::allReduce,
+                            .group = 0,
+                            .sequence = 1,
+                            .bytes = 1024});
+    }
+    const sim::ClockAlignment once = aligned(truth);
+    ASSERT_TRUE(once.isAligned) << once.why;
+    EXPECT_DOUBLE_EQ(once.ranks[1].offsetNs, 7'000'000);
+    EXPECT_FALSE(once.isDriftTold);
+    EXPECT_EQ(once.why,
+              "aligned by the ends of 1 collective; 1 rank goes by one collective alone, which nothing tests: right within "
+              "240 µs, as long as it lasts; offsets alone: whether the hosts' clocks drift apart is not told");
+    // On one host clocks do not drift.
+    truth.evidence.ranks[1].host = "a";
+    EXPECT_TRUE(aligned(truth).isDriftTold);
+    EXPECT_THAT(aligned(truth).why, testing::Not(testing::HasSubstr("drift")));
+}
+
 } // namespace

@@ -39,7 +39,7 @@ std::string entryOf(const Called& of)
            std::to_string(of.isTransfer ? of.number : 0) + R"(,"profiling_name":"nccl:)" + of.what + R"(","time_created_ns":)" +
            std::to_string(created) +
            R"(,"input_sizes":[[1024]],"input_dtypes":["BFloat16"],"output_sizes":[[1024]],"output_dtypes":["BFloat16"],"state":")" +
-           of.state + R"(","time_discovered_started_ns":)" + ns(of.state != "scheduled", 100'000) +
+           of.state + R"(","time_discovered_started_ns":)" + ns(of.state != "scheduled" && !of.state.empty(), 100'000) +
            R"(,"time_discovered_completed_ns":)" + ns(of.state == "completed", 5'000'000) + R"(,"is_p2p":)" +
            (of.isTransfer ? "true" : "false") +
            R"(,"frames":[{"name":"all_reduce","filename":"/lib/torch/distributed/c10d.py","line":9},{"name":"step",)"
@@ -343,6 +343,54 @@ TEST(Hangs, OfManyGroupsSayHowManyMoreThereAre)
     const auto isHang = [](const sim::RunFinding& of) { return of.kind == "hang"; };
     ASSERT_EQ(std::count_if(findings.begin(), findings.end(), isHang), 9);
     EXPECT_EQ(findings[8].title, "And 4 more that never ended");
+}
+
+TEST(Hangs, AreToldByCountsWhereDumpsHoldNothingElse)
+{
+    const std::string waits = countedTo("0", 10, 9), all = countedTo("0", 9, 9);
+    const sim::Recovered behind = sim::recover(dumps({{}, {}, {}, {}}, kFour, SIZE_MAX, {waits, waits, all, waits}));
+    std::vector<sim::Hang> hangs = sim::hangsOf(behind.evidence);
+    ASSERT_EQ(hangs.size(), 1U);
+    EXPECT_EQ(hangs[0].title, "Call 10 of group default_pg is not over on ranks 0, 1 and 3; rank 2 has asked for fewer");
+    EXPECT_THAT(hangs[0].absent, ElementsAre(2));
+    EXPECT_THAT(hangs[0].detail,
+                HasSubstr("Only counts are recorded of the group: whether it is a collective, a send or a receive, "
+                          "and whether a device has begun it, is not; were it a collective, it would wait for rank 2."));
+    EXPECT_THAT(hangs[0].detail, HasSubstr("Rank 2 ended call 9 last, and asked for nothing after it."));
+    const sim::Recovered together = sim::recover(dumps({{}, {}, {}, {}}, kFour, SIZE_MAX, {waits, waits, waits, waits}));
+    hangs = sim::hangsOf(together.evidence);
+    ASSERT_EQ(hangs.size(), 1U);
+    EXPECT_EQ(hangs[0].title, "Call 10 of group default_pg never ended, though all its ranks have asked for it");
+    EXPECT_THAT(hangs[0].detail, testing::Not(HasSubstr("has not begun it")));
+    const sim::Recovered done = sim::recover(dumps({{}, {}, {}, {}}, kFour, SIZE_MAX, {all, all, all, all}));
+    EXPECT_THAT(sim::hangsOf(done.evidence), testing::IsEmpty());
+    EXPECT_THAT(sim::answersText(done, sim::answersOf(done)),
+                testing::AllOf(HasSubstr("only counts are recorded, by which each rank has ended all that it asked for"),
+                               testing::Not(HasSubstr("nothing stands out"))));
+}
+
+TEST(Hangs, OfAGroupWithoutAListAreOfTheRanksWhoseDumpsNameIt)
+{
+    const std::vector<Called> waits{{5}, {6}, {7, "started"}}, lags{{5}, {6}};
+    const sim::Recovered run = sim::recover(dumps({waits, waits, lags, waits}, ""));
+    const std::vector<sim::Hang> hangs = sim::hangsOf(run.evidence);
+    ASSERT_EQ(hangs.size(), 1U);
+    EXPECT_THAT(hangs[0].title, testing::StartsWith("All-reduce 7 of group "));
+    EXPECT_THAT(hangs[0].title, testing::EndsWith(" waits for rank 2, which has not come to it"));
+    EXPECT_THAT(hangs[0].detail,
+                HasSubstr("Who belongs to the group is not recorded: these are the ranks whose dumps name it, and "
+                          "there may be others."));
+}
+
+TEST(Hangs, AreNotMadeOfEntriesThatSayNeitherAStateNorATime)
+{
+    const std::vector<Called> untold{{5, ""}, {6, ""}};
+    const sim::Recording recording = dumps({untold, untold, untold, untold}, kFour);
+    const auto leftOut = [](const sim::RecordedSkip& of) { return of.what == "collective without a state" && of.count == 2; };
+    EXPECT_EQ(std::count_if(recording.skipped.begin(), recording.skipped.end(), leftOut), 4);
+    const sim::Recovered run = sim::recover(recording);
+    EXPECT_THAT(sim::hangsOf(run.evidence), testing::IsEmpty());
+    EXPECT_THAT(sim::answersText(run, sim::answersOf(run)), testing::Not(HasSubstr("nothing stands out")));
 }
 
 } // namespace

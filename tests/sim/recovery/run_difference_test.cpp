@@ -3,6 +3,7 @@
 
 #include "sim/recovery/measured_run.h"
 
+#include "sim/text/quoted.h"
 #include "sim/trace/readers/read_recording.h"
 
 #include "tests/support/recorded.h"
@@ -242,6 +243,34 @@ TEST(ComparedRuns, TellKernelsOfLongNamesApart)
         }
     EXPECT_GT(kernels, 4U);
     EXPECT_EQ(titles.size(), kernels) << testing::PrintToString(titles);
+}
+
+/// Of names of three bytes a character, cut at 80 bytes, and then 40 and 20 where they part.
+TEST(ComparedRuns, CutLongNamesBetweenCharacters)
+{
+    sim::Recovered a = recoveredOf(test::smallScenario(2, 1, 1, 2)), b = a;
+    std::string much;
+    for (int i = 0; i < 40; ++i)
+        much += "核";
+    for (sim::Recovered* run : {&a, &b}) {
+        std::set<std::uint32_t> kernels;
+        for (const sim::RankEvidence& rank : run->evidence.ranks)
+            for (const sim::WorkSpan& span : rank.work)
+                kernels.insert(span.name);
+        for (const std::uint32_t name : kernels) {
+            std::string& text = run->evidence.names[name];
+            text = "k" + much + text + (run == &a ? "あ" : "い") + much;
+        }
+    }
+    std::size_t kernels = 0;
+    for (const sim::DifferenceFinding& finding : sim::differenceOf(a, b).findings)
+        if (finding.kind == "kernel") {
+            ++kernels;
+            EXPECT_THAT(finding.title, HasSubstr("…"));
+            EXPECT_EQ(finding.title, sim::validUtf8(finding.title));
+            EXPECT_EQ(finding.detail, sim::validUtf8(finding.detail));
+        }
+    EXPECT_GT(kernels, 4U);
 }
 
 TEST(ComparedRuns, OfDifferentWorldsSaySo)

@@ -46,4 +46,30 @@ TEST(TimeUse, OfManyAtOnceTakesNoLongerThanOfManyInTurn)
     EXPECT_THROW(sim::timeUseTrack(nested(kMany), 0, 0), sim::Cancelled);
 }
 
+/// Two streams of 10 ns kernels, the second 5 ns behind, with 10 ns between: of 1,500 each, 15 of every 20 ns are computed in.
+TEST(TimeUse, SaysHowLongSomethingComputedThoughItsLaneClosesGaps)
+{
+    constexpr std::int64_t kEach = 1500, kPeriod = 20;
+    sim::Trace trace;
+    trace.processes = {{.name = "rank 0"}};
+    trace.kinds = {{.name = "kernel"}};
+    for (const std::int64_t behind : {0, 5}) {
+        sim::Track track{.process = 0, .name = "stream", .role = sim::TrackRole::compute};
+        for (std::int64_t i = 0; i < kEach; ++i) {
+            track.startNs.push_back(kPeriod * i + behind);
+            track.durationNs.push_back(10);
+            track.kind.push_back(0);
+            track.microbatch.push_back(-1);
+        }
+        trace.tracks.push_back(std::move(track));
+    }
+    trace.endNs = kPeriod * kEach;
+    EXPECT_EQ(sim::computingNs(trace, 0), 15 * kEach);
+    const sim::Trace lanes = sim::timeUseTrace(trace);
+    ASSERT_EQ(lanes.tracks.size(), 1U);
+    EXPECT_EQ(lanes.tracks[0].size(), 1U) << "its gaps cannot be seen beside the whole";
+    EXPECT_EQ(lanes.processes[0].computingNs, 15 * kEach);
+    EXPECT_EQ(sim::computingNs(lanes, 0), -1) << "no row of it computes";
+}
+
 } // namespace

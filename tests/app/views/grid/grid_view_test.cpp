@@ -351,5 +351,26 @@ TEST(GridView, ReturnsToTheLensItHadBeforeTheMomentWasShown)
     EXPECT_EQ(grid.view.lens(), GridLens::now);
 }
 
+TEST(GridView, OfAGridThatNobodyKnowsRanksStandInTheirOrderWithoutAxes)
+{
+    Grid grid(test::smallScenario(1, 1, 8, 8)); // dp 8, as what stands in for such a run has it
+    ASSERT_THAT(grid.draw().texts(), testing::Contains(testing::HasSubstr("dp")));
+    const Point third = grid.centreOf(3);
+    grid.view.setUnknownGrid("how they lie is not known");
+    grid.move(third);
+    const int pointed = grid.selection.hoveredRank.value_or(-1);
+    ASSERT_GE(pointed, 0);
+    const RecorderCanvas canvas = grid.draw();
+    EXPECT_THAT(canvas.texts(), testing::Not(testing::Contains(testing::HasSubstr("dp"))));
+    EXPECT_THAT(canvas.texts(), testing::Contains("how they lie is not known"));
+    EXPECT_THAT(canvas.texts(), testing::Contains(testing::HasSubstr("8 ranks  ·  grid not known")));
+    EXPECT_EQ(canvas.nodesOf("cell").size(), 8U);
+    EXPECT_TRUE(canvas.nodesOf("chip").empty()) << "there is no axis to be moved";
+    EXPECT_THAT(grid.view.tooltip(), testing::HasSubstr("\ngrid not known"));
+    EXPECT_FALSE(grid.command(ViewCommand::selectDpGroup));
+    grid.view.setUnknownGrid({});
+    EXPECT_THAT(grid.draw().texts(), testing::Contains(testing::HasSubstr("dp")));
+}
+
 } // namespace
 } // namespace app

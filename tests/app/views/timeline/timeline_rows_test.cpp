@@ -1,6 +1,7 @@
 // The order of rows, by itself and as the view shows it.
 #include "app/views/timeline/timeline_model.h"
 #include "app/views/timeline/timeline_rows.h"
+#include "sim/trace/time_use.h"
 #include "tests/app/views/timeline/timeline_fixture.h"
 #include "tests/support/scenarios.h"
 
@@ -394,6 +395,31 @@ TEST(TimelineRows, OfManyRanksThatDifferAreMadeInTimeThatGrowsWithTheirNumber)
     EXPECT_LT(std::chrono::steady_clock::now() - began, kHang);
     ASSERT_EQ(model.rows().size(), 65'536U);
     EXPECT_EQ(model.rows()[100].names.front(), "rank 100 · pp 0");
+}
+
+/// Two streams of 10 ns in every 20, one 5 behind the other: 15 of every 20 ns are computed in, which one lane draws as one
+/// piece.
+TEST(TimelineRows, AreAsBusyAsOneLaneAsWithEveryStream)
+{
+    sim::Trace trace;
+    trace.processes = {{.name = "rank 0"}};
+    trace.kinds = {{.name = "kernel", .opClass = sim::OpClass::forward}};
+    for (const std::int64_t behind : {0, 5}) {
+        sim::Track track{.process = 0, .name = "stream", .role = sim::TrackRole::compute};
+        for (std::int64_t i = 0; i < 3000; ++i) {
+            track.startNs.push_back(20 * i + behind);
+            track.durationNs.push_back(10);
+            track.kind.push_back(0);
+            track.microbatch.push_back(-1);
+        }
+        trace.tracks.push_back(std::move(track));
+    }
+    trace.endNs = 60'000;
+    for (const sim::Trace& drawn : {trace, sim::timeUseTrace(trace)}) {
+        const TimelineModel model({nullptr, std::make_shared<const sim::Trace>(drawn)});
+        ASSERT_EQ(model.rows().size(), 1U);
+        EXPECT_DOUBLE_EQ(model.rows()[0].busyShare, 0.75) << drawn.tracks.size();
+    }
 }
 
 } // namespace

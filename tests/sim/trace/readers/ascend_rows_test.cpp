@@ -45,6 +45,16 @@ public:
         span(kCann, 77, "AscendCL@launch", us - 20, 4, R"("level":"acl",)" + connection);
         return span(kHardware, 3, name, us, lasts, R"("Task Type":"AI_CORE","Stream Id":3,)" + connection);
     }
+    /// From where one runs to where another begins.
+    AscendTrace& flow(const std::string& category, int id, int process, int thread, int us, int toThread, int toUs)
+    {
+        const auto end = [&](const char* phase, int pid, int tid, int at) {
+            return R"({"ph":")" + std::string(phase) + R"(","bp":"e","name":")" + category + R"(","cat":")" + category +
+                   R"(","id":")" + std::to_string(id) + R"(","pid":)" + std::to_string(pid) + R"(,"tid":)" + std::to_string(tid) +
+                   R"(,"ts":"1704161511)" + std::to_string(400'000 + at) + R"(.250"})";
+        };
+        return add(end("s", process, thread, us)).add(end("f", kHardware, toThread, toUs));
+    }
     std::string text() const { return "[" + m_events + "]"; }
     Recording read() const
     {
@@ -122,6 +132,29 @@ TEST(AscendRows, ItsRankIsTheOneOfTheProfilersInfoBesideIt)
     EXPECT_EQ(recording.ranks[1].rank, 1);
     EXPECT_EQ(recording.ranks[1].rankEvidence, "profiler_info beside it");
     ASSERT_EQ(recording.groups.size(), 1U) << "the same for both";
+}
+
+/// As older files have it, whose tasks and calls share no "connection_id".
+TEST(AscendRows, FlowsLaunchTasksFromTheirCallElseFromTheirOperator)
+{
+    AscendTrace trace;
+    trace.span(kPython, 77, "aten::mm", 70, 20, "", "cpu_op").span(kPython, 77, "aten::add", 95, 20, "", "cpu_op");
+    trace.span(kCann, 78, "Node@launch", 80, 4);
+    trace.span(kHardware, 3, "MatMulV2", 100, 30).span(kHardware, 3, "Add", 140, 30).span(kHardware, 3, "Cast", 180, 30);
+    trace.flow("async_npu", 5, kPython, 77, 70, 3, 100).flow("HostToDevice", 5, kCann, 78, 80, 3, 100);
+    trace.flow("async_npu", 6, kPython, 77, 95, 3, 140);
+    trace.flow("HostToDevice", 9, kCann, 78, 500, 3, 180); // of a call that was not recorded
+    const Recording recording = trace.read();
+    ASSERT_EQ(recording.ranks.size(), 1U);
+    const sim::RankRecording& rank = recording.ranks[0];
+    std::vector<std::pair<std::string, std::string>> launches;
+    for (const sim::RecordedLink& link : rank.links)
+        launches.emplace_back(recording.names[rank.spans.name[link.from]], recording.names[rank.spans.name[link.to]]);
+    EXPECT_THAT(launches,
+                testing::UnorderedElementsAre(testing::Pair("Node@launch", "MatMulV2"), testing::Pair("aten::add", "Add")));
+    EXPECT_TRUE(recording.flows.empty()) << "they are no messages";
+    for (const sim::RecordedSkip& skip : recording.skipped)
+        EXPECT_NE(skip.what, "flow");
 }
 
 } // namespace

@@ -31,6 +31,12 @@ void migrateUnnumbered(Json&) {}
 /// Steps from one version to the next; entry i turns a file of version i into one of version i + 1.
 constexpr std::array<void (*)(Json&), kVersion> kMigrations = {migrateUnnumbered};
 
+bool isOfThisVersion(const Json& root)
+{
+    const Json* const given = memberOf(root, "version");
+    return given != nullptr && given->is_number_integer() && *given == kVersion;
+}
+
 /// Brings an older file to the present version. A newer one has words that nobody here knows: false, and the problem says so.
 bool migrate(Json& root, const std::string& file, std::vector<Problem>& problems)
 {
@@ -219,15 +225,17 @@ void ScenarioDocument::set(std::string_view pointer, std::string_view value)
     }
     if (segments.size() + depthOf(parsed) > kMaxDepth)
         throw Error(shownPlace(pointer) + ": it is nested more than " + std::to_string(kMaxDepth) + " levels deep");
-    Json root = m_data->root; // a pointer that leads nowhere changes nothing
-    Json* at = &root;
-    std::string path;
-    for (const std::string& segment : segments) {
-        at = &descend(*at, segment, path);
-        path = childPointer(path, segment);
+    const std::string& name = segments.front();
+    const Json* const there = memberOf(m_data->root, name);
+    Json block = there == nullptr ? Json() : *there; // a pointer that leads nowhere changes nothing
+    Json* at = &block;
+    std::string path = childPointer("", name);
+    for (auto segment = segments.begin() + 1; segment != segments.end(); ++segment) {
+        at = &descend(*at, *segment, path);
+        path = childPointer(path, *segment);
     }
     *at = std::move(parsed);
-    m_data->root = std::move(root);
+    m_data->root[name] = std::move(block);
 }
 
 void ScenarioDocument::takeListOfBase(std::string_view pointer, const Catalogue& catalogue)
@@ -327,9 +335,13 @@ void ScenarioDocument::resolveInto(Resolved& resolved, const Catalogue& catalogu
 {
     const std::string& file = m_data->fileName;
     auto& problems = resolved.problems;
-    Json root = m_data->root;
-    if (!migrate(root, file, problems))
-        return;
+    Json migrated;
+    if (!isOfThisVersion(m_data->root)) { // hundreds of documents are resolved while a control looks for what is legal
+        migrated = m_data->root;
+        if (!migrate(migrated, file, problems))
+            return;
+    }
+    const Json& root = migrated.is_null() ? m_data->root : migrated;
     refuseDerivedAtTop(root, file, problems);
     auto shape = catalogue.schema().check(root, file);
     if (ProblemList::isCut(shape)) { // what was left out may be anything

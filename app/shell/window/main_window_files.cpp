@@ -37,11 +37,14 @@
 #include <QMenu>
 #include <QMessageBox>
 #include <QMimeData>
+#include <QPushButton>
 #include <QRegularExpression>
 #include <QScreen>
+#include <QShowEvent>
 #include <QStatusBar>
 #include <QTimer>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <utility>
@@ -272,6 +275,16 @@ void MainWindow::exportLiveFigure()
     openExport(m_live->figures(), static_cast<std::size_t>(m_live->usedPicture()), {name, {}, nameAsFile(name)});
 }
 
+void MainWindow::exportRecordedFigure()
+{
+    const QString name = recordedRun()->name();
+    std::vector<FigureSource> figures = m_recorded->figures();
+    const auto used = std::find_if(figures.begin(), figures.end(),
+                                   [&](const FigureSource& figure) { return figure.view == &m_recorded->usedView(); });
+    const auto first = static_cast<std::size_t>(used - figures.begin());
+    openExport(std::move(figures), first, {name, m_recorded->headline(), nameAsFile(name)});
+}
+
 void MainWindow::openExport(std::vector<FigureSource> sources, std::size_t first, ExportDialog::Words words)
 {
     auto* dialog =
@@ -281,20 +294,6 @@ void MainWindow::openExport(std::vector<FigureSource> sources, std::size_t first
     connect(dialog, &ExportDialog::failed, this, &MainWindow::tellNotSaved);
     connect(dialog, &ExportDialog::copied, this, [this] { statusBar()->showMessage(tr("Figure copied"), kSavedMs); });
     dialog->open();
-}
-
-void MainWindow::exportShownFigure(View& view, QSize size, const QString& name)
-{
-    const QString path = chooseSaveFile(this, tr("Export Figure"), nameAsFile(name) + QStringLiteral(".svg"),
-                                        tr("Figures (*.svg *.pdf *.png)"), FileEnding::required);
-    if (path.isEmpty())
-        return;
-    try {
-        saveFigure(view, path, size);
-        tellSaved(path);
-    } catch (const sim::Error& error) {
-        tellNotSaved(path, QString::fromUtf8(error.what()));
-    }
 }
 
 void MainWindow::copyFigure()

@@ -216,7 +216,7 @@ float TimelineView::drawLegend(Canvas& canvas, Rect area)
     scene.numbers = &numbers();
     const float width = scene.trace ? paintLegend(canvas, scene, area) : 0;
     scene.numbers = nullptr;
-    return width;
+    return width > 0 ? width + kMargin : 0;
 }
 
 std::string TimelineView::title() const

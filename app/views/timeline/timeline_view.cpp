@@ -1,6 +1,7 @@
 #include "app/views/timeline/timeline_view.h"
 
 #include "app/views/common/labels.h"
+#include "app/views/common/measures.h"
 #include "app/views/timeline/timeline_commands.h"
 #include "app/views/timeline/timeline_painter.h"
 #include "app/views/timeline/timeline_pointer.h"

@@ -295,7 +295,7 @@ private:
     void exportTable();
     void exportLiveFigure();
     void exportRecordedFigure();
-    void openExport(std::vector<FigureSource>, std::size_t first, ExportDialog::Words);
+    ExportDialog* openExport(std::vector<FigureSource>, std::size_t first, ExportDialog::Words);
     void exportTrace();
     void exportFilm();
     void exportRecordedFilm();

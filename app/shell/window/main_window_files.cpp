@@ -266,7 +266,16 @@ void MainWindow::exportFigure()
         sources.push_back({tr(info.title), QLatin1String(info.name), &view, [&view](const Theme& theme) { view.setTheme(theme); },
                            m_workspace->canvas(isLaidOut ? info.picture : inHand).size()});
     }
-    openExport(std::move(sources), first, {m_session.displayName(), captionOf(*m_desk.simulation()), exportName()});
+    const auto words = [this] {
+        return ExportDialog::Words{m_session.displayName(), captionOf(*m_desk.simulation()), exportName()};
+    };
+    ExportDialog* dialog = openExport(std::move(sources), first, words());
+    // It may have been on its way. Pictures that nobody sees are of it when they are exported, too.
+    connect(&m_desk, &Desk::stepChanged, dialog, [this, dialog, words] {
+        for (const PictureInfo& info : pictures())
+            m_workspace->upToDateView(info.picture);
+        dialog->setWords(words());
+    });
 }
 
 void MainWindow::exportLiveFigure()
@@ -285,7 +294,7 @@ void MainWindow::exportRecordedFigure()
     openExport(std::move(figures), first, {name, m_recorded->headline(), nameAsFile(name)});
 }
 
-void MainWindow::openExport(std::vector<FigureSource> sources, std::size_t first, ExportDialog::Words words)
+ExportDialog* MainWindow::openExport(std::vector<FigureSource> sources, std::size_t first, ExportDialog::Words words)
 {
     auto* dialog =
         new ExportDialog(std::move(sources), static_cast<int>(first), std::move(words), themeFor(m_settings.theme), this);
@@ -294,6 +303,7 @@ void MainWindow::openExport(std::vector<FigureSource> sources, std::size_t first
     connect(dialog, &ExportDialog::failed, this, &MainWindow::tellNotSaved);
     connect(dialog, &ExportDialog::copied, this, [this] { statusBar()->showMessage(tr("Figure copied"), kSavedMs); });
     dialog->open();
+    return dialog;
 }
 
 void MainWindow::copyFigure()

@@ -204,16 +204,21 @@ void Instants::findMessages()
         poll();
         return std::tie(a.sentNs, a.from, a.fromSpan, a.to, a.toSpan) < std::tie(b.sentNs, b.from, b.fromSpan, b.to, b.toSpan);
     });
-    m_byReceiver.reserve(m_messages.size());
+    // The receivers themselves are sorted: their messages lie far apart.
+    std::vector<std::tuple<int, std::uint32_t, std::uint32_t>> byReceiver; // process, span, place of the message
+    byReceiver.reserve(m_messages.size());
     for (std::uint32_t i = 0; i < m_messages.size(); ++i) {
-        m_byReceiver.push_back(i);
-        m_longestNs = std::max(m_longestNs, m_messages[i].hereNs - m_messages[i].sentNs);
+        const Message& message = m_messages[i];
+        byReceiver.emplace_back(message.to, message.toSpan, i);
+        m_longestNs = std::max(m_longestNs, message.hereNs - message.sentNs);
     }
-    std::sort(m_byReceiver.begin(), m_byReceiver.end(), [&](std::uint32_t a, std::uint32_t b) {
+    std::sort(byReceiver.begin(), byReceiver.end(), [&](const auto& a, const auto& b) {
         poll();
-        const Message &x = m_messages[a], &y = m_messages[b];
-        return std::tie(x.to, x.toSpan, a) < std::tie(y.to, y.toSpan, b);
+        return a < b;
     });
+    m_byReceiver.reserve(byReceiver.size());
+    for (const auto& [process, span, place] : byReceiver)
+        m_byReceiver.push_back(place);
 }
 
 std::vector<const Message*> Instants::underWay(std::int64_t timeNs, std::int64_t lingerNs) const

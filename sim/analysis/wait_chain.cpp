@@ -301,4 +301,12 @@ WaitChain WaitChains::chain(const Gap& gap)
     return chain;
 }
 
+std::optional<WaitLink> WaitChains::linkAt(const Gap& gap, std::int64_t atNs)
+{
+    const WaitChain found = chain(gap);
+    const auto link = std::find_if(found.links.begin(), found.links.end(),
+                                   [&](const WaitLink& of) { return of.beginNs <= atNs && atNs < of.endNs; });
+    return link == found.links.end() ? std::nullopt : std::optional(*link);
+}
+
 } // namespace sim

@@ -70,6 +70,8 @@ public:
     std::optional<Gap> firstGapFrom(int classIndex, std::int64_t fromNs, std::int64_t leastNs);
     std::optional<Gap> lastGapUntil(int classIndex, std::int64_t untilNs, std::int64_t leastNs);
     WaitChain chain(const Gap&);
+    /// What keeps the class waiting at a time of a gap; nothing where no dependency tells. As long as the chain.
+    std::optional<WaitLink> linkAt(const Gap&, std::int64_t atNs);
 
     /// "B0 of pp 1", "all-reduce of gradients in dp", "message of F3 from pp 0".
     std::string linkText(const WaitLink&) const;

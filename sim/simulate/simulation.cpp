@@ -48,10 +48,10 @@ Simulation::Simulation(const Scenario& scenario, const SimulateOptions& options)
     const std::size_t threads = m_times.opCount() < kOpsWorthThreads ? 1 : 0;
     m_shares.resize(static_cast<std::size_t>(classCount()));
     // Mostly one does as its neighbour does; whole blocks of neighbours, so that how many are measured does not depend on
-    // threads.
-    constexpr std::size_t kBlock = 64;
-    forEachInParallel((m_shares.size() + kBlock - 1) / kBlock, threads, [this](std::size_t block) {
-        const std::size_t first = block * kBlock, end = std::min(first + kBlock, m_shares.size());
+    // threads. A folded step has few classes, each with a pipeline rank of its own and many ops: all cores have some of them.
+    const std::size_t block = std::clamp<std::size_t>(m_shares.size() / 16, 1, 64);
+    forEachInParallel((m_shares.size() + block - 1) / block, threads, [this, block](std::size_t place) {
+        const std::size_t first = place * block, end = std::min(first + block, m_shares.size());
         for (std::size_t c = first; c < end; ++c)
             m_shares[c] = c > first && sameTimes(m_step, m_times, c - 1, c)
                               ? m_shares[c - 1]

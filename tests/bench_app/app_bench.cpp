@@ -5,6 +5,7 @@
 // held while the gallery is clicked through, or with files behind it while each slider of the form is moved; --lessons how long
 // lessons keep a learner waiting.
 #include "app/shell/form/scenario_form.h"
+#include "app/shell/window/application.h"
 #include "app/shell/window/main_window.h"
 #include "tests/bench_app/frame_bench.h"
 #include "tests/bench_app/lesson_bench.h"
@@ -94,6 +95,7 @@ int showFirstPicture(app::MainWindow& window, const QString& file, QImage& pictu
 
 int main(int argc, char** argv)
 {
+    app::keepMemory(); // as the program does
     qputenv("QT_QPA_PLATFORM", "offscreen");
     app::TimedApplication application(argc, argv);
     qInstallMessageHandler([](QtMsgType, const QMessageLogContext&, const QString&) {});

@@ -105,12 +105,12 @@ auto ExportDialog::withFigure(Draw draw) const
     const Theme& theme = themeFor(static_cast<ThemeChoice>(m_theme->currentData().toInt()));
     source().setTheme(theme);
     const Themed untilDrawn{source(), m_screenTheme};
-    CaptionedView figure(*source().view, theme, words());
+    CaptionedView figure(*source().view, theme, written());
     return draw(static_cast<View&>(figure));
 }
 
 ExportDialog::ExportDialog(std::vector<FigureSource> sources, int first, Words words, const Theme& ofScreen, QWidget* parent)
-    : QDialog(parent), m_sources(std::move(sources)), m_screenTheme(ofScreen), m_fileName(words.fileName),
+    : QDialog(parent), m_sources(std::move(sources)), m_screenTheme(ofScreen), m_given(std::move(words)),
       m_preview(new FigurePreview([this](QSize most, qreal ratio) {
           return withFigure([&](View& view) {
               const QSizeF logical = shape().logical;
@@ -125,7 +125,7 @@ ExportDialog::ExportDialog(std::vector<FigureSource> sources, int first, Words w
     row->setContentsMargins(0, 0, 0, 0);
     row->setSpacing(0);
     row->addWidget(m_preview, 1);
-    row->addWidget(makeControls(words));
+    row->addWidget(makeControls());
 
     m_isFilling = true;
     const QSettings remembered = userSettings();
@@ -139,7 +139,7 @@ ExportDialog::ExportDialog(std::vector<FigureSource> sources, int first, Words w
     sizeChanged();
 }
 
-QWidget* ExportDialog::makeControls(const Words& words)
+QWidget* ExportDialog::makeControls()
 {
     m_picture = new ChoiceBox;
     m_size = new ChoiceBox;
@@ -149,8 +149,9 @@ QWidget* ExportDialog::makeControls(const Words& words)
     m_height = new DecimalBox;
     m_hasTitle = new QCheckBox(tr("Title"));
     m_hasCaption = new QCheckBox(tr("Caption"));
-    m_title = new QLineEdit(words.title);
-    m_caption = new QPlainTextEdit(words.caption);
+    m_title = new QLineEdit(m_given.title);
+    m_caption = new QPlainTextEdit(m_given.caption);
+    m_given.caption = m_caption->toPlainText();
     m_facts = new QLabel;
     m_failure = new QLabel;
     for (const FigureSource& each : m_sources)
@@ -237,7 +238,7 @@ const FigureSource& ExportDialog::source() const
     return m_sources[static_cast<std::size_t>(m_picture->currentIndex())];
 }
 
-CaptionedView::Words ExportDialog::words() const
+CaptionedView::Words ExportDialog::written() const
 {
     return {m_hasTitle->isChecked() ? m_title->text().simplified().toStdString() : std::string(),
             m_hasCaption->isChecked() ? m_caption->toPlainText().simplified().toStdString() : std::string()};
@@ -248,8 +249,21 @@ QSize ExportDialog::onScreen() const
     const QSize picture = source().onScreen;
     const auto width = static_cast<float>(picture.width());
     SvgCanvas measures({0, 0, width, width}, printedType());
-    const float around = CaptionedView(*source().view, m_screenTheme, words()).heightOfWords(measures, width);
+    const float around = CaptionedView(*source().view, m_screenTheme, written()).heightOfWords(measures, width);
     return picture + QSize(0, static_cast<int>(std::ceil(around)));
+}
+
+void ExportDialog::setWords(const Words& words)
+{
+    const bool ownTitle = m_title->text() != m_given.title, ownCaption = m_caption->toPlainText() != m_given.caption;
+    m_given = words;
+    if (!ownTitle)
+        m_title->setText(words.title);
+    if (!ownCaption) {
+        m_caption->setPlainText(words.caption);
+        m_given.caption = m_caption->toPlainText(); // which knows one kind of space
+    }
+    refresh();
 }
 
 FigureSize ExportDialog::size() const
@@ -338,7 +352,7 @@ void ExportDialog::chooseFile()
 {
     const QString ending = QLatin1String(figureEnding(format()));
     const QString path =
-        chooseSaveFile(this, tr("Save Figure"), QStringLiteral("%1-%2.%3").arg(m_fileName, source().fileName, ending),
+        chooseSaveFile(this, tr("Save Figure"), QStringLiteral("%1-%2.%3").arg(m_given.fileName, source().fileName, ending),
                        tr("%1 pictures (*.%2)").arg(ending.toUpper(), ending), FileEnding::required);
     if (path.isEmpty())
         return;

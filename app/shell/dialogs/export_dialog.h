@@ -32,6 +32,8 @@ public:
     /// The views outlive the dialog and have the theme of the screen. `first`: the place of the source that is shown at first.
     ExportDialog(std::vector<FigureSource>, int first, Words, const Theme& ofScreen, QWidget* parent = nullptr);
 
+    /// The views show something else now: what nobody has typed is of that.
+    void setWords(const Words&);
     FigureShape shape() const;
     FigureFormat format() const;
     /// Throws sim::Error.
@@ -44,12 +46,12 @@ Q_SIGNALS:
     void failed(const QString& path, const QString& reason);
 
 private:
-    QWidget* makeControls(const Words&);
+    QWidget* makeControls();
     void sizeChanged();
     void refresh();
     void chooseFile();
     const FigureSource& source() const;
-    CaptionedView::Words words() const;
+    CaptionedView::Words written() const;
     QSize onScreen() const; ///< the picture as large as there, its words around it
     FigureSize size() const;
     /// Calls with the figure's view, which has the theme of the figure meanwhile.
@@ -58,7 +60,7 @@ private:
 
     std::vector<FigureSource> m_sources;
     const Theme& m_screenTheme;
-    QString m_fileName;
+    Words m_given;
     FigurePreview* m_preview;
     QComboBox *m_picture, *m_size, *m_theme, *m_format;
     QDoubleSpinBox *m_width, *m_height;

@@ -231,6 +231,7 @@ void FindingsPanel::rebuild()
         m_column->addWidget(row);
         m_rows.push_back(row);
     }
+    showFixing();
     for (const EditResult& result : m_results)
         m_rows[result.finding]->setEffect(result.edit, result.effect);
     if (!m_results.empty() && isComplete())

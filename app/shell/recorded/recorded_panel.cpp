@@ -30,6 +30,7 @@
 #include <QVBoxLayout>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace app {
@@ -292,12 +293,7 @@ void RecordedPanel::pictureReady()
     m_selection.hoveredSpan.reset();
     m_selection.selectSpan(std::nullopt);
     m_selection.cursorNs = 0;
-    const SimulationPtr& grid = m_run->prediction() ? m_run->prediction()->prediction->simulation : m_run->run()->grid;
-    std::vector<MeasuredRank> measured = picture.ranks;
-    if (grid) // nothing is predicted here: of a rank that no trace is of nothing is known
-        measured.resize(sim::asIndex(grid->scenario().layout.worldSize()));
-    m_grid.setMeasured(std::move(measured));
-    m_grid.setStep({grid, picture.timeUse, picture.instants});
+    showGrid();
     showPathOf(picture.path);
     m_playback.setSpan({0, picture.timeUse->endNs});
     m_playback.setPosition(0);
@@ -307,6 +303,18 @@ void RecordedPanel::pictureReady()
         showPlace(*std::exchange(m_place, std::nullopt));
     requestFrames();
     Q_EMIT changed();
+}
+
+/// Every rank of the prediction, where there is one, else of what was recovered; what they show was measured.
+void RecordedPanel::showGrid()
+{
+    const RecordedStepPicture& picture = *m_run->picture();
+    const SimulationPtr& grid = m_run->prediction() ? m_run->prediction()->prediction->simulation : m_run->run()->grid;
+    std::vector<MeasuredRank> measured = picture.ranks;
+    if (grid) // nothing is predicted here: of a rank that no trace is of nothing is known
+        measured.resize(sim::asIndex(grid->scenario().layout.worldSize()));
+    m_grid.setMeasured(std::move(measured));
+    m_grid.setStep({grid, picture.timeUse, picture.instants});
 }
 
 void RecordedPanel::showTimelines()
@@ -362,7 +370,7 @@ void RecordedPanel::predicted()
     m_predictionText->setText(predictionText(prediction));
     m_grid.setUnknownGrid({}); // what predicts it has a layout
     if (m_run->picture())
-        m_grid.setStep({prediction.prediction->simulation, m_run->picture()->timeUse, m_run->picture()->instants});
+        showGrid();
     showTimelines();
     setTab(RecordedTab::prediction);
     requestFrames();
@@ -470,6 +478,18 @@ View& RecordedPanel::usedView()
     return simulated != nullptr   ? *simulated
            : used == m_gridCanvas ? static_cast<View&>(m_grid)
                                   : static_cast<View&>(m_timelines);
+}
+
+std::vector<FigureSource> RecordedPanel::figures()
+{
+    std::vector<FigureSource> out{{tr("Rank grid"), QStringLiteral("grid"), &m_grid,
+                                   [this](const Theme& theme) { m_grid.setTheme(theme); }, m_gridCanvas->size()},
+                                  {m_run->prediction() ? tr("Predicted and measured timeline") : tr("Timeline"),
+                                   QStringLiteral("timeline"), &m_timelines,
+                                   [this](const Theme& theme) { m_timelines.setTheme(theme); }, m_timelinesCanvas->size()}};
+    std::vector<FigureSource> simulated = m_simulated->figures(m_gridCanvas->size());
+    std::move(simulated.begin(), simulated.end(), std::back_inserter(out));
+    return out;
 }
 
 Table RecordedPanel::shownTable() const

@@ -5,6 +5,7 @@
 #include "app/canvas/qt/canvas_widget.h"
 #include "app/session/playback.h"
 #include "app/session/recorded_run.h"
+#include "app/shell/widgets/figure_source.h"
 #include "app/step/selection.h"
 #include "app/views/common/table.h"
 #include "app/views/compare/compared_timelines_view.h"
@@ -83,7 +84,8 @@ public:
     const Selection& selection() const { return m_selection; }
     CanvasWidget& usedCanvas() const; ///< last, of those that are in front
     View& usedView();
-    Table shownTable() const; ///< that is in front; of findings, facts: their lines
+    std::vector<FigureSource> figures(); ///< what was measured, and what is simulated of it
+    Table shownTable() const;            ///< that is in front; of findings, facts: their lines
     QString headline() const;
     QString problem() const;      ///< why there is no run, or what else went wrong last; empty: nothing did
     QString findingsText() const; ///< title, tab, detail, a line each
@@ -117,6 +119,7 @@ private:
     void pictureReady();
     void predicted();
     bool hasStreamsOf(std::optional<int> rank) const;
+    void showGrid();
     void showTimelines();
     void showPathOf(const sim::RankPath&);
     void requestPicture(std::size_t step);

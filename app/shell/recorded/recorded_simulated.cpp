@@ -104,7 +104,13 @@ void RecordedSimulated::fill()
             .arg(layout.pp)
             .arg(layout.dp)
             .arg(m_prediction->name));
-    if (m_isFilled[at] || !isVisible())
+    if (isVisible())
+        fillPicture(at);
+}
+
+void RecordedSimulated::fillPicture(std::size_t at)
+{
+    if (m_isFilled[at])
         return;
     m_isFilled[at] = true;
     m_views[at]->setStep({m_prediction->prediction->simulation, m_prediction->prediction->kernels});
@@ -159,6 +165,19 @@ View* RecordedSimulated::viewOf(const CanvasWidget* canvas) const
         if (m_canvases[i] == canvas)
             return m_views[i].get();
     return nullptr;
+}
+
+std::vector<FigureSource> RecordedSimulated::figures(QSize elsewhere)
+{
+    constexpr std::array<const char*, kPictures> kFileNames{"memory", "traffic", "storage"};
+    std::vector<FigureSource> out;
+    for (std::size_t i = 0; m_prediction && i < kPictures; ++i) {
+        fillPicture(i);
+        out.push_back({tr("%1, as simulated").arg(m_which->itemText(static_cast<int>(i))), QLatin1String(kFileNames[i]),
+                       m_views[i].get(), [view = m_views[i].get()](const Theme& theme) { view->setTheme(theme); },
+                       m_canvases[i]->isVisible() ? m_canvases[i]->size() : elsewhere});
+    }
+    return out;
 }
 
 QString RecordedSimulated::words() const

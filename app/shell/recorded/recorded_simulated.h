@@ -4,6 +4,7 @@
 
 #include "app/canvas/qt/canvas_widget.h"
 #include "app/session/recorded_run.h"
+#include "app/shell/widgets/figure_source.h"
 #include "app/step/selection.h"
 #include "app/views/common/step_view.h"
 
@@ -11,6 +12,7 @@
 
 #include <array>
 #include <memory>
+#include <vector>
 
 class QBoxLayout;
 class QComboBox;
@@ -32,7 +34,10 @@ public:
     void setTheme(const Theme&);
     void requestFrame();
     View* viewOf(const CanvasWidget*) const; ///< nullptr: it is none of these
-    QString words() const;                   ///< above the picture, or in its place
+    /// Each picture, whether it was looked at or not; none before there is a prediction. `elsewhere`: how large one is that is
+    /// not on screen.
+    std::vector<FigureSource> figures(QSize elsewhere);
+    QString words() const; ///< above the picture, or in its place
 
 Q_SIGNALS:
     void used(CanvasWidget*);
@@ -44,6 +49,7 @@ protected:
 private:
     static constexpr std::size_t kPictures = 3;
     void fill();
+    void fillPicture(std::size_t);
     QString missing(SimulatedPicture) const;
 
     std::array<std::unique_ptr<StepView>, kPictures> m_views; ///< before the canvases that show them

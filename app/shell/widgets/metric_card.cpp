@@ -48,6 +48,7 @@ MetricCard::MetricCard(const QString& title, Better better, DeltaUnit deltaUnit,
     m_column->addLayout(head);
     m_column->addLayout(line);
     m_column->addWidget(m_note);
+    m_column->addStretch(1); // beside a card of which more is said, title and number stay as high as its own
 }
 
 QString MetricCard::title() const
@@ -108,8 +109,8 @@ void MetricCard::hideChange()
 
 void MetricCard::addBelow(QWidget* widget)
 {
-    m_column->addSpacing(6);
-    m_column->addWidget(widget);
+    m_column->insertSpacing(m_column->count() - 1, 6); // before what stretches
+    m_column->insertWidget(m_column->count() - 1, widget);
 }
 
 void MetricCard::setExplained(bool explained)

@@ -49,6 +49,10 @@
 #include <span>
 #include <stdexcept>
 
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+
 namespace app {
 namespace {
 
@@ -436,6 +440,15 @@ int runWindow(const GuardedApplication& application, sim::Catalogue catalogue, c
 }
 
 } // namespace
+
+void keepMemory()
+{
+#if defined(__GLIBC__)
+    constexpr int kKeptBytes = 512 << 20;
+    mallopt(M_TRIM_THRESHOLD, kKeptBytes);
+    mallopt(M_MMAP_THRESHOLD, kKeptBytes);
+#endif
+}
 
 int runApplication(int argc, char** argv, const QString& version)
 {

@@ -200,7 +200,7 @@ std::span<const Command> CommandTable::rows()
                 if (isComparing(w))
                     w.exportComparison(true);
                 else if (w.isRecordedShown())
-                    w.exportShownFigure(w.m_recorded->usedView(), w.m_recorded->usedCanvas().size(), w.recordedRun()->name());
+                    w.exportRecordedFigure();
                 else if (w.isLiveShown())
                     w.exportLiveFigure();
                 else

@@ -241,8 +241,6 @@ private:
     void compareRecordedFolder();
     void compareRecordedWith(const QStringList& paths);
     void saveRecorded();
-    /// A picture as it is on screen, named after where it is.
-    void exportShownFigure(View&, QSize, const QString& name);
     void exportRecordedTable();
     void connectDesk();
     void deskOpened();
@@ -296,7 +294,8 @@ private:
     void exportFigure();
     void exportTable();
     void exportLiveFigure();
-    void openExport(std::vector<FigureSource>, std::size_t first, ExportDialog::Words);
+    void exportRecordedFigure();
+    ExportDialog* openExport(std::vector<FigureSource>, std::size_t first, ExportDialog::Words);
     void exportTrace();
     void exportFilm();
     void exportRecordedFilm();

@@ -37,11 +37,14 @@
 #include <QMenu>
 #include <QMessageBox>
 #include <QMimeData>
+#include <QPushButton>
 #include <QRegularExpression>
 #include <QScreen>
+#include <QShowEvent>
 #include <QStatusBar>
 #include <QTimer>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <utility>
@@ -263,7 +266,16 @@ void MainWindow::exportFigure()
         sources.push_back({tr(info.title), QLatin1String(info.name), &view, [&view](const Theme& theme) { view.setTheme(theme); },
                            m_workspace->canvas(isLaidOut ? info.picture : inHand).size()});
     }
-    openExport(std::move(sources), first, {m_session.displayName(), captionOf(*m_desk.simulation()), exportName()});
+    const auto words = [this] {
+        return ExportDialog::Words{m_session.displayName(), captionOf(*m_desk.simulation()), exportName()};
+    };
+    ExportDialog* dialog = openExport(std::move(sources), first, words());
+    // It may have been on its way. Pictures that nobody sees are of it when they are exported, too.
+    connect(&m_desk, &Desk::stepChanged, dialog, [this, dialog, words] {
+        for (const PictureInfo& info : pictures())
+            m_workspace->upToDateView(info.picture);
+        dialog->setWords(words());
+    });
 }
 
 void MainWindow::exportLiveFigure()
@@ -272,7 +284,17 @@ void MainWindow::exportLiveFigure()
     openExport(m_live->figures(), static_cast<std::size_t>(m_live->usedPicture()), {name, {}, nameAsFile(name)});
 }
 
-void MainWindow::openExport(std::vector<FigureSource> sources, std::size_t first, ExportDialog::Words words)
+void MainWindow::exportRecordedFigure()
+{
+    const QString name = recordedRun()->name();
+    std::vector<FigureSource> figures = m_recorded->figures();
+    const auto used = std::find_if(figures.begin(), figures.end(),
+                                   [&](const FigureSource& figure) { return figure.view == &m_recorded->usedView(); });
+    const auto first = static_cast<std::size_t>(used - figures.begin());
+    openExport(std::move(figures), first, {name, m_recorded->headline(), nameAsFile(name)});
+}
+
+ExportDialog* MainWindow::openExport(std::vector<FigureSource> sources, std::size_t first, ExportDialog::Words words)
 {
     auto* dialog =
         new ExportDialog(std::move(sources), static_cast<int>(first), std::move(words), themeFor(m_settings.theme), this);
@@ -281,20 +303,7 @@ void MainWindow::openExport(std::vector<FigureSource> sources, std::size_t first
     connect(dialog, &ExportDialog::failed, this, &MainWindow::tellNotSaved);
     connect(dialog, &ExportDialog::copied, this, [this] { statusBar()->showMessage(tr("Figure copied"), kSavedMs); });
     dialog->open();
-}
-
-void MainWindow::exportShownFigure(View& view, QSize size, const QString& name)
-{
-    const QString path = chooseSaveFile(this, tr("Export Figure"), nameAsFile(name) + QStringLiteral(".svg"),
-                                        tr("Figures (*.svg *.pdf *.png)"), FileEnding::required);
-    if (path.isEmpty())
-        return;
-    try {
-        saveFigure(view, path, size);
-        tellSaved(path);
-    } catch (const sim::Error& error) {
-        tellNotSaved(path, QString::fromUtf8(error.what()));
-    }
+    return dialog;
 }
 
 void MainWindow::copyFigure()

@@ -8,6 +8,7 @@ namespace app {
 
 void GridModel::setStep(const ShownStep& step)
 {
+    m_waits.reset(); // it looks into the simulation that goes
     m_step = step;
     m_use.reset();
     m_processOf.clear();
@@ -75,6 +76,15 @@ const std::vector<RankNow>* GridModel::live() const
 const std::vector<MeasuredRank>* GridModel::measured() const
 {
     return m_step.simulation && !m_measured.empty() && m_measured.size() == sim::asIndex(ranks()) ? &m_measured : nullptr;
+}
+
+sim::WaitChains* GridModel::waits()
+{
+    if (!m_step.simulation || live() != nullptr || measured() != nullptr)
+        return nullptr;
+    if (!m_waits)
+        m_waits = std::make_unique<sim::WaitChains>(*m_step.simulation);
+    return m_waits.get();
 }
 
 GridChoices GridModel::choices() const

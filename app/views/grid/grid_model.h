@@ -10,6 +10,7 @@
 #include "app/views/grid/grid_lens.h"
 #include "app/views/grid/grid_painter.h"
 
+#include <memory>
 #include <optional>
 
 namespace app {
@@ -38,6 +39,8 @@ public:
     const std::vector<MeasuredRank>* measured() const;
     /// Nothing while no lens has asked for it.
     const Instants* instants() const { return m_step.instants.get(); }
+    /// Nothing of a run that is going on or was recorded.
+    sim::WaitChains* waits();
     int ranks() const { return m_step.simulation ? m_step.simulation->mesh().worldSize() : 0; }
     GridChoices choices() const;
 
@@ -56,10 +59,11 @@ private:
 
     ShownStep m_step;
     std::optional<StepUse> m_use;
-    std::vector<int> m_processOf;         ///< [rank]
-    std::vector<RankNow> m_now;           ///< of a live run: as many as ranks, or none
-    std::vector<MeasuredRank> m_measured; ///< of a recorded run: likewise
-    std::string m_unknownGrid;            ///< of a recorded run: why there are neither axes nor groups
+    std::unique_ptr<sim::WaitChains> m_waits; ///< of the step; made when first asked for
+    std::vector<int> m_processOf;             ///< [rank]
+    std::vector<RankNow> m_now;               ///< of a live run: as many as ranks, or none
+    std::vector<MeasuredRank> m_measured;     ///< of a recorded run: likewise
+    std::string m_unknownGrid;                ///< of a recorded run: why there are neither axes nor groups
     GridLens m_lens = GridLens::memory;
     GridArrangement m_arrangement;
     bool m_isOnlyTold = false;

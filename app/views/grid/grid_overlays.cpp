@@ -259,6 +259,22 @@ private:
     float m_cell; ///< the shorter side on screen
 };
 
+/// What keeps a rank that no message is missing: "its host to launch F0", "the all-gather of parameters in dp".
+std::string keptText(const GridScene& scene, int rank, int process)
+{
+    const std::int64_t now = scene.selection.cursorNs;
+    const int ofRank = scene.simulation.classOf(rank);
+    if (scene.waits == nullptr || !scene.instants->waiting(process, now)->next)
+        return {};
+    const auto gap = scene.waits->gapAt(ofRank, now);
+    const auto link = gap ? scene.waits->linkAt(*gap, now) : std::nullopt;
+    if (!link)
+        return {};
+    return link->kind == sim::WaitLink::Kind::launch && link->classIndex == ofRank
+               ? "its host to launch " + scene.waits->nextText(*gap)
+               : scene.waits->linkText(*link);
+}
+
 } // namespace
 
 void paintOverlays(Canvas& canvas, const GridScene& scene)
@@ -275,10 +291,13 @@ std::string waitSentence(const GridScene& scene, int rank)
     if (process < 0 || !scene.instants->waiting(process, now))
         return {};
     const std::vector<int> chain = scene.instants->waitChain(process, now);
-    if (chain.size() < 2)
-        return {};
+    if (chain.size() < 2) {
+        const std::string kept = keptText(scene, rank, process);
+        return kept.empty() ? kept : "waits for " + kept;
+    }
     const sim::Mesh& mesh = scene.simulation.mesh();
     std::string text = "waits for ";
+    int last = rank;
     for (std::size_t i = 1; i < chain.size(); ++i) {
         int other = -1;
         for (const int member : mesh.members(sim::ProcessGroup::pp, mesh.groupOf(sim::ProcessGroup::pp, rank)))
@@ -287,10 +306,14 @@ std::string waitSentence(const GridScene& scene, int rank)
         if (other < 0)
             return {};
         text += (i == 1 ? "rank " : " → ") + countText(other);
+        last = other;
     }
+    if (scene.instants->waiting(chain[chain.size() - 2], now)->messageUnderWay)
+        return text + ", whose message is under way";
     if (const auto doing = scene.instants->action(chain.back(), now))
-        text += ", which does " + scene.instants->label(doing->span);
-    return text;
+        return text + ", which does " + scene.instants->label(doing->span);
+    const std::string kept = keptText(scene, last, chain.back());
+    return kept.empty() ? text : text + ", which waits for " + kept;
 }
 
 } // namespace app

@@ -8,7 +8,8 @@ namespace app {
 
 void paintOverlays(Canvas&, const GridScene&);
 
-/// "waits for rank 4, which does F3" about the rank at the time cursor; empty if it does not wait or nothing is known.
+/// "waits for rank 4, which does F3", "waits for rank 0, which waits for its host to launch F0" about the rank at the time
+/// cursor; empty if it does not wait or nothing is known.
 std::string waitSentence(const GridScene&, int rank);
 
 } // namespace app

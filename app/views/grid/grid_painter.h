@@ -9,6 +9,7 @@
 #include "app/views/grid/grid_groups.h"
 #include "app/views/grid/grid_layout.h"
 #include "app/views/grid/grid_lens.h"
+#include "sim/analysis/wait_chain.h"
 #include "sim/simulate/simulation.h"
 
 #include <cstdint>
@@ -52,6 +53,7 @@ struct GridScene {
     const std::vector<LitGroup>& groups; ///< of the rank in focus
     const Instants* instants = nullptr;  ///< nullptr: no trace
     const std::vector<int>& processOf;   ///< [rank] of the trace; empty: no trace
+    sim::WaitChains* waits = nullptr;    ///< nullptr: what is shown was not simulated
     GridFrame frame;
     Rect cellsArea; ///< what the rulers leave of the plot
     GridTransform transform;

@@ -316,13 +316,13 @@ void GridView::draw(Canvas& canvas)
     d.model.read(d.selection);
     const GridFrame frame = d.model.frame(canvas.area());
     beginNumbers(d.pointed());
-    d.targets = paintGrid(canvas, {*d.model.simulation(), d.model.layout(), d.model.reading(), d.model.tones(), d.theme,
-                                   d.selection, d.model.groupsOf(d.litRank()), d.model.instants(), d.model.processOf(), frame,
-                                   d.camera.cellsArea(), d.camera.transform(), d.mover.advance(d.model.ranks()), &numbers(),
-                                   [simulation = d.model.simulation(), lens = d.model.lens()](int rank) {
-                                       return becauseOfCell(simulation, lens, rank);
-                                   },
-                                   isForAudience()});
+    d.targets = paintGrid(
+        canvas,
+        {*d.model.simulation(), d.model.layout(), d.model.reading(), d.model.tones(), d.theme, d.selection,
+         d.model.groupsOf(d.litRank()), d.model.instants(), d.model.processOf(), d.model.waits(), frame, d.camera.cellsArea(),
+         d.camera.transform(), d.mover.advance(d.model.ranks()), &numbers(),
+         [simulation = d.model.simulation(), lens = d.model.lens()](int rank) { return becauseOfCell(simulation, lens, rank); },
+         isForAudience()});
     const GridChip* hovered = d.pointerInside ? d.chipUnder(d.pointerAt) : nullptr;
     d.controls = paintControls(canvas, frame, d.theme, *d.model.simulation(), d.model.choices(),
                                {hovered, d.draggedAxis(), d.pointerAt, d.drop(), isForAudience()});

@@ -101,11 +101,13 @@ std::vector<std::string> marginTexts(const PlanPicture& picture, const PlanCell&
     }
 }
 
-/// In the upper left corner of a cell.
-void mineMark(Canvas& canvas, Rect rect, const Theme& theme)
+/// In the upper left corner of a cell; `room`: along its sides, until the slope meets what is written.
+void mineMark(Canvas& canvas, Rect rect, const Theme& theme, float room)
 {
-    const float side = std::min({12.0F, rect.width(), rect.height()});
-    canvas.fillConvex({{rect.left, rect.top}, {rect.left + side + 3, rect.top}, {rect.left, rect.top + side + 3}}, theme.canvas);
+    constexpr float kSmallest = 5, kLargest = 12, kEdge = 3;
+    const float side = std::min({std::clamp(room - kEdge, kSmallest, kLargest), rect.width(), rect.height()});
+    canvas.fillConvex({{rect.left, rect.top}, {rect.left + side + kEdge, rect.top}, {rect.left, rect.top + side + kEdge}},
+                      theme.canvas);
     canvas.fillConvex({{rect.left, rect.top}, {rect.left + side, rect.top}, {rect.left, rect.top + side}}, theme.text);
 }
 
@@ -222,10 +224,13 @@ void PlanHeatMap::paint(Canvas& canvas) const
             // In a low cell one line of text comes before the room around it.
             const float above = std::clamp((rect.height() - canvas.textHeight(FontFace::small)) / 2, 0.0F, 3.0F);
             const Rect inner{rect.left + 3, rect.top + above, rect.right - 3, rect.bottom - above};
+            float room = rect.width() + rect.height(); // for a corner
             const auto labelled = [&](Rect at, const std::string& text, FontFace face) {
                 const float width = canvas.textWidth(text, face), height = canvas.textHeight(face);
                 if (text.empty() || width > at.width() || height > at.height() + 2)
                     return;
+                const float aside = (at.left + at.right - width) / 2 - rect.left;
+                room = std::min(room, aside + (at.top + at.bottom - height) / 2 - rect.top);
                 if (cell->kind == PlanCellKind::memory || cell->kind == PlanCellKind::rule) { // to be read on its hatching
                     const float x = (at.left + at.right) / 2, y = (at.top + at.bottom) / 2;
                     canvas.fillRect({x - width / 2 - 2, y - height / 2, x + width / 2 + 2, y + height / 2}, pale);
@@ -254,7 +259,7 @@ void PlanHeatMap::paint(Canvas& canvas) const
             else if (cell->kind == PlanCellKind::tie)
                 canvas.strokeRect(rect.inset(2), ink, 1, LineStyle::dotted);
             if (picture().isMine(*cell))
-                mineMark(canvas, rect, t);
+                mineMark(canvas, rect, t, room);
             if (isHovered(choiceOf(*cell)))
                 canvas.strokeRect(rect, t.hover, 2);
             if (isChosenCell(cell->tp, cell->pp))
@@ -277,7 +282,7 @@ void PlanHeatMap::paint(Canvas& canvas) const
         const bool isRun = entry.kind == PlanCellKind::winner || entry.kind == PlanCellKind::tie;
         canvas.fillRect(swatch, isRun ? t.heatAt(0.9) : pale);
         if (!entry.kind)
-            mineMark(canvas, swatch, t);
+            mineMark(canvas, swatch, t, 2 * kLegendSwatch);
         else if (*entry.kind == PlanCellKind::memory)
             hatch(canvas, swatch, mix(t.canvas, t.warning, 0.45F), false);
         else if (*entry.kind == PlanCellKind::rule)

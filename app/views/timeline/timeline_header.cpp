@@ -62,13 +62,15 @@ public:
     }
 
     /// Of the chips what has room, the most telling first: whole names, letters beside the colours, letters in them, and at last
-    /// as many of these as fit, with a sign whose tooltip names the rest. Returns the width that it took.
+    /// as many of these as fit, with a sign whose tooltip names the rest. Returns the width that it took, from the side that it
+    /// is aligned to.
     float someChips(Rect area, Align align = Align::left)
     {
         for (const ChipStyle style : {ChipStyle::names, ChipStyle::letters, ChipStyle::compact})
             if (const float width = chips(area, style, false).width(); width <= area.width() || style == ChipStyle::compact) {
                 const float left = align == Align::right ? std::max(area.left, area.right - width) : area.left;
-                return std::min(area.width(), chips({left, area.top, area.right, area.bottom}, style, true).width());
+                const float taken = chips({left, area.top, area.right, area.bottom}, style, true).width();
+                return align == Align::right ? area.right - left : std::min(area.width(), taken);
             }
         return 0;
     }

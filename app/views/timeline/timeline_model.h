@@ -145,6 +145,7 @@ private:
 
     void makeRows();
     void sortFlows();
+    void findExposed();
     void findClasses();
     void measureRow(TimelineRow&, int process) const;
     void nameRow(TimelineRow&, int process) const;

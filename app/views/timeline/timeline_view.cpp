@@ -1,6 +1,7 @@
 #include "app/views/timeline/timeline_view.h"
 
 #include "app/views/common/labels.h"
+#include "app/views/common/measures.h"
 #include "app/views/timeline/timeline_commands.h"
 #include "app/views/timeline/timeline_painter.h"
 #include "app/views/timeline/timeline_pointer.h"
@@ -216,7 +217,7 @@ float TimelineView::drawLegend(Canvas& canvas, Rect area)
     scene.numbers = &numbers();
     const float width = scene.trace ? paintLegend(canvas, scene, area) : 0;
     scene.numbers = nullptr;
-    return width;
+    return width > 0 ? width + kMargin : 0;
 }
 
 std::string TimelineView::title() const

@@ -87,7 +87,8 @@ public:
     };
     Legend legend() const;     ///< of its own trace
     void setLegend(Legend of); ///< of all that are drawn beside it, too
-    /// The colours in use, or what the selected range holds, at the right of some other place. Returns the width that it took.
+    /// The colours in use, or what the selected range holds, at the right of some other place. Returns the width that it took,
+    /// with the room to what stands before it.
     float drawLegend(Canvas&, Rect);
 
     std::string title() const override;

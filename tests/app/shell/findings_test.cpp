@@ -278,6 +278,9 @@ TEST_F(FindingsWindow, FixThisMakesTheSmallestChangeThatFitsAsOneStep)
     EXPECT_EQ(fix->text(), QStringLiteral("Fix this"));
     EXPECT_FALSE(fix->isHidden());
     fix->click();
+    window.findings().setTheme(darkTheme());
+    for (const auto* each : window.findings().findChildren<QPushButton*>(QStringLiteral("fixThis")))
+        EXPECT_EQ(each->text(), QStringLiteral("Searching…")) << "also where its row was made anew meanwhile";
     settle();
     EXPECT_TRUE(window.desk().simulation()->metrics().fits);
     EXPECT_EQ(window.session().undoStack().count(), steps + 1);

@@ -1,5 +1,6 @@
 // A recorded run in the window: opened, looked at, asked, corrected, predicted, and what if from it.
 #include "app/session/trace_file.h"
+#include "app/shell/dialogs/export_dialog.h"
 #include "app/shell/recorded/predict_dialog.h"
 #include "app/shell/recorded/recorded_facts.h"
 #include "app/shell/recorded/recorded_panel.h"
@@ -337,6 +338,44 @@ TEST_F(RecordedTest, WhatATraceDoesNotHoldIsSaidToBeMissingAndThenShownAsSimulat
             if (canvas->isVisible())
                 nodes = canvas->nodes().size();
         EXPECT_GT(nodes, 2U) << static_cast<int>(which);
+    }
+}
+
+TEST_F(RecordedTest, FiguresAreExportedByTheDialogThatSimulatedOnesHave)
+{
+    openRun(path);
+    const auto figuresOf = [&] { // title, SVG
+        std::vector<std::pair<QString, QByteArray>> out;
+        window.run(CommandId::exportFigure);
+        auto* dialog = window.findChild<ExportDialog*>();
+        const auto boxes = dialog ? dialog->findChildren<QComboBox*>() : QList<QComboBox*>(); // picture, size, colours, format
+        for (int picture = 0; boxes.size() == 4 && picture < boxes[0]->count(); ++picture) {
+            boxes[0]->setCurrentIndex(picture);
+            const QString name = folder.filePath(QStringLiteral("%1.svg").arg(picture));
+            dialog->save(name);
+            QFile file(name);
+            EXPECT_TRUE(file.open(QIODevice::ReadOnly));
+            out.emplace_back(boxes[0]->itemText(picture), file.readAll());
+        }
+        delete dialog;
+        return out;
+    };
+    const QByteArray name = panel().run()->name().toHtmlEscaped().toUtf8();
+    const auto measured = figuresOf();
+    ASSERT_EQ(measured.size(), 2U) << "what is simulated there is not yet";
+    EXPECT_EQ(measured[1].first, QStringLiteral("Timeline"));
+    EXPECT_TRUE(measured[0].second.contains(name) && measured[1].second.contains(name)) << "the title";
+    EXPECT_TRUE(measured[1].second.contains("8 of 8 ranks")) << "the caption";
+    EXPECT_TRUE(measured[1].second.contains("Measured") && !measured[1].second.contains("Predicted"));
+
+    ASSERT_TRUE(window.predictRecordedAs(QStringLiteral(RANKSCOPE_SOURCE_DIR "/scenarios/60-tiny-tp2-pp2-dp2.json")).empty());
+    settle();
+    const auto predicted = figuresOf();
+    ASSERT_EQ(predicted.size(), 5U);
+    EXPECT_TRUE(predicted[1].second.contains("Measured") && predicted[1].second.contains("Predicted"));
+    for (std::size_t picture = 2; picture < predicted.size(); ++picture) {
+        EXPECT_TRUE(predicted[picture].first.endsWith(QStringLiteral("as simulated"))) << predicted[picture].first.toStdString();
+        EXPECT_GT(predicted[picture].second.count("<text"), 4) << "made, though nobody looked at it";
     }
 }
 

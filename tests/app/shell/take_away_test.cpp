@@ -26,6 +26,7 @@
 #include <QLineEdit>
 #include <QMessageBox>
 #include <QMimeData>
+#include <QPlainTextEdit>
 #include <QPushButton>
 #include <QTabBar>
 #include <QTemporaryDir>
@@ -99,6 +100,30 @@ TEST_F(TakeAwayTest, AFigureIsOfThePictureAsItIsOnScreen)
     EXPECT_TRUE(contents(path("a.svg")).contains("Sixteen ranks, four dimensions")) << "the title";
     EXPECT_TRUE(contents(path("a.svg")).contains("MFU")) << "the caption";
     EXPECT_EQ(timeline.visibleRange(), window1) << "the picture on screen stays as it was";
+    dialog->reject();
+}
+
+/// Whoever asks for a figure while a step is on its way gets that step in the picture: the words are not of the one before.
+TEST_F(TakeAwayTest, WordsOfAFigureAreOfTheStepInItUnlessSomebodyTypedThem)
+{
+    open(galleryFile(kTiny));
+    auto* dialog = openedBy<ExportDialog>(CommandId::exportFigure);
+    ASSERT_TRUE(dialog);
+    auto* title = dialog->findChild<QLineEdit*>();
+    auto* caption = dialog->findChild<QPlainTextEdit*>();
+    ASSERT_TRUE(title && caption);
+    title->setText(QStringLiteral("Mine"));
+    const QString before = caption->toPlainText();
+    const auto stepTime = [&] { return durationQuantity(window.desk().simulation()->metrics().stepTimeSeconds).number; };
+    ASSERT_TRUE(before.contains(stepTime()));
+    window.session().edit(makeEdit(window.session().document(), window.session().scenario(), Control::globalBatchSize,
+                                   4 * window.session().scenario()->training.globalBatchSize, LayoutRule::keepGpus));
+    ASSERT_TRUE(waitFor([this] { return window.isSettled(); }));
+    EXPECT_NE(caption->toPlainText(), before);
+    EXPECT_TRUE(caption->toPlainText().contains(stepTime())) << caption->toPlainText().toStdString();
+    EXPECT_EQ(title->text(), QStringLiteral("Mine"));
+    dialog->save(path("a.svg"));
+    EXPECT_TRUE(contents(path("a.svg")).contains("Mine") && contents(path("a.svg")).contains(stepTime().toUtf8()));
     dialog->reject();
 }
 

@@ -153,6 +153,10 @@ TEST(WaitChain, LinksOfRandomScenariosTelescopeToTheGapAndEndAtWhatRanWhenItBega
                     ASSERT_EQ(link.endNs, until);
                     ASSERT_LT(link.beginNs, link.endNs);
                     ASSERT_FALSE(isAhead && link.kind == WaitLink::Kind::launch);
+                    for (const std::int64_t at : {link.beginNs, link.endNs - 1}) {
+                        const auto then = chains.linkAt(all[g], at);
+                        ASSERT_TRUE(then && then->place == link.place && then->beginNs == link.beginNs);
+                    }
                     until = link.beginNs;
                 }
                 ASSERT_EQ(until, all[g].beginNs);
@@ -191,6 +195,7 @@ TEST(WaitChain, AKernelThatCouldBeginWaitsForItsLaunch)
         EXPECT_EQ(chain.links[0].kind, WaitLink::Kind::launch);
         EXPECT_EQ(chain.links[0].place, gap.next);
         EXPECT_EQ(chain.links[0].lengthNs(), gap.lengthNs());
+        EXPECT_FALSE(chains.linkAt(gap, gap.endNs));
     }
     const std::string text = joined(chains.lines(chains.chain(gaps[1])));
     EXPECT_THAT(text, HasSubstr(" idle inside F0, before "));

@@ -306,6 +306,31 @@ TEST(CompareView, DrawsNoCutTextAtAnySize)
     }
 }
 
+/// Of a legend that has no room for all of its chips some are drawn, and a sign: a name beside them ends before the first.
+TEST(CompareView, NamesLieUnderNoLegendAtAnyWidth)
+{
+    sim::Scenario first = test::smallScenario(2, 2, 2, 8), second = test::smallScenario(4, 2, 2, 8);
+    first.name = "Two-way tensor parallelism in two stages on 8 GPUs";
+    second.name = "Four-way tensor parallelism in two stages on 16 GPUs";
+    Compare two(first, second), three(first, second);
+    sim::Scenario third = second;
+    third.name = "The same again, which is the third of those that are compared";
+    three.view.setFurther({CompareView::prepareFurther({three.a.simulation, three.a.actions}, sideOf(third))});
+    for (Compare* compare : {&two, &three}) {
+        for (float width = 240; width < 900; width += 10) {
+            const RecorderCanvas canvas = compare->draw({0, 0, width, 560});
+            for (const Node& chip : canvas.nodesOf("class"))
+                for (const Primitive& text : canvas.primitives())
+                    if (text.kind == Primitive::Kind::text &&
+                        (text.text.find("GPUs") != std::string::npos || text.text.find("compared") != std::string::npos)) {
+                        const Rect common = intersected(text.rect.inset(1), chip.rect.inset(2));
+                        EXPECT_FALSE(common.width() > 0 && common.height() > 0)
+                            << text.text << " lies on " << chip.name << " at " << width;
+                    }
+        }
+    }
+}
+
 TEST(CompareView, NamesItsBarsWithTheirNumbers)
 {
     Compare compare(pipeline("gpipe"), pipeline("zb-h1")); // whose bubble is shorter: 1F1B's is as long as GPipe's

@@ -295,6 +295,35 @@ TEST(GridWaiting, ArrowsPointAtWhomOneWaitsFor)
     EXPECT_THAT(grid.draw().texts(), testing::Contains(testing::HasSubstr("waits for rank 2 → 1 → 0, which does F0")));
 }
 
+/// At first nobody works: the last of the chain waits for no other rank.
+TEST(GridWaiting, AChainThatEndsAtAHostSaysSo)
+{
+    sim::Scenario scenario = test::smallScenario(1, 4, 1);
+    scenario.training.stack.launchUs = 50;
+    Grid grid(scenario);
+    for (const GridLens lens : {GridLens::bubble, GridLens::now}) {
+        grid.view.setLens(lens);
+        grid.selection.cursorNs = 0;
+        grid.selection.selectRank(3);
+        EXPECT_THAT(grid.draw().texts(),
+                    testing::Contains(testing::HasSubstr("waits for rank 2 → 1 → 0, which waits for its host to launch F0")));
+        grid.selection.selectRank(0);
+        EXPECT_THAT(grid.draw().texts(), testing::Contains(testing::HasSubstr("waits for its host to launch F0")));
+    }
+}
+
+TEST(GridWaiting, AChainThatEndsAtAMessageSaysSoWhateverItsSenderDoes)
+{
+    Grid grid(test::smallScenario(1, 4, 1));
+    grid.view.setLens(GridLens::bubble);
+    const Instants instants(std::make_shared<const sim::Trace>(grid.simulation->trace(sim::TraceDetail::actions)));
+    ASSERT_LT(instants.messages().front().sentNs, instants.messages().front().hereNs);
+    grid.selection.cursorNs = instants.messages().front().sentNs;
+    grid.selection.selectRank(3);
+    EXPECT_THAT(grid.draw().texts(),
+                testing::Contains(testing::HasSubstr("waits for rank 2 → 1 → 0, whose message is under way")));
+}
+
 /// Where tensor-parallel ranks stand between two of a pipeline, the arrow goes past their numbers.
 TEST(GridWaiting, ArrowsStrikeThroughNoRankNumber)
 {

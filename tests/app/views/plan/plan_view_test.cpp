@@ -269,6 +269,32 @@ TEST(PlanViews, MarkTheScenarioAsItIs)
     EXPECT_THAT(drawnPlan(without.map).texts(), testing::Not(testing::Contains(HasSubstr("yours"))));
 }
 
+TEST(PlanViews, TheMarkOfTheScenarioCoversNothingThatIsWritten)
+{
+    PlanPicture picture = pictureOfPlan(foundPlan());
+    picture.setMine(PlanMine{.tp = 4, .pp = 2, .paceSeconds = foundPlan()->best.front().stepSeconds * 1.1, .peakGib = 30});
+    ShownPlan shown(picture);
+    constexpr float kSmallest = 5;
+    std::size_t seen = 0;
+    for (float width = 240; width <= 700; width += 20)
+        for (const float height : {120.0F, 160.0F, 220.0F, 420.0F}) {
+            const RecorderCanvas map = drawnPlan(shown.map, {0, 0, width, height});
+            for (const Node& cell : map.nodesOf("cell"))
+                for (const Primitive& mark : map.primitives()) {
+                    if (cell.name.find(", yours") == std::string::npos || mark.kind != Primitive::Kind::fillConvex ||
+                        mark.color != lightTheme().text || mark.rect.left != cell.rect.left || mark.rect.top != cell.rect.top)
+                        continue;
+                    for (const Primitive& text : map.primitives())
+                        if (text.kind == Primitive::Kind::text && cell.rect.contains({text.rect.left, text.rect.top + 4})) {
+                            ++seen;
+                            const float slope = text.rect.left - cell.rect.left + text.rect.top - cell.rect.top;
+                            EXPECT_LE(mark.rect.width(), std::max(kSmallest, slope)) << text.text << " at " << width;
+                        }
+                }
+        }
+    EXPECT_GT(seen, 20U);
+}
+
 TEST(PlanViews, TheLegendHasTheWordsOfTheCellsAndAllOfThem)
 {
     const PlanPicture picture = pictureOfPlan(foundPlan());

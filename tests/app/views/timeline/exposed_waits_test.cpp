@@ -35,6 +35,23 @@ TEST(ExposedWaits, AreAllThatTheStepCallsExposed)
     }
 }
 
+/// Rows of many ops are looked at on several threads: each has its own all the same.
+TEST(ExposedWaits, AreThoseOfTheirRowsHoweverManyOpsThereAre)
+{
+    const Timeline timeline(smallScenario(2, 8, 1, 512));
+    ASSERT_GT(timeline.simulation->times().opCount(), 200'000);
+    const TimelineModel model({timeline.simulation, timeline.trace});
+    for (int row = 0; row < static_cast<int>(model.rows().size()); ++row) {
+        const ExposedWaits* waits = model.exposed(row);
+        ASSERT_NE(waits, nullptr);
+        const ExposedWaits alone(*timeline.simulation, row,
+                                 timeline.trace->tracks[model.rows()[static_cast<std::size_t>(row)].work]);
+        EXPECT_EQ(waits->inside().startNs, alone.inside().startNs);
+        EXPECT_EQ(waits->between().startNs, alone.between().startNs);
+        EXPECT_EQ(waitedNs(waits->inside()) + waitedNs(waits->between()), timeline.simulation->timeOfClass(row).waitingNs());
+    }
+}
+
 TEST(ExposedWaits, OfGradientsAreSeenAndNamedWithoutASwitch)
 {
     Timeline timeline(smallScenario(1, 1, 2));

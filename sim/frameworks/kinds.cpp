@@ -402,12 +402,15 @@ Imported importSettings(const std::vector<SettingsFile>& files, const ImportOpti
         for (std::size_t i = 0; i < parts.size(); ++i)
             if (parts[i].kind == "llamafactory-yaml")
                 lead = i;
-    for (std::size_t i = 0; i < parts.size(); ++i) // it is run by what sources it
-        if (i != lead && parts[i].kind == parts[lead].kind && isSourcedBy(parts[i].text, parts[lead].name)) {
+    std::string kind = options.kind.empty() ? parts[lead].kind : options.kind;
+    const std::string& leadName = parts[lead].name;
+    const bool isScript = leadName.ends_with(".sh") || leadName.ends_with(".slurm") || leadName.ends_with(".sbatch");
+    for (std::size_t i = 0; i < parts.size(); ++i) // what runs it is read, which may say no more than that
+        if (i != lead && (parts[i].kind == parts[lead].kind || (isScript && parts[i].kind.empty())) &&
+            isRunBy(parts[i].text, leadName)) {
             lead = i;
             break;
         }
-    std::string kind = options.kind.empty() ? parts[lead].kind : options.kind;
     if ((kind.empty() || kind == "torchtitan-toml") && isTitanRegistry(parts[lead].text))
         throw Error(parts[lead].name + ": is a program that makes torchtitan's configurations, and no program is run here: start "
                                        "torchtitan with --debug.print_config and give the JSON that it prints, or give overrides "

@@ -418,6 +418,11 @@ Imported importSettings(const std::vector<SettingsFile>& files, const ImportOpti
     if (kind.empty())
         throw Error(parts[lead].name + ": is none of the kinds of settings known here (" + idsOfKinds() +
                     "); say which with --from");
+    for (const Part& part : parts) // FlagScale's: its program, or its tokenizer
+        if (kind == "megatron-yaml" && contains(part.text, {"train_rwkv.py", "rwkv/tokenizer/"}))
+            throw Error(part.name +
+                        ": is of RWKV, whose layers have no attention: a scenario's layers all have it, so that nothing "
+                        "of this is imported");
     const bool hasDeepSpeed =
         std::any_of(parts.begin(), parts.end(), [](const Part& part) { return part.kind == "deepspeed-json"; });
     if (kind == "megatron-args" && hasDeepSpeed && options.kind.empty())

@@ -95,6 +95,14 @@ TEST(ShellScopes, WhatTakesTooLongIsRefused)
     EXPECT_ANY_THROW(importedText(shifts + kJobOfScopes + "\n"));
 }
 
+TEST(ShellScopes, AnEmptyValueEndsWithItsCommand)
+{
+    for (const char* head :
+         {"E=\n./prepare --x\nPP=4$E", "E=; ./prepare --x\nPP=4$E", "PP=2\nE= && PP=4",
+          "f() {\n local E=\n if true; then PP=4; fi\n}\nPP=2\nf", "PP=4\n( E= )\nE=\nif [ \"$E\" ]; then PP=8; fi"})
+        EXPECT_EQ(stagesBehind(head), 4) << head;
+}
+
 TEST(ShellScopes, ASubshellStartsWhatItSays)
 {
     const auto out = importedText("PP=2\n(\n  PP=4\n  NUM_GPUS=64\n  " + kJobOfScopes +

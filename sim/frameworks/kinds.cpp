@@ -402,12 +402,15 @@ Imported importSettings(const std::vector<SettingsFile>& files, const ImportOpti
         for (std::size_t i = 0; i < parts.size(); ++i)
             if (parts[i].kind == "llamafactory-yaml")
                 lead = i;
-    for (std::size_t i = 0; i < parts.size(); ++i) // it is run by what sources it
-        if (i != lead && parts[i].kind == parts[lead].kind && isSourcedBy(parts[i].text, parts[lead].name)) {
+    std::string kind = options.kind.empty() ? parts[lead].kind : options.kind;
+    const std::string& leadName = parts[lead].name;
+    const bool isScript = leadName.ends_with(".sh") || leadName.ends_with(".slurm") || leadName.ends_with(".sbatch");
+    for (std::size_t i = 0; i < parts.size(); ++i) // what runs it is read, which may say no more than that
+        if (i != lead && (parts[i].kind == parts[lead].kind || (isScript && parts[i].kind.empty())) &&
+            isRunBy(parts[i].text, leadName)) {
             lead = i;
             break;
         }
-    std::string kind = options.kind.empty() ? parts[lead].kind : options.kind;
     if ((kind.empty() || kind == "torchtitan-toml") && isTitanRegistry(parts[lead].text))
         throw Error(parts[lead].name + ": is a program that makes torchtitan's configurations, and no program is run here: start "
                                        "torchtitan with --debug.print_config and give the JSON that it prints, or give overrides "
@@ -415,6 +418,11 @@ Imported importSettings(const std::vector<SettingsFile>& files, const ImportOpti
     if (kind.empty())
         throw Error(parts[lead].name + ": is none of the kinds of settings known here (" + idsOfKinds() +
                     "); say which with --from");
+    for (const Part& part : parts) // FlagScale's: its program, or its tokenizer
+        if (kind == "megatron-yaml" && contains(part.text, {"train_rwkv.py", "rwkv/tokenizer/"}))
+            throw Error(part.name +
+                        ": is of RWKV, whose layers have no attention: a scenario's layers all have it, so that nothing "
+                        "of this is imported");
     const bool hasDeepSpeed =
         std::any_of(parts.begin(), parts.end(), [](const Part& part) { return part.kind == "deepspeed-json"; });
     if (kind == "megatron-args" && hasDeepSpeed && options.kind.empty())

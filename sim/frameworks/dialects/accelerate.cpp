@@ -154,6 +154,9 @@ void readAccelerate(Job& job)
         reading.say("deepspeed_config.offload_optimizer_device", Became::harmless,
                     "counts only beside distributed_type: DEEPSPEED");
     }
+    if (const Json* const compiler = reading.peek("dynamo_config.dynamo_backend");
+        (type == "fsdp" || type == "deepspeed") && (compiler == nullptr || smallWord(shownValue(*compiler)) == "no"))
+        putStackOfTransformers(job, "distributed_type", type == "deepspeed" && facts.stage == 3);
     if (reading.hasPrefix("ds_config.")) {
         harmlessOfDeepSpeed(reading);
         reading.harmless(std::array<std::string_view, 1>{"ds_config.*"});
@@ -291,6 +294,8 @@ void readAxolotl(Job& job)
     } else {
         putOverlapOfFsdp(job, facts.stage == 3);
     }
+    if (const Json* const compiles = reading.peek("torch_compile"); compiles == nullptr || *compiles == Json(false))
+        putStackOfTransformers(job, "base_model", deepSpeed && facts.stage == 3);
     if (reading.hasPrefix("ds_config."))
         harmlessOfDeepSpeed(reading);
     static constexpr std::array kAxolotlNot = {

@@ -1,5 +1,6 @@
 // DeepSpeed's JSON (deepspeedai/DeepSpeed at edaa722), alone and beside the arguments of Megatron-DeepSpeed (at 4efb479).
 #include "sim/frameworks/dialects/deepspeed.h"
+#include "sim/frameworks/dialects/fsdp.h"
 #include "sim/frameworks/dialects/megatron_layers.h"
 #include "sim/frameworks/job.h"
 #include "sim/text/quoted.h"
@@ -292,6 +293,8 @@ void readDeepSpeed(Job& job)
         job.put("/training/overlap/tp_comm", true);
     readTrainer(job);
     putGradientsOfDeepSpeed(job, facts, "");
+    if (const std::string_view setting = settingOfTransformers(reading); !setting.empty())
+        putStackOfTransformers(job, setting, facts.stage == 3);
     harmlessOfDeepSpeed(reading);
 }
 

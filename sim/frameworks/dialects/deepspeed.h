@@ -34,6 +34,9 @@ void harmlessOfDeepSpeed(Reading&);
 /// Flags of trainers that DeepSpeed's launcher starts, under the names of DeepSpeed's JSON; then what they say of GPUs, before
 /// the world is settled; then all else of them.
 void useTrainerNames(Reading&);
+/// The setting that only Transformers' Trainer or Accelerate understands: "auto" in DeepSpeed's file, that file beside the
+/// Trainer's own names; empty: there is none.
+std::string_view settingOfTransformers(const Reading&);
 void readTrainerWorld(Job&);
 void readTrainer(Job&);
 

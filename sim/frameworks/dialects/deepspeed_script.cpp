@@ -68,6 +68,35 @@ void useTrainerNames(Reading& reading)
     reading.apply(kTrainerNames);
 }
 
+std::string_view settingOfTransformers(const Reading& reading)
+{
+    // The values of DeepSpeed's file that they fill in (transformers, integrations/deepspeed.py); its tuner takes "auto" for
+    // others.
+    static constexpr std::array<std::string_view, 14> kFilled = {"train_micro_batch_size_per_gpu",
+                                                                 "train_batch_size",
+                                                                 "gradient_accumulation_steps",
+                                                                 "gradient_clipping",
+                                                                 "bf16.enabled",
+                                                                 "fp16.enabled",
+                                                                 "optimizer.params.lr",
+                                                                 "optimizer.params.betas",
+                                                                 "optimizer.params.eps",
+                                                                 "optimizer.params.weight_decay",
+                                                                 "scheduler.params.warmup_num_steps",
+                                                                 "zero_optimization.reduce_bucket_size",
+                                                                 "zero_optimization.stage3_prefetch_bucket_size",
+                                                                 "zero_optimization.stage3_param_persistence_threshold"};
+    if (!reading.hasPrefix("autotuning."))
+        for (const std::string_view name : kFilled)
+            if (const Json* const given = reading.peek(name); given != nullptr && *given == Json("auto"))
+                return name;
+    const std::string_view batch = kFilled.front();
+    const Json* const file = reading.peek("deepspeed"); // of DeepSpeed-Chat a switch
+    const bool isOfTrainer = file != nullptr && file->is_string() && file->get<std::string>().ends_with(".json") &&
+                             reading.spelled(batch) == "--per_device_train_batch_size";
+    return isOfTrainer ? batch : std::string_view();
+}
+
 void readTrainerWorld(Job& job)
 {
     Reading& reading = job.reading;

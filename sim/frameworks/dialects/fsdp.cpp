@@ -70,6 +70,17 @@ void putShardGroup(Job& job, const FsdpFacts& facts, std::optional<int> shard, i
     }
 }
 
+void putStackOfTransformers(Job& job, std::string_view setting, bool isZero3)
+{
+    job.training["stack"] = isZero3 ? "deepspeed-2023" : "huggingface";
+    if (isZero3 && job.training.contains("overlap"))
+        job.training["overlap"].erase("param_gather"); // as the software does of itself
+    job.reading.addNote(setting, Became::used,
+                        isZero3 ? "Transformers' models run by its Trainer or Accelerate, with ZeRO stage 3: deepspeed-2023"
+                                : "Transformers' models run by its Trainer or Accelerate, module by module: huggingface",
+                        "/training/stack");
+}
+
 void putFusedLoss(Job& job, std::string_view setting)
 {
     constexpr const char* kPointer = "/training/loss_chunk_tokens";

@@ -41,6 +41,17 @@ void readAxes(Job& job)
     job.layout["sequence_parallel"] = isCut && job.tp > 1;
 }
 
+/// Settings of what runs other software than Transformers' own: Megatron-Core, Unsloth, KTransformers.
+constexpr std::array<std::string_view, 9> kOfOtherSoftware = {"use_mca",
+                                                              "use_unsloth",
+                                                              "use_kt",
+                                                              "use_distributed_optimizer",
+                                                              "recompute_granularity",
+                                                              "tensor_model_parallel_size",
+                                                              "pipeline_model_parallel_size",
+                                                              "context_parallel_size",
+                                                              "expert_model_parallel_size"};
+
 /// DeepSpeed's file, FSDP by transformers' own words or Accelerate's, Megatron's optimizer, or plain replicas. After the
 /// precision.
 void readSharding(Job& job)
@@ -72,6 +83,11 @@ void readSharding(Job& job)
     } else {
         putOverlapOfFsdp(job, facts.stage == 3);
     }
+    if (std::none_of(kOfOtherSoftware.begin(), kOfOtherSoftware.end(), [&reading](std::string_view name) {
+            const Json* const given = reading.peek(name);
+            return given != nullptr && *given != Json(false) && *given != Json(1);
+        }))
+        putStackOfTransformers(job, "model_name_or_path", deepSpeed && facts.stage == 3);
     for (const auto& [name, key] :
          {std::pair{"overlap_grad_reduce", "grad_reduce"}, std::pair{"overlap_param_gather", "param_gather"}})
         if (const auto given = reading.flag(name, std::string("/training/overlap/") + key))

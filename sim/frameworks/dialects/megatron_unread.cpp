@@ -141,6 +141,17 @@ constexpr std::array kUnsayable = {
     Alias{"fine_grained_offloading_*", "activations on the host have no key"},
     Alias{"min_offloaded_tensor_size", "activations on the host have no key"},
     Alias{"delta_offload_*", "activations on the host have no key"},
+    // Primus-Turbo's (AMD-AGI/Primus, configs/modules/megatron/primus_turbo.yaml)
+    Alias{"use_turbo_deepep", "dispatchers have no key"},
+    Alias{"use_turbo_mega_moe", "experts of one kernel are the software's: see training.stack.fuses_experts"},
+    Alias{"enable_turbo_attention_float8", "attention in 8 bits has no key"},
+    Alias{"enable_attention_float8", "attention in 8 bits has no key"},
+    Alias{"use_sink_attention", "see model.attention_sinks"},
+    Alias{"sink_sliding_window", "see model.sliding_window"},
+    Alias{"enable_primus_turbo", "kernels of Primus-Turbo are the software's: see training.stack"},
+    Alias{"use_turbo_*", "kernels of Primus-Turbo are the software's: see training.stack"},
+    Alias{"turbo_fused_*", "kernels of Primus-Turbo are the software's: see training.stack"},
+    Alias{"turbo_sync_free_moe_stage", "what waits for the host is the software's: see training.stack.cuda_graphs"},
 };
 
 // clang-format off: words, not values
@@ -213,7 +224,9 @@ constexpr auto kWithoutEffect = std::to_array<std::string_view>(
      "use_mamba_mem_eff_path", "mtp_detach_heads", "bias_dropout_add_fusion", "fake_process_group", "gc_interval",
      "use_same_sampling_seed*", "gas", "mlp_type", "epochs", "disable_moe_token_dropping", "num_partitions", "partition_id",
      "num_frames", "incoming_requests_*", "num_tokens_to_generate", "termination_id", "modelopt_*", "_cpu_offloading_context",
-     "scatter_gather_tensors_in_pipeline", "retriever_*", "mask_prob", "short_seq_prob", "add_position_embedding"});
+     "scatter_gather_tensors_in_pipeline", "retriever_*", "mask_prob", "short_seq_prob", "add_position_embedding",
+     // Primus-Turbo: which library, how many compute units, how numbers are rounded
+     "turbo_*", "mxfp4_*", "sink_window_*"});
 // clang-format on
 
 } // namespace

@@ -127,6 +127,23 @@ const char* stackOf(Reading& reading)
     return !compiles || !has("model") ? "pytorch-eager" : has("loss") ? "pytorch-compiled-2025" : "pytorch-compiled";
 }
 
+/// Head and loss of a share of each sequence at a time, with the gradients of both (components/loss.py, ChunkedCELoss, 2026).
+void readChunkedLoss(Job& job)
+{
+    constexpr const char *kSetting = "loss.num_chunks", *kPointer = "/training/loss_chunk_tokens";
+    const std::optional<int> chunks = job.reading.size(kSetting, kPointer);
+    if (!chunks)
+        return;
+    const auto share = [](long long all, long long parts) { return (all + parts - 1) / parts; };
+    const long long own = share(memberOr<int>(job.training, "sequence_length", 2048), std::max(1, job.cp));
+    const long long tokens = std::max(1, job.microBatch.value_or(1)) * share(own, std::max(1, *chunks));
+    job.training["loss_chunk_tokens"] = std::min(tokens, 1LL << 30);
+    job.reading.addNote(kSetting, Became::used,
+                        std::to_string(*chunks) + " chunks of the " + std::to_string(own) +
+                            " tokens that a rank has of each sequence: " + std::to_string(tokens) + " tokens of a micro-batch",
+                        kPointer);
+}
+
 /// Gradients that are accumulated beside a pipeline are pipelines one after the other, each filled and drained (train.py); a step
 /// of a scenario is one of them.
 int ofOneFlush(Job& job, int local, int global)
@@ -506,6 +523,7 @@ void readTorchtitan(Job& job)
     reading.byDefault("pipeline p2p", false, "/training/overlap/p2p", "sends and receives are waited for");
     if (const auto name = reading.word("optimizer.name", "/training/optimizer"))
         putOptimizer(job, "optimizer.name", *name);
+    readChunkedLoss(job);
     askOfRegistry(job);
     static constexpr std::array kTitanNot = {
         Alias{"parallelism.context_parallel_rotate_method", "how context-parallel ranks talk has no key"},
@@ -557,9 +575,10 @@ void readTorchtitan(Job& job)
                                                                         "parallelism.context_parallel_load_balancer",
                                                                         "training.*_folder"};
     reading.harmless(kTitanHarmless);
-    reading.harmless(std::array<std::string_view, 17>{
-        "training.checkpoint_*", "training.classif*", "eval.*", "inference.*", "data.*", "module", "model.converters", "rdzv_*",
-        "local_ranks_filter", "role", "tee", "master_*", "node_rank", "hf_assets*", "tokenizer*", "dump_folder", "dataloader.*"});
+    reading.harmless(std::array<std::string_view, 18>{"loss.*", "training.checkpoint_*", "training.classif*", "eval.*",
+                                                      "inference.*", "data.*", "module", "model.converters", "rdzv_*",
+                                                      "local_ranks_filter", "role", "tee", "master_*", "node_rank", "hf_assets*",
+                                                      "tokenizer*", "dump_folder", "dataloader.*"});
 }
 
 } // namespace sim::frameworks

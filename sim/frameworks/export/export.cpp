@@ -268,7 +268,7 @@ Exported exportSettings(const Scenario& scenario, std::string_view kind, const C
                 continue;
             pointer = "/training/stack";
             value = scenario.training.stack.id;
-            instead = "what belongs to the GPU";
+            instead = saysStack ? stackSaid : "what belongs to the GPU";
         }
         if (!hasMeaning(scenario, pointer))
             continue;

@@ -64,7 +64,7 @@ std::string withQuotedVariables(const std::string& json);
 Sheet readPython(const std::string& file, const std::string& text);
 /// A command line or a script: flags with their dashes off and "-" as "_"; "@nodes", "@gpus_per_node" of launchers and batch
 /// systems, "@env.NAME" of variables that the script sets; "ds_config.x" of a DeepSpeed file that it writes.
-/// `others`: files beside it, of which it runs those that it sources.
+/// `others`: files beside it, of which it runs those that it sources or starts.
 struct OtherFile {
     std::string name, text;
     bool isRun = false;

@@ -139,11 +139,21 @@ void ShellReader::script(const std::string& text, int line, int level)
     const int outerList = std::exchange(m_listBranch, 0);
     std::vector<Branch> outerBranches = std::exchange(m_branches, {});
     auto outerWaiting = std::exchange(m_waiting, {});
-    const bool outerInline = std::exchange(m_functionsInline, false);
+    const bool outerInline = std::exchange(m_functionsInline, false), outerMayHaveEnded = std::exchange(m_mayHaveEnded, false);
+    std::vector<Assigned> outerOfList = std::exchange(m_ofList, {});
     const std::size_t outerScopes = m_scopes.size();
-    while (!atEnd() || reopenFunction())
+    const bool outerSkips = std::exchange(m_skipsNext, false), outerBehindPipe = std::exchange(m_behindPipe, false);
+    while (!m_hasReturned && (!atEnd() || reopenFunction()))
         statement();
+    m_skipsNext = outerSkips;
+    m_behindPipe = outerBehindPipe;
     closeScopes(outerScopes);
+    m_closedFrom.reset();
+    if (std::exchange(m_mayHaveEnded, outerMayHaveEnded)) {
+        m_lastStatus = std::nullopt;
+        m_lastIsOpen = true;
+    }
+    m_ofList = std::move(outerOfList);
     m_functionsInline = outerInline;
     m_text = outerText;
     m_at = outerAt;
@@ -164,8 +174,10 @@ void ShellReader::comment()
         return;
     BatchLine batch = batchLineOf(text, m_line);
     std::move(batch.settings.begin(), batch.settings.end(), std::back_inserter(m_sheet.settings));
-    for (const auto& one : batch.variables)
+    for (const auto& one : batch.variables) {
         m_variables[one.first] = {.pieces = {{one.second, m_line}}};
+        m_exported.insert(one.first);
+    }
     if (m_sheet.comments.size() < 1000)
         m_sheet.comments.push_back(text.substr(1));
 }

@@ -21,17 +21,26 @@ std::size_t ShellReader::lengthOfKey(std::size_t ahead) const
     return length > 1 ? length : 0;
 }
 
-bool ShellReader::assignment(bool isLocal, std::vector<Assigned>& before)
+bool ShellReader::isEndAhead() const
+{
+    std::size_t ahead = 0;
+    while (m_at + ahead < m_text->size() && isShellBlank(peek(ahead)))
+        ++ahead;
+    const char c = peek(ahead);
+    return c == '\n' || c == ';' || c == ')' || c == '#';
+}
+
+std::string ShellReader::assignment(bool isLocal, std::vector<Assigned>& before)
 {
     std::size_t length = 0;
     if (!startsName(peek()))
-        return false;
+        return {};
     while (startsName(peek(length)) || isDigit(peek(length)))
         ++length;
     const std::size_t ofKey = lengthOfKey(length), end = length + ofKey;
     const bool isMore = peek(end) == '+' && peek(end + 1) == '=';
     if (!isMore && peek(end) != '=')
-        return false;
+        return {};
     const int line = m_line;
     const std::string name = m_text->substr(m_at, length);
     const std::string writtenKey = ofKey > 0 ? m_text->substr(m_at + length + 1, ofKey - 2) : std::string();
@@ -67,7 +76,7 @@ bool ShellReader::assignment(bool isLocal, std::vector<Assigned>& before)
             std::any_of(m_branches.begin(), m_branches.end(), [](const Branch& branch) { return branch.isLoop && !branch.isOn; });
         if (!isInLoop && m_variables.find(name) == m_variables.end()) // of options that a loop would read nothing is known
             m_assignedElsewhere.insert(name);
-        return true;
+        return name;
     }
     if (ofKey > 0) {
         int branch = branchOf(writtenKey, true);
@@ -75,121 +84,12 @@ bool ShellReader::assignment(bool isLocal, std::vector<Assigned>& before)
             branch = moreOpen(branch, one.branch);
         value = {.pieces = {{isMore ? "${" + name + "[" + key + "]}" : joined(value), line, branch}}};
     }
-    if (isLocal && !m_scopes.empty())
-        keepFor(m_scopes.back(), name);
-    if (const auto found = m_variables.find(name); !isMore && ofKey == 0) {
-        before.push_back({name});
-        if (found != m_variables.end() && m_scopes.empty()) {
-            before.back().before = std::move(found->second);
-        } else if (found != m_variables.end()) { // which a scope may keep, too
-            spendOn(found->second);
-            before.back().before = found->second;
-        }
-    }
+    if (isLocal)
+        keepLocal(name);
+    if (!isEndAhead())
+        remember(before, name);
     assign(name, std::move(value), isMore, key);
-    return true;
-}
-
-void ShellReader::endAssigned(std::vector<Assigned>& before, std::size_t from)
-{
-    for (; !before.empty(); before.pop_back()) {
-        auto& [name, old] = before.back();
-        const auto found = m_variables.find(name);
-        if (found == m_variables.end())
-            continue;
-        for (std::size_t i = from; i < m_commands.size(); ++i) {
-            spendOn(found->second);
-            m_commands[i].environment.try_emplace(name, found->second);
-        }
-        if (from >= m_commands.size())
-            m_ended[name] = found->second;
-        if (old)
-            found->second = std::move(*old);
-        else
-            m_variables.erase(found);
-    }
-}
-
-void ShellReader::assignText(const std::string& name, ShellText value)
-{
-    assign(name, {.pieces = {std::move(value)}});
-}
-
-void ShellReader::assign(const std::string& name, ShellVariable value, bool isMore, const std::string& key)
-{
-    const auto subshell = std::find_if(m_scopes.rbegin(), m_scopes.rend(), [](const Scope& scope) { return scope.isSubshell; });
-    if (subshell != m_scopes.rend())
-        keepFor(*subshell, name);
-    const int open = openBranch();
-    for (std::vector<ShellText>* const texts : {&value.pieces, &value.elements})
-        for (ShellText& one : *texts)
-            one.branch = moreOpen(one.branch, open);
-    value.branch = open;
-    ShellVariable& target = m_variables[name];
-    if (!key.empty()) {
-        spend(costOfLook(target)); // each of which is looked at
-        putElement(target, key, std::move(value.pieces.front()));
-    } else if (!isMore) {
-        target = std::move(value);
-    } else {
-        target.isArray = target.isArray || value.isArray;
-        target.branch = moreOpen(target.branch, open);
-        std::move(value.pieces.begin(), value.pieces.end(), std::back_inserter(target.pieces));
-        std::move(value.elements.begin(), value.elements.end(), std::back_inserter(target.elements));
-    }
-    if (m_order.size() < 5000 && m_ordered.insert(name).second)
-        m_order.push_back(name);
-}
-
-void ShellReader::spendOn(const ShellVariable& variable)
-{
-    for (const std::vector<ShellText>* const texts : {&variable.pieces, &variable.elements})
-        for (const ShellText& one : *texts)
-            spend(one.text.size());
-}
-
-void ShellReader::keepFor(Scope& scope, const std::string& name)
-{
-    const auto [kept, isNew] = scope.before.try_emplace(name);
-    const auto found = m_variables.find(name);
-    if (!isNew || found == m_variables.end())
-        return;
-    spendOn(found->second);
-    kept->second = found->second;
-}
-
-void ShellReader::closeScopes(std::size_t left)
-{
-    for (; m_scopes.size() > left; m_scopes.pop_back())
-        for (auto& [name, before] : m_scopes.back().before) {
-            const auto found = m_variables.find(name);
-            if (before) {
-                m_variables[name] = std::move(*before);
-            } else if (found != m_variables.end()) {
-                m_ended[name] = std::move(found->second);
-                m_variables.erase(found);
-            }
-        }
-}
-
-bool ShellReader::calculate(std::span<const ShellText> words)
-{
-    const std::string& text = words.front().text;
-    const bool isLet = text == "let";
-    if (!isLet && !isArithmeticTest(words))
-        return false;
-    bool assigns = false;
-    for (const ShellText& one : words.subspan(isLet ? 1 : 0)) {
-        const std::string_view expression(one.text);
-        for (const std::string_view sum : shellSums(isLet ? expression : expression.substr(2, text.size() - 4)))
-            if (const auto done = shellCalculation(sum, m_variables, spender())) {
-                const int branch = moreOpen(one.branch, branchOf(done->operands, true));
-                assignText(done->name,
-                           {done->value ? std::to_string(*done->value) : "$((" + done->name + "))", one.line, branch});
-                assigns = true;
-            }
-    }
-    return assigns;
+    return name;
 }
 
 void ShellReader::assignUnknown(std::span<const ShellText> words)
@@ -205,13 +105,13 @@ std::optional<bool> ShellReader::command(std::vector<ShellText> words)
     m_functionAhead = functionOf(words);
     if (!m_functionAhead.empty())
         return std::nullopt;
-    if (calculate(words))
-        return std::nullopt;
-    if (const std::optional<bool> status = statusOf(words); status || isShellTest(words))
+    if (const std::optional<bool> status = statusOf(words, true); status || isShellTest(words) || isShellCalculation(words))
         return status;
     const std::string& first = words.front().text;
     if (call(first, std::span(words).subspan(1)))
-        return std::nullopt;
+        return m_lastStatus;
+    if (first == "return")
+        return leave(words);
     if (first == "read" && !m_waiting.empty()) { // read -r -d '' NAME <<EOF
         m_readInto = words.back().text;
         return std::nullopt;
@@ -231,12 +131,20 @@ std::optional<bool> ShellReader::command(std::vector<ShellText> words)
             setArguments({words.begin() + 2, words.end()});
         return std::nullopt;
     }
+    if (first == "set") {
+        for (std::size_t i = 1; i < words.size(); ++i)
+            if (const std::string& option = words[i].text; option == "allexport")
+                m_exportsAll = words[i - 1].text.starts_with('-');
+            else if ((option.starts_with('-') || option.starts_with('+')) && option.find('a') != std::string::npos) // "-ea"
+                m_exportsAll = option.starts_with('-');
+        return std::nullopt;
+    }
     if (first == "printf" && words.size() > 2 && words[1].text == "-v") {
         assignText(words[2].text, {"$(printf)", words[2].line});
         return std::nullopt;
     }
-    if (first == "trap" || first == "echo" || first == "printf" || first == "cd" || first == "mkdir" || first == "set" ||
-        first == "module" || first == "rm" || first == "cat")
+    if (first == "trap" || first == "echo" || first == "printf" || first == "cd" || first == "mkdir" || first == "module" ||
+        first == "rm" || first == "cat")
         return std::nullopt;
     if (first == "source" || first == ".") {
         runFile(words);
@@ -263,51 +171,112 @@ std::optional<bool> ShellReader::command(std::vector<ShellText> words)
     return std::nullopt;
 }
 
+OtherFile* ShellReader::otherOf(std::string_view path)
+{
+    const auto lastPart = [](std::string_view text) { return text.substr(text.rfind('/') + 1); };
+    const auto found = std::find_if(m_others.begin(), m_others.end(),
+                                    [&](const OtherFile& other) { return lastPart(other.name) == lastPart(path); });
+    return found == m_others.end() || m_level >= kDeepestText || m_files.size() > kMostFilesRun ? nullptr : &*found;
+}
+
 void ShellReader::runFile(const std::vector<ShellText>& words)
 {
     if (words.size() < 2)
         return;
-    const auto lastPart = [](std::string_view path) { return path.substr(path.rfind('/') + 1); };
     const std::string& path = words[1].text;
-    const std::string_view name = lastPart(path);
-    for (OtherFile& other : m_others)
-        if (lastPart(other.name) == name && m_level < kDeepestText && m_files.size() <= kMostFilesRun) {
-            other.isRun = true;
-            readFile(other.name, other.text, m_level + 1);
-            return;
-        }
+    if (OtherFile* const other = otherOf(path)) {
+        other->isRun = true;
+        const bool outerMayReturn = std::exchange(m_mayReturn, true);
+        readFile(other->name, other->text, m_level + 1);
+        m_mayReturn = outerMayReturn;
+        m_hasReturned = false;
+        return;
+    }
+    const std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);
     const bool isOfShell = name == "activate" || name == "modules.sh" || name == "conda.sh" || name == "setvars.sh" ||
                            name.ends_with("rc") || name.find("profile") != std::string_view::npos;
     if (!isOfShell)
         tell(words[0].text, path, words[0].line, "what it sets stands in another file, which is not read: give it, too");
 }
 
+void ShellReader::apart(const std::function<void()>& run)
+{
+    const std::size_t outerScopes = m_scopes.size();
+    m_scopes.push_back({.of = ScopeOf::subshell});
+    const bool outerMayReturn = std::exchange(m_mayReturn, false);
+    run();
+    m_mayReturn = outerMayReturn;
+    closeScopes(outerScopes);
+}
+
+void ShellReader::runScript(OtherFile& other, std::span<const ShellText> arguments)
+{
+    ShellVariables inherited;
+    std::map<std::string, Function, std::less<>> functions;
+    for (const std::string& name : m_exported) {
+        const auto variable = m_variables.find(name);
+        if (variable != m_variables.end() && !variable->second.isArray) {
+            spendOn(variable->second);
+            inherited.insert(*variable);
+        }
+        if (const auto function = m_functions.find(name); function != m_functions.end()) {
+            spend(function->second.body.size());
+            functions.insert(*function);
+        }
+        spend(name.size());
+    }
+    const std::set<std::string, std::less<>> outerExported = m_exported;
+    const bool outerExportsAll = std::exchange(m_exportsAll, false), outerMayReturn = std::exchange(m_mayReturn, false);
+    ShellVariables outerVariables = std::exchange(m_variables, std::move(inherited));
+    std::map<std::string, Function, std::less<>> outerFunctions = std::exchange(m_functions, std::move(functions));
+    std::vector<Scope> outerScopes = std::exchange(m_scopes, {});
+    std::vector<ShellText> outerArguments = std::exchange(m_arguments, {});
+    setArguments({arguments.begin(), arguments.end()});
+    other.isRun = true;
+    readFile(other.name, other.text, m_level + 1);
+    for (auto& [name, value] : m_variables)
+        if (outerVariables.find(name) == outerVariables.end())
+            m_ended[name] = std::move(value);
+    m_arguments = std::move(outerArguments);
+    m_scopes = std::move(outerScopes);
+    m_functions = std::move(outerFunctions);
+    m_variables = std::move(outerVariables);
+    m_exported = outerExported;
+    m_exportsAll = outerExportsAll;
+    m_mayReturn = outerMayReturn;
+}
+
 bool ShellReader::runStarted(const std::vector<ShellText>& words)
 {
     const ShellStart start = startedBy(words);
-    const std::size_t outerScopes = m_scopes.size();
-    m_scopes.push_back({.isSubshell = true}); // a process of its own
-    if (start.isText) {
-        const ShellText& text = words[start.at];
-        tellBehindText(words, start);
-        std::vector<ShellText> outer = m_arguments;
-        setArguments({words.begin() + static_cast<std::ptrdiff_t>(std::min(start.at + 2, words.size())), words.end()});
-        script(text.text, text.line, m_level + 1);
-        setArguments(std::move(outer));
-    } else if (start.at > 0) { // srun train
-        call(words[start.at].text, std::span(words).subspan(start.at + 1));
-    }
-    for (std::size_t i = 0; i < words.size(); ++i) { // ssh HOST "torchrun --nproc_per_node 8 …"
-        const std::string& text = words[i].text;
-        const bool isScript = text.find_first_of(" \n\x1f") != std::string::npos && !text.starts_with("--") &&
-                              (text.find("--") != std::string::npos || text.find('$') != std::string::npos);
-        if (isScript && !(start.isText && i == start.at))
-            script(text, words[i].line, m_level + 1);
-        else if (text.starts_with("--wrap=")) // sbatch --wrap="srun torchrun …"
-            script(text.substr(7), words[i].line, m_level + 1);
-    }
-    closeScopes(outerScopes);
-    return start.at > 0;
+    const bool isFile = !start.isText && (start.at > 0 || words.front().text.find('/') != std::string::npos);
+    OtherFile* const file = isFile ? otherOf(words[start.at].text) : nullptr;
+    const auto behind = [&](std::size_t count) { return std::span(words).subspan(std::min(start.at + count, words.size())); };
+    if (file != nullptr)
+        runScript(*file, behind(1));
+    apart([&] {
+        if (start.isText) {
+            const ShellText& text = words[start.at];
+            tellBehindText(words, start);
+            std::vector<ShellText> outer = m_arguments;
+            const auto arguments = behind(2);
+            setArguments({arguments.begin(), arguments.end()});
+            script(text.text, text.line, m_level + 1);
+            setArguments(std::move(outer));
+        } else if (start.at > 0 && file == nullptr) { // srun train
+            call(words[start.at].text, behind(1));
+        }
+        for (std::size_t i = 0; i < words.size() && file == nullptr; ++i) { // ssh HOST "torchrun --nproc_per_node 8 …"
+            const std::string& text = words[i].text;
+            const bool isScript = text.find_first_of(" \n\x1f") != std::string::npos && !text.starts_with("--") &&
+                                  (text.find("--") != std::string::npos || text.find('$') != std::string::npos);
+            if (isScript && !(start.isText && i == start.at))
+                script(text, words[i].line, m_level + 1);
+            else if (text.starts_with("--wrap=")) // sbatch --wrap="srun torchrun …"
+                script(text.substr(7), words[i].line, m_level + 1);
+        }
+    });
+    return start.at > 0 || file != nullptr;
 }
 
 void ShellReader::tellBehindText(const std::vector<ShellText>& words, const ShellStart& start)

@@ -158,6 +158,11 @@ bool isArithmeticTest(std::span<const ShellText> words)
     return words.size() == 1 && words[0].text.starts_with("((") && words[0].text.ends_with("))");
 }
 
+bool isShellCalculation(std::span<const ShellText> words)
+{
+    return isArithmeticTest(words) || (!words.empty() && words.front().text == "let");
+}
+
 bool isShellTest(std::span<const ShellText> words)
 {
     while (!words.empty() && words.front().text == "!")
@@ -172,23 +177,11 @@ bool isOpenDoubleTest(std::span<const ShellText> words)
     return !words.empty() && words.front().text == "[[" && words.back().text != "]]";
 }
 
-std::optional<bool> shellStatus(std::span<const ShellText> words, const ShellVariables& variables, const SpendShell& spend)
+std::optional<bool> shellStatus(std::span<const ShellText> words)
 {
-    bool isNegated = false;
-    for (; words.size() > 1 && words.front().text == "!"; words = words.subspan(1))
-        isNegated = !isNegated;
-    std::optional<bool> status;
-    if (isArithmeticTest(words)) {
-        const std::string_view text = words[0].text;
-        if (const auto value =
-                words[0].branch > 0 ? std::nullopt : shellArithmetic(text.substr(2, text.size() - 4), variables, spend))
-            status = *value != 0;
-    } else if (words.size() == 1 && (words[0].text == "true" || words[0].text == ":" || words[0].text == "false")) {
-        status = words[0].text != "false";
-    } else if (isShellTest(words)) {
-        status = shellTest(words);
-    }
-    return status ? std::optional(*status != isNegated) : status;
+    if (words.size() == 1 && (words[0].text == "true" || words[0].text == ":" || words[0].text == "false"))
+        return words[0].text != "false";
+    return isShellTest(words) ? shellTest(words) : std::nullopt;
 }
 
 void ShellConditions::take(std::span<const ShellText> words, std::optional<bool> status)
@@ -196,6 +189,11 @@ void ShellConditions::take(std::span<const ShellText> words, std::optional<bool>
     told = op.empty() ? status : op == "&&" ? bothOf(told, status) : eitherOf(told, status);
     for (const ShellText& one : words)
         written += (written.empty() ? "" : " ") + one.text;
+}
+
+std::optional<bool> ShellConditions::isRun() const
+{
+    return bothOf(isBegun, op.empty() ? std::optional(true) : told ? std::optional(*told == (op == "&&")) : told);
 }
 
 void ShellConditions::join(const std::string& with)

@@ -141,6 +141,15 @@ int ShellWords::branchOf(std::string_view written, bool isSum)
     return branch;
 }
 
+void ShellWords::assignSums(const ShellSum& sum, int line, int branch)
+{
+    if (skipping())
+        return;
+    for (const ShellCalculation& one : sum.assigned)
+        assignText(one.name, {one.value ? std::to_string(*one.value) : "$((" + one.name + "))", line,
+                              moreOpen(branch, branchOf(one.operands, true))});
+}
+
 bool ShellWords::areDecided(std::span<const ShellText> texts) const
 {
     return std::all_of(texts.begin(), texts.end(),
@@ -157,6 +166,7 @@ void ShellWords::expansion(std::vector<Part>& out, bool isQuoted, int depth)
     const auto output = [&](const std::string& command) {
         std::optional<ShellText> printed = printedBy(command, line, depth);
         if (!printed) {
+            m_ranOther = true;
             keep(withoutBlanks("$(" + command.substr(0, 80) + ")"));
             return;
         }
@@ -182,8 +192,10 @@ void ShellWords::expansion(std::vector<Part>& out, bool isQuoted, int depth)
         m_line += static_cast<int>(std::count(m_text->begin() + static_cast<std::ptrdiff_t>(m_at),
                                               m_text->begin() + static_cast<std::ptrdiff_t>(end), '\n'));
         m_at = end + 2;
-        const std::optional<long long> value = shellArithmetic(expression, m_variables, spender());
-        keep(value ? std::to_string(*value) : withoutBlanks("$((" + expression.substr(0, 80) + "))"), branchOf(written, true));
+        const ShellSum sum = shellSum(expression, m_variables, spender());
+        keep(sum.value ? std::to_string(*sum.value) : withoutBlanks("$((" + expression.substr(0, 80) + "))"),
+             branchOf(written, true));
+        assignSums(sum, line, branchOf(written));
         return;
     }
     if (peek() == '(') {

@@ -311,9 +311,10 @@ const ShellCommand* addFlagsOf(const ShellScript& script, Sheet& sheet, const Fa
         if (made == chosen)
             continue;
         // A launcher that starts the chosen command in quotes: srun --nodes 4 bash -c "…".
-        if (chosen == &loose || chosen == &stored || mayStart(script, *made, *chosen))
+        const bool isOfScript = chosen != &loose && chosen != &stored, starts = isOfScript && mayStart(script, *made, *chosen);
+        if (!isOfScript || starts)
             addFlags(script, sheet, fail, made->words, true);
-        if (made->flags > 3)
+        if (made->flags > 3 && !starts)
             sheet.undecided.push_back({made->words.front().text, "another command; only the one with most settings is read",
                                        made->words.front().line, made->words.front().text});
     }

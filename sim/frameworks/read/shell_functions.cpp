@@ -30,8 +30,8 @@ std::string ShellReader::functionOf(std::span<const ShellText> words)
 void ShellReader::openFunction(const std::string& name)
 {
     m_skipsNext = false;
-    if (!m_functionsInline && m_branches.size() < 256)
-        m_branches.push_back({.isOn = false, .isLoop = true, .line = m_line, .isGroup = true, .function = name, .start = m_at});
+    if (!m_functionsInline)
+        begin({.isOn = false, .isLoop = true, .line = m_line, .isGroup = true, .function = name, .start = m_at});
 }
 
 bool ShellReader::reopenFunction()
@@ -68,6 +68,8 @@ bool ShellReader::call(const std::string& name, std::span<const ShellText> argum
     function.isCalled = true;
     const std::size_t cost = function.body.size() + kOfEachCall;
     if (function.isRun || m_level >= kDeepestText || m_called + cost > kMostCalled) {
+        m_lastStatus = std::nullopt;
+        m_lastIsOpen = false;
         if (!std::exchange(function.isTold, true))
             tell(name, std::string(), m_line,
                  function.isRun            ? "calls itself: its text is read once"
@@ -82,11 +84,60 @@ bool ShellReader::call(const std::string& name, std::span<const ShellText> argum
     setArguments({arguments.begin(), arguments.end()});
     const std::size_t outerScopes = m_scopes.size();
     m_scopes.emplace_back();
+    const bool outerMayReturn = std::exchange(m_mayReturn, true);
     script(body, function.line, m_level + 1);
+    m_mayReturn = outerMayReturn;
+    m_hasReturned = false;
     closeScopes(outerScopes);
     setArguments(std::move(outer));
     function.isRun = false;
     return true;
+}
+
+std::optional<bool> ShellReader::leave(std::span<const ShellText> words)
+{
+    if (!m_mayReturn)
+        return std::nullopt;
+    std::optional<bool> status = m_lastStatus;
+    if (words.size() > 1) {
+        const auto number = isDecided(words[1].branch) ? wholeShellNumber(words[1].text) : std::nullopt;
+        status = number ? std::optional(*number == 0) : std::nullopt;
+    }
+    const auto subshell =
+        std::find_if(m_branches.rbegin(), m_branches.rend(), [](const Branch& branch) { return branch.isSubshell; });
+    // What stands innermost of all that may not be run: nothing of it is run behind this.
+    const auto first = subshell == m_branches.rend() ? m_branches.begin() : subshell.base() - 1;
+    auto ended = m_branches.end();
+    for (auto at = first; m_listBranch == 0 && at != m_branches.end(); ++at)
+        if (at->mayBePassed || at->open != (at == m_branches.begin() ? m_outerBranch : (at - 1)->open))
+            ended = at;
+    if (m_listBranch == 0 && ended == m_branches.end()) { // it is run in any case
+        m_hasReturned = subshell == m_branches.rend();
+        if (!m_hasReturned) {
+            first->hasEnded = true;
+            first->isOn = false;
+        }
+        return status;
+    }
+    const int line = ended != m_branches.end() && ended->mayBePassed ? ended->line : m_openBranches.lineOf(openBranch());
+    if (ended != m_branches.end())
+        ended->isOn = false;
+    if (subshell != m_branches.rend())
+        return status;
+    // All behind it is run perhaps.
+    int from = m_outerBranch;
+    if (!std::exchange(m_mayHaveEnded, true))
+        m_outerBranch = m_openBranches.add(line, from);
+    int to = m_outerBranch;
+    for (auto at = m_branches.begin(); at != ended; ++at) {
+        if (at->open != from) { // an arm of its own
+            from = at->open;
+            to = std::exchange(at->mayHaveEnded, true) ? from : m_openBranches.add(line, from);
+        }
+        at->outer = at->outer == at->open ? to : at->outer;
+        at->open = to;
+    }
+    return status;
 }
 
 void ShellReader::runUncalled()

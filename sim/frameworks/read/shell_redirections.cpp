@@ -66,18 +66,10 @@ void ShellReader::hereDocuments()
             continue;
         const bool isWritten = body.starts_with("#!") && body.find("sh") < body.find('\n'); // "cat > job.sh <<EOF"
         if (isScript || isWritten)
-            runApart(body, line);
+            apart([&] { script(body, line, m_level + 1); });
         else if (body[first] == '{')
             readDeepSpeed(body, delimiter, line);
     }
-}
-
-void ShellReader::runApart(const std::string& text, int line)
-{
-    const std::size_t outerScopes = m_scopes.size();
-    m_scopes.push_back({.isSubshell = true});
-    script(text, line, m_level + 1);
-    closeScopes(outerScopes);
 }
 
 void ShellReader::readDeepSpeed(const std::string& json, const std::string& delimiter, int line)

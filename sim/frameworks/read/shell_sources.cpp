@@ -1,5 +1,7 @@
 #include "sim/frameworks/read/shell_sources.h"
 
+#include "sim/frameworks/read/shell_started.h"
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -8,8 +10,13 @@
 namespace sim::frameworks {
 namespace {
 
-/// The path in a script at a place, without its quotes: a blank in them or in "$(…)" does not end it.
-std::string pathIn(std::string_view script, std::size_t at)
+std::string_view lastPart(std::string_view path)
+{
+    return path.substr(path.rfind('/') + 1);
+}
+
+/// The path in a script at a place, which is then behind it, without its quotes: a blank in them or in "$(…)" does not end it.
+std::string pathIn(std::string_view script, std::size_t& at)
 {
     constexpr std::size_t kLongestPath = 4096;
     std::string word;
@@ -30,12 +37,24 @@ std::string pathIn(std::string_view script, std::size_t at)
     return word;
 }
 
+/// Whether one of the words at a place, of the same command, names a file.
+bool isNamedAt(std::string_view script, std::size_t at, std::string_view file, int words)
+{
+    for (; words > 0; --words) {
+        at = script.find_first_not_of(" \t", at);
+        if (at == std::string_view::npos || std::string_view("\n;&|)").find(script[at]) != std::string_view::npos)
+            return false;
+        if (lastPart(pathIn(script, at)) == lastPart(file))
+            return true;
+    }
+    return false;
+}
+
 } // namespace
 
-bool isSourcedBy(std::string_view script, std::string_view file)
+bool isRunBy(std::string_view script, std::string_view file)
 {
     constexpr std::string_view kBetweenWords = " \t\n;&|\"'()";
-    const auto lastPart = [](std::string_view path) { return path.substr(path.rfind('/') + 1); };
     const auto goesOn = [](std::string_view word) { // what a command may begin behind
         static constexpr std::array<std::string_view, 10> kWords = {"if", "elif", "while", "until", "then",
                                                                     "do", "else", "{",     "!",     "time"};
@@ -50,10 +69,11 @@ bool isSourcedBy(std::string_view script, std::string_view file)
         if (word.starts_with('#') && !isBehindQuote) {
             end = std::min(script.find('\n', at), script.size());
         } else if (!word.empty()) {
-            if (isFirst && (word == "source" || word == "."))
-                if (const std::size_t path = script.find_first_not_of(" \t", end);
-                    path != std::string_view::npos && lastPart(pathIn(script, path)) == lastPart(file))
-                    return true;
+            constexpr int kMostWords = 100;
+            const int words = word == "source" || word == "." ? 1 : startsOthers(word) ? kMostWords : 0;
+            if (isFirst && (isNamedAt(script, end, file, words) ||
+                            (word.find('/') != std::string_view::npos && lastPart(word) == lastPart(file))))
+                return true;
             isFirst = isFirst && goesOn(word);
         }
         if (const char c = end < script.size() ? script[end] : ' '; c == '(') {

@@ -22,6 +22,9 @@ constexpr std::string_view kSwitchesOfSrun =
     " -E -K -O -Q -X -k -l -s -u -v --exclusive --label --no-kill --overcommit --overlap --oversubscribe --preserve-env --pty "
     "--quiet --unbuffered --verbose --container-mount-home --no-container-mount-home --container-writable "
     "--container-remap-root --no-container-remap-root ";
+constexpr std::string_view kSwitchesOfSbatch =
+    " -H -O -Q -W -h -k -s -v --contiguous --exclusive --hold --no-kill --no-requeue --overcommit --oversubscribe --parsable "
+    "--quiet --requeue --spread-job --test-only --use-min-nodes --verbose --wait ";
 constexpr std::string_view kSwitchesOfMpi =
     " -q -v -l -allow-run-as-root --allow-run-as-root -oversubscribe --oversubscribe --nooversubscribe -tag-output --tag-output "
     "-report-bindings --report-bindings -display-map --display-map ";
@@ -34,6 +37,7 @@ constexpr std::array kStarters = {Starter{"env", " - -0 -i -v --ignore-environme
                                   Starter{"nice"},
                                   Starter{"nohup"},
                                   Starter{"numactl", " -l --localalloc "},
+                                  Starter{"sbatch", kSwitchesOfSbatch},
                                   Starter{"setsid", " -c -f -w --ctty --fork --wait "},
                                   Starter{"srun", kSwitchesOfSrun},
                                   Starter{"stdbuf"},
@@ -96,6 +100,11 @@ ShellStart ofShell(std::span<const ShellText> words, std::size_t shell)
 }
 
 } // namespace
+
+bool startsOthers(std::string_view word)
+{
+    return isShell(word) || starterOf(word) != nullptr;
+}
 
 bool runsItsInput(std::span<const ShellText> words)
 {

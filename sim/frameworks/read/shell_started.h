@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <span>
+#include <string_view>
 
 namespace sim::frameworks {
 
@@ -13,6 +14,8 @@ struct ShellStart {
     std::size_t program = 0; ///< place of what starts it
     bool isText = false;     ///< of bash -c: a text that is run, with what stands behind it as "$0", "$1" and on
 };
+/// Whether a program starts others: bash, srun, timeout.
+bool startsOthers(std::string_view word);
 ShellStart startedBy(std::span<const ShellText> words);
 /// Whether a command runs what it is given as its input: "sbatch <<EOF", "ssh HOST bash <<EOF".
 bool runsItsInput(std::span<const ShellText> words);

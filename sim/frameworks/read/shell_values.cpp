@@ -98,17 +98,35 @@ constexpr int kDeepestVariable = 8;
 constexpr int kDeepestBracket = 32;
 constexpr int kMostFactors = 10'000; ///< of one expression, those of its variables too: ten that are ten of another are many
 
+/// Operators that give the name in front of them a value.
+constexpr std::array<std::string_view, 11> kAssigning = {"<<=", ">>=", "+=", "-=", "*=", "/=", "%=", "&=", "^=", "|=", "="};
+
+/// One of them where it begins the text, else nothing.
+std::string_view assigningAt(std::string_view text)
+{
+    const auto found =
+        std::find_if(kAssigning.begin(), kAssigning.end(), [&](std::string_view op) { return text.starts_with(op); });
+    return found == kAssigning.end() || text.starts_with("==") ? std::string_view() : *found;
+}
+
+bool isStepAt(std::string_view text)
+{
+    return text.starts_with("++") || text.starts_with("--");
+}
+
 class Arithmetic {
 public:
-    /// `left`: factors that may still be looked at, of all that belongs to one expression.
-    Arithmetic(std::string_view text, const ShellVariables& variables, const SpendShell& spend, int depth, int& left)
-        : m_cursor(text), m_variables(variables), m_spend(spend), m_depth(depth), m_left(left)
+    /// `left`: factors that may still be looked at, of all that belongs to one expression. `assigned`: takes what it assigns, and
+    /// has what was assigned in front of it. `depth`: of variables whose texts are sums, which assign nothing.
+    Arithmetic(std::string_view text, const ShellVariables& variables, const SpendShell& spend, int depth, int& left,
+               std::vector<ShellCalculation>& assigned)
+        : m_text(text), m_cursor(text), m_variables(variables), m_spend(spend), m_depth(depth), m_left(left), m_assigned(assigned)
     {
     }
 
     std::optional<long long> value()
     {
-        const std::optional<long long> result = choice(0);
+        const std::optional<long long> result = assignment(0);
         m_cursor.blanks();
         return m_cursor.atEnd() ? result : std::nullopt;
     }
@@ -119,17 +137,65 @@ private:
         const auto most = static_cast<double>(kMostNumber);
         return value <= most && value >= -most ? std::optional(static_cast<long long>(value)) : std::nullopt;
     }
+    std::string name()
+    {
+        std::string word;
+        while (startsName(m_cursor.peek()) || isDigit(m_cursor.peek()))
+            word += m_cursor.next();
+        return word;
+    }
+    /// Gives a name its value; where what stands here is not run, the one that it has, which hangs on the same conditions.
+    void give(const std::string& to, std::optional<long long> value, std::string_view operands)
+    {
+        if (m_off == 0)
+            m_assigned.push_back({to, value, std::string(operands)});
+        else if (const std::optional<long long> now = known(to))
+            m_assigned.push_back({to, now, std::string(m_text)});
+    }
+    /// "X = 2", "X += 2", or what is none.
+    std::optional<long long> assignment(int level)
+    {
+        const TextCursor start = m_cursor;
+        m_cursor.blanks();
+        const std::string to = name();
+        m_cursor.blanks();
+        const std::string_view op = to.empty() || isDigit(to[0]) ? std::string_view() : assigningAt(m_cursor.rest());
+        if (op.empty() || m_depth > 0 || level > kDeepestBracket) {
+            m_cursor = start;
+            return choice(level);
+        }
+        m_cursor.skip(op.size());
+        const std::string_view right = m_cursor.rest();
+        std::optional<long long> value = assignment(level + 1);
+        if (value && op != "=") {
+            const std::optional<long long> before = known(to);
+            value = before ? applied(op.substr(0, op.size() - 1), *before, *value) : std::nullopt;
+        }
+        if (value) // what is assigned in the midst of a sum may hang on all of it
+            give(to, value, level == 0 && op == "=" ? right : m_text);
+        return value;
+    }
     /// a ? b : c
     std::optional<long long> choice(int level)
     {
         const std::optional<long long> condition = binary(0, level);
         if (!condition || !m_cursor.take('?'))
             return condition;
-        const std::optional<long long> yes = level > kDeepestBracket ? std::nullopt : choice(level + 1);
+        const std::optional<long long> yes =
+            level > kDeepestBracket ? std::nullopt : unless(*condition == 0, [&] { return choice(level + 1); });
         if (!yes || !m_cursor.take(':'))
             return std::nullopt;
-        const std::optional<long long> no = choice(level + 1);
+        const std::optional<long long> no = unless(*condition != 0, [&] { return choice(level + 1); });
         return no ? (*condition != 0 ? yes : no) : std::nullopt;
+    }
+    /// Reads on without assigning where `isOff`.
+    template <typename Read>
+    std::optional<long long> unless(bool isOff, Read read)
+    {
+        m_off += isOff ? 1 : 0;
+        const std::optional<long long> value = read();
+        m_off -= isOff ? 1 : 0;
+        return value;
     }
     struct Operator {
         std::string_view text;
@@ -181,7 +247,9 @@ private:
                 return left;
             m_cursor.skip(op->text.size());
             const bool isRightward = op->text == "**";
-            const std::optional<long long> right = isRightward ? binary(op->rank, level + 1) : binary(op->rank + 1, level);
+            const bool isDecided = (op->text == "&&" && *left == 0) || (op->text == "||" && *left != 0);
+            const std::optional<long long> right =
+                unless(isDecided, [&] { return isRightward ? binary(op->rank, level + 1) : binary(op->rank + 1, level); });
             left = right ? applied(op->text, *left, *right) : std::nullopt;
         }
         return left;
@@ -191,53 +259,94 @@ private:
         if (level > kDeepestBracket || --m_left < 0)
             return std::nullopt;
         if (m_cursor.take('(')) {
-            const std::optional<long long> inner = choice(level + 1);
+            std::optional<long long> inner = assignment(level + 1);
+            while (inner && m_cursor.take(','))
+                inner = assignment(level + 1);
             return m_cursor.take(')') ? inner : std::nullopt;
         }
-        for (const char sign : {'-', '+', '!'})
+        m_cursor.blanks();
+        if (const std::optional<long long> stepped = stepAhead())
+            return stepped;
+        for (const char sign : {'-', '+', '!', '~'})
             if (m_cursor.take(sign)) {
                 const std::optional<long long> inner = factor(level + 1);
-                return !inner ? inner : std::optional<long long>(sign == '-' ? -*inner : sign == '+' ? *inner : *inner == 0);
+                return !inner ? inner
+                              : std::optional<long long>(sign == '-'   ? -*inner
+                                                         : sign == '+' ? *inner
+                                                         : sign == '!' ? *inner == 0
+                                                                       : ~*inner);
             }
-        m_cursor.blanks();
-        m_cursor.take('$');
+        const bool isExpansion = m_cursor.take('$');
         const bool isBraced = m_cursor.take('{');
-        std::string word;
-        while (startsName(m_cursor.peek()) || isDigit(m_cursor.peek()))
-            word += m_cursor.next();
+        const std::string word = name();
         if (isBraced && !m_cursor.take('}'))
             return std::nullopt;
         if (word.empty())
             return std::nullopt;
         if (isDigit(word[0])) // "010" is 8 here
             return word.size() > 1 && word[0] == '0' ? std::nullopt : wholeShellNumber(word);
+        const std::optional<long long> value = known(word);
+        m_cursor.blanks();
+        if (!isExpansion && value && isStepAt(m_cursor.rest()))
+            return step(word, *value) ? value : std::nullopt;
+        return value;
+    }
+    /// "++X"; nothing where what stands here is none, or where X is not known.
+    std::optional<long long> stepAhead()
+    {
+        const TextCursor start = m_cursor;
+        const bool isStep = isStepAt(m_cursor.rest());
+        m_cursor.skip(isStep ? 2 : 0);
+        m_cursor.blanks();
+        const std::string word = isStep && startsName(m_cursor.peek()) ? name() : std::string();
+        const std::optional<long long> value = word.empty() ? std::nullopt : known(word);
+        const TextCursor end = m_cursor;
+        m_cursor = start;
+        const std::optional<long long> stepped = value ? step(word, *value) : std::nullopt;
+        if (stepped)
+            m_cursor = end;
+        return stepped;
+    }
+    /// What is one more or less, by the operator that stands here.
+    std::optional<long long> step(const std::string& word, long long value)
+    {
+        if (m_depth > 0)
+            return std::nullopt;
+        const long long stepped = value + (m_cursor.peek() == '+' ? 1 : -1);
+        m_cursor.skip(2);
+        give(word, stepped, m_text);
+        return stepped;
+    }
+    std::optional<long long> known(const std::string& word) const
+    {
+        m_spend(m_assigned.size());
+        const auto given =
+            std::find_if(m_assigned.rbegin(), m_assigned.rend(), [&](const ShellCalculation& one) { return one.name == word; });
+        if (given != m_assigned.rend())
+            return given->value;
         const auto found = m_variables.find(word);
         if (found == m_variables.end() || m_depth > kDeepestVariable)
             return std::nullopt;
         m_spend(found->second.pieces.size());
         const std::string value = joined(found->second);
         m_spend(value.size());
-        return value.size() > kLongestShellExpression ? std::nullopt
-                                                      : Arithmetic(value, m_variables, m_spend, m_depth + 1, m_left).value();
+        return value.size() > kLongestShellExpression
+                   ? std::nullopt
+                   : Arithmetic(value, m_variables, m_spend, m_depth + 1, m_left, m_assigned).value();
     }
 
+    std::string_view m_text;
     TextCursor m_cursor;
     const ShellVariables& m_variables;
     const SpendShell& m_spend;
     int m_depth;
     int& m_left;
+    std::vector<ShellCalculation>& m_assigned;
+    int m_off = 0; ///< conditions around what stands here of which it is not run
 };
 
-} // namespace
-
-std::optional<long long> shellArithmetic(std::string_view expression, const ShellVariables& variables, const SpendShell& spend)
-{
-    spend(expression.size());
-    int left = kMostFactors;
-    return expression.size() > kLongestShellExpression ? std::nullopt : Arithmetic(expression, variables, spend, 0, left).value();
-}
-
-std::vector<std::string_view> shellSums(std::string_view expressions)
+/// "X = 1" and "Y = 2" of "X = 1, Y = 2".
+std::vector<std::string_view> sumsOf(std::string_view expressions)
 {
     std::vector<std::string_view> sums;
     int open = 0;
@@ -253,35 +362,49 @@ std::vector<std::string_view> shellSums(std::string_view expressions)
     return sums;
 }
 
-std::optional<ShellCalculation> shellCalculation(std::string_view expression, const ShellVariables& variables,
-                                                 const SpendShell& spend)
+/// Each name that a sum which is not known would assign: its value is not known either.
+void assignUnknownTo(std::vector<ShellCalculation>& assigned, std::string_view sum, const SpendShell& spend)
 {
-    TextCursor cursor(expression);
-    const auto takeOperator = [&cursor] {
-        static constexpr std::array<std::string_view, 10> kOperators = {
-            "<<=", ">>=", "+=", "-=", "*=", "/=", "%=", "++", "--", "="};
-        cursor.blanks();
-        if (!cursor.startsWith("=="))
-            for (const std::string_view one : kOperators)
-                if (cursor.startsWith(one)) {
-                    cursor.skip(one.size());
-                    return one;
-                }
-        return std::string_view();
-    };
-    std::string_view op = takeOperator(); // ++X
-    cursor.blanks();
-    std::string name;
-    while (startsName(cursor.peek()) || isDigit(cursor.peek()))
-        name += cursor.next();
-    if (op.empty())
-        op = takeOperator();
-    if (op.empty() || name.empty() || isDigit(name[0]))
-        return std::nullopt;
-    const bool isStep = op == "++" || op == "--";
-    const std::string operand = isStep ? "1" : "(" + std::string(cursor.rest()) + ")";
-    const std::string sum = op == "=" ? operand : name + std::string(op.substr(0, isStep ? 1 : op.size() - 1)) + operand;
-    return ShellCalculation{name, shellArithmetic(sum, variables, spend), sum};
+    for (std::size_t at = 0, end = 0; at < sum.size(); at = std::max(end, at + 1)) {
+        end = at;
+        while (end < sum.size() && (startsName(sum[end]) || isDigit(sum[end])))
+            ++end;
+        if (end == at || isDigit(sum[at]))
+            continue;
+        const std::string_view before =
+            sum.substr(0, sum.find_last_not_of(" \t\n", at == 0 ? std::string_view::npos : at - 1) + 1);
+        const std::string_view behind = sum.substr(std::min(sum.find_first_not_of(" \t\n", end), sum.size()));
+        const bool isStepped = isStepAt(behind) || (at > 0 && (before.ends_with("++") || before.ends_with("--")));
+        if (!isStepped && assigningAt(behind).empty())
+            continue;
+        spend(sum.size());
+        assigned.push_back({std::string(sum.substr(at, end - at)), std::nullopt, std::string(sum)});
+    }
+}
+
+} // namespace
+
+ShellSum shellSum(std::string_view expressions, const ShellVariables& variables, const SpendShell& spend)
+{
+    ShellSum out;
+    for (const std::string_view sum : sumsOf(expressions)) {
+        spend(sum.size());
+        int left = kMostFactors;
+        const std::size_t before = out.assigned.size();
+        out.value = sum.size() > kLongestShellExpression ? std::nullopt
+                                                         : Arithmetic(sum, variables, spend, 0, left, out.assigned).value();
+        if (!out.value) {
+            out.assigned.resize(before);
+            assignUnknownTo(out.assigned, sum, spend);
+        }
+    }
+    return out;
+}
+
+std::optional<long long> shellArithmetic(std::string_view expression, const ShellVariables& variables, const SpendShell& spend)
+{
+    const ShellSum sum = shellSum(expression, variables, spend);
+    return sum.assigned.empty() ? sum.value : std::nullopt;
 }
 
 } // namespace sim::frameworks

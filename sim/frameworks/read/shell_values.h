@@ -86,19 +86,20 @@ inline constexpr std::size_t kLongestShellExpression = 4096;
 std::optional<long long> wholeShellNumber(std::string_view text);
 /// Takes what is read, in bytes; it may throw.
 using SpendShell = std::function<void(std::size_t bytes)>;
-/// The value of "2 * (A + B)", "A > 1 && B > 1", "1 << 12"; nothing where something in it is not known, it is no arithmetic, or
-/// it takes more than 10,000 factors.
-std::optional<long long> shellArithmetic(std::string_view expression, const ShellVariables&, const SpendShell&);
-
 struct ShellCalculation {
     std::string name;
     std::optional<long long> value; ///< nothing where it is not known
     std::string operands;           ///< what it is made of
 };
-/// "X = 1" and "Y = 2" of "X = 1, Y = 2".
-std::vector<std::string_view> shellSums(std::string_view expressions);
-/// What "X = 2 * Y", "X += 1" and "X++" assign; nothing where it is no assignment.
-std::optional<ShellCalculation> shellCalculation(std::string_view expression, const ShellVariables&, const SpendShell&);
+struct ShellSum {
+    std::optional<long long> value; ///< of the last of them; nothing where it is not known
+    std::vector<ShellCalculation> assigned{};
+};
+/// "2 * (A + B)", "A > 1 && B > 1", "X = 1, Y += X++": nothing where something in it is not known, it is no arithmetic, or it
+/// takes more than 10,000 factors.
+ShellSum shellSum(std::string_view expressions, const ShellVariables&, const SpendShell&);
+/// The value of what assigns nothing.
+std::optional<long long> shellArithmetic(std::string_view expression, const ShellVariables&, const SpendShell&);
 
 /// A variable that the script does not set stays as "${NAME}".
 inline bool isUnsetText(std::string_view text)

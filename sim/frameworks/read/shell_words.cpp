@@ -48,7 +48,11 @@ std::vector<ShellText> ShellWords::word()
             out.push_back(std::exchange(current, {}));
         isOpen = false;
     };
-    for (Part& part : parts()) {
+    const std::size_t start = m_at;
+    std::vector<Part> all = parts();
+    if (m_at == start && !atEnd()) // nothing that could be a word: no standing still
+        next();
+    for (Part& part : all) {
         for (std::size_t i = 0; i < part.texts.size(); ++i) {
             const ShellText& text = part.texts[i];
             if (part.areWords && i > 0)
@@ -134,8 +138,6 @@ std::vector<ShellWords::Part> ShellWords::parts()
             out.back().isPattern = out.back().isPattern || kPatternLetters.find(c) != std::string_view::npos;
         }
     }
-    if (m_at == start && !atEnd()) // nothing that could be a word: no standing still
-        next();
     return out;
 }
 

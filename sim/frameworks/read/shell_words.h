@@ -24,7 +24,7 @@ protected:
     virtual bool skipping() const = 0;
     /// The innermost branch that is read now of those that the script does not decide; 0: what is read is run in any case.
     virtual int openBranch() const = 0;
-    /// Gives a variable a value: "${NAME:=text}".
+    /// Gives a variable a value: "${NAME:=text}", "$((NAME++))".
     virtual void assignText(const std::string& name, ShellText value) = 0;
     /// Throws Error with the place that is read.
     [[noreturn]] virtual void fail(const std::string& message) const = 0;
@@ -74,6 +74,10 @@ protected:
     int moreOpen(int a, int b) const;
     /// The branch that the variables which a text names leave open. `isSum`: names stand in it without "$".
     int branchOf(std::string_view written, bool isSum = false);
+
+    /// What sums of a text assign, which hang on a branch: nothing where it is passed over.
+    void assignSums(const ShellSum& sum, int line, int branch);
+    bool m_ranOther = false; ///< a "$(…)" was read whose output and end are not known
 
     /// What stands in the brackets of "A[key]", without quotes.
     std::string keyText(const std::string& written, int line, int depth = 0);

@@ -141,6 +141,21 @@ TEST(TorchtitanImport, WhatARegisteredConfigSetsIsAskedFor)
     EXPECT_THAT(told.imported.unknown, testing::Not(testing::Contains("/training/sequence_length")));
 }
 
+TEST(TorchtitanImport, AShareOfEachSequenceIsAChunkOfTheLoss)
+{
+    const auto chunk = [](const std::string& more) {
+        return importedText("torchrun --nproc_per_node 8 -m torchtitan.train --module llama3 --config llama3_8b "
+                            "--training.seq_len 8192 --training.local_batch_size 2 " +
+                            more + "\n");
+    };
+    EXPECT_EQ(chunk("--loss.num_chunks 4").at("/training/loss_chunk_tokens"), 2 * 8192 / 4);
+    EXPECT_EQ(chunk("--loss.num_chunks 3").at("/training/loss_chunk_tokens"), 2 * 2731) << "the last one is shorter";
+    const auto cut = chunk("--loss.num_chunks 8 --parallelism.context_parallel_degree 2");
+    EXPECT_EQ(cut.at("/training/loss_chunk_tokens"), 2 * 8192 / 2 / 8);
+    EXPECT_EQ(cut.became("--loss.num_chunks"), "used");
+    EXPECT_EQ(chunk("").at("/training/loss_chunk_tokens"), 0);
+}
+
 TEST(TorchtitanImport, TrainingInBf16AloneKeepsNothingInFp32)
 {
     const auto out = importedText(model("llama3", "8B") + "dtype = \"bfloat16\"\n", 8);

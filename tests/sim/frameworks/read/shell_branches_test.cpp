@@ -100,4 +100,52 @@ TEST(ShellBranches, PatternsOfACaseThatAreNotTakenApartLeaveItOpen)
     EXPECT_EQ(told.became("case"), "no note");
 }
 
+TEST(ShellBranches, WhatStandsBehindACommandWhoseOutputIsAssignedIsNotDecided)
+{
+    for (const char* head : {"X=2\nY=$(make it) && X=4", "X=2\nY=$(make it) || X=4", "X=2\nY=`make it` || X=4",
+                             "X=2\nY=a Z=b$(make it) && X=4", "X=2\nY=$(make it) && { X=4; }", "X=2\nY=(a $(make it)) || X=4"}) {
+        const auto out = stagesScript(head);
+        EXPECT_EQ(out.at("/layout/pp"), 4) << head;
+        EXPECT_THAT(out.textOn(kStagesFlag), HasSubstr("a branch of line 2, which")) << head;
+    }
+    for (const char* head : {"X=4\nY=$(echo a) || X=8", "X=4\nY=a || X=8", "X=4\nexport Y=$(make it) || X=8",
+                             "X=2\nY=$(make it); X=4", "Y=$(make it)\nX=2\nZ=$Y && X=4"}) {
+        const auto out = stagesScript(head);
+        EXPECT_EQ(out.at("/layout/pp"), 4) << head;
+        EXPECT_THAT(out.textOn(kStagesFlag), Not(HasSubstr("branch"))) << head;
+    }
+}
+
+TEST(ShellBranches, AnArmOfACaseMayGoOnInTheNextOne)
+{
+    for (const char* one : {"case a in a) X=2 ;& b) X=4;; c) X=8;; esac", "case a in a) X=2\n;;& b) X=8;; a*) X=4;; esac",
+                            "case a in a) X=4;;& b) X=8;; esac", "case a in a) X=2;& b) Y=1;& c) X=4;; *) X=8;; esac",
+                            "case b in a) X=8;& b) X=4;; esac", "case a in a) X=2;;& *) X=$((X * 2));; esac",
+                            "case a in a) X=2 ;& b) X=$((X * 2)) ;; esac", "case c in a) X=2;& b) X=8;;& c) X=4;; esac"}) {
+        const auto out = stagesScript(one);
+        EXPECT_EQ(out.at("/layout/pp"), 4) << one;
+        EXPECT_THAT(out.textOn(kStagesFlag), Not(HasSubstr("branch"))) << one;
+    }
+    EXPECT_THAT(stagesScript("case $S in a) X=2 ;& b) X=4;; esac").textOn(kStagesFlag), HasSubstr("a branch of line 1, which"));
+}
+
+TEST(ShellBranches, EachArmBeginsWithWhatStoodInFront)
+{
+    for (const char* head :
+         {"X=\nif [ -f a ]; then X+=8; else X+=4; fi", "if [ -f a ]; then X+=8; elif [ -f b ]; then X+=2; else X+=4; fi",
+          "X=\ncase $S in a) X+=8;; b) X+=4;; esac", "X=\ncase $S in a) X+=4;; *) Y=1;; esac",
+          "A=()\nif [ -f a ]; then A+=(8); else A+=(4); fi\nX=${A[0]}",
+          "X=2\nif [ -f a ]; then X=$((X * 4)); else X=$((X * 2)); fi",
+          "if [ -f a ]; then\n if [ -f b ]; then X+=8; fi\nelse\n X+=4\nfi",
+          "f() { X+=$1; }\nX=\nif [ -f a ]; then f 8; else f 4; fi",
+          "f() {\n local X=\n if [ -f a ]; then X+=8; else X+=4; fi\n Y=$X\n}\nf\nX=$Y"}) {
+        const auto out = stagesScript(head);
+        EXPECT_EQ(out.at("/layout/pp"), 4) << head;
+        EXPECT_THAT(out.textOn(kStagesFlag), HasSubstr("a branch of line ")) << head;
+    }
+    EXPECT_EQ(stagesScript("X=\nif [ -f a ]; then X+=1; fi\nif [ -f b ]; then X+=2; fi").at("/layout/pp"), 12)
+        << "of two branches both may be run";
+    EXPECT_EQ(stagesScript("if [ 1 = 1 ]; then X=4; else X=8; fi\nX+=").at("/layout/pp"), 4);
+}
+
 } // namespace

@@ -31,6 +31,43 @@ TEST(ShellScopes, WhatASubshellAssignsEndsWithIt)
         EXPECT_EQ(stagesBehind(head), 4) << "no subshell: " << head;
 }
 
+TEST(ShellScopes, PartsOfPipesAndWhatIsInTheBackgroundAreSubshells)
+{
+    for (const char* head : {"PP=4\nPP=8 | cat",
+                             "PP=4\nPP=8 &",
+                             "PP=4\nPP+=8 |& cat",
+                             "PP=4\n{ PP=8; } | cat",
+                             "PP=4\n{ PP=8; X=1; } > log 2>&1 &",
+                             "PP=4\necho x | { PP=8; X=1; }",
+                             "PP=4\necho x |\n  PP=8",
+                             "PP=4\necho x | (( PP = 8 ))",
+                             "PP=4\necho x | read PP",
+                             "PP=4\nX=1 && PP=8 &",
+                             "PP=4\nPP=8 && X=1 &",
+                             "PP=4\nif true; then PP=8; fi | cat",
+                             "PP=4\nfor i in 1; do PP=8; done | cat",
+                             "PP=4\ncat x | while read l; do PP=8; done",
+                             "PP=4\nwhile read l; do PP=8; done < x | cat",
+                             "PP=4\nf() { PP=8; }\ncat x | f",
+                             "PP=4\ncase a in a) PP=8;; esac &",
+                             "PP=4\n{ if true; then { PP=8; }; fi; } &",
+                             "PP=4\necho $((PP++)) | cat",
+                             "PP=4\necho ${X:=8} | cat\nPP=${X:-4}",
+                             "PP=4\ncat x | for PP in 8; do X=1; done",
+                             "PP=4\nfalse && echo x | { PP=8; }",
+                             "PP=4\n{ PP=8; } | cat && { X=1; }",
+                             "PP=4\nif true; then PP=8 & fi",
+                             "f() {\n local PP=8\n { PP=16; } | cat\n X=$((PP / 2))\n}\nf\nPP=$X"})
+        EXPECT_EQ(stagesBehind(head), 4) << head;
+    for (const char* head :
+         {"PP=2\n{ PP=4; } > log", "PP=2\nif true; then PP=4; fi > log 2>&1", "PP=2\nwhile true; do PP=4; break; done < x",
+          "PP=2\n{ PP=4; } && cat x | sort", "PP=2\nPP=4 && cat x | sort", "PP=2\nPP=4; cat x &", "PP=2\nsleep 1 & PP=4",
+          "PP=8\necho x | { PP=4; PP=$((PP / 2)); }\nPP=$((PP / 2))", "PP=2\nif true; then PP=4\n", "PP=2\n{\n  PP=4\n"})
+        EXPECT_EQ(stagesBehind(head), 4) << "no subshell: " << head;
+    const auto out = importedText("PP=2\n{ PP=4; " + kJobOfScopes + "--pipeline-model-parallel-size $PP; } 2>&1 | tee log\n", 8);
+    EXPECT_EQ(out.at("/layout/pp"), 4) << "in it they are";
+}
+
 TEST(ShellScopes, GroupsEndAsTheirLastCommandDoesAndUntilRunsWhileItsConditionFails)
 {
     for (const char* head : {"PP=4\nA=1; { false; } && PP=8", "PP=4\n( A=1; false ) && PP=8",
@@ -58,6 +95,14 @@ TEST(ShellScopes, WhatTakesTooLongIsRefused)
     EXPECT_ANY_THROW(importedText(shifts + kJobOfScopes + "\n"));
 }
 
+TEST(ShellScopes, AnEmptyValueEndsWithItsCommand)
+{
+    for (const char* head :
+         {"E=\n./prepare --x\nPP=4$E", "E=; ./prepare --x\nPP=4$E", "PP=2\nE= && PP=4",
+          "f() {\n local E=\n if true; then PP=4; fi\n}\nPP=2\nf", "PP=4\n( E= )\nE=\nif [ \"$E\" ]; then PP=8; fi"})
+        EXPECT_EQ(stagesBehind(head), 4) << head;
+}
+
 TEST(ShellScopes, ASubshellStartsWhatItSays)
 {
     const auto out = importedText("PP=2\n(\n  PP=4\n  NUM_GPUS=64\n  " + kJobOfScopes +
@@ -81,6 +126,10 @@ TEST(ShellScopes, WhatStandsInFrontOfACommandIsThatOnesAlone)
     EXPECT_EQ(stagesBehind("PP=4\nPP=8 X=1 \\\n  ./prepare --x"), 4);
     EXPECT_EQ(stagesBehind("PP=2\nf() { PP=4; }\nX=8 f"), 4) << "what a function assigns stays";
     EXPECT_EQ(stagesBehind("PP=2 PP=4"), 4) << "no command";
+    EXPECT_EQ(stagesBehind("PP=4\nPP+=8 ./prepare --x"), 4);
+    EXPECT_EQ(stagesBehind("E=\nPP=2\nX=1 PP=4 $E\nX=3"), 4) << "a command of no word";
+    EXPECT_EQ(importedText("PP=4\nPP=8 " + kJobOfScopes + "--pipeline-model-parallel-size $PP\n", 8).at("/layout/pp"), 4)
+        << "its words are read without them";
     const auto gpus = [](const std::string& before, const std::string& behind) {
         return importedText(before + "NPROC_PER_NODE=2 \\\n  " + kJobOfScopes + "\n" + behind).at("/layout/dp");
     };

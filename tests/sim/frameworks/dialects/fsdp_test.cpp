@@ -1,0 +1,104 @@
+// What runs settings of Transformers' Trainer and of Accelerate.
+#include "tests/support/imported.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace {
+
+using sim::Json;
+using test::importedText;
+using testing::HasSubstr;
+
+const std::string kOfAxolotl = "base_model: meta-llama/Meta-Llama-3-8B\nsequence_len: 4096\nmicro_batch_size: 1\nbf16: true\n";
+const std::string kOfFactory = "model_name_or_path: meta-llama/Meta-Llama-3-8B\nstage: sft\ntemplate: llama3\ncutoff_len: 2048\n"
+                               "finetuning_type: full\nbf16: true\n";
+const std::string kOfAccelerate =
+    "compute_environment: LOCAL_MACHINE\nnum_machines: 1\nnum_processes: 8\nmixed_precision: bf16\n";
+
+/// The software of a scenario, and what is told of it.
+std::string stackOfImport(const std::vector<sim::SettingsFile>& files)
+{
+    const sim::Imported out = sim::importSettings(files, {.gpus = 8}, test::catalogue());
+    const Json scenario = Json::parse(out.scenario);
+    const std::string stack = scenario["training"].value("stack", std::string("none"));
+    const auto told =
+        std::find_if(out.notes.begin(), out.notes.end(), [](const sim::Note& note) { return note.pointer == "/training/stack"; });
+    EXPECT_EQ(told != out.notes.end(), stack != "none");
+    if (told != out.notes.end()) {
+        EXPECT_EQ(told->became, sim::Became::used);
+        EXPECT_THAT(told->text, HasSubstr(stack));
+    }
+    return stack;
+}
+std::string stackOfImport(const std::string& text)
+{
+    return stackOfImport({{"file", text}});
+}
+
+TEST(TransformersStack, IsTakenWhereOnlyItsTrainerReadsTheFile)
+{
+    EXPECT_EQ(stackOfImport(kOfAxolotl + "fsdp_config:\n  reshard_after_forward: true\n"), "huggingface");
+    EXPECT_EQ(stackOfImport(kOfAxolotl), "huggingface");
+    EXPECT_EQ(stackOfImport(kOfAxolotl + "deepspeed: zero3.json\n"), "deepspeed-2023");
+    EXPECT_EQ(stackOfImport(kOfAxolotl + "deepspeed: zero2.json\n"), "huggingface");
+    EXPECT_EQ(stackOfImport(kOfAxolotl + "torch_compile: true\n"), "none") << "a compiler is other software";
+    EXPECT_EQ(stackOfImport(kOfFactory), "huggingface");
+    EXPECT_EQ(stackOfImport(kOfFactory + "deepspeed: ds_z3_config.json\n"), "deepspeed-2023");
+    for (const char* other : {"use_mca: true\n", "use_unsloth: true\n", "use_kt: true\n", "tensor_model_parallel_size: 2\n"})
+        EXPECT_EQ(stackOfImport(kOfFactory + other), "none") << other;
+    EXPECT_EQ(stackOfImport(kOfFactory + "use_mca: false\ntensor_model_parallel_size: 1\n"), "huggingface");
+    EXPECT_EQ(stackOfImport(kOfAccelerate + "distributed_type: FSDP\n"), "huggingface");
+    EXPECT_EQ(stackOfImport(kOfAccelerate + "distributed_type: FSDP\ndynamo_config:\n  dynamo_backend: INDUCTOR\n"), "none");
+    EXPECT_EQ(stackOfImport(kOfAccelerate + "distributed_type: FSDP\ndynamo_config:\n  dynamo_backend: 'NO'\n"), "huggingface");
+    EXPECT_EQ(stackOfImport(kOfAccelerate + "distributed_type: DEEPSPEED\ndeepspeed_config:\n  zero_stage: 3\n"),
+              "deepspeed-2023");
+    EXPECT_EQ(stackOfImport(kOfAccelerate + "distributed_type: DEEPSPEED\ndeepspeed_config:\n  zero_stage: 2\n"), "huggingface");
+    for (const char* other : {"distributed_type: MULTI_GPU\n", "distributed_type: MEGATRON_LM\n"})
+        EXPECT_EQ(stackOfImport(kOfAccelerate + other), "none") << other;
+}
+
+TEST(TransformersStack, IsThatOfADeepSpeedFileThatItFillsIn)
+{
+    const auto file = [](const std::string& more, int stage) {
+        return R"({"zero_optimization": {"stage": )" + std::to_string(stage) + R"(}, "bf16": {"enabled": true}, )" + more + "}";
+    };
+    const std::string filled = R"("train_micro_batch_size_per_gpu": "auto")", given = R"("train_micro_batch_size_per_gpu": 2)";
+    EXPECT_EQ(stackOfImport(file(filled, 3)), "deepspeed-2023");
+    EXPECT_EQ(stackOfImport(file(filled, 2)), "huggingface");
+    EXPECT_EQ(stackOfImport(file(given, 3)), "none") << "who reads it is not known";
+    EXPECT_EQ(stackOfImport(file(filled + R"(, "autotuning": {"enabled": true})", 3)), "none")
+        << "DeepSpeed's tuner says it so, too";
+    const std::string start = "deepspeed --num_gpus 8 train.py --model_name_or_path meta-llama/Meta-Llama-3-8B --bf16 "
+                              "--per_device_train_batch_size 2 --gradient_accumulation_steps 4 ";
+    EXPECT_EQ(stackOfImport({{"run.sh", start + "--deepspeed ds.json\n"}, {"ds.json", file(filled, 3)}}), "deepspeed-2023");
+    EXPECT_EQ(stackOfImport(start + "--zero_stage 3 --deepspeed\n"), "none") << "DeepSpeed-Chat's";
+}
+
+TEST(TransformersStack, GathersParametersWhereTheyAreNeeded)
+{
+    const auto gathers = [](const std::string& text) { return importedText(text, 8).at("/training/overlap/param_gather"); };
+    EXPECT_EQ(gathers(kOfAxolotl + "deepspeed: zero3.json\n"), false);
+    EXPECT_EQ(gathers(kOfAxolotl + "fsdp_config:\n  reshard_after_forward: true\n"), true);
+}
+
+TEST(TransformersStack, IsToldOfAnExportWhereTheScenarioHasAnotherOne)
+{
+    const auto lost = [](const std::string& stack) {
+        const sim::Scenario scenario = sim::resolvedScenario(
+            sim::ScenarioDocument::parse(R"({"format": "rankscope-scenario", "version": 1, "model": {"base": "llama3-8b"},
+                "cluster": {"base": "h100-sxm-ib400"}, "layout": {"dp": 8, "zero_stage": 3}, "training": {"stack": ")" +
+                                         stack + "\"}}"),
+            test::catalogue());
+        for (const sim::Note& note : sim::exportSettings(scenario, "accelerate-yaml", test::catalogue()).notes)
+            if (note.pointer == "/training/stack")
+                return note.text;
+        return std::string("nothing");
+    };
+    EXPECT_EQ(lost("huggingface"), "nothing");
+    EXPECT_THAT(lost("pytorch-eager"), HasSubstr("there it is huggingface"));
+}
+
+} // namespace

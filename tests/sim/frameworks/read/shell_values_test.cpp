@@ -93,7 +93,7 @@ TEST(ShellSums, ManyThatAssignAreCounted)
     for (int i = 0; i < 100; ++i)
         lines += "Y=$((" + steps + "))\n";
     EXPECT_ANY_THROW(summedScript(lines)) << "in seconds, not in minutes";
-    EXPECT_ANY_THROW(summedScript("Y=$((" + names + "1))")) << "nor in gigabytes";
+    EXPECT_ANY_THROW(summedScript("Y=$((" + names + "1)))")) << "nor in gigabytes";
 }
 
 } // namespace

@@ -46,7 +46,9 @@ std::optional<bool> ShellReader::calculate(std::span<const ShellText> words, std
         const std::string_view text = one.text, sums = isLet ? text : text.substr(2, text.size() - 4);
         const int branch = moreOpen(one.branch, branchOf(sums, true));
         ShellSum sum = shellSum(sums, m_variables, spender());
-        status = sum.value && isDecided(branch) ? std::optional(*sum.value != 0) : std::nullopt;
+        status.reset();
+        if (sum.value && isDecided(branch))
+            status.emplace(*sum.value != 0);
         if (!isRun)
             for (ShellCalculation& each : sum.assigned)
                 each.value.reset();

@@ -86,7 +86,7 @@ std::string ShellReader::assignment(bool isLocal, std::vector<Assigned>& before)
     }
     if (isLocal)
         keepLocal(name);
-    if (!isEndAhead())
+    if (m_inPipe || !isEndAhead())
         remember(before, name);
     assign(name, std::move(value), isMore, key);
     return name;

@@ -47,6 +47,8 @@ std::string tierText(const RuleContext& context, Finding& finding, int index, Co
 {
     const Tier& tier = context.tier(index);
     const ToldBandwidth bandwidth = toldBandwidth(context.scenario.cluster, static_cast<std::size_t>(index));
+    if (bandwidth.gpus > 1) // told by of()
+        say(finding, ClaimOf::gpusOfCard, bandwidth.gpus, Unit::count, role);
     return spokenNetwork(tier.name) + " (" +
            say(finding, index == 0 ? ClaimOf::innerBandwidth : ClaimOf::outerBandwidth, bandwidth.gbs, Unit::number, role) +
            " GB/s " + bandwidth.of() + ")";

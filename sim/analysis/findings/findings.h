@@ -84,6 +84,7 @@ enum class ClaimOf : std::uint8_t {
     groupRanks,     ///< ranks of the finding's groups
     innerBandwidth, ///< GB/s of the innermost tier, a GPU or a network card that several share
     outerBandwidth, ///< likewise of the widest tier that the finding's groups cross
+    gpusOfCard,     ///< that share a network card of it
     innerDomain,    ///< GPUs that the innermost tier joins
     blockRanks,     ///< ep × etp: ranks that hold a layer's experts once
     groupsAcross,   ///< of the finding's groups, those in several domains

@@ -333,6 +333,8 @@ double Prover::again(const Claim& claim) const
         return c.tiers.front().bandwidthGBs;
     case ClaimOf::outerBandwidth:
         return c.tiers[static_cast<std::size_t>(widestTier(claim.role))].bandwidthGBs;
+    case ClaimOf::gpusOfCard:
+        return c.tiers[static_cast<std::size_t>(widestTier(claim.role))].gpusPerNic;
     case ClaimOf::innerDomain:
         return c.tiers.front().span == 0 ? c.gpus() : c.tiers.front().span;
     case ClaimOf::blockRanks: // a layer's experts once: its groups of ep, as many as an expert has slices

@@ -38,7 +38,7 @@ TEST(ExposedWaits, AreAllThatTheStepCallsExposed)
 /// Rows of many ops are looked at on several threads: each has its own all the same.
 TEST(ExposedWaits, AreThoseOfTheirRowsHoweverManyOpsThereAre)
 {
-    const Timeline timeline(smallScenario(2, 8, 1, 512));
+    const Timeline timeline(smallScenario(2, 8, 1, 640));
     ASSERT_GT(timeline.simulation->times().opCount(), 200'000);
     const TimelineModel model({timeline.simulation, timeline.trace});
     for (int row = 0; row < static_cast<int>(model.rows().size()); ++row) {

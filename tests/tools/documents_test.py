@@ -1,5 +1,7 @@
-"""Manual pages and completions know every option that --help names, and no other. Usage: documents_test.py BIN_DIR"""
+"""Manual pages and completions know every option that --help names, and no other; docs say what the programs say.
+Usage: documents_test.py BIN_DIR"""
 import gzip
+import json
 import pathlib
 import re
 import shutil
@@ -130,6 +132,44 @@ class Documents(unittest.TestCase):
             page = self.out / "man1" / f"{program}.1.gz"
             said = subprocess.run(["man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-Z", page], capture_output=True, text=True)
             self.assertEqual((said.returncode, said.stderr), (0, ""), program)
+
+
+class Pages(unittest.TestCase):
+    def page(self, name):
+        return " ".join((ROOT / "docs" / name).read_text().split())
+
+    def test_the_lesson_that_teaching_shows_passes_its_own_check(self):
+        blocks = re.findall(r"^```json\n(.*?)^```$", (ROOT / "docs" / "teaching.md").read_text(), re.M | re.S)
+        cases, *steps = [block.strip() for block in blocks]
+        lesson = json.loads(f'{{ "format": "rankscope-lesson", "version": 1, "id": "mine", "title": "Mine", {cases}, "steps": [{", ".join(steps)}] }}')
+        self.assertEqual(set(lesson["cases"]), {"gpipe", "fb", "paper"})
+        self.assertEqual(len(lesson["steps"]), 2)
+
+        def check():
+            with tempfile.TemporaryDirectory() as folder:
+                path = pathlib.Path(folder, "mine.json")
+                path.write_text(json.dumps(lesson))
+                done = subprocess.run([BINARIES / "rankscope-sim", "lesson", "check", path], capture_output=True, text=True)
+            return done.returncode, done.stdout + done.stderr
+
+        code, told = check()
+        self.assertEqual(code, 0, told)
+        lesson["cases"]["idle"] = lesson["cases"]["paper"]
+        code, told = check()
+        self.assertNotEqual(code, 0)
+        self.assertIn("/cases/idle: nothing uses this case", told)
+
+    def test_bubble_is_one_thing_everywhere(self):
+        said = "waits for other pipeline stages, for a slow GPU or for the busiest experts"
+        glossary = json.loads((ROOT / "assets" / "glossary.json").read_text())
+        self.assertIn(said, next(each["says"] for each in glossary["terms"] if each["term"] == "Bubble"))
+        self.assertIn(said, self.page("manual.md"))
+        command = [BINARIES / "rankscope-sim", "simulate", ROOT / "scenarios" / "50-mixtral-8x7b-ep8.json", "--explain", "--json"]
+        uneven = ["--set", "training.moe.imbalance=1.5"]
+        step = json.loads(subprocess.run(command + uneven, check=True, capture_output=True, text=True).stdout)
+        self.assertTrue(said in json.dumps(step["because"]))
+        self.assertLess(0, step["expert_wait_fraction"])
+        self.assertLess(step["expert_wait_fraction"], step["bubble_fraction"])  # the busiest experts are part of it
 
 
 if __name__ == "__main__":

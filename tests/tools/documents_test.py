@@ -159,6 +159,33 @@ class Pages(unittest.TestCase):
         self.assertNotEqual(code, 0)
         self.assertIn("/cases/idle: nothing uses this case", told)
 
+    def test_frameworks_are_those_that_the_planner_takes(self):
+        file = ROOT / "scenarios" / "57-tiny-dp4.json"
+
+        def words_of(command, option):
+            told = subprocess.run([BINARIES / "rankscope-sim", command, file, option, "?"], capture_output=True, text=True).stderr
+            return re.search("is none of (.*)", told)[1].split(", ")
+        names, kinds = words_of("plan", "--for"), words_of("export", "--to")
+        self.assertIn("megatron", names)
+        self.assertLessEqual(set(names), set(kinds))
+        page = self.page("frameworks.md")
+        listed = re.search(r"what a framework can do: (.*?)\. ", page)[1]
+        self.assertEqual(re.findall("`([a-z]+)`", listed), names)
+        planning = (ROOT / "python" / "rankscope" / "planning.py").read_text()
+        self.assertEqual(re.findall('"([a-z]+)"', re.search(r"`framework` \((.*?)\)", planning, re.S)[1]), names)
+        for name in names:
+            told = subprocess.run([BINARIES / "rankscope-sim", "export", file, "--to", name, "--json"], capture_output=True, text=True)
+            self.assertEqual(told.returncode, 0, told.stderr)
+            kind = json.loads(told.stdout)["kind"]
+            self.assertTrue(kind == name or kind.startswith(name + "-"), kind)
+            self.assertIn(f"`{kind}`", page)
+        for kind in set(kinds) - set(names):
+            self.assertIn(f"`{kind}`", page)
+
+    def test_help_lists_them(self):
+        self.assertIn("{megatron,torchtitan,", help_of("rankscope-sim", "plan"))
+        self.assertIn("{megatron-args,nemo-yaml,", help_of("rankscope-sim", "export"))
+
     def test_bubble_is_one_thing_everywhere(self):
         said = "waits for other pipeline stages, for a slow GPU or for the busiest experts"
         glossary = json.loads((ROOT / "assets" / "glossary.json").read_text())

@@ -186,6 +186,13 @@ class Pages(unittest.TestCase):
         self.assertIn("{megatron,torchtitan,", help_of("rankscope-sim", "plan"))
         self.assertIn("{megatron-args,nemo-yaml,", help_of("rankscope-sim", "export"))
 
+    def test_the_gpus_that_ran_the_code_are_those_that_were_measured(self):
+        measured = set(re.findall(r"one NVIDIA (\w+)", self.page("measurements.md")))
+        self.assertEqual(measured, {"H200", "H100"})
+        for page in (self.page("live.md"), " ".join((ROOT / "README.md").read_text().split())):
+            told = re.findall(r"ha(?:s|ve) run on (one \w+(?: and one \w+)*)", page)
+            self.assertEqual(set(told), {"one H200 and one H100"})
+
     def test_bubble_is_one_thing_everywhere(self):
         said = "waits for other pipeline stages, for a slow GPU or for the busiest experts"
         glossary = json.loads((ROOT / "assets" / "glossary.json").read_text())

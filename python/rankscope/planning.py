@@ -39,7 +39,7 @@ def _numbers(name: str, shape: str, given: Any, least: int, most: int) -> str:
     except TypeError:
         numbers = []
     if not least <= len(numbers) <= most or min(numbers) <= 0:
-        raise TypeError(f"{name} takes {shape} in whole numbers, not {given!r}")
+        raise TypeError(f"{name} takes {shape} in whole numbers above 0, not {given!r}")
     return ":".join(str(number) for number in numbers)
 
 

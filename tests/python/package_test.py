@@ -340,7 +340,7 @@ class Planning(unittest.TestCase):
         self.assertEqual([each.phase.sequence_length for each in phases], [64, 128])
         self.assertEqual(phases[1].phase.kept.step_time_s, phases[1].best[0].step_time_s)
         for wrong in ({"ramp_batch": 16}, {"ramp_batch": (1.5, 1)}, {"phases": [(1, 2, 3)]}, {"phases": [0]}):
-            with self.assertRaisesRegex(TypeError, "in whole numbers"):
+            with self.assertRaisesRegex(TypeError, "in whole numbers above 0"):
                 rankscope.plan(TINY, gpus=4, **wrong)
 
     def test_days_stand_against_cost_and_smaller_batches_are_searched(self):
@@ -351,7 +351,7 @@ class Planning(unittest.TestCase):
             self.assertEqual((one.run_days, one.cost), (best[one.gpus].run_days, best[one.gpus].cost))
         self.assertAlmostEqual(best[4].pace_s * best[4].settings["/training/global_batch_size"],
                          best[4].step_time_s * answer.sizes[1].pace_batch)
-        with self.assertRaisesRegex(TypeError, "in whole numbers"):
+        with self.assertRaisesRegex(TypeError, "in whole numbers above 0"):
             rankscope.plan(TINY, sizes=(2, "four"))
 
     def test_deadlines_turns_and_the_least_change_can_be_asked_for(self):

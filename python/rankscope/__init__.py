@@ -1,8 +1,9 @@
 """Rankscope in scripts and notebooks: the simulator's answers as Python values.
 
-    import rankscope
-    step = rankscope.simulate("scenarios/42-llama3-405b-16384-gpus.json", layout={"tp": 16})
-    step.step_time_s, step.mfu, step.exposed_comm_fraction.tp
+    >>> import rankscope
+    >>> step = rankscope.simulate("scenarios/42-llama3-405b-16384-gpus.json", layout={"tp": 16, "dp": 64})
+    >>> print(f"{step.step_time_s:.1f} s, {step.mfu:.0%} MFU, {step.exposed_comm_fraction.tp:.0%} waits for tensor parallelism")
+    7.5 s, 35% MFU, 32% waits for tensor parallelism
 
 A scenario is a path, a dict or JSON text. Whatever is wrong with it is a ScenarioError, whose `problems` name the places in it.
 Numbers are those of `rankscope-sim`, key by key: this package starts that program and reads its JSON.

@@ -7,6 +7,7 @@ import errno
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 from dataclasses import dataclass
@@ -39,7 +40,25 @@ class ScenarioError(ValueError):
 
 
 class ProgramError(RuntimeError):
-    """A question that the program refuses (its own words), or a program that is missing or was ended."""
+    """A question that the program refuses, or a program that is missing or was ended."""
+
+
+#: The arguments of this package's functions by the programs' options, where those are called otherwise.
+_ARGUMENTS = {"for": "framework", "margin": "margin_gib", "from": "kind", "to": "kind"}
+_SAME_NAME = (
+    "days free fix gpus group jobs kind least-change memory memory-cap microbatches objective phases price ramp-batch rank robust sensitivity "
+    "simulations sizes stages theme times top virtual height width why"
+)
+_ARGUMENTS.update({name: name.replace("-", "_") for name in _SAME_NAME.split()})
+_OPTION = re.compile(rf"(?<![\w-])--({'|'.join(_ARGUMENTS)})(?![\w-])")
+
+
+def in_python(words: str) -> str:
+    """What a program says of its options, said of the arguments that a Python function was called with: days for --days,
+    training__tokens=1e12 for --set training.tokens=1e12, and nothing of how the program is called."""
+    told = re.split(r"\n(?:usage: |Run with --help)", words, maxsplit=1)[0]
+    told = re.sub(r"--set ([a-z_0-9.]+)=", lambda key: key[1].replace(".", "__") + "=", told)
+    return _OPTION.sub(lambda option: _ARGUMENTS[option[1]], told)
 
 
 class RefusedError(ScenarioError, ProgramError):
@@ -85,8 +104,8 @@ def _environment() -> Dict[str, str]:
 
 
 def ask(name: str, arguments: Sequence[str], given: Optional[str] = None, *, bad_is_answer: bool = False) -> str:
-    """What the program prints. RefusedError with its own words where it refuses; with `bad_is_answer` bad input is told in what
-    it prints."""
+    """What the program prints. RefusedError where it refuses, with its words as in_python() has them; with `bad_is_answer` bad input
+    is told in what it prints."""
     try:
         done = subprocess.run(
             [program(name), *arguments],
@@ -102,7 +121,8 @@ def ask(name: str, arguments: Sequence[str], given: Optional[str] = None, *, bad
     if done.returncode < 0:
         raise ProgramError(f"{name} was ended by signal {-done.returncode}")
     if done.returncode != 0 and not (bad_is_answer and done.returncode == 1 and done.stdout):
-        raise RefusedError([problem_of((done.stderr or done.stdout).strip() or f"{name} ended with status {done.returncode}")])
+        words = in_python((done.stderr or done.stdout).strip())
+        raise RefusedError([problem_of(words or f"{name} ended with status {done.returncode}")])
     return done.stdout
 
 

@@ -9,7 +9,7 @@ import pathlib
 import tempfile
 from typing import Any, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
 
-from ._program import MissingFileError, Problem, ProgramError, ScenarioError, ask, ask_json, problem_of
+from ._program import MissingFileError, Problem, ProgramError, ScenarioError, ask, ask_json, in_python, problem_of
 from ._scenario import Scenario, as_json, changed
 from .result import Result
 from .simulator import _beside, _problems
@@ -39,7 +39,7 @@ def _numbers(name: str, shape: str, given: Any, least: int, most: int) -> str:
     except TypeError:
         numbers = []
     if not least <= len(numbers) <= most or min(numbers) <= 0:
-        raise TypeError(f"{name} takes {shape} in whole numbers, not {given!r}")
+        raise TypeError(f"{name} takes {shape} in whole numbers above 0, not {given!r}")
     return ":".join(str(number) for number in numbers)
 
 
@@ -71,8 +71,8 @@ def plan(
     `objective` is "time", "tokens" (a day), "headroom", "gpu-hours" or "cost" (with `price`, of a GPU for an hour). `fix` holds keys
     at a value, `free` searches keys that are not searched otherwise: "layout.order", "layout.placement", "schedule.layers_per_stage",
     and "training.global_batch_size" for batches of at most the scenario's, by the time that a token takes (`pace_s` of a layout is
-    that of `pace_batch` sequences). `framework` keeps to what one can run, `why`
-    asks for the best layout with such keys beside the winner, `robust` for the nearest layouts where not all goes as planned and
+    that of `pace_batch` sequences). `framework` ("megatron", "torchtitan", "deepspeed", "nanotron", "picotron", "huggingface" or
+    "maxtext") keeps to what that one can run, `why` asks for the best layout with such keys beside the winner, `robust` for the nearest layouts where not all goes as planned and
     the one that loses least (`robust` of the result). A result's `best[0].settings` are changes for simulate().
 
     `ramp_batch`, (first, step): the run begins with global batches of `first` and adds `step` up to the scenario's; a layout has to
@@ -139,6 +139,8 @@ def import_settings(
     if gpus is not None:
         options += ["--gpus", str(gpus)]
     given = [settings] if isinstance(settings, (str, os.PathLike)) else list(settings)
+    if not given:
+        raise TypeError("import_settings takes a path, several of one job, or the text of settings")
     with tempfile.TemporaryDirectory() as folder:
         paths = []
         for number, one in enumerate(given):
@@ -149,9 +151,12 @@ def import_settings(
             else:
                 paths.append(os.fspath(one))
         try:
-            return Result(ask_json(["import", *paths, *options]))
+            answer = ask_json(["import", *paths, *options])
         except ProgramError as error:
             raise ScenarioError([Problem("", str(error).replace(folder + os.sep, ""))]) from None
+    for note in answer["notes"]:
+        note["text"] = in_python(note["text"])
+    return Result(answer)
 
 
 def _is_file(text: str) -> bool:
@@ -209,6 +214,8 @@ def open_trace(*paths: "os.PathLike[str] | str | Sequence[os.PathLike[str] | str
     Rankscope's own."""
     listed = [[path] if isinstance(path, (str, bytes, os.PathLike)) else path for path in paths]
     named = [os.fspath(path) for several in listed for path in several]
+    if not named:
+        raise TypeError("open_trace takes files of one run, or the folder they lie in")
     for path in named:
         if not os.path.exists(path):
             raise MissingFileError(path)

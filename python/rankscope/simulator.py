@@ -1,6 +1,9 @@
 """Questions to the simulator. Each takes a scenario (a path, a dict, JSON text) and keys to change in it:
 
-    simulate("job.json", layout={"tp": 4}, training__micro_batch_size=2, **{"schedule.kind": "zb-v"})
+    >>> job = "scenarios/45-llama3-70b-64-gpus.json"
+    >>> step = simulate(job, layout={"tp": 8, "dp": 1}, training__micro_batch_size=2, **{"schedule.virtual_stages": 5})
+    >>> step.world_size, step.fits
+    (64, True)
 
 None erases a key. Errors are ScenarioError with all `problems`."""
 
@@ -112,6 +115,8 @@ def schedule(
                 options += [name, str(value)]
         if overrides:
             raise TypeError(f"{', '.join(overrides)}: there is no scenario whose keys these could be")
+        if kind is None:
+            raise TypeError('schedule takes a scenario, or kind, stages and microbatches, such as kind="1f1b", stages=4, microbatches=8')
         return Result(ask_json(["schedule", *options]))
     given = [name[2:] for name, value in numbers.items() if value is not None]
     if given:
@@ -149,9 +154,12 @@ def _misfit(step: Mapping[str, Any]) -> List[str]:
 def sweep(scenario: Scenario, vary: Mapping[str, Sequence[Any]], **overrides: Any) -> Columns:
     """All combinations of the values of the keys in `vary`, the last key fastest, on all cores:
 
-        sweep("job.json", vary={"layout.tp": [1, 2, 4, 8], "layout.pp": [1, 2, 4]})
+        >>> layouts = [{"tp": 4, "dp": 2}, {"tp": 8, "dp": 1}]  # each on the 64 GPUs
+        >>> table = sweep("scenarios/45-llama3-70b-64-gpus.json", vary={"layout": layouts, "training.micro_batch_size": [1, 2]})
+        >>> table.best()["layout"]
+        {'tp': 4, 'dp': 2}
 
-    Columns: the keys, step_time_s, tokens_per_second, …, exposed_comm_fraction (all dimensions together), fits, and `problem`:
+    Where keys only work together, as tp and dp on so many GPUs, vary the block that has them. Columns: the keys, step_time_s, tokens_per_second, …, exposed_comm_fraction (all dimensions together), fits, and `problem`:
     why a combination cannot be laid out (its numbers are None then), or does not keep its memory cap or fit the hosts.
     ScenarioError where none can be laid out, for one and the same reason."""
     if not isinstance(vary, Mapping):

@@ -176,7 +176,7 @@ void addImport(CLI::App& app)
         ->check(notEmpty());
     command->add_option("--from", arguments->from, "The kind they are; recognised by content where not given")
         ->type_name("KIND")
-        ->check(oneOf(idsOfFrameworks(false)));
+        ->check(oneOf(idsOfFrameworks(false), Words::listed));
     command->add_option("--gpus", arguments->gpus, "GPUs of the job, where the files do not say")
         ->type_name("N")
         ->check(wholeNumberFrom(1));
@@ -191,10 +191,10 @@ void addExport(CLI::App& app)
     CLI::App* command = app.add_subcommand("export", "The settings that produce this layout in another framework");
     auto arguments = std::make_shared<ExportArguments>();
     arguments->scenario.addTo(*command);
-    command->add_option("--to", arguments->to, "The kind to write, or a framework: megatron, torchtitan, ...")
+    command->add_option("--to", arguments->to, "The kind to write, or a framework as plan --for has it")
         ->type_name("KIND")
         ->required()
-        ->check(oneOf(wordsOfKinds()));
+        ->check(oneOf(wordsOfKinds(), Words::listed));
     command->add_flag("--json", arguments->json, "One JSON document: kind, text, notes");
     command->callback([arguments] { runExport(*arguments); });
 }

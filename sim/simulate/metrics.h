@@ -34,7 +34,7 @@ struct TimeShares {
 
 struct PipelineRankMetrics {
     double busySeconds = 0; ///< compute kernels running; mean over the ranks of this pipeline coordinate
-    /// Neither computing nor held up by a transfer or the host: waiting for other stages, or other ranks' experts.
+    /// Neither computing nor held up by communication or the host: waiting for other stages, a slow GPU or the busiest experts.
     double bubbleSeconds = 0;
     double commSeconds = 0; ///< exposed communication, what waits for the host among it: no kernel runs meanwhile
     double hostSeconds = 0; ///< of commSeconds: waiting for what goes to the host or is its work, its launches among it

@@ -2,11 +2,13 @@
 import contextlib
 import copy
 import csv
+import doctest
 import io
 import json
 import os
 import pathlib
 import pickle
+import re
 import subprocess
 import sys
 import tempfile
@@ -175,6 +177,32 @@ class Problems(unittest.TestCase):
         with self.assertRaisesRegex(rankscope.ScenarioError, "rank 99"):
             rankscope.groups(TINY, rank=99)
 
+    def test_name_the_argument_that_was_given_and_not_the_command_line(self):
+        job, settings = str(LLAMA), "torchrun pretrain_gpt.py --num-layers 2"
+        for told, question in (
+            ("training__tokens=15e12", lambda: rankscope.plan(job, days=21)),
+            ('framework: "foo" is none of megatron, torchtitan, deepspeed, ', lambda: rankscope.plan(job, framework="foo")),
+            ('framework: "megatro" is none of .*; nearest: "megatron"', lambda: rankscope.plan(job, framework="megatro")),
+            ("margin_gib: ", lambda: rankscope.plan(job, margin_gib=-3)),
+            ("^days excludes sizes$", lambda: rankscope.plan(job, days=2, sizes=[8])),
+            ("^robust excludes least_change$", lambda: rankscope.plan(job, least_change=True, robust=True)),
+            ("objective cost needs price", lambda: rankscope.plan(job, objective="cost")),
+            ('free: "layout.foo" is none of', lambda: rankscope.plan(job, free="layout.foo")),
+            ('there is no view "foo"; there are .*block$', lambda: rankscope.figure(job, "foo")),
+            ('theme: "dim" is neither light nor dark$', lambda: rankscope.figure(job, theme="dim")),
+            ("kind 1f1b needs stages and microbatches", lambda: rankscope.schedule(kind="1f1b", stages=4)),
+            ("^rank: ", lambda: rankscope.groups(job, rank=99)),
+            ("; say which with kind$", lambda: rankscope.import_settings("nothing --here 1")),
+            ('kind: "foo" is none of', lambda: rankscope.import_settings(settings, "foo")),
+            ('kind: "foo" is none of', lambda: rankscope.export_settings(job, "foo")),
+        ):
+            with self.subTest(told), self.assertRaisesRegex(rankscope.ScenarioError, told) as caught:
+                question()
+            self.assertNotRegex(str(caught.exception), "--|usage|Run with|rankscope-")
+        for nothing in (rankscope.schedule, rankscope.open_trace, lambda: rankscope.import_settings([])):
+            with self.assertRaisesRegex(TypeError, " takes? "):
+                nothing()
+
     def test_a_program_that_is_missing_is_told(self):
         os.environ["RANKSCOPE_BIN_DIR"] = "/nowhere"
         path, os.environ["PATH"] = os.environ["PATH"], ""
@@ -312,7 +340,7 @@ class Planning(unittest.TestCase):
         self.assertEqual([each.phase.sequence_length for each in phases], [64, 128])
         self.assertEqual(phases[1].phase.kept.step_time_s, phases[1].best[0].step_time_s)
         for wrong in ({"ramp_batch": 16}, {"ramp_batch": (1.5, 1)}, {"phases": [(1, 2, 3)]}, {"phases": [0]}):
-            with self.assertRaisesRegex(TypeError, "in whole numbers"):
+            with self.assertRaisesRegex(TypeError, "in whole numbers above 0"):
                 rankscope.plan(TINY, gpus=4, **wrong)
 
     def test_days_stand_against_cost_and_smaller_batches_are_searched(self):
@@ -323,7 +351,7 @@ class Planning(unittest.TestCase):
             self.assertEqual((one.run_days, one.cost), (best[one.gpus].run_days, best[one.gpus].cost))
         self.assertAlmostEqual(best[4].pace_s * best[4].settings["/training/global_batch_size"],
                          best[4].step_time_s * answer.sizes[1].pace_batch)
-        with self.assertRaisesRegex(TypeError, "in whole numbers"):
+        with self.assertRaisesRegex(TypeError, "in whole numbers above 0"):
             rankscope.plan(TINY, sizes=(2, "four"))
 
     def test_deadlines_turns_and_the_least_change_can_be_asked_for(self):
@@ -363,6 +391,7 @@ class FrameworkSettings(unittest.TestCase):
         text = rankscope.export_settings(imported.scenario, "megatron-args")
         self.assertIn("--tensor-model-parallel-size 2", text)
         again = rankscope.import_settings(str(text), "megatron-args", gpus=8)
+        self.assertIn("cluster__base=", {note.pointer: note.text for note in imported.notes}["/cluster"])
         self.assertEqual(rankscope.simulate(again.scenario).step_time_s, rankscope.simulate(imported.scenario).step_time_s)
         with self.assertRaises(rankscope.ScenarioError):
             rankscope.import_settings("nothing --here 1")
@@ -401,9 +430,60 @@ class Traces(unittest.TestCase):
             self.assertEqual((str(copied), copied.filename), (str(caught.exception), "--help"))
 
 
+class Examples(unittest.TestCase):
+    def setUp(self):
+        before = pathlib.Path.cwd()
+        os.chdir(ROOT)  # where the scenarios are that examples speak of
+        self.addCleanup(os.chdir, before)
+
+    def test_of_docstrings_print_what_they_say(self):
+        tried = set()
+        for module in [module for name, module in sys.modules.items() if name.partition(".")[0] == "rankscope"]:
+            for test in doctest.DocTestFinder().find(module):
+                told = io.StringIO()
+                self.assertEqual(doctest.DocTestRunner(verbose=False).run(test, out=told.write).failed, 0, told.getvalue())
+                tried.update([test.name] if test.examples else [])
+        self.assertLessEqual({"rankscope", "rankscope.simulator", "rankscope.simulator.sweep"}, tried)
+
+    def test_of_the_readme_print_what_stands_below_them(self):
+        names, printed_now, printed_there = {}, io.StringIO(), ""
+        for language, block in re.findall(r"^```(\w+)\n(.*?)^```$", (ROOT / "python" / "README.md").read_text(), re.M | re.S):
+            if language == "python":
+                with contextlib.redirect_stdout(printed_now):
+                    exec(compile(block, "python/README.md", "exec"), names)  # our own
+            elif language == "text":
+                printed_there += block
+        self.assertTrue(printed_there)
+        self.assertEqual(printed_now.getvalue(), printed_there)
+        self.assertEqual(set(names["table"]["problem"]), {None})
+        self.assertEqual({rankscope.simulate(names["job"], layout=layout).world_size for layout in names["layouts"]}, {64})
+
+    def test_of_sweeps_compare_jobs_of_the_same_gpus(self):
+        swept = re.findall(r"^rankscope-sim sweep FILE (.*?)  ", (ROOT / "README.md").read_text(), re.M)
+        self.assertTrue(swept)
+        for file in (LLAMA, ROOT / "scenarios" / "05-dp2-tp4-pp2-sixteen-gpus.json"):
+            for arguments in swept:
+                command = [BINARIES / "rankscope-sim", "sweep", file, *arguments.split()]
+                rows = list(csv.DictReader(io.StringIO(subprocess.run(command, check=True, capture_output=True, text=True).stdout)))
+                self.assertEqual({row["problem"] for row in rows}, {""}, arguments)
+                self.assertNotRegex(arguments, r"layout\.(tp|cp|pp|dp)=")
+
+
 class Figures(unittest.TestCase):
+    def views(self):
+        """As the program lists them."""
+        told = subprocess.run([BINARIES / "rankscope-figure", "--help"], check=True, capture_output=True, text=True).stdout
+        return told.rpartition("VIEW: ")[2].strip().split(", ")
+
+    def test_of_every_view_are_told_of_everywhere(self):
+        views = self.views()
+        self.assertIn("block", views)
+        self.assertIn(f"`--figure {'|'.join(views)} OUT.svg`", (ROOT / "README.md").read_text())
+        self.assertIn(f"| {', '.join(views[:-1])} or {views[-1]} as SVG |", (ROOT / "python" / "README.md").read_text())
+        self.assertIn(f"({', '.join(views)})", rankscope.figure.__doc__)
+
     def test_are_svg_of_every_view(self):
-        for view in ("grid", "timeline", "memory", "traffic", "storage"):
+        for view in self.views():
             picture = rankscope.figure(TINY, view, width=700)
             root = xml.etree.ElementTree.fromstring(str(picture))
             self.assertTrue(root.tag.endswith("svg"), view)

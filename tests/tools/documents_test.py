@@ -1,5 +1,7 @@
-"""Manual pages and completions know every option that --help names, and no other. Usage: documents_test.py BIN_DIR"""
+"""Manual pages and completions know every option that --help names, and no other; docs say what the programs say.
+Usage: documents_test.py BIN_DIR"""
 import gzip
+import json
 import pathlib
 import re
 import shutil
@@ -130,6 +132,78 @@ class Documents(unittest.TestCase):
             page = self.out / "man1" / f"{program}.1.gz"
             said = subprocess.run(["man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-Z", page], capture_output=True, text=True)
             self.assertEqual((said.returncode, said.stderr), (0, ""), program)
+
+
+class Pages(unittest.TestCase):
+    def page(self, name):
+        return " ".join((ROOT / "docs" / name).read_text().split())
+
+    def test_the_lesson_that_teaching_shows_passes_its_own_check(self):
+        blocks = re.findall(r"^```json\n(.*?)^```$", (ROOT / "docs" / "teaching.md").read_text(), re.M | re.S)
+        cases, *steps = [block.strip() for block in blocks]
+        lesson = json.loads(f'{{ "format": "rankscope-lesson", "version": 1, "id": "mine", "title": "Mine", {cases}, "steps": [{", ".join(steps)}] }}')
+        self.assertEqual(set(lesson["cases"]), {"gpipe", "fb", "paper"})
+        self.assertEqual(len(lesson["steps"]), 2)
+
+        def check():
+            with tempfile.TemporaryDirectory() as folder:
+                path = pathlib.Path(folder, "mine.json")
+                path.write_text(json.dumps(lesson))
+                done = subprocess.run([BINARIES / "rankscope-sim", "lesson", "check", path], capture_output=True, text=True)
+            return done.returncode, done.stdout + done.stderr
+
+        code, told = check()
+        self.assertEqual(code, 0, told)
+        lesson["cases"]["idle"] = lesson["cases"]["paper"]
+        code, told = check()
+        self.assertNotEqual(code, 0)
+        self.assertIn("/cases/idle: nothing uses this case", told)
+
+    def test_frameworks_are_those_that_the_planner_takes(self):
+        file = ROOT / "scenarios" / "57-tiny-dp4.json"
+
+        def words_of(command, option):
+            told = subprocess.run([BINARIES / "rankscope-sim", command, file, option, "?"], capture_output=True, text=True).stderr
+            return re.search("is none of (.*)", told)[1].split(", ")
+        names, kinds = words_of("plan", "--for"), words_of("export", "--to")
+        self.assertIn("megatron", names)
+        self.assertLessEqual(set(names), set(kinds))
+        page = self.page("frameworks.md")
+        listed = re.search(r"what a framework can do: (.*?)\. ", page)[1]
+        self.assertEqual(re.findall("`([a-z]+)`", listed), names)
+        planning = (ROOT / "python" / "rankscope" / "planning.py").read_text()
+        self.assertEqual(re.findall('"([a-z]+)"', re.search(r"`framework` \((.*?)\)", planning, re.S)[1]), names)
+        for name in names:
+            told = subprocess.run([BINARIES / "rankscope-sim", "export", file, "--to", name, "--json"], capture_output=True, text=True)
+            self.assertEqual(told.returncode, 0, told.stderr)
+            kind = json.loads(told.stdout)["kind"]
+            self.assertTrue(kind == name or kind.startswith(name + "-"), kind)
+            self.assertIn(f"`{kind}`", page)
+        for kind in set(kinds) - set(names):
+            self.assertIn(f"`{kind}`", page)
+
+    def test_help_lists_them(self):
+        self.assertIn("{megatron,torchtitan,", help_of("rankscope-sim", "plan"))
+        self.assertIn("{megatron-args,nemo-yaml,", help_of("rankscope-sim", "export"))
+
+    def test_the_gpus_that_ran_the_code_are_those_that_were_measured(self):
+        measured = set(re.findall(r"one NVIDIA (\w+)", self.page("measurements.md")))
+        self.assertEqual(measured, {"H200", "H100"})
+        for page in (self.page("live.md"), " ".join((ROOT / "README.md").read_text().split())):
+            told = re.findall(r"ha(?:s|ve) run on (one \w+(?: and one \w+)*)", page)
+            self.assertEqual(set(told), {"one H200 and one H100"})
+
+    def test_bubble_is_one_thing_everywhere(self):
+        said = "waits for other pipeline stages, for a slow GPU or for the busiest experts"
+        glossary = json.loads((ROOT / "assets" / "glossary.json").read_text())
+        self.assertIn(said, next(each["says"] for each in glossary["terms"] if each["term"] == "Bubble"))
+        self.assertIn(said, self.page("manual.md"))
+        command = [BINARIES / "rankscope-sim", "simulate", ROOT / "scenarios" / "50-mixtral-8x7b-ep8.json", "--explain", "--json"]
+        uneven = ["--set", "training.moe.imbalance=1.5"]
+        step = json.loads(subprocess.run(command + uneven, check=True, capture_output=True, text=True).stdout)
+        self.assertTrue(said in json.dumps(step["because"]))
+        self.assertLess(0, step["expert_wait_fraction"])
+        self.assertLess(step["expert_wait_fraction"], step["bubble_fraction"])  # the busiest experts are part of it
 
 
 if __name__ == "__main__":

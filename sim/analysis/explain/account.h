@@ -12,6 +12,9 @@ namespace sim {
 
 /// The source of what the engine found.
 inline constexpr const char* kSimulated = "Event simulation of all ops";
+/// What bubble is, as glossary and manual have it.
+inline constexpr const char* kBubbleIs = "Neither computing nor held up by communication or the host: a rank waits for other "
+                                         "pipeline stages, for a slow GPU or for the busiest experts.";
 
 /// Collects the terms of one explanation while its formula is written down.
 class Account {

@@ -307,10 +307,9 @@ Explanation Explainer::bubbleTime() const
     Account account = accountOf(m_simulation, StepPart::bubble, m_seconds);
     constexpr std::size_t kMostListed = 16;
     const ShowHint show{.pictures = {"timeline"}};
-    std::string waits =
-        "Neither computing nor held up by a transfer or the host: waiting for other ranks, or for the step's last op.";
+    std::string waits = kBubbleIs;
     if (const double ofExperts = m_simulation.metrics().expertWait; ofExperts > 0)
-        waits += " In " + percentText(ofExperts) + " of the step, for the rank whose experts have the most tokens.";
+        waits += " In " + percentText(ofExperts) + " of the step for the rank whose experts have the most tokens.";
     if (rows.size() > kMostListed || rows.size() == 1) {
         const Formula time = account.term("T", step(), Unit::seconds, "step time");
         const Formula busy = account.term("t_busy", m_seconds.busy(), Unit::seconds, "kernels run; mean over ranks");

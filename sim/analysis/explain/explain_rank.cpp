@@ -319,7 +319,7 @@ Explanation explain(const Simulation& simulation, StepPart part)
     return account.close(
         Formula::sum(std::move(each)) / count,
         dimension ? "A transfer runs and the next kernel waits for it: " + collectivesText(simulation, *dimension) + "."
-        : part == StepPart::bubble ? "Neither computing nor held up by a transfer or the host."
+        : part == StepPart::bubble ? kBubbleIs
         : part == StepPart::host   ? "What could begin is not launched yet, or waits for what goes to the host or is its work."
                                    : "Kernels run.",
         kSimulated, {.pictures = {"timeline"}});
@@ -379,7 +379,7 @@ Explanation explain(const Simulation& simulation, StageNumber number, int pipeli
         const Formula busy = account.term("t_busy", seconds(use.busy()), Unit::seconds, "kernels run; mean over its ranks");
         return account.close(
             step - busy - account.term("t_comm", seconds(use.exposed()), Unit::seconds, "transfers hold it up; mean likewise"),
-            "Neither computing nor held up by a transfer.", "Narayanan et al. 2021, section 2.2", show);
+            kBubbleIs, "Narayanan et al. 2021, section 2.2", show);
     }
     const bool busy = number == StageNumber::busy;
     Account account((busy ? "Computing" : "Exposed communication") + where, busy ? "t_busy" : "t_comm",

@@ -14,6 +14,7 @@
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace {
 
@@ -489,8 +490,16 @@ TEST(PlanCommand, DealsLayersByWhatStagesCost)
 {
     const std::string command =
         "plan " + gallery("45-") + " --fix layout.tp=4 --fix layout.pp=8 --fix schedule.kind=interleaved-1f1b";
-    const json even = runJson(command + " --json")["best"][0];
-    EXPECT_NEAR(even["step_time_s"], 11.17, 0.005);
+    const json held = runJson(command + " --json")["best"][0];
+    EXPECT_NEAR(held["step_time_s"], 11.17, 0.005);
+    const auto spread = held["settings"]["/schedule/layers_per_stage"].get<std::vector<int>>();
+    ASSERT_EQ(spread.size(), 88U); // for 80 layers: not all stages have one
+    for (std::size_t stage = 0; stage < spread.size(); ++stage)
+        EXPECT_EQ(spread[stage], stage > 0 && stage <= 80 ? 1 : 0) << stage;
+    for (const auto& [chunks, seconds] : {std::pair{"10", 11.18}, std::pair{"5", 11.22}}) { // even: 80 of one, 40 of two
+        const json even = runJson(command + " --fix schedule.virtual_stages=" + chunks + " --json")["best"][0];
+        EXPECT_NEAR(even["step_time_s"], seconds, 0.005);
+    }
     const std::string freed = command + " --free schedule.layers_per_stage";
     const json best = runJson(freed + " --json")["best"][0];
     EXPECT_NEAR(best["step_time_s"], 10.64, 0.005);

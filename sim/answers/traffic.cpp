@@ -64,7 +64,8 @@ Answer trafficAnswer(const Simulation& simulation)
         tiers.push_back(
             {{"name", of.name},
              {"bytes", sums.ofTier(tier)},
-             {"bandwidth_gbs_per_gpu", bandwidthOfGpuGBs(simulation.scenario().cluster, static_cast<std::size_t>(tier))},
+             {"bandwidth_gbs_per_gpu",
+              bandwidthGBs(simulation.scenario().cluster, static_cast<std::size_t>(tier), senders.gpus()) / senders.ranks},
              {"mean_load", load.share(tier, 0)}});
         if (sums.ofTier(tier) > 0)
             tiers.back()["because"] = becauseOf(explainer.ofTier(tier));

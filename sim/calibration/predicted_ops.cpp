@@ -65,12 +65,16 @@ private:
         for (const auto& [pass, times] : timesOf)
             for (std::size_t i = 0; i < program.passes[pass].ops.size(); ++i) {
                 const Op& op = program.passes[pass].ops[i];
+                // A GPU runs pieces one by one, and each is priced by itself.
+                const OpShape& whole = program.passes[pass].shapes[i];
+                const OpShape shape = pieceOf(whole);
                 const double ns =
-                    static_cast<double>(m_simulation.prices().durations[asIndex(classes.geometry[asIndex(c)])][pass][i]);
+                    static_cast<double>(m_simulation.prices().durations[asIndex(classes.geometry[asIndex(c)])][pass][i]) /
+                    whole.pieces;
                 if (op.kind == OpKind::compute)
-                    addKernel(op, program.passes[pass].shapes[i], ns, times);
+                    addKernel(op, shape, ns, times * whole.pieces);
                 else if (op.kind == OpKind::collective)
-                    addCollective(op, program.passes[pass].shapes[i], c, ranks.front(), ns, times);
+                    addCollective(op, shape, c, ranks.front(), ns, times * whole.pieces);
             }
     }
 

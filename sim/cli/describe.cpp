@@ -7,6 +7,7 @@
 #include "sim/program/program.h"
 #include "sim/scenario/words.h"
 #include "sim/simulate/plan_schedule.h"
+#include "sim/text/number_text.h"
 #include "sim/text/spoken_name.h"
 
 #include <iostream>
@@ -37,10 +38,12 @@ std::string modelText(const Model& m)
 std::string clusterText(const Cluster& c)
 {
     std::string text = counted(c.nodes, "node") + " x " + grouped(c.gpusPerNode) + " " + c.gpu.name;
+    constexpr int kDigits = 4;                  // of which zeros at the end go: 450, 12.5, 3.125
+    const bool sharesCards = gpusPerNic(c) > 1; // or all is of a GPU
     for (std::size_t i = 0; i < c.tiers.size(); ++i) {
         const ToldBandwidth bandwidth = toldBandwidth(c, i);
-        text += (i == 0 ? "; " : ", ") + spokenNetwork(c.tiers[i].name) + " " + fixed(bandwidth.gbs, 0) + " GB/s" +
-                (bandwidth.gpus > 1 ? " " + bandwidth.of() : std::string());
+        text += (i == 0 ? "; " : ", ") + spokenNetwork(c.tiers[i].name) + " " + numberText(bandwidth.gbs, Unit::number, kDigits) +
+                " GB/s" + (sharesCards ? " " + bandwidth.of() : "");
     }
     return text;
 }

@@ -190,12 +190,8 @@ std::int64_t CostModel::collectiveNs(const OpShape& shape, const GroupShape& gro
 {
     if (group.size <= 1)
         return 0;
-    if (shape.pieces > 1) {
-        OpShape piece = shape;
-        piece.bytes = ceilDivide(shape.bytes, shape.pieces);
-        piece.pieces = 1;
-        return checkedMultiply(shape.pieces, collectiveNs(piece, group, role));
-    }
+    if (shape.pieces > 1)
+        return checkedMultiply(shape.pieces, collectiveNs(pieceOf(shape), group, role));
     const double n = group.size;
     const double bytes = static_cast<double>(shape.bytes);
     const auto text = [&] { return transferText("a collective", bytes, group.size); };

@@ -42,6 +42,9 @@ inline constexpr std::uint32_t kWholePort = 1U << 20U;
 /// Nanoseconds of every op of every pass, parallel to Program::passes. Sends and receives are priced per link instead: 0 here.
 using OpDurations = std::vector<std::vector<std::int64_t>>;
 
+/// One of OpShape::pieces: of a kernel tokens are the rows, and of a weight gradient what is summed over.
+OpShape pieceOf(OpShape);
+
 class CostModel {
 public:
     explicit CostModel(const Scenario&);

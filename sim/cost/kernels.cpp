@@ -233,21 +233,16 @@ double CostModel::attentionSeconds(const OpShape& shape) const
     return shape.flops / (flopsPerSecond(shape) * reached);
 }
 
-namespace {
-
-/// One of OpShape::pieces: tokens are the rows, and of a weight gradient what is summed over.
 OpShape pieceOf(OpShape shape)
 {
     std::int64_t& tokens = shape.pass == KernelPass::weightGradient ? shape.k : shape.m;
-    const std::int64_t before = std::max<std::int64_t>(1, tokens);
-    tokens = ceilDivide(before, shape.pieces);
-    shape.flops *= static_cast<double>(tokens) / static_cast<double>(before);
+    const auto whole = static_cast<double>(std::max<std::int64_t>(1, tokens));
+    tokens = ceilDivide(tokens, shape.pieces);
+    shape.flops *= static_cast<double>(std::max<std::int64_t>(1, tokens)) / whole;
     shape.bytes = ceilDivide(shape.bytes, shape.pieces);
     shape.pieces = 1;
     return shape;
 }
-
-} // namespace
 
 std::int64_t CostModel::kernelNs(const OpShape& shape) const
 {

@@ -500,7 +500,9 @@ void Rules::narrowerThanComputed()
     const auto precision = [&] {
         return "precision " + std::string(toWord(kPrecisionWords, t.precision)) + m_provenance.originOf("/training/precision");
     };
-    if (isWritten(master) && !t.masterWeights)
+    // The host's share of the optimizer gets gradients in as many bits as it keeps a copy in, or without one in their own.
+    const bool isForHost = t.offload.optimizer > 0 && t.gradientBytes < elementBytes(t.precision);
+    if (isWritten(master) && !t.masterWeights && !isForHost)
         warning(master, [&] {
             return "false has no effect with " + precision() +
                    ": parameters of 32 bits have no copy beside them; nearest: leave it out, or precision bf16";

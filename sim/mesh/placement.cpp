@@ -85,13 +85,12 @@ int nicOf(const Cluster& cluster, int gpu)
     return gpu / cluster.gpusPerNode * cardsOfNode + gpu % cluster.gpusPerNode / sharers;
 }
 
-double bandwidthOfGpuGBs(const Cluster& cluster, std::size_t tier)
+double bandwidthGBs(const Cluster& cluster, std::size_t tier, SendingGpus of)
 {
-    const double own = cluster.tiers[tier].bandwidthGBs;
-    const int sharers = gpusPerNic(cluster);
-    return sharers == 1 || cluster.isInsideNode(tier)
+    const double own = cluster.tiers[tier].bandwidthGBs * of.gpus;
+    return gpusPerNic(cluster) == 1 || cluster.isInsideNode(tier)
                ? own
-               : std::min(own, cluster.tiers[cluster.networkTier()].bandwidthGBs / sharers);
+               : std::min(own, cluster.tiers[cluster.networkTier()].bandwidthGBs * of.cards);
 }
 
 std::string ToldBandwidth::of() const
@@ -101,9 +100,10 @@ std::string ToldBandwidth::of() const
 
 ToldBandwidth toldBandwidth(const Cluster& cluster, std::size_t tier)
 {
-    const bool isOfCards = tier == cluster.networkTier() && gpusPerNic(cluster) > 1;
-    return {.gbs = isOfCards ? cluster.tiers[tier].bandwidthGBs : bandwidthOfGpuGBs(cluster, tier),
-            .gpus = isOfCards ? gpusPerNic(cluster) : 1};
+    const int sharers = gpusPerNic(cluster);
+    const double ofCard = bandwidthGBs(cluster, tier, {.gpus = sharers, .cards = 1});
+    const bool isOfCards = tier == cluster.networkTier() && sharers > 1;
+    return isOfCards ? ToldBandwidth{.gbs = ofCard, .gpus = sharers} : ToldBandwidth{.gbs = ofCard / sharers};
 }
 
 int mostRanksOfNode(const Layout& layout, const Cluster& cluster)

@@ -31,9 +31,14 @@ struct GroupShape {
 int gpusPerNic(const Cluster&);
 /// Number of a GPU's card, among those of all nodes.
 int nicOf(const Cluster&, int gpu);
-/// GB/s that a GPU can send over a tier while all of its card do.
-double bandwidthOfGpuGBs(const Cluster&, std::size_t tier);
-/// A tier's bandwidth as people are told it: of a network card, where several GPUs have it together, and of how many.
+/// GPUs that send, and the network cards that they have.
+struct SendingGpus {
+    int gpus = 1, cards = 1;
+};
+/// GB/s that they can send over a tier together while no others do.
+double bandwidthGBs(const Cluster&, std::size_t tier, SendingGpus);
+/// A tier's bandwidth as people are told it: of a network card, where several GPUs have it together, and of how many; behind such
+/// cards of a GPU while all of its card send.
 struct ToldBandwidth {
     double gbs = 0;
     int gpus = 1;

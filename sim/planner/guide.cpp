@@ -430,6 +430,7 @@ private:
                 break;
             }
         const TrafficSums sums = traffic.sentBy(rank);
+        const SendingGpus senders = traffic.gpusOf();
         const std::array sizes{std::pair{Dimension::tp, layout.tp}, std::pair{Dimension::cp, layout.cp},
                                std::pair{Dimension::ep, scenario.model.numExperts > 0 ? layout.ep * layout.etp : 1},
                                std::pair{Dimension::pp, layout.pp}, std::pair{Dimension::dp, layout.dp}};
@@ -448,7 +449,7 @@ private:
                 outside += tier > 0 ? bytes : 0;
                 if (bytes > 0 && tier < static_cast<int>(scenario.cluster.tiers.size())) {
                     of.tier = scenario.cluster.tiers[asIndex(tier)].name;
-                    of.tierGBs = bandwidthOfGpuGBs(scenario.cluster, asIndex(tier));
+                    of.tierGBs = bandwidthGBs(scenario.cluster, asIndex(tier), senders) / senders.gpus;
                 }
             }
             of.gbPerGpu = static_cast<double>(all) * 1e-9;

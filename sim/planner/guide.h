@@ -27,7 +27,7 @@ struct GuideTraffic {
     double gbPerGpu = 0;       ///< that a GPU of a middle stage sends in a step
     double outsideShare = 0;   ///< of it, beyond the innermost tier
     std::string tier;          ///< name of the outermost that it crosses
-    double tierGBs = 0;        ///< of that, a GPU, one direction
+    double tierGBs = 0;        ///< of that, a GPU while all send, one direction
     double exposedSeconds = 0; ///< of the step, that kernels wait for it
 };
 

@@ -22,7 +22,7 @@ Pass PassBuilder::backward(const StageContent& stage, ActionKind kind, PassFlags
         m_pass.ops.back().buffer = true;
     }
     if (!weightsOnly)
-        receive(stage, flags, Stream::sendBackward);
+        receive(flags, Stream::sendBackward);
     // For a frozen embedding's gradient nobody asks, nor for its parameters.
     const auto gathers = [&](std::size_t i) {
         return flags.gathersParameters && !weightsOnly && !stage.buckets[i].list.endsBackward && !stage.buckets[i].usedAgain;

@@ -156,7 +156,7 @@ void PassBuilder::waitFor(StreamMask streams)
          {});
 }
 
-void PassBuilder::receive(const StageContent& stage, PassFlags flags, Stream matching)
+void PassBuilder::receive(PassFlags flags, Stream matching)
 {
     if (!flags.receives)
         return;
@@ -172,14 +172,15 @@ void PassBuilder::receive(const StageContent& stage, PassFlags flags, Stream mat
                  Checked(sharding.localTokens()) * m_scenario.model.hiddenSize * sharding.bytesPerElement,
                  std::exchange(m_nextWaits, StreamMask{0}));
     }
-    if (stage.buckets.empty() && !flags.sends) // handed on to a stage that lies here: its pass has no receive of its own
-        waitFor(0);
 }
 
 void PassBuilder::send(PassFlags flags, Stream stream)
 {
-    if (!flags.sends)
+    if (!flags.sends) { // what comes next here goes on with it: the loss's backward pass, or a stage that lies on this rank, too
+        if (m_nextWaits != 0)
+            waitFor(0);
         return;
+    }
     emit({.kind = OpKind::send,
           .stream = stream,
           .waits = static_cast<StreamMask>(maskOf(Stream::compute) | std::exchange(m_nextWaits, StreamMask{0})),
@@ -237,7 +238,7 @@ Pass PassBuilder::forward(const StageContent& stage, PassFlags flags, const Stag
             gatherAhead(*next);
         flags.gathersParameters = false;
     }
-    receive(stage, flags, Stream::sendForward);
+    receive(flags, Stream::sendForward);
     if (flags.gathersParameters && (flags.releasesParameters || !prefetches) && !stage.buckets.empty())
         gatherBucket(stage.buckets.front(), prefetches);
     for (std::size_t i = 0; i < stage.buckets.size(); ++i) {

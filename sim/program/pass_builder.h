@@ -87,7 +87,8 @@ private:
     bool regathersInputs() const;
     void passBytes(const Operator&);
     void waitFor(StreamMask);
-    void receive(const StageContent&, PassFlags, Stream);
+    void receive(PassFlags, Stream);
+    /// What the pass has made, to another rank; where there is none it ends when what it waits for is there.
     void send(PassFlags, Stream);
 
     void forwardBucket(const Bucket&, OpPurpose, bool keep);

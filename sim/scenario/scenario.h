@@ -355,9 +355,16 @@ struct ScheduleSettings {
     bool operator==(const ScheduleSettings&) const = default;
 };
 
+/// Whether a file says a value that follows from others where it does not. What is said is the same job as what follows.
+struct IsSaid {
+    bool yes = false;
+    constexpr bool operator==(const IsSaid&) const { return true; }
+};
+
 struct Overlap {
     bool gradReduce = true;
     bool paramGather = true;
+    IsSaid saysParamGather; ///< or it follows from the stage of ZeRO and the software: sim/scenario/usual_overlap.h
     bool tpComm = false;
     bool p2p = true;
     bool epComm = false; ///< a forward and a backward in one block, each hiding the other's all-to-all

@@ -12,14 +12,13 @@ inline bool usuallyGathersAhead(const Scenario& scenario)
     return scenario.layout.zeroStage < 3 || scenario.training.stack.gathersAhead;
 }
 
-/// Another stage of ZeRO: what was gathered as usual is gathered as usual there.
+/// Another stage of ZeRO, as a file is with it: what it says of gathering stays, what followed from the stage follows again.
 inline void setZeroStage(Scenario& scenario, int stage)
 {
-    bool& gathersAhead = scenario.training.overlap.paramGather;
-    const bool isUsual = gathersAhead == usuallyGathersAhead(scenario);
+    Overlap& overlap = scenario.training.overlap;
     scenario.layout.zeroStage = stage;
-    if (isUsual)
-        gathersAhead = usuallyGathersAhead(scenario);
+    if (!overlap.saysParamGather.yes)
+        overlap.paramGather = usuallyGathersAhead(scenario);
 }
 
 } // namespace sim

@@ -49,12 +49,12 @@ TrafficMotion::TrafficMotion(const sim::Simulation& simulation, const sim::Traff
     }
     std::map<std::tuple<int, int, sim::Dimension, std::size_t, int>, double> bytes; // from, to, purpose, row, tier
     std::vector<sim::TrafficFlow> flows;
-    std::map<int, int> sendersOf; // [part]
+    std::map<int, std::vector<int>> sendersOf; // [part]
     const auto add = [&](int rank) {
         flows.clear();
         traffic.appendSends(rank, flows);
         const int rankClass = simulation.classOf(rank), from = partOf[asIndex(rank)];
-        ++sendersOf[from];
+        sendersOf[from].push_back(rank);
         for (const sim::TrafficFlow& flow : flows) {
             const int sendTo = flow.role == sim::CommunicatorRole::pp ? simulation.mesh().coordinates(flow.peer).pp : -1;
             const auto row = rows.find({rankClass, flow.role, sendTo});
@@ -69,20 +69,22 @@ TrafficMotion::TrafficMotion(const sim::Simulation& simulation, const sim::Traff
     else
         for (const int rank : senders)
             add(rank);
+    const sim::Cluster& cluster = simulation.scenario().cluster;
+    std::map<int, sim::SendingGpus> gpusOf; // [part]
+    for (const auto& [part, ranks] : sendersOf)
+        gpusOf.emplace(part, traffic.gpusOf(ranks));
     for (const auto& [key, sum] : bytes) {
         const auto& [from, to, purpose, row, tier] = key;
-        const double port = sim::bandwidthOfGpuGBs(simulation.scenario().cluster, asIndex(tier)) * 1e9;
-        m_links.push_back({from, to, row, tier, sum, port * sendersOf[from]});
+        m_links.push_back({from, to, row, tier, sum, sim::bandwidthGBs(cluster, asIndex(tier), gpusOf[from]) * 1e9});
         const sim::TimedTransfers::Row& of = m_transfers->rows()[row];
         std::int64_t largest = 0;
         for (const sim::TimedTransfer& transfer : of.transfers)
             largest = std::max(largest, transfer.bytes);
         m_mostBytes = std::max(m_mostBytes, sum * static_cast<double>(largest) / static_cast<double>(of.bytes));
     }
-    const auto count = static_cast<double>(senders.empty() ? traffic.worldSize() : static_cast<int>(senders.size()));
-    const sim::Cluster& cluster = simulation.scenario().cluster;
+    const sim::SendingGpus all = traffic.gpusOf(senders);
     for (std::size_t tier = 0; tier < cluster.tiers.size(); ++tier)
-        m_capacity.push_back(sim::bandwidthOfGpuGBs(cluster, tier) * 1e9 * count);
+        m_capacity.push_back(sim::bandwidthGBs(cluster, tier, all) * 1e9);
     m_moment.atNs = -1;
 }
 

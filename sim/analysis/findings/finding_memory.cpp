@@ -6,7 +6,6 @@
 #include "sim/index.h"
 #include "sim/memory_limit.h"
 #include "sim/program/states.h"
-#include "sim/scenario/usual_overlap.h"
 #include "sim/simulate/memory_cap.h"
 #include "sim/simulate/plan_schedule.h"
 #include "sim/simulate/search_schedule.h"
@@ -264,7 +263,7 @@ void replicated(const RuleContext& context, const Fullest& full, FindingList& ou
     if (toDouble(full.memory.optimizer) < kWorthIt * context.capacityBytes())
         return;
     Scenario sharded = context.scenario;
-    setZeroStage(sharded, 1);
+    sharded.layout.zeroStage = 1;
     // Experts' states have fewer copies than the others'.
     const ModelStates states =
         lowerProgram(sharded, context.simulation.schedule()).ranks[static_cast<std::size_t>(full.pipelineRank)].states;

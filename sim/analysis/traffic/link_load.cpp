@@ -132,7 +132,7 @@ LinkLoad linkLoad(const Simulation& simulation, const TrafficSenders& senders, c
     for (std::size_t tier = 0; tier < tiers.size(); ++tier) {
         for (const Dimension purpose : kDimensions)
             load.tiers[tier].bytes[purpose] = spreads[tier][asIndex(purpose)].finish();
-        load.tiers[tier].capacityBytesPerSecond = bandwidthOfGpuGBs(scenario.cluster, tier) * 1e9 * senders.ranks;
+        load.tiers[tier].capacityBytesPerSecond = bandwidthGBs(scenario.cluster, tier, senders.gpus()) * 1e9;
     }
     return load;
 }

@@ -1,6 +1,6 @@
 // How full the links are over time: what is in flight at each moment of a step, each transfer spread evenly over its duration,
-// against what the senders' ports could carry. Volumes and tiers as in traffic.h. Transfers of different streams do not slow each
-// other down in the engine, so what meets on one port can add up to more than it carries.
+// against what the senders' ports could carry: of network cards that several GPUs have each card once. Volumes and tiers as in
+// traffic.h. What shares a port does not go evenly, so that for a moment more can seem to pass than it carries.
 #pragma once
 
 #include "sim/analysis/traffic/traffic.h"
@@ -22,7 +22,7 @@ struct LoadWindow {
 struct LinkLoad {
     struct TierLoad {
         ByDimension<std::vector<double>> bytes; ///< [purpose][bin]: sent during the bin
-        double capacityBytesPerSecond = 0;      ///< of all ports of the senders on this tier, one direction
+        double capacityBytesPerSecond = 0;      ///< of all ports of the senders on this tier while no others send, one direction
     };
     LoadWindow window;
     std::vector<TierLoad> tiers;

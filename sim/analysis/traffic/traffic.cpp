@@ -112,9 +112,20 @@ TrafficSums Traffic::sentBy(int rank) const
     return sums;
 }
 
+SendingGpus Traffic::gpusOf(std::span<const int> ranks) const
+{
+    std::vector<int> cards(ranks.empty() ? asIndex(worldSize()) : ranks.size());
+    for (std::size_t i = 0; i < cards.size(); ++i)
+        cards[i] = m_flows->nicOf(ranks.empty() ? static_cast<int>(i) : ranks[i]);
+    std::sort(cards.begin(), cards.end());
+    const auto last = std::unique(cards.begin(), cards.end());
+    return {.gpus = static_cast<int>(cards.size()), .cards = static_cast<int>(last - cards.begin())};
+}
+
 TrafficSenders Traffic::senders(std::span<const int> ranks) const
 {
-    TrafficSenders senders{.ranks = ranks.empty() ? worldSize() : static_cast<int>(ranks.size())};
+    const SendingGpus gpus = gpusOf(ranks);
+    TrafficSenders senders{.ranks = gpus.gpus, .cards = gpus.cards, .classes = {}};
     senders.classes.resize(asIndex(m_flows->classes()), {.ranks = 0, .sent = TrafficSums(tiers())});
     std::vector<TrafficFlow> flows;
     CancelPoll poll;

@@ -77,7 +77,9 @@ struct TrafficSenders {
         TrafficSums sent;
     };
     int ranks = 0;
+    int cards = 0;              ///< network cards that they have
     std::vector<Class> classes; ///< [class]
+    SendingGpus gpus() const { return {.gpus = ranks, .cards = cards}; }
     TrafficSums total() const;
 };
 
@@ -107,6 +109,8 @@ public:
     void appendSends(int rank, std::vector<TrafficFlow>&) const;
     void appendReceives(int rank, std::vector<TrafficFlow>&) const;
     TrafficSums sentBy(int rank) const;
+    /// Of these ranks, or of all if there are none.
+    SendingGpus gpusOf(std::span<const int> ranks = {}) const;
 
     /// Of these ranks, or of all if there are none. O(flows).
     TrafficSenders senders(std::span<const int> ranks = {}) const;

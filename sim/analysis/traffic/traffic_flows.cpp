@@ -65,6 +65,8 @@ TrafficFlows::TrafficFlows(const Scenario& scenario, const Mesh& mesh, const Pla
                            const RankClasses& classes)
     : m_mesh(mesh), m_placement(placement), m_tiers(static_cast<int>(scenario.cluster.tiers.size())), m_classOf(classes.classOf)
 {
+    for (int rank = 0; rank < mesh.worldSize(); ++rank)
+        m_nicOf.push_back(sim::nicOf(scenario.cluster, placement.gpu(rank)));
     std::map<std::pair<int, int>, int> known; // pipeline rank, geometry
     for (int c = 0; c < classes.count(); ++c) {
         const auto [position, isNew] = known.try_emplace({classes.pipelineRank[asIndex(c)], classes.geometry[asIndex(c)]},

@@ -18,6 +18,7 @@ public:
     int tiers() const { return m_tiers; }
     int classes() const { return static_cast<int>(m_volumesOf.size()); }
     int classOf(int rank) const { return m_classOf[asIndex(rank)]; }
+    int nicOf(int rank) const { return m_nicOf[asIndex(rank)]; }
     void append(int rank, Direction, std::vector<TrafficFlow>&) const;
 
 private:
@@ -58,6 +59,7 @@ private:
     Placement m_placement;
     int m_tiers = 0;
     std::vector<int> m_classOf;
+    std::vector<int> m_nicOf;                   ///< [rank] network card
     std::vector<Volumes> m_volumes;             ///< of classes with the same program and geometry
     std::vector<int> m_volumesOf;               ///< [class]
     std::vector<Communicators> m_communicators; ///< only of roles that send something

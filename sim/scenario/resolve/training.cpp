@@ -60,7 +60,7 @@ void Resolver::readTraining(const Block& top)
     const Block overlap = block(from, "overlap");
     overlap.read("grad_reduce", training.overlap.gradReduce);
     training.overlap.paramGather = usuallyGathersAhead(m_out.scenario);
-    overlap.read("param_gather", training.overlap.paramGather);
+    training.overlap.saysParamGather.yes = overlap.read("param_gather", training.overlap.paramGather);
     overlap.read("tp_comm", training.overlap.tpComm);
     overlap.read("p2p", training.overlap.p2p);
     overlap.read("ep_comm", training.overlap.epComm);

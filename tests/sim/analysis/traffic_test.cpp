@@ -413,6 +413,34 @@ TEST(LinkLoad, ARingFillsItsLinksToWhatNetworksReach)
     EXPECT_NEAR(peak, scenario.cluster.efficiency.network, 0.05);
 }
 
+// What links carry is what their cards do, each counted once, whoever of its GPUs sends.
+TEST(LinkLoad, OfCardsThatGpusShareIsOfTheCardsOfThoseThatSend)
+{
+    const auto stepOf = [](int dp, const std::vector<int>& placement) {
+        Scenario scenario = test::smallScenario(1, 1, dp, 1);
+        scenario.cluster = test::h100Cluster(16);
+        scenario.cluster.tiers.back().gpusPerNic = 2;
+        scenario.layout.explicitPlacement = placement;
+        if (!placement.empty())
+            scenario.layout.placement = PlacementRule::explicitList;
+        return Sent(scenario);
+    };
+    const auto capacityGBs = [](const Sent& step, const std::vector<int>& ranks) {
+        return linkLoad(*step.simulation, step.traffic.senders(ranks), wholeStep(step, 1)).tiers[1].capacityBytesPerSecond * 1e-9;
+    };
+    const Sent each = stepOf(8, {0, 2, 4, 6, 8, 10, 12, 14}), both = stepOf(16, {});
+    EXPECT_DOUBLE_EQ(capacityGBs(each, {}), 8 * 50) << "one rank on each card";
+    EXPECT_DOUBLE_EQ(capacityGBs(both, {}), 8 * 50) << "two";
+    EXPECT_DOUBLE_EQ(capacityGBs(both, {5}), 50) << "the whole card while the other sends nothing";
+    EXPECT_DOUBLE_EQ(capacityGBs(both, {4, 5}), 50);
+    EXPECT_DOUBLE_EQ(capacityGBs(both, {5, 6}), 2 * 50);
+    for (const Sent* step : {&each, &both}) {
+        const double load = linkLoad(*step->simulation, step->traffic.senders(), wholeStep(*step, 1)).share(1, 0);
+        EXPECT_GT(load, 0);
+        EXPECT_LT(load, 1);
+    }
+}
+
 TEST(LinkLoad, WantsAWindowWithBinsAndLength)
 {
     const Sent step(onOneNode(1, 1, 2));

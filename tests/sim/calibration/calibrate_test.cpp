@@ -19,6 +19,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -94,6 +95,40 @@ TEST(CalibratedRun, OfItsOwnPredictionIsThePrediction)
         for (const sim::CalibratedClass& transfer : calibration.transfers)
             EXPECT_GT(transfer.ratio, 0) << transfer.name << ": " << transfer.note;
     }
+}
+
+// A loss in chunks: the profile has what one chunk takes, also of a trace that tells all chunks' kernels as one, as the
+// simulator's do.
+TEST(CalibratedRun, OfALossInChunksHasWhatOneChunkTakes)
+{
+    sim::Scenario scenario = test::smallScenario(2, 1, 1, 8);
+    scenario.training.lossChunkTokens = scenario.training.sequenceLength / 4;
+    const sim::Recording recording = writtenAndRead(scenario);
+    const sim::RunCalibration calibration = sim::calibrate(recording, sim::recover(recording), scenario);
+    EXPECT_NEAR(calibration.errorBefore(), 0, 0.001);
+    EXPECT_NEAR(calibration.errorAfter(), 0, 0.005);
+    double microseconds = 0; // of one chunk's sums
+    for (const char* name : {"head.logits, forward", "loss, forward", "loss.sync"}) {
+        std::size_t found = 0;
+        for (const auto* classes : {&calibration.kernels, &calibration.transfers})
+            for (const sim::CalibratedClass& of : *classes)
+                if (of.name == name) {
+                    ++found;
+                    EXPECT_NEAR(of.ratio, 1, 0.01) << name;
+                    EXPECT_NEAR(of.predictedCount, 4 * of.measuredCount, 1e-9) << name << ": told as one, run as four";
+                    microseconds = of.predictedSeconds / of.predictedCount * 1e6;
+                }
+        EXPECT_EQ(found, 1U) << name;
+    }
+    // 12 bytes of each token of a chunk.
+    const auto reductions = std::find_if(calibration.profile.transfers.begin(), calibration.profile.transfers.end(),
+                                         [](const sim::MeasuredCurve& curve) { return curve.name == "all_reduce"; });
+    ASSERT_NE(reductions, calibration.profile.transfers.end());
+    const double bytes = 12.0 * scenario.training.lossChunkTokens;
+    const auto point = std::find_if(reductions->points.begin(), reductions->points.end(),
+                                    [&](const sim::MeasuredPoint& of) { return of.m == bytes && of.n == 2; });
+    ASSERT_NE(point, reductions->points.end());
+    EXPECT_NEAR(point->microseconds, microseconds, 0.01 * microseconds);
 }
 
 TEST(CalibratedRun, NamesTheClassThatIsSlower)

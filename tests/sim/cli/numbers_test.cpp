@@ -85,3 +85,22 @@ TEST(Numbers, OfLongStepsShowNoBubbleBelowZero)
     EXPECT_EQ(outcome.code, 0) << outcome.err;
     EXPECT_THAT(outcome.out, testing::Not(HasSubstr("-0.0")));
 }
+
+TEST(Numbers, OfSharedCardsSayWhoHasThem)
+{
+    const std::string file = write("cards.json", R"({"format":"rankscope-scenario","version":1,"model":"tiny-llama",
+"cluster":{"base":"h100-sxm-ib400","gpus_per_node":8,"nodes":4,"tiers":[
+{"name":"nvlink","span":8,"bandwidth_gbs":450,"latency_us":3},
+{"name":"net","span":16,"bandwidth_gbs":25,"latency_us":5,"gpus_per_nic":8},
+{"name":"spine","span":"all","bandwidth_gbs":25,"latency_us":9}]},
+"layout":{"dp":4,"placement":[0,8,16,24]},"training":{"global_batch_size":4}})");
+    const Outcome described = run("describe " + file);
+    EXPECT_THAT(described.out, HasSubstr("NVLink 450 GB/s a GPU, net 25 GB/s a card of 8 GPUs, spine 3.125 GB/s a GPU\n"));
+    EXPECT_THAT(run("describe " + file + " --set cluster.tiers.1.gpus_per_nic=1 --set cluster.tiers.1.bandwidth_gbs=12.5").out,
+                HasSubstr("NVLink 450 GB/s, net 12.5 GB/s, spine 25 GB/s\n"));
+    // One rank on each card: it has all of it, and no link carries more than it can.
+    for (const json& tier : runJson("traffic --json " + file).at("tiers")) {
+        EXPECT_EQ(tier.at("bandwidth_gbs_per_gpu"), tier.at("name") == "nvlink" ? 450.0 : 25.0);
+        EXPECT_LT(tier.at("mean_load").get<double>(), 1);
+    }
+}

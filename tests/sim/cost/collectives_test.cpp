@@ -305,9 +305,13 @@ TEST_F(Costs, ASpineIsReachedOverTheCardsThatRanksHaveTogether)
     EXPECT_NEAR(static_cast<double>(CostModel(scenario).collectiveNs(collective(CollectiveKind::allGather, bytes), wide)) * 1e-9,
                 0.5 * static_cast<double>(bytes) / (network / 8), 1e-2);
     EXPECT_EQ(gpusPerNic(scenario.cluster), 8);
-    EXPECT_EQ(bandwidthOfGpuGBs(scenario.cluster, 0), 450);
-    EXPECT_EQ(bandwidthOfGpuGBs(scenario.cluster, 1), 50.0 / 8);
-    EXPECT_EQ(bandwidthOfGpuGBs(scenario.cluster, 2), 50.0 / 8);
+    EXPECT_EQ(bandwidthGBs(scenario.cluster, 0, {.gpus = 8, .cards = 1}), 8 * 450);
+    for (const std::size_t tier : {1U, 2U})
+        EXPECT_EQ(bandwidthGBs(scenario.cluster, tier, {.gpus = 8, .cards = 1}), 50);
+    EXPECT_EQ(bandwidthGBs(scenario.cluster, 1, {.gpus = 2, .cards = 2}), 2 * 50) << "each has its card to itself";
+    EXPECT_EQ(bandwidthGBs(scenario.cluster, 2, {.gpus = 2, .cards = 2}), 2 * 25);
+    EXPECT_EQ(toldBandwidth(scenario.cluster, 1).gbs, 50);
+    EXPECT_EQ(toldBandwidth(scenario.cluster, 2).gbs, 50.0 / 8);
 }
 
 TEST_F(Costs, CollectivesGrowWithBytesAndWithDistance)

@@ -398,6 +398,19 @@ TEST(Rules, WarnOfWhatIsLegalButUnwise)
          {"/training/master_weights: warning: false has no effect with precision fp32: parameters of 32 bits have no copy beside "
           "them; nearest: leave it out, or precision bf16"}},
         {kDense, {"training.precision=fp32", "training.master_weights=true"}, {}},
+        {kDense,
+         {"training.precision=tf32", "training.master_weights=false", "training.gradient_dtype=bf16",
+          R"(training.offload={"optimizer":0})"},
+         {"/training/master_weights: warning: false has no effect with precision tf32: parameters of 32 bits have no copy beside "
+          "them; nearest: leave it out, or precision bf16"}},
+        {kDense,
+         {"training.precision=tf32", "training.master_weights=false", R"(training.offload={"optimizer":0.5})"},
+         {"/training/master_weights: warning: false has no effect with precision tf32: parameters of 32 bits have no copy beside "
+          "them; nearest: leave it out, or precision bf16"}},
+        {kDense, // gradients go to the host as they are
+         {"training.precision=tf32", "training.master_weights=false", "training.gradient_dtype=bf16",
+          R"(training.offload={"optimizer":0.5})"},
+         {}},
         {kDense, {"training.precision=bf16", "training.master_weights=false"}, {}},
         {kDense,
          {"training.precision=tf32", R"(training.lora={"rank":8,"base_dtype":"bf16"})"},

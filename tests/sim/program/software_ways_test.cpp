@@ -210,6 +210,29 @@ TEST(SoftwareWays, ALossInChunksTalksOncePerChunk)
     }
 }
 
+// As it is on a GPU: the stream that has asked for a sum waits for it, whatever it runs next.
+TEST(SoftwareWays, WhatFollowsTheLossWaitsForItsSums)
+{
+    for (const int chunk : {0, 256}) {
+        Scenario scenario = test::smallScenario(4);
+        scenario.training.lossChunkTokens = chunk;
+        const Program program = test::programOf(scenario);
+        int sums = 0;
+        bool isAwaited = true;
+        for (const Step& step : program.ranks[0].steps)
+            for (const Op& op : program.passes[step.pass].ops) {
+                isAwaited = isAwaited || (op.waits & maskOf(Stream::tp)) != 0;
+                EXPECT_TRUE(isAwaited || op.kind != OpKind::compute) << program.labels[op.label];
+                if (program.labels[op.label] == "loss.sync") {
+                    isAwaited = false;
+                    ++sums;
+                }
+            }
+        EXPECT_EQ(sums, scenario.microbatches());
+        EXPECT_TRUE(isAwaited);
+    }
+}
+
 TEST(SoftwareWays, RecomputationByOperatorsMayKeepWhatNobodyReads)
 {
     // Of query, key, value, output, gate, up and down each second runs again: the seventh is on the list of what is kept. With

@@ -151,6 +151,24 @@ TEST(TrafficMotion, LoadsItsTiersAsTheLoadOverTimeSays)
     EXPECT_LT(mostOfRank0, 2);
 }
 
+TEST(TrafficMotion, OfARankThatSharesItsCardIsOfTheWholeCard)
+{
+    sim::Scenario scenario = twoNodesOfMotion();
+    scenario.cluster.tiers.back().gpusPerNic = 4; // of 50 GB/s: as many bytes a nanosecond
+    const MovingStep step(scenario);
+    TrafficMotion motion = step.byRank();
+    const sim::TimedTransfer& message = firstForward(step);
+    const std::int64_t exposureNs = (message.endNs - message.beginNs) / 2;
+    int messages = 0;
+    for (const TrafficNow& flow : motion.at(message.endNs, exposureNs).flows)
+        if (flow.purpose == sim::Dimension::pp) {
+            EXPECT_NEAR(flow.load, flow.bytes / (50.0 * static_cast<double>(exposureNs)), 1e-9);
+            EXPECT_LE(flow.load, 1);
+            ++messages;
+        }
+    EXPECT_GT(messages, 0);
+}
+
 TEST(TrafficMotion, OfSomeRanksIsWhatTheySend)
 {
     const MovingStep step(twoNodesOfMotion());

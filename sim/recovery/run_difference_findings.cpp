@@ -3,7 +3,6 @@
 #include "sim/recovery/host_meanwhile.h"
 #include "sim/text/number_text.h"
 
-#include <algorithm>
 #include <cmath>
 #include <set>
 

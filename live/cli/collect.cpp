@@ -1,5 +1,6 @@
 #include "live/cli/command.h"
 #include "live/cli/control.h"
+#include "live/cli/say_line.h"
 #include "live/cli/writable.h"
 #include "live/record/recorder.h"
 #include "live/stream/ingest.h"
@@ -23,11 +24,6 @@ struct CollectArguments {
     std::string listen = "tcp://127.0.0.1:5555", ingest, key, allowed, trace, name, profile;
     bool json = false;
 };
-
-void sayCollect(const std::string& line)
-{
-    std::cerr << line + "\n";
-}
 
 /// One port further, or any where the viewers' is any; PATH.ranks beside a socket.
 std::string besideViewers(const std::string& listen)
@@ -66,7 +62,7 @@ void collect(const CollectArguments& arguments)
     IngestOptions options{.endpoint = arguments.ingest.empty() ? besideViewers(arguments.listen) : arguments.ingest,
                           .name = arguments.name,
                           .profile = stepsOf(arguments.profile),
-                          .log = sayCollect};
+                          .log = sayLine};
     if (!arguments.scenario.file.empty()) {
         const sim::Scenario scenario = arguments.scenario.read();
         options.scenarioJson = sim::resolvedText(scenario);
@@ -74,7 +70,7 @@ void collect(const CollectArguments& arguments)
         if (options.name.empty())
             options.name = scenario.name;
     }
-    PublishOptions publish{.endpoint = arguments.listen, .log = sayCollect};
+    PublishOptions publish{.endpoint = arguments.listen, .log = sayLine};
     if (!arguments.key.empty())
         publish.keys = options.keys = ServerKeys{readKeyPair(arguments.key), readAllowedKeys(arguments.allowed)};
 
@@ -82,8 +78,8 @@ void collect(const CollectArguments& arguments)
     auto collector = std::make_unique<Collector>(kinds);
     Ingest ingest(*collector, kinds, options);
     auto publisher = std::make_unique<Publisher>(*collector, publish);
-    sayCollect("viewers: rankscope --attach " + publisher->endpoint());
-    sayCollect("the job: RANKSCOPE_ATTACH=" + ingest.endpoint() + " torchrun … -m rankscope.run SCRIPT");
+    sayLine("viewers: rankscope --attach " + publisher->endpoint());
+    sayLine("the job: RANKSCOPE_ATTACH=" + ingest.endpoint() + " torchrun … -m rankscope.run SCRIPT");
 
     Control::catchSignals();
     const Control control(false, true);
@@ -99,8 +95,8 @@ void collect(const CollectArguments& arguments)
                 return line;
             };
             if (withoutDigits(text) != withoutDigits(told) || counts.present != present)
-                sayCollect(std::to_string(counts.present) + " of " + std::to_string(counts.worldSize) + " ranks attached" +
-                           (text.empty() ? "" : "; " + text));
+                sayLine(std::to_string(counts.present) + " of " + std::to_string(counts.worldSize) + " ranks attached" +
+                        (text.empty() ? "" : "; " + text));
             told = std::move(text);
             present = counts.present;
         }
@@ -131,8 +127,8 @@ void collect(const CollectArguments& arguments)
                          .dump(2)
                   << "\n";
     } else {
-        sayCollect(std::to_string(history.state.spansRecorded) + " spans of " + std::to_string(history.steps.size()) +
-                   " steps, " + std::to_string(history.state.spansDropped) + " dropped");
+        sayLine(std::to_string(history.state.spansRecorded) + " spans of " + std::to_string(history.steps.size()) + " steps, " +
+                std::to_string(history.state.spansDropped) + " dropped");
     }
     if (failed)
         throw sim::Error("the job has failed: " + how);

@@ -1,9 +1,9 @@
 #include "live/cli/training.h"
 
-#include "live/cli/control.h"
 #include "live/cli/folder_claim.h"
 #include "live/cli/same_job.h"
-#include "live/comm/clock_sync.h"
+#include "live/cli/say_line.h"
+#include "live/cli/training_stream.h"
 #include "live/comm/gpu_modules.h"
 #include "live/comm/processes.h"
 #include "live/comm/tcp_transport.h"
@@ -20,10 +20,7 @@
 #include "live/runtime/tensor_file.h"
 #include "live/runtime/watchdog.h"
 #include "live/stream/as_if_parallel.h"
-#include "live/stream/collector.h"
-#include "live/stream/gather.h"
 #include "live/stream/make_trace.h"
-#include "live/stream/publisher.h"
 #include "live/tasks/worker_pool.h"
 #include "sim/error.h"
 #include "sim/text/failure_text.h"
@@ -31,11 +28,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iostream>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
-#include <sstream>
 #include <type_traits>
 
 namespace live::cli {
@@ -65,17 +60,17 @@ private:
     TrainingReport trainHere()
     {
         if (first() && !m_request.quiet)
-            say(m_device.device->info().name + "; " + m_device.why + "; " + std::to_string(m_run->mesh().worldSize()) +
-                (m_run->mesh().worldSize() == 1 ? " rank, " : " ranks, ") +
-                (alone() ? "" : std::to_string(m_environment.processes) + " processes, ") + m_communicator->name() + ", " +
-                std::to_string(m_pool.workers()) + " workers");
+            sayLine(m_device.device->info().name + "; " + m_device.why + "; " + std::to_string(m_run->mesh().worldSize()) +
+                    (m_run->mesh().worldSize() == 1 ? " rank, " : " ranks, ") +
+                    (alone() ? "" : std::to_string(m_environment.processes) + " processes, ") + m_communicator->name() + ", " +
+                    std::to_string(m_pool.workers()) + " workers");
         m_report.device = m_device.device->info().kind;
         if (m_machine)
             m_report.orderSeed = m_request.orderSeed;
         m_report.worldSize = m_run->mesh().worldSize();
         m_report.isFirstProcess = first();
         Control::catchSignals();
-        m_collector->setStatus(RunStatus::running);
+        m_stream->collector().setStatus(RunStatus::running);
         try {
             const Watchdog watchdog(*m_run, m_request.deadline, m_store.get());
             m_run->train(m_scenario.live.steps - m_firstStep + 1, [&](const StepReport& step) { return afterStep(step); });
@@ -83,7 +78,7 @@ private:
                 m_machine->finish();
             if (!m_request.saveWeights.empty())
                 saveWeights();
-            m_collector->setStatus(m_report.stopped ? RunStatus::stopped : RunStatus::finished);
+            m_stream->collector().setStatus(m_report.stopped ? RunStatus::stopped : RunStatus::finished);
             m_report.finalParametersNorm = weightsNorm();
             awaitLastSpans();
         } catch (const std::exception& error) {
@@ -102,7 +97,7 @@ private:
     {
         if (m_store)
             m_store->abort(why); // before files are written: the others would wait for this process
-        m_collector->setStatus(RunStatus::failed, why);
+        m_stream->collector().setStatus(RunStatus::failed, why);
         m_report.failed = why;
         m_report.finalParametersNorm.reset(); // it may have failed after the last step
         if (!first())
@@ -111,7 +106,7 @@ private:
             sumUp();
             handOver();
         } catch (const std::exception& error) { // the run's own reason is told after it
-            say(sim::failureText(error));
+            sayLine(sim::failureText(error));
         }
     }
 
@@ -124,7 +119,7 @@ private:
                 work();
             } catch (const std::exception& error) {
                 if (failure)
-                    say(sim::failureText(error));
+                    sayLine(sim::failureText(error));
                 else
                     failure = std::current_exception();
             }
@@ -132,7 +127,7 @@ private:
         if (m_tell)
             attempt([&] { m_tell(m_report); });
         if (!m_request.trace.empty())
-            attempt([&] { sim::saveTrace(makeTrace(m_collector->history()), m_request.trace); });
+            attempt([&] { sim::saveTrace(makeTrace(m_stream->collector().history()), m_request.trace); });
         if (failure)
             std::rethrow_exception(failure);
     }
@@ -180,16 +175,17 @@ private:
             readWeights();
         if (!m_request.saveWeights.empty())
             huggingface::proveCanBeWritten(m_request.saveWeights, m_scenario, m_run->ranks(), m_environment.process, exchange());
-        startStream();
+        m_stream = std::make_unique<TrainingStream>(m_request, m_environment, m_store.get(), *m_run, m_device.device->info().name,
+                                                    m_control);
     }
 
     void readWeights()
     {
         constexpr int kTokensOfText = 256; // a byte each
         if (first() && m_scenario.model.vocabSize > kTokensOfText && !isTokenIds(m_scenario.live.data))
-            say("warning: live.data is a text, whose bytes are the tokens 0 to 255; to a model with a vocabulary of " +
-                std::to_string(m_scenario.model.vocabSize) +
-                " they mean something else: give it the ids that its tokenizer makes (live.data=IDS.npy or IDS.bin)");
+            sayLine("warning: live.data is a text, whose bytes are the tokens 0 to 255; to a model with a vocabulary of " +
+                    std::to_string(m_scenario.model.vocabSize) +
+                    " they mean something else: give it the ids that its tokenizer makes (live.data=IDS.npy or IDS.bin)");
         m_config = huggingface::readWeights(m_request.weights, m_scenario, m_run->ranks(), m_environment.process, exchange());
     }
 
@@ -228,8 +224,8 @@ private:
     {
         m_firstStep = info.step + 1;
         if (first() && info.seed != m_scenario.live.seed)
-            say("warning: " + resumed.string() + " is of a run with seed " + std::to_string(info.seed) + ", this one has " +
-                std::to_string(m_scenario.live.seed) + ": its data come in another order");
+            sayLine("warning: " + resumed.string() + " is of a run with seed " + std::to_string(info.seed) + ", this one has " +
+                    std::to_string(m_scenario.live.seed) + ": its data come in another order");
         if (m_firstStep > m_scenario.live.steps)
             throw sim::Error(resumed.string() + " has done " + std::to_string(m_firstStep - 1) +
                              " steps already; --steps must be more");
@@ -304,12 +300,11 @@ private:
             m_claimOfWeights.emplace(m_request.saveWeights, "weights");
         for (const auto* claim : {&m_claim, &m_claimOfWeights})
             if (*claim && !(*claim)->problem().empty())
-                say("warning: " + (*claim)->problem());
+                sayLine("warning: " + (*claim)->problem());
     }
 
     bool alone() const { return m_environment.processes == 1; }
     bool first() const { return m_environment.process == 0; }
-    static void say(const std::string& line) { std::cerr << line + "\n"; }
 
     /// Null: nobody asked for them.
     KernelTimes* kernelTimes() const
@@ -364,83 +359,6 @@ private:
         return makeNcclCommunicator(m_pool, *m_store, m_device.gpu, std::move(processOf));
     }
 
-    std::string storeKey(const char* what, int process) const { return std::string(what) + "/" + std::to_string(process); }
-
-    /// Process 0 collects from all and shows it to viewers; the others show theirs to process 0.
-    void startStream()
-    {
-        const int world = m_run->mesh().worldSize();
-        std::vector<Recorder*> all(static_cast<std::size_t>(world));
-        for (Recorder* recorder : m_run->recorders())
-            all[static_cast<std::size_t>(recorder->rank)] = recorder;
-        RunDescription description = describeRun(m_scenario, m_run->mesh(), m_request.scenarioJson);
-        description.device = m_device.device->info().name;
-        description.plannedSteps = m_scenario.live.steps;
-        description.slices = m_run->schedule().slices;
-        description.controllable = true;
-        if (alone()) {
-            m_collector = std::make_unique<Collector>(std::move(description), m_run->spanKinds(), m_run->recorders());
-            publish();
-            return;
-        }
-        description.processId = 0;
-        const std::vector<ClockOffset> clocks = alignClocks(*m_store, 0);
-        m_clocks = std::make_unique<ClockRounds>(*m_store);
-        const KeyPair own = makeKeyPair();
-        const std::string here = tcpEndpoint(m_store->address(), 0);
-        const bool local = isLocalEndpoint(here);
-        if (!first()) {
-            m_collector = std::make_unique<Collector>(std::move(description), m_run->spanKinds(), m_run->recorders());
-            PublishOptions options{.endpoint = here, .log = say};
-            if (!local)
-                options.keys = ServerKeys{own, {m_store->get("stream/viewer")}};
-            m_publisher = std::make_unique<Publisher>(*m_collector, options);
-            m_store->set(storeKey("stream", m_environment.process), m_publisher->endpoint() + " " + own.publicKey);
-            return;
-        }
-        m_store->set("stream/viewer", own.publicKey);
-        std::vector<SpanSource> sources;
-        std::vector<Recorder*> gathered(all.size());
-        for (int process = 1; process < m_environment.processes; ++process) {
-            std::istringstream answer(m_store->get(storeKey("stream", process)));
-            SpanSource source;
-            std::string key;
-            answer >> source.endpoint >> key;
-            if (!isLocalEndpoint(source.endpoint))
-                source.keys = ViewerKeys{key, own};
-            const ClockOffset& clock = clocks[static_cast<std::size_t>(process)];
-            source.offsetAt = [line = m_clockLines.emplace_back(std::make_unique<ClockLine>(clock)).get()](std::int64_t timeNs) {
-                return line->offsetAt(timeNs);
-            };
-            sources.push_back(source);
-            const RankRange theirs = ranksOf(process, m_environment.processes, world);
-            for (int rank = theirs.first; rank < theirs.first + theirs.count; ++rank) {
-                m_remoteRecorders.push_back(std::make_unique<Recorder>(rank));
-                gathered[static_cast<std::size_t>(rank)] = all[static_cast<std::size_t>(rank)] = m_remoteRecorders.back().get();
-                char clockText[64];
-                std::snprintf(clockText, sizeof clockText, ", process %d, clock within %.3f ms", process,
-                              static_cast<double>(clock.uncertaintyNs) * 1e-6);
-                description.rankNames[static_cast<std::size_t>(rank)] += clockText;
-            }
-        }
-        m_collector = std::make_unique<Collector>(std::move(description), m_run->spanKinds(), all);
-        m_gatherer = std::make_unique<SpanGatherer>(sources, m_run->spanKinds(), gathered);
-        publish();
-    }
-
-    void publish()
-    {
-        if (m_request.listen.empty())
-            return;
-        PublishOptions options{.endpoint = m_request.listen,
-                               .control = [this](RunRequest request) { return m_control.request(request); },
-                               .log = say};
-        if (!m_request.key.empty())
-            options.keys = ServerKeys{readKeyPair(m_request.key), readAllowedKeys(m_request.allowed)};
-        m_publisher = std::make_unique<Publisher>(*m_collector, options);
-        say("listening at " + m_publisher->endpoint());
-    }
-
     Verdict afterStep(const StepReport& step)
     {
         const int last = m_scenario.live.steps;
@@ -448,21 +366,19 @@ private:
         m_report.gradientNorms.push_back(step.result.gradientNorm);
         m_report.stepSeconds.push_back(step.seconds);
         const std::int64_t endNs = nowNs();
-        m_collector->stepDone({.step = step.step,
-                               .loss = step.result.loss,
-                               .gradientNorm = step.result.gradientNorm,
-                               .tokensPerSecond = step.tokensPerSecond,
-                               .startNs = endNs - static_cast<std::int64_t>(step.seconds * 1e9),
-                               .endNs = endNs});
+        m_stream->collector().stepDone({.step = step.step,
+                                        .loss = step.result.loss,
+                                        .gradientNorm = step.result.gradientNorm,
+                                        .tokensPerSecond = step.tokensPerSecond,
+                                        .startNs = endNs - static_cast<std::int64_t>(step.seconds * 1e9),
+                                        .endNs = endNs});
         if (first() && !m_request.quiet) {
             char line[160];
             std::snprintf(line, sizeof line, "step %d/%d  loss %.4f  gradient norm %.4f  %.1f ms  %.0f tokens/s", step.step, last,
                           step.result.loss, step.result.gradientNorm, step.seconds * 1e3, step.tokensPerSecond);
-            say(line);
+            sayLine(line);
         }
-        if (m_clocks)
-            for (const auto& [process, clock] : m_clocks->next())
-                m_clockLines[static_cast<std::size_t>(process) - 1]->add(clock);
+        m_stream->compareClocks();
         // Several processes must stop after the same step: they agree on it in the next one's sums.
         if (m_control.stopped())
             m_run->requestStop();
@@ -471,9 +387,9 @@ private:
         if (!m_request.checkpoint.empty() && (due || stops || step.step == last || m_control.takeCheckpoint()))
             saveCheckpoint(step.step);
         if (m_control.isPaused() && !stops) {
-            m_collector->setStatus(RunStatus::paused);
+            m_stream->collector().setStatus(RunStatus::paused);
             m_control.waitWhilePaused();
-            m_collector->setStatus(RunStatus::running);
+            m_stream->collector().setStatus(RunStatus::running);
         }
         m_report.stopped = stops && step.step < last;
         return stops ? Verdict::stop : Verdict::goOn;
@@ -488,12 +404,13 @@ private:
 
     std::vector<std::string> exchangeTexts(const std::string& text)
     {
-        m_store->set(storeKey("exchange", m_environment.process), text);
+        const auto keyOf = [](int process) { return "exchange/" + std::to_string(process); };
+        m_store->set(keyOf(m_environment.process), text);
         m_store->barrier("exchange given");
         std::vector<std::string> texts;
         texts.reserve(static_cast<std::size_t>(m_environment.processes));
         for (int process = 0; process < m_environment.processes; ++process)
-            texts.push_back(m_store->get(storeKey("exchange", process)));
+            texts.push_back(m_store->get(keyOf(process)));
         m_store->barrier("exchange taken"); // then the keys may be used again
         return texts;
     }
@@ -507,14 +424,14 @@ private:
                                            .gradients = m_request.gradients},
                                           m_run->ranks(), m_environment.process, exchange());
         if (first() && !m_request.quiet)
-            say("checkpoint " + path.string());
+            sayLine("checkpoint " + path.string());
     }
 
     void saveWeights()
     {
         huggingface::writeWeights(m_request.saveWeights, m_scenario, m_run->ranks(), m_environment.process, exchange(), m_config);
         if (first() && !m_request.quiet)
-            say("weights " + m_request.saveWeights);
+            sayLine("weights " + m_request.saveWeights);
     }
 
     /// Over all processes: exact sums of theirs.
@@ -534,8 +451,8 @@ private:
 
     void awaitLastSpans()
     {
-        if (m_gatherer && !m_gatherer->finish(std::chrono::seconds(10)))
-            say("some processes' last spans did not arrive; the trace lacks them");
+        if (!m_stream->finish())
+            sayLine("some processes' last spans did not arrive; the trace lacks them");
         if (m_store)
             m_store->barrier("last spans"); // until then each shows its own
     }
@@ -543,8 +460,8 @@ private:
     /// Of the first process: what is known when no step is to come.
     void sumUp()
     {
-        m_collector->collect();
-        const RunHistory history = m_collector->history();
+        m_stream->collector().collect();
+        const RunHistory history = m_stream->collector().history();
         m_report.spansRecorded = history.state.spansRecorded;
         m_report.spansDropped = history.state.spansDropped;
         for (Rank* rank : m_run->ranks()) {
@@ -587,12 +504,7 @@ private:
     int m_firstStep = 1;
     std::unique_ptr<Communicator> m_communicator;
     std::unique_ptr<Run> m_run;
-    std::vector<std::unique_ptr<Recorder>> m_remoteRecorders;
-    std::unique_ptr<Collector> m_collector;
-    std::unique_ptr<ClockRounds> m_clocks;                ///< between several processes
-    std::vector<std::unique_ptr<ClockLine>> m_clockLines; ///< of the processes after the first; the gatherer reads them
-    std::unique_ptr<SpanGatherer> m_gatherer;
-    std::unique_ptr<Publisher> m_publisher;
+    std::unique_ptr<TrainingStream> m_stream;
     TrainingReport m_report;
     std::int64_t m_gpuFreeBytes = 0; ///< before the ranks took any
     std::shared_ptr<void> m_nudge;   ///< goes first
@@ -603,38 +515,6 @@ private:
 TrainingReport train(const TrainingRequest& request, const TellReport& tell)
 {
     return Training(request, tell).train();
-}
-
-std::string reportJson(const std::string& scenarioName, const TrainingReport& report)
-{
-    nlohmann::ordered_json json = {{"scenario", scenarioName},
-                                   {"device", report.device},
-                                   {"world_size", report.worldSize},
-                                   {"losses", report.losses},
-                                   {"grad_norms", report.gradientNorms},
-                                   {"tokens_per_second", report.tokensPerSecond},
-                                   {"step_time_s", report.stepSeconds},
-                                   {"final_parameters_norm", nullptr},
-                                   {"spans_recorded", report.spansRecorded},
-                                   {"spans_dropped", report.spansDropped},
-                                   {"peak_memory_bytes", report.peakBytes},
-                                   {"reserved_memory_bytes", report.reservedBytes},
-                                   {"memory_needed_bytes", report.memoryNeededBytes},
-                                   {"peak_resident_bytes", report.peakResidentBytes},
-                                   {"stopped", report.stopped}};
-    if (report.finalParametersNorm)
-        json["final_parameters_norm"] = *report.finalParametersNorm;
-    if (!report.failed.empty())
-        json["failed"] = report.failed;
-    if (report.gpuNeededBytes)
-        json["gpu_memory_needed_bytes"] = *report.gpuNeededBytes;
-    if (report.gpuTakenBytes)
-        json["gpu_memory_taken_bytes"] = *report.gpuTakenBytes;
-    if (report.orderSeed)
-        json["order_seed"] = *report.orderSeed;
-    if (report.asIfParallelSeconds)
-        json["as_if_parallel_step_s"] = *report.asIfParallelSeconds;
-    return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n"; // names of files may be anything
 }
 
 } // namespace live::cli

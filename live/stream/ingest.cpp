@@ -17,18 +17,17 @@ constexpr std::chrono::milliseconds kBetweenTicks{20};
 
 DoorOptions ingestDoor(const IngestOptions& options)
 {
-    constexpr const RankBudget& kMost = kRankBudget;
     return {.endpoint = options.endpoint,
             .keys = options.keys,
             .who = "process",
-            .messageBytes = kMost.frameBytes,
-            .unfinishedBytes = kMost.unfinishedBytes,
-            .receiveQueue = kMost.receiveQueue,
-            .sendQueue = kMost.sendQueue,
-            .mostConnections = static_cast<std::size_t>(kMost.ranks) + kMost.spareConnections,
-            .hello = kMost.hello,
+            .messageBytes = kRankBudget.frameBytes,
+            .unfinishedBytes = kRankBudget.unfinishedBytes,
+            .receiveQueue = kRankBudget.receiveQueue,
+            .sendQueue = kRankBudget.sendQueue,
+            .mostConnections = static_cast<std::size_t>(kRankBudget.ranks) + kRankBudget.spareConnections,
+            .hello = kRankBudget.hello,
             .linger = std::chrono::milliseconds(200),
-            .betweenLogs = kMost.betweenLogs,
+            .betweenLogs = kRankBudget.betweenLogs,
             .log = options.log};
 }
 

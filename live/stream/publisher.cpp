@@ -27,17 +27,16 @@ zmq::message_t messageOf(const Audience::Part& part)
 
 DoorOptions doorOptions(const PublishOptions& options)
 {
-    constexpr const ViewerBudget& kMost = kViewerBudget;
     return {.endpoint = options.endpoint,
             .keys = options.keys,
             .who = "viewer",
-            .messageBytes = kMost.header.bytes,
-            .unfinishedBytes = kMost.unfinishedBytes,
-            .sendQueue = static_cast<int>(kMost.sendQueue),
-            .mostConnections = options.mostViewers * kMost.connectionsOfPlace,
-            .hello = kMost.hello,
+            .messageBytes = kViewerBudget.header.bytes,
+            .unfinishedBytes = kViewerBudget.unfinishedBytes,
+            .sendQueue = static_cast<int>(kViewerBudget.sendQueue),
+            .mostConnections = options.mostViewers * kViewerBudget.connectionsOfPlace,
+            .hello = kViewerBudget.hello,
             .linger = options.linger,
-            .betweenLogs = kMost.betweenLogs,
+            .betweenLogs = kViewerBudget.betweenLogs,
             .log = options.log};
 }
 

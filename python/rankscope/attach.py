@@ -19,7 +19,6 @@ import socket
 import sys
 import tempfile
 import threading
-import time
 import traceback
 from typing import Any, Optional
 
@@ -132,7 +131,7 @@ class Attachment:
 
     def watch_mesh(self, mesh: Any) -> None:
         """A DeviceMesh that was made before attach()."""
-        self._guarded(self._hooks.watch_mesh, mesh)
+        self._guarded(self._hooks.groups.watch_mesh, mesh)
 
     def step(self) -> None:
         """Ends a step where no optimizer does."""
@@ -179,8 +178,8 @@ class Attachment:
             job = run
         job += f"/{os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}"
         identity = {"job": job, "rank": self._rank, "world_size": dist.get_world_size(), "device": f"{device}, torch {self._torch.__version__}"}
-        self._hooks.watch_groups()
-        self._hooks.watch_meshes()
+        self._hooks.groups.watch()
+        self._hooks.groups.watch_meshes()
         self._hooks.watch_stages()
         self._hooks.watch_modules()
         self._hooks.watch_optimizers()
@@ -332,7 +331,7 @@ class Attachment:
 
     def _hung(self):
         """Called by the sender's thread, once a second."""
-        waits = self._hooks.waits(self._hang_ns)
+        waits = self._hooks.groups.waits(self._hang_ns)
         if not waits:
             waited, self._waited = self._waited, False
             self._flight_file = "" if waited else self._flight_file

@@ -1,7 +1,5 @@
-#include "sim/cli/command.h"
-#include "sim/cli/number_lists.h"
 #include "sim/cli/options.h"
-#include "sim/cli/part.h"
+#include "sim/cli/plan_arguments.h"
 #include "sim/cli/plan_print.h"
 #include "sim/cli/table.h"
 #include "sim/cli/until_interrupted.h"
@@ -10,15 +8,10 @@
 #include "sim/scenario/pointer_text.h"
 
 #include "sim/answers/plan.h"
-#include "sim/memory_limit.h"
 #include "sim/planner/least_change.h"
-#include "sim/planner/phases.h"
-#include "sim/planner/planner.h"
-#include "sim/text/number_text.h"
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <iostream>
 #include <iterator>
 #include <optional>
@@ -29,30 +22,6 @@ namespace {
 
 constexpr std::chrono::seconds kBetweenLines{30}; // of progress in a log
 
-struct PlanArguments {
-    ScenarioArguments scenario;
-    int gpus = 0;
-    std::string objective = "time";
-    double price = 0;
-    std::vector<std::string> fixed, freed, why;
-    double margin = 0;
-    std::string framework;
-    int top = 5, jobs = 0, most = 0;
-    double days = 0;
-    std::string sizes, rampBatch, phases;
-    std::string part;
-    std::vector<std::string> merge;
-    bool json = false, sensitivity = false, robust = false, leastChange = false;
-};
-
-PlanSetting settingOf(const std::string& assignment, const char* option)
-{
-    const std::size_t equals = assignment.find('=');
-    if (equals == std::string::npos || equals == 0 || equals + 1 == assignment.size())
-        throw UsageError(std::string(option) + " takes POINTER=VALUE, as layout.tp=8; it got " + shownText(assignment));
-    return {assignment.substr(0, equals), assignment.substr(equals + 1)};
-}
-
 /// Of --free: what is wrong with a pointer, written either way.
 std::string searchedKey(const std::string& pointer)
 {
@@ -60,42 +29,6 @@ std::string searchedKey(const std::string& pointer)
     const std::vector<std::string> known(keys.begin(), keys.end());
     std::string asked = dotted(pointer);
     return std::find(known.begin(), known.end(), asked) != known.end() ? std::string() : oneOf(known)(asked);
-}
-
-constexpr int kMostNumber = 1 << 20;
-
-PlanRequest requestOf(const PlanArguments& arguments)
-{
-    PlanRequest request{.document = arguments.scenario.document()};
-    request.gpus = arguments.gpus;
-    request.objective = arguments.objective == "headroom"    ? PlanObjective::headroom
-                        : arguments.objective == "gpu-hours" ? PlanObjective::gpuHours
-                        : arguments.objective == "cost"      ? PlanObjective::cost
-                        : arguments.objective == "tokens"    ? PlanObjective::tokens
-                                                             : PlanObjective::time;
-    request.price = arguments.price;
-    if (request.objective == PlanObjective::cost && request.price <= 0)
-        throw UsageError("--objective cost needs --price, of a GPU for an hour");
-    for (const std::string& assignment : arguments.fixed)
-        attributed(arguments.scenario.file, [&] { hold(request, settingOf(assignment, "--fix"), catalogue()); });
-    request.freed = arguments.freed;
-    request.marginGib = arguments.margin;
-    if (!arguments.rampBatch.empty()) {
-        const std::vector<int> numbers = splitNumbers(arguments.rampBatch, ':', "--ramp-batch takes FIRST:STEP, as 16:16");
-        if (numbers.size() != 2)
-            throw UsageError("--ramp-batch takes FIRST:STEP, as 16:16; it got " + shownText(arguments.rampBatch));
-        attributed(arguments.scenario.file,
-                   [&] { request.rampBatches = rampedBatches(request, catalogue(), numbers[0], numbers[1]); });
-    }
-    request.framework = arguments.framework;
-    request.top = arguments.top;
-    request.jobs = arguments.jobs;
-    request.mostSimulated = arguments.most;
-    const Part part = partOf(arguments.part);
-    request.part = part.index;
-    request.parts = part.count;
-    request.isPart = !arguments.part.empty();
-    return request;
 }
 
 /// A part of a search, as its file has it.
@@ -145,183 +78,6 @@ std::vector<Change> changesTo(const PlannedLayout& layout, const PlanRequest& re
     if (request.document.get("schedule.actions") && !document.get("schedule.actions"))
         changes.push_back({"/schedule/actions", std::nullopt});
     return changes;
-}
-
-std::vector<int> numbersOf(const std::string& list)
-{
-    std::vector<int> numbers =
-        splitNumbers(list, ',', "--sizes takes numbers of GPUs from 1 to " + grouped(kMostNumber) + ", as 8,16,32", kMostNumber);
-    std::sort(numbers.begin(), numbers.end());
-    numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
-    return numbers;
-}
-
-/// "8192:2048,131072:128".
-std::vector<Phase> phasesOf(const std::string& list)
-{
-    const std::string usage = "--phases takes SEQUENCE or SEQUENCE:BATCH of each phase, as 8192:2048,131072:128";
-    std::vector<Phase> phases;
-    for (const std::string& word : splitWords(list, ',')) {
-        if (word.empty())
-            throw UsageError(usage + "; it got " + shownText(list));
-        const std::vector<int> numbers = splitNumbers(word, ':', usage);
-        if (numbers.size() > 2)
-            throw UsageError(usage + "; it got " + shownText(word));
-        phases.push_back({.sequenceLength = numbers[0], .batch = numbers.size() > 1 ? numbers[1] : 0});
-    }
-    return phases;
-}
-
-/// "131,072 tokens, 8 sequences a step"
-std::string phaseText(const Phase& phase)
-{
-    return counted(phase.sequenceLength, "token") + (phase.batch > 0 ? ", " + counted(phase.batch, "sequence") + " a step" : "");
-}
-
-/// Whether the first of a search is the best; nothing where there is none, which stands where it would.
-std::string proofOf(const PlanAnswer& answer)
-{
-    const std::string proof = answer.stopped ? "stopped" : answer.best.empty() ? "-" : answer.proved ? "proved" : "not proved";
-    const std::string tight =
-        answer.best.empty() ? "" : tightText(answer.best.front().peakMemoryGib, answer.best.front().headroomGib);
-    return tight.empty() ? proof : proof + "; " + tight;
-}
-
-/// What was asked for after what a search was stopped at.
-void printNotBegun(const std::vector<std::string>& names, const char* between)
-{
-    for (std::size_t i = 0; i < names.size(); ++i)
-        std::cout << (i == 0 ? "Stopped; not begun: " : between) << names[i];
-    if (!names.empty())
-        std::cout << "\n";
-}
-
-void printPhases(const std::vector<PlannedPhase>& planned, const std::vector<Phase>& asked)
-{
-    Table table({"sequence", "batch", "step", "tokens a day", "GiB", "", "layout", "with the last one's"});
-    for (const PlannedPhase& each : planned) {
-        const PlanAnswer& answer = each.answer;
-        const std::string batch = each.phase.batch > 0 ? grouped(each.phase.batch) : "as given";
-        if (answer.best.empty()) {
-            table.add({grouped(each.phase.sequenceLength), batch, "-", "-", "-", proofOf(answer),
-                       answer.proved ? "nothing fits" : "none found that fits", "-"});
-            continue;
-        }
-        const PlannedLayout& best = answer.best.front();
-        table.add({grouped(each.phase.sequenceLength), batch, seconds(best.stepSeconds), tokensADay(best.tokensPerSecond),
-                   fixed(best.peakMemoryGib, 1), proofOf(answer), best.grid.text(),
-                   each.kept                 ? seconds(each.kept->stepSeconds)
-                   : each.whyNotKept.empty() ? "-"
-                                             : "not possible"});
-    }
-    table.print(std::cout);
-    for (const PlannedPhase& each : planned) {
-        if (!each.changes.empty())
-            std::cout << "Before " << grouped(each.phase.sequenceLength) << " changes: " << each.changes
-                      << (each.readGib > 0
-                              ? "; each GPU reads " + fixed(each.readGib, 1) + " GiB of parameters and optimizer at most"
-                              : "; parameters and optimizer stay where they are")
-                      << "\n";
-        if (!each.whyNotKept.empty())
-            std::cout << "The last phase's layout in that of " << grouped(each.phase.sequenceLength) << ": " << each.whyNotKept
-                      << "\n";
-    }
-    std::vector<std::string> notBegun;
-    for (std::size_t i = planned.size(); i < asked.size(); ++i)
-        notBegun.push_back(phaseText(asked[i]));
-    printNotBegun(notBegun, "; ");
-}
-
-/// The best layout of each phase of a run whose sequences grow.
-void runPhases(const PlanArguments& arguments, PlanRequest request)
-{
-    const std::vector<Phase> phases = phasesOf(arguments.phases);
-    request.top = 1;
-    std::vector<PlannedPhase> planned;
-    attributed(arguments.scenario.file, [&] {
-        const UntilInterrupted search;
-        planned = planPhases(request, catalogue(), phases);
-    });
-    if (arguments.json)
-        std::cout << phasesAnswer(planned, phases, request).dump() << "\n";
-    else
-        printPhases(planned, phases);
-    for (const PlannedPhase& each : planned) // a run that cannot go all the way
-        if (each.answer.best.empty())
-            throw Error(arguments.scenario.file + ": the phase of " + phaseText(each.phase) + ": " +
-                        nothingFits(planAnswer(each.answer, ofPhase(request, each.phase))));
-}
-
-void printBySize(const std::vector<PlanAnswer>& plans, const Answer& answer, const PlanRequest& request)
-{
-    const bool hasRun = !answer.at("pareto").empty();
-    const int paceBatch = plans.empty() ? 0 : plans.front().paceBatch;
-    std::vector<std::string> header{"GPUs", "step", "tokens a day"};
-    const char* const paid = request.price > 0 ? "cost" : "GPU hours";
-    const bool asksPrice = request.price > 0 || request.objective == PlanObjective::gpuHours;
-    if (hasRun)
-        header.insert(header.end(), {"days", paid});
-    else if (asksPrice)
-        header.push_back(paid + ofBatch(paceBatch));
-    if (paceBatch > 0)
-        header.emplace_back("batch");
-    header.insert(header.end(), {"GiB", "", "layout"});
-    Table table(header);
-    for (const PlanAnswer& plan : plans) {
-        std::vector<std::string> row{grouped(plan.gpus)};
-        if (plan.best.empty()) {
-            row.insert(row.end(), header.size() - 3, "-");
-            row.insert(row.end(), {proofOf(plan), !plan.proved        ? "none found that fits"
-                                                  : plan.covered == 0 ? "nothing is legal"
-                                                                      : "nothing fits"});
-        } else {
-            const PlannedLayout& best = plan.best.front();
-            row.insert(row.end(), {seconds(best.stepSeconds), tokensADay(best.tokensPerSecond)});
-            if (hasRun)
-                row.push_back(threeDigits(best.runDays));
-            if (hasRun || asksPrice)
-                row.push_back(amount(request.price > 0 ? best.cost : best.gpuHours));
-            for (const auto& [pointer, value] : best.settings)
-                if (paceBatch > 0 && pointer == "training.global_batch_size")
-                    row.push_back(value);
-            row.insert(row.end(), {fixed(best.peakMemoryGib, 1), proofOf(plan), best.grid.text()});
-        }
-        table.add(std::move(row));
-    }
-    table.print(std::cout);
-    if (hasRun)
-        std::cout << worthTheirPrice(answer.at("pareto")) << "\n";
-    else if (asksPrice)
-        std::cout << "Days, and what the run costs, follow from training.tokens: --set training.tokens=15e12\n";
-    std::vector<std::string> names;
-    for (const Answer& gpus : answer.at("not_begun"))
-        names.push_back(countedText(gpus.get<int>(), "GPU"));
-    printNotBegun(names, ", ");
-}
-
-/// The winner of each number of GPUs.
-void runSizes(const PlanArguments& arguments, PlanRequest request)
-{
-    const std::vector<int> sizes = numbersOf(arguments.sizes);
-    request.top = 1;
-    std::vector<PlanAnswer> plans;
-    {
-        const UntilInterrupted search;
-        for (const int gpus : sizes) {
-            request.gpus = gpus;
-            attributed(arguments.scenario.file, [&] { plans.push_back(plan(request, catalogue())); });
-            if (plans.back().stopped)
-                break;
-        }
-    }
-    const std::vector<int> notBegun(sizes.begin() + static_cast<std::ptrdiff_t>(plans.size()), sizes.end());
-    const Answer answer = sizesAnswer(plans, notBegun, request);
-    if (arguments.json)
-        std::cout << answer.dump() << "\n";
-    else
-        printBySize(plans, answer, request);
-    if (std::all_of(plans.begin(), plans.end(), [](const PlanAnswer& plan) { return plan.best.empty(); }))
-        throw Error(arguments.scenario.file + ": " + nothingFits(answer.at("sizes").back()));
 }
 
 /// The fewest settings to change so that it fits.

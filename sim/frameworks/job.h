@@ -36,7 +36,7 @@ struct Job {
 std::optional<int> gpusByTasks(Reading&);
 /// dp from GPUs, or GPUs from dp; says what does not fit. After tp, cp, pp and what there is of gpus, nodes, gpusPerNode.
 void settleWorld(Job&);
-/// The three batch numbers from those that are given. `isMultiple`: the framework wants whole micro-batches.
+/// The three batch numbers from those that are given.
 void settleBatch(Job&);
 /// The model by a name as people write it: catalogue id, Hugging Face id, flavour ("llama3", "70B"); empty if none is meant.
 /// `whole`: the name is no more than that.

@@ -86,7 +86,7 @@ private:
     void sharding();
     void placement();
 
-    // rules_training.cpp: stages, schedule, sequences, batch, precision, perturbations
+    // rules_schedule.cpp: stages and the schedule over them, sequences, batch
     void kind();
     void stages();
     bool hasLayersFor(std::int64_t stages) const;
@@ -100,12 +100,16 @@ private:
     std::string nearestBatches(std::int64_t unit, std::int64_t most) const;
     void slices(int length);
     void microbatches();
+
+    // rules_training.cpp: precision, what is kept of activations and where, adapters, overlap
     void precisionAndOverlap();
     void recomputeModules();
     void recomputedLayers();
     void documentsAndOffload();
     void lora();
     void narrowerThanComputed();
+
+    // rules_perturbations.cpp: what goes wrong on purpose
     void perturbations();
     void failures(std::size_t index, const std::string& at);
     void unusedKeys(PerturbationKind, const std::string& at);

@@ -5,6 +5,7 @@
 
 #include "sim/cost/cost.h"
 #include "sim/planner/pass_order.h"
+#include "sim/planner/pipeline_geometry.h"
 #include "sim/planner/space.h"
 #include "sim/program/stage_content.h"
 #include "sim/program/states.h"
@@ -36,23 +37,6 @@ struct PassFloors {
     PassFloors operator-(const PassFloors&) const;
     PassFloors operator*(double) const;
 };
-
-/// How ranks lie on the cluster, as seen along the pipeline through rank 0; where ranks of it differ, the best of each.
-struct PipelineGeometry {
-    GroupGeometry groups;
-    int sendTier = 0;   ///< the innermost between neighbours
-    NicSharers sharers; ///< of all ranks, as prices ask
-};
-/// Groups that a layer's passes ask, or those of copies of the model, too.
-enum class GroupsOf : std::uint8_t { layers, all };
-PipelineGeometry pipelineGeometry(const Scenario&, GroupsOf);
-/// GPUs of a node, or of the domain of several that joins them as one.
-int gpusTogether(const Cluster&);
-/// Whether domains that are greater, but do not hold all, hold whole blocks of ranks: those that differ in nothing but the
-/// outermost axis. Then what lies like another on its nodes lies like it altogether, but for where it is along that axis.
-bool domainsHoldBlocks(const Scenario&);
-/// As one rank sees them.
-GroupGeometry groupGeometryAt(const Scenario&, const Mesh&, const Placement&, int rank, GroupsOf = GroupsOf::all);
 
 /// Parts of the model under one split: everything of a choice that a layer's passes depend on.
 struct PartFloors {

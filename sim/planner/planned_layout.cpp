@@ -8,8 +8,6 @@
 
 namespace sim {
 
-constexpr double kSecondsPerDay = 86400;
-
 PlannedLayout plannedLayout(const PlanGrid& grid, std::vector<PlanSetting> settings, const Simulation& simulation, double price,
                             double batches)
 {

@@ -8,6 +8,8 @@
 
 namespace sim {
 
+inline constexpr double kSecondsPerDay = 86400;
+
 /// All but its floors, of a request whose global batch is `batches` of the layout's. `price`: of a GPU for an hour.
 PlannedLayout plannedLayout(const PlanGrid&, std::vector<PlanSetting>, const Simulation&, double price, double batches = 1);
 

@@ -1,6 +1,7 @@
 #include "sim/planner/sizes.h"
 
 #include "sim/cancel.h"
+#include "sim/planner/planned_layout.h"
 #include "sim/planner/reasons.h"
 #include "sim/planner/space.h"
 
@@ -12,8 +13,6 @@
 
 namespace sim {
 namespace {
-
-constexpr double kSecondsPerDay = 86400;
 
 double stepsOf(const Scenario& scenario)
 {

@@ -12,6 +12,8 @@ namespace sim {
 
 /// Residuals above this are no alignment: it would look plausible and be wrong.
 inline constexpr double kMostResidualNs = 50'000;
+/// Shorter waits are how exactly clocks are aligned, and how fast kernels follow each other.
+inline constexpr std::int64_t kShortestWaitNs = 1000;
 
 /// What is subtracted of a rank's clock: offset + drift · (t − since).
 struct RankClock {

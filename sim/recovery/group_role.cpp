@@ -15,7 +15,7 @@ struct RoleWord {
     GroupRole role;
 };
 
-/// Whole descriptions, as wordOf() leaves them; python/rankscope/_attach/hooks.py has the same.
+/// Whole descriptions, as wordOf() leaves them; python/rankscope/_attach/axes.py has the same.
 constexpr RoleWord kRoleWords[] = {
     {"tensor_model_parallel", GroupRole::tensor},
     {"tensor_parallel", GroupRole::tensor},

@@ -1,5 +1,7 @@
 #include "sim/recovery/launch_class.h"
 
+#include "sim/recovery/recorded_places.h"
+
 #include <algorithm>
 #include <array>
 #include <iterator>
@@ -150,9 +152,7 @@ ClassOfStart::ClassOfStart(const Recording& recording, const RankRecording& rank
     for (const RecordedLink& link : rank.links) {
         if (link.kind != RecordedLink::Kind::launch)
             continue;
-        const auto after = std::upper_bound(rank.tracks.begin(), rank.tracks.end(), link.from,
-                                            [](std::uint32_t at, const RecordedTrack& track) { return at < track.first; });
-        const auto track = static_cast<std::size_t>(std::max<std::ptrdiff_t>(0, after - rank.tracks.begin() - 1));
+        const std::size_t track = std::max(1U, streamOf(rank, link.from)) - 1;
         const std::int64_t at = spans.startNs[link.from];
         const OpClass marked = markAt(track, at);
         m_classes.emplace_back(spans.startNs[link.to], marked != OpClass::other    ? marked

@@ -54,6 +54,9 @@ struct RecordedWait {
     std::int64_t hostNs = 0;           ///< of short stretches until kernels were asked for: no links of their own
 };
 
+/// Of the gap: shorter waits for a host are told in sum.
+inline constexpr double kWaitWorthALink = 0.05;
+
 class RecordedWaits {
 public:
     /// `step`: an index into RecoveredSteps::steps. O(spans log spans).

@@ -21,8 +21,7 @@
 namespace sim {
 namespace {
 
-constexpr std::int64_t kShortestWaitNs = 1000; ///< shorter ones are how exactly clocks are aligned
-constexpr std::size_t kMostRowsOfOne = 6;      ///< spans that overlap are dealt to so many rows
+constexpr std::size_t kMostRowsOfOne = 6; ///< spans that overlap are dealt to so many rows
 
 OpClass classOfPass(ActionKind kind)
 {

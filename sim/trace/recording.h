@@ -41,6 +41,10 @@ inline bool isDeviceWork(RecordedKind kind)
 {
     return kind <= RecordedKind::memset;
 }
+inline bool isDeviceCopy(RecordedKind kind)
+{
+    return kind == RecordedKind::memcpy || kind == RecordedKind::memset;
+}
 
 /// Times lie within ± this (126.8 years), ends of spans as well, and nothing lasts longer: sums and differences fit 64 bits.
 inline constexpr std::int64_t kMostTraceNs = 4'000'000'000'000'000'000;

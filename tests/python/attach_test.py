@@ -241,7 +241,7 @@ class AttachedJob(unittest.TestCase):
                 for group in (first, second, first, second, first):
                     group.issue("ALLREDUCE").wait()
                 assert len(sent) == 5, sent  # no two with the same number in the same group
-                known = {attachment._hooks._known(id(group)).number for group in (first, second)}
+                known = {attachment._hooks.groups._known(id(group)).number for group in (first, second)}
                 assert len(known) == 2 and sorted(c & 0xFFFFFFFF for c in sent) == [0, 0, 1, 1, 2], sent
                 # A mesh that is made again names it again, and goes on counting.
                 import types
@@ -279,7 +279,7 @@ class AttachedJob(unittest.TestCase):
                 world._start_coalescing(None)
                 world.issue("SEND", peer)  # whose end is never seen
                 stand_in_torch.Optimizer().step()
-                assert not attachment._hooks._open and not attachment._hooks._coalesced
+                assert not attachment._hooks.groups._open and not attachment._hooks.groups._coalesced
         """
         rank = python(code, 0, "ipc:///nowhere/at/all")
         _, errors = rank.communicate(timeout=60)
@@ -429,7 +429,7 @@ for step in range(4):
         with torch.profiler.profile():  # the job's own, within ours
             torch.ones(1) + 1
 hooks = attachment._hooks
-assert not sum(map(len, hooks._parts_began)) and not hooks._open and not hooks.errors, (hooks._parts_began, hooks._open, hooks.errors)
+assert not sum(map(len, hooks._parts_began)) and not hooks.groups._open and not hooks.errors, (hooks._parts_began, hooks.groups._open, hooks.errors)
 dist.destroy_process_group()
 """
 
@@ -546,7 +546,7 @@ class OnAGpu(unittest.TestCase):
         recorder.step_done()
         cuda.passed = 10**9
         self.assertEqual(recorder.take(10), ([], [], []))
-        self.assertEqual(hooks.waits(0), [])
+        self.assertEqual(hooks.groups.waits(0), [])
         self.assertEqual((cuda.broken, recorder.step), (0, 0))
         graph.capture_end()
         recorder.step_done()
@@ -589,16 +589,16 @@ class OnAGpu(unittest.TestCase):
         cuda, hooks = hooks_on_fake_gpu()
         hooks.torch.distributed = types.SimpleNamespace(get_world_size=lambda: 2, get_process_group_ranks=lambda g: [0, 1])
         group = types.SimpleNamespace(group_name="0", group_desc="default_pg", register_pre_hook=lambda *_: None, register_post_hook=lambda *_: None)
-        hooks.watch_group(group)
+        hooks.groups.watch_group(group)
         done = types.SimpleNamespace(then=lambda callback: callback(None))  # as NCCL's: at once
         for _ in range(3):
-            hooks._before_operation(id(group), types.SimpleNamespace(name="ALLREDUCE", root=-1, input_tensors=[], output_tensors=[]))
-            hooks._after_operation(id(group), types.SimpleNamespace(work=types.SimpleNamespace(get_future=lambda: done)))
-        self.assertEqual([(wait["name"], wait["number"]) for wait in hooks.waits(0)], [("all_reduce", 0)], "the first one of the group")
-        self.assertEqual(hooks.waits(10**12), [])
+            hooks.groups._before_operation(id(group), types.SimpleNamespace(name="ALLREDUCE", root=-1, input_tensors=[], output_tensors=[]))
+            hooks.groups._after_operation(id(group), types.SimpleNamespace(work=types.SimpleNamespace(get_future=lambda: done)))
+        self.assertEqual([(wait["name"], wait["number"]) for wait in hooks.groups.waits(0)], [("all_reduce", 0)], "the first one of the group")
+        self.assertEqual(hooks.groups.waits(10**12), [])
         cuda.passed = 10**9
-        self.assertEqual(hooks.waits(0), [])
-        self.assertFalse(hooks._open)
+        self.assertEqual(hooks.groups.waits(0), [])
+        self.assertFalse(hooks.groups._open)
         self.assertEqual(len(hooks.recorder.take(10)[0]), 3)
 
     def test_an_operation_that_was_refused_is_no_hang_and_one_that_gathers_has_all_bytes(self):
@@ -607,15 +607,15 @@ class OnAGpu(unittest.TestCase):
         _, hooks = hooks_on_fake_gpu(by_cpu=True)
         hooks.torch.distributed = types.SimpleNamespace(get_world_size=lambda: 2, get_process_group_ranks=lambda g: [0, 1])
         group = types.SimpleNamespace(group_name="0", group_desc="default_pg", register_pre_hook=lambda *_: None, register_post_hook=lambda *_: None)
-        hooks.watch_group(group)
+        hooks.groups.watch_group(group)
         tensor = types.SimpleNamespace(numel=lambda: 256, element_size=lambda: 4)
         gathers = types.SimpleNamespace(name="ALLGATHER", root=-1, input_tensors=[tensor], output_tensors=[tensor] * 8)
-        hooks._before_operation(id(group), gathers)  # and it raises: there is no other hook
-        self.assertEqual([op.size for op in hooks._open], [8 * 1024])
-        hooks._before_operation(id(group), gathers)
-        self.assertEqual([op.number for op in hooks._open], [1])
+        hooks.groups._before_operation(id(group), gathers)  # and it raises: there is no other hook
+        self.assertEqual([op.size for op in hooks.groups._open], [8 * 1024])
+        hooks.groups._before_operation(id(group), gathers)
+        self.assertEqual([op.number for op in hooks.groups._open], [1])
         hooks.step_done()
-        self.assertEqual(hooks.waits(0), [])
+        self.assertEqual(hooks.groups.waits(0), [])
 
     def test_a_time_is_taken_where_the_thread_was_not_kept_waiting(self):
         cuda, hooks = hooks_on_fake_gpu()
@@ -639,7 +639,7 @@ class OnAGpu(unittest.TestCase):
 class Package(unittest.TestCase):
     def test_axes_are_those_of_whole_descriptions_first(self):
         sys.path.insert(0, str(PACKAGE))
-        from rankscope._attach.hooks import axis_of
+        from rankscope._attach.axes import axis_of
 
         told = json.loads((HERE.parents[1] / "tests" / "data" / "group_descriptions.json").read_text(encoding="utf-8"))["descriptions"]
         for description, means in told.items():

@@ -36,7 +36,7 @@ std::atomic<GuardedRange*> firstRange = nullptr;
 std::atomic<bool> anyCutOff = false;
 std::mutex rangesChange;
 std::uintptr_t pageBytes = 0;
-struct sigaction before;
+struct sigaction handlerBefore;
 
 /// Puts zeros where the file has ended, from the page that was looked at to the end of the range: all of that is gone.
 void onBusError(int signal, siginfo_t* about, void* context)
@@ -55,10 +55,10 @@ void onBusError(int signal, siginfo_t* about, void* context)
         anyCutOff = true;
         return;
     }
-    if ((before.sa_flags & SA_SIGINFO) != 0)
-        before.sa_sigaction(signal, about, context);
-    else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN)
-        before.sa_handler(signal);
+    if ((handlerBefore.sa_flags & SA_SIGINFO) != 0)
+        handlerBefore.sa_sigaction(signal, about, context);
+    else if (handlerBefore.sa_handler != SIG_DFL && handlerBefore.sa_handler != SIG_IGN)
+        handlerBefore.sa_handler(signal);
     else
         std::signal(signal, SIG_DFL); // it is looked at again, and ends the program as it would have
 }
@@ -72,7 +72,7 @@ GuardedRange* guard(std::span<const std::byte> bytes, int file)
         action.sa_sigaction = onBusError;
         action.sa_flags = SA_SIGINFO | SA_NODEFER;
         ::sigemptyset(&action.sa_mask);
-        ::sigaction(SIGBUS, &action, &before);
+        ::sigaction(SIGBUS, &action, &handlerBefore);
     }
     GuardedRange* range = firstRange;
     while (range != nullptr && range->end != 0)

@@ -9,7 +9,7 @@
 
 namespace {
 
-/// python/rankscope/_attach/hooks.py is held to the same list, by tests/python/attach_test.py.
+/// python/rankscope/_attach/axes.py is held to the same list, by tests/python/attach_test.py.
 TEST(GroupRole, IsThatOfTheWholeDescription)
 {
     std::ifstream file(RANKSCOPE_TEST_DATA "/group_descriptions.json");

@@ -1,0 +1,167 @@
+#include "sim/frameworks/catalogue_models.h"
+
+#include "sim/text/characters.h"
+#include "sim/text/quoted.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cmath>
+
+namespace sim::frameworks {
+namespace {
+
+constexpr std::array<std::string_view, 4> kOtherInputs = {"vl", "vision", "omni", "audio"};
+
+/// Letters and digits, small; versions and endings of Llama's and others' names made one.
+std::string plainModelName(std::string_view given)
+{
+    std::string name;
+    const std::size_t slash = given.rfind('/');
+    for (const char c : slash == std::string_view::npos ? given : given.substr(slash + 1))
+        if (isLetter(c) || isDigit(c))
+            name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    const auto replaceStart = [&name](std::string_view from, std::string_view to) {
+        if (name.starts_with(from))
+            name = std::string(to) + name.substr(from.size());
+    };
+    replaceStart("metallama", "llama");
+    for (const char* version : {"llama318b", "llama3170b", "llama31405b", "llama3370b"})
+        replaceStart(version, "llama3" + std::string(version).substr(7));
+    if (name.starts_with("llama3370b"))
+        name = "llama370b";
+    return name;
+}
+
+/// Whether another model's name goes on behind the part that is one of the catalogue's: "DeepSeek-V3.2", "Qwen3-8B-VL"; not
+/// behind "-Instruct" or a date. `rest`: letters and digits behind it.
+bool namesAnother(std::string_view given, std::size_t rest)
+{
+    std::size_t at = given.size();
+    for (; at > 0 && rest > 0; --at)
+        rest -= isLetter(given[at - 1]) || isDigit(given[at - 1]) ? 1 : 0;
+    const std::string_view tail = given.substr(at);
+    std::string small;
+    for (const char c : tail)
+        small += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    const bool isVersion = !tail.empty() && at > 0 && isDigit(tail.front()) &&
+                           (isDigit(given[at - 1]) || (given[at - 1] == '.' && at > 1 && isDigit(given[at - 2])));
+    return isVersion || std::any_of(std::begin(kOtherInputs), std::end(kOtherInputs),
+                                    [&](std::string_view word) { return small.find(word) != std::string::npos; });
+}
+
+/// A size of a model; where it is not written, what follows from others.
+int impliedSize(const Json& model, const std::string& key)
+{
+    const int written = numberIn(model, key);
+    if (key == "num_experts")
+        return std::max(1, written); // one is a dense layer
+    if (written == 0 && key == "num_key_value_heads")
+        return numberIn(model, "num_attention_heads");
+    return written == 0 && key == "intermediate_size" ? 4 * std::min(numberIn(model, "hidden_size"), 1 << 26) : written;
+}
+
+} // namespace
+
+std::string modelByName(const Catalogue& catalogue, std::string_view name, WholeName whole)
+{
+    const std::string plain = plainModelName(name);
+    std::string best;
+    std::size_t length = 0;
+    for (const Catalogue::Entry& entry : catalogue.models()) {
+        const std::string id = plainModelName(entry.id);
+        if (id.starts_with("tiny")) { // the catalogue's own, for tests: TinyLlama is another
+            if (name == entry.id)
+                return entry.id;
+            continue;
+        }
+        if (plain == id)
+            return entry.id;
+        if (whole == WholeName::no && id.size() > length && id.size() >= 6 && plain.find(id) != std::string::npos &&
+            !namesAnother(name, plain.size() - plain.find(id) - id.size())) {
+            best = entry.id;
+            length = id.size();
+        }
+    }
+    return best;
+}
+
+std::vector<std::string> modelsBySizes(const Catalogue& catalogue, const Json& sizes)
+{
+    std::vector<std::string> all;
+    for (const Catalogue::Entry& entry : catalogue.models()) {
+        const Json* const model = catalogue.modelJson(entry.id);
+        bool matches = model != nullptr;
+        for (const char* key : {"num_hidden_layers", "hidden_size", "num_attention_heads", "intermediate_size",
+                                "num_key_value_heads", "num_experts"})
+            matches = matches && impliedSize(*model, key) == impliedSize(sizes, key);
+        if (matches)
+            all.push_back(entry.id);
+    }
+    std::stable_partition(all.begin(), all.end(), [](const std::string& id) { return id.starts_with("llama"); });
+    return all;
+}
+
+std::string nearestModel(const Catalogue& catalogue, int hiddenSize, const std::string& position)
+{
+    std::string best = "llama3-8b";
+    double distance = 1e9;
+    for (const Catalogue::Entry& entry : catalogue.models()) {
+        const int hidden = numberIn(*catalogue.modelJson(entry.id), "hidden_size");
+        if (hidden == 0 || hiddenSize <= 0 ||
+            (!position.empty() &&
+             memberOr<std::string>(*catalogue.modelJson(entry.id), "position_embedding", "rope") != position))
+            continue;
+        const double away = std::abs(std::log(static_cast<double>(hidden) / hiddenSize));
+        if (away < distance) {
+            distance = away;
+            best = entry.id;
+        }
+    }
+    return best;
+}
+
+std::string guessedModel(const Job& job, int hiddenSize)
+{
+    // Experts that are laid out over ranks want a model that has as many.
+    if (const int ep = memberOr<int>(job.layout, "ep", 1); ep > 1)
+        for (const char* id : {"mixtral-8x7b", "qwen3-30b-a3b", "deepseek-v3", "kimi-k2"})
+            if (const Json* const model = job.catalogue.modelJson(id);
+                model != nullptr && numberIn(*model, "num_experts") > 0 && numberIn(*model, "num_experts") % ep == 0)
+                return id;
+    return hiddenSize > 0 ? nearestModel(job.catalogue, hiddenSize) : std::string("llama3-8b");
+}
+
+std::string modelsNear(const Catalogue& catalogue, const std::string& name)
+{
+    // Those that share the most letters at the beginning.
+    const std::string plain = plainModelName(name);
+    std::vector<std::pair<std::size_t, std::string>> found;
+    for (const Catalogue::Entry& entry : catalogue.models()) {
+        const std::string id = plainModelName(entry.id);
+        const auto [a, b] = std::mismatch(id.begin(), id.end(), plain.begin(), plain.end());
+        found.emplace_back(static_cast<std::size_t>(a - id.begin()), entry.id);
+    }
+    std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+    constexpr std::size_t kLettersAlike = 3; // fewer are chance
+    std::string text;
+    for (std::size_t i = 0; i < found.size() && i < 3 && found[i].first >= kLettersAlike; ++i)
+        text += (i > 0 ? ", " : "; nearest: ") + found[i].second;
+    return text;
+}
+
+void putModelByName(Job& job, std::string_view setting, const std::string& name)
+{
+    const std::string id = modelByName(job.catalogue, name);
+    if (!id.empty()) {
+        job.model["base"] = id;
+        job.reading.say(setting, Became::used, "the catalogue's " + id, "/model/base");
+        return;
+    }
+    job.reading.say(setting, Became::unknown,
+                    quotedText(name) + " is not in the catalogue" + modelsNear(job.catalogue, name) +
+                        " (--set model.base=…, or give its config.json too)",
+                    "/model/base");
+}
+
+} // namespace sim::frameworks

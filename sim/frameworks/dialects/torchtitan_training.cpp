@@ -1,0 +1,160 @@
+// torchtitan's precision, compiler, recomputation, overlap, optimizer and loss.
+#include "sim/frameworks/dialects/torchtitan_parts.h"
+#include "sim/text/quoted.h"
+
+#include <algorithm>
+#include <cctype>
+
+namespace sim::frameworks {
+namespace {
+
+void readTitanPrecision(Job& job)
+{
+    Reading& reading = job.reading;
+    std::string precision = "bf16";
+    if (const auto param = reading.word("training.mixed_precision_param", "/training/precision");
+        param && !precisionWord(*param).empty())
+        precision = precisionWord(*param);
+    const auto dtype = reading.word("training.dtype", "/training/precision");
+    const bool hasNoCopy = dtype && precisionWord(*dtype) == "bf16";
+    if (hasNoCopy)
+        precision = "bf16";
+    bool has8 = false;
+    if (const auto converters = reading.any("model.converters", "/training/precision"))
+        for (const std::string& converter : wordsOfList(*converters)) {
+            has8 = has8 || converter.find("float8") != std::string::npos;
+            if (converter.find("mx") != std::string::npos)
+                precision = "mxfp8";
+        }
+    if (const auto old = reading.word("training.fp8_linear", "/training/precision"); old && !old->empty() && *old != "false")
+        has8 = true; // spring 2024
+    for (const char* name : {"training.enable_float8_linear", "float8.enable_float8_linear"})
+        has8 = reading.flag(name, "/training/precision").value_or(false) || has8;
+    if (has8)
+        precision = "fp8";
+    if (!has8 && reading.hasPrefix("float8."))
+        reading.addNote("[float8]", Became::harmless, "does nothing without model.converters = [\"float8\"]",
+                        "/training/precision");
+    job.training["precision"] = precision;
+    if (const auto reduce = reading.word("training.mixed_precision_reduce", "/training/gradient_dtype");
+        hasNoCopy || (reduce && precisionWord(*reduce) == "bf16"))
+        job.training["gradient_dtype"] = "bf16";
+    else
+        job.training["gradient_dtype"] = "fp32";
+    if (hasNoCopy) {
+        job.training["moment_dtype"] = "bf16";
+        reading.say("training.dtype", Became::notRepresentable,
+                    *dtype + ": parameters, gradients and moments are in 16 bits, which is imported, and there is no copy of the "
+                             "parameters in fp32, which the scenario counts (4 bytes a parameter)",
+                    "/training/moment_dtype");
+    }
+}
+
+/// `[training] compile` compiles layers, the [compile] table (June 2025) the loss too, unless its components leave it out.
+const char* stackOf(Reading& reading)
+{
+    constexpr const char* kPointer = "/training/stack";
+    if (reading.hasPrefix("training.compile"))
+        return reading.flagOr("training.compile", kPointer, false) ? "pytorch-compiled" : "pytorch-eager";
+    const bool compiles = reading.flagOr("compile.enable", kPointer, false);
+    const std::vector<std::string> parts =
+        wordsOfList(reading.any("compile.components", kPointer).value_or(Json{"model", "loss"}));
+    const auto has = [&](const char* part) { return std::find(parts.begin(), parts.end(), part) != parts.end(); };
+    return !compiles || !has("model") ? "pytorch-eager" : has("loss") ? "pytorch-compiled-2025" : "pytorch-compiled";
+}
+
+/// Head and loss of a share of each sequence at a time, with the gradients of both (components/loss.py, ChunkedCELoss, 2026).
+void readChunkedLoss(Job& job)
+{
+    constexpr const char *kSetting = "loss.num_chunks", *kPointer = "/training/loss_chunk_tokens";
+    const std::optional<int> chunks = job.reading.size(kSetting, kPointer);
+    if (!chunks)
+        return;
+    const auto share = [](long long all, long long parts) { return (all + parts - 1) / parts; };
+    const long long own = share(memberOr<int>(job.training, "sequence_length", 2048), std::max(1, job.cp));
+    const long long tokens = std::max(1, job.microBatch.value_or(1)) * share(own, std::max(1, *chunks));
+    job.training["loss_chunk_tokens"] = std::min(tokens, 1LL << 30);
+    job.reading.addNote(kSetting, Became::used,
+                        std::to_string(*chunks) + " chunks of the " + std::to_string(own) +
+                            " tokens that a rank has of each sequence: " + std::to_string(tokens) + " tokens of a micro-batch",
+                        kPointer);
+}
+
+/// The compiler keeps as many activations as the budget allows: 1 all, 0 none.
+const char* recomputeByBudget(Reading& reading)
+{
+    const double budget = reading.real("activation_checkpoint.memory_budget", "/training/recompute").value_or(0.5);
+    const char* const nearest = budget >= 1 ? "none" : budget <= 0 ? "full" : "selective";
+    reading.say("activation_checkpoint.mode", Became::notRepresentable,
+                "what runs again the compiler chooses, for a budget of " + shownValue(number(budget)) +
+                    " of the activations' memory: " + nearest + " is imported",
+                "/training/recompute");
+    return nearest;
+}
+
+void readTitanRecompute(Job& job, const TitanStages& of)
+{
+    Reading& reading = job.reading;
+    std::string mode = reading.wordOr("activation_checkpoint.mode", "/training/recompute", "selective");
+    std::transform(mode.begin(), mode.end(), mode.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    const std::optional<std::string> option = reading.word("activation_checkpoint.selective_ac_option", "/training/recompute");
+    if (mode.starts_with("full")) {
+        job.training["recompute"] = "full";
+        if (option)
+            reading.say("activation_checkpoint.selective_ac_option", Became::harmless, "counts only in the mode selective");
+    } else if (mode.starts_with("selective")) {
+        const std::optional<int> every = wholeNumber<int>(valueOf(option.value_or("2")));
+        if (every && *every > 0) {
+            const int most = of.counts.empty() ? (of.layers > 0 ? of.layers / of.stages : 0)
+                                               : *std::max_element(of.counts.begin(), of.counts.end());
+            const int some = std::max(1, most / *every);
+            job.training["recompute"] = most > 0 && *every > 1 ? Json({{"kind", "full"}, {"layers", some}}) : Json("full");
+            if (*every > 1)
+                reading.addNote("activation_checkpoint.selective_ac_option", Became::notRepresentable,
+                                "selective activation checkpoint of every " + std::to_string(*every) +
+                                    "-th layer: full recompute of that share of the layers" +
+                                    (most > 0 ? ", the first " + std::to_string(some) + " of each stage" : ""),
+                                "/training/recompute");
+        } else {
+            job.training["recompute"] = "selective";
+            reading.addNote("activation_checkpoint.selective_ac_option", Became::used,
+                            "attention and every other matrix product are kept, all else runs again", "/training/recompute");
+        }
+    } else if (mode == "memory_budget") {
+        job.training["recompute"] = recomputeByBudget(reading);
+    } else {
+        const bool isNone = mode == "none" || mode == "false";
+        job.training["recompute"] = isNone ? "none" : "full";
+        if (!isNone)
+            reading.say("activation_checkpoint.mode", Became::unknown,
+                        quotedText(mode) + " is no mode known here: full is imported");
+    }
+}
+
+void readTitanOverlap(Job& job)
+{
+    Reading& reading = job.reading;
+    const bool async = reading.flagOr("parallelism.enable_async_tensor_parallel", "/training/overlap/tp_comm", false);
+    job.put("/training/overlap/grad_reduce", true);
+    job.put("/training/overlap/param_gather", true);
+    job.put("/training/overlap/tp_comm", async && job.tp > 1);
+    job.put("/training/overlap/p2p", false);
+    job.put("/training/overlap/ep_comm", false);
+    reading.byDefault("FSDP prefetch", true, "/training/overlap/grad_reduce", "FSDP reduces and gathers beside the passes");
+    reading.byDefault("pipeline p2p", false, "/training/overlap/p2p", "sends and receives are waited for");
+}
+
+} // namespace
+
+void readTitanTraining(Job& job, const TitanStages& stages)
+{
+    readTitanPrecision(job);
+    job.training["stack"] = stackOf(job.reading);
+    readTitanRecompute(job, stages);
+    readTitanOverlap(job);
+    if (const auto name = job.reading.word("optimizer.name", "/training/optimizer"))
+        putOptimizer(job, "optimizer.name", *name);
+    readChunkedLoss(job);
+}
+
+} // namespace sim::frameworks

@@ -1,0 +1,132 @@
+// A choice as settings of the scenario, and what no choice changes.
+#include "sim/frameworks/limits.h"
+#include "sim/planner/free_keys.h"
+#include "sim/scenario/pointer_text.h"
+#include "sim/scenario/words.h"
+
+namespace sim {
+
+std::vector<PlanSetting> PlanSpace::settingsOf(const Choice& choice) const
+{
+    std::vector<PlanSetting> settings;
+    const auto add = [&](bool isFree, const char* pointer, std::string value) {
+        if (isFree)
+            settings.emplace_back(pointer, std::move(value));
+    };
+    const PlanGrid& grid = choice.grid;
+    add(free.tp, "layout.tp", std::to_string(grid.tp));
+    add(free.cp, "layout.cp", std::to_string(grid.cp));
+    add(free.pp, "layout.pp", std::to_string(grid.pp));
+    add(free.dp, "layout.dp", std::to_string(grid.dp));
+    const bool moe = base.model.numExperts > 0;
+    add(free.ep, "layout.ep", std::to_string(grid.ep));
+    add(free.etp && (moe || m_etpGiven), "layout.etp", std::to_string(grid.etp));
+    add(free.order || m_orderFollows, "layout.order", "\"" + orders[asIndex(choice.order)].axes + "\"");
+    add(free.placement, "layout.placement",
+        orders[asIndex(choice.order)].placement == PlacementRule::packed ? "\"packed\"" : "\"round-robin\"");
+    add(free.sequenceParallel, "layout.sequence_parallel", choice.sequenceParallel ? "true" : "false");
+    add(free.zeroStage, "layout.zero_stage", std::to_string(choice.zeroStage));
+    add(free.dpShard, "layout.dp_shard", std::to_string(choice.dpShard));
+    add(free.kind, "schedule.kind", "\"" + kinds[asIndex(choice.kind)] + "\"");
+    add(free.chunks, "schedule.virtual_stages", std::to_string(choice.chunks));
+    add(free.microBatch, "training.micro_batch_size", std::to_string(choice.microBatch));
+    add(free.batch, "training.global_batch_size", std::to_string(choice.batch));
+    if (m_unsaidBatch)
+        settings.push_back(*m_unsaidBatch);
+    add(free.recompute, "training.recompute",
+        choice.recompute == Recompute::none ? "\"none\""
+        : choice.recompute == Recompute::selective
+            ? selectiveJson
+            : R"({"kind":"full","layers":)" + std::to_string(choice.recomputeLayers) + "}");
+    if ((m_layersGiven && !m_layersFixed) || choice.deal > 0) {
+        std::string list;
+        for (const int layers : layersOfStages(choice))
+            list += (list.empty() ? "[" : ",") + std::to_string(layers);
+        settings.emplace_back("schedule.layers_per_stage", list + "]");
+    }
+    if (m_nodes > 0)
+        settings.emplace_back("cluster.nodes", std::to_string(m_nodes));
+    const Overlap mine = scenarioOf(choice).training.overlap;
+    constexpr std::array<std::pair<const char*, bool Overlap::*>, 5> kOverlaps{
+        {{"training.overlap.grad_reduce", &Overlap::gradReduce},
+         {"training.overlap.param_gather", &Overlap::paramGather},
+         {"training.overlap.tp_comm", &Overlap::tpComm},
+         {"training.overlap.p2p", &Overlap::p2p},
+         {"training.overlap.ep_comm", &Overlap::epComm}}};
+    for (const auto& [pointer, member] : kOverlaps)
+        if (mine.*member != base.training.overlap.*member)
+            settings.emplace_back(pointer, mine.*member ? "true" : "false");
+    return settings;
+}
+
+std::map<std::string, std::string> PlanSpace::heldFixed() const
+{
+    std::map<std::string, std::string> all;
+    const auto hold = [&](const std::string& pointer, const std::string& otherwise) {
+        all[slashed(pointer)] = m_document.get(pointer).value_or(otherwise);
+    };
+    const auto quoted = [](std::string_view word) { return "\"" + std::string(word) + "\""; };
+    for (const FreeKeyFacts& key : kFreeKeys)
+        if (!(free.*key.isFree) && key.isFree != &FreeKeys::batch)
+            hold(std::string(key.pointer), key.pointer == "layout.order"               ? quoted(orders.front().axes)
+                                           : key.isFree == &FreeKeys::layersPerStage   ? quoted("balanced")
+                                           : key.isFree == &FreeKeys::placement        ? quoted("packed")
+                                           : key.isFree == &FreeKeys::kind             ? quoted(kinds.front())
+                                           : key.isFree == &FreeKeys::recompute        ? quoted("none")
+                                           : key.isFree == &FreeKeys::sequenceParallel ? "false"
+                                           : key.isFree == &FreeKeys::zeroStage        ? "0"
+                                                                                       : "1");
+    hold("training.global_batch_size", std::to_string(base.training.globalBatchSize));
+    std::string plannedByCost;
+    for (const std::string& kind : kinds)
+        if (scheduleFamily(kind).plansByCost)
+            plannedByCost += (plannedByCost.empty() ? "; the largest alone of " : ", ") + kind;
+    if (free.batch)
+        all["/training/global_batch_size"] = quoted("at most " + std::to_string(base.training.globalBatchSize) +
+                                                    ", by the time that a token takes" + plannedByCost);
+    if (const std::vector<int>& ramp = m_request.rampBatches; !ramp.empty())
+        all["/training/global_batch_size"] =
+            quoted("from " + std::to_string(ramp.front()) + " to " + std::to_string(base.training.globalBatchSize) + " in " +
+                   std::to_string(ramp.size()) + (ramp.size() == 1 ? " step" : " steps") + ", timed at the last");
+    hold("training.sequence_length", std::to_string(base.training.sequenceLength));
+    hold("training.precision", quoted(toWord(kPrecisionWords, base.training.precision)));
+    if (const Framework* const framework = findFramework(m_request.framework))
+        all["/training/overlap"] = quoted("as " + std::string(framework->name) + " hides transfers");
+    if (free.layersPerStage)
+        all["/schedule/layers_per_stage"] =
+            quoted("balanced, or dealt so that the slowest rank is as fast as it can be within its memory");
+    else if (m_layersGiven && !m_layersFixed)
+        all.erase("/schedule/layers_per_stage");
+    hold("schedule.microbatch_group", quoted("pp"));
+    if (base.schedule.memoryCapGib > 0)
+        hold("schedule.memory_cap_gib", {});
+    // Limits of the search, where one leaves something out.
+    bool isOneRank = false, hasMicroBatches = false, hasChunks = false;
+    for (const PlanGrid& grid : grids()) {
+        const int batch = base.training.globalBatchSize;
+        isOneRank = isOneRank || grid.pp == 1;
+        hasMicroBatches = hasMicroBatches || ((free.batch || batch % grid.dp == 0) && batch / grid.dp > kMostMicroBatch);
+        for (const std::string& kind : kinds)
+            hasChunks = hasChunks || (scheduleFamily(kind).chunks.most == 0 && (grid.pp > 1 || !free.kind) &&
+                                      chunksThatHaveLayers(grid, scheduleFamily(kind)) > kMostChunks);
+    }
+    if (free.kind)
+        all["/schedule/kind"] =
+            quoted("of those that deal whole sequences and make their own order: not seq-1f1b, auto, custom" +
+                   (!isOneRank || !free.chunks
+                        ? std::string()
+                        : "; where pp is 1, 1f1b alone" +
+                              std::string(base.model.numExperts > 0 ? ", and dualpipe-v where experts are spread" : "") +
+                              ": other orders of one rank differ little"));
+    if (free.microBatch && hasMicroBatches)
+        all["/training/micro_batch_size"] = quoted("at most " + std::to_string(kMostMicroBatch));
+    if (free.chunks && hasChunks)
+        all["/schedule/virtual_stages"] = quoted("at most " + std::to_string(kMostChunks));
+    if (free.recompute)
+        all["/training/recompute"] = quoted(
+            std::string("none, full from the first layer of each chunk on, or selective with ") +
+            (selectiveJson.starts_with('{') ? "the modules that the scenario gives" : "its usual modules") + ": one set of them");
+    return all;
+}
+
+} // namespace sim

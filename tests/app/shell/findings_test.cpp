@@ -295,7 +295,10 @@ TEST_F(FindingsWindow, FixThisMakesTheSmallestChangeThatFitsAsOneStep)
     settle();
     EXPECT_EQ(window.session().document().text(), before);
     EXPECT_FALSE(window.findings().text().contains(QStringLiteral("Fixed"))) << "it is not fixed any more";
-    EXPECT_TRUE(window.findings().findChild<QPushButton*>(QStringLiteral("fixThis"))->isEnabled());
+    const auto fixes = window.findings().findChildren<QPushButton*>(QStringLiteral("fixThis"));
+    EXPECT_TRUE(std::any_of(fixes.begin(), fixes.end(), [](const QPushButton* one) {
+        return one->isVisible() && one->isEnabled();
+    })) << "rows of before may wait to be deleted";
 }
 
 TEST_F(FindingsWindow, WhatFitsHasNothingToFix)

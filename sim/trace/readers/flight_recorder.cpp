@@ -188,21 +188,19 @@ bool isOfTransfers(const json& entry)
     return numberOf(entry, "p2p_seq_id", 0) > 0 || (isP2p != nullptr && isP2p->is_boolean() && isP2p->get<bool>());
 }
 
-/// Of the entry's group, the number of the last collective that was over; 0: not said.
-std::int64_t lastCompleted(const json& document, const json& entry)
-{
-    const json* groups = memberOf(document, "pg_status");
-    const json* status = groups == nullptr ? nullptr : memberOf(*groups, textOf(entry, "pg_id").c_str());
-    return status == nullptr ? 0 : std::max<std::int64_t>(0, countOf(*status, "last_completed_collective"));
-}
+/// How far an entry's group has come, as the dump counts; -1: not said.
+struct CountsOfGroup {
+    std::int64_t asked = -1, over = -1;
+    bool isOpen() const { return over >= 0 && asked > over; } ///< some are asked for that are not over
+};
 
-/// Whether its group's counts say that it was asked for and is not over.
-bool isCountedOpen(const json& document, const json& entry)
+CountsOfGroup countsOf(const json& document, const json& entry)
 {
     const json* groups = memberOf(document, "pg_status");
     const json* status = groups == nullptr ? nullptr : memberOf(*groups, textOf(entry, "pg_id").c_str());
-    return status != nullptr && countOf(*status, "last_completed_collective") >= 0 &&
-           countOf(*status, "last_enqueued_collective") > countOf(*status, "last_completed_collective");
+    return status == nullptr
+               ? CountsOfGroup{}
+               : CountsOfGroup{countOf(*status, "last_enqueued_collective"), countOf(*status, "last_completed_collective")};
 }
 
 std::optional<std::string> groupNameOf(const json& entry)
@@ -445,11 +443,11 @@ Recording recordingOf(const json& document, const ReadingFile& file, std::uint64
             collective.hostSpan = builder.addSpan(track, collective.startNs, std::max<std::int64_t>(0, length), collective.name,
                                                   RecordedKind::hostCommunication);
         } else if (isRetired(entry) || (!collective.isPointToPoint && collective.sequence > 0 && !withTransfers.contains(group) &&
-                                        collective.sequence <= lastCompleted(document, entry))) {
+                                        collective.sequence <= countsOf(document, entry).over)) {
             // The recorder saw its work over, and does not say since when it ran: Gloo's has no times at all.
             collective.isEnqueuedOnly = false;
             collective.durationNs = kUntimed;
-        } else if (state.empty() && started == 0 && !isCountedOpen(document, entry)) {
+        } else if (state.empty() && started == 0 && !countsOf(document, entry).isOpen()) {
             builder.skip("collective without a state", "nor does any time or count say whether it ended");
             continue;
         } else {

@@ -1,6 +1,7 @@
 #include "sim/recovery/clock.h"
 
 #include "sim/quantile.h"
+#include "sim/recovery/joined_parts.h"
 #include "sim/recovery/listed_groups.h"
 #include "sim/text/number_text.h"
 
@@ -38,27 +39,6 @@ double medianOf(std::vector<double> values)
         return *middle;
     return (*middle + *std::max_element(values.begin(), middle)) / 2;
 }
-
-/// Ranks in parts, each known by its lowest.
-class Parts {
-public:
-    explicit Parts(std::size_t ranks) : m_above(ranks) { std::iota(m_above.begin(), m_above.end(), std::size_t{0}); }
-    std::size_t operator()(std::size_t rank)
-    {
-        while (m_above[rank] != rank)
-            rank = m_above[rank] = m_above[m_above[rank]];
-        return rank;
-    }
-    void join(std::size_t a, std::size_t b)
-    {
-        a = (*this)(a);
-        b = (*this)(b);
-        m_above[std::max(a, b)] = std::min(a, b);
-    }
-
-private:
-    std::vector<std::size_t> m_above;
-};
 
 /// Theil and Sen's slope over pairs of points that lie half of the points apart: O(n), and a third of them may be off.
 double robustSlope(const EndDifferences& ends)
@@ -234,9 +214,10 @@ void Aligner::fit()
 bool Aligner::isConnected()
 {
     const std::size_t count = m_evidence.ranks.size();
-    Parts root(count);
+    JoinedParts joined(count);
+    const auto root = [&joined](std::size_t rank) { return joined.partOf(rank); };
     for (const PairClock& pair : m_pairs)
-        root.join(pair.from, pair.to);
+        joined.join(pair.from, pair.to);
     std::size_t parts = 0, lonely = count;
     for (std::size_t rank = 0; rank < count; ++rank)
         if (root(rank) == rank) {
@@ -274,7 +255,7 @@ bool Aligner::isConnected()
         m_pairs.push_back(pair);
         m_byTransfers.insert({pair.from, pair.to});
         if (root(pair.from) != root(pair.to)) {
-            root.join(pair.from, pair.to);
+            joined.join(pair.from, pair.to);
             --parts;
         }
     }
@@ -457,7 +438,7 @@ std::string Aligner::untestedText() const
 std::vector<bool> Aligner::driftsTold() const
 {
     const std::size_t count = m_evidence.ranks.size();
-    Parts together(count);
+    JoinedParts together(count);
     for (const PairClock& pair : m_pairs)
         if (pair.slopeWeight > 0)
             together.join(pair.from, pair.to);
@@ -467,7 +448,7 @@ std::vector<bool> Aligner::driftsTold() const
             together.join(rank, ofHost.try_emplace(host, rank).first->second);
     std::vector<bool> told;
     for (std::size_t rank = 0; rank < count; ++rank)
-        told.push_back(together(rank) == together(0));
+        told.push_back(together.partOf(rank) == together.partOf(0));
     return told;
 }
 

@@ -153,6 +153,7 @@ private:
     template <typename Of>
     void axes(Of& of)
     {
+        m_archive(of.areGroupsKnown);
         const auto digit = [&](auto& part) { all(part.stride, part.size); };
         m_archive(of.worldSize);
         m_archive.list(of.axes, [&](auto& axis) {

@@ -505,7 +505,10 @@ void addPlan(CLI::App& app)
                                          "Megatron's --rampup-batch-size; a layout has to be legal with each of them")
                             ->check(notEmpty());
     const std::vector<std::string_view> frameworks = plannedFrameworks();
-    command->add_option("--for", arguments->framework, "Only what this framework can do: megatron, torchtitan, ...")
+    command
+        ->add_option("--for", arguments->framework,
+                     "Only what this framework can do, timed with its software where the file names none (training.stack): "
+                     "megatron, torchtitan, ...")
         ->check(oneOf({frameworks.begin(), frameworks.end()}));
     command->add_option("--top", arguments->top, "So many of the best")->check(wholeNumber(1, 1000));
     command->add_option("--why", arguments->why, "POINTER=VALUE: the best with it beside the best of all; repeatable")

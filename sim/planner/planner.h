@@ -45,8 +45,8 @@ struct PlanRequest {
     double marginGib = 0; ///< of each GPU's memory, left free
     /// Global batches that the run begins with, smaller than the document's: a layout has to be legal with each of them.
     std::vector<int> rampBatches;
-    /// Keep to what its export writes and means the same job, with transfers hidden as it does; empty: to nothing but what is
-    /// legal.
+    /// Keep to what its export writes and means the same job, with transfers hidden as it does and, where the document names no
+    /// software (training.stack), timed with the framework's; empty: to nothing but what is legal.
     std::string framework;
     int top = 5; ///< so many of the best
     double enoughSeconds =
@@ -147,6 +147,9 @@ PlanAnswer plan(const PlanRequest&, const Catalogue&, const std::function<void(c
 std::vector<std::string_view> plannedKeys();
 /// Names that a request's framework may have.
 std::vector<std::string_view> plannedFrameworks();
+/// The software that a framework's layouts are timed with: its own where the document names none, else the document's (`stack`),
+/// and whether that is not the framework's. Empty without a framework.
+std::string softwareText(std::string_view framework, const ScenarioDocument&, std::string_view stack);
 /// Batches from `first` on, each `step` more, before `last`. Throws Error where they do not lead to that.
 std::vector<int> rampedBatches(int last, int first, int step);
 /// The same before the request's own batch.

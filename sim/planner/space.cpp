@@ -211,6 +211,10 @@ PlanSpace::PlanSpace(const PlanRequest& request, const Catalogue& catalogue) : m
         }
     neutral.set("training.micro_batch_size", "1");
     neutral.erase("training.recompute");
+    if (const auto software = softwareOf(request.framework, m_document, 0)) {
+        m_stackFollows = true;
+        neutral.set("training.stack", *software);
+    }
     const std::string selective = m_document.get("training.recompute").value_or("\"none\"");
     const bool hasModules = selective.find("\"modules\"") != std::string::npos;
     selectiveJson = hasModules ? selective : "\"selective\"";
@@ -222,6 +226,11 @@ PlanSpace::PlanSpace(const PlanRequest& request, const Catalogue& catalogue) : m
         throw ScenarioError(std::move(resolved.problems));
     }
     base = *std::move(resolved.scenario);
+    if (const auto ofZero3 = softwareOf(request.framework, m_document, 3); ofZero3 && ofZero3 != neutral.get("training.stack")) {
+        ScenarioDocument with = neutral;
+        with.set("training.stack", *ofZero3);
+        m_stackOfZero3 = resolvedScenario(with, catalogue).training.stack; // formats and kernels that follow are the same
+    }
     // Sizes of the layout are the search's, but for one that no layout of this model has.
     if (const auto ep = m_document.get("layout.ep"); ep && !free.ep && base.model.numExperts == 0) {
         neutral.set("layout.ep", *ep);
@@ -378,11 +387,16 @@ void PlanSpace::applyTo(Scenario& scenario, const Choice& choice) const
     scenario.training.globalBatchSize = choice.batch > 0 ? choice.batch : base.training.globalBatchSize;
     scenario.training.recompute = choice.recompute;
     scenario.training.recomputeLayers = choice.recompute == Recompute::full ? choice.recomputeLayers : 0;
-    hideTransfers(scenario);
+    applySoftware(scenario);
 }
 
-void PlanSpace::hideTransfers(Scenario& scenario) const
+void PlanSpace::applySoftware(Scenario& scenario) const
 {
+    if (m_stackOfZero3) {
+        const Stack& stack = scenario.layout.zeroStage == 3 ? *m_stackOfZero3 : base.training.stack;
+        if (scenario.training.stack.id != stack.id)
+            scenario.training.stack = stack;
+    }
     if (!m_request.framework.empty())
         scenario.training.overlap = base.training.overlap;
     if (!m_gatherGiven)
@@ -551,7 +565,10 @@ std::vector<PlanSetting> PlanSpace::settingsOf(const Choice& choice) const
     }
     if (m_nodes > 0)
         settings.emplace_back("cluster.nodes", std::to_string(m_nodes));
-    const Overlap mine = scenarioOf(choice).training.overlap;
+    const Training training = scenarioOf(choice).training;
+    if (m_stackFollows)
+        settings.emplace_back("training.stack", "\"" + training.stack.id + "\"");
+    const Overlap& mine = training.overlap;
     constexpr std::array<std::pair<const char*, bool Overlap::*>, 5> kOverlaps{
         {{"training.overlap.grad_reduce", &Overlap::gradReduce},
          {"training.overlap.param_gather", &Overlap::paramGather},
@@ -597,6 +614,8 @@ std::map<std::string, std::string> PlanSpace::heldFixed() const
     hold("training.precision", quoted(toWord(kPrecisionWords, base.training.precision)));
     if (const Framework* const framework = findFramework(m_request.framework))
         all["/training/overlap"] = quoted("as " + std::string(framework->name) + " hides transfers");
+    if (const std::string software = softwareText(m_request.framework, m_document, base.training.stack.id); !software.empty())
+        all["/training/stack"] = quoted(software);
     if (free.layersPerStage)
         all["/schedule/layers_per_stage"] =
             quoted("balanced, or dealt so that the slowest rank is as fast as it can be within its memory");

@@ -53,6 +53,26 @@ PlanSetting settingOf(const std::string& assignment, const char* option)
     return {assignment.substr(0, equals), assignment.substr(equals + 1)};
 }
 
+/// Of --why: "layout.tp=4,layout.pp=2" are two settings of one question. Commas of JSON, and such as no other setting follows,
+/// are of the value.
+std::vector<PlanSetting> questionOf(const std::string& asked)
+{
+    std::vector<PlanSetting> settings;
+    int depth = 0;
+    bool isQuoted = false;
+    std::size_t begin = 0;
+    for (std::size_t i = 0; i <= asked.size(); ++i) {
+        const char c = i < asked.size() ? asked[i] : ',';
+        isQuoted = isQuoted != (c == '"' && (i == 0 || asked[i - 1] != '\\'));
+        depth += isQuoted ? 0 : c == '{' || c == '[' ? 1 : c == '}' || c == ']' ? -1 : 0;
+        if (i < asked.size() && (c != ',' || isQuoted || depth > 0 || asked.find('=', i) == std::string::npos))
+            continue;
+        settings.push_back(settingOf(asked.substr(begin, i - begin), "--why"));
+        begin = i + 1;
+    }
+    return settings;
+}
+
 /// Of --free: what is wrong with a pointer, written either way.
 std::string searchedKey(const std::string& pointer)
 {
@@ -187,6 +207,16 @@ std::string proofOf(const PlanAnswer& answer)
     return tight.empty() ? proof : proof + "; " + tight;
 }
 
+/// Of the winners of several searches: on the one that leaves the least of its GPU's memory free.
+std::string tightestRemark(const std::vector<const PlanAnswer*>& answers)
+{
+    const PlannedLayout* tightest = nullptr;
+    for (const PlanAnswer* answer : answers)
+        if (!answer->best.empty() && (tightest == nullptr || answer->best.front().headroomGib < tightest->headroomGib))
+            tightest = &answer->best.front();
+    return tightest == nullptr ? std::string() : tightRemark(tightest->peakMemoryGib, tightest->headroomGib);
+}
+
 /// What was asked for after what a search was stopped at.
 void printNotBegun(const std::vector<std::string>& names, const char* between)
 {
@@ -215,6 +245,10 @@ void printPhases(const std::vector<PlannedPhase>& planned, const std::vector<Pha
                                              : "not possible"});
     }
     table.print(std::cout);
+    std::vector<const PlanAnswer*> answers;
+    for (const PlannedPhase& each : planned)
+        answers.push_back(&each.answer);
+    std::cout << tightestRemark(answers);
     for (const PlannedPhase& each : planned) {
         if (!each.changes.empty())
             std::cout << "Before " << grouped(each.phase.sequenceLength) << " changes: " << each.changes
@@ -289,6 +323,10 @@ void printBySize(const std::vector<PlanAnswer>& plans, const Answer& answer, con
         table.add(std::move(row));
     }
     table.print(std::cout);
+    std::vector<const PlanAnswer*> answers;
+    for (const PlanAnswer& each : plans)
+        answers.push_back(&each);
+    std::cout << tightestRemark(answers);
     if (hasRun)
         std::cout << worthTheirPrice(answer.at("pareto")) << "\n";
     else if (asksPrice)
@@ -393,7 +431,7 @@ void runPlan(const PlanArguments& arguments)
     attributed(arguments.scenario.file, [&] {
         requirePlannable(request, catalogue());
         for (const std::string& asked : arguments.why)
-            requirePlannable(request, catalogue(), settingOf(asked, "--why"));
+            requirePlannable(request, catalogue(), questionOf(asked));
         const auto tell = [&](const std::string& size, const PlanProgress& now) {
             const auto at = std::chrono::steady_clock::now();
             if (!isTerminal && at - toldAt < kBetweenLines)
@@ -419,7 +457,7 @@ void runPlan(const PlanArguments& arguments)
         }
         answer = plan(request, catalogue(), [&](const PlanProgress& now) { tell({}, now); });
         for (const std::string& asked : arguments.why)
-            reasons.push_back(whyNot(request, catalogue(), answer, settingOf(asked, "--why")));
+            reasons.push_back(whyNot(request, catalogue(), answer, questionOf(asked)));
         try {
             if (arguments.sensitivity) {
                 const auto layouts = comparedLayouts(request, catalogue(), answer);
@@ -511,7 +549,9 @@ void addPlan(CLI::App& app)
                      "megatron, torchtitan, ...")
         ->check(oneOf({frameworks.begin(), frameworks.end()}));
     command->add_option("--top", arguments->top, "So many of the best")->check(wholeNumber(1, 1000));
-    command->add_option("--why", arguments->why, "POINTER=VALUE: the best with it beside the best of all; repeatable")
+    command
+        ->add_option("--why", arguments->why,
+                     "POINTER=VALUE[,POINTER=VALUE...]: the best with all of it beside the best of all; repeatable")
         ->take_all();
     command->add_option("-j,--jobs", arguments->jobs, "Threads; the answer is the same for any number")
         ->check(wholeNumber(1, 4096));

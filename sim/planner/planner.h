@@ -86,7 +86,9 @@ struct PlannedLayout {
     double paceSeconds() const { return stepSeconds * batches; }
 };
 
-/// "only 1.2 GiB of 80 left", "only 10 MiB of 80 GiB left" where that is less than a twentieth of the GPU's memory; else empty.
+/// Of a GPU's memory: with less left, what the model does not know may not fit. The allocator alone reserves some 4 % beyond.
+inline constexpr double kTightShare = 0.05;
+/// "only 1.2 GiB of 80 left", "only 10 MiB of 80 GiB left" where that is less than kTightShare of the GPU's memory; else empty.
 std::string tightText(double peakGib, double headroomGib);
 
 /// `open`: not looked at to the end, so that it may still hold a better one than the first.
@@ -167,7 +169,7 @@ std::optional<PlanSetting> batchOfOwnLayout(const ScenarioDocument& document, co
 
 /// "Why not layout.tp = 16?": the best with it beside the best of all, and the step's parts that differ.
 struct PlanWhy {
-    PlanSetting asked;
+    std::vector<PlanSetting> asked;     ///< all of it at once; one at least
     std::optional<PlannedLayout> other; ///< the best with it
     bool isFirst = false;               ///< the best of all has it
     std::string text;                   ///< where there is none: why
@@ -183,11 +185,11 @@ struct PlanWhy {
 };
 /// Throws what plan() does of a request that cannot be searched, at once; `asked` as whyNot's.
 void requirePlannable(const PlanRequest&, const Catalogue&);
-void requirePlannable(const PlanRequest&, const Catalogue&, const PlanSetting& asked);
+void requirePlannable(const PlanRequest&, const Catalogue&, const std::vector<PlanSetting>& asked);
 /// "16 does not divide 8; nearest: 8" of a size of a grid of so many GPUs, else empty. `isLegal`: which sizes are named; all
 /// where there is none.
 std::string notDividing(std::string_view pointer, std::string_view value, int gpus,
                         const std::function<bool(std::int64_t)>& isLegal);
-PlanWhy whyNot(const PlanRequest&, const Catalogue&, const PlanAnswer&, const PlanSetting& asked);
+PlanWhy whyNot(const PlanRequest&, const Catalogue&, const PlanAnswer&, const std::vector<PlanSetting>& asked);
 
 } // namespace sim

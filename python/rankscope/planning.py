@@ -72,8 +72,9 @@ def plan(
     at a value, `free` searches keys that are not searched otherwise: "layout.order", "layout.placement", "schedule.layers_per_stage",
     and "training.global_batch_size" for batches of at most the scenario's, by the time that a token takes (`pace_s` of a layout is
     that of `pace_batch` sequences). `framework` ("megatron", "torchtitan", "deepspeed", "nanotron", "picotron", "huggingface" or
-    "maxtext") keeps to what that one can run, `why` asks for the best layout with such keys beside the winner, `robust` for the nearest layouts where not all goes as planned and
-    the one that loses least (`robust` of the result). A result's `best[0].settings` are changes for simulate().
+    "maxtext") keeps to what that one can run and times it with that one's software where the scenario names none (`held_fixed` of the
+    result says which), `why` asks for the best layout with such keys beside the winner, `robust` for the nearest layouts where not all
+    goes as planned and the one that loses least (`robust` of the result). A result's `best[0].settings` are changes for simulate().
 
     `ramp_batch`, (first, step): the run begins with global batches of `first` and adds `step` up to the scenario's; a layout has to
     be legal with each of them. `phases`, a sequence length or (sequence length, global batch) each: a run whose sequences grow; the

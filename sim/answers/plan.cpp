@@ -347,7 +347,10 @@ Answer whyAnswer(const PlanWhy& why)
     Answer terms = Answer::array();
     for (const auto& [part, seconds] : why.terms)
         terms.push_back({{"part", factsOf(part).name}, {"delta_s", seconds}});
-    Answer answer{{"asked", {{"pointer", slashed(why.asked.first)}, {"value", valueOf(why.asked.second)}}},
+    const auto askedOf = [](const PlanSetting& asked) {
+        return Answer{{"pointer", slashed(asked.first)}, {"value", valueOf(asked.second)}};
+    };
+    Answer answer{{"asked", askedOf(why.asked.front())},
                   {"text", why.text},
                   {"is_first", why.isFirst},
                   {"best", why.other ? layoutOf(*why.other, why.other->cost > 0) : Answer(nullptr)},
@@ -357,6 +360,8 @@ Answer whyAnswer(const PlanWhy& why)
                   {"tokens_ratio", why.tokensRatio},
                   {"per_token", why.perToken},
                   {"sure", why.sure}};
+    for (std::size_t i = 1; i < why.asked.size(); ++i)
+        answer["asked_with"].push_back(askedOf(why.asked[i]));
     if (!why.deltaGib)
         return answer;
     Answer memoryTerms = Answer::array();

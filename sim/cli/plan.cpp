@@ -149,7 +149,7 @@ void runPlan(const PlanArguments& arguments)
     attributed(arguments.scenario.file, [&] {
         requirePlannable(request, catalogue());
         for (const std::string& asked : arguments.why)
-            requirePlannable(request, catalogue(), settingOf(asked, "--why"));
+            requirePlannable(request, catalogue(), questionOf(asked));
         const auto tell = [&](const std::string& size, const PlanProgress& now) {
             const auto at = std::chrono::steady_clock::now();
             if (!isTerminal && at - toldAt < kBetweenLines)
@@ -175,7 +175,7 @@ void runPlan(const PlanArguments& arguments)
         }
         answer = plan(request, catalogue(), [&](const PlanProgress& now) { tell({}, now); });
         for (const std::string& asked : arguments.why)
-            reasons.push_back(whyNot(request, catalogue(), answer, settingOf(asked, "--why")));
+            reasons.push_back(whyNot(request, catalogue(), answer, questionOf(asked)));
         try {
             if (arguments.sensitivity) {
                 const auto layouts = comparedLayouts(request, catalogue(), answer);
@@ -261,10 +261,14 @@ void addPlan(CLI::App& app)
                                          "Megatron's --rampup-batch-size; a layout has to be legal with each of them")
                             ->check(notEmpty());
     const std::vector<std::string_view> frameworks = plannedFrameworks();
-    command->add_option("--for", arguments->framework, "Only what this framework can do")
+    command
+        ->add_option("--for", arguments->framework,
+                     "Only what this framework can do, timed with its software where the file names none (training.stack)")
         ->check(oneOf({frameworks.begin(), frameworks.end()}, Words::listed));
     command->add_option("--top", arguments->top, "So many of the best")->check(wholeNumber(1, 1000));
-    command->add_option("--why", arguments->why, "POINTER=VALUE: the best with it beside the best of all; repeatable")
+    command
+        ->add_option("--why", arguments->why,
+                     "POINTER=VALUE[,POINTER=VALUE...]: the best with all of it beside the best of all; repeatable")
         ->take_all();
     command->add_option("-j,--jobs", arguments->jobs, "Threads; the answer is the same for any number")
         ->check(wholeNumber(1, 4096));

@@ -13,6 +13,24 @@ PlanSetting settingOf(const std::string& assignment, const char* option)
     return {assignment.substr(0, equals), assignment.substr(equals + 1)};
 }
 
+std::vector<PlanSetting> questionOf(const std::string& asked)
+{
+    std::vector<PlanSetting> settings;
+    int depth = 0;
+    bool isQuoted = false;
+    std::size_t begin = 0;
+    for (std::size_t i = 0; i <= asked.size(); ++i) {
+        const char c = i < asked.size() ? asked[i] : ',';
+        isQuoted = isQuoted != (c == '"' && (i == 0 || asked[i - 1] != '\\'));
+        depth += isQuoted ? 0 : c == '{' || c == '[' ? 1 : c == '}' || c == ']' ? -1 : 0;
+        if (i < asked.size() && (c != ',' || isQuoted || depth > 0 || asked.find('=', i) == std::string::npos))
+            continue;
+        settings.push_back(settingOf(asked.substr(begin, i - begin), "--why"));
+        begin = i + 1;
+    }
+    return settings;
+}
+
 PlanRequest requestOf(const PlanArguments& arguments)
 {
     PlanRequest request{.document = arguments.scenario.document()};

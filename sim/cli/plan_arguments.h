@@ -27,6 +27,9 @@ struct PlanArguments {
 
 /// Of `option`: "layout.tp=8". Throws UsageError.
 PlanSetting settingOf(const std::string& assignment, const char* option);
+/// Of --why: "layout.tp=4,layout.pp=2" are two settings of one question. Commas of JSON, and such as no other setting follows,
+/// are of the value. Throws UsageError.
+std::vector<PlanSetting> questionOf(const std::string& asked);
 /// Throws UsageError, and Error of the file.
 PlanRequest requestOf(const PlanArguments&);
 

@@ -179,6 +179,7 @@ void printPlan(const Answer& answer, std::ostream& out)
             table.add(std::move(row));
         }
         table.print(out);
+        out << tightRemark(best.front().at("peak_memory_gib").get<double>(), best.front().at("headroom_gib").get<double>());
         if (best.size() > 1)
             out << "Places after the first are of what was simulated; others between them may not have been.\n";
         if (const Answer& frontier = answer.value("pareto", Answer::array()); frontier.size() > 1) {
@@ -219,6 +220,16 @@ void printPlan(const Answer& answer, std::ostream& out)
     for (const auto& [pointer, value] : answer.at("held_fixed").items())
         out << " " << pointer << "=" << value.dump();
     out << "\n";
+}
+
+std::string tightRemark(double peakGib, double headroomGib)
+{
+    const std::string tight = tightText(peakGib, headroomGib);
+    if (tight.empty())
+        return {};
+    const std::string margin = numberText(kTightShare * (peakGib + headroomGib), Unit::number);
+    return "Tight: " + tight + "; what the model does not know may not fit (--margin " + margin + " keeps " + margin +
+           " GiB free)\n";
 }
 
 std::string nothingFits(const Answer& answer)
@@ -336,8 +347,11 @@ std::string memoryDifference(double gib)
 
 void printWhy(const Answer& why, const std::string& ofPart, std::ostream& out)
 {
-    out << "\nWhy not " << why.at("asked").at("pointer").get<std::string>() << " = " << why.at("asked").at("value").dump()
-        << ofPart << "? ";
+    const auto asked = [](const Answer& of) { return of.at("pointer").get<std::string>() + " = " + of.at("value").dump(); };
+    out << "\nWhy not " << asked(why.at("asked"));
+    for (const Answer& with : why.value("asked_with", Answer::array()))
+        out << ", " << asked(with);
+    out << ofPart << "? ";
     if (why.at("best").is_null()) {
         out << why.at("text").get<std::string>() << "\n";
         return;

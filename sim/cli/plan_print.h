@@ -11,6 +11,8 @@
 namespace sim::cli {
 
 void printPlan(const Answer&, std::ostream&);
+/// A line on a winner that leaves little memory free, with what keeps more; else empty.
+std::string tightRemark(double peakGib, double headroomGib);
 /// The sentence of an answer without a layout, with why there is none.
 std::string nothingFits(const Answer&);
 /// What was tried on the way to the fewest GPUs in time.

@@ -57,6 +57,16 @@ std::string proofOf(const PlanAnswer& answer)
     return tight.empty() ? proof : proof + "; " + tight;
 }
 
+/// Of the winners of several searches: on the one that leaves the least of its GPU's memory free.
+std::string tightestRemark(const std::vector<const PlanAnswer*>& answers)
+{
+    const PlannedLayout* tightest = nullptr;
+    for (const PlanAnswer* answer : answers)
+        if (!answer->best.empty() && (tightest == nullptr || answer->best.front().headroomGib < tightest->headroomGib))
+            tightest = &answer->best.front();
+    return tightest == nullptr ? std::string() : tightRemark(tightest->peakMemoryGib, tightest->headroomGib);
+}
+
 /// What was asked for after what a search was stopped at.
 void printNotBegun(const std::vector<std::string>& names, const char* between)
 {
@@ -85,6 +95,10 @@ void printPhases(const std::vector<PlannedPhase>& planned, const std::vector<Pha
                                              : "not possible"});
     }
     table.print(std::cout);
+    std::vector<const PlanAnswer*> answers;
+    for (const PlannedPhase& each : planned)
+        answers.push_back(&each.answer);
+    std::cout << tightestRemark(answers);
     for (const PlannedPhase& each : planned) {
         if (!each.changes.empty())
             std::cout << "Before " << grouped(each.phase.sequenceLength) << " changes: " << each.changes
@@ -139,6 +153,10 @@ void printBySize(const std::vector<PlanAnswer>& plans, const Answer& answer, con
         table.add(std::move(row));
     }
     table.print(std::cout);
+    std::vector<const PlanAnswer*> answers;
+    for (const PlanAnswer& each : plans)
+        answers.push_back(&each);
+    std::cout << tightestRemark(answers);
     if (hasRun)
         std::cout << worthTheirPrice(answer.at("pareto")) << "\n";
     else if (asksPrice)

@@ -3,6 +3,7 @@
 #include "sim/error.h"
 #include "sim/frameworks/frameworks.h"
 #include "sim/frameworks/limit_table.h"
+#include "sim/frameworks/stacks.h"
 
 #include <algorithm>
 #include <array>
@@ -10,13 +11,28 @@
 namespace sim {
 namespace {
 
-constexpr std::array kFrameworks{Framework{"megatron", "Megatron Core", "megatron-args"},
-                                 Framework{"torchtitan", "torchtitan", "torchtitan-toml"},
-                                 Framework{"deepspeed", "DeepSpeed", "deepspeed-json"},
-                                 Framework{"nanotron", "nanotron", "nanotron-yaml"},
-                                 Framework{"picotron", "picotron", "picotron-json"},
-                                 Framework{"huggingface", "Accelerate", "accelerate-yaml"},
-                                 Framework{"maxtext", "MaxText", "maxtext"}};
+// Settings of Accelerate are written as FSDP's, whose stage 3 is not DeepSpeed's.
+constexpr std::array kFrameworks{
+    Framework{
+        "megatron", "Megatron Core", "megatron-args", {"megatron-te-2024", "megatron-te-2025", "megatron-2022", "megatron-2021"}},
+    Framework{"torchtitan",
+              "torchtitan",
+              "torchtitan-toml",
+              {stacks::kEager, stacks::kCompiledLayers, stacks::kCompiledWithLoss, "pytorch-compiled-2026"}},
+    Framework{
+        "deepspeed",
+        "DeepSpeed",
+        "deepspeed-json",
+        {stacks::kTransformers, stacks::kTransformersZero3, "deepspeed-2021", "megatron-deepspeed", "megatron-deepspeed-2023"},
+        stacks::kTransformersZero3},
+    Framework{"nanotron", "nanotron", "nanotron-yaml", {stacks::kEager, "flash-attn"}},
+    Framework{"picotron", "picotron", "picotron-json", {stacks::kEager, "flash-attn"}},
+    Framework{"huggingface",
+              "Accelerate",
+              "accelerate-yaml",
+              {stacks::kTransformers, stacks::kTransformersZero3, stacks::kEager, stacks::kCompiledLayers,
+               stacks::kCompiledWithLoss, "pytorch-compiled-2026"}},
+    Framework{"maxtext", "MaxText", "maxtext", {"xla"}}};
 
 } // namespace
 
@@ -24,6 +40,11 @@ bool isSplitInReplicas(const Scenario& s)
 {
     const bool hasExpertReplicas = s.model.numExperts > 0 && s.layout.worldSize() > s.layout.pp * s.layout.ep * s.layout.etp;
     return s.layout.dp * s.layout.cp > 1 || hasExpertReplicas;
+}
+
+bool Framework::hasStack(std::string_view stack) const
+{
+    return !stack.empty() && std::find(stacks.begin(), stacks.end(), stack) != stacks.end();
 }
 
 std::span<const Framework> frameworkList()

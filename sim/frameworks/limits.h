@@ -4,6 +4,7 @@
 #include "sim/scenario/catalogue.h"
 #include "sim/scenario/scenario.h"
 
+#include <array>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,6 +16,15 @@ struct Framework {
     std::string_view id;   ///< "megatron"
     std::string_view name; ///< in sentences: "Megatron Core"
     std::string_view kind; ///< FrameworkKind::id: "megatron-args"
+    /// Its software in the catalogue (assets/stacks), and empty ones: the first runs what names none.
+    std::array<std::string_view, 6> stacks;
+    std::string_view stackOfZero3 = {}; ///< runs that instead with stage 3 of ZeRO; empty: no other does
+    /// What runs its layouts where a job names no software: `training.stack`, as importers have it of the framework's settings.
+    std::string_view usualStack(int zeroStage) const
+    {
+        return zeroStage == 3 && !stackOfZero3.empty() ? stackOfZero3 : stacks.front();
+    }
+    bool hasStack(std::string_view stack) const;
 };
 std::span<const Framework> frameworkList();
 /// Null if there is none of that id.

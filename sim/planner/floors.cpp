@@ -83,9 +83,17 @@ Floors::Floors(const PlanSpace& space) : m_space(space)
                 m_layersTo[kind][asIndex(layer)] + (m_kindOfLayer[asIndex(layer)] == static_cast<int>(kind) ? 1 : 0);
 }
 
+/// A layer's passes are priced once for all stages of ZeRO. Where stage 3 runs with other software, it is the same that does more
+/// for each collective (deepspeed-2023 beside huggingface), so that the space's own is a floor of both.
+Scenario Floors::withCheapestStack(Scenario scenario) const
+{
+    scenario.training.stack = m_space.base.training.stack;
+    return scenario;
+}
+
 PartFloors Floors::priceParts(const Scenario& given, const PipelineGeometry& geometry) const
 {
-    Scenario scenario = given;
+    Scenario scenario = withCheapestStack(given);
     scenario.training.offload.activationLayers = 0;
     const CostModel cost(scenario);
     const PassPricer price(given, cost, geometry.groups);

@@ -130,6 +130,7 @@ private:
     {
         return count > 0 && m_alikeTo[asIndex(layer)] >= layer + count ? kindOfLayer(layer) : -1;
     }
+    Scenario withCheapestStack(Scenario) const;
     PartFloors priceParts(const Scenario&, const PipelineGeometry&) const;
     ShardFloors priceShards(const Scenario&, const PipelineGeometry&) const;
     double updateNs(const Choice&, const Scenario&, const ShardFloors&, ParameterElements) const;

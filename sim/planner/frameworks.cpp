@@ -30,6 +30,26 @@ void requireFramework(std::string_view id)
                 "; known: " + all);
 }
 
+std::optional<std::string> softwareOf(std::string_view framework, const ScenarioDocument& document, int zeroStage)
+{
+    const Framework* const of = findFramework(framework);
+    if (of == nullptr || document.get("training.stack"))
+        return std::nullopt;
+    return "\"" + std::string(of->usualStack(zeroStage)) + "\"";
+}
+
+std::string softwareText(std::string_view framework, const ScenarioDocument& document, std::string_view stack)
+{
+    const Framework* const of = findFramework(framework);
+    if (of == nullptr)
+        return {};
+    const std::string name(of->name), usual(of->usualStack(0)), ofZero3(of->usualStack(3));
+    const std::string own = usual + (ofZero3 == usual ? "" : ", with ZeRO 3 " + ofZero3);
+    if (!document.get("training.stack"))
+        return own + ", as " + name + " runs";
+    return of->hasStack(stack) ? std::string(stack) : std::string(stack) + ", which is not what " + name + " runs: " + own;
+}
+
 std::string frameworkProblem(const PlanRequest& request, const Scenario& scenario, const Catalogue& catalogue)
 {
     const Framework* const framework = findFramework(request.framework);

@@ -27,7 +27,7 @@ Floors::HalfKey Floors::halfKey(HalfOfLayer half, std::size_t kind, const Choice
 /// Kernels are priced one by one and bytes add up, so that the halves' sum is the layer's.
 Floors::HalfFloors Floors::priceHalf(HalfOfLayer half, const LayerKind& kind, const Scenario& given) const
 {
-    Scenario scenario = given;
+    Scenario scenario = withCheapestStack(given);
     scenario.training.offload.activationLayers = 0;
     const CostModel cost(scenario);
     const PassPricer price(given, cost, GroupGeometry{});

@@ -44,6 +44,7 @@ constexpr std::array<Changeable, 10> kChangeable{{{"training.recompute", "recomp
                                                   {"layout.dp", "dp", true},
                                                   {"layout.ep", "ep", true},
                                                   {"training.offload.optimizer", "offloaded optimizer", false}}};
+constexpr const char* kSoftware = "training.stack";
 constexpr std::size_t kOffload = 9; ///< changed alone, never beside others: a share has too many values
 constexpr SettingSet kSplit = 0b1'1111'0000;
 constexpr SettingSet kGrid = 0b0'1111'0000; ///< of these the product is the number of GPUs
@@ -166,8 +167,16 @@ private:
         ScenarioDocument document = withSettings(request, {});
         if (const auto batch = batchOfOwnLayout(document, document, catalogue))
             document.set(batch->first, batch->second);
+        if (!request.framework.empty()) {
+            const int zeroStage = resolvedScenario(document, catalogue).layout.zeroStage;
+            if (const auto software = softwareOf(request.framework, document, zeroStage))
+                document.set(kSoftware, *software);
+        }
         return document;
     }
+
+    /// Whether the framework's runs it, since nothing that is given names one.
+    bool softwareFollows() const { return softwareOf(m_request.framework, withSettings(m_request, {}), 0).has_value(); }
 
     /// The document without what follows from sizes anyhow, so that it follows when they change.
     ScenarioDocument jobOf()
@@ -186,6 +195,8 @@ private:
         };
         m_etpFollows = layout.etp == layout.tp && !isFixed("layout.etp");
         m_shardFollows = layout.dpShard == layout.dp * layout.cp && !isFixed("layout.dp_shard");
+        if (softwareFollows())
+            job.erase(kSoftware); // it may be another with another stage of ZeRO
         erase("layout.etp", m_etpFollows);
         erase("layout.dp_shard", m_shardFollows);
         erase("schedule.microbatch_group", m_scenario.schedule.microbatchGroup == layout.pp);
@@ -282,6 +293,8 @@ private:
     ScenarioDocument jobWith(const char* pointer, const std::string& json) const
     {
         ScenarioDocument document = m_job;
+        if (softwareFollows())
+            document.set(kSoftware, *m_document.get(kSoftware));
         document.set(pointer, json);
         return document;
     }
@@ -421,6 +434,8 @@ private:
             if (!changed.scenario || changed.scenario->training.globalBatchSize != m_scenario.training.globalBatchSize)
                 m_out.edit.changes.push_back({"/training/global_batch_size", *batch}); // the new layout would have another
         }
+        if (softwareFollows())
+            m_out.edit.changes.push_back({slashed(kSoftware), *planned.get(kSoftware)});
         m_out.edit.text = words;
         const auto step = simulate(resolvedScenario(withChange(m_document, m_out), m_catalogue));
         m_out.peakGib = step->metrics().peakMemoryGib;

@@ -33,9 +33,8 @@ PlannedLayout plannedLayout(const PlanGrid& grid, std::vector<PlanSetting> setti
 
 std::string tightText(double peakGib, double headroomGib)
 {
-    constexpr double kTight = 0.05;
     const double gpuGib = peakGib + headroomGib;
-    if (headroomGib >= kTight * gpuGib)
+    if (headroomGib >= kTightShare * gpuGib)
         return {};
     std::array<char, 96> text{};
     if (headroomGib < 1)

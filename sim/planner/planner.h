@@ -45,8 +45,8 @@ struct PlanRequest {
     double marginGib = 0; ///< of each GPU's memory, left free
     /// Global batches that the run begins with, smaller than the document's: a layout has to be legal with each of them.
     std::vector<int> rampBatches;
-    /// Keep to what its export writes and means the same job, with transfers hidden as it does; empty: to nothing but what is
-    /// legal.
+    /// Keep to what its export writes and means the same job, with transfers hidden as it does and, where the document names no
+    /// software (training.stack), timed with the framework's; empty: to nothing but what is legal.
     std::string framework;
     int top = 5; ///< so many of the best
     double enoughSeconds =
@@ -86,7 +86,9 @@ struct PlannedLayout {
     double paceSeconds() const { return stepSeconds * batches; }
 };
 
-/// "only 1.2 GiB of 80 left", "only 10 MiB of 80 GiB left" where that is less than a twentieth of the GPU's memory; else empty.
+/// Of a GPU's memory: with less left, what the model does not know may not fit. The allocator alone reserves some 4 % beyond.
+inline constexpr double kTightShare = 0.05;
+/// "only 1.2 GiB of 80 left", "only 10 MiB of 80 GiB left" where that is less than kTightShare of the GPU's memory; else empty.
 std::string tightText(double peakGib, double headroomGib);
 
 /// `open`: not looked at to the end, so that it may still hold a better one than the first.
@@ -147,6 +149,9 @@ PlanAnswer plan(const PlanRequest&, const Catalogue&, const std::function<void(c
 std::vector<std::string_view> plannedKeys();
 /// Names that a request's framework may have.
 std::vector<std::string_view> plannedFrameworks();
+/// The software that a framework's layouts are timed with: its own where the document names none, else the document's (`stack`),
+/// and whether that is not the framework's. Empty without a framework.
+std::string softwareText(std::string_view framework, const ScenarioDocument&, std::string_view stack);
 /// Batches from `first` on, each `step` more, before `last`. Throws Error where they do not lead to that.
 std::vector<int> rampedBatches(int last, int first, int step);
 /// The same before the request's own batch.
@@ -164,7 +169,7 @@ std::optional<PlanSetting> batchOfOwnLayout(const ScenarioDocument& document, co
 
 /// "Why not layout.tp = 16?": the best with it beside the best of all, and the step's parts that differ.
 struct PlanWhy {
-    PlanSetting asked;
+    std::vector<PlanSetting> asked;     ///< all of it at once; one at least
     std::optional<PlannedLayout> other; ///< the best with it
     bool isFirst = false;               ///< the best of all has it
     std::string text;                   ///< where there is none: why
@@ -180,11 +185,11 @@ struct PlanWhy {
 };
 /// Throws what plan() does of a request that cannot be searched, at once; `asked` as whyNot's.
 void requirePlannable(const PlanRequest&, const Catalogue&);
-void requirePlannable(const PlanRequest&, const Catalogue&, const PlanSetting& asked);
+void requirePlannable(const PlanRequest&, const Catalogue&, const std::vector<PlanSetting>& asked);
 /// "16 does not divide 8; nearest: 8" of a size of a grid of so many GPUs, else empty. `isLegal`: which sizes are named; all
 /// where there is none.
 std::string notDividing(std::string_view pointer, std::string_view value, int gpus,
                         const std::function<bool(std::int64_t)>& isLegal);
-PlanWhy whyNot(const PlanRequest&, const Catalogue&, const PlanAnswer&, const PlanSetting& asked);
+PlanWhy whyNot(const PlanRequest&, const Catalogue&, const PlanAnswer&, const std::vector<PlanSetting>& asked);
 
 } // namespace sim

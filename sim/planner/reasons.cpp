@@ -203,10 +203,18 @@ RejectedGrid rejectionOf(const GridRecord& record, const PlannedLayout* first, c
         rejected.best = record.best;
         const double delta = record.bestKey - chosen.bestKey;
         const std::string terms = chosen.byHeadroom ? std::string() : termsText(*record.best, *first); // those are of time
-        return because(PlanReason::slower, "the best of it that was simulated" + verb + keyText(record.bestKey) + chosen.per +
-                                               ", " + keyText(std::abs(delta)) + (delta >= 0 ? " more" : " less") +
-                                               (terms.empty() ? "" : ": " + terms) +
-                                               (mayWin ? "; not all of it was looked at, " + openText : ""));
+        // What is left of it cannot win, and yet be better than what of it was simulated.
+        const bool isItsBest = !hasOpen || record.openKey >= record.bestKey;
+        const std::string subject = isItsBest ? "the best of it"
+                                    : record.simulated == 1
+                                        ? "the one of it that was simulated"
+                                        : "the best of the " + std::to_string(record.simulated) + " of it that were simulated";
+        return because(PlanReason::slower,
+                       subject + verb + keyText(record.bestKey) + chosen.per + ", " + keyText(std::abs(delta)) +
+                           (delta >= 0 ? " more" : " less") + (terms.empty() ? "" : ": " + terms) +
+                           (mayWin      ? "; not all of it was looked at, " + openText
+                            : isItsBest ? ""
+                                        : "; the best of it" + verb + "at least " + keyText(record.openKey) + chosen.per));
     }
     if (mayWin)
         return because(PlanReason::open, "not looked at yet: " + openText);
@@ -256,13 +264,17 @@ std::string PlanRequest::partText() const
 }
 
 namespace {
-/// The request with one more setting held, whatever was said of it before.
-PlanRequest withAsked(const PlanRequest& request, const PlanSetting& asked)
+/// The request with more settings held, whatever was said of them before.
+PlanRequest withAsked(const PlanRequest& request, const std::vector<PlanSetting>& asked)
 {
     PlanRequest with = request;
-    std::erase_if(with.fixed, [&](const PlanSetting& fixed) { return dotted(fixed.first) == dotted(asked.first); });
-    std::erase_if(with.freed, [&](const std::string& freed) { return dotted(freed) == dotted(asked.first); });
-    with.fixed.push_back(asked);
+    const auto isAsked = [&](const std::string& pointer) {
+        return std::any_of(asked.begin(), asked.end(),
+                           [&](const PlanSetting& each) { return dotted(each.first) == dotted(pointer); });
+    };
+    std::erase_if(with.fixed, [&](const PlanSetting& fixed) { return isAsked(fixed.first); });
+    std::erase_if(with.freed, isAsked);
+    with.fixed.insert(with.fixed.end(), asked.begin(), asked.end());
     with.top = 1;
     return with;
 }
@@ -273,12 +285,13 @@ void requirePlannable(const PlanRequest& request, const Catalogue& catalogue)
     const PlanSpace space(request, catalogue);
 }
 
-void requirePlannable(const PlanRequest& request, const Catalogue& catalogue, const PlanSetting& asked)
+void requirePlannable(const PlanRequest& request, const Catalogue& catalogue, const std::vector<PlanSetting>& asked)
 {
     requirePlannable(withAsked(request, asked), catalogue);
 }
 
-PlanWhy whyNot(const PlanRequest& request, const Catalogue& catalogue, const PlanAnswer& answer, const PlanSetting& asked)
+PlanWhy whyNot(const PlanRequest& request, const Catalogue& catalogue, const PlanAnswer& answer,
+               const std::vector<PlanSetting>& asked)
 {
     PlanWhy why{.asked = asked};
     if (answer.best.empty()) {

@@ -35,7 +35,7 @@ void Search::eachSharding(const Choice& choice, Scenario& scratch, const Take& t
         for (const int shard : m_space.shards(choice.grid, zero)) {
             scratch.layout.zeroStage = zero;
             scratch.layout.dpShard = shard;
-            m_space.hideTransfers(scratch);
+            m_space.applySoftware(scratch);
             if (!filtered || m_space.isOfFramework(scratch))
                 take();
         }
@@ -298,7 +298,7 @@ void Search::expandShape(const Waiting& shape, std::vector<Waiting>& leaves, Gri
     for (const auto& [zero, shard] : shardings) {
         leaf.zeroStage = scratch.layout.zeroStage = zero;
         leaf.dpShard = scratch.layout.dpShard = shard;
-        m_space.hideTransfers(scratch);
+        m_space.applySoftware(scratch);
         const auto shards = m_floors.shardsOf(leaf, scratch);
         LayoutFloor floor;
         std::vector<int> tried; // numbers of layers

@@ -47,11 +47,16 @@ void PlanSpace::applyTo(Scenario& scenario, const Choice& choice) const
     scenario.training.globalBatchSize = choice.batch > 0 ? choice.batch : base.training.globalBatchSize;
     scenario.training.recompute = choice.recompute;
     scenario.training.recomputeLayers = choice.recompute == Recompute::full ? choice.recomputeLayers : 0;
-    hideTransfers(scenario);
+    applySoftware(scenario);
 }
 
-void PlanSpace::hideTransfers(Scenario& scenario) const
+void PlanSpace::applySoftware(Scenario& scenario) const
 {
+    if (m_stackOfZero3) {
+        const Stack& stack = scenario.layout.zeroStage == 3 ? *m_stackOfZero3 : base.training.stack;
+        if (scenario.training.stack.id != stack.id)
+            scenario.training.stack = stack;
+    }
     if (!m_request.framework.empty())
         scenario.training.overlap = base.training.overlap;
     if (!m_gatherGiven)

@@ -116,8 +116,8 @@ public:
     }
     /// Of layers run again where any number of them is free: the framework may have all or none.
     int leastDepth(const Choice&) const;
-    /// How transfers are hidden, from the layout and schedule in it.
-    void hideTransfers(Scenario&) const;
+    /// What follows from the layout and schedule in it: the framework's software, and how transfers are hidden.
+    void applySoftware(Scenario&) const;
     /// Of the fullest chunk.
     int layersOfChunk(const Choice&) const;
     /// Whether stages without a layer beside the outer two are left out: where nobody says how many layers each stage has, and
@@ -146,7 +146,10 @@ private:
     bool m_layersGiven = false, m_layersFixed = false, m_shardGiven = false, m_etpGiven = false;
     bool m_reshardGiven = false, m_gatherGiven = false;
     std::optional<PlanSetting> m_unsaidBatch;
-    bool m_orderFollows = false;   ///< the framework has one alone
+    bool m_orderFollows = false; ///< the framework has one alone
+    /// The framework's, where the job names none; with stage 3 of ZeRO another, if it has one, else `base` has it.
+    bool m_stackFollows = false;
+    std::optional<Stack> m_stackOfZero3;
     int m_group = 0, m_slices = 0; ///< 0: as usual
     template <typename IsLegal>
     bool isLegalWithEachBatch(Scenario&, const IsLegal&) const;
@@ -165,6 +168,9 @@ void requireWholeKeys(const std::vector<PlanSetting>& fixed);
 
 /// Throws Error, with those there are, if there is none of that name.
 void requireFramework(std::string_view);
+/// The software that a framework's layouts run with, of the document with what is held: the framework's own of that stage of
+/// ZeRO, as JSON, where the document names none. Nothing: as the document says, or as usual.
+std::optional<std::string> softwareOf(std::string_view framework, const ScenarioDocument&, int zeroStage);
 /// Why a request's framework does not run it: its export has the last word. Empty where it does, or none was asked for.
 std::string frameworkProblem(const PlanRequest&, const Scenario&, const Catalogue&);
 

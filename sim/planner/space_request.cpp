@@ -184,6 +184,10 @@ PlanSpace::PlanSpace(const PlanRequest& request, const Catalogue& catalogue) : m
         }
     neutral.set("training.micro_batch_size", "1");
     neutral.erase("training.recompute");
+    if (const auto software = softwareOf(request.framework, m_document, 0)) {
+        m_stackFollows = true;
+        neutral.set("training.stack", *software);
+    }
     const std::string selective = m_document.get("training.recompute").value_or("\"none\"");
     const bool hasModules = selective.find("\"modules\"") != std::string::npos;
     selectiveJson = hasModules ? selective : "\"selective\"";
@@ -195,6 +199,11 @@ PlanSpace::PlanSpace(const PlanRequest& request, const Catalogue& catalogue) : m
         throw ScenarioError(std::move(resolved.problems));
     }
     base = *std::move(resolved.scenario);
+    if (const auto ofZero3 = softwareOf(request.framework, m_document, 3); ofZero3 && ofZero3 != neutral.get("training.stack")) {
+        ScenarioDocument with = neutral;
+        with.set("training.stack", *ofZero3);
+        m_stackOfZero3 = resolvedScenario(with, catalogue).training.stack; // formats and kernels that follow are the same
+    }
     // Sizes of the layout are the search's, but for one that no layout of this model has.
     if (const auto ep = m_document.get("layout.ep"); ep && !free.ep && base.model.numExperts == 0) {
         neutral.set("layout.ep", *ep);

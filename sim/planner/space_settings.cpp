@@ -46,7 +46,10 @@ std::vector<PlanSetting> PlanSpace::settingsOf(const Choice& choice) const
     }
     if (m_nodes > 0)
         settings.emplace_back("cluster.nodes", std::to_string(m_nodes));
-    const Overlap mine = scenarioOf(choice).training.overlap;
+    const Training training = scenarioOf(choice).training;
+    if (m_stackFollows)
+        settings.emplace_back("training.stack", "\"" + training.stack.id + "\"");
+    const Overlap& mine = training.overlap;
     constexpr std::array<std::pair<const char*, bool Overlap::*>, 5> kOverlaps{
         {{"training.overlap.grad_reduce", &Overlap::gradReduce},
          {"training.overlap.param_gather", &Overlap::paramGather},
@@ -92,6 +95,8 @@ std::map<std::string, std::string> PlanSpace::heldFixed() const
     hold("training.precision", quoted(toWord(kPrecisionWords, base.training.precision)));
     if (const Framework* const framework = findFramework(m_request.framework))
         all["/training/overlap"] = quoted("as " + std::string(framework->name) + " hides transfers");
+    if (const std::string software = softwareText(m_request.framework, m_document, base.training.stack.id); !software.empty())
+        all["/training/stack"] = quoted(software);
     if (free.layersPerStage)
         all["/schedule/layers_per_stage"] =
             quoted("balanced, or dealt so that the slowest rank is as fast as it can be within its memory");

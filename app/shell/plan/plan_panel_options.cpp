@@ -5,6 +5,7 @@
 #include "app/session/scenario_state.h"
 #include "app/shell/plan/plan_panel.h"
 #include "app/shell/plan/searched_keys.h"
+#include "sim/planner/planner.h"
 #include "sim/scenario/pointer_text.h"
 
 #include <QActionGroup>
@@ -64,6 +65,15 @@ void addTitle(QMenu* menu, const QString& text)
     QFont font = menu->font();
     font.setWeight(QFont::DemiBold);
     title->setFont(font);
+}
+
+/// "torchtitan: pytorch-eager, as torchtitan runs": whose layouts, and the software that they are timed with.
+QString frameworkText(std::string_view name, const Session& session)
+{
+    std::string text(name);
+    if (const sim::Scenario* const scenario = session.scenario())
+        text += ": " + sim::softwareText(name, session.document(), scenario->training.stack.id);
+    return QString::fromStdString(text);
 }
 
 } // namespace
@@ -144,7 +154,7 @@ void PlanPanel::fillOptions()
     };
     addFramework(tr("Any"), {});
     for (const std::string_view name : sim::plannedFrameworks())
-        addFramework(QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size())), std::string(name));
+        addFramework(frameworkText(name, session), std::string(name));
     QMenu* margin = m_optionsMenu->addMenu(tr("Memory Left Free"));
     auto* margins = new QActionGroup(margin);
     for (const int gib : {0, 1, 2, 4, 8, 16})

@@ -1,5 +1,7 @@
 #include "sim/frameworks/dialects/fsdp.h"
 
+#include "sim/frameworks/stacks.h"
+
 #include <algorithm>
 #include <array>
 
@@ -72,7 +74,7 @@ void putShardGroup(Job& job, const FsdpFacts& facts, std::optional<int> shard, i
 
 void putStackOfTransformers(Job& job, std::string_view setting, bool isZero3)
 {
-    job.training["stack"] = isZero3 ? "deepspeed-2023" : "huggingface";
+    job.training["stack"] = isZero3 ? stacks::kTransformersZero3 : stacks::kTransformers;
     if (isZero3 && job.training.contains("overlap"))
         job.training["overlap"].erase("param_gather"); // as the software does of itself
     job.reading.addNote(setting, Became::used,

@@ -8,9 +8,9 @@
 namespace sim::frameworks {
 namespace {
 
-constexpr std::array kInCatalogue = {TitanName{"llama2", "7B", "llama2-7b"},
-                                     TitanName{"llama2", "13B", "llama2-13b"},
-                                     TitanName{"llama2", "70B", "llama2-70b"},
+constexpr std::array kInCatalogue = {TitanName{"llama2", "7B", "llama2-7b", true},
+                                     TitanName{"llama2", "13B", "llama2-13b", true},
+                                     TitanName{"llama2", "70B", "llama2-70b", true},
                                      TitanName{"llama3", "8B", "llama3-8b"},
                                      TitanName{"llama3", "70B", "llama3-70b"},
                                      TitanName{"llama3", "405B", "llama3-405b"},

@@ -19,6 +19,7 @@ TitanFlavour titanFlavour(std::string name, std::string flavour, bool isOld);
 
 struct TitanName {
     std::string_view name, flavour, base; ///< base: in the catalogue
+    bool isGone = false;                  ///< of torchtitan's first year alone
 };
 /// Null where it has none for an entry of the catalogue.
 const TitanName* titanName(std::string_view base);

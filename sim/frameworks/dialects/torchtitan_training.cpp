@@ -1,5 +1,6 @@
 // torchtitan's precision, compiler, recomputation, overlap, optimizer and loss.
 #include "sim/frameworks/dialects/torchtitan_parts.h"
+#include "sim/frameworks/stacks.h"
 #include "sim/text/quoted.h"
 
 #include <algorithm>
@@ -51,16 +52,16 @@ void readTitanPrecision(Job& job)
 }
 
 /// `[training] compile` compiles layers, the [compile] table (June 2025) the loss too, unless its components leave it out.
-const char* stackOf(Reading& reading)
+std::string_view stackOf(Reading& reading)
 {
     constexpr const char* kPointer = "/training/stack";
     if (reading.hasPrefix("training.compile"))
-        return reading.flagOr("training.compile", kPointer, false) ? "pytorch-compiled" : "pytorch-eager";
+        return reading.flagOr("training.compile", kPointer, false) ? stacks::kCompiledLayers : stacks::kEager;
     const bool compiles = reading.flagOr("compile.enable", kPointer, false);
     const std::vector<std::string> parts =
         wordsOfList(reading.any("compile.components", kPointer).value_or(Json{"model", "loss"}));
     const auto has = [&](const char* part) { return std::find(parts.begin(), parts.end(), part) != parts.end(); };
-    return !compiles || !has("model") ? "pytorch-eager" : has("loss") ? "pytorch-compiled-2025" : "pytorch-compiled";
+    return !compiles || !has("model") ? stacks::kEager : has("loss") ? stacks::kCompiledWithLoss : stacks::kCompiledLayers;
 }
 
 /// Head and loss of a share of each sequence at a time, with the gradients of both (components/loss.py, ChunkedCELoss, 2026).

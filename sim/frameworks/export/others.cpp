@@ -79,6 +79,9 @@ std::string writeTorchtitan(const Scenario& s)
     const Training& t = s.training;
     std::string text = "[model]\n";
     const TitanName* const found = titanName(s.model.base);
+    if (found != nullptr && found->isGone) // the keys below are younger than that
+        text +=
+            "# torchtitan has no Llama 2 since December 2024, and so none of this flavour; add its sizes in its model registry\n";
     text += found != nullptr ? "name = \"" + std::string(found->name) + "\"\nflavor = \"" + std::string(found->flavour) + "\"\n"
                              : "# torchtitan names models by flavour and has none like this one; add one in its model "
                                "registry\nname = \"llama3\"\nflavor = \"" +

@@ -243,6 +243,19 @@ TEST(PlanCommand, SaysOfWhatTheFirstHasThatItHasIt)
     EXPECT_EQ(runJson(kPlan + "--top 1 --json --why " + other).at("why").at(0).at("is_first"), false);
 }
 
+TEST(PlanCommand, TakesSettingsWithACommaBetweenAsOneQuestion)
+{
+    const std::string job = "plan " + gallery("05-") + " --fix schedule.kind=1f1b -j 1 --top 1 ";
+    const json why = runJson(job + "--json --why layout.tp=4,layout.pp=2").at("why");
+    ASSERT_EQ(why.size(), 1U);
+    const json held = runJson(job + "--json --fix layout.tp=4 --fix layout.pp=2").at("best").at(0);
+    EXPECT_EQ(why.at(0).at("best").at("step_time_s"), held.at("step_time_s"));
+    EXPECT_THAT(run(job + "--why layout.tp=4,layout.pp=2").out, HasSubstr("Why not /layout/tp = 4, /layout/pp = 2? "));
+    // Commas of a value are its own.
+    const std::string full = "'training.recompute={\"kind\":\"full\",\"layers\":2}'";
+    EXPECT_EQ(runJson(job + "--json --why " + full).at("why").at(0).at("asked").at("value").at("layers"), 2);
+}
+
 TEST(PlanCommand, MarksWhatFitsByAHair)
 {
     const std::string job = "plan " + gallery("05-") + " --fix schedule.kind=1f1b -j 1 ";
@@ -252,8 +265,11 @@ TEST(PlanCommand, MarksWhatFitsByAHair)
         return job + "--set cluster.gpu.memory_gib=" + std::to_string(factor * gib) + " ";
     };
     for (const char* form : {"--gpus 16 --top 1", "--sizes 16"}) {
-        EXPECT_THAT(run(withMemory(1.001) + form).out, testing::ContainsRegex("only [0-9]+ MiB of [0-9.]+ GiB left")) << form;
-        EXPECT_THAT(run(withMemory(1.2) + form).out, Not(HasSubstr(" left"))) << form;
+        const std::string tight = run(withMemory(1.001) + form).out, roomy = run(withMemory(1.2) + form).out;
+        EXPECT_THAT(tight, testing::ContainsRegex("only [0-9]+ MiB of [0-9.]+ GiB left")) << form;
+        EXPECT_THAT(tight, testing::ContainsRegex("Tight: .* may not fit \\(--margin [0-9.]+ keeps [0-9.]+ GiB free\\)")) << form;
+        EXPECT_THAT(roomy, Not(HasSubstr(" left"))) << form;
+        EXPECT_THAT(roomy, Not(HasSubstr("--margin"))) << form;
     }
 }
 
@@ -447,7 +463,7 @@ TEST(PlanCommand, AnswersAsTheManualHasIt)
            twoDigits(free.at(0).at("pace_s")) + " for 64");
     EXPECT_EQ(free.at(0).at("settings").at("/training/global_batch_size"), 48);
     const std::string bySize =
-        lastLine(run("plan " + gallery("05-") + " --sizes 4,8,16,32,64 --price 2 --set training.tokens=1e11").out);
+        lastLine(run("plan " + gallery("05-") + " --sizes 4,8,16,32,64 --price 2 --margin 4 --set training.tokens=1e11").out);
     std::string told = manual;
     std::replace(told.begin(), told.end(), '\n', ' ');
     EXPECT_THAT(told, HasSubstr(bySize.substr(bySize.find(": ") + 2)));
@@ -486,6 +502,33 @@ TEST(PlanCommand, SaysWhichLayoutLosesLeastWhereNotAllGoesAsPlanned)
     EXPECT_EQ(run(command + " --sizes 8,16").code, 2);
 }
 
+/// The sentences of docs/manual.md.
+TEST(PlanCommand, KeepsMemoryFreeInTheManualsExamples)
+{
+    const std::string manual = test::read(RANKSCOPE_SOURCE_DIR "/docs/manual.md");
+    const json phases = runJson("plan " + gallery("45-") + " --phases 8192,131072:8 --margin 4 --json").at("phases");
+    const std::string first = phases.at(0).at("best").at(0).at("step_time_s").dump(),
+                      second = phases.at(1).at("best").at(0).at("step_time_s").dump();
+    EXPECT_NEAR(std::stod(first), 10.23, 0.005);
+    EXPECT_NEAR(std::stod(second), 30.1, 0.05);
+    EXPECT_THAT(manual, HasSubstr("--phases 8192,131072:8 --margin 4` plans each phase by itself (cp 2, dp 32 in 10.23 s, then "
+                                  "tp 4, cp 8, dp 2 in 30.1 s)"));
+    for (const json& phase : phases)
+        EXPECT_GE(phase.at("best").at(0).at("headroom_gib").get<double>(), 4);
+    const std::string tight = run("plan " + gallery("45-") + " --phases 8192,131072:8").out;
+    EXPECT_THAT(tight,
+                HasSubstr("Tight: only 159 MiB of 80 GiB left; what the model does not know may not fit (--margin 4 keeps 4 "
+                          "GiB free)\n"));
+    EXPECT_THAT(manual, HasSubstr("\"Tight: only 159 MiB of 80 GiB left\""));
+    const json ramp = runJson("plan " + gallery("05-") + " --ramp-batch 16:16 --margin 4 --json --top 1").at("best").at(0);
+    EXPECT_NEAR(ramp.at("step_time_s").get<double>(), 6.40, 0.005);
+    EXPECT_EQ(ramp.at("settings").at("/layout/dp"), 16);
+    EXPECT_EQ(ramp.at("settings").at("/layout/zero_stage"), 2);
+    const std::string sizes =
+        run("plan " + gallery("05-") + " --sizes 4,8,16 --price 2 --margin 4 --set training.tokens=1e11").out;
+    EXPECT_THAT(sizes, AllOf(HasSubstr("21,487"), HasSubstr("21,525"), Not(HasSubstr("Tight"))));
+}
+
 TEST(PlanCommand, DealsLayersByWhatStagesCost)
 {
     const std::string command =
@@ -500,7 +543,7 @@ TEST(PlanCommand, DealsLayersByWhatStagesCost)
         const json even = runJson(command + " --fix schedule.virtual_stages=" + chunks + " --json")["best"][0];
         EXPECT_NEAR(even["step_time_s"], seconds, 0.005);
     }
-    const std::string freed = command + " --free schedule.layers_per_stage";
+    const std::string freed = command + " --free schedule.layers_per_stage --margin 4";
     const json best = runJson(freed + " --json")["best"][0];
     EXPECT_NEAR(best["step_time_s"], 10.64, 0.005);
     const json layers = best["settings"]["/schedule/layers_per_stage"];

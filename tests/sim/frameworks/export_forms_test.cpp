@@ -412,6 +412,18 @@ TEST(ExportForms, PicotronHasAModelsNameAndAllItsSections)
 }
 
 // distributed/parallel_dims.py of v0.2.0, _validate
+/// Its registry lost Llama 2 before the keys that are written came (pytorch/torchtitan 4d88a8a44, 8570415c3).
+TEST(ExportForms, TorchtitanIsToldWhereItsFlavourIsGone)
+{
+    for (const char* model : {"llama2-7b", "llama2-13b", "llama2-70b"}) {
+        const std::string text = formOf("torchtitan-toml", changed(model, {{"layout.dp", "8"}}));
+        EXPECT_THAT(text, HasSubstr("# torchtitan has no Llama 2 since December 2024")) << model;
+        EXPECT_THAT(text, HasSubstr("local_batch_size")) << model;
+        EXPECT_EQ(importedModel("torchtitan-toml", text, 8)["model"]["base"], model);
+    }
+    EXPECT_THAT(formOf("torchtitan-toml", changed("llama3-8b", {{"layout.dp", "8"}})), Not(HasSubstr("model registry")));
+}
+
 TEST(ExportForms, TorchtitanIsGivenExpertsThatItsDegreesTake)
 {
     const auto form = [](const char* tp, const char* ep, const char* etp, const char* stage) {

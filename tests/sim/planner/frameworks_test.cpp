@@ -14,6 +14,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <map>
 #include <random>
@@ -116,7 +117,7 @@ TEST(PlannerFrameworks, LimitsAreWhatTheExportRefusesAndWhatItCannotSay)
 namespace {
 
 /// The step of a scenario that went out to a framework's settings and came back, with what those leave to others: the cluster,
-/// details of the model, what the program is told.
+/// details of the model, what the program is told, and the software where they do not make it certain.
 std::int64_t stepOfRoundTrip(const Framework& framework, const Scenario& scenario)
 {
     std::vector<SettingsFile> files{{"job", exportSettings(scenario, framework.kind, test::catalogue()).text}};
@@ -129,7 +130,7 @@ std::int64_t stepOfRoundTrip(const Framework& framework, const Scenario& scenari
     const Json want = Json::parse(resolvedText(scenario));
     document.set("cluster", want["cluster"].dump());
     document.set("model", want["model"].dump());
-    if (document.get("training.stack")) // the software is named, not its kernels
+    if (!document.get("training.stack"))
         document.set("training.stack", want["training"]["stack"].dump());
     for (const char* key : {"sequence_length", "micro_batch_size", "global_batch_size", "recompute"})
         if (isLeftToProgram(framework.kind, scenario, std::string("/training/") + key))
@@ -164,6 +165,78 @@ TEST(PlannerFrameworks, WinnersAreExportedAndComeBackAsTheSameStep)
                     << withSettings(request, layout.settings).text();
             }
         }
+}
+
+TEST(PlannerFrameworks, LayoutsAreTimedWithTheFrameworksSoftwareWhereNoneIsNamed)
+{
+    const std::map<std::string_view, std::array<std::string, 2>> expected{{"megatron", {"megatron-te-2024", "megatron-te-2024"}},
+                                                                          {"torchtitan", {"pytorch-eager", "pytorch-eager"}},
+                                                                          {"deepspeed", {"huggingface", "deepspeed-2023"}},
+                                                                          {"nanotron", {"pytorch-eager", "pytorch-eager"}},
+                                                                          {"picotron", {"pytorch-eager", "pytorch-eager"}},
+                                                                          {"huggingface", {"huggingface", "huggingface"}},
+                                                                          {"maxtext", {"xla", "xla"}}};
+    for (const Framework& framework : frameworkList()) {
+        PlanRequest request{.document = ScenarioDocument::parse(R"({"format": "rankscope-scenario", "version": 1,
+            "model": {"base": "llama2-7b"}, "cluster": {"base": "h100-sxm-ib400"}, "layout": {"tp": 1, "dp": 8},
+            "training": {"sequence_length": 2048, "global_batch_size": 16}})"),
+                            .framework = std::string(framework.id)};
+        const PlanAnswer answer = plan(request, test::catalogue());
+        ASSERT_FALSE(answer.best.empty()) << framework.id;
+        for (const PlannedLayout& layout : answer.best) {
+            const Scenario scenario = resolvedScenario(withSettings(request, layout.settings), test::catalogue());
+            const bool isZero3 = scenario.layout.zeroStage == 3;
+            EXPECT_EQ(scenario.training.stack.id, expected.at(framework.id)[isZero3 ? 1 : 0]) << framework.id;
+            EXPECT_EQ(std::llround(simulate(scenario)->metrics().stepTimeSeconds * 1e9), std::llround(layout.stepSeconds * 1e9));
+            EXPECT_EQ(stepOfRoundTrip(framework, scenario), std::llround(layout.stepSeconds * 1e9)) << framework.id;
+        }
+        EXPECT_THAT(answer.heldFixed.at("/training/stack"), testing::AllOf(testing::HasSubstr(expected.at(framework.id)[0]),
+                                                                           testing::HasSubstr(expected.at(framework.id)[1]),
+                                                                           testing::HasSubstr(std::string(framework.name))));
+    }
+    // Of one stage of ZeRO alone, too, and not by chance of what is fastest.
+    PlanRequest request{.document = ScenarioDocument::parse(R"({"format": "rankscope-scenario", "version": 1,
+            "model": {"base": "llama2-7b"}, "cluster": {"base": "h100-sxm-ib400"}, "layout": {"tp": 1, "dp": 8},
+            "training": {"sequence_length": 2048, "global_batch_size": 16}})"),
+                        .fixed = {{"layout.zero_stage", "3"}, {"layout.tp", "1"}, {"layout.pp", "1"}},
+                        .framework = "deepspeed"};
+    const PlanAnswer answer = plan(request, test::catalogue());
+    ASSERT_FALSE(answer.best.empty());
+    const Scenario zero3 = resolvedScenario(withSettings(request, answer.best.front().settings), test::catalogue());
+    EXPECT_EQ(zero3.training.stack.id, "deepspeed-2023");
+    EXPECT_FALSE(zero3.training.overlap.paramGather);
+}
+
+TEST(PlannerFrameworks, SoftwareThatTheJobNamesIsKeptAndToldWhereItIsNotTheFrameworks)
+{
+    PlanRequest request{.document = ScenarioDocument::parse(R"({"format": "rankscope-scenario", "version": 1,
+            "model": {"base": "llama2-7b"}, "cluster": {"base": "h100-sxm-ib400"}, "layout": {"tp": 1, "dp": 8},
+            "training": {"sequence_length": 2048, "global_batch_size": 16, "stack": "xla"}})"),
+                        .framework = "torchtitan"};
+    request.mostSimulated = 5;
+    const PlanAnswer answer = plan(request, test::catalogue());
+    ASSERT_FALSE(answer.best.empty());
+    EXPECT_EQ(answer.firstDocument(request).get("training.stack"), "\"xla\"");
+    EXPECT_EQ(answer.heldFixed.at("/training/stack"), "\"xla, which is not what torchtitan runs: pytorch-eager\"");
+    EXPECT_EQ(
+        softwareText("torchtitan", ScenarioDocument::parse(R"({"training": {"stack": "pytorch-compiled"}})"), "pytorch-compiled"),
+        "pytorch-compiled");
+    EXPECT_EQ(softwareText("", request.document, "xla"), "");
+}
+
+/// Floors of layers are shared by all stages of ZeRO, and stages may run with other software: nothing may be below its own floor.
+TEST(PlannerFrameworks, FloorsAreBelowStepsWhereStagesOfZeroRunWithOtherSoftware)
+{
+    PlanRequest request{.document = ScenarioDocument::parse(R"({"format": "rankscope-scenario", "version": 1,
+            "model": {"base": "llama2-7b"}, "cluster": {"base": "h100-sxm-ib400"}, "layout": {"tp": 1, "dp": 8},
+            "training": {"sequence_length": 2048, "global_batch_size": 16}})"),
+                        .framework = "deepspeed",
+                        .top = 40,
+                        .mostSimulated = 40};
+    for (const PlannedLayout& layout : plan(request, test::catalogue()).best) {
+        EXPECT_LE(layout.floorSeconds, layout.stepSeconds + 1e-8);
+        EXPECT_LE(layout.closedFormSeconds, layout.stepSeconds + 1e-8);
+    }
 }
 
 TEST(PlannerFrameworks, HaveWhatTheirOwnSoftwareDoesOfItself)
@@ -224,7 +297,7 @@ TEST(PlannerFrameworks, WhatNoLayoutOfAFrameworkSaysIsRefusedAtOnce)
 {
     PlanRequest request{.document = ScenarioDocument::parse(R"({"format": "rankscope-scenario", "version": 1,
             "model": {"base": "llama3-8b"}, "cluster": {"base": "h100-sxm-ib400"}, "layout": {"tp": 1, "dp": 8},
-            "training": {"sequence_length": 2048, "global_batch_size": 16, "gradient_dtype": "bf16"}})"),
+            "training": {"sequence_length": 2048, "global_batch_size": 16, "gradient_dtype": "bf16", "stack": "megatron-te-2024"}})"),
                         .framework = "huggingface"};
     try {
         (void)plan(request, test::catalogue());

@@ -426,8 +426,9 @@ TEST(LeastChange, SaysAShareSoThatNoOtherReadsAlike)
 TEST(LeastChange, OffloadsAllWhereTheFrameworkKeepsNoPartOfTheOptimizer)
 {
     ScenarioDocument job = ScenarioDocument::parse(kJob);
-    for (const auto& [pointer, value] :
-         {std::pair{"layout", R"({"dp": 8, "zero_stage": 2})"}, {"training.overlap.param_gather", "false"}})
+    for (const auto& [pointer, value] : {std::pair{"layout", R"({"dp": 8, "zero_stage": 2})"},
+                                         {"training.overlap.param_gather", "false"},
+                                         {"training.stack", "\"megatron-te-2024\""}})
         job.set(pointer, value);
     job.set("training.global_batch_size", "32");
     ScenarioDocument half = job;

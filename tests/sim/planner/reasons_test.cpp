@@ -93,7 +93,7 @@ TEST(Planner, AnswersWhyNotWithTermsThatAddUp)
 {
     const PlanRequest request = tinyJob({{"schedule.kind", "1f1b"}});
     const PlanAnswer answer = plan(request, test::catalogue());
-    const PlanWhy why = whyNot(request, test::catalogue(), answer, {"layout.tp", "4"});
+    const PlanWhy why = whyNot(request, test::catalogue(), answer, {{"layout.tp", "4"}});
     ASSERT_TRUE(why.other);
     EXPECT_EQ(why.other->grid.tp, 4);
     double sum = 0;
@@ -101,14 +101,14 @@ TEST(Planner, AnswersWhyNotWithTermsThatAddUp)
         sum += seconds;
     EXPECT_NEAR(sum, why.deltaSeconds, 1e-12);
     EXPECT_NEAR(why.deltaSeconds, why.other->stepSeconds - answer.best.front().stepSeconds, 1e-12);
-    EXPECT_FALSE(whyNot(request, test::catalogue(), answer, {"layout.tp", "3"}).other);
+    EXPECT_FALSE(whyNot(request, test::catalogue(), answer, {{"layout.tp", "3"}}).other);
 }
 
 TEST(Planner, ComparesAnotherBatchByTheToken)
 {
     const PlanRequest request = tinyJob({{"schedule.kind", "1f1b"}});
     const PlanAnswer answer = plan(request, test::catalogue());
-    const PlanWhy why = whyNot(request, test::catalogue(), answer, {"training.global_batch_size", "16"});
+    const PlanWhy why = whyNot(request, test::catalogue(), answer, {{"training.global_batch_size", "16"}});
     ASSERT_TRUE(why.other);
     EXPECT_EQ(why.tokensRatio, 2);
     EXPECT_NEAR(why.perToken, why.other->stepSeconds / (2 * answer.best.front().stepSeconds), 1e-12);
@@ -151,7 +151,40 @@ TEST(Planner, TellsMemoryAloneWhereMemoryIsWhatCounts)
     first.use[kStepParts[0]] = 5'000'000;
     const RejectedGrid of = rejectionOf(record, &first, {.bestKey = 5.0 * 1024 * 1024, .byHeadroom = true});
     EXPECT_EQ(of.reason, PlanReason::slower);
-    EXPECT_EQ(of.text, "the best of it that was simulated holds 5.5 MiB, 512.0 KiB more");
+    EXPECT_EQ(of.text, "the best of it holds 5.5 MiB, 512.0 KiB more");
+}
+
+/// What is left of a grid may be faster than what of it was simulated, and yet slower than the first.
+TEST(Planner, CallsNothingTheBestOfAGridThatMayNotBe)
+{
+    GridRecord record{.legal = 9, .simulated = 1, .isSurveyed = true, .openNs = 7.1e9, .openKey = 7.1e9, .bestKey = 7.792e9};
+    record.best = PlannedLayout{};
+    const PlannedLayout first;
+    const Chosen chosen{.bestKey = 6.337e9};
+    EXPECT_EQ(rejectionOf(record, &first, chosen).text,
+              "the one of it that was simulated takes 7.792 s, 1.455 s more; the best of it takes at least 7.100 s");
+    record.simulated = 3;
+    EXPECT_THAT(rejectionOf(record, &first, chosen).text,
+                testing::StartsWith("the best of the 3 of it that were simulated takes"));
+    record.openKey = 7.8e9;
+    EXPECT_EQ(rejectionOf(record, &first, chosen).text, "the best of it takes 7.792 s, 1.455 s more");
+}
+
+TEST(Planner, AnswersWhyNotOfSeveralSettingsAtOnce)
+{
+    const PlanRequest request = tinyJob({{"schedule.kind", "1f1b"}});
+    const PlanAnswer answer = plan(request, test::catalogue());
+    const PlanWhy why = whyNot(request, test::catalogue(), answer, {{"layout.tp", "2"}, {"layout.pp", "2"}});
+    ASSERT_TRUE(why.other);
+    EXPECT_EQ(why.other->grid.tp, 2);
+    EXPECT_EQ(why.other->grid.pp, 2);
+    PlanRequest with = request;
+    with.fixed.insert(with.fixed.end(), {{"layout.tp", "2"}, {"layout.pp", "2"}});
+    EXPECT_EQ(why.other->stepSeconds, plan(with, test::catalogue()).best.front().stepSeconds);
+    const Answer json = whyAnswer(why);
+    EXPECT_EQ(json["asked"]["pointer"], "/layout/tp");
+    ASSERT_EQ(json["asked_with"].size(), 1U);
+    EXPECT_EQ(json["asked_with"][0]["pointer"], "/layout/pp");
 }
 
 TEST(Planner, SaysOfHeldExpertRanksWhatTheyDoNotDivide)

@@ -131,16 +131,17 @@ void checkOther(const PlanRequest& request, const PlanAnswer& answer, const Plan
         sum += seconds;
     EXPECT_NEAR(sum, why.deltaSeconds, 1e-12);
     EXPECT_NEAR(why.deltaSeconds, why.other->stepSeconds - first.stepSeconds, 1e-12);
-    const PlanRequest with = askedOf(request, why.asked);
+    const PlanRequest with = askedOf(request, why.asked.front());
     const auto step = openedStep(with, why.other->settings);
     EXPECT_EQ(step->metrics().stepTimeSeconds, why.other->stepSeconds);
     EXPECT_EQ(step->metrics().peakMemoryGib, why.other->peakMemoryGib);
     EXPECT_LE(why.other->peakMemoryGib, 80 - request.marginGib);
     for (const auto& [pointer, value] : why.other->settings)
-        EXPECT_NE(pointer, why.asked.first) << "what is asked for is held";
+        EXPECT_NE(pointer, why.asked.front().first) << "what is asked for is held";
     const bool wasFree = std::none_of(request.fixed.begin(), request.fixed.end(),
-                                      [&](const PlanSetting& fixed) { return fixed.first == why.asked.first; });
-    if (wasFree && why.asked.first != "training.global_batch_size" && why.asked.first != "layout.order" && answer.proved) {
+                                      [&](const PlanSetting& fixed) { return fixed.first == why.asked.front().first; });
+    if (wasFree && why.asked.front().first != "training.global_batch_size" && why.asked.front().first != "layout.order" &&
+        answer.proved) {
         EXPECT_GE(why.other->stepSeconds, first.stepSeconds) << "it is no better than the best of all";
     }
 }
@@ -172,7 +173,7 @@ TEST(PlannerWhy, IsAnsweredByWhatHoldsWhenItIsOpened)
         for (int i = 0; i < 5; ++i) {
             const PlanSetting asked = anyQuestion(dice);
             SCOPED_TRACE(asked.first + "=" + asked.second);
-            const PlanWhy why = whyNot(request, test::catalogue(), answer, asked);
+            const PlanWhy why = whyNot(request, test::catalogue(), answer, {asked});
             if (why.other) {
                 ++beside;
                 checkOther(request, answer, why);

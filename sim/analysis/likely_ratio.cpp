@@ -41,7 +41,8 @@ std::string changeText(double ratio)
 LikelyRatio likelyRatio(const Scenario& a, const Scenario& b, double predicted)
 {
     const Own ofA(a.uncertainty), ofB(b.uncertainty);
-    LikelyRatio out{.predicted = predicted, .level = b.uncertainty.level, .isOfOneJob = areOneJob(a, b)};
+    LikelyRatio out{
+        .predicted = predicted, .level = a.uncertainty.isKnown() ? b.uncertainty.level : 0, .isOfOneJob = areOneJob(a, b)};
     if (predicted == 1 && areOneStep(a, b)) {
         out.low = out.high = 1;
         out.basis = "the same step";
@@ -52,7 +53,9 @@ LikelyRatio likelyRatio(const Scenario& a, const Scenario& b, double predicted)
     const double middle = ofB.middle - ofA.middle; // both are off by the same where they are one job
     out.low = predicted * portableExp(middle - half);
     out.high = predicted * portableExp(middle + half);
-    out.basis = out.isOfOneJob ? b.uncertainty.ratioBasis : a.uncertainty.basis + "; " + b.uncertainty.basis;
+    out.basis = out.isOfOneJob && out.isKnown()              ? b.uncertainty.ratioBasis
+                : a.uncertainty.basis == b.uncertainty.basis ? a.uncertainty.basis
+                                                             : a.uncertainty.basis + "; " + b.uncertainty.basis;
     return out;
 }
 

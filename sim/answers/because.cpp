@@ -144,6 +144,8 @@ void addBecause(Answer& answer, const Simulation& simulation)
     for (const auto& [key, unit, prediction, low, high] :
          {std::tuple("interval.step_time_s", "s", m.stepTimeSeconds, sure.stepLow, sure.stepHigh),
           std::tuple("interval.peak_memory_gib", "GiB", m.peakMemoryGib, sure.memoryLow, sure.memoryHigh)}) {
+        if (!sure.isKnown())
+            continue;
         const std::string at(key);
         because.push_back(boundOf((at + ".0").c_str(), prediction * low, unit, prediction, low, sure));
         because.push_back(boundOf((at + ".1").c_str(), prediction * high, unit, prediction, high, sure));

@@ -74,7 +74,7 @@ Shelf readShelf(const fs::path& folder, const Schema& schema, std::string_view d
         throw Error(shownPlace(folder.string()) + ": the catalogue cannot be read: " + error.message());
     std::sort(order.begin(), order.end());
     for (auto& [family, size, id, name] : order)
-        shelf.entries.push_back({std::move(id), std::move(name)});
+        shelf.entries.push_back({std::move(id), std::move(name), std::move(family)});
     return shelf;
 }
 
@@ -252,8 +252,14 @@ const Json* Catalogue::stackJson(std::string_view id) const
 {
     return m_data->stacks.find(id);
 }
+bool Catalogue::isCpu(std::string_view gpu) const
+{
+    return std::any_of(gpus().begin(), gpus().end(), [gpu](const Entry& of) { return of.id == gpu && of.family == "CPU"; });
+}
 Uncertainty Catalogue::uncertainty(std::string_view gpu, std::string_view stack, bool isMoe) const
 {
+    if (isCpu(gpu))
+        return {.level = 0, .basis = "no steps of CPUs were measured"};
     for (const Residuals& of : m_data->residuals)
         if ((of.gpu.empty() || of.gpu == gpu) && (of.stack.empty() || of.stack == stack) &&
             (of.kind.empty() || of.kind == (isMoe ? "moe" : "dense")))

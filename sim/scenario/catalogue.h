@@ -25,8 +25,9 @@ public:
     static std::filesystem::path findAssets();
 
     struct Entry {
-        std::string id;   ///< "llama3-405b"
-        std::string name; ///< "Llama 3.1 405B"
+        std::string id;     ///< "llama3-405b"
+        std::string name;   ///< "Llama 3.1 405B"
+        std::string family; ///< "NVIDIA Hopper", "CPU"
     };
     const std::vector<Entry>& models() const; ///< by family and size
     const std::vector<Entry>& gpus() const;
@@ -39,7 +40,9 @@ public:
     const nlohmann::ordered_json* clusterJson(std::string_view id) const;
     const nlohmann::ordered_json* stackJson(std::string_view id) const;
 
-    /// Of the nearest kind of job that was measured. `gpu`, `stack`: ids, also such as the catalogue does not have.
+    bool isCpu(std::string_view gpu) const; ///< of a GPU's id; of one that the catalogue does not have, false
+    /// Of the nearest kind of job that was measured: all are of GPUs and their like, so that of a CPU nothing is known. `gpu`,
+    /// `stack`: ids, also such as the catalogue does not have.
     Uncertainty uncertainty(std::string_view gpu, std::string_view stack, bool isMoe) const;
 
     std::filesystem::path assets() const;

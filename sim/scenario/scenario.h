@@ -484,13 +484,14 @@ struct LiveSettings {
 /// How far measured steps of the same GPU, software and kind of model lay from predictions: factors on a prediction between which
 /// the measurement was in `level` of the cases. From assets/residuals.json, which tools/accuracy makes.
 struct Uncertainty {
-    double level = 0.8;
+    double level = 0.8; ///< 0: nothing of its kind was measured; `basis` then says what, and no interval is to be told
     double stepLow = 0.8, stepHigh = 1.25;
     double memoryLow = 0.95, memoryHigh = 1.05;
     std::string basis; ///< "132 measured steps of H100 SXM5 80 GB with megatron-te-2024"
     /// Two predictions of one job err alike: the interval of their ratio is this part of a prediction's own, in logarithms.
     double ratioShare = 1;
     std::string ratioBasis; ///< "2214 pairs of measured steps of one job, one setting apart, from 4 sources"
+    bool isKnown() const { return level > 0; }
     bool operator==(const Uncertainty&) const = default;
 };
 

@@ -137,8 +137,10 @@ void DetailsPanel::showMetrics()
     const sim::Uncertainty& sure = m_simulation->scenario().uncertainty;
     const Quantity low = durationQuantity(m.stepTimeSeconds * sure.stepLow);
     const Quantity high = durationQuantity(m.stepTimeSeconds * sure.stepHigh);
-    m_stepTime->setNote(misfit() + tr("likely %1–%2").arg(low.unit == high.unit ? low.number : low.text(), high.text()) +
-                            QStringLiteral("<br>") + tr("%1 a GPU").arg(flopRateQuantity(m.modelTflopsPerGpu * 1e12).text()),
+    const QString likely = sure.isKnown() ? tr("likely %1–%2").arg(low.unit == high.unit ? low.number : low.text(), high.text())
+                                          : QString::fromStdString(sure.basis);
+    m_stepTime->setNote(misfit() + likely + QStringLiteral("<br>") +
+                            tr("%1 a GPU").arg(flopRateQuantity(m.modelTflopsPerGpu * 1e12).text()),
                         Qt::RichText);
     const QString supposed = sim::fitsEverywhere(*m_simulation) ? QString() : tr("if it fitted; ");
     m_tokens->setValue(countQuantity(m.tokensPerSecond));

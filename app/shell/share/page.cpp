@@ -120,9 +120,10 @@ QString cardsHtml(const sim::Simulation& simulation)
     return cardHtml(
                QObject::tr("Step time"), durationQuantity(m.stepTimeSeconds).text(),
                (misfit ? QObject::tr("does not fit: %1; if it did: ").arg(QString::fromStdString(misfit->text())) : QString()) +
-                   QObject::tr("likely %1 to %2")
-                       .arg(durationQuantity(m.stepTimeSeconds * sure.stepLow).text(),
-                            durationQuantity(m.stepTimeSeconds * sure.stepHigh).text())) +
+                   (sure.isKnown() ? QObject::tr("likely %1 to %2")
+                                         .arg(durationQuantity(m.stepTimeSeconds * sure.stepLow).text(),
+                                              durationQuantity(m.stepTimeSeconds * sure.stepHigh).text())
+                                   : QString::fromStdString(sure.basis))) +
            cardHtml(QObject::tr("Tokens/s"), countQuantity(m.tokensPerSecond).text(),
                     supposed + QObject::tr("%1 a GPU").arg(countQuantity(m.tokensPerSecondPerGpu).text())) +
            cardHtml(QObject::tr("MFU"), percentQuantity(m.mfu).text(),

@@ -111,11 +111,12 @@ Explanation Explainer::stepTime() const
         parts.push_back(account.term(share(part)));
     const Uncertainty& sure = m_scenario.uncertainty;
     const std::string likely = sure.basis.empty() ? std::string()
+                               : !sure.isKnown()  ? " How far that may be off is not known: " + sure.basis + "."
                                                   : " By " + sure.basis + ", " + chosenPercentText(sure.level) +
-                                                        " of such steps are expected between " + percentText(sure.stepLow) +
-                                                        " and " + percentText(sure.stepHigh) + " of what is predicted: here " +
-                                                        numberText(step() * sure.stepLow, Unit::seconds) + " to " +
-                                                        numberText(step() * sure.stepHigh, Unit::seconds) + ".";
+                                                       " of such steps are expected between " + percentText(sure.stepLow) +
+                                                       " and " + percentText(sure.stepHigh) + " of what is predicted: here " +
+                                                       numberText(step() * sure.stepLow, Unit::seconds) + " to " +
+                                                       numberText(step() * sure.stepHigh, Unit::seconds) + ".";
     return account.close(
         Formula::sum(std::move(parts)),
         "From the first op of the step to the end of its last on any rank, optimizer included. The parts are means "

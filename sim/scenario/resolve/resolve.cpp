@@ -42,8 +42,9 @@ Resolution Resolver::run()
     readTraining(top);
     readPerturbations(top);
     readLive(top);
-    scenario.uncertainty =
-        m_catalogue.uncertainty(scenario.cluster.efficiency.id, scenario.training.stack.id, scenario.model.numExperts > 0);
+    const Cluster& cluster = scenario.cluster; // a profile of a machine may have a name of its own
+    scenario.uncertainty = m_catalogue.uncertainty(m_catalogue.isCpu(cluster.gpu.base) ? cluster.gpu.base : cluster.efficiency.id,
+                                                   scenario.training.stack.id, scenario.model.numExperts > 0);
     return std::move(m_out);
 }
 

@@ -141,6 +141,23 @@ TEST(Simulate, TellsTheTimesOfManySteps)
     EXPECT_THAT(much.err, HasSubstr("; nearest: "));
 }
 
+TEST(Simulate, TellsNoIntervalOfACpu)
+{
+    const json answer = runJson("simulate --json --explain " + gallery("56-"));
+    const json& interval = answer.at("interval");
+    for (const char* key : {"step_time_s", "peak_memory_gib", "level"})
+        EXPECT_TRUE(interval.at(key).is_null()) << key;
+    EXPECT_EQ(interval.at("basis"), "no steps of CPUs were measured");
+    for (const json& because : answer.at("because"))
+        EXPECT_THAT(because.at("key").get<std::string>(), Not(HasSubstr("interval.")));
+    EXPECT_THAT(answer.dump(), Not(HasSubstr("on all GPUs")));
+    for (const json& finding : answer.at("findings"))
+        for (const json& edit : finding.value("tried", json::array()))
+            if (!edit.contains("error")) {
+                EXPECT_TRUE(edit.at("interval").is_null()) << edit.dump();
+            }
+}
+
 TEST(Simulate, SaysHowSureWhatWasTriedIs)
 {
     const json answer = runJson("simulate --json --explain " + gallery("17-"));

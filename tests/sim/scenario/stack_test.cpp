@@ -119,3 +119,20 @@ TEST(Uncertainty, IsThatOfTheNearestKindOfJobThatWasMeasured)
     EXPECT_GT(catalogue.uncertainty("abacus", "unheard-of", true).stepHigh,
               catalogue.uncertainty("h100-sxm", "megatron-te-2024", false).stepHigh);
 }
+
+TEST(Uncertainty, IsNotKnownOfCpusSinceAllThatWasMeasuredAreGpus)
+{
+    const Catalogue& catalogue = test::catalogue();
+    const Uncertainty cpu = catalogue.uncertainty("laptop-cpu", "megatron-te-2024", false);
+    EXPECT_FALSE(cpu.isKnown());
+    EXPECT_EQ(cpu.basis, "no steps of CPUs were measured");
+    EXPECT_TRUE(catalogue.uncertainty("h100-sxm", "megatron-te-2024", false).isKnown());
+    // Nor of one whose constants are its own, with a name of their own.
+    const auto scenario = [&](const char* efficiency) {
+        ScenarioDocument document = ScenarioDocument::parse(R"({"format": "rankscope-scenario", "version": 1,
+            "model": {"base": "tiny-gpt"}, "cluster": {"base": "laptop"}, "layout": {"tp": 1, "dp": 1}})");
+        document.set("cluster.gpu.efficiency", efficiency);
+        return resolvedScenario(document, catalogue);
+    };
+    EXPECT_FALSE(scenario(R"({"id": "this-machine", "gemm": 0.5})").uncertainty.isKnown());
+}

@@ -139,6 +139,8 @@ private:
             settings.emplace_back("layout.etp", std::to_string(of.etp));
         if (m_space.unsaidBatch())
             settings.push_back(*m_space.unsaidBatch());
+        if (const auto software = softwareOf(m_request.framework, withSettings(m_request, {}), 1)) // as the plan beside it
+            settings.emplace_back("training.stack", *software);
         const int gpus = of.tp * of.cp * of.pp * dp, node = m_base.cluster.gpusPerNode;
         settings.emplace_back("cluster.nodes", std::to_string((gpus + node - 1) / node));
         return settings;
@@ -323,9 +325,10 @@ private:
             const LikelyRatio likely =
                 likelyRatio(job->simulation->scenario(), other->simulation->scenario(), secondsOf(*other) / secondsOf(*job));
             const bool pays = fits(*other) && ((likely.canTell() && likely.predicted < 1) || !fits(*job));
+            const std::string sure = sureText(likely);
             stages += "; twice the stages, " + named(deeper, dp / 2) + (pays ? ", pay: " : ", are not needed: ") +
                       numberText(secondsOf(*other), Unit::seconds) + " instead of " + numberText(secondsOf(*job), Unit::seconds) +
-                      " (" + sureText(likely) + "), " + guideMemory(other->peakGib) + " a GPU instead of " +
+                      (sure.empty() ? "" : " (" + sure + ")") + ", " + guideMemory(other->peakGib) + " a GPU instead of " +
                       guideMemory(job->peakGib);
             if (!pays)
                 break;

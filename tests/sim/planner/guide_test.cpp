@@ -54,6 +54,17 @@ TEST(PlanGuide, ItsLayoutSimulatesToItsNumber)
     }
 }
 
+TEST(PlanGuide, IsTimedWithTheSoftwareOfThePlanBesideIt)
+{
+    PlanRequest request = jobOf("05-dp2-tp4-pp2-sixteen-gpus.json");
+    request.framework = "torchtitan";
+    const PlanGuide guide = planGuide(request, test::catalogue());
+    ASSERT_TRUE(guide.layout.has_value()) << guide.end;
+    const Scenario of = resolvedScenario(guideDocument(request, guide.layout->settings), test::catalogue());
+    EXPECT_EQ(of.training.stack.id, "pytorch-eager");
+    EXPECT_EQ(simulate(of)->metrics().stepTimeSeconds, guide.layout->stepSeconds);
+}
+
 TEST(PlanGuide, EveryGateSaysItsNumbersAndWhatFollows)
 {
     for (const char* file : {"54-deepseek-v3-2048-h800.json", "60-tiny-tp2-pp2-dp2.json"}) {

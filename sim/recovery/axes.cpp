@@ -494,8 +494,10 @@ std::string RecoveredAxes::unknownGrid() const
         std::any_of(axes.begin(), axes.end(), [](const RecoveredAxis& axis) { return !axis.name.empty() && axis.name != "ep"; });
     if (worldSize < 2 || isAnyNamed)
         return {};
-    return "how the " + numberText(worldSize, Unit::count) + " ranks lie in a grid is not known, as nothing tells " +
-           (axes.empty() ? "which of them form groups" : "what their groups are for") +
+    return "how the " + numberText(worldSize, Unit::count) + " ranks lie in a grid is not known, as " +
+           (!axes.empty()    ? "nothing tells what their groups are for"
+            : areGroupsKnown ? "the groups that are known lie in no strides"
+                             : "nothing tells which of them form groups") +
            ": they stand in the order of their numbers, as if none had to do with another";
 }
 
@@ -519,6 +521,9 @@ RecoveredAxes recoverAxes(std::span<const KnownGroup> groups, int worldSize, std
 {
     RecoveredAxes result;
     result.worldSize = worldSize;
+    result.areGroupsKnown = std::any_of(groups.begin(), groups.end(), [worldSize](const KnownGroup& group) {
+        return group.ranks.size() > 1 && std::ssize(group.ranks) < worldSize;
+    });
     std::vector<KnownGroup> whole;
     const bool anyPartial = std::any_of(groups.begin(), groups.end(), [](const KnownGroup& group) { return group.isPartial; });
     if (anyPartial) {

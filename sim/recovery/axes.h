@@ -35,6 +35,7 @@ struct RecoveredAxes {
     int worldSize = 0;
     std::vector<RecoveredAxis> axes; ///< of size 2 and more, dense ones by stride, then ep, which lies across them
     std::vector<Digit> atoms;        ///< the finest digits that groups tell apart: their product is the world
+    bool areGroupsKnown = false;     ///< of several ranks and not all, however they lie
     std::vector<std::string> problems;
 
     const RecoveredAxis* find(std::string_view name) const;

@@ -1,6 +1,7 @@
 #include "sim/recovery/clock.h"
 
 #include "sim/quantile.h"
+#include "sim/recovery/joined_parts.h"
 #include "sim/recovery/listed_groups.h"
 #include "sim/text/number_text.h"
 
@@ -17,7 +18,8 @@ namespace {
 /// Ends of one pair's collectives: when (seconds from `since`) and by how much the member's clock is ahead (ns).
 struct EndDifferences {
     std::vector<double> seconds, aheadNs;
-    double lastsNs = 0; ///< the longer part of the last
+    double lastsNs = 0;      ///< the longer part of the last
+    std::size_t meeting = 0; ///< the last, of Meetings::meetings
 };
 
 /// What a pair says of the difference of its clocks, linear in time.
@@ -164,7 +166,8 @@ private:
     void measure();
     void takeClockOfHost();
     std::string untestedText() const;
-    bool areHostsSeveral() const;
+    std::vector<bool> driftsTold() const;
+    std::string untoldDriftText() const;
 
     const RunEvidence& m_evidence;
     const Meetings& m_meetings;
@@ -183,7 +186,8 @@ void Aligner::collect()
             last = std::max(last, spanOf(part).endNs);
         }
     m_result.sinceNs = first > last ? 0 : first + (last - first) / 2;
-    for (const Meeting& meeting : m_meetings.meetings) {
+    for (std::size_t at = 0; at < m_meetings.meetings.size(); ++at) {
+        const Meeting& meeting = m_meetings.meetings[at];
         if (!synchronises(meeting.exchange))
             continue;
         // Any one late end is late by its own jitter alone if pairs share no member: neighbours, so that a group is a chain and a
@@ -196,6 +200,7 @@ void Aligner::collect()
             ends.aheadNs.push_back(static_cast<double>(spanOf(part).endNs - spanOf(reference).endNs));
             ends.lastsNs = static_cast<double>(
                 std::max(spanOf(part).endNs - spanOf(part).startNs, spanOf(reference).endNs - spanOf(reference).startNs));
+            ends.meeting = at;
         }
     }
 }
@@ -208,20 +213,16 @@ void Aligner::fit()
 
 bool Aligner::isConnected()
 {
-    std::vector<std::size_t> above(m_evidence.ranks.size());
-    std::iota(above.begin(), above.end(), std::size_t{0});
-    const auto root = [&above](std::size_t rank) {
-        while (above[rank] != rank)
-            rank = above[rank] = above[above[rank]];
-        return rank;
-    };
+    const std::size_t count = m_evidence.ranks.size();
+    JoinedParts joined(count);
+    const auto root = [&joined](std::size_t rank) { return joined.partOf(rank); };
     for (const PairClock& pair : m_pairs)
-        above[std::max(root(pair.from), root(pair.to))] = std::min(root(pair.from), root(pair.to));
-    std::size_t parts = 0, lonely = above.size();
-    for (std::size_t rank = 0; rank < above.size(); ++rank)
+        joined.join(pair.from, pair.to);
+    std::size_t parts = 0, lonely = count;
+    for (std::size_t rank = 0; rank < count; ++rank)
         if (root(rank) == rank) {
             ++parts;
-            if (rank != 0 && lonely == above.size())
+            if (rank != 0 && lonely == count)
                 lonely = rank;
         }
     if (parts == 1)
@@ -254,7 +255,7 @@ bool Aligner::isConnected()
         m_pairs.push_back(pair);
         m_byTransfers.insert({pair.from, pair.to});
         if (root(pair.from) != root(pair.to)) {
-            above[std::max(root(pair.from), root(pair.to))] = std::min(root(pair.from), root(pair.to));
+            joined.join(pair.from, pair.to);
             --parts;
         }
     }
@@ -271,8 +272,8 @@ void Aligner::solve()
     const std::size_t count = m_evidence.ranks.size();
     // Clocks that no pair tells the drift of are taken not to drift against each other.
     const bool anySlope = std::any_of(m_pairs.begin(), m_pairs.end(), [](const PairClock& pair) { return pair.slopeWeight > 0; });
-    m_result.isDriftTold = anySlope || !areHostsSeveral();
     std::vector<double> drift(count, 0);
+    const std::vector<bool> isDriftTold = driftsTold();
     if (anySlope) {
         for (PairClock& pair : m_pairs)
             if (pair.slopeWeight <= 0)
@@ -283,6 +284,7 @@ void Aligner::solve()
     for (std::size_t rank = 0; rank < count; ++rank) {
         m_result.ranks[rank].offsetNs = offset[rank];
         m_result.ranks[rank].driftPpm = drift[rank];
+        m_result.ranks[rank].isDriftTold = isDriftTold[rank];
     }
 }
 
@@ -346,7 +348,7 @@ void Aligner::measure()
          : collectives == 0  ? transfers
                              : countedText(static_cast<std::int64_t>(collectives), "collective") + " and " + transfers) +
         (ofTransfers.empty() && m_meetings.meetings.size() == 1 ? "" : "; 95 of 100 ends agree within " + microseconds + " µs") +
-        untestedText() + (m_result.isDriftTold ? "" : "; offsets alone: whether the hosts' clocks drift apart is not told");
+        untestedText() + untoldDriftText();
     for (const Meeting& transfer : m_meetings.transfers) {
         const Part &send = transfer.parts[0], &receive = transfer.parts[1];
         const std::int64_t before =
@@ -358,35 +360,107 @@ void Aligner::measure()
     }
 }
 
-/// Of ranks of which one collective alone tells: within what their clocks are right.
+/// Of ranks that single collectives alone join to the first: within what their clocks are right. In a tree of pairs that reaches
+/// all ranks one of a single end is tested where a way round it leads elsewhere; errors of those that are not add up, but for
+/// members of one collective. O(pairs · length of the tree).
 std::string Aligner::untestedText() const
 {
-    std::map<std::size_t, std::size_t> most; // rank -> ends of the pair that has the most
-    for (const auto& [ranks, ends] : m_ends)
-        for (const std::size_t rank : {ranks.first, ranks.second})
-            most[rank] = std::max(most[rank], ends.seconds.size());
-    std::set<std::size_t> untested;
-    double withinNs = 0;
-    for (const auto& [ranks, ends] : m_ends)
-        if (ends.seconds.size() == 1 && most[ranks.second] == 1) {
-            untested.insert(ranks.second);
-            withinNs = std::max(withinNs, ends.lastsNs);
+    struct Untested {
+        double withinNs = 0, lastNs = 0; ///< on the way from the first rank; of the last collective there
+        std::size_t collectives = 0, last = SIZE_MAX;
+    };
+    struct Link {
+        std::size_t a = 0, b = 0;
+        const EndDifferences* ends = nullptr; ///< nullptr: of transfers there and back
+    };
+    std::vector<Link> links;
+    for (const auto& of : m_ends)
+        links.push_back({of.first.first, of.first.second, &of.second});
+    for (const auto& of : m_byTransfers)
+        links.push_back({of.first, of.second});
+    const std::size_t count = m_evidence.ranks.size();
+    std::vector<std::vector<std::size_t>> linksOf(count);
+    for (std::size_t i = 0; i < links.size(); ++i)
+        for (const std::size_t rank : {links[i].a, links[i].b})
+            linksOf[rank].push_back(i);
+    constexpr std::size_t kNone = SIZE_MAX;
+    std::vector<std::size_t> before(count, kNone), by(count, kNone), depth(count, 0), inTurn{0};
+    before[0] = 0;
+    for (std::size_t i = 0; i < inTurn.size(); ++i)
+        for (const std::size_t link : linksOf[inTurn[i]])
+            if (const std::size_t next = links[link].a + links[link].b - inTurn[i]; before[next] == kNone) {
+                before[next] = inTurn[i];
+                by[next] = link;
+                depth[next] = depth[inTurn[i]] + 1;
+                inTurn.push_back(next);
+            }
+    std::vector<bool> isTested(count, false); // the link to the one before
+    for (std::size_t i = 0; i < links.size(); ++i) {
+        std::size_t a = links[i].a, b = links[i].b;
+        if (by[a] == i || by[b] == i) {
+            if (links[i].ends == nullptr || links[i].ends->seconds.size() > 1)
+                isTested[by[a] == i ? a : b] = true;
+            continue;
         }
-    if (untested.empty())
+        while (a != b) { // a way round
+            std::size_t& deeper = depth[a] >= depth[b] ? a : b;
+            isTested[deeper] = true;
+            deeper = before[deeper];
+        }
+    }
+    std::vector<Untested> untested(count);
+    std::size_t ranks = 0, inARow = 0;
+    double withinNs = 0;
+    for (const std::size_t rank : inTurn) {
+        Untested& of = untested[rank] = untested[before[rank]];
+        if (rank != 0 && !isTested[rank]) {
+            const EndDifferences& ends = *links[by[rank]].ends;
+            const bool isSame = of.last == ends.meeting;
+            of.withinNs += std::max(0.0, ends.lastsNs - (isSame ? of.lastNs : 0));
+            of.lastNs = std::max(isSame ? of.lastNs : 0, ends.lastsNs);
+            of.last = ends.meeting;
+            of.collectives += isSame ? 0 : 1;
+        }
+        ranks += of.collectives > 0 ? 1 : 0;
+        inARow = std::max(inARow, of.collectives);
+        withinNs = std::max(withinNs, of.withinNs);
+    }
+    if (ranks == 0)
         return {};
     constexpr double kNsOfUs = 1000;
-    return "; " + countedText(static_cast<std::int64_t>(untested.size()), "rank") + (untested.size() == 1 ? " goes" : " go") +
-           " by one collective alone, which nothing tests: right within " +
-           std::to_string(static_cast<std::int64_t>(std::ceil(withinNs / kNsOfUs))) + " µs, as long as it lasts";
+    return "; " + countedText(static_cast<std::int64_t>(ranks), "rank") + (ranks == 1 ? " goes by " : " go by ") +
+           (inARow == 1 ? "one collective alone" : "up to " + std::to_string(inARow) + " collectives one after the other") +
+           ", which nothing tests: right within " + std::to_string(static_cast<std::int64_t>(std::ceil(withinNs / kNsOfUs))) +
+           " µs, as long as " + (inARow == 1 ? "it lasts" : "they last together");
 }
 
-bool Aligner::areHostsSeveral() const
+/// By rank: whether pairs that tell a slope, or a host that they share, join it to the first.
+std::vector<bool> Aligner::driftsTold() const
 {
-    std::set<std::string> hosts;
-    for (const RankEvidence& rank : m_evidence.ranks)
-        if (!rank.host.empty())
-            hosts.insert(rank.host);
-    return hosts.size() > 1;
+    const std::size_t count = m_evidence.ranks.size();
+    JoinedParts together(count);
+    for (const PairClock& pair : m_pairs)
+        if (pair.slopeWeight > 0)
+            together.join(pair.from, pair.to);
+    std::map<std::string, std::size_t> ofHost;
+    for (std::size_t rank = 0; rank < count; ++rank)
+        if (const std::string& host = m_evidence.ranks[rank].host; isNameOfHost(host))
+            together.join(rank, ofHost.try_emplace(host, rank).first->second);
+    std::vector<bool> told;
+    for (std::size_t rank = 0; rank < count; ++rank)
+        told.push_back(together.partOf(rank) == together.partOf(0));
+    return told;
+}
+
+std::string Aligner::untoldDriftText() const
+{
+    const auto untold =
+        std::count_if(m_result.ranks.begin(), m_result.ranks.end(), [](const RankClock& clock) { return !clock.isDriftTold; });
+    const bool isAny = std::any_of(m_pairs.begin(), m_pairs.end(), [](const PairClock& pair) { return pair.slopeWeight > 0; });
+    return untold == 0 ? std::string()
+           : !isAny    ? std::string("; offsets alone: whether the hosts' clocks drift apart is not told")
+                       : "; of " + countedText(untold, "rank") + " offsets alone: whether " +
+                          (untold == 1 ? "its clock drifts" : "their clocks drift") + " against the first's is not told";
 }
 
 /// Processes of one machine read one clock. What they tell must hold on it: no collective ends before its last member begins.

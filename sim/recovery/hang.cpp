@@ -100,6 +100,11 @@ public:
                     hangs.push_back(*std::move(hang));
                 addTransfers(group, calls, hangs);
             }
+        std::vector<Hang> overElsewhere;
+        for (const auto& [group, calls] : m_calls)
+            if (isGroup(group))
+                if (auto hang = overElsewhereByCounts(group, calls))
+                    overElsewhere.push_back(*std::move(hang));
         const auto isRoot = [this](const Hang& hang) {
             return !hang.unknown.empty() || (hang.absent.empty() && hang.hasBegunOnAll) ||
                    std::any_of(hang.absent.begin(), hang.absent.end(), [&](int rank) { return !m_waiting.contains(rank); });
@@ -115,6 +120,7 @@ public:
             tellCircle(hangs);
         if (!hangs.empty() && !m_stopped.empty())
             hangs.insert(hangs.begin(), stoppedRanks());
+        hangs.insert(hangs.begin(), std::make_move_iterator(overElsewhere.begin()), std::make_move_iterator(overElsewhere.end()));
         return hangs;
     }
 
@@ -137,16 +143,22 @@ private:
             ranks.push_back(at->first.second);
         return ranks;
     }
-    /// By counts alone: the first that some member has asked for and none has ended; INT64_MAX: all is over.
-    std::int64_t firstOpenByCounts(std::int32_t group) const
+    /// Ranks of which counts alone say that something is open in the group: no entry does.
+    std::vector<int> openByCounts(std::int32_t group, const Calls& calls) const
     {
-        const auto over = m_over.find(group);
-        const std::int64_t next = std::max<std::int64_t>(0, over == m_over.end() ? 0 : over->second) + 1;
-        for (const int rank : membersOf(group))
-            if (standingOf(group, rank).asked >= next)
-                return next;
-        return INT64_MAX;
+        std::vector<int> ranks;
+        for (const int rank : membersOf(group)) {
+            const StandingInGroup standing = standingOf(group, rank);
+            const bool isEntered = std::any_of(calls.begin(), calls.end(), [rank](const CallOfRank& of) {
+                return of.rank == rank && !of.call->isOver && of.call->sequence >= 0;
+            });
+            if (standing.isCounted && standing.asked > standing.over && !isEntered)
+                ranks.push_back(rank);
+        }
+        return ranks;
     }
+    /// Numbers of calls begin at 1.
+    static std::int64_t after(std::int64_t over) { return std::max<std::int64_t>(0, over) + 1; }
     /// What the rank asked for first of all that is not over; nullptr: nothing.
     static const LastCall* firstOpen(const RankEvidence& rank)
     {
@@ -262,8 +274,10 @@ private:
         for (const auto& [rank, call] : calls)
             if (!call->isOver && call->sequence >= 0 && !isOverElsewhere(*call))
                 first = std::min(first, call->sequence);
-        if (calls.empty())
-            first = firstOpenByCounts(group);
+        const std::int64_t next = after(m_over.contains(group) ? m_over.at(group) : 0);
+        for (const int rank : openByCounts(group, calls))
+            if (standingOf(group, rank).asked >= next)
+                first = std::min(first, next);
         if (first == INT64_MAX)
             return std::nullopt;
         Hang hang{.group = group, .sequence = first, .waiting = {}, .absent = {}, .unknown = {}, .title = {}, .detail = {}};
@@ -292,6 +306,39 @@ private:
                 m_waiting.insert(rank);
         hang.hasBegunOnAll = asked.empty();
         describe(hang, calls, exchanges, askers, asked);
+        return hang;
+    }
+
+    /// Counts tell no more than how far each rank has come: whoever has not ended what another has is told beside that one, the
+    /// first such call of the group.
+    std::optional<Hang> overElsewhereByCounts(std::int32_t group, const Calls& calls) const
+    {
+        std::int64_t first = INT64_MAX;
+        for (const int rank : openByCounts(group, calls))
+            first = std::min(first, after(standingOf(group, rank).over));
+        if (first == INT64_MAX || first > m_over.at(group))
+            return std::nullopt;
+        Hang hang{.group = group, .sequence = first};
+        std::vector<int> over;
+        for (const int rank : membersOf(group)) {
+            const StandingInGroup standing = standingOf(group, rank);
+            if (standing.over >= first)
+                over.push_back(rank);
+            else if (standing.asked >= first)
+                hang.waiting.push_back(rank);
+            else
+                (isTold(rank, group) ? hang.absent : hang.unknown).push_back(rank);
+        }
+        hang.title =
+            "Call " + std::to_string(first) + " of " + groupText(group) + " is over on " + namedRanks(over) + ", and not on " +
+            namedRanks(hang.waiting) +
+            (hang.absent.empty() ? std::string() : "; " + namedRanks(hang.absent) + haveText(hang.absent) + " asked for fewer");
+        std::vector<std::string> told{kCountedAlone,
+                                      "A recorder counts an end a moment after it: in a job that ran on while it was "
+                                      "dumped this may be no more than that"};
+        if (!hang.unknown.empty())
+            told.push_back("Of " + namedRanks(hang.unknown) + " " + recordedOf(hang.unknown));
+        hang.detail = inSentences(told);
         return hang;
     }
 
@@ -408,14 +455,16 @@ private:
                   const std::map<std::string, std::vector<int>>& askers, const std::vector<int>& asked) const
     {
         const std::string number = std::to_string(hang.sequence);
-        const bool areStartsTold = m_areStartsTold && !calls.empty();
+        const bool isCountedAlone = exchanges.empty(); // no entry of it is known
+        const bool areStartsTold = m_areStartsTold && !isCountedAlone;
         const auto nameOf = [](Exchange exchange) {
             return exchange == Exchange::unknown ? std::string("collective") : std::string(exchangeName(exchange));
         };
-        const std::string what =
-            capitalised(exchanges.size() == 1 ? nameOf(exchanges.begin()->first) : std::string(unnamedCall(calls))) + " " +
-            number + " of " + groupText(hang.group);
-        if (!hang.absent.empty() && calls.empty())
+        const std::string what = capitalised(exchanges.size() == 1 ? nameOf(exchanges.begin()->first)
+                                             : isCountedAlone      ? "call"
+                                                                   : "collective") +
+                                 " " + number + " of " + groupText(hang.group);
+        if (!hang.absent.empty() && isCountedAlone)
             hang.title = what + " is not over on " + namedRanks(hang.waiting) + "; " + namedRanks(hang.absent) +
                          haveText(hang.absent) + " asked for fewer";
         else if (!hang.absent.empty())
@@ -438,10 +487,9 @@ private:
             told.push_back(capitalised(namedRanks(begun)) + haveText(begun) + " begun it");
         if (!asked.empty() && !areStartsTold)
             told.push_back(capitalised(namedRanks(asked)) + haveText(asked) + " asked for it");
-        if (calls.empty())
+        if (isCountedAlone)
             told.push_back(
-                "Only counts are recorded of the group: whether it is a collective, a send or a receive, and whether a "
-                "device has begun it, is not" +
+                std::string(kCountedAlone) +
                 (hang.absent.empty() ? std::string() : "; were it a collective, it would wait for " + namedRanks(hang.absent)));
         else if (!areStartsTold)
             told.emplace_back(kUntold);
@@ -512,6 +560,9 @@ private:
     }
 
     static constexpr const char* kUntold = "Whether the device has begun it is not recorded";
+    static constexpr const char* kCountedAlone =
+        "Only counts are recorded of it: whether it is a collective, a send or a receive, and whether a device has begun it, is "
+        "not";
 
     const RunEvidence& m_evidence;
     bool m_areStartsTold = false; ///< by any recorder

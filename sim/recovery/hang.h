@@ -25,8 +25,9 @@ struct Hang {
 /// First, where anything is open, the ranks that wait before all else in what is over; then what others wait behind: those that
 /// some absent member keeps who waits nowhere else, of these first those whose absent members all do so, the most of them first,
 /// and those that all have begun; where there is such, no transfer besides. Where all wait for each other the first says round
-/// which ranks. Of a group of which only counts are known these tell, and of one without a list of members the ranks whose dumps
-/// name it. O(calls · members + transfers²).
+/// which ranks. Of a rank of which counts alone say that something is open these tell: the first call of its group that none has
+/// ended, and before all else the first that others have. Of a group without a list of members the ranks whose dumps name it are
+/// its members. O(calls · members + transfers²).
 std::vector<Hang> hangsOf(const RunEvidence&);
 
 } // namespace sim

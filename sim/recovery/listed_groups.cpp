@@ -197,12 +197,17 @@ private:
 
 } // namespace
 
+bool isNameOfHost(std::string_view name)
+{
+    return !name.empty() && !name.starts_with("localhost");
+}
+
 bool isOfOneHost(const RunEvidence& evidence)
 {
     if (evidence.ranks.empty())
         return false;
     const std::string& host = evidence.ranks.front().host;
-    return !host.empty() && !host.starts_with("localhost") &&
+    return isNameOfHost(host) &&
            std::all_of(evidence.ranks.begin(), evidence.ranks.end(), [&](const RankEvidence& rank) { return rank.host == host; });
 }
 

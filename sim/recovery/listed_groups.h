@@ -3,9 +3,13 @@
 
 #include "sim/recovery/evidence.h"
 
+#include <string_view>
+
 namespace sim {
 
-/// One machine recorded all ranks, so that their times can be compared as they stand. By the host's name; "localhost" is none.
+/// Whether it tells one machine from others: "localhost" does not.
+bool isNameOfHost(std::string_view);
+/// One machine recorded all ranks, so that their times can be compared as they stand. By the host's name.
 bool isOfOneHost(const RunEvidence&);
 
 /// For each rank's collectives that name no group: the one of its listed groups whose recorded members all make the same calls in

@@ -1,10 +1,13 @@
 #include "sim/recovery/matching.h"
 
+#include "sim/recovery/joined_parts.h"
 #include "sim/recovery/listed_groups.h"
+#include "sim/recovery/named_ranks.h"
 #include "sim/text/number_text.h"
 
 #include <algorithm>
 #include <cmath>
+#include <compare>
 #include <map>
 #include <optional>
 #include <set>
@@ -18,7 +21,7 @@ namespace {
 struct Likeness {
     Exchange exchange = Exchange::unknown;
     std::int64_t bytes = 0;
-    bool operator==(const Likeness&) const = default;
+    auto operator<=>(const Likeness&) const = default;
 };
 
 Likeness likenessOf(const CommSpan& span)
@@ -89,6 +92,7 @@ private:
     const CommSpan& spanOf(const Part& part) const { return m_evidence.ranks[part.rank].comms[part.span]; }
     void collectRows();
     void matchGroup(std::int32_t group, std::map<std::uint32_t, Row>& rows);
+    void layAlike(std::int32_t group, const std::map<std::uint32_t, Row>& rows);
     void layOver(std::int32_t group, const std::map<std::uint32_t, Row>& rows);
     /// A send or a receive: all that a kernel does, or one of what it does at once.
     struct TransferEnd {
@@ -163,7 +167,7 @@ void Matcher::matchGroup(std::int32_t group, std::map<std::uint32_t, Row>& rows)
     const bool areAsMany = std::all_of(rows.begin(), rows.end(),
                                        [&](const auto& row) { return m_evidence.ranks[row.first].windows.size() == windows; });
     if (windows < 2 || !areAsMany) {
-        layOver(group, rows);
+        layAlike(group, rows);
         return;
     }
     std::vector<std::map<std::uint32_t, Row>> ofWindow(windows);
@@ -172,7 +176,42 @@ void Matcher::matchGroup(std::int32_t group, std::map<std::uint32_t, Row>& rows)
             ofWindow[std::min(windowOf({rank, i}), windows - 1)][rank].push_back(i);
     for (const std::map<std::uint32_t, Row>& part : ofWindow)
         if (!part.empty())
-            layOver(group, part);
+            layAlike(group, part);
+}
+
+/// Ranks of which some recorded one kind and size and others another have no collective together: each such part by itself.
+void Matcher::layAlike(std::int32_t group, const std::map<std::uint32_t, Row>& rows)
+{
+    JoinedParts joined(rows.size());
+    std::map<Likeness, std::size_t> first; // place in rows
+    std::size_t place = 0;
+    for (const auto& [rank, row] : rows) {
+        for (const std::uint32_t i : row)
+            joined.join(first.try_emplace(likenessOf(m_evidence.ranks[rank].comms[i]), place).first->second, place);
+        ++place;
+    }
+    std::map<std::size_t, std::map<std::uint32_t, Row>> parts;
+    place = 0;
+    for (const auto& [rank, row] : rows)
+        parts[joined.partOf(place++)].emplace(rank, row);
+    const auto largest = std::max_element(parts.begin(), parts.end(),
+                                          [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
+    for (auto part = parts.begin(); part != parts.end(); ++part) {
+        const std::map<std::uint32_t, Row>& alike = part->second;
+        layOver(group, alike);
+        if (part == largest)
+            continue;
+        std::vector<int> ranks;
+        for (const auto& [rank, row] : alike)
+            ranks.push_back(m_evidence.ranks[rank].rank);
+        const auto count = static_cast<std::int64_t>(alike.begin()->second.size());
+        m_result.problems.push_back(
+            "group \"" + m_evidence.groups[static_cast<std::size_t>(group)].name + "\": " + namedRanks(ranks) + " recorded " +
+            (ranks.size() == 1 ? countedText(count, "collective") : "collectives") +
+            ", and none has the kind and size of one that rank " +
+            std::to_string(m_evidence.ranks[largest->second.begin()->first].rank) +
+            " recorded: " + (ranks.size() == 1 ? "they have no partner" : "they are of these ranks alone"));
+    }
 }
 
 /// When a recorder began nobody says: the order of kernels does, and the clocks where the order alone fits in several ways.
@@ -217,14 +256,13 @@ void Matcher::layOver(std::int32_t group, const std::map<std::uint32_t, Row>& ro
                                             std::to_string(m_evidence.ranks[rank].rank) + " have no partner");
                 continue;
             }
-            if (shifts.best.empty())
+            if (shifts.best.empty()) // both are as what others recorded
                 m_result.problems.push_back("group \"" + m_evidence.groups[static_cast<std::size_t>(group)].name + "\": rank " +
                                             std::to_string(m_evidence.ranks[rank].rank) + " recorded " +
                                             countedText(static_cast<std::int64_t>(row.size()), "collective") +
-                                            ", and none has the kind "
-                                            "and size of one that rank " +
+                                            ", and none is alike where they could lie over those of rank " +
                                             std::to_string(m_evidence.ranks[base->first].rank) +
-                                            " recorded: they have no partner");
+                                            ": they go by their order alone");
             shift = *chosen;
         }
         if (shift != 0)

@@ -70,7 +70,7 @@ Json clockJson(const Recovered& recovered)
         const RankClock& clock = recovered.clock.ranks[r];
         list.push_back({{"rank", recovered.evidence.ranks[r].rank},
                         {"offset_ns", static_cast<std::int64_t>(std::llround(clock.offsetNs))},
-                        {"drift_ppm", recovered.clock.isDriftTold ? Json(rounded(clock.driftPpm, 1000)) : Json()},
+                        {"drift_ppm", clock.isDriftTold ? Json(rounded(clock.driftPpm, 1000)) : Json()},
                         {"residual_p95_ns", static_cast<std::int64_t>(std::llround(clock.residualP95Ns))}});
     }
     return list;

@@ -175,11 +175,18 @@ std::string nothingFoundText(const Recovered& recovered)
     const std::vector<RankEvidence>& ranks = recovered.evidence.ranks;
     if (std::any_of(ranks.begin(), ranks.end(), [](const RankEvidence& of) { return !of.work.empty() || !of.comms.empty(); }))
         return "nothing stands out: no rank, group, stage or step is clearly slower than the others";
-    const bool areCounted = std::any_of(ranks.begin(), ranks.end(), [](const RankEvidence& of) { return !of.progress.empty(); });
-    return areCounted
-               ? "only counts are recorded, by which nothing that was asked for stands still; when it ended, and who was late, "
-                 "cannot be told"
-               : "nothing can be told: no kernel of a rank that is known is recorded, and no collective with its times";
+    if (std::all_of(ranks.begin(), ranks.end(), [](const RankEvidence& of) { return of.progress.empty(); }))
+        return "nothing can be told: no kernel of a rank that is known is recorded, and no collective with its times";
+    const bool isAllOver = std::all_of(ranks.begin(), ranks.end(), [](const RankEvidence& of) {
+        return !of.progress.empty() && std::all_of(of.progress.begin(), of.progress.end(),
+                                                   [](const GroupProgress& group) { return group.lastOver >= group.lastAsked; });
+    });
+    return std::string("only counts are recorded, ") +
+           (!isAllOver ? "and they do not tell whether anything stands still"
+            : recovered.evidence.missingRanks() > 0
+                ? "by which all that " + recovered.evidence.summedRanks() + " asked for is over"
+                : "by which each rank has ended all that it asked for") +
+           "; when it ended, and who was late, cannot be told";
 }
 
 std::string answersText(const Recovered& recovered, const RunAnswers& answers)

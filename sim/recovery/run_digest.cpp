@@ -28,8 +28,8 @@ public:
         m_archive(of.clock.isAligned);
         m_archive(of.clock.why);
         m_archive(of.clock.sinceNs);
-        m_archive(of.clock.isDriftTold);
-        m_archive.list(of.clock.ranks, [&](auto& rank) { all(rank.offsetNs, rank.driftPpm, rank.residualP95Ns, rank.ends); });
+        m_archive.list(of.clock.ranks,
+                       [&](auto& rank) { all(rank.offsetNs, rank.driftPpm, rank.residualP95Ns, rank.ends, rank.isDriftTold); });
         texts(of.clock.violations);
         m_archive.list(of.groups, [&](auto& group) {
             all(group.name, group.description);
@@ -153,6 +153,7 @@ private:
     template <typename Of>
     void axes(Of& of)
     {
+        m_archive(of.areGroupsKnown);
         const auto digit = [&](auto& part) { all(part.stride, part.size); };
         m_archive(of.worldSize);
         m_archive.list(of.axes, [&](auto& axis) {

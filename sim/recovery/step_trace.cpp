@@ -106,12 +106,12 @@ public:
         : m_run(run), m_recovered(run.recovered), m_evidence(run.recovered.evidence), m_stepIndex(step),
           m_step(run.recovered.steps.steps.at(step)), m_options(options)
     {
+        describe();
     }
 
     StepTrace trace()
     {
         std::vector<bool> isDrawn = ranksThatFit();
-        describe();
         for (std::size_t r = 0; r < m_evidence.ranks.size(); ++r) {
             checkCancelled();
             if (isDrawn[r])
@@ -132,15 +132,14 @@ public:
     {
         checkCancelled();
         addRank(r, classes);
-        m_trace.processes[r].computingNs = computingNs(m_trace, static_cast<int>(r));
-        m_lanes.push_back(timeUseTrack(m_trace, static_cast<int>(r), m_step.endNs - m_step.startNs));
+        m_trace.processes[r].computingNs = computingNs(m_trace, static_cast<int>(r), m_trace.endNs);
+        m_lanes.push_back(timeUseTrack(m_trace, static_cast<int>(r), m_trace.endNs));
         m_trace.tracks.clear();
         m_placeOf.clear();
     }
     /// Of the lanes.
     StepTrace timeUse()
     {
-        describe();
         m_trace.tracks = std::move(m_lanes);
         return {
             .trace = std::move(m_trace), .originNs = m_step.startNs, .isDrawn = std::vector<bool>(m_evidence.ranks.size(), true)};
@@ -210,6 +209,7 @@ private:
         return fits;
     }
 
+    /// The picture ends with the step: what still runs then is cut there, as in the step's times.
     void describe()
     {
         m_trace.title = "step " + std::to_string(m_step.number);
@@ -480,11 +480,8 @@ private:
 
     void finish(Row& row)
     {
-        for (Track& track : row.rows) {
-            for (std::size_t i = 0; i < track.size(); ++i)
-                m_trace.endNs = std::max(m_trace.endNs, track.startNs[i] + track.durationNs[i]);
+        for (Track& track : row.rows)
             m_trace.tracks.push_back(std::move(track));
-        }
     }
     /// Rows of one name are told apart by a number.
     template <typename Rows>

@@ -120,7 +120,7 @@ struct RecordedCollective {
 };
 
 /// How far a rank has come in a group, as its library counts collectives: what NCCL's flight recorder says apart from its
-/// entries.
+/// entries. Of a group of which it does not say both there is none.
 struct RecordedProgress {
     std::int32_t group = -1;                    ///< index into Recording::groups
     std::int64_t lastAsked = -1, lastOver = -1; ///< numbers of the last that the host asked for, and that is over; -1: none

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -140,7 +139,7 @@ Track timeUseTrack(const Trace& trace, int process, std::int64_t wholeNs)
     return out;
 }
 
-std::int64_t computingNs(const Trace& trace, int process)
+std::int64_t computingNs(const Trace& trace, int process, std::int64_t wholeNs)
 {
     std::vector<std::pair<std::int64_t, std::int64_t>> busy;
     bool computes = false;
@@ -149,12 +148,12 @@ std::int64_t computingNs(const Trace& trace, int process)
             continue;
         computes = true;
         for (std::size_t s = 0; s < track.size(); ++s)
-            if (!isCommunication(trace.kinds[track.kind[s]].opClass))
-                busy.emplace_back(track.startNs[s], track.startNs[s] + track.durationNs[s]);
+            if (!isCommunication(trace.kinds[track.kind[s]].opClass) && track.startNs[s] < wholeNs)
+                busy.emplace_back(track.startNs[s], std::min(track.startNs[s] + track.durationNs[s], wholeNs));
     }
     if (!std::is_sorted(busy.begin(), busy.end())) // of one row it is
         std::sort(busy.begin(), busy.end());
-    std::int64_t sum = 0, until = std::numeric_limits<std::int64_t>::min();
+    std::int64_t sum = 0, until = 0;
     for (const auto& [start, end] : busy) {
         if (end > until)
             sum += end - std::max(start, until);
@@ -175,7 +174,7 @@ Trace timeUseTrace(const Trace& trace)
     out.axes = trace.axes;
     for (std::size_t process = 0; process < trace.processes.size(); ++process) {
         checkCancelled();
-        out.processes[process].computingNs = computingNs(trace, static_cast<int>(process));
+        out.processes[process].computingNs = computingNs(trace, static_cast<int>(process), trace.endNs);
         out.tracks.push_back(timeUseTrack(trace, static_cast<int>(process), trace.endNs));
     }
     return out;

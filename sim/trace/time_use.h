@@ -12,9 +12,9 @@ namespace sim {
 /// seen beside the whole step are closed, so processes say how long something computed. Without flows. O(spans log spans).
 Trace timeUseTrace(const Trace&);
 
-/// How long something computed on any of a process's rows of computing, each instant once; -1: it has no such row. O(spans log
-/// spans).
-std::int64_t computingNs(const Trace&, int process);
+/// How long from 0 to `wholeNs`, in a step, something computed on any of a process's rows of computing, each instant once; -1: it
+/// has no such row. O(spans log spans).
+std::int64_t computingNs(const Trace&, int process, std::int64_t wholeNs);
 
 /// The lane of one process. `wholeNs`: of the step, beside which gaps are to be seen.
 Track timeUseTrack(const Trace&, int process, std::int64_t wholeNs);

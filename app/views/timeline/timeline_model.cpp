@@ -228,7 +228,7 @@ void TimelineModel::measureRow(TimelineRow& row, int index) const
         return;
     }
     const std::int64_t said = m_trace->processes[static_cast<std::size_t>(index)].computingNs;
-    if (const std::int64_t computes = said >= 0 ? said : sim::computingNs(*m_trace, index); computes >= 0) {
+    if (const std::int64_t computes = said >= 0 ? said : sim::computingNs(*m_trace, index, m_trace->endNs); computes >= 0) {
         row.busyShare = static_cast<double>(computes) / length;
         return;
     }

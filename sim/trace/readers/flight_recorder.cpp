@@ -176,33 +176,33 @@ bool isRetired(const json& entry)
     return retired != nullptr && retired->is_boolean() && retired->get<bool>();
 }
 
-/// A group's counts, which are of its sends and receives as well where it has any.
-std::int64_t countOf(const json& status, const char* key)
-{
-    return std::max<std::int64_t>(-1, wholeNumber(textOf(status, key)).value_or(-1));
-}
-
 bool isOfTransfers(const json& entry)
 {
     const json* isP2p = memberOf(entry, "is_p2p");
     return numberOf(entry, "p2p_seq_id", 0) > 0 || (isP2p != nullptr && isP2p->is_boolean() && isP2p->get<bool>());
 }
 
-/// Of the entry's group, the number of the last collective that was over; 0: not said.
-std::int64_t lastCompleted(const json& document, const json& entry)
+/// How far a group has come, as the dump counts: numbers of the last that was asked for, and that was over; -1: none was, and
+/// nothing where the dump does not say. They are of its sends and receives as well where it has any.
+struct CountsOfGroup {
+    std::optional<std::int64_t> asked, over;
+    bool isOpen() const { return asked && over && *asked > *over; } ///< some are asked for that are not over
+};
+
+std::optional<std::int64_t> countOf(const json& status, const char* key)
 {
-    const json* groups = memberOf(document, "pg_status");
-    const json* status = groups == nullptr ? nullptr : memberOf(*groups, textOf(entry, "pg_id").c_str());
-    return status == nullptr ? 0 : std::max<std::int64_t>(0, countOf(*status, "last_completed_collective"));
+    const auto count = wholeNumber(textOf(status, key));
+    return count ? std::optional(std::max<std::int64_t>(-1, *count)) : std::nullopt;
 }
 
-/// Whether its group's counts say that it was asked for and is not over.
-bool isCountedOpen(const json& document, const json& entry)
+/// `number`: the rank's own of the group.
+CountsOfGroup countsOf(const json& document, const std::string& number)
 {
     const json* groups = memberOf(document, "pg_status");
-    const json* status = groups == nullptr ? nullptr : memberOf(*groups, textOf(entry, "pg_id").c_str());
-    return status != nullptr && countOf(*status, "last_completed_collective") >= 0 &&
-           countOf(*status, "last_enqueued_collective") > countOf(*status, "last_completed_collective");
+    const json* status = groups == nullptr ? nullptr : memberOf(*groups, number.c_str());
+    if (status == nullptr)
+        return {};
+    return {countOf(*status, "last_enqueued_collective"), countOf(*status, "last_completed_collective")};
 }
 
 std::optional<std::string> groupNameOf(const json& entry)
@@ -261,18 +261,15 @@ std::vector<RecordedProgress> progressOf(const json& document, const json& entri
                                          const std::map<std::string, std::int32_t>& groups,
                                          const std::set<std::string>& withTransfers)
 {
-    const json* statuses = memberOf(document, "pg_status");
-    if (statuses == nullptr || !statuses->is_object())
-        return {};
     std::map<std::int32_t, RecordedProgress> progress;
     for (const auto& [number, name] : namesByNumber(document, entries)) {
-        const json* status = memberOf(*statuses, std::to_string(number).c_str());
+        const CountsOfGroup counts = countsOf(document, std::to_string(number));
         const auto group = groups.find(name);
-        if (status == nullptr || group == groups.end())
+        if (!counts.asked || !counts.over || group == groups.end()) // one of the two alone does not tell what is open
             continue;
         progress.try_emplace(group->second, RecordedProgress{.group = group->second,
-                                                             .lastAsked = countOf(*status, "last_enqueued_collective"),
-                                                             .lastOver = countOf(*status, "last_completed_collective"),
+                                                             .lastAsked = *counts.asked,
+                                                             .lastOver = *counts.over,
                                                              .areTransfersCounted = withTransfers.contains(name)});
     }
     std::vector<RecordedProgress> list;
@@ -291,7 +288,7 @@ bool areStartsTold(const json& document, const json& entries)
     const json* statuses = memberOf(document, "pg_status");
     return statuses != nullptr && statuses->is_object() &&
            std::any_of(statuses->begin(), statuses->end(),
-                       [](const json& status) { return countOf(status, "last_started_collective") >= 0; });
+                       [](const json& status) { return countOf(status, "last_started_collective").value_or(-1) >= 0; });
 }
 
 /// The innermost of the program's own frames where an entry was asked for, else of all; empty where none were recorded.
@@ -435,6 +432,7 @@ Recording recordingOf(const json& document, const ReadingFile& file, std::uint64
         // what was asked for before.
         const std::int64_t said = durationOf(timed);
         const std::int64_t length = said >= 0 ? said : started > 0 ? completed - started : -1;
+        const CountsOfGroup counts = countsOf(document, textOf(entry, "pg_id"));
         if (isOver) {
             if (said >= 0)
                 collective.startNs = std::max(created, end - said);
@@ -445,11 +443,11 @@ Recording recordingOf(const json& document, const ReadingFile& file, std::uint64
             collective.hostSpan = builder.addSpan(track, collective.startNs, std::max<std::int64_t>(0, length), collective.name,
                                                   RecordedKind::hostCommunication);
         } else if (isRetired(entry) || (!collective.isPointToPoint && collective.sequence > 0 && !withTransfers.contains(group) &&
-                                        collective.sequence <= lastCompleted(document, entry))) {
+                                        collective.sequence <= counts.over.value_or(-1))) {
             // The recorder saw its work over, and does not say since when it ran: Gloo's has no times at all.
             collective.isEnqueuedOnly = false;
             collective.durationNs = kUntimed;
-        } else if (state.empty() && started == 0 && !isCountedOpen(document, entry)) {
+        } else if (state.empty() && started == 0 && !counts.isOpen()) {
             builder.skip("collective without a state", "nor does any time or count say whether it ended");
             continue;
         } else {

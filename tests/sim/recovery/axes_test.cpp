@@ -318,6 +318,12 @@ TEST(UnknownGrid, IsToldOfSeveralRanksOfWhichNoAxisHasAName)
     EXPECT_THAT(sim::recoverAxes(pairs("undefined"), 4, std::vector<int>{0, 1, 2, 3}).unknownGrid(),
                 testing::HasSubstr("as nothing tells what their groups are for: "));
     EXPECT_EQ(sim::recoverAxes(pairs("mesh_tp"), 4, std::vector<int>{0, 1, 2, 3}).unknownGrid(), "");
+    // Groups that share a rank and make no axis are known all the same.
+    const std::vector<sim::KnownGroup> apart{{.name = "1", .description = "mesh_tp", .ranks = {0, 3}, .evidence = "a test"},
+                                             {.name = "3", .description = "mesh_dp", .ranks = {1, 3}, .evidence = "a test"}};
+    const sim::RecoveredAxes axes = sim::recoverAxes(apart, 4, std::vector<int>{0, 1, 3});
+    ASSERT_TRUE(axes.axes.empty());
+    EXPECT_THAT(axes.unknownGrid(), testing::HasSubstr("as the groups that are known lie in no strides: "));
 }
 
 } // namespace

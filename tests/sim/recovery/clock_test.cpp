@@ -379,14 +379,82 @@ TEST(AlignedClocks, OfTwoHostsThatOneCollectiveJoinsAreRightWithinItsLengthAndTe
     const sim::ClockAlignment once = aligned(truth);
     ASSERT_TRUE(once.isAligned) << once.why;
     EXPECT_DOUBLE_EQ(once.ranks[1].offsetNs, 7'000'000);
-    EXPECT_FALSE(once.isDriftTold);
+    EXPECT_TRUE(once.ranks[0].isDriftTold);
+    EXPECT_FALSE(once.ranks[1].isDriftTold);
     EXPECT_EQ(once.why,
               "aligned by the ends of 1 collective; 1 rank goes by one collective alone, which nothing tests: right within "
               "240 µs, as long as it lasts; offsets alone: whether the hosts' clocks drift apart is not told");
     // On one host clocks do not drift.
     truth.evidence.ranks[1].host = "a";
-    EXPECT_TRUE(aligned(truth).isDriftTold);
+    EXPECT_TRUE(aligned(truth).ranks[1].isDriftTold);
     EXPECT_THAT(aligned(truth).why, testing::Not(testing::HasSubstr("drift")));
+    // Where no host is known they may be several.
+    for (sim::RankEvidence& of : truth.evidence.ranks)
+        of.host.clear();
+    EXPECT_FALSE(aligned(truth).ranks[1].isDriftTold);
+    EXPECT_THAT(aligned(truth).why, testing::EndsWith("; offsets alone: whether the hosts' clocks drift apart is not told"));
+}
+
+struct Joined {
+    std::vector<int> ranks;
+    int times = 1;
+    std::int64_t lastsNs = 100'000, everyNs = 1'000'000;
+};
+
+/// Ranks on one clock that nobody says to be one.
+Truth joinedBy(int ranks, const std::vector<Joined>& groups)
+{
+    Truth truth;
+    truth.evidence.names = {"ncclDevKernel_AllReduce"};
+    for (int rank = 0; rank < ranks; ++rank)
+        truth.evidence.ranks.emplace_back().rank = rank;
+    std::int64_t end = 1'000'000;
+    for (const Joined& of : groups) {
+        const auto group = static_cast<std::int32_t>(truth.evidence.groups.size());
+        truth.evidence.groups.push_back({.name = std::to_string(group), .description = {}, .ranks = of.ranks, .evidence = {}});
+        for (int k = 0; k < of.times; ++k) {
+            end += of.everyNs;
+            for (const int rank : of.ranks)
+                truth.evidence.ranks[static_cast<std::size_t>(rank)].comms.push_back({.startNs = end - of.lastsNs,
+                                                                                      .endNs = end,
+                                                                                      .exchange = sim::Exchange::allReduce,
+                                                                                      .group = group,
+                                                                                      .sequence = k,
+                                                                                      .bytes = 1024});
+        }
+    }
+    return truth;
+}
+
+TEST(AlignedClocks, OfRanksBehindSingleCollectivesAreRightWithinWhatTheseLastTogether)
+{
+    const auto why = [](int ranks, const std::vector<Joined>& groups) { return aligned(joinedBy(ranks, groups)).why; };
+    const auto says = [](const std::string& text) { return testing::HasSubstr("; " + text); };
+    // Two pairs that meet often, and once each other.
+    EXPECT_THAT(why(4, {{{0, 1}, 20}, {{2, 3}, 20}, {{1, 2}, 1, 800'000}}),
+                says("2 ranks go by one collective alone, which nothing tests: right within 800 µs, as long as it lasts"));
+    // The rank that the others of its group are compared with is the one that is joined once.
+    EXPECT_THAT(why(3, {{{0, 2}, 20}, {{1, 2}, 1, 900'000}}),
+                says("1 rank goes by one collective alone, which nothing tests: right within 900 µs, as long as it lasts"));
+    // One behind the other their errors add up; in one collective they do not.
+    EXPECT_THAT(why(3, {{{0, 1}, 1, 200'000}, {{1, 2}, 1, 200'000}}),
+                says("2 ranks go by up to 2 collectives one after the other, which nothing tests: right within 400 µs, as long "
+                     "as they last together"));
+    EXPECT_THAT(why(4, {{{0, 3}, 20}, {{1, 2, 3}, 1, 300'000}}),
+                says("2 ranks go by one collective alone, which nothing tests: right within 300 µs, as long as it lasts"));
+    // Round a circle each is tested by the others.
+    EXPECT_THAT(why(3, {{{0, 1}}, {{1, 2}}, {{0, 2}}}), testing::Not(testing::HasSubstr("nothing tests")));
+}
+
+TEST(AlignedClocks, TellDriftsOfRanksThatASlopeJoinsToTheFirst)
+{
+    // 20 ends over 190 ms tell a slope, one does not.
+    const sim::ClockAlignment clock = aligned(joinedBy(3, {{{0, 1}, 20, 100'000, 10'000'000}, {{1, 2}}}));
+    ASSERT_TRUE(clock.isAligned) << clock.why;
+    EXPECT_TRUE(clock.ranks[1].isDriftTold);
+    EXPECT_FALSE(clock.ranks[2].isDriftTold);
+    EXPECT_THAT(clock.why,
+                testing::EndsWith("; of 1 rank offsets alone: whether its clock drifts against the first's is not told"));
 }
 
 } // namespace

@@ -354,7 +354,7 @@ TEST(Hangs, AreToldByCountsWhereDumpsHoldNothingElse)
     EXPECT_EQ(hangs[0].title, "Call 10 of group default_pg is not over on ranks 0, 1 and 3; rank 2 has asked for fewer");
     EXPECT_THAT(hangs[0].absent, ElementsAre(2));
     EXPECT_THAT(hangs[0].detail,
-                HasSubstr("Only counts are recorded of the group: whether it is a collective, a send or a receive, "
+                HasSubstr("Only counts are recorded of it: whether it is a collective, a send or a receive, "
                           "and whether a device has begun it, is not; were it a collective, it would wait for rank 2."));
     EXPECT_THAT(hangs[0].detail, HasSubstr("Rank 2 ended call 9 last, and asked for nothing after it."));
     const sim::Recovered together = sim::recover(dumps({{}, {}, {}, {}}, kFour, SIZE_MAX, {waits, waits, waits, waits}));
@@ -367,6 +367,59 @@ TEST(Hangs, AreToldByCountsWhereDumpsHoldNothingElse)
     EXPECT_THAT(sim::answersText(done, sim::answersOf(done)),
                 testing::AllOf(HasSubstr("only counts are recorded, by which each rank has ended all that it asked for"),
                                testing::Not(HasSubstr("nothing stands out"))));
+}
+
+TEST(Hangs, OfCountsNameWhoHasNotEndedWhatOthersHave)
+{
+    const std::string waits = countedTo("0", 10, 9), over = countedTo("0", 10, 10), fewer = countedTo("0", 9, 9);
+    const sim::Recovered run = sim::recover(dumps({{}, {}, {}, {}}, kFour, SIZE_MAX, {over, waits, waits, waits}));
+    std::vector<sim::Hang> hangs = sim::hangsOf(run.evidence);
+    ASSERT_EQ(hangs.size(), 1U);
+    EXPECT_EQ(hangs[0].title, "Call 10 of group default_pg is over on rank 0, and not on ranks 1, 2 and 3");
+    EXPECT_THAT(hangs[0].detail, HasSubstr("in a job that ran on while it was dumped this may be no more than that"));
+    EXPECT_THAT(sim::answersText(run, sim::answersOf(run)), testing::Not(HasSubstr("only counts are recorded, by which")));
+    // One has gone two further: what it waits in is told as well.
+    const sim::Recovered further =
+        sim::recover(dumps({{}, {}, {}, {}}, kFour, SIZE_MAX, {countedTo("0", 12, 11), waits, waits, fewer}));
+    hangs = sim::hangsOf(further.evidence);
+    ASSERT_EQ(hangs.size(), 2U);
+    EXPECT_EQ(hangs[0].title,
+              "Call 10 of group default_pg is over on rank 0, and not on ranks 1 and 2; rank 3 has asked for fewer");
+    EXPECT_THAT(hangs[0].absent, ElementsAre(3));
+    EXPECT_EQ(hangs[1].title, "Call 12 of group default_pg is not over on rank 0; ranks 1, 2 and 3 have asked for fewer");
+}
+
+TEST(Hangs, OfCountsAreToldBesideARankThatKeepsOldEntries)
+{
+    const std::string waits = countedTo("0", 10, 9);
+    const sim::Recovered run = sim::recover(
+        dumps({{{.number = 8}, {.number = 9}}, {}, {}, {}}, kFour, SIZE_MAX, {countedTo("0", 9, 9), waits, waits, waits}));
+    const std::vector<sim::Hang> hangs = sim::hangsOf(run.evidence);
+    ASSERT_EQ(hangs.size(), 1U);
+    EXPECT_EQ(hangs[0].title, "Call 10 of group default_pg is not over on ranks 1, 2 and 3; rank 0 has asked for fewer");
+    EXPECT_THAT(hangs[0].detail, HasSubstr("Rank 0 ended all-reduce 9 last"));
+}
+
+TEST(Hangs, AreNotMadeOfCountsThatDoNotSayWhatEnded)
+{
+    const std::string asked = R"("0":{"last_enqueued_collective":57})";
+    const sim::Recovered run = sim::recover(dumps({{}, {}, {}, {}}, kFour, SIZE_MAX, {asked, asked, asked, asked}));
+    EXPECT_THAT(sim::hangsOf(run.evidence), testing::IsEmpty());
+    EXPECT_THAT(sim::answersText(run, sim::answersOf(run)), testing::Not(HasSubstr("only counts are recorded")));
+    // -1 says that none has.
+    const std::string none = countedTo("0", 1, -1);
+    const sim::Recovered first = sim::recover(dumps({{}, {}, {}, {}}, kFour, SIZE_MAX, {none, none, none, none}));
+    ASSERT_EQ(sim::hangsOf(first.evidence).size(), 1U);
+    EXPECT_EQ(sim::hangsOf(first.evidence)[0].title,
+              "Call 1 of group default_pg never ended, though all its ranks have asked for it");
+}
+
+TEST(Hangs, OfAPartOfTheRanksAreNotDeniedForAll)
+{
+    const std::string all = countedTo("0", 9, 9);
+    const sim::Recovered part = sim::recover(dumps({{}, {}}, kFour, SIZE_MAX, {all, all}));
+    EXPECT_THAT(sim::answersText(part, sim::answersOf(part)),
+                HasSubstr("only counts are recorded, by which all that the 2 of 4 ranks that are recorded asked for is over"));
 }
 
 TEST(Hangs, OfAGroupWithoutAListAreOfTheRanksWhoseDumpsNameIt)

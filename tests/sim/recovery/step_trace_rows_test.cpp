@@ -4,6 +4,7 @@
 #include "sim/recovery/step_trace.h"
 
 #include "sim/error.h"
+#include "sim/trace/time_use.h"
 #include "tests/support/recorded.h"
 #include "tests/support/scenarios.h"
 
@@ -35,6 +36,17 @@ sim::RunEvidence oneRank(std::vector<std::string> names)
     return evidence;
 }
 
+/// A kernel from 100 to 200, and one that begins in the step and runs on behind it.
+sim::Recovered runsOverTheEnd()
+{
+    sim::RunEvidence evidence = oneRank({"kernel"});
+    evidence.ranks[0].steps.push_back({.number = 1, .startNs = 1000, .endNs = 2000});
+    evidence.ranks[0].work = {{.startNs = 100, .endNs = 200, .name = 0, .stream = 0},
+                              {.startNs = 700, .endNs = 1600, .name = 0, .stream = 1},
+                              {.startNs = 1100, .endNs = 1900, .name = 0, .stream = 0}};
+    return sim::recover(std::move(evidence));
+}
+
 /// "name stage microbatch" of every span of such rows.
 std::vector<std::string> spansOf(const sim::Trace& trace, sim::TrackRole role)
 {
@@ -45,6 +57,21 @@ std::vector<std::string> spansOf(const sim::Trace& trace, sim::TrackRole role)
             out.push_back(kind.name + " " + std::to_string(kind.stage) + " " + std::to_string(track.microbatch[i]));
         }
     return out;
+}
+
+TEST(StepPicture, EndsWithItsStepAlsoWhereAKernelRunsOn)
+{
+    const sim::Recovered run = runsOverTheEnd();
+    const sim::RecoveredStep& step = run.steps.steps.at(0);
+    ASSERT_LE(step.startNs, 100);
+    ASSERT_LT(step.endNs, 1600);
+    const sim::Trace streams = pictureOf(run), lanes = sim::timeUseOfStep({}, run, {}, 0).trace;
+    EXPECT_EQ(streams.endNs, step.endNs - step.startNs);
+    EXPECT_EQ(lanes.endNs, step.endNs - step.startNs);
+    const std::int64_t computed = 100 + (step.endNs - 700);
+    EXPECT_EQ(sim::computingNs(streams, 0, streams.endNs), computed);
+    EXPECT_EQ(sim::timeUseTrace(streams).processes.at(0).computingNs, computed);
+    EXPECT_EQ(lanes.processes.at(0).computingNs, computed);
 }
 
 /// Four ranks that exchange tokens of experts and sum gradients, over the very same ranks.

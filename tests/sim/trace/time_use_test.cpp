@@ -64,12 +64,14 @@ TEST(TimeUse, SaysHowLongSomethingComputedThoughItsLaneClosesGaps)
         trace.tracks.push_back(std::move(track));
     }
     trace.endNs = kPeriod * kEach;
-    EXPECT_EQ(sim::computingNs(trace, 0), 15 * kEach);
+    EXPECT_EQ(sim::computingNs(trace, 0, trace.endNs), 15 * kEach);
+    EXPECT_EQ(sim::computingNs(trace, 0, kPeriod + 7), 22) << "what runs over the end of a step is no time of it";
+    EXPECT_EQ(sim::computingNs(trace, 0, 17), 15) << "nor what begins behind it";
     const sim::Trace lanes = sim::timeUseTrace(trace);
     ASSERT_EQ(lanes.tracks.size(), 1U);
     EXPECT_EQ(lanes.tracks[0].size(), 1U) << "its gaps cannot be seen beside the whole";
     EXPECT_EQ(lanes.processes[0].computingNs, 15 * kEach);
-    EXPECT_EQ(sim::computingNs(lanes, 0), -1) << "no row of it computes";
+    EXPECT_EQ(sim::computingNs(lanes, 0, lanes.endNs), -1) << "no row of it computes";
 }
 
 } // namespace

@@ -128,7 +128,8 @@ TEST(Numbers, OfRanksThatNoJobHasAreNone)
 TEST(Numbers, OfElementsWhoseProductIsNoneAreNotSaid)
 {
     const auto elementsOf = [](const std::string& sizes) {
-        return readBytes(R"({"version":"2.1","entries":[{"record_id":0,"profiling_name":"nccl:all_reduce","input_sizes":)" +
+        return readBytes(R"({"version":"2.1","entries":[{"record_id":0,"profiling_name":"nccl:all_reduce",)"
+                         R"("state":"scheduled","input_sizes":)" +
                          sizes + "}]}")
             .ranks.at(0)
             .collectives.at(0)

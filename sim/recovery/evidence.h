@@ -175,6 +175,8 @@ struct RunEvidence {
     int missingRanks() const;
     /// "ranks", or of a part "the 4 of 16 ranks that are recorded": whom sums and means are of.
     std::string summedRanks() const;
+    /// Of a recording in which nothing has a length, so that a picture over time shows nothing: why. Else empty.
+    std::string whyNothingLasts() const;
 };
 
 } // namespace sim

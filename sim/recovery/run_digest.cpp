@@ -75,7 +75,7 @@ public:
             numbers(finding.ranks);
             all(finding.startNs, finding.endNs);
         });
-        all(of.amounts.ranksWithMemory, of.amounts.exchanges, of.amounts.withBytes);
+        all(of.nothingFound, of.whyNothingLasts, of.amounts.ranksWithMemory, of.amounts.exchanges, of.amounts.withBytes);
     }
 
     template <typename Of>

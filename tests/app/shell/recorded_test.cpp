@@ -289,6 +289,19 @@ TEST_F(RecordedTest, WhatWasNeverAStepIsNotCalledOne)
                                         testing::Not(testing::HasSubstr("unmarked"))));
 }
 
+TEST_F(RecordedTest, ATimelineOfWhatHasNoLengthSaysWhyItIsEmpty)
+{
+    openRun(QStringLiteral(RANKSCOPE_TEST_DATA "/torch-parallel/flight-pp2-dp2"));
+    QStringList words;
+    for (const QLabel* label : panel().findChildren<QLabel*>())
+        words << label->text();
+    EXPECT_THAT(words.join(QLatin1Char('\n')).toStdString(),
+                testing::AllOf(testing::HasSubstr("The timeline is empty\nnone of 484 collectives and messages has a length"),
+                               testing::Not(testing::HasSubstr("nothing stands out"))));
+    for (const sim::Track& track : panel().run()->picture()->timeUse->tracks)
+        EXPECT_EQ(track.size(), 0U) << "of what has no length nothing is drawn";
+}
+
 TEST_F(RecordedTest, AFolderOfSeveralJobsIsSaidToBeSuchFirst)
 {
     openRun(QString::fromStdString(RANKSCOPE_TEST_DATA "/kineto"));

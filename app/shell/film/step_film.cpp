@@ -27,7 +27,7 @@ public:
             view->setStep(step, info.prepare ? info.prepare(step) : nullptr);
             if (auto* grid = dynamic_cast<GridView*>(view.get()); grid != nullptr && !film.measured.empty()) {
                 grid->setMeasured(film.measured);
-                grid->setUnknownGrid(film.unknownGrid);
+                grid->setUnknownGrid(film.unknownGrid, film.areNodesKnown);
             }
             view->showNow();
             parts.push_back(view.get());

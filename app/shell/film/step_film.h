@@ -24,6 +24,7 @@ struct StepFilm {
     ShownStep timeline = {};
     std::vector<Picture> offered = {};       ///< to be chosen from; empty: all
     std::vector<MeasuredRank> measured = {}; ///< [rank] of a recording: what the grid says in place of what was predicted
+    bool areNodesKnown = true;               ///< of a recording: which of its ranks share one
     std::string unknownGrid = {};            ///< of a recording: why nobody knows how its ranks lie; else empty
 };
 

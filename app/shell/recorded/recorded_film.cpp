@@ -2,6 +2,7 @@
 
 #include "app/shell/recorded/recorded_words.h"
 #include "sim/error.h"
+#include "sim/recovery/to_scenario.h"
 
 #include <QEventLoop>
 
@@ -21,6 +22,7 @@ StepFilm recordedFilm(const RecordedRun& run, const Selection& selection)
                   .offered = {Picture::grid, Picture::timeline},
                   .measured = picture.ranks,
                   .unknownGrid = run.run()->recovered.axes.unknownGrid()};
+    film.areNodesKnown = film.unknownGrid.empty() || sim::recordedRanksOfANode(run.run()->recovered).has_value();
     if (!run.run()->grid)
         film.offered = {Picture::timeline};
     else

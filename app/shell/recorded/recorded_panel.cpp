@@ -17,6 +17,7 @@
 #include "app/shell/widgets/scenario_header.h"
 #include "app/shell/widgets/style.h"
 #include "app/shell/window/transport_bar.h"
+#include "sim/recovery/to_scenario.h"
 
 #include <QAction>
 #include <QComboBox>
@@ -89,7 +90,7 @@ void RecordedPanel::forget()
     m_selection = m_shownSelection = {};
     m_grid.setStep({});
     m_grid.setMeasured({});
-    m_grid.setUnknownGrid({});
+    m_grid.setUnknownGrid({}, true);
     m_grid.setLens(GridLens::busy);
     m_timelines.setUpper({});
     m_timelines.setUpperVisible(false);
@@ -188,8 +189,7 @@ void RecordedPanel::recovered()
                          (step.isOutlier ? tr(" · %1").arg(QString::fromUtf8(step.unlikeText())) : QString()));
     m_steps->setVisible(m_steps->count() > 0);
     m_rowsBox->show();
-    m_grid.setUnknownGrid(recovered.axes.unknownGrid());
-    m_grid.setStep({run.grid, nullptr});
+    showGrid();
     m_grid.setHint((run.whyNoGrid.isEmpty() ? tr("They appear with the step.") : run.whyNoGrid).toStdString());
     m_timelines.setUpper({});
     m_timelines.setUpperVisible(false);
@@ -306,16 +306,21 @@ void RecordedPanel::pictureReady()
     Q_EMIT changed();
 }
 
-/// Every rank of the prediction, where there is one, else of what was recovered; what they show was measured.
+/// Every rank of the prediction, where there is one, else of what was recovered; what they show was measured, where a step is
+/// shown.
 void RecordedPanel::showGrid()
 {
-    const RecordedStepPicture& picture = *m_run->picture();
+    const RecordedStepPicturePtr& picture = m_run->picture();
+    const sim::Recovered& recovered = m_run->run()->recovered;
     const SimulationPtr& grid = m_run->prediction() ? m_run->prediction()->prediction->simulation : m_run->run()->grid;
-    std::vector<MeasuredRank> measured = picture.ranks;
+    const std::string unknown =
+        m_run->prediction() ? std::string() : recovered.axes.unknownGrid(); // what predicts it has a layout
+    m_grid.setUnknownGrid(unknown, unknown.empty() || sim::recordedRanksOfANode(recovered).has_value());
+    std::vector<MeasuredRank> measured = picture ? picture->ranks : std::vector<MeasuredRank>();
     if (grid) // nothing is predicted here: of a rank that no trace is of nothing is known
         measured.resize(sim::asIndex(grid->scenario().layout.worldSize()));
     m_grid.setMeasured(std::move(measured));
-    m_grid.setStep({grid, picture.timeUse, picture.instants});
+    m_grid.setStep(picture ? ShownStep{grid, picture->timeUse, picture->instants} : ShownStep{grid, nullptr});
 }
 
 void RecordedPanel::showTimelines()
@@ -373,9 +378,7 @@ void RecordedPanel::predicted()
     else
         tableAt(RecordedTab::prediction)->show({}, {});
     m_predictionText->setText(predictionText(prediction));
-    m_grid.setUnknownGrid({}); // what predicts it has a layout
-    if (m_run->picture())
-        showGrid();
+    showGrid();
     showTimelines();
     setTab(RecordedTab::prediction);
     requestFrames();

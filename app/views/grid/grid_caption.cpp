@@ -119,7 +119,8 @@ private:
         const Rect first{area.left, area.top + 2, area.right, twoLines ? area.top + area.height() / 2 - 2 : area.bottom};
         const Rect second{area.left, first.bottom, area.right, area.bottom - 4};
         if (!rank) {
-            std::vector<std::string> texts{"Point at a rank to see its process groups; click to keep it.", "Point at a rank."};
+            const std::string what = m_scene.reading.unknownGrid.empty() ? "its process groups" : "what was measured of it";
+            std::vector<std::string> texts{"Point at a rank to see " + what + "; click to keep it.", "Point at a rank."};
             if (m_scene.reading.isOver)
                 texts = {"The step is over: every rank is done. Space plays it from its beginning.", "The step is over."};
             else if (m_scene.reading.isBegin)
@@ -240,11 +241,14 @@ float meaningWidth(const GridFrame& frame)
 std::string rankTip(const sim::Simulation& simulation, const GridReading& reading, const std::vector<RankNow>* live, int rank)
 {
     std::string text = "rank " + countText(rank) + "\n" + reading.placeOf(simulation, rank);
+    std::string node;
+    if (reading.areNodesKnown)
+        node = "\nnode " + countText(simulation.placement().node(rank));
+    if (reading.namesGpus())
+        node += ", GPU " + std::to_string(simulation.placement().gpuOfNode(rank));
     if (reading.isMeasured) {
         const std::string reads = reading.tones.empty() ? std::string() : reading.sentence(reading.unitOf(simulation, rank));
-        const std::string gpu =
-            reading.areDevicesKnown ? ", GPU " + std::to_string(simulation.placement().gpuOfNode(rank)) : std::string();
-        return text + "\nnode " + countText(simulation.placement().node(rank)) + gpu + (reads.empty() ? "" : "\n" + reads);
+        return text + node + (reads.empty() ? "" : "\n" + reads);
     }
     const std::vector<int> stages = simulation.schedule().stagesOfRank(simulation.mesh().coordinates(rank).pp);
     if (simulation.schedule().stages() > 1) {
@@ -253,8 +257,7 @@ std::string rankTip(const sim::Simulation& simulation, const GridReading& readin
             text += (i == 0 ? "" : ", ") + std::to_string(stages[i]);
         text += " of 0–" + std::to_string(simulation.schedule().stages() - 1);
     }
-    text += "\nnode " + countText(simulation.placement().node(rank)) + ", GPU " +
-            std::to_string(simulation.placement().gpuOfNode(rank));
+    text += node;
     if (live != nullptr) {
         const RankNow& now = (*live)[static_cast<std::size_t>(rank)];
         return text + "\n" + bytesText(static_cast<double>(now.bytes)) + " now, at most " +

@@ -158,7 +158,8 @@ private:
         const bool hasAxes = !m_choices.physical && !m_choices.seats.empty();
         const float axes = hasAxes ? axesWidth() + kSectionGap : 0;
         const float shortest = m_canvas.textWidth(world.back(), FontFace::bold) + kSectionGap;
-        const bool withSwitch = !m_state.onlyTold && m_frame.lenses.height() > 0 && line.width() >= shortest + switchWidth;
+        const bool withSwitch =
+            m_choices.areNodesKnown && !m_state.onlyTold && m_frame.lenses.height() > 0 && line.width() >= shortest + switchWidth;
         const bool withAxes = withSwitch && axes > 0 && line.width() >= shortest + axes + switchWidth;
         float left = line.right;
         if (withSwitch) {

@@ -31,8 +31,9 @@ struct GridChoices {
     GridLens lens = GridLens::memory;
     bool physical = false;
     bool automatic = true;
-    AxisSeats seats;         ///< as they lie now
-    bool isGridKnown = true; ///< false: of a recorded run whose axes nobody knows
+    AxisSeats seats;           ///< as they lie now
+    bool isGridKnown = true;   ///< false: of a recorded run whose axes nobody knows
+    bool areNodesKnown = true; ///< false: nor which of its ranks share a node
 };
 
 struct GridControls {

@@ -40,11 +40,12 @@ void GridModel::setMeasured(std::vector<MeasuredRank> measured)
         placeProcesses();
 }
 
-bool GridModel::setUnknownGrid(std::string why)
+bool GridModel::setUnknownGrid(std::string why, bool areNodesKnown)
 {
-    if (why == m_unknownGrid)
+    if (why == m_unknownGrid && areNodesKnown == m_areNodesKnown)
         return false;
     m_unknownGrid = std::move(why);
+    m_areNodesKnown = areNodesKnown;
     m_layoutStale = m_readingStale = true;
     m_groupsOf.reset();
     m_groups.clear();
@@ -90,7 +91,10 @@ sim::WaitChains* GridModel::waits()
 GridChoices GridModel::choices() const
 {
     if (!m_unknownGrid.empty())
-        return {.lens = m_lens, .physical = m_arrangement.physical, .isGridKnown = false};
+        return {.lens = m_lens,
+                .physical = m_areNodesKnown && m_arrangement.physical,
+                .isGridKnown = false,
+                .areNodesKnown = m_areNodesKnown};
     return {m_lens, m_arrangement.physical, m_arrangement.seats.empty(),
             m_arrangement.seats.empty() && !m_arrangement.physical ? m_layout.seats() : m_arrangement.seats};
 }
@@ -98,7 +102,7 @@ GridChoices GridModel::choices() const
 GridPlan GridModel::plan() const
 {
     const sim::Scenario& scenario = m_step.simulation->scenario();
-    if (m_arrangement.physical)
+    if (m_arrangement.physical && m_areNodesKnown)
         return physicalPlan(m_step.simulation->placement(), scenario.cluster, ranks());
     if (!m_unknownGrid.empty())
         return numberedPlan(ranks());
@@ -153,7 +157,10 @@ void GridModel::placeProcesses()
 void GridModel::read(const Selection& selection)
 {
     // Of a recording nobody is said to wait for another: messages of whole actions are not what was recorded.
-    const bool needsInstants = m_lens == GridLens::now || (m_lens == GridLens::bubble && measured() == nullptr);
+    // Nor is what stands in for it, where no step of it is shown.
+    const bool isPredicted = measured() == nullptr;
+    const bool needsInstants =
+        (m_lens == GridLens::now && (isPredicted || m_step.instants)) || (m_lens == GridLens::bubble && isPredicted);
     if (needsInstants)
         prepareInstants();
     const bool moved = m_lens == GridLens::now && (selection.cursorNs != m_readAtNs || selection.classes != m_readClasses);
@@ -168,6 +175,7 @@ void GridModel::read(const Selection& selection)
                                       .classes = selection.classes});
         m_reading.areDevicesKnown = measured() == nullptr || std::any_of(measured()->begin(), measured()->end(),
                                                                          [](const MeasuredRank& of) { return of.isRecorded; });
+        m_reading.areNodesKnown = m_areNodesKnown;
         m_reading.unknownGrid = m_unknownGrid;
         m_readAtNs = selection.cursorNs;
         m_readClasses = selection.classes;

@@ -21,7 +21,7 @@ public:
     void setStep(const ShownStep&);
     void setNow(std::vector<RankNow>);
     void setMeasured(std::vector<MeasuredRank>);
-    bool setUnknownGrid(std::string why); ///< true: that is another
+    bool setUnknownGrid(std::string why, bool areNodesKnown); ///< true: that is another
     void setLens(GridLens);
     void setArrangement(GridArrangement);
     /// Nobody can point or click there.
@@ -30,6 +30,7 @@ public:
     const SimulationPtr& simulation() const { return m_step.simulation; }
     GridLens lens() const { return m_lens; }
     const std::string& unknownGrid() const { return m_unknownGrid; }
+    bool areNodesKnown() const { return m_areNodesKnown; }
     const GridArrangement& arrangement() const { return m_arrangement; }
     const GridLayout& layout() const { return m_layout; }
     const GridReading& reading() const { return m_reading; }
@@ -63,7 +64,8 @@ private:
     std::vector<int> m_processOf;             ///< [rank]
     std::vector<RankNow> m_now;               ///< of a live run: as many as ranks, or none
     std::vector<MeasuredRank> m_measured;     ///< of a recorded run: likewise
-    std::string m_unknownGrid;                ///< of a recorded run: why there are neither axes nor groups
+    bool m_areNodesKnown = true;
+    std::string m_unknownGrid; ///< of a recorded run: why there are neither axes nor groups
     GridLens m_lens = GridLens::memory;
     GridArrangement m_arrangement;
     bool m_isOnlyTold = false;

@@ -355,7 +355,7 @@ void GridPainter::cellText(int rank, Rect cell, Color color)
     std::vector<std::string> reads = m_scene.reading.cellTexts(m_scene.reading.unitOf(m_scene.simulation, rank));
     const std::string gpu = std::to_string(m_scene.simulation.placement().gpuOfNode(rank));
     const std::vector<std::string> gpuTexts =
-        m_scene.reading.areDevicesKnown ? std::vector{"GPU " + gpu, gpu} : std::vector<std::string>{""};
+        m_scene.reading.namesGpus() ? std::vector{"GPU " + gpu, gpu} : std::vector<std::string>{""};
     const std::string shared = reads.empty() ? sharedGroups(rank) : "";
     const bool gpuFirst = reads.empty() && shared.empty();
     if (reads.empty())

@@ -234,10 +234,10 @@ void GridView::setMeasured(std::vector<MeasuredRank> measured)
     m_data->model.setMeasured(std::move(measured));
 }
 
-void GridView::setUnknownGrid(std::string why)
+void GridView::setUnknownGrid(std::string why, bool areNodesKnown)
 {
     Data& d = *m_data;
-    if (d.model.setUnknownGrid(std::move(why))) {
+    if (d.model.setUnknownGrid(std::move(why), areNodesKnown)) {
         d.controls = {};
         d.targets.clear();
         d.camera.fit();
@@ -442,6 +442,8 @@ bool GridView::command(ViewCommand command, bool fast, Rect area)
     case ViewCommand::lensNow:
         return d.setLens(static_cast<int>(command) - static_cast<int>(ViewCommand::lensGroups));
     case ViewCommand::switchArrangement:
+        if (!d.model.areNodesKnown())
+            return false;
         d.arrange({.physical = !d.model.arrangement().physical, .seats = d.model.arrangement().seats});
         return true;
     case ViewCommand::selectTpGroup:

@@ -22,7 +22,7 @@ public:
     void setMeasured(std::vector<MeasuredRank>);
     /// Of a recorded run: why nobody knows how its ranks lie. They are drawn in the order of their numbers then, without axes and
     /// groups. Empty: they lie as the simulation's do.
-    void setUnknownGrid(std::string why);
+    void setUnknownGrid(std::string why, bool areNodesKnown);
     void setTheme(const Theme&) override;
     bool showNow() override; ///< with the lens of that name
     bool leaveNow() override;

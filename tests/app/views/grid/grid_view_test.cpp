@@ -356,7 +356,8 @@ TEST(GridView, OfAGridThatNobodyKnowsRanksStandInTheirOrderWithoutAxes)
     Grid grid(test::smallScenario(1, 1, 8, 8)); // dp 8, as what stands in for such a run has it
     ASSERT_THAT(grid.draw().texts(), testing::Contains(testing::HasSubstr("dp")));
     const Point third = grid.centreOf(3);
-    grid.view.setUnknownGrid("how they lie is not known");
+    grid.view.setUnknownGrid("how they lie is not known", false);
+    EXPECT_THAT(grid.draw().texts(), testing::Contains("Point at a rank to see what was measured of it; click to keep it."));
     grid.move(third);
     const int pointed = grid.selection.hoveredRank.value_or(-1);
     ASSERT_GE(pointed, 0);
@@ -368,7 +369,15 @@ TEST(GridView, OfAGridThatNobodyKnowsRanksStandInTheirOrderWithoutAxes)
     EXPECT_TRUE(canvas.nodesOf("chip").empty()) << "there is no axis to be moved";
     EXPECT_THAT(grid.view.tooltip(), testing::HasSubstr("\ngrid not known"));
     EXPECT_FALSE(grid.command(ViewCommand::selectDpGroup));
-    grid.view.setUnknownGrid({});
+    // Nodes and their GPUs are as little known, unless their hosts were recorded.
+    EXPECT_THAT(canvas.texts(), testing::Not(testing::Contains(testing::HasSubstr("GPU"))));
+    EXPECT_THAT(canvas.texts(), testing::Not(testing::Contains("Physical")));
+    EXPECT_THAT(grid.view.tooltip(), testing::Not(testing::HasSubstr("node")));
+    EXPECT_FALSE(grid.command(ViewCommand::switchArrangement));
+    grid.view.setUnknownGrid("how they lie is not known", true);
+    EXPECT_THAT(grid.draw().texts(), testing::Contains("Physical"));
+    EXPECT_THAT(grid.view.tooltip(), testing::HasSubstr("\nnode 0, GPU "));
+    grid.view.setUnknownGrid({}, true);
     EXPECT_THAT(grid.draw().texts(), testing::Contains(testing::HasSubstr("dp")));
 }
 

@@ -18,6 +18,12 @@ ClassNames::ClassNames(const sim::Trace& trace, const sim::Simulation* simulatio
         if (purpose != sim::dimensionName(sim::Dimension::dp))
             m_names[static_cast<std::size_t>(sim::OpClass::dpComm)] = purpose + " comm";
     }
+    bool anyKnown = false, anyUnknown = false;
+    for (const sim::SpanKind& kind : trace.kinds)
+        if (kind.opClass == sim::OpClass::dpComm)
+            (kind.group == sim::kUnknownUse ? anyUnknown : anyKnown) = true;
+    if (anyUnknown)
+        m_names[static_cast<std::size_t>(sim::OpClass::dpComm)] = anyKnown ? "dp comm, or unknown" : "comm of unknown use";
     if (m_othersWait)
         m_names[static_cast<std::size_t>(sim::OpClass::other)] = "waiting";
 }

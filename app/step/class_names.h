@@ -13,7 +13,8 @@ class ClassNames {
 public:
     /// `simulation`: of the trace; nullptr: more is not known of it. O(kinds).
     ClassNames(const sim::Trace&, const sim::Simulation*);
-    /// As sim::opClassName(), but "embedding comm" for what goes the way of dp in a job without data parallelism, and "waiting"
+    /// As sim::opClassName(), but "embedding comm" for what goes the way of dp in a job without data parallelism, "comm of
+    /// unknown use" of a recorded run's groups that are of no axis, as what was found out of that run calls them, and "waiting"
     /// for class other where all its spans are waits.
     const std::string& operator[](sim::OpClass opClass) const { return m_names[static_cast<std::size_t>(opClass)]; }
     bool othersWait() const { return m_othersWait; }

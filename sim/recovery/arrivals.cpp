@@ -39,7 +39,7 @@ public:
     {
         m_result.ranks.resize(m_evidence.ranks.size());
         if (!m_recovered.clock.isAligned && m_evidence.ranks.size() > 1) {
-            m_result.text = "who comes late cannot be told: " + m_recovered.clock.why;
+            m_result.text = "who comes late cannot be told, as clocks are " + m_recovered.clock.why;
             return std::move(m_result);
         }
         m_work.resize(m_evidence.ranks.size());

@@ -334,8 +334,9 @@ void Aligner::measure()
         const std::string what =
             areTransfersApart ? "of transfers there and back, which alone join some ranks," : "of collectives";
         m_result = {.isAligned = false,
-                    .why = "not aligned: after the best fit ends " + what + " still differ by " + microseconds +
-                           " µs (95 of 100; at most 50 are taken for one clock); clocks stay as they were recorded",
+                    .why = "not aligned: after the best fit ends " + what + " still differ by up to " +
+                           numberText(p95 * 1e-9, Unit::seconds) + " in 95 of 100, where one clock would keep them within " +
+                           numberText(kMostResidualNs * 1e-9, Unit::seconds, 2) + "; clocks stay as they were recorded",
                     .sinceNs = m_result.sinceNs,
                     .ranks = std::vector<RankClock>(m_evidence.ranks.size()),
                     .violations = {}};

@@ -68,6 +68,20 @@ int RunEvidence::missingRanks() const
     return static_cast<int>(std::max<std::int64_t>(0, worldOrHighest() - stoodFor));
 }
 
+std::string RunEvidence::whyNothingLasts() const
+{
+    std::int64_t spans = 0;
+    for (const RankEvidence& rank : ranks) {
+        const auto lasts = [](const auto& span) { return span.endNs > span.startNs; };
+        if (!rank.work.empty() || std::any_of(rank.comms.begin(), rank.comms.end(), lasts))
+            return {};
+        spans += std::ssize(rank.comms);
+    }
+    return spans == 0 ? std::string()
+                      : "none of " + numberText(static_cast<double>(spans), Unit::count) +
+                            " collectives and messages has a length, as the recorder does not say when they began";
+}
+
 std::string RunEvidence::summedRanks() const
 {
     if (missingRanks() == 0)

@@ -46,6 +46,9 @@ inline bool isTransfer(Exchange e)
     return e >= Exchange::send && e <= Exchange::sendReceive;
 }
 
+/// Of exchanges that are no kernel's: a library of the host did them, or the host alone was recorded.
+inline constexpr std::uint32_t kStreamOfHost = 0;
+
 /// A collective's or transfer's kernel on one rank.
 struct CommSpan {
     std::int64_t startNs = 0, endNs = 0;
@@ -56,7 +59,7 @@ struct CommSpan {
     std::int64_t message = -1;  ///< same for a send and its receive where the trace joins them; -1 unknown
     std::int64_t waitNs = -1;   ///< of it for peers, where the recorder itself saw their first data come; -1 unknown
     std::int32_t peer = -1;     ///< global rank of a send's or receive's other end
-    std::uint32_t stream = 0;
+    std::uint32_t stream = kStreamOfHost;
     std::uint32_t name = 0;            ///< index into RunEvidence::names
     std::int64_t launchNs = INT64_MIN; ///< when the host asked for it; INT64_MIN unknown
 };
@@ -172,6 +175,8 @@ struct RunEvidence {
     int missingRanks() const;
     /// "ranks", or of a part "the 4 of 16 ranks that are recorded": whom sums and means are of.
     std::string summedRanks() const;
+    /// Of a recording in which nothing has a length, so that a picture over time shows nothing: why. Else empty.
+    std::string whyNothingLasts() const;
 };
 
 } // namespace sim

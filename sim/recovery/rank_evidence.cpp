@@ -222,7 +222,7 @@ void RankReader::readCollectives()
                 span.peer = message->second.peer;
             span.message = message->second.number;
         }
-        span.stream = hasKernel ? streamOf(collective.span) : 0;
+        span.stream = hasKernel ? streamOf(collective.span) : kStreamOfHost;
         span.launchNs = hasKernel ? launchOf(collective.span) : INT64_MIN;
         if (const std::uint32_t wait = hasKernel ? waitBefore(collective.span) : kNoSpan; wait != kNoSpan) {
             span.startNs = m_rank.spans.startNs[wait];

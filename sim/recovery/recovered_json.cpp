@@ -203,7 +203,9 @@ std::string recoveredText(const Recovered& recovered)
     text += "steps\n";
     for (const RecoveredStep& step : recovered.steps.steps)
         text += "  " + std::to_string(step.number) + ": " + numberText(step.seconds(), Unit::seconds) +
-                (step.isOutlier ? ", unlike the others (" + numberText(recovered.steps.medianSeconds, Unit::seconds) + ")" : "") +
+                (step.isOutlier ? ", " + std::string(step.unlikeText()) + " (the others " +
+                                      numberText(recovered.steps.medianSeconds, Unit::seconds) + ")"
+                                : "") +
                 "\n";
     if (!recovered.steps.evidence.empty())
         text += "  " + recovered.steps.evidence + "\n";

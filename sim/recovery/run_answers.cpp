@@ -14,6 +14,48 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+/// What findings are not made of, as it was not recorded: "who comes late and which step takes longer".
+std::string untoldText(const Recovered& recovered)
+{
+    const std::vector<RankEvidence>& ranks = recovered.evidence.ranks;
+    std::vector<std::string> untold;
+    if (!recovered.clock.isAligned || recovered.meetings.meetings.empty())
+        untold.emplace_back("who comes late");
+    if (std::count_if(ranks.begin(), ranks.end(), [](const RankEvidence& of) { return !of.work.empty(); }) < 2)
+        untold.emplace_back("which rank computes longer");
+    if (recovered.steps.areGuessed || recovered.steps.steps.size() < 2)
+        untold.emplace_back("which step takes longer");
+    std::string text;
+    for (std::size_t i = 0; i < untold.size(); ++i)
+        text += (i == 0 ? "" : i + 1 == untold.size() ? " and " : ", ") + untold[i];
+    return text;
+}
+
+/// Where there are no findings.
+std::string nothingFoundText(const Recovered& recovered)
+{
+    const std::vector<RankEvidence>& ranks = recovered.evidence.ranks;
+    if (std::any_of(ranks.begin(), ranks.end(), [](const RankEvidence& of) { return !of.work.empty() || !of.comms.empty(); })) {
+        if (const std::string why = recovered.evidence.whyNothingLasts(); !why.empty())
+            return "what is slow cannot be told: " + why;
+        const std::string untold = untoldText(recovered);
+        return untold.empty() ? "nothing stands out: no rank, group, stage or step is clearly slower than the others"
+                              : "nothing stands out in what was recorded, by which " + untold + " cannot be told";
+    }
+    if (std::all_of(ranks.begin(), ranks.end(), [](const RankEvidence& of) { return of.progress.empty(); }))
+        return "nothing can be told: no kernel of a rank that is known is recorded, and no collective with its times";
+    const bool isAllOver = std::all_of(ranks.begin(), ranks.end(), [](const RankEvidence& of) {
+        return !of.progress.empty() && std::all_of(of.progress.begin(), of.progress.end(),
+                                                   [](const GroupProgress& group) { return group.lastOver >= group.lastAsked; });
+    });
+    return std::string("only counts are recorded, ") +
+           (!isAllOver ? "and they do not tell whether anything stands still"
+            : recovered.evidence.missingRanks() > 0
+                ? "by which all that " + recovered.evidence.summedRanks() + " asked for is over"
+                : "by which each rank has ended all that it asked for") +
+           "; when it ended, and who was late, cannot be told";
+}
+
 } // namespace
 
 RunAnswers answersOf(const Recovered& recovered, std::optional<std::size_t> pathStep)
@@ -26,6 +68,9 @@ RunAnswers answersOf(const Recovered& recovered, std::optional<std::size_t> path
     checkCancelled();
     answers.path = criticalPathOver(recovered, pathStep.value_or(recovered.steps.typical()));
     answers.findings = findingsOf(recovered, answers);
+    answers.whyNothingLasts = recovered.evidence.whyNothingLasts();
+    if (answers.findings.empty())
+        answers.nothingFound = nothingFoundText(recovered);
     return answers;
 }
 
@@ -170,25 +215,6 @@ nlohmann::ordered_json answersJson(const Recovered& recovered, const RunAnswers&
     return json;
 }
 
-std::string nothingFoundText(const Recovered& recovered)
-{
-    const std::vector<RankEvidence>& ranks = recovered.evidence.ranks;
-    if (std::any_of(ranks.begin(), ranks.end(), [](const RankEvidence& of) { return !of.work.empty() || !of.comms.empty(); }))
-        return "nothing stands out: no rank, group, stage or step is clearly slower than the others";
-    if (std::all_of(ranks.begin(), ranks.end(), [](const RankEvidence& of) { return of.progress.empty(); }))
-        return "nothing can be told: no kernel of a rank that is known is recorded, and no collective with its times";
-    const bool isAllOver = std::all_of(ranks.begin(), ranks.end(), [](const RankEvidence& of) {
-        return !of.progress.empty() && std::all_of(of.progress.begin(), of.progress.end(),
-                                                   [](const GroupProgress& group) { return group.lastOver >= group.lastAsked; });
-    });
-    return std::string("only counts are recorded, ") +
-           (!isAllOver ? "and they do not tell whether anything stands still"
-            : recovered.evidence.missingRanks() > 0
-                ? "by which all that " + recovered.evidence.summedRanks() + " asked for is over"
-                : "by which each rank has ended all that it asked for") +
-           "; when it ended, and who was late, cannot be told";
-}
-
 std::string answersText(const Recovered& recovered, const RunAnswers& answers)
 {
     std::string text = "late ranks\n  " + answers.arrivals.text + "\n";
@@ -255,7 +281,7 @@ std::string answersText(const Recovered& recovered, const RunAnswers& answers)
     for (const RunFinding& finding : answers.findings)
         text += "  " + finding.title + "\n    " + finding.detail + "\n";
     if (answers.findings.empty())
-        text += "  " + nothingFoundText(recovered) + "\n";
+        text += "  " + answers.nothingFound + "\n";
     return text;
 }
 

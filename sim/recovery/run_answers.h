@@ -39,6 +39,8 @@ struct RunAnswers {
     RankPath path;
     std::vector<ShapedWork> shapes;   ///< empty where operators were recorded without their inputs
     std::vector<RunFinding> findings; ///< a cut, hangs, causes, effects; of each the most seconds first
+    std::string nothingFound;         ///< where there are none: that nothing stands out, or that nothing is recorded that could
+    std::string whyNothingLasts;      ///< as RunEvidence's
     RecordedAmounts amounts;          ///< of answers about a recording
 };
 
@@ -51,9 +53,6 @@ RunAnswers answersOf(const Recording&, const Recovered&, const Catalogue&, std::
 std::string ofPeakText(const ShapedWork&);
 /// Through what the path came to a stretch: "all-reduce over dp"; empty where it began there.
 std::string reachedText(const Recovered&, const PathStretch&);
-
-/// What to say where there are no findings: that nothing stands out, or that nothing is recorded that could.
-std::string nothingFoundText(const Recovered&);
 
 nlohmann::ordered_json answersJson(const Recovered&, const RunAnswers&);
 std::string answersText(const Recovered&, const RunAnswers&);

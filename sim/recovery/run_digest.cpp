@@ -75,7 +75,7 @@ public:
             numbers(finding.ranks);
             all(finding.startNs, finding.endNs);
         });
-        all(of.amounts.ranksWithMemory, of.amounts.exchanges, of.amounts.withBytes);
+        all(of.nothingFound, of.whyNothingLasts, of.amounts.ranksWithMemory, of.amounts.exchanges, of.amounts.withBytes);
     }
 
     template <typename Of>
@@ -173,9 +173,9 @@ private:
             all(step.number, step.startNs, step.endNs);
             numbers(step.rankStartNs);
             numbers(step.rankEndNs);
-            all(step.isOutlier, step.longestNs, step.isOneClock, step.overlapNs);
+            all(step.isOutlier, step.isPart, step.longestNs, step.isOneClock, step.overlapNs);
         });
-        all(of.medianSeconds, of.evidence, of.sure, of.areGuessed);
+        all(of.medianSeconds, of.evidence, of.sure, of.areMarked, of.areGuessed);
         texts(of.problems);
     }
 

@@ -17,7 +17,7 @@
 namespace sim {
 
 /// The name under which a cache keeps it: another one whenever recovery, answers or this file change what they say.
-inline constexpr std::string_view kDigestName = "digest 8";
+inline constexpr std::string_view kDigestName = "digest 9";
 
 /// A step as it is first shown.
 struct DigestedStep {

@@ -1,5 +1,6 @@
 #include "sim/recovery/slow_links.h"
 
+#include "sim/recovery/listed_groups.h"
 #include "sim/recovery/run_findings.h"
 
 #include <algorithm>
@@ -43,6 +44,39 @@ void addSlow(const std::map<Whose, std::vector<double>>& alike, std::map<Whose, 
     }
 }
 
+/// Whether a library of the host (Gloo, MPI) exchanged it in the memory of one machine: how long that takes is the processors'
+/// doing, and no link's.
+bool isInMemoryOfHost(const RunEvidence& evidence, const Meeting& meeting)
+{
+    const std::string& host = evidence.ranks[meeting.parts.front().rank].host;
+    return isNameOfHost(host) && std::all_of(meeting.parts.begin(), meeting.parts.end(), [&](const Part& part) {
+               const RankEvidence& rank = evidence.ranks[part.rank];
+               return rank.host == host && rank.comms[part.span].stream == kStreamOfHost;
+           });
+}
+
+/// [comm]: whether it is a transfer beside others of its stream, which kernels are not. The host then waits for them one after
+/// the other, and each may seem to last as long as the one that its peer asks for last.
+std::vector<bool> areAwaitedTogether(const RankEvidence& rank)
+{
+    constexpr std::int64_t kRoundingNs = 1000; // files may hold microseconds
+    std::vector<bool> together(rank.comms.size());
+    std::map<std::uint32_t, std::size_t> longest; // stream -> of its transfers so far the one that ends last
+    for (std::size_t i = 0; i < rank.comms.size(); ++i) {
+        const CommSpan& span = rank.comms[i];
+        if (!isTransfer(span.exchange))
+            continue;
+        const auto [before, isFirst] = longest.try_emplace(span.stream, i);
+        if (isFirst)
+            continue;
+        if (rank.comms[before->second].endNs > span.startNs + kRoundingNs)
+            together[i] = together[before->second] = true;
+        if (span.endNs > rank.comms[before->second].endNs)
+            before->second = i;
+    }
+    return together;
+}
+
 class SlowLinks {
 public:
     SlowLinks(const Recovered& recovered, const RunAnswers& answers)
@@ -80,9 +114,9 @@ void SlowLinks::addGroups()
     const AxesOfGroups axes(m_recovered);
     std::map<std::tuple<std::string, Exchange, std::int64_t>, std::map<std::int32_t, std::vector<double>>> alike;
     for (const Arrival& arrival : m_answers.arrivals.list) {
-        if (!arrival.isUsual)
-            continue;
         const Meeting& meeting = m_recovered.meetings.meetings[arrival.meeting];
+        if (!arrival.isUsual || isInMemoryOfHost(m_recovered.evidence, meeting))
+            continue;
         const Part& first = meeting.parts.front();
         const CommSpan& span = m_recovered.evidence.ranks[first.rank].comms[first.span];
         const std::vector<int>& members = m_recovered.evidence.groups[static_cast<std::size_t>(meeting.group)].ranks;
@@ -139,14 +173,19 @@ void SlowLinks::addPairs()
         for (const std::size_t end : {0U, 1U})
             peersOf[{transfer.parts[end].rank, transfer.parts[end].span}].insert(transfer.parts[1 - end].rank);
     std::vector<BusyTime> usual;
-    for (std::size_t r = 0; r < ranks.size(); ++r)
+    std::vector<std::vector<bool>> together; // as RunEvidence::ranks
+    for (std::size_t r = 0; r < ranks.size(); ++r) {
         usual.push_back(usualStepsOf(m_recovered, r));
+        together.push_back(areAwaitedTogether(ranks[r]));
+    }
     using Pair = std::pair<int, int>;                                                        // the lower one first
     std::map<std::tuple<int, int, std::int64_t>, std::map<Pair, std::vector<double>>> alike; // stages, bytes
     for (const Meeting& transfer : m_recovered.meetings.transfers) {
         const Part &send = transfer.parts[0], &receive = transfer.parts[1];
         if (stageOf[send.rank] == stageOf[receive.rank] || peersOf.at({send.rank, send.span}).size() > 1 ||
-            peersOf.at({receive.rank, receive.span}).size() > 1 || !usual[receive.rank].holds(spanOf(receive).startNs))
+            peersOf.at({receive.rank, receive.span}).size() > 1 || !usual[receive.rank].holds(spanOf(receive).startNs) ||
+            together[send.rank][send.span] || together[receive.rank][receive.span] ||
+            isInMemoryOfHost(m_recovered.evidence, transfer))
             continue;
         const std::int64_t bothThere = std::max(spanOf(send).startNs, spanOf(receive).startNs);
         const std::int64_t over = std::min(spanOf(send).endNs, spanOf(receive).endNs);

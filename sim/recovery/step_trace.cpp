@@ -38,7 +38,8 @@ OpClass classOfPass(ActionKind kind)
     return OpClass::backwardWeight;
 }
 
-/// Of what a group's axes, as axesOfGroup() names them, are for.
+/// Of what a group's axes, as axesOfGroup() names them, are for; of kUnknownUse as that says, whatever the kind of collective may
+/// let one guess.
 OpClass classOfAxes(const std::string& axes, Exchange exchange)
 {
     if (axes == "tp")
@@ -49,7 +50,7 @@ OpClass classOfAxes(const std::string& axes, Exchange exchange)
         return OpClass::epComm;
     if (axes == "pp" || (axes.empty() && isTransfer(exchange)))
         return OpClass::ppComm;
-    return axes.empty() && exchange == Exchange::allToAll ? OpClass::epComm : OpClass::dpComm;
+    return OpClass::dpComm;
 }
 
 std::uint64_t keyOf(const Part& part)
@@ -377,11 +378,11 @@ private:
             const CommSpan& span = rank.comms[i];
             const std::string& axes = m_run.axes.of(span.group, span.exchange);
             const OpClass opClass = classOfAxes(axes, span.exchange);
-            const std::string word = axes.empty() ? (isTransfer(span.exchange) ? "pp" : "comm") : axes;
+            const std::string word = axes.empty() ? (isTransfer(span.exchange) ? "pp" : std::string(kUnknownUse)) : axes;
             const auto rowKey = std::pair(word, span.stream);
             Row& row = rows[rowKey];
             if (row.name.empty()) {
-                row.name = word == "comm" ? "communication" : word + " comm";
+                row.name = word == kUnknownUse ? "communication" : word + " comm";
                 row.role = TrackRole::communication;
             }
             const std::uint64_t part = keyOf({static_cast<std::uint32_t>(r), static_cast<std::uint32_t>(i)});

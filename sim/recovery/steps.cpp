@@ -492,6 +492,11 @@ bool RecoveredStep::overlapsNext() const
     return static_cast<double>(overlapNs) > kNoticeable * static_cast<double>(endNs - startNs);
 }
 
+std::string_view RecoveredStep::unlikeText() const
+{
+    return isPart ? "recorded in part" : isOutlier ? "unlike the others" : "";
+}
+
 std::size_t RecoveredSteps::typical() const
 {
     constexpr double kAsLong = 0.01;            // of the median
@@ -521,6 +526,7 @@ RecoveredSteps recoverSteps(const RunEvidence& evidence, bool isOneClock)
     std::vector<std::vector<HostInStep>> hosts;
     bool mayBeCut = false;
     RecoveredSteps result = stepsOf(evidence, hosts, mayBeCut);
+    result.areMarked = !mayBeCut && !result.areGuessed;
     for (RecoveredStep& step : result.steps)
         step.isOneClock = isOneClock;
     boundSteps(result, evidence, hosts, isOneClock);

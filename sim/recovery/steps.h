@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sim {
@@ -15,13 +16,15 @@ struct RecoveredStep {
     /// As RunEvidence::ranks. On one clock the step itself, but for what a rank spends in another step meanwhile: a stage that
     /// is not yet, or no longer, at work waits in the step. What a rank begins at its end is the next one's.
     std::vector<std::int64_t> rankStartNs, rankEndNs;
-    bool isOutlier = false;     ///< beyond 3 robust deviations and 5 % of the median
+    bool isOutlier = false;     ///< beyond 3 robust deviations and 5 % of the median, or a part
+    bool isPart = false;        ///< recording began or ended inside it
     std::int64_t longestNs = 0; ///< a rank's own time; the step's where ranks' clocks are apart
     bool isOneClock = true;
     std::int64_t overlapNs = 0; ///< on one clock: at its end, in which some rank is in the next step already
     /// So that steps that overlap add up to what was recorded, without `overlapNs`.
     double seconds() const { return static_cast<double>(isOneClock ? endNs - startNs - overlapNs : longestNs) * 1e-9; }
-    bool overlapsNext() const; ///< noticeably
+    bool overlapsNext() const;           ///< noticeably
+    std::string_view unlikeText() const; ///< of outliers what is unlike in them, for a person; else empty
 };
 
 struct RecoveredSteps {
@@ -29,6 +32,7 @@ struct RecoveredSteps {
     double medianSeconds = 0;
     std::string evidence;
     double sure = 0;
+    bool areMarked = true;             ///< else told apart by what recurs, or guessed
     bool areGuessed = false;           ///< nothing told steps apart: all is taken for one
     std::vector<std::string> problems; ///< "rank 3 holds no step 12"
     /// Indices of the steps that numbers are means over: all but outliers.

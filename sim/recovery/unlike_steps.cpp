@@ -48,7 +48,8 @@ double usualOf(const std::vector<double>& ofSteps)
 }
 
 /// A recording may begin or end inside a step, of which it then holds a part: less than half of what others hold, in less than
-/// half of their time; of the first and the last of steps that nothing marks, noticeably less than others in both.
+/// half of their time; of the first and the last of steps that nothing marks, noticeably less than others in both. Of the last of
+/// these a part is recorded, too, where a call never ended: it was the last of its rank.
 void setPartsApart(RecoveredSteps& steps, const RunEvidence& evidence, bool mayBeCut)
 {
     constexpr double kPart = 0.5, kHeldOfCut = 0.9, kTimeOfCut = 0.95;
@@ -57,6 +58,9 @@ void setPartsApart(RecoveredSteps& steps, const RunEvidence& evidence, bool mayB
     for (const RecoveredStep& step : steps.steps)
         seconds.push_back(step.seconds());
     const double usualHeld = usualOf(held), usualSeconds = usualOf(seconds);
+    const bool isCallOpen = std::any_of(evidence.ranks.begin(), evidence.ranks.end(), [](const RankEvidence& rank) {
+        return std::any_of(rank.lastCalls.begin(), rank.lastCalls.end(), [](const LastCall& call) { return !call.isOver; });
+    });
     const auto isLess = [&](std::size_t i) { // than the others
         std::vector<double> others, times;
         for (std::size_t k = 0; k < held.size(); ++k)
@@ -69,9 +73,10 @@ void setPartsApart(RecoveredSteps& steps, const RunEvidence& evidence, bool mayB
     for (std::size_t i = 0; i < steps.steps.size(); ++i) {
         RecoveredStep& step = steps.steps[i];
         const bool isEdge = mayBeCut && steps.steps.size() > 1 && (i == 0 || i + 1 == steps.steps.size());
-        if ((held[i] >= kPart * usualHeld || seconds[i] >= kPart * usualSeconds) && !(isEdge && isLess(i)))
+        const bool neverEnded = isEdge && i > 0 && isCallOpen;
+        if ((held[i] >= kPart * usualHeld || seconds[i] >= kPart * usualSeconds) && !(isEdge && isLess(i)) && !neverEnded)
             continue;
-        step.isOutlier = true;
+        step.isOutlier = step.isPart = true;
         steps.problems.push_back("step " + std::to_string(step.number) +
                                  " was recorded in part only: no means are taken over it");
     }

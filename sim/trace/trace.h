@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sim {
@@ -33,13 +34,17 @@ inline bool isCommunication(OpClass c)
 
 enum class TrackRole : std::uint8_t { actions, compute, communication, other };
 
+/// SpanKind::group of collectives in groups of which nobody knows what they are for: their class is dpComm, and none of their
+/// own.
+inline constexpr std::string_view kUnknownUse = "comm";
+
 /// What spans of one kind share. A trace has few kinds and many spans.
 struct SpanKind {
     std::string name; ///< "attn.qkv", "0F" (an action; its micro-batch is the span's)
     OpClass opClass = OpClass::other;
     int stage = -1; ///< place in the model, -1 if none
     int layer = -1;
-    std::string group;      ///< process group of a collective: "tp"
+    std::string group;      ///< process group of a collective: "tp"; kUnknownUse
     std::int64_t bytes = 0; ///< moved by a transfer or collective, per rank
     double flops = 0;
     std::string category; ///< of a foreign profiler's span, in Kineto's word: "kernel", "cpu_op"; empty: opClass says what it is

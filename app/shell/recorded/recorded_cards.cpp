@@ -7,6 +7,30 @@
 #include <algorithm>
 
 namespace app {
+namespace {
+
+/// How many steps there are, how they are told apart, and how many of them are not like the others.
+QString stepsNote(const sim::RecoveredSteps& steps)
+{
+    const std::size_t count = steps.steps.size();
+    if (steps.areGuessed && count > 0)
+        return count == 1 ? QObject::tr("taken for one step: nothing tells steps apart")
+                          : QObject::tr("%1 recordings, each taken for one step").arg(count);
+    const auto parts = std::count_if(steps.steps.begin(), steps.steps.end(), [](const auto& step) { return step.isPart; });
+    const auto unlike = std::count_if(steps.steps.begin(), steps.steps.end(), [](const auto& step) { return step.isOutlier; });
+    QString note = count == 1 ? QObject::tr("1 step was recorded") : QObject::tr("%1 steps").arg(count);
+    if (!steps.areMarked)
+        note += QObject::tr(" by what recurs, unmarked");
+    if (parts > 0)
+        note += QObject::tr(", %1 recorded in part").arg(parts);
+    if (unlike > parts)
+        note += QObject::tr(", %1 unlike the others").arg(unlike - parts);
+    else if (parts == 0 && count > 1)
+        note += QObject::tr(", none unlike the others");
+    return note;
+}
+
+} // namespace
 
 RecordedCards::RecordedCards(QWidget* parent)
     : RecordedCards({new MetricCard(tr("Step, median"), Better::lower), new MetricCard(tr("Computing"), Better::higher),
@@ -25,11 +49,11 @@ RecordedCards::RecordedCards(const QList<MetricCard*>& all, QWidget* parent)
 void RecordedCards::show(const RecoveredRun& run, const RecordedPredictionPtr& prediction)
 {
     const auto& steps = run.steps();
-    const auto unlike = std::count_if(steps.steps.begin(), steps.steps.end(), [](const auto& step) { return step.isOutlier; });
     m_step->setValue(steps.steps.empty() ? Quantity{QStringLiteral("–"), {}} : durationQuantity(steps.medianSeconds));
-    m_step->setNote(steps.steps.size() == 1 ? tr("1 step was recorded")
-                    : unlike == 0           ? tr("%1 steps, none unlike the others").arg(steps.steps.size())
-                                            : tr("%1 steps, %2 unlike the others").arg(steps.steps.size()).arg(unlike));
+    m_step->setTitle(!steps.areGuessed         ? tr("Step, median")
+                     : steps.steps.size() == 1 ? tr("All recorded")
+                                               : tr("Recording, median"));
+    m_step->setNote(stepsNote(steps));
     double window = 0, computing = 0, exposed = 0, idle = 0, host = 0, comm = 0;
     for (const sim::RankTime& rank : run.answers.times.ranks) {
         window += static_cast<double>(rank.windowNs);

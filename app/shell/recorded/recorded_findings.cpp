@@ -51,6 +51,9 @@ void RecordedFindings::show(const RecoveredRun& run)
     if (!run.recording->otherRuns.empty())
         add(tr("These files are not of one run"),
             QString::fromStdString(run.recording->problems.front()).section(QStringLiteral(": "), 1));
+    const std::string& whyEmpty = run.answers.whyNothingLasts;
+    if (!whyEmpty.empty())
+        add(tr("The timeline is empty"), QString::fromStdString(whyEmpty));
     for (std::size_t i = 0; i < run.answers.findings.size(); ++i) {
         const sim::RunFinding& finding = run.answers.findings[i];
         const bool hasPlace = !finding.ranks.empty() || finding.endNs > finding.startNs;
@@ -64,8 +67,8 @@ void RecordedFindings::show(const RecoveredRun& run)
                                       [](const sim::RunFinding& finding) { return finding.kind == "late-rank"; });
     if (!saysLate && !run.answers.arrivals.text.empty())
         add(tr("Who comes late"), QString::fromStdString(run.answers.arrivals.text));
-    if (run.answers.findings.empty())
-        add(tr("No findings"), QString::fromStdString(sim::nothingFoundText(run.recovered)));
+    if (run.answers.findings.empty() && whyEmpty.empty())
+        add(tr("No findings"), QString::fromStdString(run.answers.nothingFound));
 }
 
 } // namespace app

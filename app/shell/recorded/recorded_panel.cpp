@@ -1,5 +1,6 @@
 #include "app/shell/recorded/recorded_panel.h"
 
+#include "app/session/plain_words.h"
 #include "app/shell/recorded/cache_question.h"
 #include "app/shell/recorded/recorded_cards.h"
 #include "app/shell/recorded/recorded_facts.h"
@@ -184,8 +185,8 @@ void RecordedPanel::recovered()
 
     m_steps->clear();
     for (const sim::RecoveredStep& step : recovered.steps.steps)
-        m_steps->addItem(tr("Step %1 · %2").arg(step.number).arg(durationQuantity(step.seconds()).text()) +
-                         (step.isOutlier ? tr(" · unlike the others") : QString()));
+        m_steps->addItem(tr("%1 · %2").arg(asSentence(stepName(recovered.steps, step)), durationQuantity(step.seconds()).text()) +
+                         (step.isOutlier ? tr(" · %1").arg(QString::fromUtf8(step.unlikeText())) : QString()));
     m_steps->setVisible(m_steps->count() > 0);
     m_rowsBox->show();
     showGrid();
@@ -342,9 +343,13 @@ void RecordedPanel::showTimelines()
         return;
     const sim::RecoveredStep& step = m_run->run()->steps().steps[picture->step];
     const bool all = m_wantedRows != RecordedRows::timeUse && picture->streams;
-    QString note = tr("%1  ·  step %2").arg(durationQuantity(step.seconds()).text()).arg(step.number);
+    const sim::RecoveredSteps& steps = m_run->run()->steps();
+    QString note = tr("%1  ·  %2").arg(durationQuantity(step.seconds()).text(), stepName(steps, step));
+    if (const std::string& why = m_run->run()->answers.whyNothingLasts; !why.empty())
+        note += tr("  ·  empty: %1").arg(QString::fromStdString(why));
     if (step.isOutlier)
-        note += tr(", unlike the others (%1)").arg(durationQuantity(m_run->run()->steps().medianSeconds).text());
+        note +=
+            tr(", %1 (the others %2)").arg(QString::fromUtf8(step.unlikeText()), durationQuantity(steps.medianSeconds).text());
     if (const double drawn = static_cast<double>(picture->timeUse->endNs) * 1e-9; !step.isOneClock && drawn > step.seconds())
         note += tr(", drawn over %1: clocks are apart").arg(durationQuantity(drawn).text());
     else if (step.overlapsNext())

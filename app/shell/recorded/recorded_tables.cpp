@@ -182,10 +182,9 @@ void showSteps(RecordedTable& table, const RecoveredRun& run)
         const sim::RecoveredStep& step = steps.steps[i];
         const double over = steps.medianSeconds > 0 ? step.seconds() / steps.medianSeconds - 1 : 0;
         lines.push_back(
-            {.cells = {QObject::tr("step %1").arg(step.number), recordedTime(step.seconds()),
-                       changeOf(step.seconds() - steps.medianSeconds),
+            {.cells = {stepName(steps, step), recordedTime(step.seconds()), changeOf(step.seconds() - steps.medianSeconds),
                        (over >= 0 ? QStringLiteral("+") : QStringLiteral("−")) + percentQuantity(std::abs(over)).text(),
-                       step.isOutlier ? QObject::tr("unlike the others") : QString()},
+                       QString::fromUtf8(step.unlikeText())},
              .key = static_cast<int>(i),
              .stands = step.isOutlier});
     }

@@ -3,6 +3,7 @@
 #include "app/session/recorded_run.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/style.h"
+#include "sim/calibration/calibrate.h"
 
 #include <QLabel>
 #include <QLayout>
@@ -52,8 +53,9 @@ QString recordedHeadline(const RecoveredRun& run)
             parts << QStringLiteral("%1 %2").arg(QString::fromStdString(axis.name)).arg(axis.size);
     if (!recovered.axes.unknownGrid().empty())
         parts << QObject::tr("grid not known");
-    parts << (recovered.steps.steps.size() == 1 ? QObject::tr("1 step")
-                                                : QObject::tr("%1 steps").arg(recovered.steps.steps.size()));
+    parts << (recovered.steps.areGuessed          ? QObject::tr("steps not known")
+              : recovered.steps.steps.size() == 1 ? QObject::tr("1 step")
+                                                  : QObject::tr("%1 steps").arg(recovered.steps.steps.size()));
     if (!run.recording->files.empty())
         parts << QString::fromStdString(run.recording->files.front().format);
     constexpr std::size_t kFew = 100; // "54 spans", not "54.0 spans"
@@ -61,6 +63,30 @@ QString recordedHeadline(const RecoveredRun& run)
     parts << (spans < kFew ? counted(static_cast<std::int64_t>(spans), "span")
                            : QObject::tr("%1 spans").arg(countQuantity(static_cast<double>(spans)).text()));
     return parts.join(QStringLiteral("  ·  "));
+}
+
+QString stepName(const sim::RecoveredSteps& steps, const sim::RecoveredStep& step)
+{
+    return !steps.areGuessed         ? QObject::tr("step %1").arg(step.number)
+           : steps.steps.size() == 1 ? QObject::tr("all that was recorded")
+                                     : QObject::tr("recording %1").arg(step.number);
+}
+
+QString whatIfText(const QString& run, const sim::RunCalibration& calibration)
+{
+    const QString step =
+        QObject::tr("%1 against %2 measured (%3).")
+            .arg(durationQuantity(calibration.calibratedSeconds).text(), durationQuantity(calibration.measuredSeconds).text(),
+                 signedPercentText(calibration.errorAfter()));
+    QStringList slow; // a layout that is changed need not have that rank
+    for (const sim::SlowRankOfRun& of : calibration.slowRanks)
+        slow << QObject::tr("rank %1, which takes %2 × as long there,").arg(of.rank).arg(of.factor, 0, 'f', 2);
+    QString text = slow.isEmpty() ? QObject::tr("Predicts from %1: its step %2").arg(run, step)
+                                  : QObject::tr("Predicts from %1, with %2 as fast as its peers. With that delay its step is %3")
+                                        .arg(run, slow.join(QObject::tr(" and ")), step);
+    if (calibration.heldOut)
+        text += QObject::tr(" Steps it has not seen: %1.").arg(signedPercentText(calibration.heldOut->error()));
+    return text;
 }
 
 } // namespace app

@@ -6,6 +6,7 @@
 #include "app/shell/recorded/predict_dialog.h"
 #include "app/shell/recorded/recorded_film.h"
 #include "app/shell/recorded/recorded_panel.h"
+#include "app/shell/recorded/recorded_words.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/problem_banner.h"
 #include "app/shell/widgets/save_file.h"
@@ -22,8 +23,6 @@
 #include <QFileInfo>
 #include <QStandardPaths>
 #include <QStatusBar>
-
-#include <cmath>
 
 namespace app {
 namespace {
@@ -154,18 +153,7 @@ void MainWindow::whatIfFromRecorded()
                                : QStandardPaths::writableLocation(QStandardPaths::AppDataLocation) + QStringLiteral("/profiles");
     const std::string profile = sim::calibratedProfileText(traceName(recordedRun()->paths()).toStdString(), calibration);
     const QString file = folder + QStringLiteral("/measured-%1.json").arg(measuredProfileName(recordedRun()->paths(), profile));
-    QString text = tr("Predicts from %1: its step %2 against %3 measured (%4%5 %).")
-                       .arg(recordedRun()->name(), durationQuantity(calibration.calibratedSeconds).text(),
-                            durationQuantity(calibration.measuredSeconds).text(),
-                            calibration.errorAfter() >= 0 ? QStringLiteral("+") : QStringLiteral("−"))
-                       .arg(std::abs(calibration.errorAfter()) * 100, 0, 'f', 1);
-    if (calibration.heldOut)
-        text += tr(" Steps it has not seen: %1%2 %.")
-                    .arg(calibration.heldOut->error() >= 0 ? QStringLiteral("+") : QStringLiteral("−"))
-                    .arg(std::abs(calibration.heldOut->error()) * 100, 0, 'f', 1);
-    for (const sim::SlowRankOfRun& slow : calibration.slowRanks) // a layout that is changed need not have that rank
-        text +=
-            tr(" Here rank %1 is as fast as its peers; there it takes %2 × as long.").arg(slow.rank).arg(slow.factor, 0, 'f', 2);
+    const QString text = whatIfText(recordedRun()->name(), calibration);
     const Problems problems = problemsOf({}, [&]() -> Problems {
         QDir().mkpath(folder);
         sim::replaceFile(file.toStdString(), profile);

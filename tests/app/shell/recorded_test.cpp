@@ -7,7 +7,10 @@
 #include "app/shell/recorded/recorded_simulated.h"
 #include "app/shell/recorded/recorded_tables.h"
 #include "app/shell/recorded/recorded_tabs.h"
+#include "app/shell/recorded/recorded_words.h"
+#include "app/shell/widgets/metric_card.h"
 #include "app/shell/widgets/problem_banner.h"
+#include "sim/calibration/calibrate.h"
 #include "sim/index.h"
 #include "sim/scenario/document.h"
 #include "tests/app/shell/cut_labels.h"
@@ -191,6 +194,10 @@ TEST_F(RecordedTest, PredictionLiesAboveItAndWhatIfIsAScenarioWithWhatWasMeasure
                 0.01 * calibration.predictedSeconds)
         << "of the job without its slow rank, whose kernels are as predicted";
     EXPECT_TRUE(window.session().displayName().startsWith(QStringLiteral("What if, from run.json")));
+    const std::string lasting = window.session().document().text();
+    EXPECT_THAT(lasting, testing::HasSubstr("with rank 5, which takes 1.40 × as long there, as fast as its peers."));
+    EXPECT_THAT(lasting, testing::HasSubstr("(" + signedPercentText(calibration.errorAfter()).toStdString() + ")"))
+        << "as the run's own page has it";
     window.run(CommandId::showRecorded);
     EXPECT_TRUE(window.isRecordedShown());
 }
@@ -260,6 +267,40 @@ TEST_F(RecordedTest, ARunWithoutKernelsSpeaksOfNoDevice)
     const RecordedTable& table = panel().table(RecordedTab::communication);
     ASSERT_GE(table.rowCount(), 1);
     EXPECT_EQ(table.item(0, 4)->text(), QStringLiteral("–")) << "what was computed meanwhile was not recorded";
+}
+
+TEST_F(RecordedTest, WhatWasNeverAStepIsNotCalledOne)
+{
+    const auto cards = [&] {
+        QStringList words;
+        for (const MetricCard* card : panel().findChildren<MetricCard*>())
+            for (const QLabel* label : card->findChildren<QLabel*>())
+                words << label->text();
+        return words.join(QLatin1Char('\n')).toStdString();
+    };
+    openRun(QStringLiteral(RANKSCOPE_TEST_DATA "/torch-parallel/flight-pp2-dp2"));
+    EXPECT_THAT(cards(), testing::AllOf(testing::HasSubstr("All recorded"), testing::HasSubstr("taken for one step"),
+                                        testing::Not(testing::HasSubstr("Step, median"))));
+    EXPECT_THAT(panel().headline().toStdString(), testing::HasSubstr("steps not known"));
+    openRun(QStringLiteral(RANKSCOPE_TEST_DATA "/nccl/flight_rank_1.json"));
+    EXPECT_THAT(cards(), testing::AllOf(testing::HasSubstr("Step, median"),
+                                        testing::HasSubstr("2 steps by what recurs, unmarked, 1 recorded in part")));
+    openRun(path);
+    EXPECT_THAT(cards(), testing::AllOf(testing::HasSubstr("Step, median"), testing::HasSubstr("none unlike the others"),
+                                        testing::Not(testing::HasSubstr("unmarked"))));
+}
+
+TEST_F(RecordedTest, ATimelineOfWhatHasNoLengthSaysWhyItIsEmpty)
+{
+    openRun(QStringLiteral(RANKSCOPE_TEST_DATA "/torch-parallel/flight-pp2-dp2"));
+    QStringList words;
+    for (const QLabel* label : panel().findChildren<QLabel*>())
+        words << label->text();
+    EXPECT_THAT(words.join(QLatin1Char('\n')).toStdString(),
+                testing::AllOf(testing::HasSubstr("The timeline is empty\nnone of 484 collectives and messages has a length"),
+                               testing::Not(testing::HasSubstr("nothing stands out"))));
+    for (const sim::Track& track : panel().run()->picture()->timeUse->tracks)
+        EXPECT_EQ(track.size(), 0U) << "of what has no length nothing is drawn";
 }
 
 TEST_F(RecordedTest, WhatPredictsARunHasAGridAlsoWhereTheRunHasNeitherAGridNorAStep)

@@ -227,7 +227,11 @@ TEST(AlignedClocks, AreNotMadeUpOfReceivesThatAreAskedForLate)
     const sim::ClockAlignment clock = aligned(late);
     EXPECT_FALSE(clock.isAligned) << clock.why;
     EXPECT_EQ(clock.ranks[1].offsetNs, 0);
-    EXPECT_THAT(clock.why, testing::HasSubstr("ends of transfers there and back"));
+    // One way takes 5 ms, the other 0.1 ms: at best each seems to take the mean.
+    EXPECT_EQ(clock.why,
+              "not aligned: after the best fit ends of transfers there and back, which alone join some ranks, still "
+              "differ by up to 2.55 ms in 95 of 100, where one clock would keep them within 50 µs; clocks stay as they "
+              "were recorded");
     // Some late ones are as bad: nothing tells which.
     EXPECT_FALSE(aligned(sendsAndReceives([](int k, bool) { return k % 4 == 0 ? 900'000 : 10'000; })).isAligned);
     const sim::ClockAlignment prompt = aligned(sendsAndReceives([](int, bool) { return 10'000; }));

@@ -332,6 +332,23 @@ TEST(Findings, OfWaitingAndOfHostsSayWhereToLook)
     EXPECT_EQ(kinds.size(), 2U);
 }
 
+TEST(NoFindings, AreToldOfWhatCanBeToldAlone)
+{
+    const auto told = [](const std::string& file) {
+        const sim::Recovered recovered = sim::recover(sim::readRecording({RANKSCOPE_TEST_DATA "/" + file}));
+        const sim::RunAnswers answers = sim::answersOf(recovered);
+        EXPECT_TRUE(answers.findings.empty()) << file;
+        return answers.nothingFound;
+    };
+    // 4 dumps of 121 entries each, which do not say when they began.
+    EXPECT_EQ(told("torch-parallel/flight-pp2-dp2"),
+              "what is slow cannot be told: none of 484 collectives and messages has a length, as the recorder does not say when "
+              "they began");
+    EXPECT_EQ(told("kineto/rank-34.Jul_15_10_52_41.1074.pt.trace.json.gz"),
+              "nothing stands out in what was recorded, by which who comes late, which rank computes longer and which step takes "
+              "longer cannot be told");
+}
+
 TEST(LateRank, OfARunWithoutKernelsHasNoDevice)
 {
     const sim::RunAnswers answers =

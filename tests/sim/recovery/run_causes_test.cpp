@@ -2,6 +2,7 @@
 // stages, members that were not recorded, one step alone.
 #include "sim/recovery/run_answers.h"
 #include "sim/recovery/slow_ranks.h"
+#include "sim/trace/readers/read_recording.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -61,7 +62,7 @@ public:
                                           .name = 2});
         ++m_sums[group];
     }
-    void message(int from, int to, std::int64_t begin, std::int64_t takes)
+    void message(int from, int to, std::int64_t begin, std::int64_t takes, std::uint32_t stream = 10)
     {
         const std::int64_t message = m_messages++;
         for (const bool isSend : {true, false})
@@ -72,7 +73,7 @@ public:
                                   .bytes = 4096,
                                   .message = message,
                                   .peer = isSend ? to : from,
-                                  .stream = 10,
+                                  .stream = stream,
                                   .name = 3});
     }
     /// Of all ranks.
@@ -82,6 +83,11 @@ public:
             rank.steps.push_back({.number = number, .startNs = at(start), .endNs = at(end)});
     }
     void leaveOut(int rank) { m_evidence.ranks.erase(m_evidence.ranks.begin() + rank); }
+    void onOneHost()
+    {
+        for (sim::RankEvidence& rank : m_evidence.ranks)
+            rank.host = "node";
+    }
     /// Each rank on a host of its own, as nobody has put their clocks together.
     void takeApart()
     {
@@ -208,14 +214,14 @@ TEST(Peers, AreOfOneStageAndOneSlice)
 }
 
 /// dp 4, pp 2: activations of rank 2 go to rank 6 over a link of its own, on which each takes so many µs.
-JobOfSteps ofALink(std::int64_t takes)
+JobOfSteps ofALink(std::int64_t takes, std::uint32_t stream = 10)
 {
     JobOfSteps job(8, {{"dp", 4, 1}, {"pp", 2, 4}});
     for (std::int64_t step = 0; step < 6; ++step) {
         const std::int64_t begin = step * 30'000;
         for (int rank = 0; rank < 4; ++rank) {
             job.work(rank, begin, begin + 8000);
-            job.message(rank, rank + 4, begin + 8000, rank == 2 ? takes : 100);
+            job.message(rank, rank + 4, begin + 8000, rank == 2 ? takes : 100, stream);
             job.work(rank + 4, begin + 8000 + (rank == 2 ? takes : 100), begin + 20'000);
         }
         job.step(step, begin, begin + 30'000);
@@ -228,7 +234,7 @@ TEST(SlowLinks, BetweenStagesAreNotToldByClocksThatAreApart)
     JobOfSteps job = ofALink(4000);
     job.takeApart();
     const sim::RunAnswers answers = job.answers();
-    ASSERT_THAT(answers.arrivals.text, HasSubstr("who comes late cannot be told"));
+    ASSERT_THAT(answers.arrivals.text, testing::StartsWith("who comes late cannot be told, as clocks are not aligned: "));
     EXPECT_EQ(findingOf(answers, "slow-link"), nullptr);
 }
 
@@ -244,6 +250,35 @@ TEST(SlowLinks, BetweenStagesAreFoundBesideThoseOfTheOtherReplicas)
         EXPECT_THAT(link->ranks, ElementsAre(2, 6));
         EXPECT_NEAR(link->seconds, 3.9e-3, 1e-5);
     }
+}
+
+TEST(SlowLinks, AreNoneWhereOneHostExchangesInItsMemory)
+{
+    JobOfSteps ofKernels = ofALink(4000), ofHost = ofALink(4000, sim::kStreamOfHost);
+    for (JobOfSteps* job : {&ofKernels, &ofHost})
+        job->onOneHost();
+    EXPECT_NE(findingOf(ofKernels.answers(), "slow-link"), nullptr) << "GPUs of a host have links";
+    EXPECT_EQ(findingOf(ofHost.answers(), "slow-link"), nullptr);
+    EXPECT_NE(findingOf(ofALink(4000, sim::kStreamOfHost).answers(), "slow-link"), nullptr) << "on hosts that may be several";
+}
+
+TEST(SlowLinks, AreNotToldByTransfersThatTheHostWaitsForTogether)
+{
+    for (const std::int64_t between : {0, 200}) { // the other message begins while the first is under way, or behind it
+        JobOfSteps job = ofALink(4000, sim::kStreamOfHost);
+        for (std::int64_t step = 0; step < 6; ++step)
+            job.message(6, 2, step * 30'000 + (between == 0 ? 8010 : 12'000 + between), 3980, sim::kStreamOfHost);
+        EXPECT_EQ(findingOf(job.answers(), "slow-link") != nullptr, between > 0);
+    }
+}
+
+TEST(SlowLinks, AreNoneOfProcessesOfOneMachineThatWaitForALateOne)
+{
+    const sim::RunAnswers answers =
+        sim::answersOf(sim::recover(sim::readRecording({RANKSCOPE_TEST_DATA "/torch-parallel/gloo-late-input"})));
+    EXPECT_NE(findingOf(answers, "late-rank"), nullptr);
+    EXPECT_EQ(findingOf(answers, "slow-link"), nullptr);
+    EXPECT_EQ(findingOf(answers, "slow-group"), nullptr);
 }
 
 TEST(LateRanks, ThatMayWaitForOneThatIsNotRecordedSaySo)

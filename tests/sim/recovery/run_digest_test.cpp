@@ -76,6 +76,20 @@ TEST(RunDigests, SayWhatTheRunSays)
     EXPECT_EQ(step->ranks[5].computingNs, run.steps[0].ranks[5].computingNs);
 }
 
+TEST(RunDigests, OfARunWithoutLengthsSayWhyWithoutItsSpans)
+{
+    const sim::Recording recording = sim::readRecording({std::string(RANKSCOPE_TEST_DATA) + "/torch-parallel/flight-pp2-dp2"});
+    const sim::Recovered recovered = sim::recover(recording);
+    const sim::RunAnswers answers = sim::answersOf(recording, recovered, sim::Catalogue());
+    const std::string bytes = sim::digestBytes(recovered, answers, sim::digestSteps(recording, recovered, answers));
+    const sim::RunDigest digest = sim::readDigest(std::as_bytes(std::span(bytes)));
+    EXPECT_NE(digest.answers.whyNothingLasts, "");
+    EXPECT_EQ(digest.answers.whyNothingLasts, answers.whyNothingLasts);
+    EXPECT_EQ(digest.answers.nothingFound, answers.nothingFound);
+    EXPECT_TRUE(digest.recovered.steps.areGuessed);
+    EXPECT_FALSE(digest.recovered.steps.areMarked);
+}
+
 TEST(RunDigests, HaveTheLanesThatAllStreamsTogetherHave)
 {
     const DigestedRun run;

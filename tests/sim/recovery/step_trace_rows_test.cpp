@@ -4,6 +4,7 @@
 #include "sim/recovery/step_trace.h"
 
 #include "sim/error.h"
+#include "sim/trace/readers/read_recording.h"
 #include "sim/trace/time_use.h"
 #include "tests/support/recorded.h"
 #include "tests/support/scenarios.h"
@@ -110,6 +111,21 @@ TEST(ExpertsOverTheRanksOfData, AreToldApartByTheNameOfTheirGroupOrByTheirAllToA
         for (const std::uint32_t kind : track.kind)
             rows.insert(track.name + ": " + sim::opClassName(trace.kinds[kind].opClass));
     EXPECT_THAT(rows, ElementsAre("dp comm: dp comm", "ep comm: ep comm")) << testing::PrintToString(rows);
+}
+
+TEST(GroupsOfUnknownUse, AreOfOneClassWhateverTheirCollectives)
+{
+    const sim::Recovered run =
+        sim::recover(sim::readRecording({RANKSCOPE_TEST_DATA "/kineto/worker0_step_12.1694128201545.pt.trace.json.gz"}));
+    ASSERT_EQ(sim::answersOf(run).findings.at(1).title, "38.3 % of the step waits for communication in groups of unknown use");
+    std::set<std::string> groups, classes;
+    for (const sim::SpanKind& kind : pictureOf(run).kinds)
+        if (sim::isCommunication(kind.opClass)) {
+            groups.insert(kind.group);
+            classes.insert(sim::opClassName(kind.opClass));
+        }
+    EXPECT_THAT(groups, ElementsAre(std::string(sim::kUnknownUse)));
+    EXPECT_EQ(classes.size(), 1U) << testing::PrintToString(classes);
 }
 
 TEST(StreamsOutOfTheHostsOrder, KeepThePassThatAskedForEachKernel)

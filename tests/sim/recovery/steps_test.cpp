@@ -1,6 +1,9 @@
 // Steps of recordings in which nothing marks them.
 #include "sim/recovery/steps.h"
 
+#include "sim/recovery/recover.h"
+#include "sim/trace/readers/read_recording.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -120,6 +123,19 @@ sim::RecoveredSteps stepsOfMarks(const std::vector<std::array<std::pair<std::int
         }
     }
     return sim::recoverSteps(evidence, isOneClock);
+}
+
+TEST(Steps, ThatNothingMarksEndWithAPartWhereACallNeverEnded)
+{
+    // One collective ended after 1 ms, one after 0.5 ms, when the dump was made as the third stood still.
+    const sim::RecoveredSteps steps = sim::recover(sim::readRecording({RANKSCOPE_TEST_DATA "/nccl/flight_rank_1.json"})).steps;
+    ASSERT_EQ(steps.steps.size(), 2U);
+    EXPECT_FALSE(steps.areMarked);
+    EXPECT_FALSE(steps.areGuessed);
+    EXPECT_EQ(steps.steps[0].unlikeText(), "");
+    EXPECT_EQ(steps.steps[1].unlikeText(), "recorded in part");
+    EXPECT_NEAR(steps.medianSeconds, 1e-3, 1e-9);
+    EXPECT_THAT(steps.problems, testing::ElementsAre("step 1 was recorded in part only: no means are taken over it"));
 }
 
 TEST(Steps, ThatOverlapAddUpToWhatWasRecorded)

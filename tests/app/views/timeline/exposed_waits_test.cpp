@@ -1,6 +1,7 @@
 // Communication that a rank waits for, in a timeline of actions alone.
 #include "tests/app/views/timeline/timeline_fixture.h"
 
+#include "app/step/class_names.h"
 #include "app/views/timeline/exposed_waits.h"
 #include "app/views/timeline/range_statistics.h"
 #include "app/views/timeline/timeline_search.h"
@@ -133,6 +134,20 @@ TEST(ExposedWaits, AreNotCalledDataParallelWhereNothingIs)
     const TimelineModel model({timeline.simulation, kernels});
     EXPECT_FALSE(SpanSearch(model, "embedding comm").found().empty());
     EXPECT_EQ(SpanSearch(model, "embedding comm").found().size(), SpanSearch(model, "dp comm").found().size());
+}
+
+TEST(ClassNames, CallGroupsThatNobodyKnowsTheUseOfBySuchAName)
+{
+    sim::Trace trace;
+    const auto add = [&](const std::string& group) {
+        sim::SpanKind& kind = trace.kinds.emplace_back();
+        kind.opClass = sim::OpClass::dpComm;
+        kind.group = group;
+    };
+    add(std::string(sim::kUnknownUse));
+    EXPECT_EQ(app::ClassNames(trace, nullptr)[sim::OpClass::dpComm], "comm of unknown use");
+    add("dp");
+    EXPECT_EQ(app::ClassNames(trace, nullptr)[sim::OpClass::dpComm], "dp comm, or unknown");
 }
 
 TEST(ExposedWaits, HaveLanesOfTheirOwnAmongKernels)

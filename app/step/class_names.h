@@ -16,6 +16,8 @@ public:
     /// As sim::opClassName(), but "embedding comm" for what goes the way of dp in a job without data parallelism, and "waiting"
     /// for class other where all its spans are waits.
     const std::string& operator[](sim::OpClass opClass) const { return m_names[static_cast<std::size_t>(opClass)]; }
+    /// What both are called where they are told together: by the class alone where they do not call it alike.
+    void joinWith(const ClassNames&);
     bool othersWait() const { return m_othersWait; }
 
 private:

@@ -28,4 +28,12 @@ ClassNames::ClassNames(const sim::Trace& trace, const sim::Simulation* simulatio
         m_names[static_cast<std::size_t>(sim::OpClass::other)] = "waiting";
 }
 
+void ClassNames::joinWith(const ClassNames& other)
+{
+    for (std::size_t c = 0; c < m_names.size(); ++c)
+        if (m_names[c] != other.m_names[c])
+            m_names[c] = sim::opClassName(static_cast<sim::OpClass>(c));
+    m_othersWait = m_othersWait && other.m_othersWait;
+}
+
 } // namespace app

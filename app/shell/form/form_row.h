@@ -41,6 +41,7 @@ public:
     const QString& what() const { return m_what; }
     std::optional<double> number() const; ///< in force; nothing where there is none
     /// JSON text of the value in force; nothing where there is none.
+    const std::optional<std::string>& json() const { return m_json; }
     void setJson(const std::optional<std::string>& json);
     void setLegalValues(const LegalValues&);
     /// Something was changed, and they are of what was before: none is offered until the next ones come.

@@ -240,6 +240,13 @@ bool NumberRow::eventFilter(QObject* watched, QEvent* event)
             return true;
         }
     }
+    if (watched == m_spin && (event->type() == QEvent::ShortcutOverride || event->type() == QEvent::KeyPress) &&
+        static_cast<QKeyEvent*>(event)->key() == Qt::Key_Escape && (m_isNotTaken || m_spin->isBeingTyped())) {
+        event->accept(); // else it is the window's
+        if (event->type() == QEvent::KeyPress)
+            giveUpTyped();
+        return true;
+    }
     const bool isKey = event->type() == QEvent::KeyPress || event->type() == QEvent::KeyRelease;
     const bool isButton = watched == m_less || watched == m_more;
     if (isKey && !static_cast<QKeyEvent*>(event)->isAutoRepeat()) {
@@ -287,7 +294,17 @@ void NumberRow::refuse(const RefusedNumber& refused)
 
 std::optional<double> NumberRow::shownNumber() const
 {
-    return m_refused ? m_refused->typed : number();
+    if (m_refused)
+        return m_refused->typed;
+    return m_isNotTaken ? std::nullopt : number(); // of what is no number nothing is near
+}
+
+/// The value in force is chosen: it stands there again, with what is to be said of it.
+void NumberRow::giveUpTyped()
+{
+    leaveTyped();
+    Q_EMIT chosen(json() ? QString::fromStdString(*json()) : QString(), 0);
+    m_spin->selectAll();
 }
 
 void NumberRow::leaveTyped()

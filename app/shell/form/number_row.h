@@ -30,6 +30,7 @@ public:
     /// They are shown and read as such: "15 T".
     void setCountsTokens(bool on) { m_countsTokens = on; }
     QString text() const;
+    bool isBeingTyped() const { return text() != m_shown; }
     void takeText(); ///< if it is another than was taken last
     void stepBy(int steps) override;
     QValidator::State validate(QString&, int&) const override { return QValidator::Acceptable; }
@@ -80,6 +81,7 @@ private:
     void beginGesture();
     void showLegalValues();
     void take(const QString& text);
+    void giveUpTyped();
     void choose(double value, int gesture);
     void mark(const char* property, bool);
     QString textOf(const std::string& json) const override;

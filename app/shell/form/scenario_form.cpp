@@ -392,7 +392,11 @@ void ScenarioForm::fillWhatIf()
     m_whatIfMenu->addSeparator();
     QAction* back = m_whatIfMenu->addAction(tr("Everything back to the file"));
     back->setEnabled(m_file && m_file->document().text() != m_session.document().text());
-    connect(back, &QAction::triggered, this, [this] { m_session.edit(makeResetEdit(state(), *m_file)); });
+    connect(back, &QAction::triggered, this, [this] {
+        for (FormRow* row : m_order)
+            row->leaveTyped();
+        m_session.edit(makeResetEdit(state(), *m_file));
+    });
 }
 
 void ScenarioForm::choose(FormRow* row, const QString& json, int gesture)

@@ -130,6 +130,7 @@ private:
     ScenarioState state() const { return {m_session.document(), m_session.scenario(), m_session.catalogue()}; }
     void choose(FormRow*, const QString& json, int gesture);
     void judgeRefused();
+    bool hasWalkedHistory();
     bool isStillRefused(const ScenarioState&, const FormRow&) const;
     void resetRow(const FormRow*);
 
@@ -156,7 +157,8 @@ private:
     std::function<QStringList(std::string_view)> m_otherNamesOf;
     LegalValueTable m_legal;
     std::map<std::string, QString> m_shownProblems;
-    std::int64_t m_gpusOfRefused = 0; ///< of the cluster that numbers were refused on, and still are
+    quint64 m_place = 0, m_newestPlace = 0; ///< in the history: where the rows are of, and the newest of all
+    std::int64_t m_gpusOfRefused = 0;       ///< of the cluster that numbers were refused on, and still are
     QCheckBox* m_keepGpus;
     QPushButton* m_compareSchedules;
     QToolButton* m_addPerturbation;

@@ -22,6 +22,9 @@
 #include <algorithm>
 #include <utility>
 
+#include <algorithm>
+#include <utility>
+
 namespace app {
 namespace {
 
@@ -166,8 +169,9 @@ void ScenarioForm::refresh()
     const HeldLayouts held(*this); // each row that comes or goes would lay all out anew
     const ScenarioState now = state();
     refreshLists(now);
+    const bool isWalked = hasWalkedHistory();
     for (FormRow* row : m_order) {
-        if (row->refused() && !isStillRefused(now, *row)) // by what the GPUs were before
+        if (isWalked || (row->refused() && !isStillRefused(now, *row))) // by what the GPUs were before
             row->leaveTyped();
         row->setJson(now.at(row->pointer()));
         row->awaitLegalValues();
@@ -176,6 +180,15 @@ void ScenarioForm::refresh()
     refreshProblems();
     refreshMarks();
     refreshVisibility();
+}
+
+/// Since the last time; new steps do not count.
+bool ScenarioForm::hasWalkedHistory()
+{
+    const quint64 before = std::exchange(m_place, m_session.placeInHistory());
+    const bool isNew = m_place > m_newestPlace;
+    m_newestPlace = std::max(m_newestPlace, m_place);
+    return !isNew && m_place != before;
 }
 
 void ScenarioForm::refreshWords(const ScenarioState& now)

@@ -10,10 +10,23 @@ namespace {
 
 struct Scale {
     double of;
-    QLatin1Char letter;
+    QLatin1StringView letter, word;
 };
-constexpr std::array kScales{Scale{1e12, QLatin1Char('T')}, Scale{1e9, QLatin1Char('B')}, Scale{1e6, QLatin1Char('M')},
-                             Scale{1e3, QLatin1Char('K')}};
+constexpr std::array kScales{
+    Scale{1e12, QLatin1StringView("T"), QLatin1StringView("trillion")},
+    Scale{1e9, QLatin1StringView("B"), QLatin1StringView("billion")},
+    Scale{1e6, QLatin1StringView("M"), QLatin1StringView("million")},
+    Scale{1e3, QLatin1StringView("K"), QLatin1StringView("thousand")},
+};
+
+/// Takes the word off the text's end, where it stands there.
+bool chopped(QString& text, QLatin1StringView word)
+{
+    if (!text.endsWith(word, Qt::CaseInsensitive))
+        return false;
+    text.chop(word.size());
+    return true;
+}
 
 } // namespace
 
@@ -35,9 +48,10 @@ QString tokenCountText(double tokens)
 std::optional<double> typedTokenCount(const QString& text)
 {
     QString digits = text.trimmed();
+    if (chopped(digits, QLatin1StringView("tokens")))
+        digits = digits.trimmed();
     for (const Scale& scale : kScales)
-        if (digits.endsWith(scale.letter, Qt::CaseInsensitive)) {
-            digits.chop(1);
+        if (chopped(digits, scale.word) || chopped(digits, scale.letter)) {
             const auto number = typedNumber(digits, false);
             const double tokens = number ? std::round(*number * scale.of) : 0; // 1.1 T is no broken number
             return number && std::isfinite(tokens) ? std::optional(tokens) : std::nullopt;

@@ -391,6 +391,7 @@ private:
     std::array<bool, 3> m_hiddenUnfolded{}; ///< form, numbers, findings, as they were then
     QString m_toldOfBaseline;               ///< by the status line, with a button that takes it back
     QString m_baselineOf;                   ///< path of the scenario that the baseline belongs to
+    bool m_baselineIsWanted = false;        ///< somebody pinned it; else a comparison did, and another scenario ends both
     TextSize m_textSize;
     Settings m_settings;
     Settings m_knownSettings; ///< as this window has read or written them last; others write them too

@@ -99,6 +99,7 @@ void MainWindow::pinBaseline()
 {
     const QString former = m_baseline.name();
     if (m_baseline.isPinned() && m_baseline.document().text() == m_session.document().text()) {
+        m_baselineIsWanted = true;
         statusBar()->showMessage(tr("This is the baseline already"), kTellMs);
         return;
     }
@@ -107,6 +108,7 @@ void MainWindow::pinBaseline()
         return;
     }
     m_baselineOf = m_session.path();
+    m_baselineIsWanted = true;
     if (former.isEmpty())
         statusBar()->showMessage(tr("Baseline pinned: changes are shown against it. Alt+6 compares."), kTellMs);
     else
@@ -146,6 +148,10 @@ void MainWindow::partFromBaseline()
     m_baseline.markAsAnother();
     if (!m_baseline.isPinned())
         return;
+    if (!m_baselineIsWanted) { // what came of comparing ends with what was compared
+        m_baseline.unpin();
+        return;
+    }
     const QString name = m_baseline.name();
     const auto wantsIt = [&] {
         QMessageBox question(
@@ -183,6 +189,7 @@ Problems MainWindow::compareWith(const QString& path)
         return problems;
     }
     m_baselineOf = m_session.path();
+    m_baselineIsWanted = true;
     m_banner->dismiss();
     showCompare();
     return {};
@@ -269,8 +276,10 @@ void MainWindow::keepInComparison()
 /// What came of it, for people.
 QString MainWindow::compareWithSchedule(const QString& kind)
 {
-    if (!m_baseline.isPinned())
+    if (!m_baseline.isPinned()) {
         pinBaseline();
+        m_baselineIsWanted = false;
+    }
     if (!m_baseline.isPinned())
         return tr("Only a scenario that works can be compared with");
     sim::ScenarioDocument document = m_session.document();

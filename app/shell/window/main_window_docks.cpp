@@ -120,8 +120,10 @@ void MainWindow::compareWithPlan(const QString& name, const sim::ScenarioDocumen
         tellNotComparable(name, problems);
         return;
     }
-    if (isFirst)
+    if (isFirst) {
         m_baselineOf = m_session.path();
+        m_baselineIsWanted = false;
+    }
     showCompare();
 }
 

@@ -77,17 +77,10 @@ PlanPicture::PlanPicture(std::shared_ptr<const sim::PlanAnswer> answer, sim::Pla
         int grids = 0;
     };
     std::map<std::pair<int, int>, Telling> telling; // pp, tp
-    const auto better = [&](const sim::RejectedGrid& a, const sim::RejectedGrid& b) {
-        if (tellingOf(a.reason) != tellingOf(b.reason))
-            return tellingOf(a.reason) < tellingOf(b.reason);
-        if (a.best && b.best)
-            return keyOf(*a.best) < keyOf(*b.best);
-        return a.leastFloorSeconds > 0 && (b.leastFloorSeconds == 0 || a.leastFloorSeconds < b.leastFloorSeconds);
-    };
     for (const sim::RejectedGrid& grid : m_answer->rejected) {
         Telling& of = telling[{grid.grid.pp, grid.grid.tp}];
         ++of.grids;
-        if (!of.grid || better(grid, *of.grid))
+        if (!of.grid || tellsMore(grid, *of.grid))
             of.grid = &grid;
     }
     const sim::PlannedLayout* const first = m_answer->best.empty() ? nullptr : &m_answer->best.front();
@@ -132,20 +125,35 @@ PlanPicture::PlanPicture(std::shared_ptr<const sim::PlanAnswer> answer, sim::Pla
                 cell.isProved = m_answer->proved;
                 cell.reason = layoutText(*first);
             } else {
-                const sim::RejectedGrid& grid = *found->second.grid;
-                cell.kind = kindOf(grid.reason);
-                cell.best = grid.best;
-                cell.leastSeconds = grid.leastFloorSeconds;
-                cell.reason = grid.grid.text() + ": " + grid.text;
+                reject(cell, *found->second.grid);
             }
             fillCell(cell);
             m_cells.push_back(std::move(cell));
         }
 }
 
+/// Of the grids of a cell, the one that stands for it.
+bool PlanPicture::tellsMore(const sim::RejectedGrid& a, const sim::RejectedGrid& b) const
+{
+    if (tellingOf(a.reason) != tellingOf(b.reason))
+        return tellingOf(a.reason) < tellingOf(b.reason);
+    if (a.best && b.best)
+        return keyOf(*a.best) < keyOf(*b.best);
+    return a.leastFloorSeconds > 0 && (b.leastFloorSeconds == 0 || a.leastFloorSeconds < b.leastFloorSeconds);
+}
+
+void PlanPicture::reject(PlanCell& cell, const sim::RejectedGrid& grid)
+{
+    cell.kind = kindOf(grid.reason);
+    cell.best = grid.best;
+    cell.leastSeconds = grid.leastFloorSeconds;
+    cell.reason = grid.grid.text() + ": " + grid.text;
+}
+
 /// Margin and tie follow from what is best of it.
 void PlanPicture::fillCell(PlanCell& cell) const
 {
+    cell.margin = 0;
     if (m_answer->best.empty())
         return;
     if (cell.best) {
@@ -175,8 +183,19 @@ void PlanPicture::setCell(int tp, int pp, const sim::PlanAnswer& answer)
 {
     const auto cell =
         std::find_if(m_cells.begin(), m_cells.end(), [&](const PlanCell& of) { return of.tp == tp && of.pp == pp; });
-    if (cell == m_cells.end() || cell->kind == PlanCellKind::winner || answer.best.empty() || m_answer->best.empty())
+    if (cell == m_cells.end() || cell->kind == PlanCellKind::winner || m_answer->best.empty())
         return;
+    if (answer.best.empty()) {
+        const auto telling =
+            std::min_element(answer.rejected.begin(), answer.rejected.end(),
+                             [&](const sim::RejectedGrid& a, const sim::RejectedGrid& b) { return tellsMore(a, b); });
+        if (answer.proved && !cell->best && telling != answer.rejected.end()) { // looked at to the end, nothing of it fits
+            reject(*cell, *telling);
+            cell->isProved = true;
+            fillCell(*cell);
+        }
+        return;
+    }
     const sim::PlannedLayout& best = answer.best.front();
     if (cell->best && keyOf(*cell->best) < keyOf(best))
         return;

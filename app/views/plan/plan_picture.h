@@ -88,6 +88,8 @@ public:
 
 private:
     double keyOf(const sim::PlannedLayout& layout) const { return byHeadroom() ? layout.peakMemoryGib : layout.paceSeconds(); }
+    bool tellsMore(const sim::RejectedGrid&, const sim::RejectedGrid& than) const;
+    static void reject(PlanCell&, const sim::RejectedGrid&); ///< it has what became of the grid
     void fillCell(PlanCell&) const;
 
     std::shared_ptr<const sim::PlanAnswer> m_answer;

@@ -141,9 +141,9 @@ private:
     std::string lengthText() const { return durationText(static_cast<double>(m_range->lengthNs())) + " selected"; }
     std::string nameOf(sim::OpClass c) const
     {
-        if (c == sim::OpClass::other && m_model.othersWait())
-            return m_model.className(c);
-        const std::string name = m_model.className(c); // "embedding comm"
+        if (c == sim::OpClass::other && names().othersWait())
+            return names()[c];
+        const std::string& name = names()[c]; // "embedding comm"
         return name == sim::opClassName(c) ? shortName(c) : name.substr(0, name.find(' '));
     }
     /// All in one line, and the length alone.
@@ -264,6 +264,10 @@ private:
     {
         return m_scene.legend ? m_scene.legend->classes : m_model.classesPresent();
     }
+    const ClassNames& names() const
+    {
+        return m_scene.legend && m_scene.legend->names ? *m_scene.legend->names : m_model.classNames();
+    }
     void classTarget(sim::OpClass, Rect);
 
     Canvas& m_canvas;
@@ -287,7 +291,7 @@ HeaderPainter::ChipFlow HeaderPainter::chips(Rect whole, ChipStyle style, bool d
     const bool withShares = m_range != nullptr && !wraps; // lines stay as many while a range is dragged
     for (const sim::OpClass c : withShares ? m_model.classesPresent() : classesTold()) {
         const std::string letter = opClassLetter(c);
-        std::string name = letters ? nameOf(c) : (letter.empty() ? "" : letter + " ") + m_model.className(c), share;
+        std::string name = letters ? nameOf(c) : (letter.empty() ? "" : letter + " ") + names()[c], share;
         if (withShares) {
             const double part = m_range->share[static_cast<std::size_t>(c)];
             if (part < kWorthTelling && m_scene.selection.shows(c))
@@ -350,12 +354,12 @@ void HeaderPainter::classTarget(sim::OpClass c, Rect target)
     m_scene.targets.push_back({.kind = TimelineTarget::Kind::opClass,
                                .value = static_cast<int>(c),
                                .rect = target,
-                               .tip = m_model.className(c) + (shown ? ": click to leave it out" : ": click to count it") +
+                               .tip = names()[c] + (shown ? ": click to leave it out" : ": click to count it") +
                                       "\nAlt+click or double click: only this"});
     if (m_canvas.wantsNodes())
         m_canvas.node({.id = nodeId(TimelineNode::legend, static_cast<int>(c)),
                        .role = "class",
-                       .name = m_model.className(c) + (shown ? "" : ", left out"),
+                       .name = names()[c] + (shown ? "" : ", left out"),
                        .rect = target,
                        .selected = shown});
 }
@@ -414,7 +418,7 @@ HeaderPainter::ChipFlow HeaderPainter::compactChips(Rect area, bool draw)
     if (draw) {
         std::string rest;
         for (std::size_t i = count; i < all.size(); ++i)
-            rest += (rest.empty() ? "" : "\n") + m_model.className(all[i]);
+            rest += (rest.empty() ? "" : "\n") + names()[all[i]];
         if (!band.empty())
             rest += (rest.empty() ? "" : "\n") + ("a band along the top: " + band);
         const Rect sign{flow.line.left, area.top, flow.line.left + width, area.bottom};

@@ -76,6 +76,7 @@ public:
     const std::string& kindName(std::size_t kind) const { return m_spokenNames[kind]; }
     /// "forward"; "waiting" where the class holds nothing else.
     const std::string& className(sim::OpClass opClass) const { return m_classNames[opClass]; }
+    const ClassNames& classNames() const { return m_classNames; }
     bool othersWait() const { return m_classNames.othersWait(); }   ///< spans of class other are waits, all of them
     std::int64_t memoryScaleBytes() const { return m_memoryScale; } ///< highest of all counters
 

@@ -198,12 +198,16 @@ void TimelineView::Legend::add(const Legend& other)
     std::sort(classes.begin(), classes.end());
     classes.erase(std::unique(classes.begin(), classes.end()), classes.end());
     bands.add(other.bands);
+    if (names && other.names)
+        names->joinWith(*other.names);
+    else if (other.names)
+        names = other.names;
 }
 
 TimelineView::Legend TimelineView::legend() const
 {
     const TimelineScene& scene = m_data->scene;
-    return scene.trace ? Legend{scene.model().classesPresent(), scene.model().bands()} : Legend{};
+    return scene.trace ? Legend{scene.model().classesPresent(), scene.model().bands(), scene.model().classNames()} : Legend{};
 }
 
 void TimelineView::setLegend(Legend of)

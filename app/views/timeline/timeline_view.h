@@ -83,6 +83,7 @@ public:
     struct Legend {
         std::vector<sim::OpClass> classes; ///< in their order
         SpanBands bands;
+        std::optional<ClassNames> names; ///< of the classes
         void add(const Legend&);
     };
     Legend legend() const;     ///< of its own trace

@@ -219,6 +219,18 @@ TEST_F(CompareTest, NamesAndHeadsStayWhereNumbersScroll)
     }
 }
 
+TEST_F(CompareTest, ABaselineThatNobodyPinnedIsNotAskedAboutBesideAnotherScenario)
+{
+    open(k1F1B);
+    window.compareWithSchedule(QStringLiteral("zb-h1"));
+    settle();
+    ASSERT_TRUE(window.desk().baseline().isPinned());
+    open(kTiny);
+    EXPECT_FALSE(window.desk().baseline().isPinned());
+    EXPECT_FALSE(window.statusBar()->currentMessage().contains(QStringLiteral("belonged to another scenario")))
+        << window.statusBar()->currentMessage().toStdString();
+}
+
 TEST_F(CompareTest, ACopyOfAIsLeftOutUntilSomethingIsChanged)
 {
     open(k1F1B);

@@ -152,12 +152,51 @@ TEST_F(FormTest, ARefusedSizeStaysWhileWhatItWasJudgedByDoes)
     ASSERT_EQ(json(Control::globalBatchSize), "64");
     EXPECT_EQ(row->spinBox()->text(), QStringLiteral("3"));
     EXPECT_EQ(row->problemLabel()->text(), why) << "with what is legal near it";
-    session.undoStack().undo();
-    EXPECT_EQ(row->spinBox()->text(), QStringLiteral("3"));
-    EXPECT_TRUE(row->hasProblem());
     Q_EMIT row->problemLabel()->linkActivated(QStringLiteral("2"));
     EXPECT_FALSE(row->hasProblem());
     EXPECT_EQ(json(Control::pp), "2");
+}
+
+TEST_F(FormTest, UndoAndRedoShowWhatTheScenarioHasInPlaceOfWhatWasNotTaken)
+{
+    open("17-schedule-1f1b.json");
+    type(Control::globalBatchSize, "64");
+    NumberRow *stages = form.row(Control::pp), *batch = form.row(Control::globalBatchSize);
+    const auto typeBoth = [&] {
+        type(Control::pp, "3");
+        type(Control::globalBatchSize, "abc");
+        ASSERT_TRUE(stages->refused() && stages->hasProblem() && batch->hasProblem());
+    };
+    const auto expectNothingTyped = [&](const char* batchText) {
+        EXPECT_EQ(stages->spinBox()->text(), QStringLiteral("4"));
+        EXPECT_EQ(batch->spinBox()->text(), QLatin1String(batchText));
+        for (NumberRow* row : {stages, batch})
+            EXPECT_FALSE(row->refused() || row->hasProblem());
+    };
+    const QString inFile = QString::fromStdString(std::to_string(session.savedScenario()->training.globalBatchSize));
+    typeBoth();
+    session.undoStack().undo();
+    expectNothingTyped(inFile.toLatin1().constData());
+    typeBoth();
+    session.undoStack().redo();
+    expectNothingTyped("64");
+}
+
+TEST_F(FormTest, EscapeGivesUpWhatWasTypedAndOfTextNothingIsNear)
+{
+    open(kSixteen);
+    NumberRow* row = form.row(Control::tp);
+    const QString before = row->spinBox()->text(), text = nowText();
+    type(Control::tp, "abc");
+    EXPECT_TRUE(row->problemLabel()->text().contains(QStringLiteral("“abc” is not a number")));
+    EXPECT_FALSE(row->problemLabel()->text().contains(QStringLiteral("use "))) << qPrintable(row->problemLabel()->text());
+    QTest::keyClick(row->spinBox(), Qt::Key_Escape);
+    EXPECT_EQ(row->spinBox()->text(), before);
+    EXPECT_FALSE(row->hasProblem());
+    QTest::keyClicks(row->spinBox(), QStringLiteral("7")); // not entered yet
+    QTest::keyClick(row->spinBox(), Qt::Key_Escape);
+    EXPECT_EQ(row->spinBox()->text(), before);
+    EXPECT_EQ(nowText(), text);
 }
 
 TEST_F(FormTest, ARefusedSizeIsGivenUpWithTheGpusThatItWasJudgedBy)
@@ -269,9 +308,15 @@ TEST(TokenCount, IsToldAndReadAsPeopleSayIt)
                                         {"1.1 T", 1.1e12},
                                         {"15,000,000,000,000", 15e12},
                                         {"250M", 250e6},
+                                        {"15 trillion", 15e12},
+                                        {"1.5 Billion tokens", 1.5e9},
+                                        {"250million", 250e6},
+                                        {"20 thousand", 20e3},
+                                        {"2T tokens", 2e12},
+                                        {"15 tokens", 15.0},
                                         {"7", 7.0}})
         EXPECT_EQ(typedTokenCount(QString::fromLatin1(typed)), tokens) << typed;
-    for (const char* none : {"T", "15 tokens", "many", ""})
+    for (const char* none : {"T", "trillion", "tokens", "15 zillion", "many", ""})
         EXPECT_EQ(typedTokenCount(QString::fromLatin1(none)), std::nullopt) << none;
     EXPECT_EQ(tokenCountText(15e12), QStringLiteral("15 T"));
     EXPECT_EQ(tokenCountText(1.1e12), QStringLiteral("1.1 T"));

@@ -86,6 +86,26 @@ TEST(SeveralCompared, OneLegendTellsWhatIsInAnyOfThem)
         EXPECT_NE(all.find(name), std::string::npos) << name << " in " << all;
 }
 
+TEST(SeveralCompared, TheLegendNamesAColourByWhatItIsInAllOfThem)
+{
+    const auto namesOf = [](const sim::Scenario& first, const sim::Scenario& second) {
+        Compare compare(first, second);
+        std::string all;
+        for (const Node& node : compare.draw().nodesOf("class"))
+            all += node.name + "\n";
+        return all;
+    };
+    sim::Scenario tied = deep(2);
+    tied.model.tieWordEmbeddings = true;
+    test::resolve(tied);
+    const sim::Scenario copies = test::smallScenario(1, 2, 2, 16);
+    EXPECT_THAT(namesOf(tied, tied), testing::HasSubstr("embedding comm"));
+    for (const std::string& names : {namesOf(tied, copies), namesOf(copies, tied)}) {
+        EXPECT_THAT(names, testing::HasSubstr("dp comm"));
+        EXPECT_THAT(names, testing::Not(testing::HasSubstr("embedding")));
+    }
+}
+
 TEST(SeveralCompared, TheLegendTellsWhatBandsMeanInAnyOfThem)
 {
     const auto bands = [](Compare& compare) {

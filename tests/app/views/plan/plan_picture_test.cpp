@@ -105,6 +105,33 @@ TEST(PlanPicture, OfSeveralGridsOfACellTellsTheOneThatRan)
     EXPECT_THAT(asked.cell(8, 1)->reason, testing::Not(HasSubstr("optimizer")));
 }
 
+TEST(PlanPicture, ACellOfWhichNothingFitsSaysSoOnceItWasSearched)
+{
+    auto found = std::make_shared<sim::PlanAnswer>();
+    found->gpus = 16;
+    found->best = {{.grid = {.tp = 4, .pp = 2, .dp = 2, .etp = 4}, .settings = {{"layout.dp", "2"}}, .stepSeconds = 1}};
+    found->rejected = {{.grid = {.tp = 1, .pp = 2, .dp = 8},
+                        .reason = sim::PlanReason::open,
+                        .text = "nothing of it that may fit takes less than 1.001 s",
+                        .leastFloorSeconds = 1.001}};
+    PlanPicture picture(found, sim::PlanObjective::time, 80);
+    ASSERT_EQ(picture.cell(1, 2)->kind, PlanCellKind::open);
+
+    sim::PlanAnswer alone;
+    alone.rejected = {{.grid = {.tp = 1, .cp = 2, .pp = 2, .dp = 4}, .reason = sim::PlanReason::rule, .text = "cp 2 is illegal"},
+                      {.grid = {.tp = 1, .pp = 2, .dp = 8},
+                       .reason = sim::PlanReason::memory,
+                       .text = "pipeline rank 1 holds 224.7 GiB of 80.0 GiB"}};
+    PlanPicture stopped = picture;
+    stopped.setCell(1, 2, alone);
+    EXPECT_EQ(stopped.cell(1, 2)->kind, PlanCellKind::open) << "a search that was stopped knows nothing of what it left";
+    alone.proved = true;
+    picture.setCell(1, 2, alone);
+    EXPECT_EQ(picture.cell(1, 2)->kind, PlanCellKind::memory);
+    EXPECT_THAT(picture.cell(1, 2)->reason, HasSubstr("pipeline rank 1 holds 224.7 GiB of 80.0 GiB"));
+    EXPECT_THAT(cellText(picture, *picture.cell(1, 2)), testing::Not(HasSubstr("+0.0 %")));
+}
+
 TEST(PlanPicture, UnderLeastMemoryACellKeepsTheLayoutThatNeedsLess)
 {
     PlanPicture picture(foundPlan(), sim::PlanObjective::headroom, 80);

@@ -4,6 +4,7 @@
 #include "sim/analysis/likely_ratio.h"
 #include "sim/answers/plan.h"
 #include "sim/cancel.h"
+#include "sim/text/number_text.h"
 
 #include <algorithm>
 #include <chrono>
@@ -44,6 +45,13 @@ PlanState stateOf(const sim::PlanRequest& request, sim::PlanAnswer answer, const
     state.proof = plainWords(sim::planProof(sim::planAnswer(answer, request)));
     state.answer = std::make_shared<const sim::PlanAnswer>(std::move(answer));
     return state;
+}
+
+/// That it was stopped is the last line; nobody did that, and the person may go on.
+std::string saidToEndItself(std::string proof, double seconds)
+{
+    proof.erase(proof.rfind("stopped"));
+    return proof + "stopped after " + sim::numberText(seconds, sim::Unit::count) + " s; press Plan again to go on";
 }
 
 std::function<bool()> endsAfter(double seconds, std::shared_ptr<std::atomic<bool>> isStopped)
@@ -291,8 +299,10 @@ void PlanSearch::work(const Task& task, const sim::PlanRequest& request, double 
         task.tell([this, state = stateOf(request, now.soFar(), now, true)] { Q_EMIT progressed(state); });
     };
     const sim::CancelScope bounded(endsAfter(mostSeconds, isStopped));
-    sim::PlanAnswer answer = sim::plan(request, m_catalogue, tellSoFar);
-    task.tell([this, state = stateOf(request, std::move(answer), last, false)] {
+    PlanState end = stateOf(request, sim::plan(request, m_catalogue, tellSoFar), last, false);
+    if (end.answer->stopped && !*isStopped)
+        end.proof = saidToEndItself(std::move(end.proof), mostSeconds);
+    task.tell([this, state = std::move(end)] {
         m_isRunning = false;
         Q_EMIT finished(state);
     });

@@ -5,6 +5,7 @@
 #include "sim/scenario/files.h"
 
 #include <QCoreApplication>
+#include <QRegularExpression>
 
 #include <algorithm>
 #include <charconv>
@@ -84,6 +85,20 @@ std::vector<sim::SettingsFile> SettingsImport::read(const QStringList& paths)
     return files;
 }
 
+namespace {
+
+/// What is chosen among is called as the chooser calls it, not as the file does.
+QString withNames(QString text, const std::vector<KeyOption>& options)
+{
+    for (const KeyOption& option : options) {
+        const QString id = QRegularExpression::escape(QString::fromStdString(unquoted(option.json)));
+        text.replace(QRegularExpression(QStringLiteral("(?<![\\w-])%1(?![\\w-])").arg(id)), QString::fromStdString(option.text));
+    }
+    return text;
+}
+
+} // namespace
+
 SettingsImport::SettingsImport(std::vector<sim::SettingsFile> files, sim::Catalogue catalogue, std::string kind)
     : m_files(std::move(files)), m_catalogue(std::move(catalogue)), m_kind(std::move(kind)), m_document(emptyDocument())
 {
@@ -109,7 +124,7 @@ void SettingsImport::readWith(const Answers& answers)
     m_questions.clear();
     for (const auto& [pointer, why] : m_asked) {
         m_questions.push_back(questionOf(pointer));
-        m_questions.back().why = why;
+        m_questions.back().why = pointer == kClusterKey ? withNames(why, m_questions.back().options) : why;
     }
 }
 

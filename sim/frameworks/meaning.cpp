@@ -195,7 +195,9 @@ Imported scenarioOf(Job&& job, std::string_view kind)
 
     std::string name = job.fileNames.empty() ? "Imported" : job.fileNames.front();
     name = name.substr(name.find_last_of('/') + 1);
-    std::string description = "Imported from settings of the kind " + std::string(kind) + ".";
+    const auto kinds = frameworkKinds();
+    const auto known = std::find_if(kinds.begin(), kinds.end(), [&](const FrameworkKind& of) { return of.id == kind; });
+    std::string description = "Imported from " + std::string(known == kinds.end() ? kind : known->name) + ".";
     if (!job.unknown.empty()) {
         description += " Not in the file, and guessed:";
         for (std::size_t i = 0; i < job.unknown.size(); ++i)

@@ -23,8 +23,9 @@ std::string jsonString(const std::string& text)
 /// "line 3, column 14" of a byte offset.
 std::string placeOf(std::string_view text, std::size_t offset)
 {
+    const bool isAtEnd = offset > text.size() || offset == 0;
     offset = std::min(offset, text.size());
-    const std::string_view before = text.substr(0, offset);
+    const std::string_view before = text.substr(0, isAtEnd ? offset : offset - 1); // a line break itself is of the line it ends
     const auto line = std::count(before.begin(), before.end(), '\n') + 1;
     const std::size_t lineStart = before.rfind('\n') == std::string_view::npos ? 0 : before.rfind('\n') + 1;
     return "line " + std::to_string(line) + ", column " + std::to_string(std::max<std::size_t>(offset - lineStart, 1));

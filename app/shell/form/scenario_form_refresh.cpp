@@ -311,7 +311,7 @@ void ScenarioForm::refreshProblems()
         const QString said = QString::fromStdString(where + problem.message);
         const QString text = isOfRow ? said : plainWords(said);
         QString& shown = m_shownProblems[at];
-        shown += (shown.isEmpty() ? QString() : QStringLiteral("\n")) + text;
+        shown += shown.isEmpty() ? text : QStringLiteral(".\n") + asSentence(text); // a row begins its first one itself
         isError[at] = isError[at] || problem.severity == sim::Severity::error;
     }
     m_general->setText(problemAt({}));

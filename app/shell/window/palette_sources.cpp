@@ -135,9 +135,10 @@ std::vector<PaletteEntry> findSettings(const QString& typed, const Help& help, c
 {
     std::vector<PaletteEntry> out;
     std::set<std::string_view> listed;
+    const auto titleOf = [](const ScenarioKey& key) { return QObject::tr("Set %1").arg(QObject::tr(key.label)); };
     const auto add = [&](const ScenarioKey& key) {
         if (out.size() < kMostHelp && listed.insert(key.pointer).second)
-            out.push_back({QObject::tr("Set %1").arg(QObject::tr(key.label)),
+            out.push_back({titleOf(key),
                            QObject::tr("Setting"),
                            [show, pointer = QString::fromUtf8(key.pointer.data(), static_cast<qsizetype>(key.pointer.size()))] {
                                show(pointer);
@@ -145,8 +146,14 @@ std::vector<PaletteEntry> findSettings(const QString& typed, const Help& help, c
                            {},
                            true});
     };
+    constexpr int kBeginsWord = 250;
+    const auto isMeant = [&](const ScenarioKey& key) {
+        const QString title = titleOf(key), start = title.left(title.size() - QObject::tr(key.label).size());
+        return matchScore(QObject::tr(key.label), typed) >= kBeginsWord ||
+               (typed.size() > start.size() && title.startsWith(typed, Qt::CaseInsensitive));
+    };
     for (const ScenarioKey& key : scenarioKeys())
-        if (key.pointer.find('*') == std::string_view::npos && matchScore(QObject::tr(key.label), typed) >= 250) // begins a word
+        if (key.pointer.find('*') == std::string_view::npos && isMeant(key))
             add(key);
     for (const HelpEntry* entry : help.find(typed))
         for (const std::string& pointer : entry->settings)

@@ -113,6 +113,7 @@ TEST(PlanSearch, EndsByItselfAfterAWhile)
     search.start({.document = document(kLarge)}, 0.0);
     ASSERT_TRUE(waitFor([&] { return told.end.has_value(); }));
     EXPECT_TRUE(told.end->answer->stopped);
+    EXPECT_TRUE(told.end->proof.ends_with("\nstopped after 0 s; press Plan again to go on")) << told.end->proof;
 }
 
 TEST(PlanSearch, TellsNothingOnceItIsDropped)

@@ -55,6 +55,12 @@ TEST(SettingsImportTest, AsksWhatTheFilesDoNotSay)
     }
     EXPECT_EQ(questionOn(settings, "/layout/dp")->value, "8");
     EXPECT_GT(questionOn(settings, "/cluster")->options.size(), 5U);
+    EXPECT_THAT(questionOn(settings, "/cluster")->why.toStdString(), testing::Not(HasSubstr("h100-sxm-ib400")))
+        << "it is called as its chooser calls it";
+    const auto description = settings.document().get("description");
+    ASSERT_TRUE(description);
+    EXPECT_THAT(*description, HasSubstr("Imported from Megatron-LM"));
+    EXPECT_THAT(*description, testing::Not(HasSubstr("megatron-args")));
 }
 
 TEST(SettingsImportTest, AnAnswerIsTakenAndItsQuestionStays)

@@ -307,6 +307,8 @@ TEST_F(HelpTest, SettingsAreFoundByWhatPeopleCallThem)
     for (const auto& [word, answer] : {std::pair{"price", "Price of a GPU hour…"},
                                        {"money", "Set Whole run"},
                                        {"out of memory", "Set ZeRO"},
+                                       {"set whole run", "Set Whole run"},
+                                       {"Set Tens", "Set Tensor"},
                                        {"NVLink", "Set Cluster"}}) {
         auto* opened = palette(word);
         ASSERT_TRUE(opened);

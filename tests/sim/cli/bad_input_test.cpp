@@ -167,6 +167,8 @@ TEST(BadInput, OfJsonIsToldInWordsAndWithItsPlace)
              {"", "there is nothing in it"},
              {"{\"format\": ", "line 1, column 11: the text ends in the middle"},
              {"{\"tp\": NaN}", "line 1, column 8: NaN stands where a value is expected; text needs double quotes"},
+             {"{\"a\n\": 1}", "line 1, column 4: a string holds a line break"},
+             {"{\n\"a\": \"b\n\"}", "line 2, column 8: a string holds a line break"},
              {"{\n\"tp\": 01}", "line 2, column 8: 01 is no way to write a number"},
              {"{'tp': 1}", "'tp' stands where a key in double quotes"},
              {"{\"a\": 1e999}", "a number is too large"},

@@ -22,6 +22,7 @@ namespace {
 
 constexpr int kRightOfCards = 12; ///< that the cards leave at their right
 constexpr int kSideWidth = 248;
+const QString kRecoveryButtons = QStringLiteral("recovery-buttons");
 constexpr int kNarrowSideWidth = 190; ///< where text is twice as large on a small screen
 constexpr int kNarrowPage = 640, kLowPage = 400;
 constexpr int kSpace = 16; ///< between its parts
@@ -196,6 +197,7 @@ void GalleryPage::setRecoveries(const std::vector<Recovery>& recoveries)
         auto* restore = new QPushButton(tr("Restore"));
         auto* discard = new QPushButton(tr("Discard"));
         auto* buttons = new QHBoxLayout;
+        buttons->setObjectName(kRecoveryButtons);
         buttons->addWidget(restore);
         buttons->addWidget(discard);
         auto* column = new QVBoxLayout(box);
@@ -205,6 +207,31 @@ void GalleryPage::setRecoveries(const std::vector<Recovery>& recoveries)
         connect(restore, &QPushButton::clicked, this, [this, i] { Q_EMIT recoverRequested(static_cast<int>(i)); });
         connect(discard, &QPushButton::clicked, this, [this, i] { Q_EMIT discardRequested(static_cast<int>(i)); });
     }
+    arrangeRecoveries();
+}
+
+/// Beside each other their buttons would be cut where letters are large.
+void GalleryPage::arrangeRecoveries()
+{
+    for (int i = 0; i < m_recoveries->count(); ++i) {
+        const QWidget* card = m_recoveries->itemAt(i)->widget();
+        auto* buttons = card ? card->findChild<QBoxLayout*>(kRecoveryButtons) : nullptr;
+        if (buttons == nullptr)
+            continue;
+        int needed = -kSpace; // between them
+        for (int each = 0; each < buttons->count(); ++each)
+            needed += buttons->itemAt(each)->sizeHint().width() + kSpace;
+        const QMargins around = m_side->layout()->contentsMargins(), within = card->layout()->contentsMargins();
+        const int room = m_side->maximumWidth() - around.left() - around.right() - within.left() - within.right();
+        buttons->setDirection(needed > room ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);
+    }
+}
+
+bool GalleryPage::event(QEvent* event)
+{
+    if (event->type() == QEvent::LayoutRequest) // letters may be of another size
+        arrangeRecoveries();
+    return QFrame::event(event);
 }
 
 void GalleryPage::setTheme(const Theme& theme)
@@ -251,6 +278,7 @@ void GalleryPage::arrange()
     m_main->setSpacing(low ? kRight : kSpace);
     const bool isNarrow = width() < kNarrowPage;
     m_side->setFixedWidth(isNarrow ? kNarrowSideWidth : kSideWidth);
+    arrangeRecoveries();
     m_demoRow->setDirection(isNarrow ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);
 }
 

@@ -53,6 +53,8 @@ private:
     void showDemo();
     void showRecent();
     void arrange();
+    void arrangeRecoveries();
+    bool event(QEvent*) override;
     void listContents();
     void markInContents(const QString& heading);
 

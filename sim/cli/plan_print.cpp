@@ -7,8 +7,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iomanip>
 #include <map>
 #include <ostream>
+#include <sstream>
 #include <utility>
 #include <vector>
 
@@ -227,8 +229,9 @@ std::string tightRemark(double peakGib, double headroomGib)
     const std::string tight = tightText(peakGib, headroomGib);
     if (tight.empty())
         return {};
-    const std::string margin = numberText(kTightShare * (peakGib + headroomGib), Unit::number);
-    return "Tight: " + tight + "; what the model does not know may not fit (--margin " + margin + " keeps " + margin +
+    std::ostringstream margin; // as it is typed: 4, 3.25
+    margin << std::setprecision(3) << kTightShare * (peakGib + headroomGib);
+    return "Tight: " + tight + "; what the model does not know may not fit (--margin " + margin.str() + " keeps " + margin.str() +
            " GiB free)\n";
 }
 

@@ -116,7 +116,9 @@ TEST(Comparison, ASlowerLinkIsExposedCommunicationAndNothingElse)
     for (const StepPart part : {StepPart::computing, StepPart::recomputation, StepPart::optimizer, StepPart::cp, StepPart::ep,
                                 StepPart::pp, StepPart::bubble})
         EXPECT_EQ(comparison.deltaNs(part), 0) << factsOf(part).name;
-    EXPECT_EQ(comparison.deltaNs(), comparison.deltaNs(StepPart::tp) + comparison.deltaNs(StepPart::dp));
+    EXPECT_LE(comparison.deltaNs(StepPart::host), 0) << "its launches come earlier beside what waits longer";
+    EXPECT_EQ(comparison.deltaNs(),
+              comparison.deltaNs(StepPart::tp) + comparison.deltaNs(StepPart::dp) + comparison.deltaNs(StepPart::host));
     EXPECT_EQ(comparison.memory.a, comparison.memory.b);
 }
 

@@ -145,7 +145,7 @@ TEST(AlignedClocks, AreRefusedWhereEndsDoNotAgree)
     const Truth truth = recordedBy({.jitterNs = 300'000});
     const sim::ClockAlignment clock = aligned(truth);
     EXPECT_FALSE(clock.isAligned);
-    EXPECT_THAT(clock.why, testing::HasSubstr("at most 50"));
+    EXPECT_THAT(clock.why, testing::HasSubstr("would keep them within 50 µs"));
 }
 
 TEST(AlignedClocks, LeadOverTransfersThereAndBackWhereStagesShareNoCollective)

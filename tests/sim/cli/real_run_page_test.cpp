@@ -118,10 +118,10 @@ TEST(RealRunPage, SaysWhatCalibratingSays)
     const std::string text = page();
     const std::string said = test::run("trace calibrate " + kSlowRank + " --scenario " + test::gallery("60-")).out;
     EXPECT_THAT(said, HasSubstr("56.4 ms measured"));
-    EXPECT_THAT(said, HasSubstr("43.5 ms predicted before (-22.8 %)"));
+    EXPECT_THAT(said, HasSubstr("43.6 ms predicted before (-22.7 %)"));
     EXPECT_THAT(said, HasSubstr("56.4 ms with what was measured (0.0 %)"));
     EXPECT_THAT(said, HasSubstr("rank 5 takes 1.40 × as long as its peers"));
-    for (const char* words : {"43.5 ms against 56.4 ms, 22.8 % less", "the prediction is 56.4 ms", "1.40 × as long"})
+    for (const char* words : {"43.6 ms against 56.4 ms, 22.7 % less", "the prediction is 56.4 ms", "1.40 × as long"})
         EXPECT_THAT(text, HasSubstr(words));
 }
 

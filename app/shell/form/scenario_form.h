@@ -130,7 +130,7 @@ private:
     ScenarioState state() const { return {m_session.document(), m_session.scenario(), m_session.catalogue()}; }
     void choose(FormRow*, const QString& json, int gesture);
     void judgeRefused();
-    bool hasWalkedHistory();
+    void followHistory();
     bool isStillRefused(const ScenarioState&, const FormRow&) const;
     void resetRow(const FormRow*);
 

@@ -22,9 +22,6 @@
 #include <algorithm>
 #include <utility>
 
-#include <algorithm>
-#include <utility>
-
 namespace app {
 namespace {
 
@@ -53,6 +50,7 @@ ScenarioForm::ScenarioForm(Session& session, QWidget* parent)
     connect(&m_session, &Session::fileChanged, this, [this] { m_path = m_session.path(); });
     connect(&m_session, &Session::fileChanged, this, &ScenarioForm::takeFile);
     connect(&m_session, &Session::changed, this, &ScenarioForm::refresh);
+    connect(&m_session.undoStack(), &QUndoStack::indexChanged, this, &ScenarioForm::followHistory);
 }
 
 void ScenarioForm::build()
@@ -169,9 +167,8 @@ void ScenarioForm::refresh()
     const HeldLayouts held(*this); // each row that comes or goes would lay all out anew
     const ScenarioState now = state();
     refreshLists(now);
-    const bool isWalked = hasWalkedHistory();
     for (FormRow* row : m_order) {
-        if (isWalked || (row->refused() && !isStillRefused(now, *row))) // by what the GPUs were before
+        if (row->refused() && !isStillRefused(now, *row)) // by what the GPUs were before
             row->leaveTyped();
         row->setJson(now.at(row->pointer()));
         row->awaitLegalValues();
@@ -182,13 +179,19 @@ void ScenarioForm::refresh()
     refreshVisibility();
 }
 
-/// Since the last time; new steps do not count.
-bool ScenarioForm::hasWalkedHistory()
+/// Undo and redo take what was typed and not taken along; a new step leaves it. A step tells of its change before the history
+/// has gone to its place.
+void ScenarioForm::followHistory()
 {
     const quint64 before = std::exchange(m_place, m_session.placeInHistory());
     const bool isNew = m_place > m_newestPlace;
     m_newestPlace = std::max(m_newestPlace, m_place);
-    return !isNew && m_place != before;
+    const auto hasTyped = [](const FormRow* row) { return row->refused() || row->hasProblem(); };
+    if (isNew || m_place == before || std::none_of(m_order.begin(), m_order.end(), hasTyped))
+        return;
+    for (FormRow* row : m_order)
+        row->leaveTyped();
+    refresh();
 }
 
 void ScenarioForm::refreshWords(const ScenarioState& now)

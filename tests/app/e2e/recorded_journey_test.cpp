@@ -32,7 +32,7 @@ TEST_F(RecordedJourney, IsPredictedFromTheScenarioThatWasOpenAndThenChanged)
     EXPECT_FALSE(app.sees(QStringLiteral("A trace says neither the model nor the links"))) << "the dialog is gone";
     ASSERT_TRUE(app.window().recorded().run()->prediction());
     // As the page about a real run has it, in the words on screen.
-    for (const char* words : {"43.5 ms", "56.4 ms"})
+    for (const char* words : {"43.6 ms", "56.4 ms"})
         EXPECT_TRUE(app.sees(QLatin1String(words))) << words;
 
     app.press(QAccessible::Button, QStringLiteral("What If"));

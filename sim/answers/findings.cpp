@@ -11,14 +11,13 @@ Answer triedAnswer(const Finding& finding, const SuggestedEdit& edit, const Edit
     Answer changes = Answer::object();
     for (const Change& change : edit.changes)
         changes[change.pointer] = change.json ? Answer::parse(*change.json) : Answer();
-    const bool isKnown = effect.likely.isKnown();
     Answer out{{"edit", edit.text},
                {"changes", std::move(changes)},
                {"step_time_s", effect.stepSeconds},
                {"time_per_token", effect.timePerToken},
-               {"interval", isKnown ? Answer{effect.likely.low - 1, effect.likely.high - 1} : Answer(nullptr)},
-               {"level", isKnown ? Answer(effect.likely.level) : Answer(nullptr)},
-               {"can_tell", isKnown && effect.likely.canTell()},
+               {"interval", {effect.likely.low - 1, effect.likely.high - 1}},
+               {"level", effect.likely.level},
+               {"can_tell", effect.likely.isKnown() && effect.likely.canTell()},
                {"basis", effect.likely.basis},
                {"peak_memory_gib", effect.peakGib},
                {"fits", effect.fitsAll()},

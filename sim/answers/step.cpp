@@ -12,9 +12,6 @@ Answer stepAnswer(const Simulation& simulation)
 {
     const Metrics& m = simulation.metrics();
     const Uncertainty& sure = simulation.scenario().uncertainty;
-    const auto between = [&sure](double prediction, double low, double high) {
-        return sure.isKnown() ? Answer{prediction * low, prediction * high} : Answer(nullptr);
-    };
     Answer ranks = Answer::array();
     for (const PipelineRankMetrics& rank : m.perPipelineRank)
         ranks.push_back({{"busy_s", rank.busySeconds},
@@ -45,9 +42,9 @@ Answer stepAnswer(const Simulation& simulation)
                   {"link_sharing_s", m.linkSharingSeconds},
                   {"peak_memory_gib", m.peakMemoryGib},
                   {"interval",
-                   {{"step_time_s", between(m.stepTimeSeconds, sure.stepLow, sure.stepHigh)},
-                    {"peak_memory_gib", between(m.peakMemoryGib, sure.memoryLow, sure.memoryHigh)},
-                    {"level", sure.isKnown() ? Answer(sure.level) : Answer(nullptr)},
+                   {{"step_time_s", {m.stepTimeSeconds * sure.stepLow, m.stepTimeSeconds * sure.stepHigh}},
+                    {"peak_memory_gib", {m.peakMemoryGib * sure.memoryLow, m.peakMemoryGib * sure.memoryHigh}},
+                    {"level", sure.level},
                     {"basis", sure.basis}}},
                   {"fits", fitsEverywhere(simulation)},
                   {"parameters", m.parameters},

@@ -258,8 +258,8 @@ bool Catalogue::isCpu(std::string_view gpu) const
 }
 Uncertainty Catalogue::uncertainty(std::string_view gpu, std::string_view stack, bool isMoe) const
 {
-    if (isCpu(gpu))
-        return {.level = 0, .basis = "no steps of CPUs were measured"};
+    if (isCpu(gpu)) // people are told none; scripts, which want two numbers, get what is a guess: half and double
+        return {.level = 0, .stepLow = 0.5, .stepHigh = 2, .basis = "no steps of CPUs were measured"};
     for (const Residuals& of : m_data->residuals)
         if ((of.gpu.empty() || of.gpu == gpu) && (of.stack.empty() || of.stack == stack) &&
             (of.kind.empty() || of.kind == (isMoe ? "moe" : "dense")))

@@ -62,4 +62,14 @@ inline ImportedText importedText(const std::string& text, std::optional<int> gpu
     return out;
 }
 
+/// Starts a small GPT; flags go on behind it.
+inline const std::string kScriptJob =
+    "python pretrain_gpt.py --num-layers 24 --hidden-size 2048 --num-attention-heads 16 --seq-length 2048 "
+    "--max-position-embeddings 2048 --micro-batch-size 1 --global-batch-size 64 --vocab-size 32000 ";
+/// How many pipeline stages the job has is what `head` left in PP.
+inline ImportedText importedScript(const std::string& head, const std::string& flags = "--pipeline-model-parallel-size $PP")
+{
+    return importedText(head + "\n" + kScriptJob + flags + "\n", 8);
+}
+
 } // namespace test

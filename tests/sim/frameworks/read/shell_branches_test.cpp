@@ -7,19 +7,13 @@
 namespace {
 
 using sim::Json;
-using test::importedText;
 using testing::HasSubstr;
 using testing::Not;
 
 /// Of a script that decides how many stages it has, on eight GPUs.
 test::ImportedText stagesScript(const std::string& head, const std::string& flags = "--pipeline-model-parallel-size $X")
 {
-    return importedText(head +
-                            "\npython pretrain_gpt.py --num-layers 24 --hidden-size 2048 --num-attention-heads 16 "
-                            "--seq-length 2048 --max-position-embeddings 2048 --micro-batch-size 1 --global-batch-size 64 "
-                            "--vocab-size 32000 " +
-                            flags + "\n",
-                        8);
+    return test::importedScript(head, flags);
 }
 constexpr const char* kStagesFlag = "--pipeline-model-parallel-size";
 

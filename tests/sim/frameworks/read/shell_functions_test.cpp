@@ -6,17 +6,10 @@
 
 namespace {
 
-using test::importedText;
+using test::importedScript;
 using testing::HasSubstr;
 using testing::Not;
 
-test::ImportedText endedScript(const std::string& head)
-{
-    return importedText(head + "\npython pretrain_gpt.py --num-layers 24 --hidden-size 2048 --num-attention-heads 16 "
-                               "--seq-length 2048 --max-position-embeddings 2048 --micro-batch-size 1 --global-batch-size 64 "
-                               "--vocab-size 32000 --pipeline-model-parallel-size $PP\n",
-                        8);
-}
 const std::string kFlagOfEnd = "--pipeline-model-parallel-size";
 
 TEST(ShellFunctions, EndWhereTheyReturn)
@@ -28,7 +21,7 @@ TEST(ShellFunctions, EndWhereTheyReturn)
           "f() { for i in 1 2; do PP=4; return; done; PP=8; }\nf", "f() { ( return; ); PP=4; }\nf",
           "f() { return; PP=8; }\nPP=4\nf\nX=1", "f() { PP=4; bash -c 'return'; }\nf", "return\nPP=4",
           "f() { true || return; PP=4; }\nf", "f() { false && return; PP=4; }\nf"}) {
-        const auto out = endedScript(head);
+        const auto out = importedScript(head);
         EXPECT_EQ(out.at("/layout/pp"), 4) << head;
         EXPECT_THAT(out.textOn(kFlagOfEnd), Not(HasSubstr("branch"))) << head;
     }
@@ -40,13 +33,13 @@ TEST(ShellFunctions, EndAsTheirLastCommandOrTheirReturnSays)
          {"f() { return 1; }\nPP=4\nf && PP=8", "f() { return 1; }\nPP=2\nf || PP=4", "f() { return 0; }\nPP=4\nf || PP=8",
           "f() { [ $1 -gt 4 ]; }\nPP=4\nf 2 && PP=8", "f() { false; return; }\nPP=4\nf && PP=8",
           "f() { local X=1; }\nPP=4\nf || PP=8", "X=0\nf() { return $X; }\nPP=2\nf && PP=4"}) {
-        const auto out = endedScript(head);
+        const auto out = importedScript(head);
         EXPECT_EQ(out.at("/layout/pp"), 4) << head;
         EXPECT_THAT(out.textOn(kFlagOfEnd), Not(HasSubstr("branch"))) << head;
     }
     for (const char* head :
          {"f() { [ -f hosts ]; }\nPP=2\nf && PP=4", "f() {\n [ -f hosts ] && return 1\n X=1\n}\nPP=2\nf || PP=4"})
-        EXPECT_THAT(endedScript(head).textOn(kFlagOfEnd), HasSubstr("a branch of line ")) << head;
+        EXPECT_THAT(importedScript(head).textOn(kFlagOfEnd), HasSubstr("a branch of line ")) << head;
 }
 
 TEST(ShellFunctions, WhatStandsBehindAReturnThatIsNotDecidedIsNotEither)
@@ -57,15 +50,15 @@ TEST(ShellFunctions, WhatStandsBehindAReturnThatIsNotDecidedIsNotEither)
           "f() {\n if [ -f hosts ]; then PP=8; return; PP=16; fi\n PP=4\n}\nPP=2\nf",
           "f() {\n case $A in a) return;; esac\n PP=4\n}\nPP=2\nf",
           "f() {\n [ -f hosts ] && { X=1; return; }\n PP=4\n [ -f others ] && return\n}\nPP=2\nf"}) {
-        const auto out = endedScript(head);
+        const auto out = importedScript(head);
         EXPECT_EQ(out.at("/layout/pp"), 4) << head;
         EXPECT_THAT(out.textOn(kFlagOfEnd), HasSubstr("a branch of line 2, which")) << head;
     }
-    const auto inside = endedScript("f() {\n [ -f hosts ] && return\n X=4\n if [ $X = 4 ]; then Y=4; fi\n PP=$Y\n}\nf\n");
+    const auto inside = importedScript("f() {\n [ -f hosts ] && return\n X=4\n if [ $X = 4 ]; then Y=4; fi\n PP=$Y\n}\nf\n");
     EXPECT_EQ(inside.at("/layout/pp"), 4) << "in the function itself it is";
     EXPECT_EQ(inside.became("if"), "no note");
-    const auto inArm = endedScript("f() {\n if [ -f a ]; then\n  if [ -f b ]; then return; fi\n  PP=8\n else\n  X=1\n fi\n}\n"
-                                   "PP=4\nf\nif true; then PP=4; fi");
+    const auto inArm = importedScript("f() {\n if [ -f a ]; then\n  if [ -f b ]; then return; fi\n  PP=8\n else\n  X=1\n fi\n}\n"
+                                      "PP=4\nf\nif true; then PP=4; fi");
     EXPECT_EQ(inArm.at("/layout/pp"), 4);
     EXPECT_THAT(inArm.textOn(kFlagOfEnd), Not(HasSubstr("branch"))) << "nothing behind the function hangs on it";
 }

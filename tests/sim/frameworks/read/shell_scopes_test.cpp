@@ -8,13 +8,9 @@ namespace {
 using sim::Json;
 using test::importedText;
 
-const std::string kJobOfScopes = "python pretrain_gpt.py --num-layers 24 --hidden-size 2048 --num-attention-heads 16 "
-                                 "--seq-length 2048 --max-position-embeddings 2048 --micro-batch-size 1 --global-batch-size 64 "
-                                 "--vocab-size 32000 ";
-
 Json stagesBehind(const std::string& head)
 {
-    return importedText(head + "\n" + kJobOfScopes + "--pipeline-model-parallel-size $PP\n", 8).at("/layout/pp");
+    return test::importedScript(head).at("/layout/pp");
 }
 
 TEST(ShellScopes, WhatASubshellAssignsEndsWithIt)
@@ -64,7 +60,8 @@ TEST(ShellScopes, PartsOfPipesAndWhatIsInTheBackgroundAreSubshells)
           "PP=2\n{ PP=4; } && cat x | sort", "PP=2\nPP=4 && cat x | sort", "PP=2\nPP=4; cat x &", "PP=2\nsleep 1 & PP=4",
           "PP=8\necho x | { PP=4; PP=$((PP / 2)); }\nPP=$((PP / 2))", "PP=2\nif true; then PP=4\n", "PP=2\n{\n  PP=4\n"})
         EXPECT_EQ(stagesBehind(head), 4) << "no subshell: " << head;
-    const auto out = importedText("PP=2\n{ PP=4; " + kJobOfScopes + "--pipeline-model-parallel-size $PP; } 2>&1 | tee log\n", 8);
+    const auto out =
+        importedText("PP=2\n{ PP=4; " + test::kScriptJob + "--pipeline-model-parallel-size $PP; } 2>&1 | tee log\n", 8);
     EXPECT_EQ(out.at("/layout/pp"), 4) << "in it they are";
 }
 
@@ -91,8 +88,8 @@ TEST(ShellScopes, WhatTakesTooLongIsRefused)
     shifts += "\n";
     for (int i = 0; i < 20'000; ++i)
         shifts += "shift 0\n";
-    EXPECT_ANY_THROW(importedText(nots + "true\n" + kJobOfScopes + "\n"));
-    EXPECT_ANY_THROW(importedText(shifts + kJobOfScopes + "\n"));
+    EXPECT_ANY_THROW(importedText(nots + "true\n" + test::kScriptJob + "\n"));
+    EXPECT_ANY_THROW(importedText(shifts + test::kScriptJob + "\n"));
 }
 
 TEST(ShellScopes, AnEmptyValueEndsWithItsCommand)
@@ -105,7 +102,7 @@ TEST(ShellScopes, AnEmptyValueEndsWithItsCommand)
 
 TEST(ShellScopes, ASubshellStartsWhatItSays)
 {
-    const auto out = importedText("PP=2\n(\n  PP=4\n  NUM_GPUS=64\n  " + kJobOfScopes +
+    const auto out = importedText("PP=2\n(\n  PP=4\n  NUM_GPUS=64\n  " + test::kScriptJob +
                                   "--pipeline-model-parallel-size $PP\n) 2>&1 | tee log\n");
     EXPECT_EQ(out.at("/layout/pp"), 4);
     EXPECT_EQ(out.at("/layout/dp"), 16) << "its variables are told, too";
@@ -128,10 +125,10 @@ TEST(ShellScopes, WhatStandsInFrontOfACommandIsThatOnesAlone)
     EXPECT_EQ(stagesBehind("PP=2 PP=4"), 4) << "no command";
     EXPECT_EQ(stagesBehind("PP=4\nPP+=8 ./prepare --x"), 4);
     EXPECT_EQ(stagesBehind("E=\nPP=2\nX=1 PP=4 $E\nX=3"), 4) << "a command of no word";
-    EXPECT_EQ(importedText("PP=4\nPP=8 " + kJobOfScopes + "--pipeline-model-parallel-size $PP\n", 8).at("/layout/pp"), 4)
+    EXPECT_EQ(importedText("PP=4\nPP=8 " + test::kScriptJob + "--pipeline-model-parallel-size $PP\n", 8).at("/layout/pp"), 4)
         << "its words are read without them";
     const auto gpus = [](const std::string& before, const std::string& behind) {
-        return importedText(before + "NPROC_PER_NODE=2 \\\n  " + kJobOfScopes + "\n" + behind).at("/layout/dp");
+        return importedText(before + "NPROC_PER_NODE=2 \\\n  " + test::kScriptJob + "\n" + behind).at("/layout/dp");
     };
     EXPECT_EQ(gpus("", "NPROC_PER_NODE=1 python export.py --load x\n"), 2);
     EXPECT_EQ(gpus("NPROC_PER_NODE=8 python convert.py --load x\n", ""), 2);

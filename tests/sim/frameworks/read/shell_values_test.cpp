@@ -6,17 +6,10 @@
 
 namespace {
 
-using test::importedText;
+using test::importedScript;
 using testing::HasSubstr;
 using testing::Not;
 
-test::ImportedText summedScript(const std::string& head)
-{
-    return importedText(head + "\npython pretrain_gpt.py --num-layers 24 --hidden-size 2048 --num-attention-heads 16 "
-                               "--seq-length 2048 --max-position-embeddings 2048 --micro-batch-size 1 --global-batch-size 64 "
-                               "--vocab-size 32000 --pipeline-model-parallel-size $PP\n",
-                        8);
-}
 const std::string kFlagOfSums = "--pipeline-model-parallel-size";
 
 TEST(ShellSums, AssignWhereverTheyStand)
@@ -46,7 +39,7 @@ TEST(ShellSums, AssignWhereverTheyStand)
                              "PP=8; [ 1 = 2 ] && echo $((PP++)); ((PP -= 4))",
                              "PP=$((-(-4)))",
                              "PP=$((4 - -0))"}) {
-        const auto out = summedScript(head);
+        const auto out = importedScript(head);
         EXPECT_EQ(out.at("/layout/pp"), 4) << head;
         EXPECT_THAT(out.textOn(kFlagOfSums), Not(HasSubstr("branch"))) << head;
     }
@@ -59,7 +52,7 @@ TEST(ShellSums, SayHowTheirCommandEnds)
           "PP=2; let X=1 && PP=4", "X=1; if [ 1 = 2 ] && (( X++ )); then PP=8; else PP=$((X * 4)); fi",
           "X=1; if true; then PP=4; elif (( X++ )); then PP=8; fi; PP=$((PP * X))", "PP=5; if ! (( PP-- )); then PP=8; fi",
           "PP=4; false && (( PP++ ))"}) {
-        const auto out = summedScript(head);
+        const auto out = importedScript(head);
         EXPECT_EQ(out.at("/layout/pp"), 4) << head;
         EXPECT_EQ(out.became("if"), "no note") << head;
     }
@@ -69,14 +62,14 @@ TEST(ShellSums, LeaveOpenWhatTheyAssignWhereTheyAreNotKnown)
 {
     for (const char* head : {"PP=4; X=$((N + PP++))", "PP=4; ((PP += N))", "PP=4; X=$((N && PP++))", "PP=4; ((X = N, PP = N))",
                              "PP=4; if [ -f hosts ] && (( PP++ )); then X=1; fi", "PP=$((PP++))"}) {
-        const auto out = summedScript(head);
+        const auto out = importedScript(head);
         EXPECT_EQ(out.became(kFlagOfSums), "unknown") << head;
         EXPECT_EQ(out.at("/layout/pp"), 1) << head;
     }
     const std::string branch = "if [ -f hosts ]; then N=2; else N=4; fi\n";
     for (const char* sum : {"PP=$((X = N))", "Y=$((X = N)); PP=$X", "X=3; Y=$((N > 1 && X++)); PP=$X",
                             "X=4; Y=$((N > 8 && X++)); PP=$X", "Y=$((X = 0 + $N)); PP=$X"}) {
-        const auto out = summedScript(branch + sum);
+        const auto out = importedScript(branch + sum);
         EXPECT_EQ(out.at("/layout/pp"), 4) << sum;
         EXPECT_THAT(out.textOn(kFlagOfSums), HasSubstr("a branch of line 1, which")) << sum;
     }
@@ -92,8 +85,8 @@ TEST(ShellSums, ManyThatAssignAreCounted)
     std::string lines = "X=1\n";
     for (int i = 0; i < 100; ++i)
         lines += "Y=$((" + steps + "))\n";
-    EXPECT_ANY_THROW(summedScript(lines)) << "in seconds, not in minutes";
-    EXPECT_ANY_THROW(summedScript("Y=$((" + names + "1)))")) << "nor in gigabytes";
+    EXPECT_ANY_THROW(importedScript(lines)) << "in seconds, not in minutes";
+    EXPECT_ANY_THROW(importedScript("Y=$((" + names + "1)))")) << "nor in gigabytes";
 }
 
 } // namespace

@@ -147,7 +147,7 @@ void Checker::traffic()
     require(byTier == sums.total() && byPurpose == byTier, "bytes sent", static_cast<double>(sums.total()));
     const auto stepNs = static_cast<std::int64_t>(m_metrics.stepTimeSeconds * 1e9 + 0.5);
     const LinkLoad load = linkLoad(m_simulation, senders, {.beginNs = 0, .endNs = stepNs, .bins = 1});
-    for (int tier = 0; tier < sums.tiers(); ++tier) // may be above 1: transfers of different streams do not slow each other down
+    for (int tier = 0; tier < sums.tiers(); ++tier) // what a transfer moves is spread evenly over its time
         require(std::isfinite(load.share(tier, 0)) && load.share(tier, 0) >= 0, "load of a tier", load.share(tier, 0));
 }
 

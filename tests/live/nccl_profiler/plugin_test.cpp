@@ -81,18 +81,19 @@ TYPED_TEST(OfVersion, SplitsACollectiveIntoWaitAndTransferByWhenTheLastPeersFirs
         void* second = host.kernel(handle, 1, onDevice(starts));
         void* send = host.proxy(handle, 0, 1, true, getpid());
         void* receive = host.proxy(handle, 0, 1, false, getpid());
-        const std::int64_t begun = steadyNs();
         void* sendStep = host.step(send, 0);
         void* receiveStep = host.step(receive, 0);
         host.state(sendStep, 8); // waits for the GPU
         host.state(sendStep, abi::kSendWaitsForNetwork);
         host.state(receiveStep, 10); // waits for the network
+        const std::int64_t waits = steadyNs(); // who stops this process between two calls moves no bound
         pause(5);
         const std::int64_t beforeMessage = steadyNs();
         host.state(receiveStep, abi::kReceiveWaitsForFlush);
         const std::int64_t afterMessage = steadyNs();
         EXPECT_EQ(host.step(receive, 1), nullptr) << "later messages tell nothing of who was waited for";
         pause(3);
+        const std::int64_t stops = steadyNs();
         host.table->stopEvent(receiveStep);
         host.table->stopEvent(sendStep);
         host.table->stopEvent(send);
@@ -101,9 +102,9 @@ TYPED_TEST(OfVersion, SplitsACollectiveIntoWaitAndTransferByWhenTheLastPeersFirs
         host.kernelStop(first, onDevice(ends - 1000));
         host.kernelStop(second, onDevice(ends));
         const std::int64_t after = steadyNs();
-        leastWait = beforeMessage - begun;
+        leastWait = beforeMessage - waits;
         mostWait = afterMessage - before;
-        least = ends - begun - 2000;
+        least = stops - waits - 2000;
         most = after - before;
         host.finalize();
     }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <condition_variable>
 #include <mutex>
 #include <numeric>
 #include <set>
@@ -91,15 +92,16 @@ TEST(WorkerPool, IdleWorkersHelp)
     WorkerPool pool(2);
     std::atomic<int> ended{0};
     std::mutex mutex;
+    std::condition_variable comes;
     std::set<std::thread::id> helpers;
     const auto work = [&](WorkerPool& on, std::atomic<int>& end) -> Task<> {
         std::this_thread::sleep_for(10ms); // the other worker has become idle
+        const auto patience = std::chrono::steady_clock::now() + 20s;
         on.parallelFor(100, 1, [&](std::int64_t, std::int64_t) {
-            {
-                const std::lock_guard lock(mutex);
-                helpers.insert(std::this_thread::get_id());
-            }
-            std::this_thread::sleep_for(1ms);
+            std::unique_lock lock(mutex);
+            helpers.insert(std::this_thread::get_id());
+            comes.notify_all();
+            comes.wait_until(lock, patience, [&] { return helpers.size() == 2; });
         });
         end.fetch_add(1);
         co_return;

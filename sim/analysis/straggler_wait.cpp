@@ -13,44 +13,76 @@ bool isSlowedDown(const Scenario& scenario)
                        [](const Perturbation& p) { return p.slowsStep(); });
 }
 
-const Perturbation& worstPerturbation(const Scenario& scenario)
-{
-    const auto& all = scenario.perturbations;
-    return *std::max_element(all.begin(), all.end(), [](const Perturbation& a, const Perturbation& b) {
-        return a.slowsStep() != b.slowsStep() ? b.slowsStep() : a.factor < b.factor;
-    });
-}
-
 namespace {
 
-/// The same order of actions, also where it was searched for: another search takes seconds, and might answer with another order.
-Scenario withoutPerturbations(const Simulation& simulation)
+constexpr double kNoticeable = 0.01; ///< of the step
+
+/// The order that was simulated, written out where it had been searched for: a search takes seconds.
+Scenario withItsOrder(const Simulation& simulation)
 {
-    Scenario ideal = simulation.scenario();
-    ideal.perturbations.clear();
-    if (ideal.schedule.kind == "auto") {
-        ideal.schedule.kind = "custom";
-        ideal.schedule.actions.clear();
+    Scenario scenario = simulation.scenario();
+    if (scenario.schedule.kind == "auto") {
+        scenario.schedule.kind = "custom";
+        scenario.schedule.actions.clear();
         std::istringstream csv(scheduleCsv(simulation.schedule()));
         for (std::string line; std::getline(csv, line);)
-            ideal.schedule.actions.push_back(line);
+            scenario.schedule.actions.push_back(line);
     }
-    return ideal;
+    return scenario;
+}
+
+/// Of each kind those with the largest factors (a link's is no GPU's: only a simulation tells which of two kinds costs more),
+/// the ones that come first in the scenario before others.
+std::vector<Perturbation> candidates(const std::vector<Perturbation>& all)
+{
+    constexpr std::size_t kMostOfAKind = 4;
+    std::vector<Perturbation> out;
+    for (const PerturbationKind kind : {PerturbationKind::slowGpu, PerturbationKind::slowLink, PerturbationKind::jitter}) {
+        std::vector<Perturbation> ofKind;
+        std::copy_if(all.begin(), all.end(), std::back_inserter(ofKind), [&](const Perturbation& p) { return p.kind == kind; });
+        std::stable_sort(ofKind.begin(), ofKind.end(),
+                         [](const Perturbation& a, const Perturbation& b) { return a.factor + a.sigma > b.factor + b.sigma; });
+        ofKind.resize(std::min(ofKind.size(), kMostOfAKind));
+        out.insert(out.end(), ofKind.begin(), ofKind.end());
+    }
+    return out;
 }
 
 } // namespace
 
-std::optional<StragglerWait> stragglerWait(const Simulation& simulation)
+std::optional<Slowness> slownessOf(const Simulation& simulation)
 {
-    constexpr double kNoticeable = 0.01;
     if (!isSlowedDown(simulation.scenario()))
         return std::nullopt;
-    const Metrics without = simulate(withoutPerturbations(simulation))->metrics();
+    Scenario scenario = withItsOrder(simulation);
+    const auto stepWith = [&](std::vector<Perturbation> perturbations) {
+        scenario.perturbations = std::move(perturbations);
+        return simulate(scenario)->metrics();
+    };
     const Metrics& with = simulation.metrics();
-    const double addedSeconds = with.bubbleFraction * with.stepTimeSeconds - without.bubbleFraction * without.stepTimeSeconds;
-    if (addedSeconds < kNoticeable * with.stepTimeSeconds)
-        return std::nullopt;
-    return StragglerWait{worstPerturbation(simulation.scenario()), without.bubbleFraction};
+    const Metrics without = stepWith({});
+    Slowness slowness{.secondsWithout = without.stepTimeSeconds,
+                      .bubbleWithout = without.bubbleFraction,
+                      .addedBubbleSeconds =
+                          with.bubbleFraction * with.stepTimeSeconds - without.bubbleFraction * without.stepTimeSeconds};
+    const std::vector<Perturbation> tried = candidates(simulation.scenario().perturbations);
+    if (tried.size() == 1) {
+        slowness.worst = tried.front();
+        return slowness;
+    }
+    double longest = -1;
+    for (const Perturbation& one : tried)
+        if (const double seconds = stepWith({one}).stepTimeSeconds; seconds > longest) {
+            longest = seconds;
+            slowness.worst = one;
+        }
+    slowness.isAlone = with.stepTimeSeconds - longest < kNoticeable * with.stepTimeSeconds;
+    return slowness;
+}
+
+std::optional<Slowness> stragglerWait(const std::optional<Slowness>& slowness, const Metrics& with)
+{
+    return slowness && slowness->addedBubbleSeconds >= kNoticeable * with.stepTimeSeconds ? slowness : std::nullopt;
 }
 
 } // namespace sim

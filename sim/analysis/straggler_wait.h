@@ -1,24 +1,28 @@
-// How much of a bubble is no matter of stages: ranks that wait because some GPU or link is slow, found by leaving that out.
+// What a step is without its perturbations, and which of them counts most: both found by leaving out.
 #pragma once
 
 #include "sim/simulate/simulation.h"
 
 #include <optional>
-#include <string>
 
 namespace sim {
 
 /// Does a perturbation make kernels or transfers longer?
 bool isSlowedDown(const Scenario&);
-/// The one that slows most; of a scenario that is slowed down.
-const Perturbation& worstPerturbation(const Scenario&);
 
-struct StragglerWait {
-    Perturbation worst;
-    double bubbleWithout = 0; ///< of the step that is left without perturbations
+struct Slowness {
+    Perturbation worst;            ///< the one that by itself makes the longest step
+    bool isAlone = true;           ///< with it alone the step is as long as with all, to a hundredth
+    double secondsWithout = 0;     ///< a step without perturbations
+    double bubbleWithout = 0;      ///< of such a step, a share
+    double addedBubbleSeconds = 0; ///< what perturbations add to the bubble
 };
-/// Of the order that was simulated. Nothing where the bubble is as long without perturbations, to a hundredth of the step.
-/// Simulates once more where there are any.
-std::optional<StragglerWait> stragglerWait(const Simulation&);
+/// Of the order that was simulated. Nothing of scenarios that nothing slows down. Simulates once without perturbations and, of
+/// several, with each of those that may count most.
+std::optional<Slowness> slownessOf(const Simulation&);
+
+/// That ranks wait because some GPU or link is slow, which is no matter of stages: nothing where the bubble is as long without
+/// perturbations, to a hundredth of the step.
+std::optional<Slowness> stragglerWait(const std::optional<Slowness>&, const Metrics&);
 
 } // namespace sim

@@ -101,7 +101,7 @@ std::string whyNothing(const Answer& answer)
     if (host != nullptr)
         return "; as of " + gridIn(*host) + ": " + host->at("text").get<std::string>();
     if (leanest != nullptr)
-        return "; the leanest that was laid out, " + gridIn(*leanest) + ", holds " +
+        return "; the leanest that was found, " + gridIn(*leanest) + ", holds " +
                planMemory(leanest->at("need_gib").get<double>()) +
                " on its fullest GPU: more GPUs (--gpus), a smaller --margin or "
                "fewer --fix may help";

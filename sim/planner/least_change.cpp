@@ -125,7 +125,8 @@ public:
             const bool isOfThisModel = (SettingSet{1} << i) != kExperts || m_scenario.model.numExperts > 0;
             if (isHeld || !isOfThisModel)
                 continue;
-            m_out.searched += (m_out.searched.empty() ? "" : ", ") + std::string(kChangeable[i].name);
+            m_out.searched +=
+                (m_out.searched.empty() ? "" : ", ") + std::string(kChangeable[i].name) + (i == kOffload ? " by itself" : "");
             if (i == kOffload)
                 m_mayOffload = true;
             else
@@ -475,8 +476,9 @@ std::string LeastChange::text() const
                ", and no change of " + searched +
                (proved ? " or of the number of GPUs that was tried makes it fit" : " that was tried makes it fit");
     const double more = stepSeconds / stepBeforeSeconds - 1;
+    const std::string tight = tightText(peakGib, capacityGib - peakGib);
     std::string text = edit.text + ": then the fullest GPU holds " + gpu.text(peakGib * kBytesPerGib) + " of " + gpu.limit() +
-                       " instead of " + gpu.need() +
+                       " instead of " + gpu.need() + (tight.empty() ? "" : " (" + tight + ")") +
                        (overfillsHost ? ", what is offloaded takes " + host.text(hostGib * kBytesPerGib) + " of the " +
                                             host.limit() + " of a node's host instead of " + host.need()
                                       : std::string()) +
@@ -497,8 +499,8 @@ std::string LeastChange::proofText() const
            ", of " + searched + " (" + countedText(setsTried, "set") + " of them tried" +
            (triesModules ? "; of recomputation none, full, or its usual modules, and alone each one or two modules" : "") +
            (!triesOffload   ? ""
-            : offloadsParts ? "; the optimizer's share on the host alone, in twentieths"
-                            : "; all of the optimizer on the host alone") +
+            : offloadsParts ? "; the optimizer's share on the host in twentieths, beside no other setting"
+                            : "; all of the optimizer on the host, beside no other setting") +
            "). Types of gradients and moments, which change the arithmetic, and all else were not tried";
 }
 

@@ -242,7 +242,7 @@ RejectedGrid rejectionOf(const GridRecord& record, const PlannedLayout* first, c
         rejected.needSettings = record.laidSettings;
         return because(PlanReason::memory, "pipeline rank " + std::to_string(record.laid.rank) + " holds " +
                                                tooMuchText(record.laid.bytes, " of ", chosen.capacityBytes) +
-                                               how(record.laid.of) + ", the least of what was laid out");
+                                               how(record.laid.of) + ", the leanest layout of it that was found");
     }
     if (record.floor.isSet() && record.floor.bytes <= record.activations.bytes)
         return because(PlanReason::memory, "pipeline rank " + std::to_string(record.floor.rank) + " holds more than " +

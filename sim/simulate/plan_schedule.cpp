@@ -175,12 +175,18 @@ double memoryCapGib(const Scenario& scenario)
     return scenario.schedule.memoryCapGib > 0 ? scenario.schedule.memoryCapGib : scenario.cluster.gpu.memoryGib;
 }
 
+Scenario withoutPerturbations(Scenario scenario)
+{
+    scenario.perturbations.clear();
+    return scenario;
+}
+
 ScheduleRequest planningRequest(const Scenario& scenario, const PassCostsOf& costsOf)
 {
     ScheduleRequest request = scheduleRequest(scenario);
     if (const ScheduleFamily* family = findScheduleFamily(request.kind);
         family != nullptr && family->plansByCost && !family->unmet(request)) {
-        PassCosts costs = costsOf(scenario);
+        PassCosts costs = costsOf(withoutPerturbations(scenario));
         request.times = std::move(costs.times);
         request.memory = std::move(costs.memory);
         request.memoryCap = costs.freeBytes + (memoryCapGib(scenario) - scenario.cluster.gpu.memoryGib) * kBytesPerGib;
@@ -212,7 +218,7 @@ Schedule makeScheduleOf(const ScheduleRequest& request)
 Schedule planSchedule(const Scenario& scenario, const PassCostsOf& costsOf)
 {
     const ScheduleRequest request = planningRequest(scenario, costsOf);
-    return isSearched(request) ? searchSchedule(scenario, request).schedule : makeScheduleOf(request);
+    return isSearched(request) ? searchSchedule(withoutPerturbations(scenario), request).schedule : makeScheduleOf(request);
 }
 
 } // namespace sim

@@ -1,5 +1,6 @@
 // The schedule of a scenario. Kinds that plan by cost (zb-1p, zb-2p, auto) are told what the scenario's passes take: each part of
-// the model priced alone, without waiting for other stages.
+// the model priced alone, without waiting for other stages. Without the scenario's perturbations: an order is made before anybody
+// knows who will be slow. (Made anew for each slow GPU it was now and then a better one, and the slow GPU made the step shorter.)
 #pragma once
 
 #include "sim/mesh/mesh.h"
@@ -29,6 +30,8 @@ PassCosts measurePassCosts(const Scenario&);
 
 /// Of a scenario, whose costs do not depend on its kind of schedule but for how many copies of the model that has.
 using PassCostsOf = std::function<PassCosts(const Scenario&)>;
+
+Scenario withoutPerturbations(Scenario);
 
 /// What a scenario asks for, with the costs where its kind plans by them.
 ScheduleRequest planningRequest(const Scenario&, const PassCostsOf& costsOf = measurePassCosts);

@@ -338,7 +338,7 @@ Explanation Explainer::bubble() const
     const Formula time = account.term(stepTimeLeaf());
     std::string convention = "Mean over ranks, of the whole step.";
     std::string source = kSimulated;
-    const std::optional<StragglerWait> straggler = stragglerWait(m_simulation);
+    const std::optional<Slowness> straggler = stragglerWait(slownessOf(m_simulation), m_simulation.metrics());
     if (straggler)
         convention +=
             " Without perturbations " + percentText(straggler->bubbleWithout) + " would be: ranks also wait for " +

@@ -78,14 +78,14 @@ std::string waitersText(const RuleContext& context, const Perturbation& slow)
            (isPipeline ? ", and through the pipeline everybody does." : ".");
 }
 
-void bubble(const RuleContext& context, FindingList& out)
+void bubble(const RuleContext& context, const std::optional<Slowness>& slowness, FindingList& out)
 {
     const double share = context.shareOf(StepPart::bubble), ofStages = share - context.metrics.expertWait;
     const int p = context.layout.pp, m = context.scenario.microbatches();
     if (p < 2 || ofStages < kLargeBubble)
         return;
     Finding finding{.kind = FindingKind::bubble, .severity = severityOf(ofStages), .stepShare = ofStages};
-    const std::optional<StragglerWait> straggler = stragglerWait(context.simulation);
+    const std::optional<Slowness> straggler = stragglerWait(slowness, context.metrics);
     const bool oneIsSlow = straggler && straggler->worst.kind != PerturbationKind::jitter;
     const auto slow = [&] {
         return oneIsSlow ? "rank " + say(finding, ClaimOf::slowRank, straggler->worst.rank, Unit::count)
@@ -167,25 +167,19 @@ void stageImbalance(const RuleContext& context, FindingList& out)
 }
 
 /// What perturbations cost is found by leaving them out.
-void slowRanks(const RuleContext& context, FindingList& out)
+void slowRanks(const RuleContext& context, const Slowness& slowness, FindingList& out)
 {
-    if (!isSlowedDown(context.scenario))
-        return;
-    Scenario ideal = context.scenario;
-    ideal.perturbations.clear();
-    const double share = 1 - simulate(ideal)->metrics().stepTimeSeconds / context.step();
+    const double share = 1 - slowness.secondsWithout / context.step();
     if (share < kNoticeableWait)
         return;
-    const auto& all = context.scenario.perturbations;
-    const auto slow = std::count_if(all.begin(), all.end(), [](const Perturbation& p) { return p.slowsStep(); });
-    const Perturbation& worst = worstPerturbation(context.scenario);
+    const Perturbation& worst = slowness.worst;
     Finding finding{.kind = FindingKind::slowRank, .severity = severityOf(share), .stepShare = share};
     if (worst.kind == PerturbationKind::jitter) {
         finding.title = "Jitter of kernels costs " + say(finding, ClaimOf::timeSaved, share, percentText(share)) + " of the step";
         finding.reason = "Whoever is late in a collective makes its whole group wait.";
     } else {
         finding.title = "Rank " + say(finding, ClaimOf::slowRank, worst.rank, Unit::count) + slownessText(finding, worst) +
-                        (slow > 1 ? ", and it is not alone: " : ": ") +
+                        (slowness.isAlone ? ": " : ", and it is not alone: ") +
                         say(finding, ClaimOf::timeSaved, share, percentText(share)) + " of the step";
         finding.reason = waitersText(context, worst);
         finding.show.ranks = {worst.rank};
@@ -240,9 +234,11 @@ void rounds(const RuleContext& context, FindingList& out)
 
 void findPipeline(const RuleContext& context, FindingList& out)
 {
-    bubble(context, out);
+    const std::optional<Slowness> slowness = slownessOf(context.simulation);
+    bubble(context, slowness, out);
     stageImbalance(context, out);
-    slowRanks(context, out);
+    if (slowness)
+        slowRanks(context, *slowness, out);
     unevenRouting(context, out);
     rounds(context, out);
 }

@@ -492,7 +492,7 @@ double Prover::again(const Claim& claim) const
     case ClaimOf::slowFactor: {
         double most = 0;
         for (const Perturbation& p : m_scenario.perturbations)
-            most = std::max(most, p.factor);
+            most = p.rank == m_finding.show.ranks.at(0) ? std::max(most, p.factor) : most;
         return most;
     }
     case ClaimOf::microbatchesOfRound:

@@ -380,6 +380,19 @@ TEST(FindingRules, ASlowRankKeepsThoseWaitingThatThereAre)
               "The ranks of its groups wait for it in every collective, and through the pipeline everybody does.");
 }
 
+TEST(FindingRules, OfASlowGpuAndASlowLinkTheOneIsBlamedThatCosts)
+{
+    const auto all = findingsOf("41", {R"(perturbations=[{"kind":"slow_link","rank":5,"factor":1.5},)"
+                                       R"({"kind":"slow_gpu","rank":0,"factor":1.4}])"});
+    const Finding* finding = find(all, FindingKind::slowRank);
+    ASSERT_NE(finding, nullptr);
+    EXPECT_EQ(finding->show.ranks, std::vector<int>{0});
+    EXPECT_EQ(finding->title.find("Rank 0 computes 1.4 times as long: "), 0U) << finding->title;
+    const Finding* bubble = find(all, FindingKind::bubble);
+    ASSERT_NE(bubble, nullptr);
+    EXPECT_NE(bubble->title.find("rank 0"), std::string::npos) << bubble->title;
+}
+
 TEST(FindingRules, ABubbleThatASlowRankMakesIsNotBlamedOnStages)
 {
     const std::string slow = R"(perturbations=[{"kind":"slow_gpu","rank":0,"factor":1.2}])";

@@ -1,43 +1,72 @@
 #include "sim/analysis/straggler_wait.h"
 
-#include "sim/schedule/text/csv.h"
-#include "sim/simulate/plan_schedule.h"
-#include "sim/simulate/search_schedule.h"
 #include "tests/support/scenarios.h"
 
 #include <gtest/gtest.h>
 
-#include <sstream>
-
 using namespace sim;
 
-TEST(StragglerWait, IsOfTheOrderThatWasSimulated)
+namespace {
+
+Scenario slowedBy(Scenario scenario, std::vector<Perturbation> perturbations)
 {
-    int told = 0, searchedOtherwise = 0;
-    for (const double factor : {1.3, 1.7, 2.5})
-        for (const int rank : {0, 2, 3}) {
-            Scenario asked = test::smallScenario(1, 4, 1, 8);
-            asked.schedule.kind = "auto";
-            Scenario slow = asked;
-            slow.perturbations.push_back({.kind = PerturbationKind::slowGpu, .rank = rank, .factor = factor});
-            const auto simulation = simulate(slow);
-            const auto wait = stragglerWait(*simulation);
-            if (!wait)
-                continue;
-            ++told;
-            OrderJudge judge(asked, memoryCapGib(asked));
-            judge.consider(simulation->schedule());
-            const auto searched = simulate(asked);
-            searchedOtherwise += searched->schedule().actions != simulation->schedule().actions ? 1 : 0;
-            Scenario same = asked;
-            same.schedule.kind = "custom";
-            std::istringstream csv(scheduleCsv(simulation->schedule()));
-            for (std::string line; std::getline(csv, line);)
-                same.schedule.actions.push_back(line);
-            const auto without = simulate(same);
-            EXPECT_DOUBLE_EQ(without->metrics().stepTimeSeconds, judge.verdict().stepSeconds);
-            EXPECT_DOUBLE_EQ(wait->bubbleWithout, without->metrics().bubbleFraction);
-        }
-    EXPECT_GE(told, 3);
-    EXPECT_GT(searchedOtherwise, 0) << "else it would not matter";
+    scenario.perturbations = std::move(perturbations);
+    return scenario;
+}
+
+double stepOf(const Scenario& scenario)
+{
+    return simulate(scenario)->metrics().stepTimeSeconds;
+}
+
+} // namespace
+
+TEST(StragglerWait, AnOrderIsMadeBeforeAnybodyIsSlow)
+{
+    int told = 0;
+    for (const char* const kind : {"auto", "zb-1p", "zb-2p"})
+        for (const double factor : {1.02, 1.3, 2.5})
+            for (const int rank : {0, 2, 3}) {
+                Scenario asked = test::smallScenario(1, 4, 1, 8);
+                asked.schedule.kind = kind;
+                const auto without = simulate(asked);
+                const auto slow =
+                    simulate(slowedBy(asked, {{.kind = PerturbationKind::slowGpu, .rank = rank, .factor = factor}}));
+                EXPECT_EQ(slow->schedule().actions, without->schedule().actions) << kind << " " << rank << " " << factor;
+                EXPECT_GE(slow->metrics().stepTimeSeconds, without->metrics().stepTimeSeconds);
+                const auto slowness = slownessOf(*slow);
+                ASSERT_TRUE(slowness);
+                EXPECT_DOUBLE_EQ(slowness->secondsWithout, without->metrics().stepTimeSeconds);
+                EXPECT_DOUBLE_EQ(slowness->bubbleWithout, without->metrics().bubbleFraction);
+                told += stragglerWait(slowness, slow->metrics()) ? 1 : 0;
+            }
+    EXPECT_GE(told, 9);
+}
+
+TEST(StragglerWait, FactorsOfAGpuAndOfALinkAreNotCompared)
+{
+    const Perturbation gpu{.kind = PerturbationKind::slowGpu, .rank = 1, .factor = 2};
+    const Perturbation link{.kind = PerturbationKind::slowLink, .rank = 2, .factor = 3};
+    const Scenario asked = test::smallScenario(2, 4, 1, 8);
+    ASSERT_GT(stepOf(slowedBy(asked, {gpu})), stepOf(slowedBy(asked, {link})));
+    for (const auto& both : {std::vector{gpu, link}, std::vector{link, gpu}}) {
+        const auto slowness = slownessOf(*simulate(slowedBy(asked, both)));
+        ASSERT_TRUE(slowness);
+        EXPECT_EQ(slowness->worst, gpu);
+    }
+}
+
+TEST(StragglerWait, OneIsAloneWhereTheOthersCostNothing)
+{
+    const Perturbation slow{.kind = PerturbationKind::slowGpu, .rank = 1, .factor = 2};
+    const Perturbation hardly{.kind = PerturbationKind::slowGpu, .rank = 2, .factor = 1.0001};
+    const Perturbation alsoSlow{.kind = PerturbationKind::slowGpu, .rank = 2, .factor = 1.9};
+    const Scenario asked = test::smallScenario(1, 4, 1, 8);
+    const auto isAlone = [&](const std::vector<Perturbation>& all) {
+        return slownessOf(*simulate(slowedBy(asked, all)))->isAlone;
+    };
+    EXPECT_TRUE(isAlone({slow}));
+    EXPECT_TRUE(isAlone({hardly, slow}));
+    EXPECT_FALSE(isAlone({alsoSlow, slow}));
+    EXPECT_FALSE(slownessOf(*simulate(asked)));
 }

@@ -48,7 +48,7 @@ TEST(Planner, SaysOfWhatDoesNotFitWhatItsLeanestLayoutHolds)
         EXPECT_GT(rejected.needGib, capacity) << rejected.text;
         const auto step = simulate(resolvedScenario(withSettings(request, rejected.needSettings), test::catalogue()));
         EXPECT_NEAR(step->metrics().peakMemoryGib, rejected.needGib, 1e-9) << rejected.text;
-        EXPECT_THAT(rejected.text, testing::HasSubstr("the least of what was laid out"));
+        EXPECT_THAT(rejected.text, testing::HasSubstr("the leanest layout of it that was found"));
     }
     EXPECT_GE(told, 3);
 }

@@ -378,6 +378,7 @@ void RecordedPanel::predicted()
     else
         tableAt(RecordedTab::prediction)->show({}, {});
     m_predictionText->setText(predictionText(prediction));
+    makeRoomForTwoTimelines();
     showGrid();
     showTimelines();
     setTab(RecordedTab::prediction);

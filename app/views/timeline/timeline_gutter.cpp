@@ -11,7 +11,7 @@ namespace app {
 namespace {
 
 constexpr float kBeforeName = 9; ///< pixels that a row's highlight begins left of its name
-constexpr float kOverRow = 3;    ///< that a name may be higher than its row
+constexpr float kOverRow = 2;    ///< pixels that a name may be higher than its row: of those above and below its letters
 constexpr float kIndent = 10;    ///< of rows below the header of their group
 constexpr float kPin = 11;       ///< width of a pin's place, left of the name
 
@@ -72,11 +72,9 @@ private:
     {
         return roomOf(line, row) >= m_canvas.textHeight(FontFace::body) ? FontFace::body : FontFace::small;
     }
-    /// Nobody can point at rows that are lower than their names: before an audience every so many of them are named.
+    /// Rows that are lower than their names: one in so many has its own.
     int namedEvery() const
     {
-        if (!m_scene.surroundings.isForAudience)
-            return 1;
         float lowest = m_gutter.height();
         m_scene.rows.forLinesInSight([&](int line) {
             if (const RowPlace& p = m_scene.rows.placeOf(line); !m_scene.rows.line(line).isHeader())

@@ -27,6 +27,8 @@
 #include <QPushButton>
 #include <QSpinBox>
 #include <QStatusBar>
+#include <QStyle>
+#include <QStyleOptionComboBox>
 #include <QTemporaryDir>
 #include <QUrl>
 #include <QWheelEvent>
@@ -440,6 +442,34 @@ TEST_F(RecordedTest, TabsHideBehindNoArrowAndNothingIsCutWhateverTheSizeOfTheTex
             EXPECT_EQ(cutLabels(panel()), QStringList()) << size.width() << " " << static_cast<int>(tab);
         }
     }
+}
+
+/// 1366 × 768, with a window's frame and a bar.
+TEST_F(RecordedTest, ThePredictionHasRoomBesideWhatWasMeasured)
+{
+    openRun(path);
+    window.resize(1366, 720);
+    ASSERT_TRUE(window.predictRecordedAs(QStringLiteral(RANKSCOPE_SOURCE_DIR "/scenarios/60-tiny-tp2-pp2-dp2.json")).empty());
+    settle();
+    panel().setTab(RecordedTab::simulated);
+    settle();
+    std::vector<Rect> rows;
+    for (const Node& node : panel().timelineCanvas().nodes())
+        if (node.role == "row")
+            rows.push_back(node.rect);
+    ASSERT_EQ(rows.size(), 16U) << "eight ranks, simulated and measured";
+    for (std::size_t row = 1; row < rows.size(); ++row)
+        EXPECT_GE(rows[row].top - rows[row - 1].top, 12) << "their names touch each other";
+    const auto boxes = panel().findChildren<QComboBox*>();
+    const auto which = std::find_if(boxes.begin(), boxes.end(), [](const QComboBox* box) {
+        return box->accessibleName() == QLatin1String("Picture of what is simulated");
+    });
+    ASSERT_NE(which, boxes.end());
+    QStyleOptionComboBox option;
+    option.initFrom(*which);
+    const QRect field = (*which)->style()->subControlRect(QStyle::CC_ComboBox, &option, QStyle::SC_ComboBoxEditField, *which);
+    for (int i = 0; i < (*which)->count(); ++i)
+        EXPECT_LE((*which)->fontMetrics().horizontalAdvance((*which)->itemText(i)), field.width() - 2);
 }
 
 TEST_F(RecordedTest, TheWheelOverThePageChangesNoNumberOfTheGrid)

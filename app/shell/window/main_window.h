@@ -213,7 +213,8 @@ private:
     void chooseFurther();
     void keepInComparison();
     QString comparedAs(const std::string& text) const;
-    void exportComparison(bool asFigure = false);
+    void exportComparison();
+    void exportComparisonFigure();
     QSize comparisonSize(); ///< of its figure, whatever room the page has: none of several is out of sight
     bool runIsActive() const;
     bool mayEndRun();

@@ -193,16 +193,17 @@ void RecordedPanel::recovered()
     m_grid.setHint((run.whyNoGrid.isEmpty() ? tr("They appear with the step.") : run.whyNoGrid).toStdString());
     m_timelines.setUpper({});
     m_timelines.setUpperVisible(false);
-    m_timelines.setLower({.trace = nullptr,
-                          .simulation = nullptr,
-                          .caption = tr("Measured").toStdString(),
-                          .note = {},
-                          .message = (!recovered.steps.steps.empty() ? tr("The step is on its way.")
-                                      : run.recording->spanCount() == 0
-                                          ? tr("No step was recovered: of what is recorded nothing ended.")
-                                          : tr("No step was recovered: there are no kernels and no collectives of a rank that is "
-                                               "known."))
-                                         .toStdString()});
+    m_timelines.setLower(
+        {.trace = nullptr,
+         .simulation = nullptr,
+         .caption = tr("Measured").toStdString(),
+         .note = {},
+         .message = (!recovered.steps.steps.empty() ? tr("The step is on its way.")
+                     : run.recording->spanCount() == 0
+                         ? tr("No step was recovered: nothing that ended is recorded, only where each rank stands.")
+                         : tr("No step was recovered: there are no kernels and no collectives of a rank that is "
+                              "known."))
+                        .toStdString()});
     m_facts->show(run);
     showRanks(*tableAt(RecordedTab::ranks), run);
     showCommunication(*tableAt(RecordedTab::communication), run);

@@ -19,6 +19,7 @@
 #include <QAction>
 #include <QApplication>
 #include <QComboBox>
+#include <QDir>
 #include <QDropEvent>
 #include <QFile>
 #include <QLabel>
@@ -303,6 +304,36 @@ TEST_F(RecordedTest, ATimelineOfWhatHasNoLengthSaysWhyItIsEmpty)
                                testing::Not(testing::HasSubstr("nothing stands out"))));
     for (const sim::Track& track : panel().run()->picture()->timeUse->tracks)
         EXPECT_EQ(track.size(), 0U) << "of what has no length nothing is drawn";
+}
+
+/// Of a job that stands still, how far its ranks have come may be all that there is.
+TEST_F(RecordedTest, CountsAloneAreAPageWhoseEmptyTablesSaySo)
+{
+    QDir(folder.path()).mkpath(QStringLiteral("dumps"));
+    for (int rank = 0; rank < 2; ++rank) {
+        QFile file(folder.filePath(QStringLiteral("dumps/rank_%1.json").arg(rank)));
+        ASSERT_TRUE(file.open(QIODevice::WriteOnly));
+        file.write(
+            QStringLiteral(R"({"version": "2.4", "pg_config": {"0": {"name": "0", "desc": "default_pg", "ranks": "[0, 1]"}},
+                                      "pg_status": {"0": {"last_enqueued_collective": %1, "last_completed_collective": 4}},
+                                      "entries": []})")
+                .arg(5 - rank)
+                .toUtf8());
+    }
+    openRun(folder.filePath(QStringLiteral("dumps")));
+    ASSERT_TRUE(panel().run()->run()) << panel().problem().toStdString();
+    EXPECT_THAT(panel().findingsText().toStdString(), testing::StartsWith("Call 5 of group default_pg"));
+    for (const RecordedTab tab : {RecordedTab::communication, RecordedTab::steps, RecordedTab::kernels}) {
+        panel().setTab(tab);
+        settle();
+        EXPECT_EQ(panel().table(tab).rowCount(), 0);
+        EXPECT_FALSE(panel().table(tab).whyEmpty().isEmpty()) << static_cast<int>(tab);
+    }
+    openRun(path);
+    panel().setTab(RecordedTab::kernels);
+    settle();
+    EXPECT_GT(panel().table(RecordedTab::kernels).rowCount(), 0);
+    EXPECT_EQ(panel().table(RecordedTab::kernels).whyEmpty(), QString());
 }
 
 TEST_F(RecordedTest, AFolderOfSeveralJobsIsSaidToBeSuchFirst)

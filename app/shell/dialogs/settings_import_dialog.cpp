@@ -33,9 +33,9 @@ constexpr std::array kFates{sim::Became::used,          sim::Became::byDefault,
                             sim::Became::contradictory, sim::Became::unknown};
 constexpr int kNeedsALook = -1, kEach = -2; ///< of the filter, beside the fates
 constexpr int kMargin = 24, kSpacing = 10;
-constexpr std::array kWidest{220, 110, 120, 90};   ///< of the columns but the last, which has the rest
-constexpr std::array kMostPercent{22, 13, 13, 12}; ///< of the table: what there is to say needs the most
-constexpr int kBesideNote = 16, kAroundNote = 6;   ///< beside the text, as the style sheet has it, and above and below
+constexpr std::array kWidestColumns{220, 110, 120, 90}; ///< of the columns but the last, which has the rest
+constexpr std::array kMostPercent{22, 13, 13, 12};      ///< of the table: what there is to say needs the most
+constexpr int kBesideNote = 16, kAroundNote = 6;        ///< beside the text, as the style sheet has it, and above and below
 constexpr int kShortestChoice = 16; ///< characters, on small screens; elsewhere names of models and clusters are shown whole
 
 /// "tensor-parallel.sh:12"; "line 12" where there is one file; empty for what stands in none.
@@ -92,8 +92,9 @@ public:
 protected:
     void resizeEvent(QResizeEvent* event) override
     {
-        for (std::size_t column = 0; column < kWidest.size(); ++column)
-            setColumnWidth(static_cast<int>(column), std::min(kWidest[column], viewport()->width() * kMostPercent[column] / 100));
+        for (std::size_t column = 0; column < kWidestColumns.size(); ++column)
+            setColumnWidth(static_cast<int>(column),
+                           std::min(kWidestColumns[column], viewport()->width() * kMostPercent[column] / 100));
         QTableView::resizeEvent(event);
     }
 };

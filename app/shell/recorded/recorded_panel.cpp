@@ -347,7 +347,7 @@ void RecordedPanel::showTimelines()
     const sim::RecoveredSteps& steps = m_run->run()->steps();
     QString note = tr("%1  ·  %2").arg(durationQuantity(step.seconds()).text(), stepName(steps, step));
     if (const std::string& why = m_run->run()->answers.whyNothingLasts; !why.empty())
-        note += tr("  ·  empty: %1").arg(QString::fromStdString(why));
+        note += (all ? tr("  ·  marks alone: %1") : tr("  ·  empty: %1")).arg(QString::fromStdString(why));
     if (step.isOutlier)
         note +=
             tr(", %1 (the others %2)").arg(QString::fromUtf8(step.unlikeText()), durationQuantity(steps.medianSeconds).text());

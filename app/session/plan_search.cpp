@@ -136,11 +136,25 @@ void PlanSearch::drop()
 }
 
 PlanCellState PlanSearch::searchedCell(const PlanFound& of, const PlanCellState& cell, double mostSeconds,
-                                       const std::shared_ptr<std::atomic<bool>>& isStopped) const
+                                       const std::shared_ptr<std::atomic<bool>>& isStopped,
+                                       const std::function<void(const PlanCellState&)>& improved) const
 {
     const sim::CancelScope bounded(endsAfter(mostSeconds, isStopped));
     PlanCellState found = cell;
-    sim::PlanAnswer answer = inPlainWords(sim::plan(found.request, m_catalogue));
+    std::vector<sim::PlanSetting> told;
+    const auto tellSoFar = [&](const sim::PlanProgress& now) {
+        if (now.simulated == 0)
+            return;
+        sim::PlanAnswer soFar = now.soFar();
+        if (soFar.best.empty() || soFar.best.front().settings == told)
+            return;
+        told = soFar.best.front().settings;
+        PlanCellState state = cell;
+        state.answer = std::make_shared<const sim::PlanAnswer>(inPlainWords(std::move(soFar)));
+        improved(state);
+    };
+    sim::PlanAnswer answer = inPlainWords(
+        sim::plan(found.request, m_catalogue, improved ? tellSoFar : std::function<void(const sim::PlanProgress&)>()));
     if (!answer.best.empty() && of.answer && !of.answer->best.empty()) {
         const sim::PlannedLayout& first = of.answer->best.front();
         sim::PlannedLayout& best = answer.best.front();
@@ -194,10 +208,14 @@ void PlanSearch::fillCells(const PlanFound& of, const std::vector<std::pair<int,
                          task.tell(isDone);
                          return;
                      }
-                     task.tell([this, isDone, found = searchedCell(of, cell, std::min(left, kMostCellSeconds), isStopped)] {
-                         Q_EMIT cellFound(found);
-                         isDone();
-                     });
+                     const auto improved = [this, &task](const PlanCellState& now) {
+                         task.tell([this, now] { Q_EMIT cellImproved(now); });
+                     };
+                     task.tell(
+                         [this, isDone, found = searchedCell(of, cell, std::min(left, kMostCellSeconds), isStopped, improved)] {
+                             Q_EMIT cellFound(found);
+                             isDone();
+                         });
                  },
              .failed = [isDone](const QString&) { isDone(); }}); // its reason stays the floor
     if (tpAndPp.empty())

@@ -12,6 +12,7 @@
 #include <QString>
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -83,7 +84,8 @@ public:
 Q_SIGNALS:
     void progressed(const app::PlanState& state);
     void finished(const app::PlanState& state);
-    void failed(const QString& message); ///< instead: it cannot be searched, and why
+    void failed(const QString& message);                ///< instead: it cannot be searched, and why
+    void cellImproved(const app::PlanCellState& state); ///< while cells are filled: better than told before, not the end
     void cellFound(const app::PlanCellState& state);
     void cellFailed(const QString& message);
     void cellsFilled(); ///< the last one was told of, or they were stopped
@@ -100,8 +102,10 @@ private:
     const sim::Catalogue& m_catalogue;
     std::shared_ptr<std::atomic<bool>> m_isStopped;       ///< of the search that runs, or of the filling of the map
     std::shared_ptr<std::atomic<bool>> m_areSizesStopped; ///< of what fills the sizes beside it
+    /// `improved` is told of each better layout, some times a second.
     PlanCellState searchedCell(const PlanFound&, const PlanCellState&, double mostSeconds,
-                               const std::shared_ptr<std::atomic<bool>>&) const;
+                               const std::shared_ptr<std::atomic<bool>>&,
+                               const std::function<void(const PlanCellState&)>& improved = {}) const;
 
     int m_cellsToFill = 0, m_sizesToFill = 0;
     bool m_isRunning = false, m_asksCell = false, m_asksGuide = false, m_asksRobust = false;

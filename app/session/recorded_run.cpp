@@ -67,12 +67,12 @@ void makeGrid(RecoveredRun& run, const sim::Catalogue& catalogue)
     }
 }
 
-/// Dumps of a job that stands still may hold nothing but what never ended.
-bool isAnythingOpen(const sim::Recording& recording)
+/// Dumps of a job that stands still may hold nothing but what never ended, or how far each rank has come.
+bool tellsWhereItStands(const sim::Recording& recording)
 {
     return std::any_of(recording.ranks.begin(), recording.ranks.end(), [](const sim::RankRecording& rank) {
-        return std::any_of(rank.collectives.begin(), rank.collectives.end(),
-                           [](const sim::RecordedCollective& of) { return of.durationNs == -1; });
+        return !rank.progress.empty() || std::any_of(rank.collectives.begin(), rank.collectives.end(),
+                                                     [](const sim::RecordedCollective& of) { return of.durationNs == -1; });
     });
 }
 
@@ -281,7 +281,7 @@ void RecordedRun::readWhole()
             sim::CachedReading read = sim::readRecordingOrCache(paths);
             if (read.origin != origin)
                 throw sim::Error("the files have changed since they were opened: open them again");
-            requireSpans(read.recording, isAnythingOpen(read.recording));
+            requireSpans(read.recording, tellsWhereItStands(read.recording));
             return RecoveredRunPtr(recoverRun(std::make_shared<const sim::Recording>(std::move(read.recording)), {}, catalogue));
         },
         [this](const RecoveredRunPtr& whole) {
@@ -329,7 +329,7 @@ void RecordedRun::read()
                      }
                  sim::CachedReading read = sim::readRecordingOrCache(filesOf(m_paths), options);
                  auto recording = std::make_shared<const sim::Recording>(std::move(read.recording));
-                 requireSpans(*recording, isAnythingOpen(*recording));
+                 requireSpans(*recording, tellsWhereItStands(*recording));
                  task.tell([this] { Q_EMIT progressed(tr("Recovering who is who…"), -1); });
                  const auto run = recoverRun(std::move(recording), {}, m_catalogue);
                  run->whyNotFromCache = QString::fromStdString(read.whyNot);

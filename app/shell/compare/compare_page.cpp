@@ -459,6 +459,17 @@ void ComparePage::giveTables(int wanted)
     m_splitter->setSizes({tables, all - tables});
 }
 
+QString ComparePage::names() const
+{
+    QStringList out{QStringLiteral("A %1").arg(m_nameA->text())};
+    if (!m_view.isSecondLeftOut())
+        out << QStringLiteral("B %1").arg(m_nameB->text());
+    char16_t letter = u'C';
+    for (const CompareView::Further& further : m_view.further())
+        out << QStringLiteral("%1 %2").arg(QChar(letter++)).arg(QString::fromStdString(further.side.name));
+    return out.join(QStringLiteral("  ·  "));
+}
+
 QString ComparePage::headline() const
 {
     const auto& comparison = m_view.comparison();

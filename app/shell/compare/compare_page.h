@@ -43,6 +43,7 @@ public:
     CompareView& view() { return m_view; }
     CanvasWidget& canvas() const { return *m_canvas; }
     const CompareTables& tables() const { return *m_tables; }
+    QString names() const;    ///< "A gpipe  ·  B 1f1b"
     QString headline() const; ///< the difference as the header has it
     QString csv() const;      ///< empty as long as there is nothing to compare
 

@@ -16,6 +16,7 @@
 #include <QPushButton>
 #include <QScrollArea>
 #include <QSpinBox>
+#include <QStyledItemDelegate>
 #include <QTableView>
 #include <QVBoxLayout>
 
@@ -32,6 +33,9 @@ constexpr std::array kFates{sim::Became::used,          sim::Became::byDefault,
                             sim::Became::contradictory, sim::Became::unknown};
 constexpr int kNeedsALook = -1, kEach = -2; ///< of the filter, beside the fates
 constexpr int kMargin = 24, kSpacing = 10;
+constexpr std::array kWidestColumns{220, 110, 120, 90}; ///< of the columns but the last, which has the rest
+constexpr std::array kMostPercent{22, 13, 13, 12};      ///< of the table: what there is to say needs the most
+constexpr int kBesideNote = 16, kAroundNote = 6;        ///< beside the text, as the style sheet has it, and above and below
 constexpr int kShortestChoice = 16; ///< characters, on small screens; elsewhere names of models and clusters are shown whole
 
 /// "tensor-parallel.sh:12"; "line 12" where there is one file; empty for what stands in none.
@@ -55,6 +59,45 @@ QString meaningOf(const sim::Note& note)
     const QString text = beginningOf(note.text);
     return key.isEmpty() ? text : text.isEmpty() ? key : QStringLiteral("%1: %2").arg(key, text);
 }
+
+/// Rows as high as their wrapped texts: the style forgets the margins when it wraps.
+class NoteDelegate : public QStyledItemDelegate {
+public:
+    using QStyledItemDelegate::QStyledItemDelegate;
+    QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override
+    {
+        QStyleOptionViewItem narrower(option);
+        narrower.rect.setWidth(option.rect.width() - kBesideNote);
+        return QStyledItemDelegate::sizeHint(narrower, index) + QSize(0, kAroundNote);
+    }
+};
+
+/// Shows every note whole: its columns narrow with it.
+class NotesTable : public QTableView {
+public:
+    NotesTable()
+    {
+        setRole(this, "table");
+        verticalHeader()->hide();
+        verticalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
+        setShowGrid(false);
+        setItemDelegate(new NoteDelegate(this));
+        setVerticalScrollMode(ScrollPerPixel);
+        setSelectionBehavior(SelectRows);
+        horizontalHeader()->setStretchLastSection(true);
+        horizontalHeader()->setHighlightSections(false);
+        connect(horizontalHeader(), &QHeaderView::sectionResized, this, &QTableView::resizeRowsToContents);
+    }
+
+protected:
+    void resizeEvent(QResizeEvent* event) override
+    {
+        for (std::size_t column = 0; column < kWidestColumns.size(); ++column)
+            setColumnWidth(static_cast<int>(column),
+                           std::min(kWidestColumns[column], viewport()->width() * kMostPercent[column] / 100));
+        QTableView::resizeEvent(event);
+    }
+};
 
 } // namespace
 
@@ -124,19 +167,9 @@ SettingsImportDialog::SettingsImportDialog(SettingsImport import, QWidget* paren
     auto* became = new QLabel(tr("WHAT BECAME OF EACH SETTING"));
     setRole(became, "section");
     m_filter->setAccessibleName(tr("Settings that are listed"));
-    auto* table = new QTableView;
-    setRole(table, "table");
+    auto* table = new NotesTable;
     table->setModel(m_notes);
     table->setAccessibleName(tr("Settings"));
-    table->verticalHeader()->hide();
-    table->setShowGrid(false);
-    table->setWordWrap(false);
-    table->setSelectionBehavior(QAbstractItemView::SelectRows);
-    table->horizontalHeader()->setStretchLastSection(true);
-    table->horizontalHeader()->setHighlightSections(false);
-    constexpr std::array kWidths{220, 110, 120, 90};
-    for (std::size_t column = 0; column < kWidths.size(); ++column)
-        table->setColumnWidth(static_cast<int>(column), kWidths[column]);
 
     setRole(m_result, "strong");
     m_result->setWordWrap(true);

@@ -267,7 +267,8 @@ PlanPanel::PlanPanel(Desk& desk, Renderer renderer, QWidget* parent)
     connect(&m_search, &PlanSearch::progressed, this, &PlanPanel::show);
     connect(&m_search, &PlanSearch::finished, this, &PlanPanel::show);
     connect(&m_search, &PlanSearch::failed, this, &PlanPanel::showFailure);
-    connect(&m_search, &PlanSearch::cellFound, this, &PlanPanel::cellFound);
+    for (const auto told : {&PlanSearch::cellImproved, &PlanSearch::cellFound})
+        connect(&m_search, told, this, &PlanPanel::cellFound);
     connect(&m_search, &PlanSearch::cellsFilled, this, [this] {
         refreshControls();
         refreshDetail();

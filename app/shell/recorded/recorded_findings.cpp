@@ -53,7 +53,7 @@ void RecordedFindings::show(const RecoveredRun& run)
             QString::fromStdString(run.recording->problems.front()).section(QStringLiteral(": "), 1));
     const std::string& whyEmpty = run.answers.whyNothingLasts;
     if (!whyEmpty.empty())
-        add(tr("The timeline is empty"), QString::fromStdString(whyEmpty));
+        add(tr("The timeline is empty"), tr("%1. “Streams” marks when each was recorded.").arg(QString::fromStdString(whyEmpty)));
     for (std::size_t i = 0; i < run.answers.findings.size(); ++i) {
         const sim::RunFinding& finding = run.answers.findings[i];
         const bool hasPlace = !finding.ranks.empty() || finding.endNs > finding.startNs;

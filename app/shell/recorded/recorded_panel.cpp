@@ -193,16 +193,17 @@ void RecordedPanel::recovered()
     m_grid.setHint((run.whyNoGrid.isEmpty() ? tr("They appear with the step.") : run.whyNoGrid).toStdString());
     m_timelines.setUpper({});
     m_timelines.setUpperVisible(false);
-    m_timelines.setLower({.trace = nullptr,
-                          .simulation = nullptr,
-                          .caption = tr("Measured").toStdString(),
-                          .note = {},
-                          .message = (!recovered.steps.steps.empty() ? tr("The step is on its way.")
-                                      : run.recording->spanCount() == 0
-                                          ? tr("No step was recovered: of what is recorded nothing ended.")
-                                          : tr("No step was recovered: there are no kernels and no collectives of a rank that is "
-                                               "known."))
-                                         .toStdString()});
+    m_timelines.setLower(
+        {.trace = nullptr,
+         .simulation = nullptr,
+         .caption = tr("Measured").toStdString(),
+         .note = {},
+         .message = (!recovered.steps.steps.empty() ? tr("The step is on its way.")
+                     : run.recording->spanCount() == 0
+                         ? tr("No step was recovered: nothing that ended is recorded, only where each rank stands.")
+                         : tr("No step was recovered: there are no kernels and no collectives of a rank that is "
+                              "known."))
+                        .toStdString()});
     m_facts->show(run);
     showRanks(*tableAt(RecordedTab::ranks), run);
     showCommunication(*tableAt(RecordedTab::communication), run);
@@ -346,7 +347,7 @@ void RecordedPanel::showTimelines()
     const sim::RecoveredSteps& steps = m_run->run()->steps();
     QString note = tr("%1  ·  %2").arg(durationQuantity(step.seconds()).text(), stepName(steps, step));
     if (const std::string& why = m_run->run()->answers.whyNothingLasts; !why.empty())
-        note += tr("  ·  empty: %1").arg(QString::fromStdString(why));
+        note += (all ? tr("  ·  marks alone: %1") : tr("  ·  empty: %1")).arg(QString::fromStdString(why));
     if (step.isOutlier)
         note +=
             tr(", %1 (the others %2)").arg(QString::fromUtf8(step.unlikeText()), durationQuantity(steps.medianSeconds).text());
@@ -378,6 +379,7 @@ void RecordedPanel::predicted()
     else
         tableAt(RecordedTab::prediction)->show({}, {});
     m_predictionText->setText(predictionText(prediction));
+    makeRoomForTwoTimelines();
     showGrid();
     showTimelines();
     setTab(RecordedTab::prediction);

@@ -103,6 +103,7 @@ protected:
 private:
     void buildHeader(QVBoxLayout&);
     void buildContent();
+    void makeRoomForTwoTimelines();
     void buildReading();
     void forget();
     void forgetAnswers();
@@ -149,6 +150,7 @@ private:
     QPushButton *m_cancel, *m_openOther;
     RecordedCards* m_cards;
     QSplitter *m_splitRows, *m_upper;
+    bool m_isSharedOut = false; ///< m_splitRows, by somebody or for two timelines
     CanvasWidget *m_gridCanvas, *m_timelinesCanvas, *m_lastUsed;
     TransportBar* m_transport;
     RecordedTabs* m_tabs;

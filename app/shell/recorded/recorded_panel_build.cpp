@@ -107,6 +107,14 @@ void RecordedPanel::buildReading()
     connect(m_openOther, &QPushButton::clicked, this, &RecordedPanel::openOtherRequested);
 }
 
+/// Two timelines need more of the page than one; once somebody has shared it out it stays so.
+void RecordedPanel::makeRoomForTwoTimelines()
+{
+    constexpr int kUpperPercent = 36;
+    if (!std::exchange(m_isSharedOut, true))
+        m_splitRows->setSizes({kUpperPercent, 100 - kUpperPercent});
+}
+
 void RecordedPanel::buildContent()
 {
     auto* page = new QWidget;
@@ -189,6 +197,7 @@ void RecordedPanel::buildContent()
     m_splitRows->setSizes({4 * kShare, 5 * kShare});
     m_splitRows->setStretchFactor(0, 4);
     m_splitRows->setStretchFactor(1, 5);
+    connect(m_splitRows, &QSplitter::splitterMoved, this, [this] { m_isSharedOut = true; });
     column->addWidget(m_splitRows, 1);
     column->addWidget(m_transport);
     m_pages->addWidget(page);

@@ -5,6 +5,7 @@
 #include "app/shell/widgets/style.h"
 
 #include <QHeaderView>
+#include <QPainter>
 
 #include <algorithm>
 #include <cmath>
@@ -27,6 +28,14 @@ QString changeOf(double seconds)
 {
     return seconds == 0 ? QStringLiteral("–")
                         : (seconds > 0 ? QStringLiteral("+") : QStringLiteral("−")) + recordedTime(std::abs(seconds));
+}
+
+/// "No kernel was recorded."
+QString noneIn(const RecoveredRun& run, const QString& none)
+{
+    return run.recording->spanCount() == 0 ? QObject::tr("%1 was recorded that has ended.").arg(none)
+           : run.steps().steps.empty()     ? QObject::tr("No step was recovered: what is told here is of one.")
+                                           : QObject::tr("%1 was recorded in the steps.").arg(none);
 }
 
 QString axisName(const std::string& axes)
@@ -60,8 +69,22 @@ RecordedTable::RecordedTable(const QString& name, QWidget* parent) : QTableWidge
     });
 }
 
-void RecordedTable::show(const QStringList& headers, const std::vector<Line>& lines)
+void RecordedTable::paintEvent(QPaintEvent* event)
 {
+    QTableWidget::paintEvent(event);
+    if (whyEmpty().isEmpty())
+        return;
+    constexpr int kAround = 8;
+    QPainter painter(viewport());
+    painter.setPen(palette().color(QPalette::PlaceholderText));
+    painter.drawText(viewport()->rect().adjusted(kAround, kAround, -kAround, -kAround),
+                     Qt::AlignLeft | Qt::AlignTop | Qt::TextWordWrap, whyEmpty());
+}
+
+void RecordedTable::show(const QStringList& headers, const std::vector<Line>& lines, const QString& whyEmpty)
+{
+    m_whyEmpty = whyEmpty;
+    setAccessibleDescription(lines.empty() ? whyEmpty : QString());
     const QSignalBlocker quiet(this);
     setUpdatesEnabled(false);
     clear();
@@ -168,7 +191,7 @@ void showCommunication(RecordedTable& table, const RecoveredRun& run)
                        separated(static_cast<std::int64_t>(waitsOf(axis).meetings))}});
     table.show({QObject::tr("Groups"), QObject::tr("Communicates"), QObject::tr("Exposed"), QObject::tr("Of the step"),
                 QObject::tr("Hidden"), QObject::tr("Waits for the last"), QObject::tr("Matched")},
-               lines);
+               lines, noneIn(run, QObject::tr("No collective, send or receive")));
     table.horizontalHeaderItem(2)->setToolTip(QObject::tr(
         "While nothing computes. An instant in which several groups communicate is shared by them, so that they add up."));
     table.horizontalHeaderItem(4)->setToolTip(QObject::tr("Of what it communicates: while something computes."));
@@ -188,7 +211,8 @@ void showSteps(RecordedTable& table, const RecoveredRun& run)
              .key = static_cast<int>(i),
              .stands = step.isOutlier});
     }
-    table.show({QObject::tr("Step"), QObject::tr("Takes"), QObject::tr("Against the median"), QString(), QString()}, lines);
+    table.show({QObject::tr("Step"), QObject::tr("Takes"), QObject::tr("Against the median"), QString(), QString()}, lines,
+               QObject::tr("No step was recovered."));
 }
 
 void showKernelTimes(RecordedTable& table, const RecoveredRun& run)
@@ -208,7 +232,7 @@ void showKernelTimes(RecordedTable& table, const RecoveredRun& run)
     }
     table.show({QObject::tr("Kernel"), QObject::tr("A rank's step"), QObject::tr("Of all"), QObject::tr("Calls, all ranks"),
                 QObject::tr("Shortest"), QObject::tr("Longest")},
-               lines);
+               lines, noneIn(run, QObject::tr("No kernel")));
 }
 
 QString shapesText(const RecoveredRun& run)

@@ -19,12 +19,19 @@ public:
         int key = -1;          ///< what the line stands for; -1: nothing
         bool stands = false;   ///< out: bold
     };
-    /// The first column is text, the others numbers.
-    void show(const QStringList& headers, const std::vector<Line>&);
+    /// The first column is text, the others numbers. `whyEmpty` stands where there are no lines.
+    void show(const QStringList& headers, const std::vector<Line>&, const QString& whyEmpty = {});
+    QString whyEmpty() const { return rowCount() == 0 ? m_whyEmpty : QString(); }
     QString text() const; ///< tab between cells, a line a row, headers first
 
 Q_SIGNALS:
     void chosen(int key);
+
+protected:
+    void paintEvent(QPaintEvent*) override;
+
+private:
+    QString m_whyEmpty;
 };
 
 void showRanks(RecordedTable&, const RecoveredRun&);

@@ -8,6 +8,22 @@
 #include <algorithm>
 
 namespace app {
+namespace {
+
+/// Pixels that styles leave beside the text, and forget when they say how wide a box is.
+constexpr int kBesideLabel = 2;
+
+} // namespace
+
+QSize ChoiceBox::sizeHint() const
+{
+    return QComboBox::sizeHint() + QSize(kBesideLabel, 0);
+}
+
+QSize ChoiceBox::minimumSizeHint() const
+{
+    return QComboBox::minimumSizeHint() + QSize(kBesideLabel, 0);
+}
 
 bool ChoiceBox::event(QEvent* event)
 {
@@ -33,7 +49,7 @@ void ChoiceBox::paintEvent(QPaintEvent*)
     initStyleOption(&option);
     painter.drawComplexControl(QStyle::CC_ComboBox, option);
     const QRect field = style()->subControlRect(QStyle::CC_ComboBox, &option, QStyle::SC_ComboBoxEditField, this);
-    option.currentText = fontMetrics().elidedText(option.currentText, Qt::ElideRight, field.width() - 2);
+    option.currentText = fontMetrics().elidedText(option.currentText, Qt::ElideRight, field.width() - kBesideLabel);
     painter.drawControl(QStyle::CE_ComboBoxLabel, option);
 }
 

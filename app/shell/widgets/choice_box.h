@@ -11,6 +11,8 @@ public:
     using QComboBox::QComboBox;
     void setWhat(const QString& what) { m_what = what; }
     void showPopup() override; ///< as wide as its widest text
+    QSize sizeHint() const override;
+    QSize minimumSizeHint() const override;
 
 protected:
     bool event(QEvent*) override;

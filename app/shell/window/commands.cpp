@@ -198,7 +198,7 @@ std::span<const Command> CommandTable::rows()
             [](const W& w) { return hasFigure(w) || isComparing(w); },
             [](W& w) {
                 if (isComparing(w))
-                    w.exportComparison(true);
+                    w.exportComparisonFigure();
                 else if (w.isRecordedShown())
                     w.exportRecordedFigure();
                 else if (w.isLiveShown())

@@ -155,6 +155,7 @@ public:
 
 protected:
     bool event(QEvent*) override;
+    bool eventFilter(QObject*, QEvent*) override;
     bool focusNextPrevChild(bool next) override;
     void keyPressEvent(QKeyEvent*) override;
     void closeEvent(QCloseEvent*) override;
@@ -212,7 +213,8 @@ private:
     void chooseFurther();
     void keepInComparison();
     QString comparedAs(const std::string& text) const;
-    void exportComparison(bool asFigure = false);
+    void exportComparison();
+    void exportComparisonFigure();
     QSize comparisonSize(); ///< of its figure, whatever room the page has: none of several is out of sight
     bool runIsActive() const;
     bool mayEndRun();
@@ -268,6 +270,9 @@ private:
     void placeFindings();
     void foldDocks();
     void foldBelow();
+    bool hasRoomForDocks() const;
+    bool isBelow(QDockWidget&) const;
+    void giveHeightsBack();
     void setFolded(bool);
     std::array<QDockWidget*, 3> docks() const { return {m_formDock, m_detailsDock, m_findingsDock}; }
     std::array<bool, 3> hiddenDocks() const;
@@ -381,17 +386,19 @@ private:
     QToolButton* m_undoBaseline = nullptr;
     ElidedLabel* m_pointedLabel = nullptr;
     QLabel* m_resultLabel = nullptr;
-    QToolButton* m_problems = nullptr;      ///< how many; its menu has each
-    std::optional<bool> m_findingsAreTab;   ///< as they were placed last
-    bool m_placesFindings = true;           ///< nobody has taken them away from the numbers
-    QByteArray m_dockState;                 ///< of the workspace, while the gallery hides its docks
-    std::optional<QByteArray> m_unfolded;   ///< the docks as they are in a wider window, while this one is narrow
-    std::optional<int> m_widthUnsqueezed;   ///< of docks that are as narrow as they can be, because the window is
-    QPointer<QDockWidget> m_coveredDock;    ///< was in front where another was asked for
-    std::array<bool, 3> m_hiddenUnfolded{}; ///< form, numbers, findings, as they were then
-    QString m_toldOfBaseline;               ///< by the status line, with a button that takes it back
-    QString m_baselineOf;                   ///< path of the scenario that the baseline belongs to
-    bool m_baselineIsWanted = false;        ///< somebody pinned it; else a comparison did, and another scenario ends both
+    QToolButton* m_problems = nullptr;          ///< how many; its menu has each
+    std::optional<bool> m_findingsAreTab;       ///< as they were placed last
+    bool m_placesFindings = true;               ///< nobody has taken them away from the numbers
+    QByteArray m_dockState;                     ///< of the workspace, while the gallery hides its docks
+    std::optional<QByteArray> m_unfolded;       ///< the docks as they are in a wider window, while this one is narrow
+    std::optional<int> m_widthUnsqueezed;       ///< of docks that are as narrow as they can be, because the window is
+    std::map<QDockWidget*, int> m_heightsBelow; ///< of table of ops and plan, as they were made
+    QSize m_laidOutSize;                        ///< of the window, when the docks were given their places in it
+    QPointer<QDockWidget> m_coveredDock;        ///< was in front where another was asked for
+    std::array<bool, 3> m_hiddenUnfolded{};     ///< form, numbers, findings, as they were then
+    QString m_toldOfBaseline;                   ///< by the status line, with a button that takes it back
+    QString m_baselineOf;                       ///< path of the scenario that the baseline belongs to
+    bool m_baselineIsWanted = false;            ///< somebody pinned it; else a comparison did, and another scenario ends both
     TextSize m_textSize;
     Settings m_settings;
     Settings m_knownSettings; ///< as this window has read or written them last; others write them too

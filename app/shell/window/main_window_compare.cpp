@@ -296,15 +296,24 @@ QString MainWindow::compareWithSchedule(const QString& kind)
         .arg(static_cast<int>(m_desk.lineup().entries().size()) + ofBoth);
 }
 
-void MainWindow::exportComparison(bool asFigure)
+void MainWindow::exportComparison()
 {
-    const QString figures = tr("Figures (*.svg *.pdf *.png)"), tables = tr("Tables (*.csv)");
-    const QString path = chooseSaveFile(
-        this, asFigure ? tr("Export Figure") : tr("Export Comparison"),
-        exportName() + QStringLiteral("-comparison") + (asFigure ? QStringLiteral(".svg") : QStringLiteral(".csv")),
-        asFigure ? figures + QStringLiteral(";;") + tables : tables + QStringLiteral(";;") + figures);
+    const QString path = chooseSaveFile(this, tr("Export Comparison"), exportName() + QStringLiteral("-comparison.csv"),
+                                        tr("Tables (*.csv)") + QStringLiteral(";;") + tr("Figures (*.svg *.pdf *.png)"));
     if (!path.isEmpty())
         saveComparison(path);
+}
+
+void MainWindow::exportComparisonFigure()
+{
+    if (!m_compare->isSettled())
+        return statusBar()->showMessage(tr("The comparison is still being computed"), kTellMs);
+    const auto words = [this] { return ExportDialog::Words{m_compare->names(), m_compare->headline(), exportName()}; };
+    CompareView& view = m_compare->view();
+    ExportDialog* dialog = openExport({{tr("Comparison"), QStringLiteral("comparison"), &view,
+                                        [&view](const Theme& theme) { view.setTheme(theme); }, comparisonSize()}},
+                                      0, words());
+    connect(m_compare.ifPlaced(), &ComparePage::compared, dialog, [dialog, words] { dialog->setWords(words()); });
 }
 
 QSize MainWindow::comparisonSize()

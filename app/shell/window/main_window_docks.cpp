@@ -12,6 +12,7 @@
 #include <QAction>
 #include <QDockWidget>
 #include <QEvent>
+#include <QLayout>
 #include <QScrollArea>
 #include <QStatusBar>
 #include <QTimer>
@@ -75,6 +76,8 @@ void MainWindow::buildOps()
     setCorner(Qt::BottomRightCorner, Qt::RightDockWidgetArea);
     addDockWidget(Qt::BottomDockWidgetArea, m_opsDock);
     resizeDocks({m_opsDock}, {kOpsHeight}, Qt::Vertical);
+    m_heightsBelow[m_opsDock] = kOpsHeight;
+    m_opsDock->installEventFilter(this);
     connect(m_ops, &OpsPanel::spanRequested, this, [this](SpanRef span) { m_workspace->selectSpan(span); });
     connect(m_ops, &OpsPanel::kernelsRequested, this, [this] { run(CommandId::showKernels); });
     connect(m_ops, &OpsPanel::saved, this, &MainWindow::tellSaved);
@@ -90,6 +93,8 @@ void MainWindow::buildPlan()
     m_planDock->setWidget(m_plan);
     m_planDock->hide();
     addDockWidget(Qt::BottomDockWidgetArea, m_planDock);
+    m_heightsBelow[m_planDock] = kPlanHeight;
+    m_planDock->installEventFilter(this);
     connect(m_planDock, &QDockWidget::visibilityChanged, this, [this, isFirst = true](bool seen) mutable {
         if (!seen || !std::exchange(isFirst, false)) // from then on it is as high as it was made
             return;
@@ -167,6 +172,7 @@ void MainWindow::resizeEvent(QResizeEvent* event)
             m_foldsSoon = false;
             foldDocks();
             placeFindings();
+            giveHeightsBack();
         },
         Qt::QueuedConnection);
 }
@@ -206,6 +212,44 @@ void MainWindow::foldDocks()
     } else if (m_widthUnsqueezed) { // or texts would stay shortened when large text is usual again
         resizeFolded(*std::exchange(m_widthUnsqueezed, std::nullopt));
     }
+}
+
+/// Only there are docks as high as they are wanted: others are squeezed, or lie behind each other.
+bool MainWindow::hasRoomForDocks() const
+{
+    return isWorkspaceShown() && !m_unfolded && width() >= kWideEnoughForSides;
+}
+
+/// One that changes while its window keeps its size has been pulled at.
+bool MainWindow::eventFilter(QObject* watched, QEvent* event)
+{
+    if (event->type() == QEvent::Resize && size() == m_laidOutSize && hasRoomForDocks())
+        for (auto& [dock, height] : m_heightsBelow)
+            if (dock == watched && isBelow(*dock))
+                height = dock->height();
+    return QMainWindow::eventFilter(watched, event);
+}
+
+bool MainWindow::isBelow(QDockWidget& dock) const
+{
+    return dock.isVisible() && !dock.isFloating() && dockWidgetArea(&dock) == Qt::BottomDockWidgetArea;
+}
+
+/// A lower window squeezes what lies below the pictures, and Qt leaves it so.
+void MainWindow::giveHeightsBack()
+{
+    QList<QDockWidget*> below;
+    QList<int> heights;
+    for (const auto& [dock, height] : m_heightsBelow)
+        if (isBelow(*dock)) {
+            below << dock;
+            heights << height;
+        }
+    if (!below.isEmpty() && isWorkspaceShown()) {
+        resizeDocks(below, heights, Qt::Vertical);
+        layout()->activate(); // or what comes of it would be taken for somebody's pull
+    }
+    m_laidOutSize = size();
 }
 
 /// In a window that is low too, what lies below the pictures would leave nothing of them: it lies behind the others.

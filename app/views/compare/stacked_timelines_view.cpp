@@ -42,6 +42,7 @@ struct StackedTimelinesView::Data {
     Part* held = nullptr;
     Part* pointed = nullptr;
     Rect drawnIn{};
+    bool isForAudience = false; ///< who cannot scroll: all are in sight
     std::size_t firstShown = 0; ///< those before it are scrolled out of sight
 
     explicit Data(const Theme& t) : theme(t) {}
@@ -54,11 +55,23 @@ struct StackedTimelinesView::Data {
         Rect caption, timeline;
     };
     /// What it takes for all its rows to have their names; many rows scroll in a part of the place.
-    static float heightNeeded(const Part& part, Rect area)
+    float heightNeeded(const Part& part, Rect area) const
     {
         constexpr float kMostOfPlace = 0.5F;
-        return kStackCaption + kAroundRows +
-               std::min(rowsOf(part) * kLabelledRow, std::max(kLabelledRow, area.height() * kMostOfPlace));
+        const float around = kStackCaption + kAroundRows;
+        const float share = std::floor((area.height() - kRuler) / static_cast<float>(parts.size())) - around;
+        const float most = !isForAudience                   ? std::max(kLabelledRow, area.height() * kMostOfPlace)
+                           : heightOfAll() <= area.height() ? area.height()
+                                                            : share;
+        return around + std::min(rowsOf(part) * kLabelledRow, most);
+    }
+    /// With names at all their rows.
+    float heightOfAll() const
+    {
+        float sum = kRuler;
+        for (const auto& part : parts)
+            sum += kStackCaption + kAroundRows + rowsOf(*part) * kLabelledRow;
+        return sum;
     }
     /// So many from there on are shown whole; at least one.
     std::size_t countFitting(std::size_t from, Rect area) const
@@ -302,10 +315,7 @@ std::string StackedTimelinesView::atCursor(std::size_t step) const
 
 float StackedTimelinesView::suitableHeight() const
 {
-    float sum = kRuler;
-    for (const auto& part : m_data->parts)
-        sum += kStackCaption + kAroundRows + Data::rowsOf(*part) * kLabelledRow;
-    return sum;
+    return m_data->heightOfAll();
 }
 
 TimeRange StackedTimelinesView::visibleRange() const
@@ -317,6 +327,7 @@ void StackedTimelinesView::draw(Canvas& canvas)
 {
     Data& d = *m_data;
     d.drawnIn = canvas.area();
+    d.isForAudience = isForAudience();
     canvas.fillRect(canvas.area(), d.theme.canvas);
     d.scrollBy(0, canvas.area());
     const auto where = d.places(canvas.area());

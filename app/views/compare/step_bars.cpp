@@ -13,7 +13,8 @@
 namespace app {
 namespace {
 
-constexpr float kBarRow = 24, kTallBarRow = 64, kBeforeTime = 8, kBarInset = 2, kBarsHead = 22;
+constexpr float kBarRow = 24, kTallBarRow = 64, kBeforeTime = 8, kBarInset = 2, kBarsHead = 22, kLetterWidth = 20;
+constexpr float kBarSwatch = 8, kAfterSwatch = 4, kBetweenEntries = 10, kBeforeLegend = 6;
 constexpr std::uint64_t kStepBarNodes = (std::uint64_t{1} << 61) + (std::uint64_t{1} << 57);
 
 StepBars::Step stepOf(const std::string& letter, const std::string& name, std::int64_t ns,
@@ -71,14 +72,14 @@ struct StepBars::Frame {
 
 StepBars::Frame StepBars::frame(Rect area) const
 {
-    constexpr float kLetter = 20, kNumbers = 210, kNarrowestBars = 160;
+    constexpr float kNumbers = 210, kNarrowestBars = 160;
     Frame f;
-    f.left = area.left + kLetter;
+    f.left = area.left + kLetterWidth;
     f.width = std::max(kNarrowestBars, area.right - kNumbers - f.left);
     f.width = std::max(1.0F, std::min(f.width, area.right - f.left));
     f.top = area.top + kBarsHead;
     f.row = std::min(m_isTall ? kTallBarRow : kBarRow,
-                     (area.height() - kBarsHead) / static_cast<float>(std::max<std::size_t>(1, m_steps.size())));
+                     (area.height() - m_legendHeight - kBarsHead) / static_cast<float>(std::max<std::size_t>(1, m_steps.size())));
     return f;
 }
 
@@ -89,9 +90,54 @@ float StepBars::suitableHeight(float available) const
     return kBarsHead + std::clamp((available * kShare - kBarsHead) / count, kLowestBarRow, kBarRow) * count + 4;
 }
 
+/// What the colours mean, in lines of the area's width: below the bars, which leave it so much.
+struct StepBars::Legend {
+    struct Entry {
+        sim::StepPart part;
+        std::string name;
+        Point at; ///< from the legend's corner
+    };
+    std::vector<Entry> entries;
+    float height = 0;
+};
+
+StepBars::Legend StepBars::legend(Canvas& canvas, Rect area) const
+{
+    Legend out;
+    if (!m_isTall)
+        return out;
+    const float line = canvas.textHeight(FontFace::small) + kBarInset;
+    Point at{0, 0};
+    for (const sim::StepPart part : sim::kStepParts) {
+        const auto hasIt = [part](const Step& step) {
+            return std::any_of(step.parts.begin(), step.parts.end(), [part](const auto& own) { return own.first == part; });
+        };
+        if (std::none_of(m_steps.begin(), m_steps.end(), hasIt))
+            continue;
+        std::string name = sim::partName(part, m_dataTransfers);
+        const float width = kBarSwatch + kAfterSwatch + canvas.textWidth(name, FontFace::small);
+        if (at.x > 0 && at.x + width > area.width())
+            at = {0, at.y + line};
+        out.entries.push_back({part, std::move(name), at});
+        at.x += width + kBetweenEntries;
+    }
+    if (!out.entries.empty())
+        out.height = kBeforeLegend + at.y + line;
+    return out;
+}
+
 void StepBars::paint(Canvas& canvas, const Theme& theme, Rect area) const
 {
+    const Legend below = legend(canvas, {area.left + kLetterWidth, area.top, area.right, area.bottom});
+    m_legendHeight = below.height;
     Frame f = frame(area);
+    const float legendTop = f.top + f.row * static_cast<float>(m_steps.size()) + kBeforeLegend;
+    for (const Legend::Entry& entry : below.entries) {
+        const Point at{f.left + entry.at.x, legendTop + entry.at.y};
+        const float middle = at.y + canvas.textHeight(FontFace::small) / 2;
+        canvas.fillRect({at.x, middle - kBarSwatch / 2, at.x + kBarSwatch, middle + kBarSwatch / 2}, fillOf(entry.part, theme));
+        canvas.text({at.x + kBarSwatch + kAfterSwatch, at.y}, entry.name, theme.mutedText, FontFace::small);
+    }
     // Bars have all that the words behind them leave: the room kept for those is for the longest there might be.
     float widest = area.right - f.left;
     for (const Step& step : m_steps)

@@ -28,18 +28,21 @@ public:
 
     const std::vector<Step>& steps() const { return m_steps; }
     float suitableHeight(float available = 1000) const; ///< lower where timelines need the room, too
-    void setTall(bool on) { m_isTall = on; }            ///< where nothing else needs the room
+    void setTall(bool on) { m_isTall = on; }            ///< where nothing else needs the room: with a legend
     void paint(Canvas&, const Theme&, Rect area) const;
     std::string describe(Rect area, Point) const; ///< what is there; empty for nothing
 
 private:
     struct Frame;
+    struct Legend;
     Frame frame(Rect area) const;
+    Legend legend(Canvas&, Rect area) const;
 
     std::vector<Step> m_steps;
     std::string m_dataTransfers;
     std::int64_t m_longestNs = 1;
     bool m_isTall = false;
+    mutable float m_legendHeight = 0; ///< as it was drawn last
 };
 
 } // namespace app

@@ -18,6 +18,7 @@ using sim::asIndex;
 
 constexpr float kSeamedCell = 6;
 constexpr float kNarrowestText = 12, kLowestText = 10; ///< cells below are colour alone; numbers have nothing below their line
+constexpr float kAroundName = 12;                      ///< pixels, or what two cells beside each other say reads as one
 constexpr float kRoomyCell = 56;                       ///< from here on a text keeps away from the edges
 constexpr float kDimmedByFocus = 0.72F, kDimmedBySelection = 0.5F;
 constexpr float kDimmedNow = 0.4F; ///< what all do at the time cursor is to be seen beside a focus
@@ -323,7 +324,7 @@ void GridPainter::cellText(int rank, Rect cell, Color color)
     // As the widest of them fits, so that all say as much; where it does not, every second or fourth column says its own.
     const std::string number = countText(rank);
     const auto numbers = [&](FontFace face) {
-        if (m_canvas.textWidth("rank " + m_widest, face) <= room)
+        if (m_canvas.textWidth("rank " + m_widest, face) + kAroundName <= cell.width())
             return std::vector{"rank " + number};
         return std::vector{number};
     };

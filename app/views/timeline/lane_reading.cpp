@@ -58,6 +58,8 @@ public:
             readLevel(*level);
         else
             readSpans(begin, last);
+        if (!m_scene.model().isSimulated(m_scene.model().rowOf(m_trackIndex)))
+            readTicks(begin, last);
         if (m_litSpans != nullptr)
             findLitColumns(begin, last);
         const ExposedWaits* waits = m_scene.steps ? nullptr : m_scene.model().exposed(m_scene.model().rowOf(m_trackIndex));
@@ -81,6 +83,20 @@ private:
         endRun();
         if (m_levels.overlaps() && !m_scene.steps) // what lies on what, the mipmap knows
             readMipmap();
+    }
+
+    /// O(columns), however many there are.
+    void readTicks(std::size_t begin, std::size_t end)
+    {
+        const std::vector<std::uint32_t>& all = m_levels.instants();
+        for (auto next = std::lower_bound(all.begin(), all.end(), begin); next != all.end() && *next < end;) {
+            const double column = std::floor(pixel(m_track.startNs[*next]));
+            if (column >= 0 && column < static_cast<double>(m_out.columns.size()))
+                m_out.ticks.push_back({*next, column});
+            const double untilNs = m_axis.beginNs + (column + 1) * m_nsPerPixel;
+            next = std::partition_point(next + 1, all.end(),
+                                        [&](std::uint32_t span) { return static_cast<double>(m_track.startNs[span]) < untilNs; });
+        }
     }
 
     void readSpan(std::size_t i)

@@ -19,6 +19,12 @@ struct WideSpan {
     double left, right; ///< pixel columns from the lane's left
 };
 
+/// A span without length; of several in a column the first.
+struct LaneTick {
+    std::size_t span;
+    double column;
+};
+
 enum class LaneColumn : std::uint8_t {
     single, ///< no narrow spans
     shared, ///< narrow spans, and something else
@@ -29,6 +35,7 @@ struct LaneReading {
     std::vector<LaneColumn> columns; ///< [pixel column]
     double columnsPerPixel = 1;      ///< of the canvas
     std::vector<WideSpan> wide;
+    std::vector<LaneTick> ticks;                              ///< of what was recorded, by column
     std::vector<std::pair<std::uint32_t, float>> labelWidths; ///< kind of the wide spans, ascending, and pixels of the canvas
     // To be drawn in this order, the first two behind and before the wide spans; none or one, of the dense ones up to two.
     std::vector<ColumnStacks> between; ///< what is waited for between actions

@@ -11,6 +11,7 @@ namespace app {
 namespace {
 
 constexpr float kBeforeName = 9; ///< pixels that a row's highlight begins left of its name
+constexpr float kOverRow = 2;    ///< pixels that a name may be higher than its row: of those above and below its letters
 constexpr float kIndent = 10;    ///< of rows below the header of their group
 constexpr float kPin = 11;       ///< width of a pin's place, left of the name
 
@@ -24,6 +25,7 @@ public:
     void names()
     {
         const int focused = m_scene.focusRow();
+        m_every = namedEvery();
         // Rows beside each other are called alike: as short as the one that has the least room for it.
         m_scene.rows.forLinesInSight([&](int line) {
             if (const RowLine& what = m_scene.rows.line(line); !what.isHeader()) {
@@ -70,6 +72,21 @@ private:
     {
         return roomOf(line, row) >= m_canvas.textHeight(FontFace::body) ? FontFace::body : FontFace::small;
     }
+    /// Rows that are lower than their names: one in so many has its own.
+    int namedEvery() const
+    {
+        float lowest = m_gutter.height();
+        m_scene.rows.forLinesInSight([&](int line) {
+            if (const RowPlace& p = m_scene.rows.placeOf(line); !m_scene.rows.line(line).isHeader())
+                lowest = std::min(lowest, p.bottom - p.top);
+        });
+        const float name = m_canvas.textHeight(FontFace::small);
+        return lowest + kOverRow >= name ? 1 : static_cast<int>(std::ceil(name / std::max(1.0F, lowest)));
+    }
+    bool isNamed(int line, float nameHeight, float room) const
+    {
+        return nameHeight <= room + kOverRow || (m_every > 1 && line % m_every == m_every / 2);
+    }
     void rowName(int line, int row, bool focused);
     void details(int row, const TimelineRow&, Rect);
     void groupName(int line, int group);
@@ -83,6 +100,7 @@ private:
     const TimelineModel& m_model;
     const Theme& m_theme;
     Rect m_gutter;
+    int m_every = 1;                               ///< so many rows there is one that is named
     std::map<std::size_t, std::size_t> m_shortest; ///< of rows with so many names: the place of the one that all have room for
 };
 
@@ -237,7 +255,7 @@ void GutterPainter::rowName(int line, int row, bool focused)
     const float highest = std::ceil(seen.top - kAirOfText), lowest = std::floor(seen.bottom + kAirOfText - nameHeight);
     if (highest <= lowest && std::min(bottom, seen.bottom) - std::max(top, seen.top) >= nameHeight - 2 * kAirOfText)
         nameTop = std::clamp(nameTop, highest, lowest);
-    if (nameHeight <= room + 3 && inSight(line, nameTop, nameHeight))
+    if (isNamed(line, nameHeight, room) && inSight(line, nameTop, nameHeight))
         m_canvas.text({gutter.left, nameTop}, name, focused ? m_theme.accent : m_theme.text, face);
     if (two && inSight(line, nameTop + body, small))
         details(row, data, {gutter.left, nameTop + body, gutter.right, nameTop + body + small});

@@ -13,6 +13,8 @@ namespace {
 /// Pixels from which neighbours are kept apart by one: below, the gap would look like idling.
 constexpr float kGappedSpan = 8;
 constexpr double kShadedSpan = 5; ///< pixels from which odd micro-batches have their shade: rounded, narrower ones beat
+constexpr float kTickMark = 4;    ///< pixels, as high as the mark of what has no length
+constexpr double kTickApart = 4;  ///< pixels from which such marks stand by themselves
 constexpr float kLabelledSpan = 13;
 constexpr std::uint64_t kWaitNode = 1ULL << 31; ///< in a node's id: no span, but a transfer that is waited for
 constexpr float kChunkBand = 0.25F;             ///< of a span's height: of the last of a rank's chunks
@@ -30,10 +32,12 @@ public:
     {
         if (const ExposedWaits* waits = m_scene.steps ? nullptr : m_scene.model().exposed(m_scene.model().rowOf(m_trackIndex)))
             drawBetween(*waits);
+        drawLines();
         for (std::size_t i = 0; i < m_reading.wide.size(); ++i)
             drawSpan(m_reading.wide[i], i + 1 < m_reading.wide.size() ? &m_reading.wide[i + 1] : nullptr);
         drawStacks(m_reading.inside);
         drawStacks(m_reading.dense);
+        drawMarks();
     }
 
 private:
@@ -43,6 +47,54 @@ private:
     {
         for (const ColumnStacks& stacks : all)
             m_canvas.stacks(stacks);
+    }
+
+    float xOf(const LaneTick& tick) const
+    {
+        return m_lane.left + std::floor(static_cast<float>(tick.column / m_reading.columnsPerPixel));
+    }
+    /// Closer together, lines would look like work.
+    bool standsApart(std::size_t tick) const
+    {
+        const auto gap = [&](std::size_t before) {
+            return m_reading.ticks[before + 1].column - m_reading.ticks[before].column >= kTickApart * m_reading.columnsPerPixel;
+        };
+        return (tick == 0 || gap(tick - 1)) && (tick + 1 == m_reading.ticks.size() || gap(tick));
+    }
+
+    /// Of what has no length: behind all that has some.
+    void drawLines()
+    {
+        for (std::size_t i = 0; i < m_reading.ticks.size(); ++i)
+            if (standsApart(i)) {
+                const float x = xOf(m_reading.ticks[i]);
+                m_canvas.fillRect({x, m_lane.top, x + 1, m_lane.bottom},
+                                  m_colors.shown[m_track.kind[m_reading.ticks[i].span]].even);
+            }
+    }
+
+    /// And over it, at the top: where marks are many, a band of them.
+    void drawMarks()
+    {
+        const float foot = m_lane.top + std::min(kTickMark, m_lane.height() / 2);
+        for (std::size_t i = 0; i < m_reading.ticks.size(); ++i) {
+            const LaneTick& tick = m_reading.ticks[i];
+            const float x = xOf(tick);
+            if (!standsApart(i)) {
+                m_canvas.fillRect({x, m_lane.top, x + 1, foot}, m_scene.theme.text);
+                continue;
+            }
+            constexpr float kTickHalf = 2.5F;
+            m_canvas.fillConvex({{x + 0.5F - kTickHalf, m_lane.top}, {x + 0.5F + kTickHalf, m_lane.top}, {x + 0.5F, foot}},
+                                m_scene.theme.text);
+            if (m_canvas.wantsNodes())
+                m_canvas.node(
+                    {.id = (static_cast<std::uint64_t>(m_trackIndex) << 32) | tick.span,
+                     .role = "span",
+                     .name = m_scene.model().spanLabels(m_trackIndex, tick.span).front(),
+                     .rect = {x - 2, m_lane.top, x + 3, m_lane.bottom},
+                     .selected = m_scene.selection.selectedSpan == SpanRef{m_trackIndex, static_cast<std::uint32_t>(tick.span)}});
+        }
     }
 
     /// To whole pixels; columns shared with narrow spans are left to these, and a pause of less than half a pixel is none:

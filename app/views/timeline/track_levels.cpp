@@ -59,6 +59,8 @@ TrackLevels::TrackLevels(const sim::Track& track, const sim::BusyMipmap& exact)
     for (std::size_t i = 0; i < track.size(); ++i) {
         m_overlaps = m_overlaps || track.startNs[i] < endNs;
         endNs = std::max(endNs, track.startNs[i] + track.durationNs[i]);
+        if (track.durationNs[i] == 0)
+            m_instants.push_back(static_cast<std::uint32_t>(i));
     }
     const sim::BusyByClass all = exact.busyNs(track.startNs.front(), endNs);
     for (std::size_t c = 0; c < all.size(); ++c)

@@ -41,6 +41,8 @@ public:
     /// Classes the track has, ascending: the columns of busyUntil.
     const std::vector<std::size_t>& classes() const { return m_classes; }
     bool overlaps() const { return m_overlaps; } ///< some span starts before the one before it ends
+    /// Spans without length, ascending: of no time, no level knows of them.
+    const std::vector<std::uint32_t>& instants() const { return m_instants; }
     /// The coarsest level with at least so many bins in that time; nullptr if there is none.
     const TrackLevel* levelFor(double ns, double bins) const;
 
@@ -49,6 +51,7 @@ private:
 
     std::vector<std::size_t> m_classes;
     std::vector<TrackLevel> m_levels; ///< finest first
+    std::vector<std::uint32_t> m_instants;
     bool m_overlaps = false;
 };
 

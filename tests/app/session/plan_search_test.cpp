@@ -8,6 +8,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
+
 namespace app {
 namespace {
 
@@ -143,6 +148,34 @@ TEST(PlanSearch, SaysWhyNothingCanBeSearchedInTheWordsOfTheForm)
     EXPECT_TRUE(told.failure.startsWith(QLatin1String("micro-batch = 3.5 cannot be held: "))) << told.failure.toStdString();
     EXPECT_FALSE(told.failure.contains(QLatin1Char('_'))) << told.failure.toStdString();
     EXPECT_FALSE(search.isRunning());
+}
+
+/// While the map is filled: what is best so far of a cell, each time better, and last what is told in the end.
+TEST(PlanSearch, TellsOfACellAsItImproves)
+{
+    PlanSearch search(catalogue());
+    std::map<std::pair<int, int>, std::vector<double>> paces;
+    std::size_t improvements = 0, cells = 0;
+    bool isFilled = false;
+    QObject::connect(&search, &PlanSearch::cellImproved, &search, [&](const PlanCellState& now) {
+        ASSERT_FALSE(now.answer->best.empty());
+        EXPECT_EQ(now.answer->best.front().grid.tp, now.tp);
+        EXPECT_EQ(now.answer->best.front().grid.pp, now.pp);
+        paces[{now.tp, now.pp}].push_back(now.answer->best.front().paceSeconds());
+        ++improvements;
+    });
+    QObject::connect(&search, &PlanSearch::cellFound, &search, [&](const PlanCellState& now) {
+        ++cells;
+        ASSERT_FALSE(now.answer->best.empty());
+        std::vector<double>& told = paces[{now.tp, now.pp}];
+        told.push_back(now.answer->best.front().paceSeconds());
+        EXPECT_TRUE(std::is_sorted(told.rbegin(), told.rend())) << "each better than the one before";
+    });
+    QObject::connect(&search, &PlanSearch::cellsFilled, &search, [&] { isFilled = true; });
+    search.fillCells({planned()}, {{8, 2}, {4, 2}});
+    ASSERT_TRUE(waitFor([&] { return isFilled; }));
+    EXPECT_EQ(cells, 2U);
+    EXPECT_GE(improvements, 2U) << "some of each";
 }
 
 TEST(PlanSearch, FindsTheBestOfACell)

@@ -70,6 +70,28 @@ protected:
     int cancelled = 0, progressed = 0;
 };
 
+/// Dumps of NCCL's flight recorder without an entry: how far each of three ranks has come in their group.
+TEST_F(RecordedRunTest, CountsAloneTellWhoHasNotComeToWhat)
+{
+    const QDir dumps(folder.filePath(QStringLiteral("dumps")));
+    ASSERT_TRUE(dumps.mkpath(QStringLiteral(".")));
+    for (int rank = 0; rank < 3; ++rank)
+        write(dumps.filePath(QStringLiteral("rank_%1.json").arg(rank)),
+              QStringLiteral(R"({"version": "2.4", "pg_config": {"0": {"name": "0", "desc": "default_pg", "ranks": "[0, 1, 2]"}},
+                                 "pg_status": {"0": {"last_enqueued_collective": %1, "last_started_collective": %1,
+                                                     "last_completed_collective": 11}}, "entries": []})")
+                  .arg(rank == 2 ? 11 : 12)
+                  .toUtf8());
+    const auto run = read({dumps.path()});
+    ASSERT_TRUE(run->run()) << notRead.toStdString();
+    EXPECT_EQ(run->run()->recording->spanCount(), 0U);
+    const std::vector<sim::RunFinding>& findings = run->run()->answers.findings;
+    ASSERT_FALSE(findings.empty());
+    EXPECT_EQ(findings.front().kind, "hang");
+    EXPECT_THAT(findings.front().title, testing::HasSubstr("Call 12 of group default_pg"));
+    EXPECT_EQ(findings.front().ranks, std::vector<int>{2}) << "it has asked for eleven";
+}
+
 TEST_F(RecordedRunTest, OfOurOwnWritersIsRecoveredAndNamesThePlantedRank)
 {
     const auto run = read({path});

@@ -4,6 +4,7 @@
 #include "app/canvas/qt/canvas_accessible.h"
 #include "app/canvas/qt/canvas_widget.h"
 #include "app/shell/compare/compare_tables.h"
+#include "app/shell/dialogs/export_dialog.h"
 #include "app/shell/widgets/because_popup.h"
 #include "app/shell/widgets/problem_banner.h"
 #include "app/shell/widgets/scenario_header.h"
@@ -12,6 +13,7 @@
 
 #include <QAccessible>
 #include <QAccessibleActionInterface>
+#include <QComboBox>
 #include <QFile>
 #include <QFontMetrics>
 #include <QLabel>
@@ -497,6 +499,39 @@ TEST_F(CompareTest, IsExportedAsAFigureFromTheWindow)
     ASSERT_TRUE(figure.open(QIODevice::ReadOnly));
     EXPECT_TRUE(figure.readAll().contains("<svg"));
     EXPECT_TRUE(QFile::exists(folder.filePath(QStringLiteral("c.csv"))));
+}
+
+TEST_F(CompareTest, ItsFigureHasSizeColoursAndFormatToChooseFromAsOthersHave)
+{
+    open(kZeroBubble);
+    ASSERT_TRUE(window.compareWith(galleryFile(k1F1B)).empty());
+    settle();
+    window.run(CommandId::exportFigure);
+    auto* dialog = window.findChild<ExportDialog*>();
+    ASSERT_TRUE(dialog);
+    const auto boxes = dialog->findChildren<QComboBox*>();
+    ASSERT_FALSE(boxes.isEmpty());
+    EXPECT_EQ(boxes.front()->currentText(), QStringLiteral("Comparison"));
+    EXPECT_EQ(boxes.front()->count(), 1);
+    const QTemporaryDir folder;
+    const auto saved = [&](const char* name) {
+        dialog->save(folder.filePath(QLatin1String(name)));
+        QFile file(folder.filePath(QLatin1String(name)));
+        EXPECT_TRUE(file.open(QIODevice::ReadOnly)) << name;
+        return file.readAll();
+    };
+    const QByteArray light = saved("light.svg");
+    EXPECT_TRUE(light.contains("<svg"));
+    const auto of = [&](const CompareView::Side& side) { return QString::fromStdString(side.name).toHtmlEscaped().toUtf8(); };
+    const CompareView::Contents shown = page().view().contents();
+    EXPECT_TRUE(light.contains(of(shown.a)) && light.contains(of(shown.b))) << "who is compared";
+    EXPECT_TRUE(light.contains(page().headline().toHtmlEscaped().toUtf8())) << page().headline().toStdString();
+    for (QComboBox* box : boxes)
+        if (const int dark = box->findText(QStringLiteral("Dark")); dark >= 0)
+            box->setCurrentIndex(dark);
+    EXPECT_NE(saved("dark.svg"), light);
+    EXPECT_GT(saved("dark.pdf").size(), 1000);
+    delete dialog;
 }
 
 TEST_F(CompareTest, IsNotSavedBeforeItIsThere)

@@ -11,6 +11,7 @@
 
 #include <QAccessible>
 #include <QAction>
+#include <QDockWidget>
 #include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
@@ -673,6 +674,28 @@ TEST_F(PlanWindow, ASmallPanelFoldsAndScrollsAndCutsNothing)
         EXPECT_TRUE(fitsAcross || size.width() < 300) << "folds before it scrolls, at " << size.width();
         EXPECT_TRUE(fitsAcross || area->horizontalScrollBar()->maximum() > 0) << size.width();
         EXPECT_TRUE(fitsDown || area->verticalScrollBar()->maximum() > 0) << size.height();
+    }
+}
+
+/// 1280 × 720, as text of 125, 150 and 200 % leave it, and back.
+TEST_F(PlanWindow, IsAsHighAgainAsItWasMade)
+{
+    const auto* dock = window.findChild<QDockWidget*>(QStringLiteral("plan"));
+    ASSERT_TRUE(dock);
+    const QSize usual(1280, 720);
+    window.setMinimumSize(512, 320);
+    const auto resize = [this](QSize size) {
+        window.resize(size);
+        settle();
+    };
+    resize(usual);
+    window.resizeDocks({const_cast<QDockWidget*>(dock)}, {300}, Qt::Vertical);
+    settle();
+    ASSERT_EQ(dock->height(), 300);
+    for (const QSize small : {QSize(1024, 576), QSize(853, 480), QSize(640, 360), QSize(1300, 420)}) {
+        resize(small);
+        resize(usual);
+        EXPECT_EQ(dock->height(), 300) << small.width() << " x " << small.height();
     }
 }
 

@@ -19,6 +19,7 @@
 #include <QAction>
 #include <QApplication>
 #include <QComboBox>
+#include <QDir>
 #include <QDropEvent>
 #include <QFile>
 #include <QLabel>
@@ -27,6 +28,8 @@
 #include <QPushButton>
 #include <QSpinBox>
 #include <QStatusBar>
+#include <QStyle>
+#include <QStyleOptionComboBox>
 #include <QTemporaryDir>
 #include <QUrl>
 #include <QWheelEvent>
@@ -303,6 +306,36 @@ TEST_F(RecordedTest, ATimelineOfWhatHasNoLengthSaysWhyItIsEmpty)
         EXPECT_EQ(track.size(), 0U) << "of what has no length nothing is drawn";
 }
 
+/// Of a job that stands still, how far its ranks have come may be all that there is.
+TEST_F(RecordedTest, CountsAloneAreAPageWhoseEmptyTablesSaySo)
+{
+    QDir(folder.path()).mkpath(QStringLiteral("dumps"));
+    for (int rank = 0; rank < 2; ++rank) {
+        QFile file(folder.filePath(QStringLiteral("dumps/rank_%1.json").arg(rank)));
+        ASSERT_TRUE(file.open(QIODevice::WriteOnly));
+        file.write(
+            QStringLiteral(R"({"version": "2.4", "pg_config": {"0": {"name": "0", "desc": "default_pg", "ranks": "[0, 1]"}},
+                                      "pg_status": {"0": {"last_enqueued_collective": %1, "last_completed_collective": 4}},
+                                      "entries": []})")
+                .arg(5 - rank)
+                .toUtf8());
+    }
+    openRun(folder.filePath(QStringLiteral("dumps")));
+    ASSERT_TRUE(panel().run()->run()) << panel().problem().toStdString();
+    EXPECT_THAT(panel().findingsText().toStdString(), testing::StartsWith("Call 5 of group default_pg"));
+    for (const RecordedTab tab : {RecordedTab::communication, RecordedTab::steps, RecordedTab::kernels}) {
+        panel().setTab(tab);
+        settle();
+        EXPECT_EQ(panel().table(tab).rowCount(), 0);
+        EXPECT_FALSE(panel().table(tab).whyEmpty().isEmpty()) << static_cast<int>(tab);
+    }
+    openRun(path);
+    panel().setTab(RecordedTab::kernels);
+    settle();
+    EXPECT_GT(panel().table(RecordedTab::kernels).rowCount(), 0);
+    EXPECT_EQ(panel().table(RecordedTab::kernels).whyEmpty(), QString());
+}
+
 TEST_F(RecordedTest, AFolderOfSeveralJobsIsSaidToBeSuchFirst)
 {
     openRun(QString::fromStdString(RANKSCOPE_TEST_DATA "/kineto"));
@@ -440,6 +473,34 @@ TEST_F(RecordedTest, TabsHideBehindNoArrowAndNothingIsCutWhateverTheSizeOfTheTex
             EXPECT_EQ(cutLabels(panel()), QStringList()) << size.width() << " " << static_cast<int>(tab);
         }
     }
+}
+
+/// 1366 × 768, with a window's frame and a bar.
+TEST_F(RecordedTest, ThePredictionHasRoomBesideWhatWasMeasured)
+{
+    openRun(path);
+    window.resize(1366, 720);
+    ASSERT_TRUE(window.predictRecordedAs(QStringLiteral(RANKSCOPE_SOURCE_DIR "/scenarios/60-tiny-tp2-pp2-dp2.json")).empty());
+    settle();
+    panel().setTab(RecordedTab::simulated);
+    settle();
+    std::vector<Rect> rows;
+    for (const Node& node : panel().timelineCanvas().nodes())
+        if (node.role == "row")
+            rows.push_back(node.rect);
+    ASSERT_EQ(rows.size(), 16U) << "eight ranks, simulated and measured";
+    for (std::size_t row = 1; row < rows.size(); ++row)
+        EXPECT_GE(rows[row].top - rows[row - 1].top, 12) << "their names touch each other";
+    const auto boxes = panel().findChildren<QComboBox*>();
+    const auto which = std::find_if(boxes.begin(), boxes.end(), [](const QComboBox* box) {
+        return box->accessibleName() == QLatin1String("Picture of what is simulated");
+    });
+    ASSERT_NE(which, boxes.end());
+    QStyleOptionComboBox option;
+    option.initFrom(*which);
+    const QRect field = (*which)->style()->subControlRect(QStyle::CC_ComboBox, &option, QStyle::SC_ComboBoxEditField, *which);
+    for (int i = 0; i < (*which)->count(); ++i)
+        EXPECT_LE((*which)->fontMetrics().horizontalAdvance((*which)->itemText(i)), field.width() - 2);
 }
 
 TEST_F(RecordedTest, TheWheelOverThePageChangesNoNumberOfTheGrid)

@@ -8,6 +8,7 @@
 #include <QComboBox>
 #include <QFile>
 #include <QGuiApplication>
+#include <QHeaderView>
 #include <QLabel>
 #include <QMimeData>
 #include <QPushButton>
@@ -119,6 +120,34 @@ TEST_F(SettingsDialogs, WhatBecameOfSettingsFitsASmallScreenInWords)
     EXPECT_TRUE(meanings.contains(QStringLiteral("Flash attention"))) << meanings.join(QLatin1Char(';')).toStdString();
     for (const QString& meaning : meanings)
         EXPECT_FALSE(meaning.startsWith(QLatin1Char('/'))) << meaning.toStdString();
+}
+
+/// As it opens; 1280 × 720 at text of 150 and of 200 %, less what a window manager adds.
+TEST_F(SettingsDialogs, WhatThereIsToSayOfASettingIsShownWhole)
+{
+    drop({file("run.sh", QByteArray(kSettings).replace("--bf16", "--use-flash-attn --bf16"))});
+    ASSERT_TRUE(importing());
+    auto* filter = named<QComboBox>(*importing(), "Settings that are listed");
+    ASSERT_TRUE(filter);
+    filter->setCurrentIndex(1); // all
+    const auto* table = named<QTableView>(*importing(), "Settings");
+    ASSERT_TRUE(table);
+    constexpr int kBeside = 16;
+    for (const QSize size : {QSize(860, 600), QSize(837, 440), QSize(624, 320)}) {
+        importing()->resize(size);
+        settle();
+        bool wraps = false;
+        for (int row = 0; row < table->model()->rowCount(); ++row)
+            for (int column = 0; column < table->model()->columnCount(); ++column) {
+                const QString text = table->model()->index(row, column).data().toString();
+                const int width = table->columnWidth(column) - kBeside;
+                const QRect needed = table->fontMetrics().boundingRect(QRect(0, 0, width, 10000), Qt::TextWordWrap, text);
+                EXPECT_GE(table->rowHeight(row), needed.height()) << text.toStdString() << " at " << size.width();
+                wraps = wraps || needed.height() > table->fontMetrics().height();
+            }
+        EXPECT_TRUE(wraps) << "or the test tells nothing, at " << size.width();
+        EXPECT_LE(table->horizontalHeader()->length(), table->viewport()->width()) << "nothing lies beside, at " << size.width();
+    }
 }
 
 TEST_F(SettingsDialogs, CancelledNothingHasChanged)

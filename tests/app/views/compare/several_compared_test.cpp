@@ -192,6 +192,60 @@ TEST(SeveralCompared, NothingStaysLitWhereThePointerIsGone)
     EXPECT_FALSE(compare.view.isOnPaper());
 }
 
+/// A slide of two deep pipelines: nobody scrolls there, and rows that are too low for a name each are named now and then.
+TEST(SeveralCompared, AnAudienceSeesAllOfThem)
+{
+    const Compare compare(deep(16), deep(32));
+    StackedTimelinesView pair(lightTheme());
+    pair.setSteps(compare.view.steps());
+    const Rect slide{0, 0, 620, 270};
+    const auto draw = [&](bool isForAudience) {
+        pair.setForAudience(isForAudience, 2);
+        RecorderCanvas canvas(slide);
+        pair.draw(canvas);
+        return canvas;
+    };
+    EXPECT_EQ(draw(false).nodesOf("caption").size(), 1U) << "the other is scrolled to";
+    const RecorderCanvas canvas = draw(true);
+    const auto captions = canvas.nodesOf("caption");
+    const auto isInCaption = [&](const Primitive& text) {
+        return std::any_of(captions.begin(), captions.end(), [&](const Node& caption) {
+            return caption.rect.contains({text.rect.left, (text.rect.top + text.rect.bottom) / 2});
+        });
+    };
+    EXPECT_EQ(captions.size(), 2U);
+    std::vector<Rect> names;
+    for (const Primitive& one : canvas.primitives())
+        if (one.kind == Primitive::Kind::text && one.rect.left < 60 && !isInCaption(one))
+            names.push_back(one.rect);
+    EXPECT_GE(names.size(), 6U);
+    for (std::size_t i = 1; i < names.size(); ++i)
+        EXPECT_GE(names[i].top, names[i - 1].bottom) << "names touch each other";
+}
+
+/// On a slide nobody points at a colour to learn what it means.
+TEST(SeveralCompared, TallBarsHaveALegend)
+{
+    Compare compare;
+    StepBars bars({*compare.view.comparison()}, {"a", "b"});
+    const Rect area{0, 0, 620, 160};
+    const auto textsOf = [&] {
+        RecorderCanvas canvas(area);
+        bars.paint(canvas, lightTheme(), area);
+        EXPECT_TRUE(canvas.cutTexts().empty());
+        return canvas.texts();
+    };
+    const auto before = textsOf();
+    bars.setTall(true);
+    const auto texts = textsOf();
+    EXPECT_GT(texts.size(), before.size());
+    for (const StepBars::Step& step : bars.steps())
+        for (const auto& [part, ns] : step.parts)
+            EXPECT_GE(std::count(texts.begin(), texts.end(), sim::partName(part, "dp")), 1) << sim::partName(part, "dp");
+    EXPECT_EQ(bars.describe(area, {300, 40}).substr(0, 1), "A");
+    EXPECT_EQ(bars.describe(area, {300, 150}), "") << "the legend";
+}
+
 TEST(SeveralCompared, AStepThatDoesNotFitSaysSo)
 {
     sim::Scenario small = pipeline("1f1b");

@@ -52,6 +52,75 @@ TEST(TimelineView, EvenWorkLooksEvenAtEveryZoom)
     }
 }
 
+/// A hundred thousand spans of a microsecond, and in a pause in their middle one without length: whether they are read one by one
+/// or from coarse levels, where it was is marked.
+TEST(TimelineView, WhatHasNoLengthIsMarkedAtEveryZoom)
+{
+    sim::Trace trace;
+    trace.kinds = {{.name = "kernel", .opClass = sim::OpClass::forward}, {.name = "sync", .opClass = sim::OpClass::dpComm}};
+    trace.processes = {{.rank = 0}};
+    sim::Track track{.process = 0, .name = "stream 7", .role = sim::TrackRole::compute};
+    constexpr int kSpans = 100'000;
+    const auto add = [&](std::int64_t durationNs, std::uint32_t kind) {
+        track.startNs.push_back(trace.endNs);
+        track.durationNs.push_back(durationNs);
+        track.kind.push_back(kind);
+        track.microbatch.push_back(-1);
+        trace.endNs += durationNs + 100;
+    };
+    for (int i = 0; i < kSpans; ++i) {
+        if (i == kSpans / 2)
+            add(0, 1);
+        add(1000, 0);
+    }
+    trace.tracks = {track};
+    const std::int64_t at = track.startNs[kSpans / 2];
+    Timeline timeline(trace);
+    for (std::int64_t around = trace.endNs / 2; around > 200; around /= 8) {
+        timeline.view.setVisibleRange({at - around, at + around});
+        const Rect rows = timeline.rows();
+        const TimeRange seen = timeline.view.visibleRange();
+        const TimeAxis axis{static_cast<double>(seen.beginNs), static_cast<double>(seen.endNs), rows.left, rows.right};
+        const float x = axis.x(static_cast<double>(at));
+        const RecorderCanvas canvas = timeline.draw();
+        const auto isItsMark = [&](const Primitive& p) {
+            return p.kind == Primitive::Kind::fillConvex && p.color == lightTheme().text &&
+                   std::abs((p.rect.left + p.rect.right) / 2 - x) <= 2 && p.rect.top >= rows.top && p.rect.bottom <= rows.bottom;
+        };
+        EXPECT_EQ(std::count_if(canvas.primitives().begin(), canvas.primitives().end(), isItsMark), 1) << around;
+        const auto spans = canvas.nodesOf("span");
+        EXPECT_EQ(std::count_if(spans.begin(), spans.end(), [](const Node& node) { return node.id == kSpans / 2; }), 1) << around;
+    }
+}
+
+/// Where they are many they are a band along the top, and not work that was never done.
+TEST(TimelineView, ManyMarksOfWhatHasNoLengthDoNotLookLikeWork)
+{
+    sim::Trace trace;
+    trace.kinds = {{.name = "sync", .opClass = sim::OpClass::dpComm}};
+    trace.processes = {{.rank = 0}};
+    sim::Track track{.process = 0, .name = "stream 7", .role = sim::TrackRole::compute};
+    for (int i = 0; i < 50'000; ++i, trace.endNs += 1000) {
+        track.startNs.push_back(trace.endNs);
+        track.durationNs.push_back(0);
+        track.kind.push_back(0);
+        track.microbatch.push_back(-1);
+    }
+    trace.tracks = {track};
+    Timeline timeline(trace);
+    const Rect rows = timeline.rows();
+    const RecorderCanvas canvas = timeline.draw(false);
+    std::size_t marks = 0;
+    for (const Primitive& p : canvas.rectsOf(lightTheme().text))
+        if (p.rect.width() == 1 && p.rect.top >= rows.top && p.rect.bottom <= rows.bottom) {
+            EXPECT_LE(p.rect.height(), 4);
+            ++marks;
+        }
+    EXPECT_GT(static_cast<float>(marks), 0.9F * rows.width());
+    for (const Primitive& p : canvas.rectsOf(lightTheme().fill(sim::OpClass::dpComm)))
+        EXPECT_TRUE(p.rect.bottom <= rows.top || p.rect.top >= rows.bottom) << "a legend alone has its colour";
+}
+
 /// Spans that are drawn one by one, too: all of them have a gap behind them or none has, and what is no pause worth a pixel is
 /// none.
 TEST(TimelineView, EqualSpansAreEquallyFarApart)

@@ -73,7 +73,7 @@ def plan(
     and "training.global_batch_size" for batches of at most the scenario's, by the time that a token takes (`pace_s` of a layout is
     that of `pace_batch` sequences). `framework` ("megatron", "torchtitan", "deepspeed", "nanotron", "picotron", "huggingface" or
     "maxtext") keeps to what that one can run and times it with that one's software where the scenario names none (`held_fixed` of the
-    result says which), `why` asks for the best layout with such keys beside the winner, `robust` for the nearest layouts where not all
+    result says which), `why` asks for the best layout with all of such keys beside the winner, `robust` for the nearest layouts where not all
     goes as planned and the one that loses least (`robust` of the result). A result's `best[0].settings` are changes for simulate().
 
     `ramp_batch`, (first, step): the run begins with global batches of `first` and adds `step` up to the scenario's; a layout has to
@@ -102,9 +102,10 @@ def plan(
     for name, value in numbers.items():
         if value is not None:
             options += [name, str(value)]
-    for name, settings in (("fix", fix), ("why", why)):
-        for pointer, value in _pairs(name, settings):
-            options += ["--" + name, _assignment(pointer, value)]
+    for pointer, value in _pairs("fix", fix):
+        options += ["--fix", _assignment(pointer, value)]
+    if asked := [_assignment(pointer, value) for pointer, value in _pairs("why", why)]:
+        options += ["--why", ",".join(asked)]
     for name, wanted in (("--robust", robust), ("--sensitivity", sensitivity), ("--least-change", least_change)):
         if wanted:
             options.append(name)

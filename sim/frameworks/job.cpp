@@ -78,6 +78,16 @@ std::string precisionWord(std::string_view given)
     return "";
 }
 
+void putSoftware(Job& job, std::string_view stack, const std::string& why)
+{
+    Json& block = job.training["stack"];
+    if (block.is_object()) // what a setting says of it stays
+        block["base"] = stack;
+    else
+        block = stack;
+    job.reading.byDefault("software", stack, "/training/stack", why);
+}
+
 void putOptimizer(Job& job, std::string_view setting, std::string_view given)
 {
     // Adam with two moments in 32 bits, under the names of PyTorch, Apex, DeepSpeed and transformers

@@ -59,6 +59,8 @@ std::optional<int> lastBatchOf(const std::string& schedule);
 std::string precisionWord(std::string_view word);
 /// training.loss_chunk_tokens of software that does not say how long its chunks are.
 inline constexpr int kFusedLossChunk = 1024;
+/// training.stack, which the kind of settings makes certain: an id of the catalogue, and why it is that one.
+void putSoftware(Job&, std::string_view stack, const std::string& why);
 /// training.optimizer by a framework's word. Other rules than Adam's and SGD's, and moments in fewer bits, are told on `setting`.
 void putOptimizer(Job&, std::string_view setting, std::string_view word);
 

@@ -286,6 +286,12 @@ class Planning(unittest.TestCase):
         self.assertTrue(answer.proved)
         self.assertEqual(rankscope.simulate(TINY, **best.settings).step_time_s, best.step_time_s)
 
+    def test_keys_that_are_asked_for_together_are_one_question(self):
+        answer = rankscope.plan(TINY, gpus=4, fix={"layout.cp": 1}, why={"layout.tp": 2, "layout.pp": 2})
+        self.assertEqual(len(answer.why), 1)
+        held = rankscope.plan(TINY, gpus=4, fix={"layout.cp": 1, "layout.tp": 2, "layout.pp": 2}).best[0]
+        self.assertEqual(answer.why[0].best.step_time_s, held.step_time_s)
+
     def test_numbers_may_be_those_of_other_libraries(self):
         class Int64:  # as numpy's: no int
             def __init__(self, value):

@@ -3,6 +3,7 @@
 #include "sim/frameworks/dialects/fsdp.h"
 #include "sim/frameworks/dialects/megatron_layers.h"
 #include "sim/frameworks/job.h"
+#include "sim/frameworks/stacks.h"
 #include "sim/text/quoted.h"
 
 #include <algorithm>
@@ -224,6 +225,31 @@ DeepSpeedFacts factsOfDeepSpeedFile(Job& job, std::string_view setting, const st
     return {.stage = stage};
 }
 
+namespace {
+
+/// Which program reads the file it does not say; most have models of Transformers, and none of them Megatron's kernels.
+void assumeTransformers(Job& job, bool isZero3)
+{
+    job.ask("/training/stack", "the program that uses this file is not in it: models of Transformers, run module by module, are "
+                               "assumed; with --set training.stack=… another");
+    putStackOfTransformers(job, isZero3);
+}
+
+/// By words that Megatron-DeepSpeed has since 2023 alone.
+void putSoftwareOfMegatronDeepSpeed(Job& job)
+{
+    static constexpr std::array<std::string_view, 6> kSince2023 = {
+        "use_flash_attn", "use_flash_attn_v2", "use_flash_attn_triton", "swiglu", "normalization", "ds_sequence_parallel_size"};
+    const auto since = std::find_if(kSince2023.begin(), kSince2023.end(), [&](auto name) { return job.reading.has(name); });
+    if (since == kSince2023.end())
+        putSoftware(job, stacks::kMegatronDeepSpeed, "Megatron's kernels of 2021 with DeepSpeed's optimizer");
+    else
+        putSoftware(job, stacks::kMegatronDeepSpeed2023,
+                    job.reading.spelled(*since) + " came with 2023: the same on that year's libraries");
+}
+
+} // namespace
+
 void readDeepSpeed(Job& job)
 {
     Reading& reading = job.reading;
@@ -295,6 +321,8 @@ void readDeepSpeed(Job& job)
     putGradientsOfDeepSpeed(job, facts, "");
     if (const std::string_view setting = settingOfTransformers(reading); !setting.empty())
         putStackOfTransformers(job, setting, facts.stage == 3);
+    else
+        assumeTransformers(job, facts.stage == 3);
     harmlessOfDeepSpeed(reading);
 }
 
@@ -414,6 +442,8 @@ void readMegatronDeepSpeed(Job& job)
         reading.say("pp_partition_method", Became::notRepresentable, *partition + ": layers are spread evenly",
                     "/schedule/layers_per_stage");
     }
+    if (!ofNeox)
+        putSoftwareOfMegatronDeepSpeed(job);
     harmlessOfDeepSpeed(reading);
     reading.harmless(std::array<std::string_view, 3>{"ds_config.*", "*_config", "no_pipeline_parallel"});
 }

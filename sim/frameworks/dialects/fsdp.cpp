@@ -72,11 +72,16 @@ void putShardGroup(Job& job, const FsdpFacts& facts, std::optional<int> shard, i
     }
 }
 
-void putStackOfTransformers(Job& job, std::string_view setting, bool isZero3)
+void putStackOfTransformers(Job& job, bool isZero3)
 {
     job.training["stack"] = isZero3 ? stacks::kTransformersZero3 : stacks::kTransformers;
     if (isZero3 && job.training.contains("overlap"))
         job.training["overlap"].erase("param_gather"); // as the software does of itself
+}
+
+void putStackOfTransformers(Job& job, std::string_view setting, bool isZero3)
+{
+    putStackOfTransformers(job, isZero3);
     job.reading.addNote(setting, Became::used,
                         isZero3 ? "Transformers' models run by its Trainer or Accelerate, with ZeRO stage 3: deepspeed-2023"
                                 : "Transformers' models run by its Trainer or Accelerate, module by module: huggingface",

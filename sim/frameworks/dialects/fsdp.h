@@ -24,6 +24,8 @@ void putShardGroup(Job&, const FsdpFacts&, std::optional<int> shard, int replica
 /// training.stack of Transformers' models as its Trainer and Accelerate run them, module by module, which a setting makes
 /// certain. `isZero3`: parameters are DeepSpeed's, which then gathers them where they are needed. After what overlaps is known.
 void putStackOfTransformers(Job&, std::string_view setting, bool isZero3);
+/// The same where nothing but the kind of file speaks for it, without a note.
+void putStackOfTransformers(Job&, bool isZero3);
 /// A loss that the head's product is a part of, a chunk of tokens at a time, if the setting is on (Liger Kernel). Its chunks have
 /// about as many bytes of logits as a micro-batch has of hidden states: some hundred to some thousand tokens.
 void putFusedLoss(Job&, std::string_view setting);

@@ -1,6 +1,7 @@
 // GPT-NeoX's files (EleutherAI/gpt-neox at ea7aefd8, megatron/neox_arguments): Megatron's settings and DeepSpeed's side by side
 // in one table, some under names of its own. As Megatron-DeepSpeed's.
 #include "sim/frameworks/dialects/deepspeed.h"
+#include "sim/frameworks/stacks.h"
 
 #include <algorithm>
 #include <array>
@@ -144,6 +145,11 @@ void putNeoxDefaults(Job& job)
         if (!inMlp && inAttention)
             job.model["qkv_bias"] = true;
     }
+    putSoftware(job, stacks::kNeox, "layers cut as Megatron does, with a loss that keeps less");
+    Json software = job.training["stack"].is_object() ? job.training["stack"] : Json{{"base", stacks::kNeox}};
+    software["gathers_logits"] = false;
+    software["loss"] = {{"saved", 2}};
+    job.training["stack"] = std::move(software);
     static constexpr std::array kNot = {Alias{"gpt_j_residual", "attention and MLP side by side have no key"},
                                         Alias{"rwkv_*", "layers without attention have no key"},
                                         Alias{"mamba_*", "state-space layers have no key"},

@@ -1,6 +1,7 @@
 // MaxText's YAML and overrides (AI-Hypercomputer/maxtext at e591f30): axes of a mesh inside a slice (ici) and between slices
 // (dcn).
 #include "sim/frameworks/job.h"
+#include "sim/frameworks/stacks.h"
 
 #include "sim/text/quoted.h"
 
@@ -298,6 +299,7 @@ void readMaxText(Job& job)
     job.put("/training/overlap/param_gather", true);
     job.put("/training/overlap/p2p", true);
     reading.byDefault("XLA's scheduler", true, "/training/overlap/grad_reduce", "transfers are hidden where the compiler can");
+    putSoftware(job, stacks::kXla, "XLA compiles the whole step");
     readMaxTextModel(job, isNamed);
     if (tensorOpen + sequenceOpen + contextOpen + pipelineOpen + expertOpen > 0)
         reading.addNote("-1", Became::unknown, "an axis other than data or fsdp takes the rest of the devices: 1 is imported");

@@ -1,6 +1,7 @@
 // nanotron's YAML (huggingface/nanotron at 2411b02) and picotron's JSON (huggingface/picotron at 59714b1).
 #include "sim/frameworks/job.h"
 #include "sim/frameworks/placements.h"
+#include "sim/frameworks/stacks.h"
 
 #include "sim/scenario/key_facts.h"
 #include "sim/text/quoted.h"
@@ -120,6 +121,10 @@ void readNanotron(Job& job)
     reading.byDefault("gradient buckets", true, "/training/overlap/grad_reduce",
                       "gradients are reduced by bucket beside the backward pass");
     reading.byDefault("pipeline p2p", false, "/training/overlap/p2p", "sends and receives are waited for");
+    job.training["flash_attention"] = true;
+    reading.byDefault("attention", true, "/training/flash_attention", "is flash-attn's, whatever the file says");
+    putSoftware(job, stacks::kEager,
+                "nanotron runs module by module; its norms and rotations are flash-attn's kernels, of which this counts more");
     if (const auto name = reading.word("optimizer.optimizer_factory.name", "/training/optimizer"))
         putOptimizer(job, "optimizer.optimizer_factory.name", *name);
 
@@ -251,6 +256,11 @@ void readPicotron(Job& job)
         reading.byDefault("environment.FLASH_ATTEN", 1, "/training/flash_attention");
     if (reading.has("model.use_flash_attention"))
         reading.say("model.use_flash_attention", Became::harmless, "is read by nothing: environment.FLASH_ATTEN decides");
+    putSoftware(
+        job, stacks::kEager,
+        kernels.value_or(1) == 1
+            ? "picotron runs module by module; its norms and rotations are flash-attn's kernels, of which this counts more"
+            : "picotron runs module by module");
     job.put("/training/overlap/grad_reduce", true);
     job.put("/training/overlap/p2p", false);
     job.put("/training/overlap/tp_comm", false);

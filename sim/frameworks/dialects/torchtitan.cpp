@@ -187,9 +187,11 @@ void askOfRegistry(Job& job)
           Open{"/layout/ep", "expert parallelism", "parallelism.expert_parallel_degree", ""},
           Open{"/training/precision", "precision", "model.converters", "training.dtype"},
           Open{"/training/stack", "whether the model is compiled", "compile.enable", ""},
+          Open{"/training/loss_chunk_tokens", "how much of the loss is taken at a time", "loss.num_chunks", ""},
           Open{"/training/overlap/tp_comm", "overlap of tensor parallelism", "parallelism.enable_async_tensor_parallel", ""}}) {
         const std::string_view key = pointer;
-        const bool isWithout = (key == "/layout/ep" && !hasExperts) || (key == "/training/overlap/tp_comm" && job.tp == 1);
+        const bool isWithout = (key == "/layout/ep" && !hasExperts) || (key == "/training/overlap/tp_comm" && job.tp == 1) ||
+                               (key == "/training/loss_chunk_tokens" && !job.training.contains("loss_chunk_tokens"));
         if (reading.has(name) || reading.has(otherName) || isWithout)
             continue;
         reading.takeDefaults(key);

@@ -64,21 +64,29 @@ std::string_view stackOf(Reading& reading)
     return !compiles || !has("model") ? stacks::kEager : has("loss") ? stacks::kCompiledWithLoss : stacks::kCompiledLayers;
 }
 
-/// Head and loss of a share of each sequence at a time, with the gradients of both (components/loss.py, ChunkedCELoss, 2026).
+/// Head and loss of a share of each sequence at a time, with the gradients of both (components/loss.py, ChunkedCELoss and
+/// ChunkedLossWrapper, 2026). All registered configs of language models have it, but those whose names say otherwise.
 void readChunkedLoss(Job& job)
 {
     constexpr const char *kSetting = "loss.num_chunks", *kPointer = "/training/loss_chunk_tokens";
-    const std::optional<int> chunks = job.reading.size(kSetting, kPointer);
+    constexpr int kRegistered = 8;
+    std::optional<int> chunks = job.reading.size(kSetting, kPointer);
+    const Json* const config = job.reading.peek("config");
+    const bool isRegistered = !chunks && config != nullptr && shownValue(*config).find("_ce_loss") == std::string::npos;
+    if (isRegistered)
+        chunks = kRegistered;
     if (!chunks)
         return;
     const auto share = [](long long all, long long parts) { return (all + parts - 1) / parts; };
     const long long own = share(memberOr<int>(job.training, "sequence_length", 2048), std::max(1, job.cp));
     const long long tokens = std::max(1, job.microBatch.value_or(1)) * share(own, std::max(1, *chunks));
     job.training["loss_chunk_tokens"] = std::min(tokens, 1LL << 30);
-    job.reading.addNote(kSetting, Became::used,
-                        std::to_string(*chunks) + " chunks of the " + std::to_string(own) +
-                            " tokens that a rank has of each sequence: " + std::to_string(tokens) + " tokens of a micro-batch",
-                        kPointer);
+    if (!isRegistered) // else it is asked for with all that the config sets
+        job.reading.addNote(kSetting, Became::used,
+                            std::to_string(*chunks) + " chunks of the " + std::to_string(own) +
+                                " tokens that a rank has of each sequence: " + std::to_string(tokens) +
+                                " tokens of a micro-batch",
+                            kPointer);
 }
 
 /// The compiler keeps as many activations as the budget allows: 1 all, 0 none.

@@ -143,7 +143,7 @@ void ShellReader::script(const std::string& text, int line, int level)
     std::vector<Assigned> outerOfList = std::exchange(m_ofList, {});
     const std::size_t outerScopes = m_scopes.size();
     const bool outerSkips = std::exchange(m_skipsNext, false), outerBehindPipe = std::exchange(m_behindPipe, false);
-    while (!m_hasReturned && (!atEnd() || reopenFunction()))
+    while (!m_hasReturned && !m_hasExited && (!atEnd() || reopenFunction()))
         statement();
     m_skipsNext = outerSkips;
     m_behindPipe = outerBehindPipe;

@@ -108,10 +108,19 @@ std::optional<bool> ShellReader::command(std::vector<ShellText> words)
     if (const std::optional<bool> status = statusOf(words, true); status || isShellTest(words) || isShellCalculation(words))
         return status;
     const std::string& first = words.front().text;
-    if (call(first, std::span(words).subspan(1)))
+    if (call(first, std::span(words).subspan(1))) {
+        if (m_hasExited)
+            endScript();
         return m_lastStatus;
+    }
+    if ((first == "return" || first == "exit") && isBehindFailure())
+        return std::nullopt;
     if (first == "return")
         return leave(words);
+    if (first == "exit") {
+        endScript();
+        return std::nullopt;
+    }
     if (first == "read" && !m_waiting.empty()) { // read -r -d '' NAME <<EOF
         m_readInto = words.back().text;
         return std::nullopt;
@@ -206,6 +215,7 @@ void ShellReader::apart(const std::function<void()>& run)
     const bool outerMayReturn = std::exchange(m_mayReturn, false);
     run();
     m_mayReturn = outerMayReturn;
+    m_hasExited = false;
     closeScopes(outerScopes);
 }
 
@@ -244,6 +254,7 @@ void ShellReader::runScript(OtherFile& other, std::span<const ShellText> argumen
     m_exported = outerExported;
     m_exportsAll = outerExportsAll;
     m_mayReturn = outerMayReturn;
+    m_hasExited = false;
 }
 
 bool ShellReader::runStarted(const std::vector<ShellText>& words)

@@ -140,6 +140,30 @@ std::optional<bool> ShellReader::leave(std::span<const ShellText> words)
     return status;
 }
 
+bool ShellReader::isBehindFailure() const
+{
+    return m_behindFailure ||
+           std::any_of(m_branches.begin(), m_branches.end(), [](const Branch& branch) { return branch.isOfFailure; });
+}
+
+void ShellReader::endScript()
+{
+    const auto subshell =
+        std::find_if(m_branches.rbegin(), m_branches.rend(), [](const Branch& branch) { return branch.isSubshell; });
+    const auto first = subshell == m_branches.rend() ? m_branches.begin() : subshell.base() - 1;
+    const bool isPassed = std::any_of(first, m_branches.end(), [](const Branch& branch) { return branch.mayBePassed; });
+    const bool hasTrained = std::any_of(m_commands.begin(), m_commands.end(),
+                                        [](const ShellCommand& made) { return made.flags + made.assigned > 1; });
+    const int outside = first == m_branches.begin() ? m_outerBranch : (first - 1)->open;
+    m_hasExited = false;
+    if (subshell != m_branches.rend() && !isPassed && m_listBranch == 0 && openBranch() == outside) {
+        first->hasEnded = true;
+        first->isOn = false;
+    } else if (subshell == m_branches.rend() && !isPassed && hasTrained && openBranch() == 0) {
+        m_hasExited = true;
+    }
+}
+
 void ShellReader::runUncalled()
 {
     int most = 1;

@@ -55,6 +55,7 @@ private:
         int open = 0;                    ///< the one that is read now: where the conditions are known the outer one
         bool isGroup = false;            ///< "{ …; }" behind && or ||, or of a function, or "( … )"
         bool isSubshell = false;         ///< "( … )"
+        bool isOfFailure = false;        ///< a group behind a command that is taken to end well, and "||"
         std::size_t scopes = 0;          ///< that were open in front of it: the place of its own, where it has one
         std::optional<bool> before = {}; ///< of a group that is passed over: the status that goes on behind it
         std::string function{};          ///< its name; empty: it is none
@@ -188,6 +189,11 @@ private:
     void runScript(OtherFile& other, std::span<const ShellText> arguments);
     /// A function or a file that is sourced ends here, or may.
     std::optional<bool> leave(std::span<const ShellText> words);
+    /// Ends the innermost subshell or the script, where it is run in any case. In front of the first command a script checks what
+    /// it was given, and one that nothing is given to would end there.
+    void endScript();
+    /// Whether what is read now is run only where a command fails of which the script does not tell: "cd DIR || exit".
+    bool isBehindFailure() const;
     /// Runs what a command starts: a function, or a text in quotes. False: it starts nothing.
     bool runStarted(const std::vector<ShellText>& words);
     /// Of bash -c "torchrun … ${ARGS[@]}" all elements but the first are arguments of the shell, and none of what it starts.
@@ -217,6 +223,7 @@ private:
     std::optional<bool> m_status;                   ///< of the list so far: of "A && X=1" in front of "|| X=2"
     std::optional<bool> m_lastStatus;               ///< of the last statement that was run
     bool m_lastIsOpen = false;                      ///< it is one of which the script alone does not tell
+    bool m_behindFailure = false;                   ///< the next statement is run where such a command fails
     bool m_behindPipe = false;                      ///< "|" stands in front of the next statement
     bool m_inPipe = false;                          ///< "|" stands in front of this one
     std::optional<std::size_t> m_closedFrom;        ///< scopes of a construct that ended in this statement
@@ -225,6 +232,7 @@ private:
     std::vector<Assigned> m_ofList;                 ///< what the list that is read has replaced so far
     bool m_mayReturn = false;                       ///< a function or a file that is sourced is run
     bool m_hasReturned = false;                     ///< it has ended
+    bool m_hasExited = false;                       ///< the script has ended
     bool m_mayHaveEnded = false;                    ///< it may have
     int m_listBranch = 0;                           ///< of what stands behind a test that cannot be told and && or ||; 0: none
     int m_outerBranch = 0;                          ///< that the text which is run stands in

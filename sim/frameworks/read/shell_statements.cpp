@@ -28,6 +28,7 @@ void ShellReader::statement()
     bool mayAssign = true, hasAssigned = false, isLocal = false;
     bool isExported = false, isWithdrawn = false; // "export -n"
     bool hasGroup = false, ofGroup = false;       // a group whose status is known ends here; its status
+    bool ofOpenGroup = false;                     // one ends here whose last test the script alone does not tell
     const int line = m_line;
     std::optional<std::string> keyword; // if, elif, while, until: what follows is a condition
     ShellConditions conditions;
@@ -50,6 +51,7 @@ void ShellReader::statement()
                 const std::optional<bool> status = closeSubshell();
                 hasGroup = status.has_value();
                 ofGroup = status.value_or(false);
+                ofOpenGroup = !hasGroup && m_lastIsOpen;
             }
             continue;
         }
@@ -104,6 +106,7 @@ void ShellReader::statement()
                 const std::optional<bool> status = text == "{" ? std::nullopt : closeGroup();
                 hasGroup = status.has_value();
                 ofGroup = status.value_or(false);
+                ofOpenGroup = text == "}" && !hasGroup && m_lastIsOpen;
                 if (text == "{" && !m_functionAhead.empty())
                     openFunction(std::exchange(m_functionAhead, {}));
                 else if (text == "{")
@@ -187,8 +190,11 @@ void ShellReader::statement()
         outcome = m_listBranch > 0 || isOpenTest ? std::nullopt : std::optional(true);
     } else if (hasGroup) {
         outcome = ofGroup;
+    } else {
+        isOpenTest = ofOpenGroup;
     }
     if (isApart) {
+        m_hasExited = false;
         endAssigned(before, m_commands.size());
         endAssigned(ofWords, m_commands.size());
     }
@@ -211,6 +217,7 @@ bool ShellReader::isPipeAhead() const
 void ShellReader::operatorAfter(std::optional<bool> outcome, int openTest, bool wasSkipped)
 {
     const int before = std::exchange(m_listBranch, 0);
+    m_behindFailure = false;
     if (atEnd() || (peek() == ')' && isInSubshell())) {
         m_ofList.clear();
         return;
@@ -221,6 +228,7 @@ void ShellReader::operatorAfter(std::optional<bool> outcome, int openTest, bool 
         next();
         m_status = outcome;
         m_skipsNext = outcome.has_value() && (c == '&' ? !*outcome : *outcome);
+        m_behindFailure = c == '|' && !outcome && openTest == 0 && before == 0;
         if (openTest > 0 || (before > 0 && c == '|')) // what stands behind || is run where that behind && is not
             m_listBranch = m_openBranches.add(openTest > 0 ? openTest : m_openBranches.lineOf(before), openBranch());
         else
@@ -282,6 +290,7 @@ void ShellReader::openGroup(int line, bool isSubshell)
            .open = open,
            .isGroup = true,
            .isSubshell = isSubshell,
+           .isOfFailure = std::exchange(m_behindFailure, false),
            .before = m_status});
     if (isSubshell) // what is run in it alone says how it ends
         m_lastStatus = std::nullopt;

@@ -39,6 +39,29 @@ TEST(DeepSpeedImport, GradientsAreAddedUpInTheModelsOwnFormat)
     EXPECT_EQ(refused.became("data_types.grad_accum_dtype"), "contradictory");
 }
 
+TEST(DeepSpeedImport, TheProgramIsTakenToRunModelsOfTransformers)
+{
+    const auto of = [](int stage) {
+        return importedText(
+            deepSpeedJson(R"("bf16": {"enabled": true}, "zero_optimization": {"stage": )" + std::to_string(stage) + "}"), 16);
+    };
+    EXPECT_EQ(of(2).at("/training/stack/id"), "huggingface");
+    EXPECT_EQ(of(3).at("/training/stack/id"), "deepspeed-2023");
+    EXPECT_EQ(of(3).at("/training/overlap/param_gather"), false) << "it gathers where it needs";
+    EXPECT_THAT(of(2).imported.unknown, testing::Contains("/training/stack"));
+}
+
+TEST(DeepSpeedImport, MegatronDeepSpeedsWordsTellItsYear)
+{
+    const std::string job =
+        "deepspeed --num_gpus 8 pretrain_gpt.py --deepspeed --zero-stage 1 --num-layers 24 --hidden-size 2048 "
+        "--num-attention-heads 16 --seq-length 2048 --micro-batch-size 1 --global-batch-size 64 ";
+    EXPECT_EQ(importedText(job, 8).at("/training/stack/id"), "megatron-deepspeed");
+    const auto later = importedText(job + "--swiglu", 8);
+    EXPECT_EQ(later.at("/training/stack/id"), "megatron-deepspeed-2023");
+    EXPECT_THAT(later.textOn("software"), HasSubstr("--swiglu"));
+}
+
 TEST(DeepSpeedImport, APartOfTheOptimizerIsOnTheHostAtStageThreeAlone)
 {
     const auto of = [](int stage) {

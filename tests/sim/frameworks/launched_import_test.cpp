@@ -310,6 +310,8 @@ TEST(GptNeoxImport, OneTableHasMegatronsAndDeepSpeedsSettings)
     EXPECT_EQ(out.at("/model/tie_word_embeddings"), false);
     EXPECT_EQ(out.at("/model/hidden_dropout"), 0);
     EXPECT_EQ(out.became("gpt_j_residual"), "not_representable");
+    EXPECT_EQ(out.at("/training/stack/id"), "pytorch-megatron");
+    EXPECT_EQ(out.at("/training/stack/gathers_logits"), false);
 }
 
 TEST(GptNeoxImport, BothHalvesOfItsTableAreYamlInBraces)

@@ -152,6 +152,13 @@ TEST(NanotronImport, ExpertsAreThoseOfItsOwnDefaults)
     EXPECT_EQ(importedText(kNanotron + "    rope_theta: 500000.0\n").at("/model/rope_theta"), 500000);
 }
 
+TEST(MaxTextImport, IsCompiledByXla)
+{
+    EXPECT_EQ(
+        importedText("model_name: llama3-8b\nici_fsdp_parallelism: 8\nper_device_batch_size: 2\n", 8).at("/training/stack/id"),
+        "xla");
+}
+
 TEST(MaxTextImport, AxesThatAreNotGivenTakeTheRest)
 {
     const auto sharded =

@@ -28,6 +28,14 @@ TEST(NanotronImport, ParametersAreGatheredAtTheEndOfTheStep)
     EXPECT_EQ(out.at("/layout/zero_stage"), 1);
 }
 
+TEST(NanotronImport, RunsModuleByModuleWithFlashAttention)
+{
+    const auto out = importedText(nanotronText("  zero_stage: 1\n"));
+    EXPECT_EQ(out.at("/training/stack/id"), "pytorch-eager");
+    EXPECT_EQ(out.at("/training/flash_attention"), true);
+    EXPECT_EQ(out.became("software"), "default");
+}
+
 TEST(NanotronImport, HasOneKindOfZero)
 {
     const auto out = importedText(nanotronText("  zero_stage: 2\n  accumulate_grad_in_fp32: true\n"));
@@ -56,6 +64,11 @@ std::string picotronText(const std::string& environment, const std::string& dtyp
            dtype + R"(", "use_flash_attention": true}, "training": {"seq_length": 1024, "micro_batch_size": 4,
                "gradient_accumulation_steps": 8}, "environment": {)" +
            environment + "}}";
+}
+
+TEST(PicotronImport, RunsModuleByModule)
+{
+    EXPECT_EQ(importedText(picotronText("\"FLASH_ATTEN\": \"1\"")).at("/training/stack/id"), "pytorch-eager");
 }
 
 TEST(PicotronImport, TheEnvironmentSaysWhichAttentionThereIs)

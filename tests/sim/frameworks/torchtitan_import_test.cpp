@@ -153,7 +153,15 @@ TEST(TorchtitanImport, AShareOfEachSequenceIsAChunkOfTheLoss)
     const auto cut = chunk("--loss.num_chunks 8 --parallelism.context_parallel_degree 2");
     EXPECT_EQ(cut.at("/training/loss_chunk_tokens"), 2 * 8192 / 2 / 8);
     EXPECT_EQ(cut.became("--loss.num_chunks"), "used");
-    EXPECT_EQ(chunk("").at("/training/loss_chunk_tokens"), 0);
+    // Registered configs (models/llama3/config_registry.py of 2026) take it in eight, but those that are called otherwise.
+    const auto open = chunk("");
+    EXPECT_EQ(open.at("/training/loss_chunk_tokens"), 2 * 8192 / 8);
+    EXPECT_THAT(open.imported.unknown, testing::Contains("/training/loss_chunk_tokens"));
+    EXPECT_THAT(cut.imported.unknown, testing::Not(testing::Contains("/training/loss_chunk_tokens")));
+    EXPECT_EQ(importedText(
+                  "torchrun -m torchtitan.train --module llama3 --config llama3_debugmodel_ce_loss --training.seq_len 8192\n", 8)
+                  .at("/training/loss_chunk_tokens"),
+              0);
 }
 
 TEST(TorchtitanImport, TrainingInBf16AloneKeepsNothingInFp32)

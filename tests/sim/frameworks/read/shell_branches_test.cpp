@@ -31,6 +31,21 @@ TEST(ShellBranches, EachArmIsOneOfItsOwnThoughAllStandInOneLine)
     }
 }
 
+TEST(ShellBranches, AGroupEndsAsItsLastCommandDoes)
+{
+    for (const char* head : {"X=2\n{ [ -f hosts ]; } && X=4", "X=2\n( [ -f hosts ] ) && X=4",
+                             "X=2\n{ A=1; [ -f hosts ]; } || X=4", "X=2\n{\n [ -f hosts ]\n} && X=4"}) {
+        const auto out = stagesScript(head);
+        EXPECT_EQ(out.at("/layout/pp"), 4) << head;
+        EXPECT_THAT(out.textOn(kStagesFlag), HasSubstr("a branch of line ")) << head;
+    }
+    for (const char* head : {"X=2\n{ [ 1 = 1 ]; } && X=4", "X=4\n{ [ 1 = 2 ]; } && X=2", "X=2\n{ [ -f hosts ]; A=1; } && X=4"}) {
+        const auto out = stagesScript(head);
+        EXPECT_EQ(out.at("/layout/pp"), 4) << head;
+        EXPECT_THAT(out.textOn(kStagesFlag), Not(HasSubstr("a branch of"))) << head;
+    }
+}
+
 TEST(ShellBranches, AValueHoldsInItsBranchAndInThoseInsideOfIt)
 {
     for (const char* test :

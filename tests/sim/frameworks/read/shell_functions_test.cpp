@@ -63,4 +63,33 @@ TEST(ShellFunctions, WhatStandsBehindAReturnThatIsNotDecidedIsNotEither)
     EXPECT_THAT(inArm.textOn(kFlagOfEnd), Not(HasSubstr("branch"))) << "nothing behind the function hangs on it";
 }
 
+/// Stages of a script of two jobs, of two stages and of four, the latter with more settings; `between` stands between them.
+sim::Json stagesOf(const std::string& between, const std::string& head = {})
+{
+    return test::importedText(head + "\n" + test::kScriptJob + "--pipeline-model-parallel-size 2\n" + between + "\n" +
+                                  test::kScriptJob + "--bf16 --pipeline-model-parallel-size 4\n",
+                              8)
+        .at("/layout/pp");
+}
+
+TEST(ShellFunctions, AScriptEndsWhereItExitsBehindWhatItTrains)
+{
+    for (const char* end : {"exit", "exit 0", "exit $?", "if true; then exit; fi", "f() { exit; }\nf", "true && exit",
+                            "false || { echo done; exit; }", "eval exit", "for i in 1 2; do exit; done"})
+        EXPECT_EQ(stagesOf(end), 2) << end;
+    for (const char* other :
+         {"if [ -f hosts ]; then exit; fi", "[ -f hosts ] && exit", "false && exit", "true || exit", "cp -r a b || exit 1",
+          "cp -r a b || { echo failed; exit 1; }", "( exit )", "bash -c exit", "f() { exit; }\n( f )",
+          "f() { exit; }\nf | tee log", "while read X; do exit; done", "wait || f() { exit; }"})
+        EXPECT_EQ(stagesOf(other), 4) << other;
+    EXPECT_EQ(stagesOf("", "if [ $# -lt 1 ]; then echo how; exit 1; fi"), 4) << "it would say no more than how it is called";
+    EXPECT_EQ(test::importedScript("PP=4\n( PP=2; exit; PP=1 )").at("/layout/pp"), 4);
+}
+
+TEST(ShellFunctions, ReturnWhereACommandFailsIsNotTaken)
+{
+    for (const char* head : {"f() { cp -r a b || return; PP=4; }\nPP=2\nf", "f() { cd a || { echo none; return 1; }; PP=4; }\nf"})
+        EXPECT_EQ(importedScript(head).at("/layout/pp"), 4) << head;
+}
+
 } // namespace

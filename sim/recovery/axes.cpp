@@ -338,6 +338,7 @@ public:
 private:
     void findUnnamed();
     void findNamed();
+    RecoveredAxis unnamedAxis(const Digit& atom) const;
     void addExperts();
     const Candidate* best(std::initializer_list<GroupRole>, const Digit& atom) const;
 
@@ -351,19 +352,24 @@ void AxisFinder::findUnnamed()
     m_result.atoms = finestStrides(m_candidates, m_world);
     if (m_candidates.empty()) // unknownGrid() tells
         return;
-    for (const Digit& atom : m_result.atoms) {
-        const auto source = std::find_if(m_candidates.begin(), m_candidates.end(),
-                                         [&atom](const Candidate& c) { return c.partition.digits == std::vector<Digit>{atom}; });
-        const bool isSeen = source != m_candidates.end();
-        m_result.axes.push_back({.name = {},
-                                 .size = atom.size,
-                                 .stride = atom.stride,
-                                 .parts = {atom},
-                                 .evidence = (isSeen ? source->why : "no group joins these ranks, others leave room for them") +
-                                             "; nothing says what for",
-                                 .sure = isSeen ? 0.6 : 0.3,
-                                 .partNames = {}});
-    }
+    for (const Digit& atom : m_result.atoms)
+        m_result.axes.push_back(unnamedAxis(atom));
+}
+
+/// Neither a description nor use says what for.
+RecoveredAxis AxisFinder::unnamedAxis(const Digit& atom) const
+{
+    const auto source = std::find_if(m_candidates.begin(), m_candidates.end(),
+                                     [&atom](const Candidate& c) { return c.partition.digits == std::vector<Digit>{atom}; });
+    const bool isSeen = source != m_candidates.end();
+    return {.name = {},
+            .size = atom.size,
+            .stride = atom.stride,
+            .parts = {atom},
+            .evidence =
+                (isSeen ? source->why : "no group joins these ranks, others leave room for them") + "; nothing says what for",
+            .sure = isSeen ? 0.6 : 0.3,
+            .partNames = {}};
 }
 
 /// The smallest shape of one of these roles that holds the atom; what a description says before what use suggests.
@@ -400,7 +406,6 @@ void AxisFinder::findNamed()
     };
     const bool dataIsNamed = std::any_of(m_candidates.begin(), m_candidates.end(),
                                          [](const Candidate& c) { return c.isNamed && c.role == GroupRole::data; });
-    bool hasData = false;
     std::vector<Labelled> labels;
     for (const Digit& atom : m_result.atoms) {
         Labelled label;
@@ -414,28 +419,25 @@ void AxisFinder::findNamed()
             label.name = "dp";
         else if (!dataIsNamed && (label.by = best({GroupRole::dataAndContext}, atom)) != nullptr)
             label.name = "dp";
-        hasData |= label.name == "dp";
         labels.push_back(label);
     }
     for (std::size_t i = 0; i < labels.size(); ++i) {
         const Digit& atom = m_result.atoms[i];
-        std::string name = labels[i].name;
-        std::string why = labels[i].by != nullptr ? labels[i].by->why : std::string();
-        double sure = labels[i].by != nullptr ? labels[i].by->sure : 0.5;
-        if (name.empty() && !hasData) {
-            name = "dp";
-            why = "no group joins these ranks " + std::to_string(atom.stride) +
-                  " apart; what the named axes leave is data parallel";
-        } else if (name.empty()) {
-            why = "ranks " + std::to_string(atom.stride) + " apart that no axis with a name joins";
-            sure = 0.4;
+        if (labels[i].by == nullptr) {
+            m_result.axes.push_back(unnamedAxis(atom));
+            m_result.problems.push_back("what the " + std::to_string(atom.size) + " ranks that lie " +
+                                        std::to_string(atom.stride) +
+                                        " apart have to do with another is not known: where a layout is asked for they count as "
+                                        "data parallel");
+            continue;
         }
+        const std::string &name = labels[i].name, &why = labels[i].by->why;
+        const double sure = labels[i].by->sure;
         std::string part;
-        if (labels[i].by != nullptr &&
-            (labels[i].by->role == GroupRole::dataReplicate || labels[i].by->role == GroupRole::dataShard))
+        if (labels[i].by->role == GroupRole::dataReplicate || labels[i].by->role == GroupRole::dataShard)
             part = groupRoleName(labels[i].by->role);
         const auto same = std::find_if(m_result.axes.begin(), m_result.axes.end(),
-                                       [&name](const RecoveredAxis& axis) { return !name.empty() && axis.name == name; });
+                                       [&name](const RecoveredAxis& axis) { return axis.name == name; });
         if (same == m_result.axes.end()) {
             m_result.axes.push_back({.name = name,
                                      .size = atom.size,

@@ -38,8 +38,7 @@ public:
             slowRank();
         }
         hostBound();
-        if (m_found.empty())
-            mostlyNoWork();
+        mostlyNoWork();
         outliers();
         std::stable_sort(m_found.begin(), m_found.end(), [this](const RunFinding& a, const RunFinding& b) {
             return std::pair(isEffect(a), -ofEachStep(a)) < std::pair(isEffect(b), -ofEachStep(b));
@@ -407,13 +406,18 @@ void Findings::hostBound()
     m_found.push_back(std::move(finding));
 }
 
-/// Where nothing else tells why most of the step is no computing.
+/// Where nothing else tells why most of the step is no computing. Beside other findings that is what a device idles without
+/// waiting for its host, and in no pipeline, of which idling is a part.
 void Findings::mostlyNoWork()
 {
+    const bool isAlone = m_found.empty();
+    if (!isAlone && m_recovered.axes.find("pp") != nullptr)
+        return;
+    const bool isHostTold = std::any_of(m_found.begin(), m_found.end(), [](const auto& of) { return of.kind == "host-bound"; });
     constexpr double kMost = 0.5;
     double idle = 0, copies = 0, window = 0;
     for (const RankTime& rank : m_answers.times.ranks) {
-        idle += static_cast<double>(rank.idleNs);
+        idle += static_cast<double>(rank.idleNs - (isHostTold ? rank.hostBoundNs : 0));
         copies += static_cast<double>(rank.copyNs);
         window += static_cast<double>(rank.windowNs);
     }
@@ -428,8 +432,11 @@ void Findings::mostlyNoWork()
                                          " of a rank's step" + detail,
                                .seconds = secondsOf(ns / ranks)});
     };
-    add("copying", copies, "copies and does nothing else", ": data that stays on the device, or copies beside kernels, save it.");
-    add("idle", idle, "does nothing", "; what it waits for is not recorded.");
+    if (isAlone)
+        add("copying", copies, "copies and does nothing else",
+            ": data that stays on the device, or copies beside kernels, save it.");
+    add("idle", idle, isHostTold ? "does nothing, and does not wait for its host" : "does nothing",
+        "; what it waits for is not recorded.");
 }
 
 void Findings::outliers()

@@ -22,7 +22,7 @@ StepFilm recordedFilm(const RecordedRun& run, const Selection& selection)
                   .offered = {Picture::grid, Picture::timeline},
                   .measured = picture.ranks,
                   .unknownGrid = run.run()->recovered.axes.unknownGrid()};
-    film.areNodesKnown = film.unknownGrid.empty() || sim::recordedRanksOfANode(run.run()->recovered).has_value();
+    film.areNodesKnown = sim::recordedRanksOfANode(run.run()->recovered).has_value();
     if (!run.run()->grid)
         film.offered = {Picture::timeline};
     else

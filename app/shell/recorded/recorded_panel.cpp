@@ -314,9 +314,10 @@ void RecordedPanel::showGrid()
     const RecordedStepPicturePtr& picture = m_run->picture();
     const sim::Recovered& recovered = m_run->run()->recovered;
     const SimulationPtr& grid = m_run->prediction() ? m_run->prediction()->prediction->simulation : m_run->run()->grid;
-    const std::string unknown =
-        m_run->prediction() ? std::string() : recovered.axes.unknownGrid(); // what predicts it has a layout
-    m_grid.setUnknownGrid(unknown, unknown.empty() || sim::recordedRanksOfANode(recovered).has_value());
+    if (m_run->prediction()) // which has a layout and a cluster
+        m_grid.setUnknownGrid({}, true);
+    else
+        m_grid.setUnknownGrid(recovered.axes.unknownGrid(), sim::recordedRanksOfANode(recovered).has_value());
     std::vector<MeasuredRank> measured = picture ? picture->ranks : std::vector<MeasuredRank>();
     if (grid) // nothing is predicted here: of a rank that no trace is of nothing is known
         measured.resize(sim::asIndex(grid->scenario().layout.worldSize()));

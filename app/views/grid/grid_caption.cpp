@@ -214,7 +214,7 @@ private:
 
 } // namespace
 
-std::vector<std::string> worldTexts(const sim::Simulation& simulation, bool isGridKnown)
+std::vector<std::string> worldTexts(const sim::Simulation& simulation, bool isGridKnown, bool areNodesKnown)
 {
     const sim::RankGrid& grid = simulation.mesh().dense();
     if (!isGridKnown)
@@ -225,6 +225,8 @@ std::vector<std::string> worldTexts(const sim::Simulation& simulation, bool isGr
             product += (product.empty() ? "" : " × ") + grid.axis(axis).name + " " + countText(grid.axis(axis).size);
     const std::string ranks = countText(grid.size()) + (grid.size() == 1 ? " rank" : " ranks");
     product = product.empty() ? ranks : product + " = " + ranks;
+    if (!areNodesKnown)
+        return {product, ranks};
     const int perNode = simulation.scenario().cluster.gpusPerNode;
     const int nodes = (grid.size() + perNode - 1) / std::max(perNode, 1);
     const std::string onNodes = "  ·  " + (nodes == 1 ? "one node of " : countText(nodes) + " nodes of ") +

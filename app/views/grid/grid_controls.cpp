@@ -153,7 +153,7 @@ private:
     void caption()
     {
         const Rect line = m_frame.caption;
-        const std::vector<std::string> world = worldTexts(m_simulation, m_choices.isGridKnown);
+        const std::vector<std::string> world = worldTexts(m_simulation, m_choices.isGridKnown, m_choices.areNodesKnown);
         const float switchWidth = widthOf("Logical") + widthOf("Physical") - 1;
         const bool hasAxes = !m_choices.physical && !m_choices.seats.empty();
         const float axes = hasAxes ? axesWidth() + kSectionGap : 0;

@@ -33,7 +33,7 @@ struct GridChoices {
     bool automatic = true;
     AxisSeats seats;           ///< as they lie now
     bool isGridKnown = true;   ///< false: of a recorded run whose axes nobody knows
-    bool areNodesKnown = true; ///< false: nor which of its ranks share a node
+    bool areNodesKnown = true; ///< false: of a recorded run that does not tell which of its ranks share a node
 };
 
 struct GridControls {

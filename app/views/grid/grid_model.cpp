@@ -90,13 +90,15 @@ sim::WaitChains* GridModel::waits()
 
 GridChoices GridModel::choices() const
 {
-    if (!m_unknownGrid.empty())
-        return {.lens = m_lens,
-                .physical = m_areNodesKnown && m_arrangement.physical,
-                .isGridKnown = false,
-                .areNodesKnown = m_areNodesKnown};
-    return {m_lens, m_arrangement.physical, m_arrangement.seats.empty(),
-            m_arrangement.seats.empty() && !m_arrangement.physical ? m_layout.seats() : m_arrangement.seats};
+    GridChoices choices{.lens = m_lens,
+                        .physical = m_areNodesKnown && m_arrangement.physical,
+                        .isGridKnown = m_unknownGrid.empty(),
+                        .areNodesKnown = m_areNodesKnown};
+    if (choices.isGridKnown) {
+        choices.automatic = m_arrangement.seats.empty();
+        choices.seats = choices.automatic && !choices.physical ? m_layout.seats() : m_arrangement.seats;
+    }
+    return choices;
 }
 
 GridPlan GridModel::plan() const
@@ -108,7 +110,7 @@ GridPlan GridModel::plan() const
         return numberedPlan(ranks());
     if (!m_arrangement.seats.empty())
         return seatedPlan(m_step.simulation->mesh(), m_arrangement.seats);
-    const bool packed = scenario.layout.placement == sim::PlacementRule::packed;
+    const bool packed = m_areNodesKnown && scenario.layout.placement == sim::PlacementRule::packed;
     return automaticPlan(m_step.simulation->mesh(), packed ? scenario.cluster.gpusPerNode : 0);
 }
 

@@ -303,6 +303,37 @@ TEST(Axes, OfThousandsOfPartsOfGroupsAreToldInNoTime)
     EXPECT_EQ(axes.find("ep"), nullptr);
 }
 
+TEST(RecoveredAxes, WithoutANameAreNoDataParallelOnes)
+{
+    std::vector<sim::KnownGroup> groups;
+    for (const std::vector<int>& ranks : {std::vector<int>{0, 1}, {2, 3}, {4, 5}, {6, 7}})
+        groups.push_back({.name = "1", .description = "mesh_tp", .ranks = ranks, .evidence = {}, .carried = {}});
+    const auto problem = [](const sim::RecoveredAxes& axes) {
+        return axes.problems.size() == 1 ? axes.problems.front() : std::to_string(axes.problems.size()) + " problems";
+    };
+    // Room that no group fills.
+    const sim::RecoveredAxes left = sim::recoverAxes(groups, 8, everyRank(8));
+    ASSERT_EQ(left.axes.size(), 2U);
+    EXPECT_EQ(left.sizeOf("tp"), 2);
+    EXPECT_EQ(left.find("dp"), nullptr);
+    EXPECT_EQ(left.axes[1].name, "");
+    EXPECT_EQ(left.axes[1].size, 4);
+    EXPECT_EQ(left.axes[1].stride, 2);
+    EXPECT_EQ(left.axes[1].evidence, "no group joins these ranks, others leave room for them; nothing says what for");
+    EXPECT_EQ(problem(left),
+              "what the 4 ranks that lie 2 apart have to do with another is not known: where a layout is asked for "
+              "they count as data parallel");
+    EXPECT_EQ(left.unknownGrid(), "") << "of a part of it is told";
+    // Groups that carried nothing while the profiler ran, and are called nothing.
+    for (const std::vector<int>& ranks : {std::vector<int>{0, 2, 4, 6}, {1, 3, 5, 7}})
+        groups.push_back({.name = "2", .description = "undefined", .ranks = ranks, .evidence = {}, .carried = {}});
+    const sim::RecoveredAxes seen = sim::recoverAxes(groups, 8, everyRank(8));
+    ASSERT_EQ(seen.axes.size(), 2U);
+    EXPECT_EQ(seen.find("dp"), nullptr);
+    EXPECT_EQ(seen.axes[1].evidence, "2 groups of 4 ranks 2 apart; nothing says what for");
+    EXPECT_GT(seen.axes[1].sure, left.axes[1].sure);
+}
+
 TEST(UnknownGrid, IsToldOfSeveralRanksOfWhichNoAxisHasAName)
 {
     const std::vector<int> one{0};

@@ -161,6 +161,24 @@ TEST(Idling, ThatNothingExplainsIsAFinding)
     EXPECT_TRUE(sim::answersOf(stepsOf(std::vector<int>(6, 10))).findings.empty());
 }
 
+TEST(Idling, ThatTheHostDoesNotExplainIsToldBesideWhatItDoes)
+{
+    // Of each 10 ms two compute; the first six wait for what the host has asked for long before, two for the host.
+    MarkedProfile profile;
+    for (int number = 1; number <= 6; ++number) {
+        const std::int64_t at = number * std::int64_t{10'000};
+        profile.step(number, at, 10'000)
+            .work(at - 100, at + 6000, 1000)
+            .work(at + 8990, at + 9000, 1000)
+            .twin(number, at, 10'000);
+    }
+    const std::vector<sim::RunFinding> findings = sim::answersOf(profile.recovered()).findings;
+    ASSERT_EQ(findings.size(), 2U);
+    EXPECT_EQ(findings[0].title, "60.0 % of the step the device does nothing, and does not wait for its host");
+    EXPECT_EQ(findings[0].detail, "6.00 ms of the 10.0 ms of a rank's step; what it waits for is not recorded.");
+    EXPECT_EQ(findings[1].title, "20.0 % of the step the device waits for its host");
+}
+
 TEST(StepBounds, LeaveToNoStepWhatWasAskedForBeforeTheRecordingBegan)
 {
     const sim::Recovered run = laggingSteps().recovered();

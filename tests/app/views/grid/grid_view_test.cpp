@@ -381,5 +381,23 @@ TEST(GridView, OfAGridThatNobodyKnowsRanksStandInTheirOrderWithoutAxes)
     EXPECT_THAT(grid.draw().texts(), testing::Contains(testing::HasSubstr("dp")));
 }
 
+TEST(GridView, OfARecordedRunWithoutHostsNamesAxesAndNoNodes)
+{
+    Grid grid(teachingGrid());
+    ASSERT_THAT(grid.draw().texts(), testing::Contains("node 0"));
+    EXPECT_TRUE(grid.command(ViewCommand::switchArrangement)); // which lasts from run to run
+    grid.view.setUnknownGrid({}, false);
+    grid.move(grid.centreOf(3));
+    const RecorderCanvas canvas = grid.draw();
+    EXPECT_EQ(canvas.nodesOf("cell").size(), 16U);
+    for (const char* label : {"tp 0", "cp 1", "pp 0", "dp 1"})
+        EXPECT_THAT(canvas.texts(), testing::Contains(label));
+    EXPECT_FALSE(canvas.nodesOf("chip").empty());
+    EXPECT_THAT(canvas.texts(), testing::Not(testing::Contains(testing::HasSubstr("node"))));
+    EXPECT_THAT(canvas.texts(), testing::Not(testing::Contains("Physical")));
+    EXPECT_THAT(grid.view.tooltip(), testing::Not(testing::HasSubstr("node")));
+    EXPECT_FALSE(grid.command(ViewCommand::switchArrangement));
+}
+
 } // namespace
 } // namespace app

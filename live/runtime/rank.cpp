@@ -59,7 +59,7 @@ void Rank::makeStages(const Job& job)
 
     std::map<int, std::vector<Bucket*>> byPart; // two copies of a part lie on two ranks: both in the order of the model
     for (const int stage : mine) {
-        const int part = stage % schedule.chainLength();
+        const int part = schedule.partOf(stage);
         const auto place = asIndex(part);
         const int firstLayer = std::accumulate(layers.begin(), layers.begin() + part, 0);
         m_stages[stage] = std::make_unique<Stage>(m_context, m_shape,

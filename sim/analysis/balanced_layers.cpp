@@ -7,19 +7,18 @@
 
 namespace sim {
 
-std::vector<int> layersOfRanks(const Simulation& simulation)
+std::vector<int> layersOfRanks(const Scenario& scenario, const Schedule& schedule)
 {
-    const Schedule& schedule = simulation.schedule();
     std::vector<int> out(asIndex(schedule.ranks));
     for (int stage = 0; stage < schedule.stages(); ++stage)
-        out[schedule.rankOf(stage)] += simulation.scenario().schedule.layersPerStage[asIndex(stage % schedule.chainLength())];
+        out[schedule.rankOf(stage)] += scenario.schedule.layersPerStage[asIndex(schedule.partOf(stage))];
     return out;
 }
 
 std::optional<std::vector<int>> balancedLayers(const Simulation& simulation)
 {
     const Schedule& schedule = simulation.schedule();
-    const std::vector<int> held = layersOfRanks(simulation);
+    const std::vector<int> held = layersOfRanks(simulation.scenario(), schedule);
     std::vector<double> busy, perLayer;
     for (std::size_t rank = 0; rank < held.size(); ++rank) {
         busy.push_back(simulation.metrics().perPipelineRank[rank].busySeconds);

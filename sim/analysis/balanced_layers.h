@@ -9,7 +9,7 @@
 namespace sim {
 
 /// Layers of each pipeline rank, over its stages.
-std::vector<int> layersOfRanks(const Simulation&);
+std::vector<int> layersOfRanks(const Scenario&, const Schedule&);
 
 /// Per stage in model order: layers moved from the rank that computes longest to the one that computes least while that helps;
 /// nothing where it does not.

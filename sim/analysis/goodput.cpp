@@ -204,8 +204,8 @@ std::int64_t savedParameters(const Simulation& simulation)
 
 namespace {
 
-/// All but the months and the run.
-Goodput meanGoodput(const Simulation& simulation, const Failures& f)
+/// All but the months and the run, which there may be none of.
+Goodput meanGoodput(const Simulation& simulation, const Failures& f, const std::optional<WholeRun>& run)
 {
     constexpr double kBytesAGigabyte = 1e9;
     const Metrics& m = simulation.metrics();
@@ -219,9 +219,11 @@ Goodput meanGoodput(const Simulation& simulation, const Failures& f)
                .restart = f.restartSeconds,
                .replace = f.replaceSeconds,
                .spares = f.spares};
-    out.bestSeconds = bestInterval(out.job.save, out.job.mtbf);
+    const double mostSteps = run ? std::max(1.0, run->steps) : std::numeric_limits<double>::infinity();
+    out.bestSeconds = std::min(bestInterval(out.job.save, out.job.mtbf), mostSteps * m.stepTimeSeconds);
     out.everySteps = f.checkpointEverySeconds ? std::max(1.0, std::floor(*f.checkpointEverySeconds / m.stepTimeSeconds + 0.5))
                                               : stepsBetweenSaves(out.job, out.bestSeconds, m.stepTimeSeconds);
+    out.everySteps = std::min(out.everySteps, mostSteps);
     out.job.every = out.everySteps * m.stepTimeSeconds;
     out.shares = runShares(out.job);
     out.days = f.days;
@@ -233,32 +235,45 @@ Goodput meanGoodput(const Simulation& simulation, const Failures& f)
 WholeRun withLosses(WholeRun run, const Goodput& goodput, const Simulation& simulation)
 {
     constexpr double kHoursADay = 24;
-    run.days = goodput.shares.useful > 0 ? run.days / goodput.shares.useful : std::numeric_limits<double>::infinity();
+    constexpr double kNever = std::numeric_limits<double>::infinity();
+    run.days = goodput.shares.useful > 0 ? run.days / goodput.shares.useful : kNever;
+    if (run.days > kMostDays)
+        run.days = kNever;
     run.gpuHours =
         run.days * kHoursADay *
         (simulation.metrics().worldSize + 1.0 * goodput.job.spares * std::max(1, simulation.scenario().cluster.gpusPerNode));
     return run;
 }
 
-} // namespace
-
-std::optional<Goodput> goodput(const Simulation& simulation)
+std::optional<Goodput> goodputOf(const Simulation& simulation, const std::optional<WholeRun>& run)
 {
     const Perturbation* const given = failuresOf(simulation.scenario());
     if (given == nullptr)
         return std::nullopt;
-    Goodput out = meanGoodput(simulation, given->failures);
+    Goodput out = meanGoodput(simulation, given->failures, run);
     out.months = simulateMonths(out.job, out.days * kSecondsADay, kMonths, given->seed);
-    if (const auto run = wholeRun(simulation))
+    if (run)
         out.run = withLosses(*run, out, simulation);
     return out;
+}
+
+} // namespace
+
+std::optional<Goodput> goodput(const Simulation& simulation)
+{
+    return goodputOf(simulation, wholeRun(simulation));
+}
+
+std::optional<Goodput> goodput(const Simulation& simulation, double tokens)
+{
+    return goodputOf(simulation, wholeRun(simulation, tokens));
 }
 
 WholeRun lastingRun(const Simulation& simulation, double tokens)
 {
     const WholeRun run = wholeRun(simulation, tokens);
     const Perturbation* const given = failuresOf(simulation.scenario());
-    return given == nullptr ? run : withLosses(run, meanGoodput(simulation, given->failures), simulation);
+    return given == nullptr ? run : withLosses(run, meanGoodput(simulation, given->failures, run), simulation);
 }
 
 std::string Goodput::sharesText() const
@@ -290,13 +305,16 @@ std::string Goodput::failuresText() const
 
 std::string Goodput::savesText() const
 {
+    if (run && everySteps >= run->steps)
+        return "once, at the end of the run (" + countedText(static_cast<std::int64_t>(everySteps), "step") + ", " +
+               durationText(job.every) + "), which takes " + durationText(job.save);
     return "every " + (everySteps == 1 ? std::string("step") : numberText(everySteps, Unit::count) + " steps") + " (" +
            durationText(job.every) + "), each holds training up for " + durationText(job.save);
 }
 
 std::string Goodput::runText() const
 {
-    return !run ? std::string() : shares.useful > 0 ? run->text() : "never ends";
+    return !run ? std::string() : std::isfinite(run->days) ? run->text() : "practically never ends";
 }
 
 std::string Goodput::monthsText() const

@@ -4,9 +4,11 @@
 // Failures come at random (exponential gaps) at a rate of GPUs / mtbf while the job runs or restarts, and each takes one node
 // away. With mean time M between them, τ of training between saves of δ, and R to restart, training over time is
 //     (1 − B) · e^(−R/M) · a / (e^a − 1) · τ / (τ + δ),   a = (τ + δ) / M:
-// Daly 2006, equation 20, is all but the first factor. B is Erlang's loss formula: a job with s spares stands still while s + 1
-// nodes are away, each for a time D, which is a telephone exchange of s + 1 lines and D / M calls at a time; it asks for the mean
-// of D alone (Sevastyanov 1957). Both are exact for what `simulateMonths` plays through.
+// Daly 2006, equation 20, is all but the first factor. A run of so many tokens saves at its end at the latest, so that its τ is
+// at most its training: a run without other saves takes M · e^(R/M) · (e^((τ + δ) / M) − 1) / (1 − B), all of it. B is Erlang's
+// loss formula: a job with s spares stands still while s + 1 nodes are away, each for a time D, which is a telephone exchange of
+// s + 1 lines and D / M calls at a time; it asks for the mean of D alone (Sevastyanov 1957). Both are exact for what
+// `simulateMonths` plays through.
 #pragma once
 
 #include "sim/analysis/whole_run.h"
@@ -60,7 +62,7 @@ struct Goodput {
     double days = 0;                  ///< what `failures` and `months` are of
     double failures = 0;              ///< expected
     double everySteps = 1;            ///< job.every in steps
-    double bestSeconds = 0;           ///< bestInterval of the job
+    double bestSeconds = 0;           ///< bestInterval of the job, at most all of the run's training
     double checkpointBytes = 0;       ///< parameters and optimizer states, each once
     double storageBytesPerSecond = 0; ///< all nodes; job.save follows from it unless the scenario gives it
     double tokensPerSecond = 0;       ///< of the time that passes
@@ -69,15 +71,21 @@ struct Goodput {
 
     std::string sharesText() const;   ///< "91.9 % training, 5.8 % restarting, 1.2 % saving, 1.1 % repeated"
     std::string failuresText() const; ///< "259 in 30 days, one in 2.78 h"; of a job that also waits for nodes, "… while it runs"
-    std::string savesText() const;    ///< "every 56 steps (3.9 min), each holds training up for 2.84 s"
-    std::string runText() const;      ///< as WholeRun::text, of `run`; empty without one
-    std::string monthsText() const;   ///< "90.8 % to 92.9 % in 80 % of such times"; empty where they were not played through
+    /// "every 56 steps (3.9 min), each holds training up for 2.84 s"; of a run that ends before, "once, at the end of the run …"
+    std::string savesText() const;
+    std::string runText() const;    ///< as WholeRun::text, of `run`; empty without one
+    std::string monthsText() const; ///< "90.8 % to 92.9 % in 80 % of such times"; empty where they were not played through
 };
 
 /// The scenario's failures; nullptr where it has none.
 const Perturbation* failuresOf(const Scenario&);
-/// Nothing where the scenario has no failures. Some milliseconds.
+/// Nothing where the scenario has no failures. Some milliseconds. Of a run of as many tokens as the scenario says, or of one
+/// without an end.
 std::optional<Goodput> goodput(const Simulation&);
+/// Of a run of so many tokens.
+std::optional<Goodput> goodput(const Simulation&, double tokens);
+/// A run that would take longer practically never ends: its days are infinite.
+inline constexpr double kMostDays = 1e6;
 /// What so many tokens take with all that is lost to the scenario's failures, GPU hours with those of spares; where it has none,
 /// wholeRun. Microseconds.
 WholeRun lastingRun(const Simulation&, double tokens);

@@ -94,7 +94,7 @@ void HoldingsMaker::findLayers()
     std::map<ModelPart, std::vector<int>> layers;
     bool enters = false, leaves = false;
     for (const int stage : m_out.stages) {
-        const int part = stage % schedule.chainLength();
+        const int part = schedule.partOf(stage);
         const int first = std::accumulate(layersPerStage.begin(), layersPerStage.begin() + part, 0);
         for (int i = first; i < first + layersPerStage[asIndex(part)]; ++i) {
             layers[m_model.isMoeLayer(i) ? ModelPart::moe : ModelPart::dense].push_back(i);

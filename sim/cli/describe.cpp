@@ -1,6 +1,7 @@
 #include "sim/cli/command.h"
 #include "sim/cli/table.h"
 
+#include "sim/analysis/balanced_layers.h"
 #include "sim/answers/answers.h"
 #include "sim/mesh/placement.h"
 #include "sim/model/parameters.h"
@@ -91,7 +92,7 @@ std::string trainingText(const Training& t, const Lora& lora)
 /// Stages, layers and parameters by pipeline rank; ranks in a row that hold as much share a line.
 void printRanks(const Scenario& scenario, const Schedule& schedule, const std::vector<std::int64_t>& parametersOfRanks)
 {
-    const std::vector<int>& layers = scenario.schedule.layersPerStage;
+    const std::vector<int> layers = layersOfRanks(scenario, schedule);
     struct Content {
         std::string stages;
         int layers = 0;
@@ -99,10 +100,8 @@ void printRanks(const Scenario& scenario, const Schedule& schedule, const std::v
     };
     std::vector<Content> contents;
     for (std::size_t p = 0; p < parametersOfRanks.size(); ++p) {
-        Content content{.parameters = parametersOfRanks[p]};
+        Content content{.layers = layers[p], .parameters = parametersOfRanks[p]};
         const std::vector<int> stages = schedule.stagesOfRank(static_cast<int>(p));
-        for (const int stage : stages)
-            content.layers += layers[static_cast<std::size_t>(stage)];
         content.stages = std::to_string(stages.front());
         if (stages.size() > 1)
             content.stages += " " + std::to_string(stages[1]);

@@ -113,9 +113,11 @@ void printGoodput(const Simulation& simulation, const Goodput& goodput, double p
     table.add({"failures", goodput.failuresText()});
     table.add({"checkpoints", goodput.savesText()});
     table.add({"tokens a second", groupedRound(goodput.tokensPerSecond)});
-    if (const auto run = runToTell(simulation, price))
-        table.add({nameOfRun(simulation.scenario()),
-                   goodput.shares.useful > 0 ? runText(lastingRun(simulation, run->tokens), price) : "never ends"});
+    if (const auto run = runToTell(simulation, price)) {
+        const WholeRun lasting = lastingRun(simulation, run->tokens);
+        table.add(
+            {nameOfRun(simulation.scenario()), std::isfinite(lasting.days) ? runText(lasting, price) : "practically never ends"});
+    }
     table.print(std::cout);
 }
 

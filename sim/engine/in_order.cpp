@@ -69,10 +69,7 @@ public:
     }
 
 private:
-    const PassTimes& timesOf(int stage) const
-    {
-        return m_times[m_times.size() == 1 ? 0 : asIndex(stage % m_schedule.chainLength())];
-    }
+    const PassTimes& timesOf(int stage) const { return m_times[m_times.size() == 1 ? 0 : asIndex(m_schedule.partOf(stage))]; }
     double commOf(const Transfer& transfer) const { return timesOf(std::min(transfer.sender(), transfer.receiver)).comm; }
 
     std::int32_t numberReceives(const std::vector<CommStep>& steps)

@@ -45,7 +45,7 @@ std::vector<OrderedPass> waitsOf(const Schedule& schedule)
             const auto index = static_cast<std::int32_t>(passes.size());
             passes.push_back({.source = from < 0 ? -1 : done[direction(action)][placeOf(from, action)],
                               .rank = static_cast<std::int16_t>(rank),
-                              .part = static_cast<std::int16_t>(action.stage % schedule.chainLength()),
+                              .part = static_cast<std::int16_t>(schedule.partOf(action.stage)),
                               .kind = action.kind,
                               .crosses = from >= 0 && schedule.rankOf(from) != rank,
                               .overlapsNext = action.overlapsNext && block.size() > 1});
@@ -97,7 +97,6 @@ MostHeld mostHeld(const Schedule& schedule, const std::vector<Action>& actions)
     });
 
     MostHeld most;
-    const auto partOf = [&](int stage) { return stage % schedule.chainLength(); };
     std::vector<int> held(asIndex(schedule.chainLength()), 0);                  // part -> passes
     std::vector<int> gradients(asIndex(schedule.stages()), 0), all = gradients; // stage -> passes that added to them
     for (const Action& action : actions)
@@ -108,14 +107,14 @@ MostHeld mostHeld(const Schedule& schedule, const std::vector<Action>& actions)
                 moment.passes.emplace_back(static_cast<int>(part), held[part]);
         for (std::size_t stage = 0; stage < all.size(); ++stage)
             if (gradients[stage] > 0 && gradients[stage] < all[stage])
-                moment.gradients.push_back(partOf(static_cast<int>(stage)));
+                moment.gradients.push_back(schedule.partOf(static_cast<int>(stage)));
     };
     eachAction(actions, [&](const Action& action, std::size_t place, bool alone) {
         for (std::size_t of = 0; of < most.size(); ++of)
             if (moments[of] != kNever && place == moments[of] + 1 && alone && action.kind == ActionKind::backward)
-                most[of].backwardPart = partOf(action.stage);
+                most[of].backwardPart = schedule.partOf(action.stage);
         gradients[asIndex(action.stage)] += addsToGradients(action) ? 1 : 0;
-        held[asIndex(partOf(action.stage))] += heldMore(action);
+        held[asIndex(schedule.partOf(action.stage))] += heldMore(action);
         for (std::size_t of = 0; of < most.size(); ++of)
             if (place == moments[of])
                 look(most[of]);

@@ -67,7 +67,7 @@ ContentKey Lowering::contentKey(int stage, int slice) const
     const Model& model = m_scenario.model;
     ContentKey key;
     const int first = m_program.firstLayerOfStage[asIndex(stage)];
-    const int layers = m_scenario.schedule.layersPerStage[asIndex(stage % m_schedule.chainLength())];
+    const int layers = m_scenario.schedule.layersPerStage[asIndex(m_schedule.partOf(stage))];
     for (int i = 0; i < layers; ++i)
         key.layers.push_back(model.layerKind(first + i));
     key.embedding = m_schedule.entersAt(stage);

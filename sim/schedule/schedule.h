@@ -47,7 +47,7 @@ struct Schedule {
     int microbatches = 1;
     int slices = 1; ///< parts of a sequence
     /// Copies of the model that run side by side (bidirectional schedules have 2). Each has an equal share of the stages and of
-    /// the micro-batches: stage s holds part s mod chainLength() of the model.
+    /// the micro-batches: stage s holds part partOf(s) of the model.
     int chains = 1;
     std::vector<int> stageToRank;             ///< stage -> pipeline rank
     std::vector<std::vector<Action>> actions; ///< [pipeline rank], in the order of execution
@@ -57,8 +57,10 @@ struct Schedule {
     std::size_t rankOf(int stage) const { return asIndex(stageToRank[asIndex(stage)]); }
     /// Stages that a micro-batch passes: the parts the model is cut into.
     int chainLength() const { return stages() / chains; }
-    bool entersAt(int stage) const { return stage % chainLength() == 0; }
-    bool leavesAt(int stage) const { return (stage + 1) % chainLength() == 0; }
+    /// The part of the model that a stage holds, as an index of what is told for each part: ScheduleSettings::layersPerStage.
+    int partOf(int stage) const { return stage % chainLength(); }
+    bool entersAt(int stage) const { return partOf(stage) == 0; }
+    bool leavesAt(int stage) const { return partOf(stage + 1) == 0; }
     /// The chain that a micro-batch takes.
     int chainOf(int microbatch) const { return microbatch / (microbatches / chains); }
     /// Stages of a rank in model order: its chunks.

@@ -258,7 +258,7 @@ Explanation Explainer::tokens(bool perGpu) const
     std::string whole;
     if (const auto ideal = wholeRun(m_simulation)) {
         const WholeRun run = lastingRun(m_simulation, ideal->tokens);
-        whole = " The whole run: " + (std::isfinite(run.days) ? run.text() : "it never ends") +
+        whole = " The whole run: " + (std::isfinite(run.days) ? run.text() : "it practically never ends") +
                 (failuresOf(m_scenario) != nullptr ? ", with its failures." : ".");
     }
     return account.close(perGpu ? tokens / (time * worldTerm(account)) : tokens / time,

@@ -13,6 +13,7 @@ namespace sim {
 namespace {
 
 constexpr double kSecondsOfHour = 3600;
+constexpr const char* kNeverEnds = "It practically never ends: what is trained is undone before it is saved.";
 
 Explanation steps(const Simulation& simulation, const WholeRun& run)
 {
@@ -38,12 +39,12 @@ Explanation explainRunTime(const Simulation& simulation, double tokens)
     Account account("Time of the whole run", "T_run", run.days * 24 * kSecondsOfHour, Unit::seconds);
     Formula time = account.term(steps(simulation, run));
     time *= account.term(explain(simulation, MetricId::stepTime));
-    const auto failing = goodput(simulation);
+    const auto failing = goodput(simulation, tokens);
     const std::string told = lastsText(wholeRun(simulation, tokens)) + " of one step after the other";
     if (!failing)
         return account.close(std::move(time), told + ", without pauses and failures.", "");
-    if (failing->shares.useful <= 0)
-        return account.close({}, "It never ends: what is trained is undone before it is saved.", "");
+    if (!std::isfinite(run.days))
+        return account.close({}, kNeverEnds, "");
     return account.close(time / account.term(explainGoodput(simulation, *failing)),
                          told + ", over the share of the time that trains: " + lastsText(run) + ".", "");
 }
@@ -53,10 +54,10 @@ Explanation explainRunGpuHours(const Simulation& simulation, double tokens)
     const WholeRun run = lastingRun(simulation, tokens);
     Account account("GPU hours of the whole run", "H", run.gpuHours, Unit::number);
     if (!std::isfinite(run.days))
-        return account.close({}, "It never ends: what is trained is undone before it is saved.", "");
+        return account.close({}, kNeverEnds, "");
     const Formula time = account.term(explainRunTime(simulation, tokens));
     const Formula ranks = account.term("W", simulation.metrics().worldSize, Unit::count, "GPUs of the job");
-    const auto failing = goodput(simulation);
+    const auto failing = goodput(simulation, tokens);
     const int spares = failing ? failing->job.spares * std::max(1, simulation.scenario().cluster.gpusPerNode) : 0;
     const Formula gpus =
         spares > 0 ? Formula::sum({ranks, account.term("S", spares, Unit::count, "GPUs of nodes that stand by")}) : ranks;

@@ -143,7 +143,7 @@ void stageImbalance(const RuleContext& context, FindingList& out)
     const Schedule& schedule = context.simulation.schedule();
     const std::vector<int> stages = schedule.stagesOfRank(rank);
     const bool head = std::any_of(stages.begin(), stages.end(), [&](int stage) { return schedule.leavesAt(stage); });
-    const std::vector<int> layers = layersOfRanks(context.simulation);
+    const std::vector<int> layers = layersOfRanks(context.scenario, schedule);
     const double lag = slowest->busySeconds / (slowest->busySeconds - lagOfSlowestStage(context)) - 1;
     Finding finding{.kind = FindingKind::stageImbalance, .severity = severityOf(share), .stepShare = share};
     finding.title = "Pipeline rank " + say(finding, ClaimOf::slowestStage, rank, Unit::count) + " computes " +

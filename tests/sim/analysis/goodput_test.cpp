@@ -2,7 +2,9 @@
 #include "sim/model/parameters.h"
 
 #include "sim/analysis/explain/explain_goodput.h"
+#include "sim/analysis/explain/explain_whole_run.h"
 #include "sim/text/duration_text.h"
+#include "sim/text/number_text.h"
 #include "tests/support/catalogue.h"
 #include "tests/support/gallery.h"
 #include "tests/support/scenarios.h"
@@ -88,7 +90,7 @@ TEST(Goodput, AJobThatFailsFasterThanItRestartsNeverGetsOn)
     const auto never = goodput(*simulate(scenario));
     EXPECT_EQ(never->shares.useful, 0);
     EXPECT_TRUE(std::isinf(never->run->days));
-    EXPECT_EQ(never->runText(), "never ends");
+    EXPECT_EQ(never->runText(), "practically never ends");
 }
 
 TEST(Goodput, TheBestIntervalIsWhereItsDerivativeIsNone)
@@ -141,6 +143,43 @@ TEST(Goodput, SavesFallBetweenStepsWhereTheyLoseLeast)
     EXPECT_EQ(goodput(*simulate(failing({.checkpointEverySeconds = 10.2 * step})))->everySteps, 10);
     EXPECT_EQ(goodput(*simulate(failing({.checkpointEverySeconds = 0})))->everySteps, 1) << "at least a step";
     EXPECT_EQ(goodput(*simulate(failing({.checkpointSeconds = 0})))->everySteps, 1) << "saves that cost nothing";
+}
+
+/// However far apart saves were asked for: a run ends before, and is saved then. Of what takes W in one go, failures make
+/// M (e^(W/M) − 1): the mean time until W passes without one.
+TEST(Goodput, ARunIsSavedAtItsEndAtTheLatest)
+{
+    constexpr double kTokens = 1e9;
+    const double steps = wholeRun(*simulate(failing()), kTokens).steps;
+    const double training = steps * simulate(failing())->metrics().stepTimeSeconds;
+    const auto withMtbf = [&](double seconds) {
+        Scenario scenario = failing({.mtbfHours = seconds * 16 / 3600, .checkpointEverySeconds = 10 * training});
+        Failures& f = scenario.perturbations[0].failures;
+        f.checkpointSeconds = f.restartSeconds = f.replaceSeconds = 0;
+        return scenario;
+    };
+    for (const double mtbf : {10 * training, training, training / 5}) {
+        Scenario scenario = withMtbf(mtbf);
+        const double expected = mtbf * std::expm1(training / mtbf) / kDay;
+        EXPECT_NEAR(lastingRun(*simulate(scenario), kTokens).days, expected, 1e-9 * expected) << "of a scenario that says none";
+        EXPECT_NEAR(goodput(*simulate(scenario))->everySteps, 10 * steps, 0.5) << "of training without an end";
+        scenario.training.tokens = kTokens;
+        const Goodput found = *goodput(*simulate(scenario));
+        EXPECT_NEAR(found.run->days, expected, 1e-9 * expected);
+        EXPECT_EQ(found.everySteps, steps);
+        EXPECT_LE(found.bestSeconds, training * (1 + 1e-12));
+        EXPECT_TRUE(found.savesText().starts_with("once, at the end of the run (" + countedText(std::int64_t(steps), "step")))
+            << found.savesText();
+    }
+    Scenario scenario = withMtbf(training / 50); // e^50 tries
+    scenario.training.tokens = kTokens;
+    const auto simulation = simulate(scenario);
+    const Goodput never = *goodput(*simulation);
+    EXPECT_GT(never.shares.useful, 0);
+    EXPECT_EQ(never.runText(), "practically never ends");
+    EXPECT_TRUE(std::isinf(lastingRun(*simulation, kTokens).gpuHours));
+    EXPECT_EQ(explainRunTime(*simulation, kTokens).convention,
+              "It practically never ends: what is trained is undone before it is saved.");
 }
 
 TEST(Goodput, MoreSparesAreNeverWorse)

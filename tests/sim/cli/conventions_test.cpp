@@ -13,6 +13,7 @@ using test::lines;
 using test::Outcome;
 using test::run;
 using test::runJson;
+using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
@@ -343,6 +344,18 @@ TEST(Describe, SpeaksToPeople)
     for (const char* part :
          {"Llama 3.1 405B on 16,384 H100", "405,853,388,800", "16,384 ranks", "interleaved-1f1b", "128 stages"})
         EXPECT_THAT(text, HasSubstr(part));
+}
+
+/// DualPipe's two copies of the model have twice as many stages as layers_per_stage has entries.
+TEST(Describe, CountsLayersOfBothCopiesOfTheModel)
+{
+    const std::string text = run("describe " + gallery("70-")).out; // 48 layers in four parts, of which a rank holds two
+    EXPECT_THAT(text, ContainsRegex("\n0 +0 7 +24 +819,832,000\n"));
+    EXPECT_THAT(text, ContainsRegex("\n1 to 2 +1 6 to 2 5 +24 +737,779,200\n"));
+    EXPECT_THAT(text, ContainsRegex("\n3 +3 4 +24 +819,832,000\n"));
+    const std::string uneven = run("describe " + gallery("54-")).out; // four layers a part, one in the last
+    EXPECT_THAT(uneven, ContainsRegex("\n0 +0 31 +5 "));
+    EXPECT_THAT(uneven, ContainsRegex("\n15 +15 16 +5 "));
 }
 
 TEST(Export, TakesAFrameworkForItsKind)

@@ -387,7 +387,7 @@ TEST(FindingRules, OfASlowGpuAndASlowLinkTheOneIsBlamedThatCosts)
     const Finding* finding = find(all, FindingKind::slowRank);
     ASSERT_NE(finding, nullptr);
     EXPECT_EQ(finding->show.ranks, std::vector<int>{0});
-    EXPECT_EQ(finding->title.find("Rank 0 computes 1.4 times as long: "), 0U) << finding->title;
+    EXPECT_EQ(finding->title.find("Rank 0 computes 1.40 times as long"), 0U) << finding->title;
     const Finding* bubble = find(all, FindingKind::bubble);
     ASSERT_NE(bubble, nullptr);
     EXPECT_NE(bubble->title.find("rank 0"), std::string::npos) << bubble->title;

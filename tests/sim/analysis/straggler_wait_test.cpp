@@ -45,15 +45,21 @@ TEST(StragglerWait, AnOrderIsMadeBeforeAnybodyIsSlow)
 
 TEST(StragglerWait, FactorsOfAGpuAndOfALinkAreNotCompared)
 {
-    const Perturbation gpu{.kind = PerturbationKind::slowGpu, .rank = 1, .factor = 2};
-    const Perturbation link{.kind = PerturbationKind::slowLink, .rank = 2, .factor = 3};
     const Scenario asked = test::smallScenario(2, 4, 1, 8);
-    ASSERT_GT(stepOf(slowedBy(asked, {gpu})), stepOf(slowedBy(asked, {link})));
-    for (const auto& both : {std::vector{gpu, link}, std::vector{link, gpu}}) {
-        const auto slowness = slownessOf(*simulate(slowedBy(asked, both)));
-        ASSERT_TRUE(slowness);
-        EXPECT_EQ(slowness->worst, gpu);
-    }
+    int smallerFactorCostsMore = 0;
+    for (const double gpuFactor : {1.2, 2.0, 4.0})
+        for (const double linkFactor : {1.5, 3.0, 10.0}) {
+            const Perturbation gpu{.kind = PerturbationKind::slowGpu, .rank = 1, .factor = gpuFactor};
+            const Perturbation link{.kind = PerturbationKind::slowLink, .rank = 2, .factor = linkFactor};
+            const bool isGpu = stepOf(slowedBy(asked, {gpu})) > stepOf(slowedBy(asked, {link}));
+            smallerFactorCostsMore += isGpu == (gpuFactor < linkFactor) ? 1 : 0;
+            for (const auto& both : {std::vector{gpu, link}, std::vector{link, gpu}}) {
+                const auto slowness = slownessOf(*simulate(slowedBy(asked, both)));
+                ASSERT_TRUE(slowness);
+                EXPECT_EQ(slowness->worst, isGpu ? gpu : link) << gpuFactor << " " << linkFactor;
+            }
+        }
+    EXPECT_GT(smallerFactorCostsMore, 0) << "else it would not matter";
 }
 
 TEST(StragglerWait, OneIsAloneWhereTheOthersCostNothing)

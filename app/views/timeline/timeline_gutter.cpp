@@ -11,7 +11,7 @@ namespace app {
 namespace {
 
 constexpr float kBeforeName = 9; ///< pixels that a row's highlight begins left of its name
-constexpr float kOverRow = 2;    ///< pixels that a name may be higher than its row: of those above and below its letters
+constexpr float kOverRow = 3;    ///< pixels that a name may be higher than its row: of those above and below its letters
 constexpr float kIndent = 10;    ///< of rows below the header of their group
 constexpr float kPin = 11;       ///< width of a pin's place, left of the name
 

@@ -110,7 +110,7 @@ void RecordedPanel::buildReading()
 /// Two timelines need more of the page than one; once somebody has shared it out it stays so.
 void RecordedPanel::makeRoomForTwoTimelines()
 {
-    constexpr int kUpperPercent = 36;
+    constexpr int kUpperPercent = 34;
     if (!std::exchange(m_isSharedOut, true))
         m_splitRows->setSizes({kUpperPercent, 100 - kUpperPercent});
 }

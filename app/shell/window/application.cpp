@@ -189,10 +189,13 @@ int saveScreenshot(MainWindow& window, const StartOptions& options)
     QWidget* shown = &window;
     if (options.present) {
         window.present(true);
-        window.presentation()->showNormal(); // as large as was asked for, whatever the screen
-        window.presentation()->setFixedSize(options.size);
-        QCoreApplication::processEvents();
         shown = window.presentation();
+        shown->showNormal(); // as large as was asked for, whatever the screen
+        shown->setFixedSize(options.size);
+        for (int round = 0; round < kNestedLayouts; ++round) {
+            QCoreApplication::processEvents();
+            shown->resize(options.size); // that it filled the screen may be told only now
+        }
     }
     QByteArray png;
     QBuffer buffer(&png);

@@ -392,7 +392,7 @@ private:
     QByteArray m_dockState;                     ///< of the workspace, while the gallery hides its docks
     std::optional<QByteArray> m_unfolded;       ///< the docks as they are in a wider window, while this one is narrow
     std::optional<int> m_widthUnsqueezed;       ///< of docks that are as narrow as they can be, because the window is
-    std::map<QDockWidget*, int> m_heightsBelow; ///< of table of ops and plan, as they were made
+    std::map<QDockWidget*, int> m_heightsBelow; ///< of table of ops and plan, as they were made; 0: not known
     QSize m_laidOutSize;                        ///< of the window, when the docks were given their places in it
     QPointer<QDockWidget> m_coveredDock;        ///< was in front where another was asked for
     std::array<bool, 3> m_hiddenUnfolded{};     ///< form, numbers, findings, as they were then

@@ -76,7 +76,7 @@ void MainWindow::buildOps()
     setCorner(Qt::BottomRightCorner, Qt::RightDockWidgetArea);
     addDockWidget(Qt::BottomDockWidgetArea, m_opsDock);
     resizeDocks({m_opsDock}, {kOpsHeight}, Qt::Vertical);
-    m_heightsBelow[m_opsDock] = kOpsHeight;
+    m_heightsBelow[m_opsDock] = 0;
     m_opsDock->installEventFilter(this);
     connect(m_ops, &OpsPanel::spanRequested, this, [this](SpanRef span) { m_workspace->selectSpan(span); });
     connect(m_ops, &OpsPanel::kernelsRequested, this, [this] { run(CommandId::showKernels); });
@@ -93,7 +93,7 @@ void MainWindow::buildPlan()
     m_planDock->setWidget(m_plan);
     m_planDock->hide();
     addDockWidget(Qt::BottomDockWidgetArea, m_planDock);
-    m_heightsBelow[m_planDock] = kPlanHeight;
+    m_heightsBelow[m_planDock] = 0;
     m_planDock->installEventFilter(this);
     connect(m_planDock, &QDockWidget::visibilityChanged, this, [this, isFirst = true](bool seen) mutable {
         if (!seen || !std::exchange(isFirst, false)) // from then on it is as high as it was made
@@ -217,7 +217,7 @@ void MainWindow::foldDocks()
 /// Only there are docks as high as they are wanted: others are squeezed, or lie behind each other.
 bool MainWindow::hasRoomForDocks() const
 {
-    return isWorkspaceShown() && !m_unfolded && width() >= kWideEnoughForSides;
+    return isWorkspaceShown() && !m_unfolded && width() >= kWideEnoughForSides && height() >= kHighEnoughForBelow;
 }
 
 /// One that changes while its window keeps its size has been pulled at.
@@ -241,7 +241,7 @@ void MainWindow::giveHeightsBack()
     QList<QDockWidget*> below;
     QList<int> heights;
     for (const auto& [dock, height] : m_heightsBelow)
-        if (isBelow(*dock)) {
+        if (height > 0 && isBelow(*dock)) {
             below << dock;
             heights << height;
         }

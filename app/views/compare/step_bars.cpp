@@ -14,7 +14,8 @@ namespace app {
 namespace {
 
 constexpr float kBarRow = 24, kTallBarRow = 64, kBeforeTime = 8, kBarInset = 2, kBarsHead = 22, kLetterWidth = 20;
-constexpr float kBarSwatch = 8, kAfterSwatch = 4, kBetweenEntries = 10, kBeforeLegend = 6;
+constexpr float kBarSwatch = 8, kAfterSwatch = 4, kBetweenEntries = 10, kBeforeLegend = 6,
+                kLowestWithLegend = 15; ///< row: high enough for its letter
 constexpr std::uint64_t kStepBarNodes = (std::uint64_t{1} << 61) + (std::uint64_t{1} << 57);
 
 StepBars::Step stepOf(const std::string& letter, const std::string& name, std::int64_t ns,
@@ -121,9 +122,9 @@ StepBars::Legend StepBars::legend(Canvas& canvas, Rect area) const
         out.entries.push_back({part, std::move(name), at});
         at.x += width + kBetweenEntries;
     }
-    if (!out.entries.empty())
-        out.height = kBeforeLegend + at.y + line;
-    return out;
+    out.height = kBeforeLegend + at.y + line;
+    const auto rows = static_cast<float>(m_steps.size());
+    return out.entries.empty() || area.height() - kBarsHead - out.height < rows * kLowestWithLegend ? Legend() : out;
 }
 
 void StepBars::paint(Canvas& canvas, const Theme& theme, Rect area) const
@@ -153,7 +154,8 @@ void StepBars::paint(Canvas& canvas, const Theme& theme, Rect area) const
         const Step& step = m_steps[i];
         const auto longest = static_cast<double>(m_longestNs);
         const Rect whole = f.bar(i, static_cast<double>(step.ns) / longest);
-        textInside(canvas, {area.left, whole.top, f.left, whole.bottom}, step.letter, theme.text, FontFace::bold);
+        textInside(canvas, {area.left, whole.top - kBarInset, f.left, whole.bottom + kBarInset}, step.letter, theme.text,
+                   FontFace::bold);
         std::int64_t sum = 0;
         for (const auto& [part, ns] : step.parts) {
             const float from = std::round(f.left + static_cast<float>(static_cast<double>(sum) / longest) * f.width);

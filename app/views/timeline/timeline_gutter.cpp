@@ -10,10 +10,11 @@
 namespace app {
 namespace {
 
-constexpr float kBeforeName = 9; ///< pixels that a row's highlight begins left of its name
-constexpr float kOverRow = 2;    ///< pixels that a name may be higher than its row: of those above and below its letters
-constexpr float kIndent = 10;    ///< of rows below the header of their group
-constexpr float kPin = 11;       ///< width of a pin's place, left of the name
+constexpr float kBeforeName = 9;  ///< pixels that a row's highlight begins left of its name
+constexpr float kOverRow = 3;     ///< pixels that a name may be higher than its row: of those above and below its letters
+constexpr float kBelowLowRow = 1; ///< pixels between rows that are lower than their names
+constexpr float kIndent = 10;     ///< of rows below the header of their group
+constexpr float kPin = 11;        ///< width of a pin's place, left of the name
 
 class GutterPainter {
 public:
@@ -81,7 +82,7 @@ private:
                 lowest = std::min(lowest, p.bottom - p.top);
         });
         const float name = m_canvas.textHeight(FontFace::small);
-        return lowest + kOverRow >= name ? 1 : static_cast<int>(std::ceil(name / std::max(1.0F, lowest)));
+        return lowest + kOverRow >= name ? 1 : static_cast<int>(std::ceil(name / (std::max(1.0F, lowest) + kBelowLowRow)));
     }
     bool isNamed(int line, float nameHeight, float room) const
     {

@@ -55,6 +55,19 @@ protected:
     QTemporaryDir folder;
 };
 
+/// Of slides, too, which else fill the screen: the one that stands in for a display is smaller.
+TEST_F(OnePicture, IsAsLargeAsWasAskedFor)
+{
+    for (const QStringList& more : {QStringList(), QStringList{QStringLiteral("--present")}}) {
+        const QString out = path("slide.png");
+        const Outcome outcome = rankscope(QStringList{galleryFile("17-schedule-1f1b.json"), QStringLiteral("--size"),
+                                                      QStringLiteral("1366x768"), QStringLiteral("--screenshot"), out} +
+                                          more);
+        ASSERT_EQ(outcome.exitCode, 0) << outcome.error.toStdString();
+        EXPECT_EQ(QImage(out).size(), QSize(1366, 768)) << more.size();
+    }
+}
+
 TEST_F(OnePicture, OnAFullDiskLeavesNothingAndSaysWhy)
 {
     QProcess process;

@@ -475,11 +475,11 @@ TEST_F(RecordedTest, TabsHideBehindNoArrowAndNothingIsCutWhateverTheSizeOfTheTex
     }
 }
 
-/// 1366 × 768, with a window's frame and a bar.
+/// 1366 × 768 less a window's title.
 TEST_F(RecordedTest, ThePredictionHasRoomBesideWhatWasMeasured)
 {
     openRun(path);
-    window.resize(1366, 720);
+    window.resize(1366, 748);
     ASSERT_TRUE(window.predictRecordedAs(QStringLiteral(RANKSCOPE_SOURCE_DIR "/scenarios/60-tiny-tp2-pp2-dp2.json")).empty());
     settle();
     panel().setTab(RecordedTab::simulated);

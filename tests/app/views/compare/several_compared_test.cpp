@@ -246,6 +246,23 @@ TEST(SeveralCompared, TallBarsHaveALegend)
     EXPECT_EQ(bars.describe(area, {300, 150}), "") << "the legend";
 }
 
+/// Who is who comes before what the colours mean.
+TEST(SeveralCompared, LowBarsKeepTheirLetters)
+{
+    Compare compare;
+    const std::vector<sim::Comparison> toA(5, *compare.view.comparison());
+    StepBars bars(toA, {"a", "b", "c", "d", "e", "f"});
+    bars.setTall(true);
+    for (float height = 110; height < 300; height += 5) {
+        const Rect area{0, 0, 620, height};
+        RecorderCanvas canvas(area);
+        bars.paint(canvas, lightTheme(), area);
+        const auto texts = canvas.texts();
+        for (const char* letter : {"A", "B", "C", "D", "E", "F"})
+            EXPECT_EQ(std::count(texts.begin(), texts.end(), letter), 1) << letter << " at height " << height;
+    }
+}
+
 TEST(SeveralCompared, AStepThatDoesNotFitSaysSo)
 {
     sim::Scenario small = pipeline("1f1b");

@@ -116,8 +116,10 @@ void bubble(const RuleContext& context, FindingList& out)
             " These stages are not equal: pipeline rank " + say(finding, ClaimOf::slowestStage, uneven->slowest, Unit::count) +
             " computes " +
             say(finding, ClaimOf::stageLag, uneven->lag, percentText(uneven->lag) + " longer than the mean of all") + ".";
-    if (m < p)
-        finding.reason += " " + say(finding, ClaimOf::microbatchesTooFew, p - m, "Fewer micro-batches than ranks") +
+    if (const int slices = context.scenario.schedule.sequenceSlices; m * slices < p)
+        finding.reason += " " +
+                          say(finding, ClaimOf::microbatchesTooFew, p - m * slices,
+                              std::string("Fewer ") + (slices > 1 ? "slices of them" : "micro-batches") + " than ranks") +
                           " never fill the pipeline.";
     finding.show = {.pictures = {"timeline"}};
     if (oneIsSlow)

@@ -140,7 +140,7 @@ enum class ClaimOf : std::uint8_t {
     slowRank,
     slowFactor,
     microbatchesOfRound,
-    microbatchesTooFew, ///< pipeline ranks - micro-batches
+    microbatchesTooFew, ///< pipeline ranks - micro-batches, or their slices
     exposedHostShare,   ///< of the step
     kernelLaunch,       ///< the host's time to launch a kernel, forward
     launchSeconds,      ///< of that, until the host has launched what could begin

@@ -527,7 +527,7 @@ double Prover::again(const Claim& claim) const
     case ClaimOf::hostHas:
         return c.host.memoryGib * kGib;
     case ClaimOf::microbatchesTooFew:
-        return static_cast<double>(schedule.ranks) - static_cast<double>(schedule.microbatches) / schedule.slices;
+        return schedule.ranks - schedule.microbatches; // slices are counted one by one there
     }
     ADD_FAILURE() << "a claim that nobody can prove";
     return 0;

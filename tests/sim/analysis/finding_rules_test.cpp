@@ -70,6 +70,24 @@ TEST(FindingRules, LargeBubbleIsComparedToTheClosedForm)
     EXPECT_TRUE(has(findingsOf(kTinyPipeline), FindingKind::bubble));
 }
 
+TEST(FindingRules, SlicesFillAPipelineAsMicrobatchesDo)
+{
+    const auto document = [](const char* slices) {
+        return ScenarioDocument::parse(
+            std::string(R"({"format": "rankscope-scenario", "version": 1, "model": "llama3-8b", "cluster": "h100-sxm-ib400",
+                "layout": {"tp": 4, "pp": 8}, "schedule": {"kind": "seq-1f1b", "sequence_slices": )") +
+            slices + R"(}, "training": {"sequence_length": 8192, "global_batch_size": 1}})");
+    };
+    const auto reasonWith = [&](const char* slices) {
+        const auto of = document(slices);
+        return reasonOf({of, simulate(resolvedScenario(of, test::catalogue()))}, FindingKind::bubble);
+    };
+    EXPECT_NE(reasonWith("4").find("Fewer slices of them than ranks never fill the pipeline."), std::string::npos);
+    EXPECT_NE(reasonWith("1").find("Fewer micro-batches than ranks never fill the pipeline."), std::string::npos);
+    EXPECT_NE(reasonWith("8").find("1 micro-batch runs through 8 pipeline ranks."), std::string::npos) << "and eight slices";
+    EXPECT_EQ(reasonWith("8").find("never fill"), std::string::npos);
+}
+
 TEST(FindingRules, TensorParallelGroupsBelongIntoOneDomain)
 {
     const Opened across = test::openNumber("36"); // tp 16 on nodes of eight

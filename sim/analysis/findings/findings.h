@@ -39,7 +39,6 @@ enum class FindingKind : std::uint8_t {
     needlessRecompute,
     noSequenceParallel,
     idleGpus,
-    unevenRounds, ///< the last round of an interleaved schedule is not like the others
     slowPrecision,
     composition ///< what the step consists of; always there, always last
 };
@@ -139,7 +138,6 @@ enum class ClaimOf : std::uint8_t {
     vocabulary,
     slowRank,
     slowFactor,
-    microbatchesOfRound,
     microbatchesTooFew, ///< pipeline ranks - micro-batches, or their slices
     exposedHostShare,   ///< of the step
     kernelLaunch,       ///< the host's time to launch a kernel, forward

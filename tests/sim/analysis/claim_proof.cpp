@@ -495,8 +495,6 @@ double Prover::again(const Claim& claim) const
             most = std::max(most, p.factor);
         return most;
     }
-    case ClaimOf::microbatchesOfRound:
-        return m_scenario.schedule.microbatchGroup;
     case ClaimOf::exposedHostShare:
         return exposedHost();
     case ClaimOf::hostCopySeconds:

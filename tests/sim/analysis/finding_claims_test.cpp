@@ -149,7 +149,6 @@ TEST_F(FindingClaims, OfTheGalleryAndOfEveryKindOfTroubleAreTrue)
         {"03",
          {"training.sequence_length=65536", "cluster.efficiency.attention_forward=0.2",
           "cluster.efficiency.attention_backward=0.2"}},
-        {"18", {"schedule.microbatch_group=5", "training.micro_batch_size=1", "training.global_batch_size=14"}},
         {"61", {slow}},
         {"58", {slow}},
         {"18", {slow}},

@@ -119,7 +119,7 @@ enum class ClaimOf : std::uint8_t {
     pipelineTraffic, ///< over pp, likewise
     sequenceLength,
     shareOfPeak,    ///< FLOP/s while kernels run, over the peak
-    gemmEfficiency, ///< of the largest products
+    gemmEfficiency, ///< of the largest products, in the precision
     rowsOfProduct,
     rowsOfExpert,     ///< of a product of one expert, on average
     timeWithoutFlops, ///< of the time of kernels without recomputation, that of those without FLOPs

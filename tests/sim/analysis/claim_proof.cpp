@@ -437,7 +437,7 @@ double Prover::again(const Claim& claim) const
     case ClaimOf::shareOfPeak:
         return m_metrics.hfu / busy();
     case ClaimOf::gemmEfficiency:
-        return c.efficiency.gemm;
+        return c.efficiency.gemm * t.stack.gemm * (isNarrow(t.precision) ? c.efficiency.fp8Gemm : 1);
     case ClaimOf::rowsOfProduct:
         return static_cast<double>(Sharding::of(m_scenario).tokens());
     case ClaimOf::rowsOfExpert: // copies of all tokens that come to a rank, over the experts there

@@ -4,6 +4,7 @@
 #include "sim/analysis/explain/explain.h"
 #include "sim/analysis/explain/explain_traffic.h"
 #include "tests/sim/analysis/found.h"
+#include "tests/sim/cost/kernels.h"
 #include "tests/support/gallery.h"
 #include "tests/support/scenarios.h"
 
@@ -499,6 +500,28 @@ TEST(FindingRules, KernelsBelowThePeakAreBlamedOnWhatLosesMost)
     EXPECT_TRUE(attention.starts_with("It is attention that keeps them from it: ")) << attention;
 }
 
+/// What is said to be within reach of products is what the engine gives one that is large every way.
+TEST(FindingRules, LargeProductsReachWhatIsSaid)
+{
+    for (const std::string precision : {"bf16", "fp8"}) {
+        const Opened opened = test::openNumber(
+            "44", {"training.precision=" + precision, "training.stack.gemm=0.4", "cluster.efficiency.fp8_gemm=0.5"});
+        const auto all = findingsOf(opened);
+        const Finding* finding = find(all, FindingKind::smallKernels);
+        ASSERT_TRUE(finding) << precision;
+        const auto said = std::find_if(finding->claims.begin(), finding->claims.end(),
+                                       [](const Claim& claim) { return claim.of == ClaimOf::gemmEfficiency; });
+        ASSERT_NE(said, finding->claims.end()) << finding->reason;
+        const Scenario& scenario = opened.simulation->scenario();
+        OpShape product = test::gemm(1 << 17, 1 << 17, 1 << 17);
+        product.lowPrecision = true;
+        const double seconds = 1e-9 * static_cast<double>(CostModel(scenario).kernelNs(product));
+        const double peak = 1e12 * scenario.cluster.gpu.peakTflops.at(scenario.training.precision);
+        EXPECT_NEAR(product.flops / (seconds * peak), said->value, 0.02 * said->value) << precision;
+        EXPECT_EQ(finding->reason.find("in so few bits") != std::string::npos, precision == "fp8");
+    }
+}
+
 TEST(FindingRules, PrecisionThatLeavesTheTensorCoresAside)
 {
     for (const std::string precision : {"fp32", "tf32"}) { // tf32 runs on tensor cores as bf16 does
@@ -508,6 +531,16 @@ TEST(FindingRules, PrecisionThatLeavesTheTensorCoresAside)
         EXPECT_EQ(finding->title,
                   "bf16 has " + std::string(precision == "fp32" ? "14.8" : "2.00") + " times the peak of " + precision);
     }
+    // What of it stays wide is what the states of such a job have.
+    const auto reasonWith = [](std::vector<std::string> overrides) {
+        overrides.emplace_back("training.precision=fp32");
+        return reasonOf(test::openNumber("10", overrides), FindingKind::slowPrecision);
+    };
+    EXPECT_EQ(reasonWith({}), "Parameters keep their fp32 copy in the optimizer.");
+    EXPECT_EQ(reasonWith({"training.master_weights=false"}), "Parameters have no fp32 copy: master weights are off.");
+    EXPECT_EQ(reasonWith({"training.stack.parameters_are_master=true"}), "Parameters themselves stay in fp32.");
+    EXPECT_EQ(reasonWith({R"(training.lora={"rank":8})"}),
+              "Adapters keep their fp32 copy in the optimizer, frozen weights have none.");
     EXPECT_FALSE(has(findingsOf("03"), FindingKind::slowPrecision));
     EXPECT_FALSE(has(findingsOf("44"), FindingKind::slowPrecision)); // fp8
     // A GPU without bf16 has fp16.

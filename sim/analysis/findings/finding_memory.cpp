@@ -1,5 +1,6 @@
 // Does it fit, how full is it, and what fills it?
 #include "sim/analysis/balanced_layers.h"
+#include "sim/analysis/collective_uses.h"
 #include "sim/analysis/explain/explain.h"
 #include "sim/analysis/findings/finding_rules.h"
 #include "sim/cost/all_reduce.h"
@@ -311,6 +312,13 @@ void attention(const RuleContext& context, FindingList& out)
     out.push_back(std::move(finding));
 }
 
+/// Of a tensor-parallel step: whether ranks keep slices of what they gather, and gather it once more for weight gradients.
+bool gathersInputsAgain(const Program& program)
+{
+    return std::any_of(program.labels.begin(), program.labels.end(),
+                       [](const std::string& label) { return contentOf(label) == CollectiveContent::inputsAgain; });
+}
+
 void sequenceParallel(const RuleContext& context, const Fullest& full, FindingList& out)
 {
     const Layout& l = context.layout;
@@ -325,8 +333,10 @@ void sequenceParallel(const RuleContext& context, const Fullest& full, FindingLi
     if (context.training.sequenceLength % (l.tp * l.cp * context.scenario.schedule.sequenceSlices) == 0) {
         Scenario cut = context.scenario;
         cut.layout.sequenceParallel = true;
-        finding.reason += ", and inputs are gathered again for weight gradients: over tp it sends " +
-                          sayChange(finding, ClaimOf::tensorTraffic, trafficChange(context, cut, Dimension::tp));
+        if (gathersInputsAgain(lowerProgram(cut, context.simulation.schedule())))
+            finding.reason += ", and inputs are gathered again for weight gradients";
+        finding.reason +=
+            ": over tp it sends " + sayChange(finding, ClaimOf::tensorTraffic, trafficChange(context, cut, Dimension::tp));
         if (l.pp > 1)
             finding.reason +=
                 ", over pp " + sayChange(finding, ClaimOf::pipelineTraffic, trafficChange(context, cut, Dimension::pp));

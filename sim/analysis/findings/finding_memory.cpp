@@ -304,8 +304,11 @@ void attention(const RuleContext& context, FindingList& out)
     if (context.training.flashAttention)
         return;
     Finding finding{.kind = FindingKind::unfusedAttention, .severity = FindingSeverity::hint};
-    const std::string side = say(finding, ClaimOf::sequenceLength, context.training.sequenceLength, Unit::count);
-    finding.title = "Attention is not fused: scores of " + side + " × " + side + " go to memory and back";
+    const int slices = context.scenario.schedule.sequenceSlices, length = context.training.sequenceLength;
+    const int queries = length / slices / context.layout.cp; // against keys that context parallelism has gathered
+    finding.title = "Attention is not fused: scores of " + say(finding, ClaimOf::queriesOfKernel, queries, Unit::count) + " × " +
+                    (slices > 1 ? "up to " : "") + say(finding, ClaimOf::sequenceLength, length, Unit::count) +
+                    " go to memory and back";
     finding.reason = "A fused kernel keeps them on the chip and recomputes them in the backward pass.";
     finding.show = {.pictures = {"memory", "timeline"}};
     offer(finding, context.edits.fuseAttention());

@@ -117,6 +117,7 @@ enum class ClaimOf : std::uint8_t {
     dataTraffic,     ///< over dp with the finding's first edit, relative: -0.25 is a quarter less
     tensorTraffic,   ///< over tp, likewise
     pipelineTraffic, ///< over pp, likewise
+    queriesOfKernel, ///< of attention: of a sequence, what a rank computes at once
     sequenceLength,
     shareOfPeak,    ///< FLOP/s while kernels run, over the peak
     gemmEfficiency, ///< of the largest products, in the precision

@@ -15,6 +15,7 @@
 #include <numeric>
 #include <regex>
 #include <set>
+#include <utility>
 
 namespace test {
 namespace {
@@ -106,6 +107,16 @@ private:
         int out = 0;
         for (int rank = 1; rank < m_metrics.worldSize; ++rank)
             out = peakOf(rank) > peakOf(out) ? rank : out;
+        return out;
+    }
+    /// Queries and keys of the largest product of unfused attention.
+    std::pair<double, double> largestScores() const
+    {
+        std::pair<double, double> out;
+        for (const Pass& pass : m_simulation.program().passes)
+            for (std::size_t i = 0; i < pass.ops.size(); ++i)
+                if (m_simulation.program().labels[pass.ops[i].label] == "attn.scores")
+                    out = std::max(out, std::pair(static_cast<double>(pass.shapes[i].m), static_cast<double>(pass.shapes[i].n)));
         return out;
     }
     double capacity() const { return m_scenario.cluster.gpu.memoryGib * kGib; }
@@ -432,8 +443,10 @@ double Prover::again(const Claim& claim) const
         return trafficChange(Dimension::tp);
     case ClaimOf::pipelineTraffic:
         return trafficChange(Dimension::pp);
+    case ClaimOf::queriesOfKernel:
+        return largestScores().first;
     case ClaimOf::sequenceLength:
-        return t.sequenceLength;
+        return largestScores().second;
     case ClaimOf::shareOfPeak:
         return m_metrics.hfu / busy();
     case ClaimOf::gemmEfficiency:

@@ -461,6 +461,16 @@ TEST(FindingRules, SwitchesThatCostNothing)
     EXPECT_TRUE(anyHelps(test::openNumber("01"), FindingKind::replicatedStates));
 }
 
+TEST(FindingRules, ScoresAreThoseOfTheQueriesThatARankHasAtOnce)
+{
+    const auto titleOf = [](const std::string& number) {
+        return find(findingsOf(number, {"training.attention=unfused"}), FindingKind::unfusedAttention)->title;
+    };
+    EXPECT_EQ(titleOf("61"), "Attention is not fused: scores of 64 × 128 go to memory and back") << "cp 2";
+    EXPECT_EQ(titleOf("72"), "Attention is not fused: scores of 256 × up to 1,024 go to memory and back") << "four slices";
+    EXPECT_EQ(titleOf("02"), "Attention is not fused: scores of 4,096 × 4,096 go to memory and back");
+}
+
 TEST(FindingRules, WholeNodesThatAreIdle)
 {
     const Opened opened = test::openNumber("02", {"cluster.nodes=4"});

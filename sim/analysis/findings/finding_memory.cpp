@@ -276,24 +276,26 @@ void replicated(const RuleContext& context, const Fullest& full, FindingList& ou
     // Experts are cut by other groups: their states have copies of their own, often a single one. Adapters are beside none.
     const Model& model = context.scenario.model;
     const bool trainsExperts = model.numExperts > 0 && !model.lora.isOn();
-    const int expertCopies = trainsExperts ? context.simulation.mesh().groupSize(ProcessGroup::expt_dp) : ranks;
-    finding.title = "Optimizer states are kept " + say(finding, ClaimOf::stateCopies, ranks, Unit::count) + " times";
+    const int chains = context.simulation.schedule().chains; // each has all stages, on other ranks of the pipeline
+    const int copies = ranks * chains;
+    const int expertCopies = trainsExperts ? context.simulation.mesh().groupSize(ProcessGroup::expt_dp) * chains : copies;
+    finding.title = "Optimizer states are kept " + say(finding, ClaimOf::stateCopies, copies, Unit::count) + " times";
     if (expertCopies == 1)
         finding.title += ", the experts' " + say(finding, ClaimOf::expertCopies, expertCopies, "once");
-    else if (expertCopies != ranks)
+    else if (expertCopies != copies)
         finding.title += ", the experts' " + say(finding, ClaimOf::expertCopies, expertCopies, Unit::count) + " times";
     finding.title += ": " + say(finding, ClaimOf::bytesShared, saved, Unit::bytes) + " a GPU could be shared";
     const StateBytes bytes = StateBytes::of(context.training);
     const Stack& stack = context.training.stack;
     const std::string reduction = stack.reducesWhole || stack.sendsShards ? "all-reduces" : "reduce-scatters";
-    finding.reason = std::string(expertCopies == ranks ? "Every data-parallel rank has all of them."
-                                                       : "Each rank has those of all the parameters that it holds.") +
-                     " ZeRO 1 gives each a share and " + reduction + " gradients of " +
-                     say(finding, ClaimOf::gradientBytes, bytes.reducedGradient, Unit::count) +
-                     " bytes, then gathers parameters of " + say(finding, ClaimOf::parameterBytes, bytes.parameter, Unit::count) +
-                     ": over dp it sends " +
-                     sayChange(finding, ClaimOf::dataTraffic, trafficChange(context, sharded, Dimension::dp)) +
-                     (reduces(context) ? ", when the network adds gradients on their way." : ".");
+    finding.reason =
+        std::string(expertCopies == copies ? "Every data-parallel rank has all of them"
+                                           : "Each rank has those of all the parameters that it holds") +
+        (chains > 1 ? ", and each stage lies on two ranks of the pipeline." : ".") + " ZeRO 1 gives each a share and " +
+        reduction + " gradients of " + say(finding, ClaimOf::gradientBytes, bytes.reducedGradient, Unit::count) +
+        " bytes, then gathers parameters of " + say(finding, ClaimOf::parameterBytes, bytes.parameter, Unit::count) +
+        ": over dp it sends " + sayChange(finding, ClaimOf::dataTraffic, trafficChange(context, sharded, Dimension::dp)) +
+        (reduces(context) ? ", when the network adds gradients on their way." : ".");
     finding.show = {.pictures = {"memory", "grid"}, .ranks = {full.rank}};
     offer(finding, context.edits.zero(1));
     out.push_back(std::move(finding));

@@ -109,7 +109,7 @@ enum class ClaimOf : std::uint8_t {
     worldSize,
     fullestStage,    ///< pipeline rank of the fullest rank
     meanPeakBytes,   ///< over pipeline ranks
-    stateCopies,     ///< ranks that keep the same optimizer states
+    stateCopies,     ///< ranks that keep the same optimizer states, over all copies of a stage
     expertCopies,    ///< ranks that keep the same states of experts
     bytesShared,     ///< optimizer states that ZeRO 1 would take from a GPU
     gradientBytes,   ///< of an element

@@ -109,6 +109,15 @@ private:
             out = peakOf(rank) > peakOf(out) ? rank : out;
         return out;
     }
+    /// In how many places of the pipeline the model begins.
+    int firstStages() const
+    {
+        const Schedule& schedule = m_simulation.schedule();
+        int count = 0;
+        for (int stage = 0; stage < schedule.stages(); ++stage)
+            count += schedule.entersAt(stage) ? 1 : 0;
+        return count;
+    }
     /// Queries and keys of the largest product of unfused attention.
     std::pair<double, double> largestScores() const
     {
@@ -424,9 +433,9 @@ double Prover::again(const Claim& claim) const
         return std::accumulate(most.begin(), most.end(), 0.0) / l.pp;
     }
     case ClaimOf::expertCopies:
-        return 1.0 * l.worldSize() / (l.pp * l.ep * l.etp);
+        return 1.0 * l.worldSize() / (l.pp * l.ep * l.etp) * firstStages();
     case ClaimOf::stateCopies:
-        return m_simulation.mesh().groupSize(ProcessGroup::dp_cp);
+        return m_simulation.mesh().groupSize(ProcessGroup::dp_cp) * firstStages();
     case ClaimOf::bytesShared:
         return static_cast<double>(memory.optimizer - changed()->memoryOfClass(changed()->classOf(fullest())).optimizer);
     case ClaimOf::gradientBytes:

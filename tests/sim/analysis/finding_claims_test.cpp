@@ -163,6 +163,7 @@ TEST_F(FindingClaims, OfTheGalleryAndOfEveryKindOfTroubleAreTrue)
           R"({"name":"slingshot","span":"all","bandwidth_gbs":25,"latency_us":6,"gpus_per_nic":4}])"}},
         {"02", {"training.overlap.tp_comm=true"}},
         {"72", {"training.attention=unfused"}},
+        {"70", {"layout.dp=2", "cluster.nodes=2"}},
         {"61", {"training.attention=unfused"}},
         {"17", {"training.offload.activation_layers=8"}},
         {"17", {"training.offload.optimizer=0.5", "cluster.host.memory_gib=1"}},

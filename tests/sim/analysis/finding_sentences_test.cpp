@@ -56,6 +56,19 @@ TEST(FindingSentences, AShardedOptimizerSendsAQuarterLess)
     FAIL() << "states are whole on every rank";
 }
 
+TEST(FindingSentences, CopiesOfStatesCountBothCopiesOfAStage)
+{
+    const Opened opened = test::openNumber("70", {"layout.dp=2", "cluster.nodes=2"}); // DualPipe
+    for (const Finding& finding : findings(*opened.simulation, opened.document, test::catalogue()))
+        if (finding.kind == FindingKind::replicatedStates) {
+            EXPECT_TRUE(finding.title.starts_with("Optimizer states are kept 4 times: ")) << finding.title;
+            EXPECT_NE(finding.reason.find("and each stage lies on two ranks of the pipeline."), std::string::npos)
+                << finding.reason;
+            return;
+        }
+    FAIL() << "states are whole on every rank";
+}
+
 TEST(FindingSentences, ExpertsThatLieOnOneRankAreNotToldToBeKeptOftener)
 {
     const auto document = ScenarioDocument::parse(R"({"format": "rankscope-scenario", "version": 1, "model": "mixtral-8x7b",

@@ -69,27 +69,28 @@ struct SuggestedEdit {
 
 /// What a number in a finding's words is of. Whatever is said is a claim: tests compute each again by another way.
 enum class ClaimOf : std::uint8_t {
-    exposedShare,   ///< of the step, by the finding's dimension
-    exposedSeconds, ///< the same, as time
-    gatherSeconds,  ///< of them, gathering parameters over groups of the claim's role
-    reduceSeconds,  ///< of them, reducing gradients over groups of the claim's role
-    bubbleShare,    ///< of the step
-    bubbleWithout,  ///< of the step without perturbations
-    idealBubble,    ///< closed form, of the step
-    expertWait,     ///< of the step: waiting for the rank whose experts have the most tokens
-    busiestTokens,  ///< of that rank, over the mean
-    stepTime,       ///< seconds
-    shareOfStep,    ///< of a part of the step that composition names
-    groupRanks,     ///< ranks of the finding's groups
-    innerBandwidth, ///< GB/s of the innermost tier, a GPU or a network card that several share
-    outerBandwidth, ///< likewise of the widest tier that the finding's groups cross
-    gpusOfCard,     ///< that share a network card of it
-    innerDomain,    ///< GPUs that the innermost tier joins
-    blockRanks,     ///< ep × etp: ranks that hold a layer's experts once
-    groupsAcross,   ///< of the finding's groups, those in several domains
-    groups,         ///< all of them
-    bytesAcross,    ///< share of the groups' bytes that leaves the domains
-    tokensOfRank,   ///< of a sequence
+    exposedShare,    ///< of the step, by the finding's dimension
+    exposedSeconds,  ///< the same, as time
+    transferSeconds, ///< a step, of the finding's dimension, waited for or not
+    gatherSeconds,   ///< of them, gathering parameters over groups of the claim's role
+    reduceSeconds,   ///< of them, reducing gradients over groups of the claim's role
+    bubbleShare,     ///< of the step
+    bubbleWithout,   ///< of the step without perturbations
+    idealBubble,     ///< closed form, of the step
+    expertWait,      ///< of the step: waiting for the rank whose experts have the most tokens
+    busiestTokens,   ///< of that rank, over the mean
+    stepTime,        ///< seconds
+    shareOfStep,     ///< of a part of the step that composition names
+    groupRanks,      ///< ranks of the finding's groups
+    innerBandwidth,  ///< GB/s of the innermost tier, a GPU or a network card that several share
+    outerBandwidth,  ///< likewise of the widest tier that the finding's groups cross
+    gpusOfCard,      ///< that share a network card of it
+    innerDomain,     ///< GPUs that the innermost tier joins
+    blockRanks,      ///< ep × etp: ranks that hold a layer's experts once
+    groupsAcross,    ///< of the finding's groups, those in several domains
+    groups,          ///< all of them
+    bytesAcross,     ///< share of the groups' bytes that leaves the domains
+    tokensOfRank,    ///< of a sequence
     expertsOfToken,
     chunks, ///< virtual stages
     microbatches,

@@ -2,6 +2,7 @@
 
 #include "sim/analysis/traffic/traffic.h"
 #include "sim/cost/cost.h"
+#include "sim/engine/priced_program.h"
 #include "sim/mesh/subgroups.h"
 #include "sim/model/operators.h"
 #include "sim/schedule/evaluate.h"
@@ -176,6 +177,24 @@ private:
                 sum += kind.op == op ? kind.seconds : 0;
         return sum;
     }
+    /// What all-to-alls are priced at, with what they lose to others that they meet; a mean rank's.
+    double secondsOfExpertTransfers() const
+    {
+        const Program& program = m_simulation.program();
+        double ns = 0;
+        for (int rank = 0; rank < m_metrics.worldSize; ++rank) {
+            const int c = m_simulation.classOf(rank);
+            const std::size_t first = m_simulation.times().firstOp[static_cast<std::size_t>(c)];
+            std::size_t place = first;
+            for (const Step& each : program.ranks[static_cast<std::size_t>(m_simulation.mesh().coordinates(rank).pp)].steps)
+                for (std::size_t i = 0; i < program.passes[each.pass].ops.size(); ++i, ++place)
+                    if (program.passes[each.pass].ops[i].stream == Stream::ep)
+                        ns += static_cast<double>(opDurationNs(m_simulation.prices(), m_simulation.classes(), program, c, each, i,
+                                                               static_cast<std::int64_t>(place - first)) +
+                                                  m_simulation.times().stretchedByNs(place));
+        }
+        return ns * 1e-9 / m_metrics.worldSize;
+    }
     double shareOfPart(const std::string& text) const;
     /// Of the time in which the trace's kernels run that are not run again.
     template <typename IsCounted>
@@ -321,6 +340,8 @@ double Prover::again(const Claim& claim) const
         return exposed(dimension);
     case ClaimOf::exposedSeconds:
         return exposed(dimension) * step();
+    case ClaimOf::transferSeconds:
+        return secondsOfExpertTransfers();
     case ClaimOf::gatherSeconds:
         return secondsOf(claim.role == CommunicatorRole::dpShard ? "param.gather" : "param.gather.experts");
     case ClaimOf::reduceSeconds: {

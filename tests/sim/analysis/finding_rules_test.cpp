@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -126,6 +127,32 @@ TEST(FindingRules, ExposedCommunicationOfEachDimension)
     EXPECT_FALSE(has(findingsOf("57"), FindingKind::exposedPipeline));
     EXPECT_TRUE(anyHelps(test::openNumber("52"), FindingKind::expertsAcrossNodes));
     EXPECT_TRUE(anyHelps(test::openNumber("15", {"training.micro_batch_size=1"}), FindingKind::exposedData));
+}
+
+TEST(FindingRules, ExpertTransfersThatDualPipeHidesAreNotSaidToBeWaitedFor)
+{
+    const auto ofKind = [](const char* kind) {
+        const auto document =
+            ScenarioDocument::parse(std::string(R"({"format": "rankscope-scenario", "version": 1, "model": "mixtral-8x7b",
+                "cluster": {"base": "h100-sxm-ib400",
+                            "tiers": [{"name": "slow", "span": "all", "bandwidth_gbs": 40, "latency_us": 10}]},
+                "layout": {"pp": 2, "dp": 8, "ep": 8}, "training": {"sequence_length": 4096, "global_batch_size": 64},
+                "schedule": {"kind": ")") +
+                                    kind + R"("}})");
+        const auto simulation = simulate(resolvedScenario(document, test::catalogue()));
+        const auto all = findings(*simulation, document, test::catalogue());
+        const Finding* finding = find(all, FindingKind::exposedExpert);
+        std::map<ClaimOf, double> said;
+        if (finding != nullptr)
+            for (const Claim& claim : finding->claims)
+                said[claim.of] = claim.value;
+        return said;
+    };
+    auto plain = ofKind("1f1b"), hiding = ofKind("dualpipe");
+    EXPECT_GT(plain[ClaimOf::exposedSeconds], 0.95 * plain[ClaimOf::transferSeconds]) << "nothing runs beside them";
+    ASSERT_GT(hiding[ClaimOf::exposedSeconds], 0);
+    EXPECT_LT(hiding[ClaimOf::exposedSeconds], 0.8 * hiding[ClaimOf::transferSeconds]) << "forward beside backward";
+    EXPECT_NEAR(hiding[ClaimOf::transferSeconds], plain[ClaimOf::transferSeconds], 0.05 * plain[ClaimOf::transferSeconds]);
 }
 
 TEST(FindingRules, SlowLinksExposeTheRingOfKeysAndTheStages)

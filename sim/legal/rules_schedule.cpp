@@ -296,10 +296,12 @@ void Rules::microbatches()
     numbers.lines = pp;
     const auto unmet = m_family->firstUnmet(numbers);
     if (!unmet) {
-        if (pp > 1 && count < pp && !m_family->isWrittenOut)
+        const std::int64_t slices = s.sequenceSlices; // they follow each other as micro-batches do
+        if (pp > 1 && count * slices < pp && !m_family->isWrittenOut)
             warning("/training/global_batch_size", [&] {
-                return microbatchesText(count) + " cannot fill " + named("/layout/pp", pp) + " pipeline ranks; " +
-                       text(pp * unit) + " sequences would";
+                return microbatchesText(count) + (slices > 1 ? " in " + text(slices) + " slices" : "") + " cannot fill " +
+                       named("/layout/pp", pp) + " pipeline ranks; " + text((pp + slices - 1) / slices * unit) +
+                       " sequences would";
             });
         return;
     }

@@ -42,4 +42,7 @@ struct ExposedKinds {
 /// O(ops of all classes).
 ExposedKinds exposedKinds(const Simulation&);
 
+/// How long transfers of a dimension run in a step, waited for or not; mean over all ranks. O(ops of all classes).
+double transferSeconds(const Simulation&, Dimension);
+
 } // namespace sim

@@ -102,6 +102,17 @@ struct UseSums {
     }
 };
 
+/// How long a transfer runs; a collective once all of its members are there.
+std::int64_t transferNs(const Program& program, const RankClasses& classes, const PricedProgram& prices,
+                        const EngineResult& result, int c, const Step& step, std::size_t op, std::size_t place)
+{
+    const std::int64_t ns = result.opEndNs[place] - result.opStartNs[place];
+    if (program.passes[step.pass].ops[op].kind != OpKind::collective)
+        return ns;
+    const auto ofClass = static_cast<std::int64_t>(place - result.firstOp[asIndex(c)]);
+    return std::min(ns, opDurationNs(prices, classes, program, c, step, op, ofClass) + result.stretchedByNs(place));
+}
+
 /// Walks the ops of a class: kernel(op, shape, ns, beyondMeanNs) for each kernel, exposed(stream, label, begin, end) for each
 /// stretch of time in which a kernel waits for a transfer of the stream, called so, and nothing computes; without a stream: in
 /// which it or a transfer that it waits for could begin, and is not launched yet. Every instant once.
@@ -115,8 +126,7 @@ void walkClass(const Program& program, const RankClasses& classes, const PricedP
     CancelPoll poll;
     const OpDurations& durations = prices.durations[asIndex(classes.geometry[asIndex(c)])];
     std::int64_t computedUntil = 0, kernelStart = 0;
-    const std::size_t first = result.firstOp[asIndex(c)];
-    std::size_t place = first;
+    std::size_t place = result.firstOp[asIndex(c)];
     for (const Step& step : program.ranks[asIndex(classes.pipelineRank[asIndex(c)])].steps) {
         const Pass& pass = program.passes[step.pass];
         poll(2 * pass.ops.size() + 1);
@@ -131,11 +141,7 @@ void walkClass(const Program& program, const RankClasses& classes, const PricedP
             tails[asIndex(op.stream)] = end;
             if (op.stream != Stream::compute) {
                 const bool collective = op.kind == OpKind::collective;
-                const std::int64_t duration = collective
-                                                  ? std::min(end - start, opDurationNs(prices, classes, program, c, step, i,
-                                                                                       static_cast<std::int64_t>(place - first)) +
-                                                                              result.stretchedByNs(place))
-                                                  : end - start;
+                const std::int64_t duration = transferNs(program, classes, prices, result, c, step, i, place);
                 TransferLog& log = transfers[asIndex(op.stream)];
                 log.forgetUntil(computedUntil);
                 log.add({end - duration, end}, op.label);
@@ -235,6 +241,27 @@ std::vector<ExposedTransfer> exposedTransfers(const Simulation& simulation, int 
             out[kept++] = next;
     out.resize(kept);
     return out;
+}
+
+double transferSeconds(const Simulation& simulation, Dimension dimension)
+{
+    const Program& program = simulation.program();
+    const RankClasses& classes = simulation.classes();
+    const EngineResult& times = simulation.times();
+    CancelPoll poll;
+    Wide sum = 0;
+    for (int c = 0; c < simulation.classCount(); ++c) {
+        std::size_t place = times.firstOp[asIndex(c)];
+        for (const Step& step : program.ranks[asIndex(classes.pipelineRank[asIndex(c)])].steps) {
+            const std::vector<Op>& ops = program.passes[step.pass].ops;
+            poll(ops.size() + 1);
+            for (std::size_t i = 0; i < ops.size(); ++i, ++place)
+                if (dimensionOf(ops[i].stream) == dimension)
+                    sum += Wide{simulation.classSize(c)} *
+                           transferNs(program, classes, simulation.prices(), times, c, step, i, place);
+        }
+    }
+    return static_cast<double>(sum) / simulation.metrics().worldSize * 1e-9;
 }
 
 ExposedKinds exposedKinds(const Simulation& simulation)

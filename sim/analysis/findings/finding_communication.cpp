@@ -242,7 +242,9 @@ void expert(const RuleContext& context, FindingList& out)
     finding.reason = "Every layer of experts sends each token to " +
                      say(finding, ClaimOf::expertsOfToken, context.scenario.model.numExpertsPerTok, Unit::count) +
                      " of them and back, in forward and backward, among " + ranksText(finding, l.ep) + " over " +
-                     tierText(context, finding, 0) + (context.training.overlap.epComm ? "." : "; nothing runs beside it.");
+                     tierText(context, finding, 0) + ". Of " +
+                     say(finding, ClaimOf::transferSeconds, transferSeconds(context.simulation, Dimension::ep), Unit::seconds) +
+                     " a step that this takes, " + secondsText(context, finding) + " are waited for.";
     if (!context.training.overlap.epComm && scheduleFamily(context.scenario.schedule.kind).overlapsExperts)
         offer(finding, context.edits.turnOn("/training/overlap/ep_comm", "ep overlap"));
     if (l.etp > 1)

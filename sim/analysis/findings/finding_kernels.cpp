@@ -3,6 +3,7 @@
 #include "sim/engine/documents.h"
 #include "sim/model/flops.h"
 #include "sim/model/operators.h"
+#include "sim/program/states.h"
 #include "sim/scenario/words.h"
 
 #include <algorithm>
@@ -36,9 +37,12 @@ std::string smallProductsText(const RuleContext& context, Finding& finding)
 {
     const Sharding sharding = Sharding::of(context.scenario);
     const Model& model = context.scenario.model;
-    const double best = context.scenario.cluster.efficiency.gemm;
+    const Efficiency& efficiency = context.scenario.cluster.efficiency;
+    const bool narrow = isNarrow(context.training.precision);
+    const double best = efficiency.gemm * context.training.stack.gemm * (narrow ? efficiency.fp8Gemm : 1); // as priced
     std::string text = "Matrix products of any size one could wish for reach " +
-                       say(finding, ClaimOf::gemmEfficiency, best, percentText(best)) + ". Here one has " +
+                       say(finding, ClaimOf::gemmEfficiency, best, percentText(best)) + (narrow ? " in so few bits" : "") +
+                       ". Here one has " +
                        say(finding, ClaimOf::rowsOfProduct, static_cast<double>(sharding.tokens()), Unit::count) +
                        " rows (tokens of a micro-batch on a rank), ";
     if (model.numExperts > 0) {
@@ -171,6 +175,20 @@ void recomputation(const RuleContext& context, FindingList& out)
     }
 }
 
+/// Where parameters are kept in fp32, as they all were, once kernels compute in 16 bits.
+std::string wideCopyText(const RuleContext& context, Precision half)
+{
+    Training then = context.training;
+    then.precision = half;
+    const StateBytes states = StateBytes::of(then);
+    const bool isLora = context.scenario.model.lora.isOn();
+    const std::string trained = isLora ? "Adapters" : "Parameters";
+    return (states.hasMaster                     ? trained + " keep their fp32 copy in the optimizer"
+            : states.parameter > states.computed ? trained + " themselves stay in fp32"
+                                                 : trained + " have no fp32 copy: master weights are off") +
+           (isLora ? ", frozen weights have none" : "");
+}
+
 /// A format of 16 bits that the GPU multiplies in: bf16, or fp16 where it has no other, as V100 and T4.
 void precision(const RuleContext& context, FindingList& out)
 {
@@ -186,8 +204,7 @@ void precision(const RuleContext& context, FindingList& out)
     Finding finding{.kind = FindingKind::slowPrecision, .severity = FindingSeverity::hint, .stepShare = 1 - 1 / faster};
     finding.title = word + " has " + say(finding, ClaimOf::peakOfHalf, faster, Unit::number) + " times the peak of " +
                     std::string(toWord(kPrecisionWords, context.training.precision));
-    finding.reason = std::string("Parameters keep their fp32 copy in the optimizer") +
-                     (hasBf16 ? "." : "; small gradients need the loss to be scaled.");
+    finding.reason = wideCopyText(context, half->first) + (hasBf16 ? "." : "; small gradients need the loss to be scaled.");
     finding.show = {.pictures = {"timeline"}};
     offer(finding, Edits::set("/training/precision", "\"" + word + "\"", "precision → " + word));
     out.push_back(std::move(finding));

@@ -1,5 +1,6 @@
 // Does it fit, how full is it, and what fills it?
 #include "sim/analysis/balanced_layers.h"
+#include "sim/analysis/collective_uses.h"
 #include "sim/analysis/explain/explain.h"
 #include "sim/analysis/findings/finding_rules.h"
 #include "sim/cost/all_reduce.h"
@@ -275,24 +276,26 @@ void replicated(const RuleContext& context, const Fullest& full, FindingList& ou
     // Experts are cut by other groups: their states have copies of their own, often a single one. Adapters are beside none.
     const Model& model = context.scenario.model;
     const bool trainsExperts = model.numExperts > 0 && !model.lora.isOn();
-    const int expertCopies = trainsExperts ? context.simulation.mesh().groupSize(ProcessGroup::expt_dp) : ranks;
-    finding.title = "Optimizer states are kept " + say(finding, ClaimOf::stateCopies, ranks, Unit::count) + " times";
+    const int chains = context.simulation.schedule().chains; // each has all stages, on other ranks of the pipeline
+    const int copies = ranks * chains;
+    const int expertCopies = trainsExperts ? context.simulation.mesh().groupSize(ProcessGroup::expt_dp) * chains : copies;
+    finding.title = "Optimizer states are kept " + say(finding, ClaimOf::stateCopies, copies, Unit::count) + " times";
     if (expertCopies == 1)
         finding.title += ", the experts' " + say(finding, ClaimOf::expertCopies, expertCopies, "once");
-    else if (expertCopies != ranks)
+    else if (expertCopies != copies)
         finding.title += ", the experts' " + say(finding, ClaimOf::expertCopies, expertCopies, Unit::count) + " times";
     finding.title += ": " + say(finding, ClaimOf::bytesShared, saved, Unit::bytes) + " a GPU could be shared";
     const StateBytes bytes = StateBytes::of(context.training);
     const Stack& stack = context.training.stack;
     const std::string reduction = stack.reducesWhole || stack.sendsShards ? "all-reduces" : "reduce-scatters";
-    finding.reason = std::string(expertCopies == ranks ? "Every data-parallel rank has all of them."
-                                                       : "Each rank has those of all the parameters that it holds.") +
-                     " ZeRO 1 gives each a share and " + reduction + " gradients of " +
-                     say(finding, ClaimOf::gradientBytes, bytes.reducedGradient, Unit::count) +
-                     " bytes, then gathers parameters of " + say(finding, ClaimOf::parameterBytes, bytes.parameter, Unit::count) +
-                     ": over dp it sends " +
-                     sayChange(finding, ClaimOf::dataTraffic, trafficChange(context, sharded, Dimension::dp)) +
-                     (reduces(context) ? ", when the network adds gradients on their way." : ".");
+    finding.reason =
+        std::string(expertCopies == copies ? "Every data-parallel rank has all of them"
+                                           : "Each rank has those of all the parameters that it holds") +
+        (chains > 1 ? ", and each stage lies on two ranks of the pipeline." : ".") + " ZeRO 1 gives each a share and " +
+        reduction + " gradients of " + say(finding, ClaimOf::gradientBytes, bytes.reducedGradient, Unit::count) +
+        " bytes, then gathers parameters of " + say(finding, ClaimOf::parameterBytes, bytes.parameter, Unit::count) +
+        ": over dp it sends " + sayChange(finding, ClaimOf::dataTraffic, trafficChange(context, sharded, Dimension::dp)) +
+        (reduces(context) ? ", when the network adds gradients on their way." : ".");
     finding.show = {.pictures = {"memory", "grid"}, .ranks = {full.rank}};
     offer(finding, context.edits.zero(1));
     out.push_back(std::move(finding));
@@ -303,12 +306,22 @@ void attention(const RuleContext& context, FindingList& out)
     if (context.training.flashAttention)
         return;
     Finding finding{.kind = FindingKind::unfusedAttention, .severity = FindingSeverity::hint};
-    const std::string side = say(finding, ClaimOf::sequenceLength, context.training.sequenceLength, Unit::count);
-    finding.title = "Attention is not fused: scores of " + side + " × " + side + " go to memory and back";
+    const int slices = context.scenario.schedule.sequenceSlices, length = context.training.sequenceLength;
+    const int queries = length / slices / context.layout.cp; // against keys that context parallelism has gathered
+    finding.title = "Attention is not fused: scores of " + say(finding, ClaimOf::queriesOfKernel, queries, Unit::count) + " × " +
+                    (slices > 1 ? "up to " : "") + say(finding, ClaimOf::sequenceLength, length, Unit::count) +
+                    " go to memory and back";
     finding.reason = "A fused kernel keeps them on the chip and recomputes them in the backward pass.";
     finding.show = {.pictures = {"memory", "timeline"}};
     offer(finding, context.edits.fuseAttention());
     out.push_back(std::move(finding));
+}
+
+/// Of a tensor-parallel step: whether ranks keep slices of what they gather, and gather it once more for weight gradients.
+bool gathersInputsAgain(const Program& program)
+{
+    return std::any_of(program.labels.begin(), program.labels.end(),
+                       [](const std::string& label) { return contentOf(label) == CollectiveContent::inputsAgain; });
 }
 
 void sequenceParallel(const RuleContext& context, const Fullest& full, FindingList& out)
@@ -325,8 +338,10 @@ void sequenceParallel(const RuleContext& context, const Fullest& full, FindingLi
     if (context.training.sequenceLength % (l.tp * l.cp * context.scenario.schedule.sequenceSlices) == 0) {
         Scenario cut = context.scenario;
         cut.layout.sequenceParallel = true;
-        finding.reason += ", and inputs are gathered again for weight gradients: over tp it sends " +
-                          sayChange(finding, ClaimOf::tensorTraffic, trafficChange(context, cut, Dimension::tp));
+        if (gathersInputsAgain(lowerProgram(cut, context.simulation.schedule())))
+            finding.reason += ", and inputs are gathered again for weight gradients";
+        finding.reason +=
+            ": over tp it sends " + sayChange(finding, ClaimOf::tensorTraffic, trafficChange(context, cut, Dimension::tp));
         if (l.pp > 1)
             finding.reason +=
                 ", over pp " + sayChange(finding, ClaimOf::pipelineTraffic, trafficChange(context, cut, Dimension::pp));

@@ -1,4 +1,4 @@
-// Who waits for whom: the bubble, uneven stages, slow ranks, rounds that do not come out even.
+// Who waits for whom: the bubble, uneven stages, slow ranks, busy experts.
 #include "sim/analysis/balanced_layers.h"
 #include "sim/analysis/explain/closed_forms.h"
 #include "sim/analysis/findings/finding_rules.h"
@@ -116,8 +116,10 @@ void bubble(const RuleContext& context, const std::optional<Slowness>& slowness,
             " These stages are not equal: pipeline rank " + say(finding, ClaimOf::slowestStage, uneven->slowest, Unit::count) +
             " computes " +
             say(finding, ClaimOf::stageLag, uneven->lag, percentText(uneven->lag) + " longer than the mean of all") + ".";
-    if (m < p)
-        finding.reason += " " + say(finding, ClaimOf::microbatchesTooFew, p - m, "Fewer micro-batches than ranks") +
+    if (const int slices = context.scenario.schedule.sequenceSlices; m * slices < p)
+        finding.reason += " " +
+                          say(finding, ClaimOf::microbatchesTooFew, p - m * slices,
+                              std::string("Fewer ") + (slices > 1 ? "slices of them" : "micro-batches") + " than ranks") +
                           " never fill the pipeline.";
     finding.show = {.pictures = {"timeline"}};
     if (oneIsSlow)
@@ -212,24 +214,6 @@ void unevenRouting(const RuleContext& context, FindingList& out)
     out.push_back(std::move(finding));
 }
 
-void rounds(const RuleContext& context, FindingList& out)
-{
-    const ScheduleSettings& s = context.scenario.schedule;
-    const int m = context.scenario.microbatches();
-    if (s.kind != "interleaved-1f1b" || s.microbatchGroup < 1 || m % s.microbatchGroup == 0)
-        return;
-    Finding finding{.kind = FindingKind::unevenRounds, .severity = FindingSeverity::hint};
-    finding.title = say(finding, ClaimOf::microbatches, m, Unit::count) + " micro-batches are no whole number of rounds of " +
-                    say(finding, ClaimOf::microbatchesOfRound, s.microbatchGroup, Unit::count);
-    finding.reason = "Interleaving takes micro-batches in rounds; the last one is not full, and its chunks wait for each other.";
-    finding.show = {.pictures = {"timeline"}};
-    const int unit = context.training.microBatchSize * context.layout.dp;
-    const int above = (m / s.microbatchGroup + 1) * s.microbatchGroup;
-    offer(finding, context.edits.globalBatch(above * unit));
-    offer(finding, context.edits.globalBatch((above - s.microbatchGroup) * unit));
-    out.push_back(std::move(finding));
-}
-
 } // namespace
 
 void findPipeline(const RuleContext& context, FindingList& out)
@@ -240,7 +224,6 @@ void findPipeline(const RuleContext& context, FindingList& out)
     if (slowness)
         slowRanks(context, *slowness, out);
     unevenRouting(context, out);
-    rounds(context, out);
 }
 
 } // namespace sim

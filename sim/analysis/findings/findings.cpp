@@ -296,7 +296,6 @@ std::string_view findingKindName(FindingKind kind)
         "needless_recompute",
         "no_sequence_parallel",
         "idle_gpus",
-        "uneven_rounds",
         "slow_precision",
         "composition",
     };

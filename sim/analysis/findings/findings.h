@@ -39,7 +39,6 @@ enum class FindingKind : std::uint8_t {
     needlessRecompute,
     noSequenceParallel,
     idleGpus,
-    unevenRounds, ///< the last round of an interleaved schedule is not like the others
     slowPrecision,
     composition ///< what the step consists of; always there, always last
 };
@@ -70,27 +69,28 @@ struct SuggestedEdit {
 
 /// What a number in a finding's words is of. Whatever is said is a claim: tests compute each again by another way.
 enum class ClaimOf : std::uint8_t {
-    exposedShare,   ///< of the step, by the finding's dimension
-    exposedSeconds, ///< the same, as time
-    gatherSeconds,  ///< of them, gathering parameters over groups of the claim's role
-    reduceSeconds,  ///< of them, reducing gradients over groups of the claim's role
-    bubbleShare,    ///< of the step
-    bubbleWithout,  ///< of the step without perturbations
-    idealBubble,    ///< closed form, of the step
-    expertWait,     ///< of the step: waiting for the rank whose experts have the most tokens
-    busiestTokens,  ///< of that rank, over the mean
-    stepTime,       ///< seconds
-    shareOfStep,    ///< of a part of the step that composition names
-    groupRanks,     ///< ranks of the finding's groups
-    innerBandwidth, ///< GB/s of the innermost tier, a GPU or a network card that several share
-    outerBandwidth, ///< likewise of the widest tier that the finding's groups cross
-    gpusOfCard,     ///< that share a network card of it
-    innerDomain,    ///< GPUs that the innermost tier joins
-    blockRanks,     ///< ep × etp: ranks that hold a layer's experts once
-    groupsAcross,   ///< of the finding's groups, those in several domains
-    groups,         ///< all of them
-    bytesAcross,    ///< share of the groups' bytes that leaves the domains
-    tokensOfRank,   ///< of a sequence
+    exposedShare,    ///< of the step, by the finding's dimension
+    exposedSeconds,  ///< the same, as time
+    transferSeconds, ///< a step, of the finding's dimension, waited for or not
+    gatherSeconds,   ///< of them, gathering parameters over groups of the claim's role
+    reduceSeconds,   ///< of them, reducing gradients over groups of the claim's role
+    bubbleShare,     ///< of the step
+    bubbleWithout,   ///< of the step without perturbations
+    idealBubble,     ///< closed form, of the step
+    expertWait,      ///< of the step: waiting for the rank whose experts have the most tokens
+    busiestTokens,   ///< of that rank, over the mean
+    stepTime,        ///< seconds
+    shareOfStep,     ///< of a part of the step that composition names
+    groupRanks,      ///< ranks of the finding's groups
+    innerBandwidth,  ///< GB/s of the innermost tier, a GPU or a network card that several share
+    outerBandwidth,  ///< likewise of the widest tier that the finding's groups cross
+    gpusOfCard,      ///< that share a network card of it
+    innerDomain,     ///< GPUs that the innermost tier joins
+    blockRanks,      ///< ep × etp: ranks that hold a layer's experts once
+    groupsAcross,    ///< of the finding's groups, those in several domains
+    groups,          ///< all of them
+    bytesAcross,     ///< share of the groups' bytes that leaves the domains
+    tokensOfRank,    ///< of a sequence
     expertsOfToken,
     chunks, ///< virtual stages
     microbatches,
@@ -110,7 +110,7 @@ enum class ClaimOf : std::uint8_t {
     worldSize,
     fullestStage,    ///< pipeline rank of the fullest rank
     meanPeakBytes,   ///< over pipeline ranks
-    stateCopies,     ///< ranks that keep the same optimizer states
+    stateCopies,     ///< ranks that keep the same optimizer states, over all copies of a stage
     expertCopies,    ///< ranks that keep the same states of experts
     bytesShared,     ///< optimizer states that ZeRO 1 would take from a GPU
     gradientBytes,   ///< of an element
@@ -118,9 +118,10 @@ enum class ClaimOf : std::uint8_t {
     dataTraffic,     ///< over dp with the finding's first edit, relative: -0.25 is a quarter less
     tensorTraffic,   ///< over tp, likewise
     pipelineTraffic, ///< over pp, likewise
+    queriesOfKernel, ///< of attention: of a sequence, what a rank computes at once
     sequenceLength,
     shareOfPeak,    ///< FLOP/s while kernels run, over the peak
-    gemmEfficiency, ///< of the largest products
+    gemmEfficiency, ///< of the largest products, in the precision
     rowsOfProduct,
     rowsOfExpert,     ///< of a product of one expert, on average
     timeWithoutFlops, ///< of the time of kernels without recomputation, that of those without FLOPs
@@ -139,8 +140,7 @@ enum class ClaimOf : std::uint8_t {
     vocabulary,
     slowRank,
     slowFactor,
-    microbatchesOfRound,
-    microbatchesTooFew, ///< pipeline ranks - micro-batches
+    microbatchesTooFew, ///< pipeline ranks - micro-batches, or their slices
     exposedHostShare,   ///< of the step
     kernelLaunch,       ///< the host's time to launch a kernel, forward
     launchSeconds,      ///< of that, until the host has launched what could begin

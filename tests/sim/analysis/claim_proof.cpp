@@ -2,6 +2,7 @@
 
 #include "sim/analysis/traffic/traffic.h"
 #include "sim/cost/cost.h"
+#include "sim/engine/priced_program.h"
 #include "sim/mesh/subgroups.h"
 #include "sim/model/operators.h"
 #include "sim/schedule/evaluate.h"
@@ -15,6 +16,7 @@
 #include <numeric>
 #include <regex>
 #include <set>
+#include <utility>
 
 namespace test {
 namespace {
@@ -108,6 +110,25 @@ private:
             out = peakOf(rank) > peakOf(out) ? rank : out;
         return out;
     }
+    /// In how many places of the pipeline the model begins.
+    int firstStages() const
+    {
+        const Schedule& schedule = m_simulation.schedule();
+        int count = 0;
+        for (int stage = 0; stage < schedule.stages(); ++stage)
+            count += schedule.entersAt(stage) ? 1 : 0;
+        return count;
+    }
+    /// Queries and keys of the largest product of unfused attention.
+    std::pair<double, double> largestScores() const
+    {
+        std::pair<double, double> out;
+        for (const Pass& pass : m_simulation.program().passes)
+            for (std::size_t i = 0; i < pass.ops.size(); ++i)
+                if (m_simulation.program().labels[pass.ops[i].label] == "attn.scores")
+                    out = std::max(out, std::pair(static_cast<double>(pass.shapes[i].m), static_cast<double>(pass.shapes[i].n)));
+        return out;
+    }
     double capacity() const { return m_scenario.cluster.gpu.memoryGib * kGib; }
     /// Of the finding; of a claim that says so, what each of them is cut into or the other way across.
     std::vector<std::vector<int>> groupsOf(CommunicatorRole role) const
@@ -155,6 +176,24 @@ private:
             for (const ExposedKind& kind : *list)
                 sum += kind.op == op ? kind.seconds : 0;
         return sum;
+    }
+    /// What all-to-alls are priced at, with what they lose to others that they meet; a mean rank's.
+    double secondsOfExpertTransfers() const
+    {
+        const Program& program = m_simulation.program();
+        double ns = 0;
+        for (int rank = 0; rank < m_metrics.worldSize; ++rank) {
+            const int c = m_simulation.classOf(rank);
+            const std::size_t first = m_simulation.times().firstOp[static_cast<std::size_t>(c)];
+            std::size_t place = first;
+            for (const Step& each : program.ranks[static_cast<std::size_t>(m_simulation.mesh().coordinates(rank).pp)].steps)
+                for (std::size_t i = 0; i < program.passes[each.pass].ops.size(); ++i, ++place)
+                    if (program.passes[each.pass].ops[i].stream == Stream::ep)
+                        ns += static_cast<double>(opDurationNs(m_simulation.prices(), m_simulation.classes(), program, c, each, i,
+                                                               static_cast<std::int64_t>(place - first)) +
+                                                  m_simulation.times().stretchedByNs(place));
+        }
+        return ns * 1e-9 / m_metrics.worldSize;
     }
     double shareOfPart(const std::string& text) const;
     /// Of the time in which the trace's kernels run that are not run again.
@@ -301,6 +340,8 @@ double Prover::again(const Claim& claim) const
         return exposed(dimension);
     case ClaimOf::exposedSeconds:
         return exposed(dimension) * step();
+    case ClaimOf::transferSeconds:
+        return secondsOfExpertTransfers();
     case ClaimOf::gatherSeconds:
         return secondsOf(claim.role == CommunicatorRole::dpShard ? "param.gather" : "param.gather.experts");
     case ClaimOf::reduceSeconds: {
@@ -413,9 +454,9 @@ double Prover::again(const Claim& claim) const
         return std::accumulate(most.begin(), most.end(), 0.0) / l.pp;
     }
     case ClaimOf::expertCopies:
-        return 1.0 * l.worldSize() / (l.pp * l.ep * l.etp);
+        return 1.0 * l.worldSize() / (l.pp * l.ep * l.etp) * firstStages();
     case ClaimOf::stateCopies:
-        return m_simulation.mesh().groupSize(ProcessGroup::dp_cp);
+        return m_simulation.mesh().groupSize(ProcessGroup::dp_cp) * firstStages();
     case ClaimOf::bytesShared:
         return static_cast<double>(memory.optimizer - changed()->memoryOfClass(changed()->classOf(fullest())).optimizer);
     case ClaimOf::gradientBytes:
@@ -432,12 +473,14 @@ double Prover::again(const Claim& claim) const
         return trafficChange(Dimension::tp);
     case ClaimOf::pipelineTraffic:
         return trafficChange(Dimension::pp);
+    case ClaimOf::queriesOfKernel:
+        return largestScores().first;
     case ClaimOf::sequenceLength:
-        return t.sequenceLength;
+        return largestScores().second;
     case ClaimOf::shareOfPeak:
         return m_metrics.hfu / busy();
     case ClaimOf::gemmEfficiency:
-        return c.efficiency.gemm;
+        return c.efficiency.gemm * t.stack.gemm * (isNarrow(t.precision) ? c.efficiency.fp8Gemm : 1);
     case ClaimOf::rowsOfProduct:
         return static_cast<double>(Sharding::of(m_scenario).tokens());
     case ClaimOf::rowsOfExpert: // copies of all tokens that come to a rank, over the experts there
@@ -495,8 +538,6 @@ double Prover::again(const Claim& claim) const
             most = p.rank == m_finding.show.ranks.at(0) ? std::max(most, p.factor) : most;
         return most;
     }
-    case ClaimOf::microbatchesOfRound:
-        return m_scenario.schedule.microbatchGroup;
     case ClaimOf::exposedHostShare:
         return exposedHost();
     case ClaimOf::hostCopySeconds:
@@ -527,7 +568,7 @@ double Prover::again(const Claim& claim) const
     case ClaimOf::hostHas:
         return c.host.memoryGib * kGib;
     case ClaimOf::microbatchesTooFew:
-        return static_cast<double>(schedule.ranks) - static_cast<double>(schedule.microbatches) / schedule.slices;
+        return schedule.ranks - schedule.microbatches; // slices are counted one by one there
     }
     ADD_FAILURE() << "a claim that nobody can prove";
     return 0;

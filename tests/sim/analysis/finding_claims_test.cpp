@@ -149,7 +149,6 @@ TEST_F(FindingClaims, OfTheGalleryAndOfEveryKindOfTroubleAreTrue)
         {"03",
          {"training.sequence_length=65536", "cluster.efficiency.attention_forward=0.2",
           "cluster.efficiency.attention_backward=0.2"}},
-        {"18", {"schedule.microbatch_group=5", "training.micro_batch_size=1", "training.global_batch_size=14"}},
         {"61", {slow}},
         {"58", {slow}},
         {"18", {slow}},
@@ -163,6 +162,9 @@ TEST_F(FindingClaims, OfTheGalleryAndOfEveryKindOfTroubleAreTrue)
          {R"(cluster.tiers=[{"name":"nvlink","span":4,"bandwidth_gbs":300,"latency_us":2},)"
           R"({"name":"slingshot","span":"all","bandwidth_gbs":25,"latency_us":6,"gpus_per_nic":4}])"}},
         {"02", {"training.overlap.tp_comm=true"}},
+        {"72", {"training.attention=unfused"}},
+        {"70", {"layout.dp=2", "cluster.nodes=2"}},
+        {"61", {"training.attention=unfused"}},
         {"17", {"training.offload.activation_layers=8"}},
         {"17", {"training.offload.optimizer=0.5", "cluster.host.memory_gib=1"}},
         {"86", {"training.offload.optimizer=1"}},

@@ -4,12 +4,14 @@
 #include "sim/analysis/explain/explain.h"
 #include "sim/analysis/explain/explain_traffic.h"
 #include "tests/sim/analysis/found.h"
+#include "tests/sim/cost/kernels.h"
 #include "tests/support/gallery.h"
 #include "tests/support/scenarios.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -70,6 +72,24 @@ TEST(FindingRules, LargeBubbleIsComparedToTheClosedForm)
     EXPECT_TRUE(has(findingsOf(kTinyPipeline), FindingKind::bubble));
 }
 
+TEST(FindingRules, SlicesFillAPipelineAsMicrobatchesDo)
+{
+    const auto document = [](const char* slices) {
+        return ScenarioDocument::parse(
+            std::string(R"({"format": "rankscope-scenario", "version": 1, "model": "llama3-8b", "cluster": "h100-sxm-ib400",
+                "layout": {"tp": 4, "pp": 8}, "schedule": {"kind": "seq-1f1b", "sequence_slices": )") +
+            slices + R"(}, "training": {"sequence_length": 8192, "global_batch_size": 1}})");
+    };
+    const auto reasonWith = [&](const char* slices) {
+        const auto of = document(slices);
+        return reasonOf({of, simulate(resolvedScenario(of, test::catalogue()))}, FindingKind::bubble);
+    };
+    EXPECT_NE(reasonWith("4").find("Fewer slices of them than ranks never fill the pipeline."), std::string::npos);
+    EXPECT_NE(reasonWith("1").find("Fewer micro-batches than ranks never fill the pipeline."), std::string::npos);
+    EXPECT_NE(reasonWith("8").find("1 micro-batch runs through 8 pipeline ranks."), std::string::npos) << "and eight slices";
+    EXPECT_EQ(reasonWith("8").find("never fill"), std::string::npos);
+}
+
 TEST(FindingRules, TensorParallelGroupsBelongIntoOneDomain)
 {
     const Opened across = test::openNumber("36"); // tp 16 on nodes of eight
@@ -107,6 +127,32 @@ TEST(FindingRules, ExposedCommunicationOfEachDimension)
     EXPECT_FALSE(has(findingsOf("57"), FindingKind::exposedPipeline));
     EXPECT_TRUE(anyHelps(test::openNumber("52"), FindingKind::expertsAcrossNodes));
     EXPECT_TRUE(anyHelps(test::openNumber("15", {"training.micro_batch_size=1"}), FindingKind::exposedData));
+}
+
+TEST(FindingRules, ExpertTransfersThatDualPipeHidesAreNotSaidToBeWaitedFor)
+{
+    const auto ofKind = [](const char* kind) {
+        const auto document =
+            ScenarioDocument::parse(std::string(R"({"format": "rankscope-scenario", "version": 1, "model": "mixtral-8x7b",
+                "cluster": {"base": "h100-sxm-ib400",
+                            "tiers": [{"name": "slow", "span": "all", "bandwidth_gbs": 40, "latency_us": 10}]},
+                "layout": {"pp": 2, "dp": 8, "ep": 8}, "training": {"sequence_length": 4096, "global_batch_size": 64},
+                "schedule": {"kind": ")") +
+                                    kind + R"("}})");
+        const auto simulation = simulate(resolvedScenario(document, test::catalogue()));
+        const auto all = findings(*simulation, document, test::catalogue());
+        const Finding* finding = find(all, FindingKind::exposedExpert);
+        std::map<ClaimOf, double> said;
+        if (finding != nullptr)
+            for (const Claim& claim : finding->claims)
+                said[claim.of] = claim.value;
+        return said;
+    };
+    auto plain = ofKind("1f1b"), hiding = ofKind("dualpipe");
+    EXPECT_GT(plain[ClaimOf::exposedSeconds], 0.95 * plain[ClaimOf::transferSeconds]) << "nothing runs beside them";
+    ASSERT_GT(hiding[ClaimOf::exposedSeconds], 0);
+    EXPECT_LT(hiding[ClaimOf::exposedSeconds], 0.8 * hiding[ClaimOf::transferSeconds]) << "forward beside backward";
+    EXPECT_NEAR(hiding[ClaimOf::transferSeconds], plain[ClaimOf::transferSeconds], 0.05 * plain[ClaimOf::transferSeconds]);
 }
 
 TEST(FindingRules, SlowLinksExposeTheRingOfKeysAndTheStages)
@@ -455,6 +501,16 @@ TEST(FindingRules, SwitchesThatCostNothing)
     EXPECT_TRUE(anyHelps(test::openNumber("01"), FindingKind::replicatedStates));
 }
 
+TEST(FindingRules, ScoresAreThoseOfTheQueriesThatARankHasAtOnce)
+{
+    const auto titleOf = [](const std::string& number) {
+        return find(findingsOf(number, {"training.attention=unfused"}), FindingKind::unfusedAttention)->title;
+    };
+    EXPECT_EQ(titleOf("61"), "Attention is not fused: scores of 64 × 128 go to memory and back") << "cp 2";
+    EXPECT_EQ(titleOf("72"), "Attention is not fused: scores of 256 × up to 1,024 go to memory and back") << "four slices";
+    EXPECT_EQ(titleOf("02"), "Attention is not fused: scores of 4,096 × 4,096 go to memory and back");
+}
+
 TEST(FindingRules, WholeNodesThatAreIdle)
 {
     const Opened opened = test::openNumber("02", {"cluster.nodes=4"});
@@ -494,6 +550,28 @@ TEST(FindingRules, KernelsBelowThePeakAreBlamedOnWhatLosesMost)
     EXPECT_TRUE(attention.starts_with("It is attention that keeps them from it: ")) << attention;
 }
 
+/// What is said to be within reach of products is what the engine gives one that is large every way.
+TEST(FindingRules, LargeProductsReachWhatIsSaid)
+{
+    for (const std::string precision : {"bf16", "fp8"}) {
+        const Opened opened = test::openNumber(
+            "44", {"training.precision=" + precision, "training.stack.gemm=0.4", "cluster.efficiency.fp8_gemm=0.5"});
+        const auto all = findingsOf(opened);
+        const Finding* finding = find(all, FindingKind::smallKernels);
+        ASSERT_TRUE(finding) << precision;
+        const auto said = std::find_if(finding->claims.begin(), finding->claims.end(),
+                                       [](const Claim& claim) { return claim.of == ClaimOf::gemmEfficiency; });
+        ASSERT_NE(said, finding->claims.end()) << finding->reason;
+        const Scenario& scenario = opened.simulation->scenario();
+        OpShape product = test::gemm(1 << 17, 1 << 17, 1 << 17);
+        product.lowPrecision = true;
+        const double seconds = 1e-9 * static_cast<double>(CostModel(scenario).kernelNs(product));
+        const double peak = 1e12 * scenario.cluster.gpu.peakTflops.at(scenario.training.precision);
+        EXPECT_NEAR(product.flops / (seconds * peak), said->value, 0.02 * said->value) << precision;
+        EXPECT_EQ(finding->reason.find("in so few bits") != std::string::npos, precision == "fp8");
+    }
+}
+
 TEST(FindingRules, PrecisionThatLeavesTheTensorCoresAside)
 {
     for (const std::string precision : {"fp32", "tf32"}) { // tf32 runs on tensor cores as bf16 does
@@ -503,6 +581,16 @@ TEST(FindingRules, PrecisionThatLeavesTheTensorCoresAside)
         EXPECT_EQ(finding->title,
                   "bf16 has " + std::string(precision == "fp32" ? "14.8" : "2.00") + " times the peak of " + precision);
     }
+    // What of it stays wide is what the states of such a job have.
+    const auto reasonWith = [](std::vector<std::string> overrides) {
+        overrides.emplace_back("training.precision=fp32");
+        return reasonOf(test::openNumber("10", overrides), FindingKind::slowPrecision);
+    };
+    EXPECT_EQ(reasonWith({}), "Parameters keep their fp32 copy in the optimizer.");
+    EXPECT_EQ(reasonWith({"training.master_weights=false"}), "Parameters have no fp32 copy: master weights are off.");
+    EXPECT_EQ(reasonWith({"training.stack.parameters_are_master=true"}), "Parameters themselves stay in fp32.");
+    EXPECT_EQ(reasonWith({R"(training.lora={"rank":8})"}),
+              "Adapters keep their fp32 copy in the optimizer, frozen weights have none.");
     EXPECT_FALSE(has(findingsOf("03"), FindingKind::slowPrecision));
     EXPECT_FALSE(has(findingsOf("44"), FindingKind::slowPrecision)); // fp8
     // A GPU without bf16 has fp16.
@@ -513,12 +601,12 @@ TEST(FindingRules, PrecisionThatLeavesTheTensorCoresAside)
     EXPECT_EQ(finding->suggestions.at(0).text, "precision → fp16");
 }
 
-TEST(FindingRules, LastRoundOfInterleaving)
+/// Its bubble is that of the closed form (InterleavedSchedule, ClosedFormsForEveryLegalGroup).
+TEST(FindingRules, ALastRoundOfInterleavingThatIsNotFullCostsNothing)
 {
-    const std::vector<std::string> uneven = {"schedule.microbatch_group=5", "training.micro_batch_size=1",
-                                             "training.global_batch_size=14"};
-    EXPECT_TRUE(has(findingsOf("18", uneven), FindingKind::unevenRounds));
-    EXPECT_FALSE(has(findingsOf("18"), FindingKind::unevenRounds));
+    for (const Finding& finding :
+         findingsOf("18", {"schedule.microbatch_group=5", "training.micro_batch_size=1", "training.global_batch_size=14"}))
+        EXPECT_EQ((finding.title + finding.reason).find("rounds"), std::string::npos) << finding.title << finding.reason;
 }
 
 TEST(FindingRules, RanksThatWaitForTheBusiestExpertsAreNotToldToHaveSlowKernels)

@@ -29,12 +29,41 @@ TEST(FindingSentences, SequenceParallelismSendsAQuarterMoreOverTensorGroups)
     FAIL() << "it is off";
 }
 
+TEST(FindingSentences, InputsAreSaidToBeGatheredAgainWhereTheyAre)
+{
+    const auto reasonWith = [](const std::vector<std::string>& overrides) {
+        const Opened opened = test::openNumber("02", overrides);
+        for (const Finding& finding : findings(*opened.simulation, opened.document, test::catalogue()))
+            if (finding.kind == FindingKind::noSequenceParallel)
+                return finding.reason;
+        return std::string();
+    };
+    const std::string without = "layout.sequence_parallel=false";
+    const std::string again = "and an all-gather, and inputs are gathered again for weight gradients: over tp it sends ";
+    EXPECT_NE(reasonWith({without, "training.stack.plain_tensor_parallel=false"}).find(again), std::string::npos);
+    const std::string kept = reasonWith({without, "training.stack.plain_tensor_parallel=true"});
+    EXPECT_NE(kept.find("and an all-gather: over tp it sends "), std::string::npos) << kept;
+}
+
 TEST(FindingSentences, AShardedOptimizerSendsAQuarterLess)
 {
     const Opened opened = test::openNumber("01"); // fp32 gradients, bf16 parameters
     for (const Finding& finding : findings(*opened.simulation, opened.document, test::catalogue()))
         if (finding.kind == FindingKind::replicatedStates) {
             EXPECT_NE(finding.reason.find("25.0 % less than now"), std::string::npos) << finding.reason;
+            return;
+        }
+    FAIL() << "states are whole on every rank";
+}
+
+TEST(FindingSentences, CopiesOfStatesCountBothCopiesOfAStage)
+{
+    const Opened opened = test::openNumber("70", {"layout.dp=2", "cluster.nodes=2"}); // DualPipe
+    for (const Finding& finding : findings(*opened.simulation, opened.document, test::catalogue()))
+        if (finding.kind == FindingKind::replicatedStates) {
+            EXPECT_TRUE(finding.title.starts_with("Optimizer states are kept 4 times: ")) << finding.title;
+            EXPECT_NE(finding.reason.find("and each stage lies on two ranks of the pipeline."), std::string::npos)
+                << finding.reason;
             return;
         }
     FAIL() << "states are whole on every rank";

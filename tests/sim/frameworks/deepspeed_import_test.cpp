@@ -59,7 +59,7 @@ TEST(DeepSpeedImport, MegatronDeepSpeedsWordsTellItsYear)
     EXPECT_EQ(importedText(job, 8).at("/training/stack/id"), "megatron-deepspeed");
     const auto later = importedText(job + "--swiglu", 8);
     EXPECT_EQ(later.at("/training/stack/id"), "megatron-deepspeed-2023");
-    EXPECT_THAT(later.textOn("software"), HasSubstr("--swiglu"));
+    EXPECT_THAT(later.textOn("--software"), HasSubstr("--swiglu"));
 }
 
 TEST(DeepSpeedImport, APartOfTheOptimizerIsOnTheHostAtStageThreeAlone)

@@ -18,7 +18,7 @@ const std::string kOfFactory = "model_name_or_path: meta-llama/Meta-Llama-3-8B\n
 const std::string kOfAccelerate =
     "compute_environment: LOCAL_MACHINE\nnum_machines: 1\nnum_processes: 8\nmixed_precision: bf16\n";
 
-/// The software of a scenario, and what is told of it.
+/// The software of a scenario, and what is told of it: "huggingface", "huggingface, assumed" where the files do not say, "none".
 std::string stackOfImport(const std::vector<sim::SettingsFile>& files)
 {
     const sim::Imported out = sim::importSettings(files, {.gpus = 8}, test::catalogue());
@@ -27,10 +27,14 @@ std::string stackOfImport(const std::vector<sim::SettingsFile>& files)
     const auto told =
         std::find_if(out.notes.begin(), out.notes.end(), [](const sim::Note& note) { return note.pointer == "/training/stack"; });
     EXPECT_EQ(told != out.notes.end(), stack != "none");
-    if (told != out.notes.end()) {
-        EXPECT_EQ(told->became, sim::Became::used);
-        EXPECT_THAT(told->text, HasSubstr(stack));
+    if (told == out.notes.end())
+        return stack;
+    if (told->became == sim::Became::unknown) {
+        EXPECT_THAT(told->text, HasSubstr("are assumed; with --set training.stack="));
+        return stack + ", assumed";
     }
+    EXPECT_EQ(told->became, sim::Became::used);
+    EXPECT_THAT(told->text, HasSubstr(stack));
     return stack;
 }
 std::string stackOfImport(const std::string& text)
@@ -68,13 +72,13 @@ TEST(TransformersStack, IsThatOfADeepSpeedFileThatItFillsIn)
     const std::string filled = R"("train_micro_batch_size_per_gpu": "auto")", given = R"("train_micro_batch_size_per_gpu": 2)";
     EXPECT_EQ(stackOfImport(file(filled, 3)), "deepspeed-2023");
     EXPECT_EQ(stackOfImport(file(filled, 2)), "huggingface");
-    EXPECT_EQ(stackOfImport(file(given, 3)), "none") << "who reads it is not known";
-    EXPECT_EQ(stackOfImport(file(filled + R"(, "autotuning": {"enabled": true})", 3)), "none")
+    EXPECT_EQ(stackOfImport(file(given, 3)), "deepspeed-2023, assumed") << "who reads it is not known";
+    EXPECT_EQ(stackOfImport(file(filled + R"(, "autotuning": {"enabled": true})", 3)), "deepspeed-2023, assumed")
         << "DeepSpeed's tuner says it so, too";
     const std::string start = "deepspeed --num_gpus 8 train.py --model_name_or_path meta-llama/Meta-Llama-3-8B --bf16 "
                               "--per_device_train_batch_size 2 --gradient_accumulation_steps 4 ";
     EXPECT_EQ(stackOfImport({{"run.sh", start + "--deepspeed ds.json\n"}, {"ds.json", file(filled, 3)}}), "deepspeed-2023");
-    EXPECT_EQ(stackOfImport(start + "--zero_stage 3 --deepspeed\n"), "none") << "DeepSpeed-Chat's";
+    EXPECT_EQ(stackOfImport(start + "--zero_stage 3 --deepspeed\n"), "deepspeed-2023, assumed") << "DeepSpeed-Chat's";
 }
 
 TEST(TransformersStack, GathersParametersWhereTheyAreNeeded)

@@ -186,7 +186,7 @@ ScheduleRequest planningRequest(const Scenario& scenario, const PassCostsOf& cos
     ScheduleRequest request = scheduleRequest(scenario);
     if (const ScheduleFamily* family = findScheduleFamily(request.kind);
         family != nullptr && family->plansByCost && !family->unmet(request)) {
-        PassCosts costs = costsOf(withoutPerturbations(scenario));
+        PassCosts costs = costsOf(family->isSearched ? scenario : withoutPerturbations(scenario));
         request.times = std::move(costs.times);
         request.memory = std::move(costs.memory);
         request.memoryCap = costs.freeBytes + (memoryCapGib(scenario) - scenario.cluster.gpu.memoryGib) * kBytesPerGib;
@@ -218,7 +218,7 @@ Schedule makeScheduleOf(const ScheduleRequest& request)
 Schedule planSchedule(const Scenario& scenario, const PassCostsOf& costsOf)
 {
     const ScheduleRequest request = planningRequest(scenario, costsOf);
-    return isSearched(request) ? searchSchedule(withoutPerturbations(scenario), request).schedule : makeScheduleOf(request);
+    return isSearched(request) ? searchSchedule(scenario, request).schedule : makeScheduleOf(request);
 }
 
 } // namespace sim

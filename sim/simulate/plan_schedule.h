@@ -1,6 +1,7 @@
 // The schedule of a scenario. Kinds that plan by cost (zb-1p, zb-2p, auto) are told what the scenario's passes take: each part of
-// the model priced alone, without waiting for other stages. Without the scenario's perturbations: an order is made before anybody
-// knows who will be slow. (Made anew for each slow GPU it was now and then a better one, and the slow GPU made the step shorter.)
+// the model priced alone, without waiting for other stages. zb-1p and zb-2p plan without the scenario's perturbations, before
+// anybody knows who will be slow (made anew for a slow GPU the order was now and then better, and the slow GPU made the step
+// shorter); the search of auto is for the job as it is.
 #pragma once
 
 #include "sim/mesh/mesh.h"

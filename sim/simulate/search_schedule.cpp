@@ -44,10 +44,12 @@ std::vector<Schedule> ordersOfKinds(const Scenario& scenario, const ScheduleRequ
 {
     std::vector<Schedule> orders;
     Scenario of = scenario;
+    const std::vector<PassTimes> healthy =
+        scenario.perturbations.empty() ? planned.times : measurePassCosts(withoutPerturbations(scenario)).times;
     for (const ScheduleFamily& family : scheduleFamilies()) {
         of.schedule.kind = family.kind;
         ScheduleRequest request = scheduleRequest(of);
-        request.times = planned.times;
+        request.times = healthy; // as planSchedule() has them
         request.memory = planned.memory;
         if (family.isSearched || family.isWrittenOut || request.slices > 1 || family.unmet(request))
             continue;

@@ -50,7 +50,7 @@ void Search::leaveOpen(const Waiting& waiting, const std::string& problem)
 PassCosts Search::passCostsOf(const Choice& of, const Scenario& scenario) const
 {
     Choice choice = of.ofAnyBatch();
-    choice.kind = scenario.modelCopies();
+    choice.kind = 2 * scenario.modelCopies() + (scenario.perturbations.empty() ? 0 : 1); // not all kinds plan with them
     std::shared_ptr<MeasuredOnce> here;
     {
         const std::lock_guard lock(m_passCostsMutex);

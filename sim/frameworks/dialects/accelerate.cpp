@@ -223,7 +223,7 @@ void readAxolotl(Job& job)
         job.layout["ep"] = *ep;
     FsdpFacts facts;
     std::optional<DeepSpeedFacts> deepSpeed;
-    if (reading.hasPrefix("fsdp_config.") || reading.hasPrefix("fsdp") || shard)
+    if (reading.hasPrefix("fsdp_config.") || reading.peek("fsdp") != nullptr || shard)
         facts = readFsdp(reading, "fsdp_config.");
     else if (const auto file = reading.word("deepspeed", "/layout/zero_stage")) {
         deepSpeed = factsOfDeepSpeedFile(job, "deepspeed", *file);

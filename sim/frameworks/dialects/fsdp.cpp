@@ -16,6 +16,13 @@ FsdpFacts readFsdp(Reading& reading, const std::string& prefix)
 {
     FsdpFacts facts{.stage = 3};
     std::string strategy;
+    if (const auto words = reading.any("fsdp", "/layout/zero_stage")) // of Transformers' Trainer: full_shard auto_wrap
+        for (const std::string& word : wordsOfList(*words)) {
+            if (word.find("shard") != std::string::npos)
+                strategy = word;
+            else if (word == "offload")
+                reading.addNote("fsdp", Became::notRepresentable, "offload: parameters on the host have no key");
+        }
     for (const std::string& name : {prefix + "fsdp_sharding_strategy", prefix + "sharding_strategy"})
         if (const auto word = reading.word(name, "/layout/zero_stage"))
             strategy = *word;

@@ -145,6 +145,10 @@ void putNeoxDefaults(Job& job)
         if (!inMlp && inAttention)
             job.model["qkv_bias"] = true;
     }
+    if (const auto width = reading.size("sliding_window_width", "/model/sliding_window"); width && *width < (1 << 30)) {
+        job.model["sliding_window"] = *width + 1; // besides the token's own place
+        reading.say("sliding_window_width", Became::used, "as many tokens before each, and itself", "/model/sliding_window");
+    }
     putSoftware(job, stacks::kNeox, "layers cut as Megatron does, with a loss that keeps less");
     Json software = job.training["stack"].is_object() ? job.training["stack"] : Json{{"base", stacks::kNeox}};
     software["gathers_logits"] = false;
@@ -156,11 +160,16 @@ void putNeoxDefaults(Job& job)
                                         Alias{"output_layer_parallelism", "an output layer cut over its inputs has no key"},
                                         Alias{"te_fp8_format", "precision layer by layer has no key"},
                                         Alias{"sparsity_config*", "attention that is sparse has no key"},
+                                        Alias{"gmlp_attn_dim", "attention of its own width beside gates has no key"},
                                         Alias{"moe_*", "how tokens reach their experts: see training.moe"}};
     if (const auto cut = reading.word("output_layer_parallelism", ""); cut == "column")
         reading.say("output_layer_parallelism", Became::harmless, "as it is here");
     reading.notRepresentable(kNot);
-    reading.harmless(std::array<std::string_view, 22>{"te_*",
+    reading.harmless(std::array<std::string_view, 26>{"te_*",
+                                                      "warmup_iters",
+                                                      "deepspeed_slurm",
+                                                      "comment",
+                                                      "attention_type",
                                                       "include",
                                                       "extra_save_iters",
                                                       "checkpoint_*",

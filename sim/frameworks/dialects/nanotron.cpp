@@ -103,6 +103,9 @@ void readNanotron(Job& job)
     job.training["precision"] = dtype.empty() ? "bf16" : dtype;
     const bool recomputes = reading.flagOr("parallelism.recompute_layer", "/training/recompute", false);
     job.training["recompute"] = recomputes ? "full" : "none";
+    if (const auto old = reading.word("parallelism.recompute_granularity", "/training/recompute")) // of early 2024
+        reading.say("parallelism.recompute_granularity", Became::harmless,
+                    *old + ": attention alone would run again, which flash-attn's kernels do in any case");
     const bool isWide = reading.flagOr("optimizer.accumulate_grad_in_fp32", "/training/gradient_dtype", false);
     job.training["gradient_dtype"] = isWide || job.training["precision"] == "fp32" ? "fp32" : "bf16";
     if (!isWide && job.training["precision"] != "fp32") { // the optimizer's parameters are the model's own

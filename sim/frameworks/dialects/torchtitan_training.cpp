@@ -29,7 +29,7 @@ void readTitanPrecision(Job& job)
         }
     if (const auto old = reading.word("training.fp8_linear", "/training/precision"); old && !old->empty() && *old != "false")
         has8 = true; // spring 2024
-    for (const char* name : {"training.enable_float8_linear", "float8.enable_float8_linear"})
+    for (const char* name : {"training.enable_fp8_linear", "training.enable_float8_linear", "float8.enable_float8_linear"})
         has8 = reading.flag(name, "/training/precision").value_or(false) || has8;
     if (has8)
         precision = "fp8";

@@ -314,6 +314,17 @@ TEST(GptNeoxImport, OneTableHasMegatronsAndDeepSpeedsSettings)
     EXPECT_EQ(out.at("/training/stack/gathers_logits"), false);
 }
 
+TEST(GptNeoxImport, AWindowCountsTheTokensBeforeEach)
+{
+    const auto out = importedText(
+        "{\n  \"pipe_parallel_size\": 1,\n  \"model_parallel_size\": 2,\n  \"num_layers\": 32, \"hidden_size\": 4096,\n"
+        "  \"num_attention_heads\": 32, \"num_kv_heads\": 8, \"seq_length\": 8192,\n  \"pos_emb\": \"rotary\",\n"
+        "  \"max_position_embeddings\": 8192, \"sliding_window_width\": 4095,\n  \"warmup_iters\": 10,\n}\n",
+        8, "7B.yml");
+    EXPECT_EQ(out.at("/model/sliding_window"), 4096);
+    EXPECT_EQ(out.became("warmup_iters"), "harmless");
+}
+
 TEST(GptNeoxImport, BothHalvesOfItsTableAreYamlInBraces)
 {
     const std::vector<sim::SettingsFile> files = {

@@ -36,6 +36,15 @@ TEST(NanotronImport, RunsModuleByModuleWithFlashAttention)
     EXPECT_EQ(out.became("software"), "default");
 }
 
+TEST(NanotronImport, AttentionAloneRunsAgainInAnyCase)
+{
+    std::string old = nanotronText("  zero_stage: 1\n");
+    old.replace(old.find("  pp_engine"), 0, "  recompute_granularity: SELECTIVE\n");
+    const auto out = importedText(old);
+    EXPECT_EQ(out.at("/training/recompute"), "none");
+    EXPECT_EQ(out.became("parallelism.recompute_granularity"), "harmless");
+}
+
 TEST(NanotronImport, HasOneKindOfZero)
 {
     const auto out = importedText(nanotronText("  zero_stage: 2\n  accumulate_grad_in_fp32: true\n"));

@@ -141,6 +141,15 @@ TEST(TorchtitanImport, WhatARegisteredConfigSetsIsAskedFor)
     EXPECT_THAT(told.imported.unknown, testing::Not(testing::Contains("/training/sequence_length")));
 }
 
+TEST(TorchtitanImport, EightBitsHaveHadThreeNames)
+{
+    const std::string head = "[model]\nname = \"llama3\"\nflavor = \"8B\"\n";
+    for (const char* named : {"[training]\nenable_fp8_linear = true\n", "[training]\nenable_float8_linear = true\n",
+                              "[float8]\nenable_float8_linear = true\n"})
+        EXPECT_EQ(importedText(head + named, 8).at("/training/precision"), "fp8") << named;
+    EXPECT_EQ(importedText(head + "[training]\nenable_fp8_linear = false\n", 8).at("/training/precision"), "bf16");
+}
+
 TEST(TorchtitanImport, AShareOfEachSequenceIsAChunkOfTheLoss)
 {
     const auto chunk = [](const std::string& more) {

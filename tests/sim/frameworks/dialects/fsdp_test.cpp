@@ -105,4 +105,21 @@ TEST(TransformersStack, IsToldOfAnExportWhereTheScenarioHasAnotherOne)
     EXPECT_THAT(lost("pytorch-eager"), HasSubstr("there it is huggingface"));
 }
 
+TEST(Fsdp, OfTheTrainersListOneWordIsTheStrategy)
+{
+    const auto of = [](const std::string& fsdp) {
+        return test::importedText("base_model: meta-llama/Llama-3.1-8B\nsequence_len: 2048\nmicro_batch_size: 1\n" + fsdp, 16);
+    };
+    EXPECT_EQ(of("fsdp:\n  - full_shard\n  - auto_wrap\n").at("/layout/zero_stage"), 3);
+    const auto hybrid = of("fsdp:\n  - hybrid_shard\n  - auto_wrap\n");
+    EXPECT_EQ(hybrid.at("/layout/zero_stage"), 3);
+    EXPECT_EQ(hybrid.at("/layout/dp_shard"), 8);
+    EXPECT_EQ(of("fsdp:\n  - shard_grad_op\n  - offload\n").at("/layout/zero_stage"), 2);
+    EXPECT_EQ(of("fsdp:\n  - shard_grad_op\nfsdp_config:\n  fsdp_sharding_strategy: FULL_SHARD\n").at("/layout/zero_stage"), 3)
+        << "its own table says it";
+    for (const char* empty :
+         {"deepspeed:\nfsdp:\nfsdp_config:\n", "fsdp:\nfsdp_config:\n#  fsdp_offload_params: true\n", "fsdp_version: 2\n"})
+        EXPECT_EQ(of(empty).at("/layout/zero_stage"), 0) << empty;
+}
+
 } // namespace

@@ -3,130 +3,18 @@
 #include "sim/quantile.h"
 #include "sim/recovery/joined_parts.h"
 #include "sim/recovery/listed_groups.h"
+#include "sim/recovery/pair_clock.h"
+#include "sim/recovery/untested_clocks.h"
 #include "sim/text/number_text.h"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <numeric>
 #include <set>
 #include <utility>
 
 namespace sim {
 namespace {
-
-/// Ends of one pair's collectives: when (seconds from `since`) and by how much the member's clock is ahead (ns).
-struct EndDifferences {
-    std::vector<double> seconds, aheadNs;
-    double lastsNs = 0;      ///< the longer part of the last
-    std::size_t meeting = 0; ///< the last, of Meetings::meetings
-};
-
-/// What a pair says of the difference of its clocks, linear in time.
-struct PairClock {
-    std::size_t from = 0, to = 0; ///< indices of ranks
-    double offsetNs = 0;          ///< to − from, at `since`
-    double slopePpm = 0;          ///< ns a second are 1e-3 ppm
-    double weight = 1;
-    double slopeWeight = 0; ///< 0: the pair's trace is too short to tell
-};
-
-double medianOf(std::vector<double> values)
-{
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    if (values.size() % 2 == 1)
-        return *middle;
-    return (*middle + *std::max_element(values.begin(), middle)) / 2;
-}
-
-/// Theil and Sen's slope over pairs of points that lie half of the points apart: O(n), and a third of them may be off.
-double robustSlope(const EndDifferences& ends)
-{
-    const std::size_t half = ends.seconds.size() / 2;
-    std::vector<double> slopes;
-    for (std::size_t i = 0; i + half < ends.seconds.size(); ++i) {
-        const double apart = ends.seconds[i + half] - ends.seconds[i];
-        if (apart > 0)
-            slopes.push_back((ends.aheadNs[i + half] - ends.aheadNs[i]) / apart);
-    }
-    return slopes.empty() ? 0 : medianOf(std::move(slopes));
-}
-
-double spreadOf(std::vector<double> values)
-{
-    const double middle = medianOf(values);
-    for (double& value : values)
-        value = std::abs(value - middle);
-    return medianOf(std::move(values));
-}
-
-/// x of least Σ w (x[to] − x[from] − d)², x[0] = 0 (other connected parts than its own keep their middle at 0), by conjugate
-/// gradients on the graph's Laplacian: as many rounds as ranks at most, each O(edges).
-std::vector<double> solveDifferences(std::size_t ranks, const std::vector<PairClock>& pairs, double PairClock::*difference,
-                                     double PairClock::*weight)
-{
-    std::vector<double> x(ranks, 0), rest(ranks, 0), direction, product(ranks);
-    for (const PairClock& pair : pairs) {
-        rest[pair.to] += pair.*weight * (pair.*difference);
-        rest[pair.from] -= pair.*weight * (pair.*difference);
-    }
-    const auto anchored = [](std::vector<double>& values) { values[0] = 0; };
-    anchored(rest);
-    direction = rest;
-    double square = std::inner_product(rest.begin(), rest.end(), rest.begin(), 0.0);
-    const double enough = square * 1e-20;
-    for (std::size_t round = 0; round < 4 * ranks + 16 && square > enough && square > 0; ++round) {
-        std::fill(product.begin(), product.end(), 0.0);
-        for (const PairClock& pair : pairs) {
-            const double flow = pair.*weight * (direction[pair.to] - direction[pair.from]);
-            product[pair.to] += flow;
-            product[pair.from] -= flow;
-        }
-        anchored(product);
-        const double curvature = std::inner_product(direction.begin(), direction.end(), product.begin(), 0.0);
-        if (curvature <= 0)
-            break;
-        const double step = square / curvature;
-        for (std::size_t i = 0; i < ranks; ++i) {
-            x[i] += step * direction[i];
-            rest[i] -= step * product[i];
-        }
-        const double next = std::inner_product(rest.begin(), rest.end(), rest.begin(), 0.0);
-        for (std::size_t i = 0; i < ranks; ++i)
-            direction[i] = rest[i] + next / square * direction[i];
-        square = next;
-    }
-    return x;
-}
-
-PairClock pairOf(const std::pair<std::size_t, std::size_t>& ranks, const EndDifferences& ends)
-{
-    PairClock pair{.from = ranks.first, .to = ranks.second};
-    const std::size_t count = ends.seconds.size();
-    const double length = ends.seconds.back() - ends.seconds.front();
-    const auto levelled = [&ends](double slope) {
-        std::vector<double> level = ends.aheadNs;
-        for (std::size_t i = 0; i < level.size(); ++i)
-            level[i] -= slope * ends.seconds[i];
-        return level;
-    };
-    // A slope is told where what it moves the ends by is more than what they scatter by: 1 ppm is 1 µs in a second.
-    if (count >= 8 && length > 0.05) {
-        const double slope = robustSlope(ends);
-        const double spread = std::max(spreadOf(levelled(slope)), 100.0);
-        const double slopeError = 3 * spread / (length * std::sqrt(static_cast<double>(count)));
-        if (std::abs(slope) < 3e5 && slopeError < 2e4) {
-            pair.slopePpm = slope * 1e-3;
-            pair.slopeWeight = 1 / (slopeError * slopeError);
-        }
-    }
-    std::vector<double> level = levelled(pair.slopeWeight > 0 ? pair.slopePpm * 1e3 : 0);
-    pair.offsetNs = medianOf(level);
-    const double error = std::max(spreadOf(std::move(level)), 100.0);
-    pair.weight = static_cast<double>(count) / (error * error);
-    return pair;
-}
 
 class Aligner {
 public:
@@ -165,15 +53,14 @@ private:
     void solve();
     void measure();
     void takeClockOfHost();
-    std::string untestedText() const;
     std::vector<bool> driftsTold() const;
     std::string untoldDriftText() const;
 
     const RunEvidence& m_evidence;
     const Meetings& m_meetings;
-    std::map<std::pair<std::size_t, std::size_t>, EndDifferences> m_ends;
+    std::map<RankPair, EndDifferences> m_ends;
     std::vector<PairClock> m_pairs;
-    std::set<std::pair<std::size_t, std::size_t>> m_byTransfers; ///< ranks that nothing else joins, the lower first
+    std::set<RankPair> m_byTransfers; ///< ranks that nothing else joins, the lower first
     ClockAlignment m_result;
 };
 
@@ -208,7 +95,7 @@ void Aligner::collect()
 void Aligner::fit()
 {
     for (const auto& [ranks, ends] : m_ends)
-        m_pairs.push_back(pairOf(ranks, ends));
+        m_pairs.push_back(pairClockOf(ranks, ends));
 }
 
 bool Aligner::isConnected()
@@ -228,7 +115,7 @@ bool Aligner::isConnected()
     if (parts == 1)
         return true;
     // A pipeline's ends meet in no collective: transfers there and back bound the difference from both sides.
-    std::map<std::pair<std::size_t, std::size_t>, EndDifferences> slack; // (sender, receiver)
+    std::map<RankPair, EndDifferences> slack; // (sender, receiver)
     for (const Meeting& transfer : m_meetings.transfers) {
         const Part &send = transfer.parts[0], &receive = transfer.parts[1];
         if (root(send.rank) == root(receive.rank))
@@ -243,7 +130,7 @@ bool Aligner::isConnected()
         if (link.first > link.second || back == slack.end())
             continue;
         // Both ends of a transfer end nearly together; by how much they do not is the same each way, and cancels.
-        const PairClock there = pairOf(link, forward), home = pairOf({link.second, link.first}, back->second);
+        const PairClock there = pairClockOf(link, forward), home = pairClockOf({link.second, link.first}, back->second);
         bounds.push_back({.from = link.first,
                           .to = link.second,
                           .offsetNs = (there.offsetNs - home.offsetNs) / 2,
@@ -300,7 +187,7 @@ void Aligner::measure()
         ends.clear();
         for (const Part& part : meeting.parts)
             ends.push_back(static_cast<double>(m_result.aligned(part.rank, spanOf(part).endNs) - m_result.sinceNs));
-        const double middle = medianOf(ends);
+        const double middle = medianEnd(ends);
         for (std::size_t i = 0; i < ends.size(); ++i)
             residuals[meeting.parts[i].rank].push_back(std::abs(ends[i] - middle));
         ++collectives;
@@ -349,7 +236,7 @@ void Aligner::measure()
          : collectives == 0  ? transfers
                              : countedText(static_cast<std::int64_t>(collectives), "collective") + " and " + transfers) +
         (ofTransfers.empty() && m_meetings.meetings.size() == 1 ? "" : "; 95 of 100 ends agree within " + microseconds + " µs") +
-        untestedText() + untoldDriftText();
+        untestedClocksText(m_evidence.ranks.size(), m_ends, m_byTransfers) + untoldDriftText();
     for (const Meeting& transfer : m_meetings.transfers) {
         const Part &send = transfer.parts[0], &receive = transfer.parts[1];
         const std::int64_t before =
@@ -359,80 +246,6 @@ void Aligner::measure()
                                           std::to_string(before / 1000) + " µs before rank " +
                                           std::to_string(m_evidence.ranks[send.rank].rank) + " began to send");
     }
-}
-
-/// Of ranks that single collectives alone join to the first: within what their clocks are right. In a tree of pairs that reaches
-/// all ranks one of a single end is tested where a way round it leads elsewhere; errors of those that are not add up, but for
-/// members of one collective. O(pairs · length of the tree).
-std::string Aligner::untestedText() const
-{
-    struct Untested {
-        double withinNs = 0, lastNs = 0; ///< on the way from the first rank; of the last collective there
-        std::size_t collectives = 0, last = SIZE_MAX;
-    };
-    struct Link {
-        std::size_t a = 0, b = 0;
-        const EndDifferences* ends = nullptr; ///< nullptr: of transfers there and back
-    };
-    std::vector<Link> links;
-    for (const auto& of : m_ends)
-        links.push_back({of.first.first, of.first.second, &of.second});
-    for (const auto& of : m_byTransfers)
-        links.push_back({of.first, of.second});
-    const std::size_t count = m_evidence.ranks.size();
-    std::vector<std::vector<std::size_t>> linksOf(count);
-    for (std::size_t i = 0; i < links.size(); ++i)
-        for (const std::size_t rank : {links[i].a, links[i].b})
-            linksOf[rank].push_back(i);
-    constexpr std::size_t kNone = SIZE_MAX;
-    std::vector<std::size_t> before(count, kNone), by(count, kNone), depth(count, 0), inTurn{0};
-    before[0] = 0;
-    for (std::size_t i = 0; i < inTurn.size(); ++i)
-        for (const std::size_t link : linksOf[inTurn[i]])
-            if (const std::size_t next = links[link].a + links[link].b - inTurn[i]; before[next] == kNone) {
-                before[next] = inTurn[i];
-                by[next] = link;
-                depth[next] = depth[inTurn[i]] + 1;
-                inTurn.push_back(next);
-            }
-    std::vector<bool> isTested(count, false); // the link to the one before
-    for (std::size_t i = 0; i < links.size(); ++i) {
-        std::size_t a = links[i].a, b = links[i].b;
-        if (by[a] == i || by[b] == i) {
-            if (links[i].ends == nullptr || links[i].ends->seconds.size() > 1)
-                isTested[by[a] == i ? a : b] = true;
-            continue;
-        }
-        while (a != b) { // a way round
-            std::size_t& deeper = depth[a] >= depth[b] ? a : b;
-            isTested[deeper] = true;
-            deeper = before[deeper];
-        }
-    }
-    std::vector<Untested> untested(count);
-    std::size_t ranks = 0, inARow = 0;
-    double withinNs = 0;
-    for (const std::size_t rank : inTurn) {
-        Untested& of = untested[rank] = untested[before[rank]];
-        if (rank != 0 && !isTested[rank]) {
-            const EndDifferences& ends = *links[by[rank]].ends;
-            const bool isSame = of.last == ends.meeting;
-            of.withinNs += std::max(0.0, ends.lastsNs - (isSame ? of.lastNs : 0));
-            of.lastNs = std::max(isSame ? of.lastNs : 0, ends.lastsNs);
-            of.last = ends.meeting;
-            of.collectives += isSame ? 0 : 1;
-        }
-        ranks += of.collectives > 0 ? 1 : 0;
-        inARow = std::max(inARow, of.collectives);
-        withinNs = std::max(withinNs, of.withinNs);
-    }
-    if (ranks == 0)
-        return {};
-    constexpr double kNsOfUs = 1000;
-    return "; " + countedText(static_cast<std::int64_t>(ranks), "rank") + (ranks == 1 ? " goes by " : " go by ") +
-           (inARow == 1 ? "one collective alone" : "up to " + std::to_string(inARow) + " collectives one after the other") +
-           ", which nothing tests: right within " + std::to_string(static_cast<std::int64_t>(std::ceil(withinNs / kNsOfUs))) +
-           " µs, as long as " + (inARow == 1 ? "it lasts" : "they last together");
 }
 
 /// By rank: whether pairs that tell a slope, or a host that they share, join it to the first.

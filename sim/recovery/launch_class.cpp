@@ -112,8 +112,8 @@ ClassOfStart::ClassOfStart(const Recording& recording, const RankRecording& rank
         for (const RecordedTrack& track : rank.tracks)
             for (std::uint32_t i = track.first; track.isDevice && i < track.last; ++i)
                 if (spans.meaning[i] != kNoSpan)
-                    m_classes.emplace_back(spans.startNs[i], recording.meanings[spans.meaning[i]].opClass);
-        std::sort(m_classes.begin(), m_classes.end());
+                    m_classes.push_back({spans.startNs[i], streamOf(rank, i), recording.meanings[spans.meaning[i]].opClass});
+        std::stable_sort(m_classes.begin(), m_classes.end(), isBefore);
         return;
     }
     // Nodes of the graph run on the engine's own threads, and some on the one that called it.
@@ -155,26 +155,28 @@ ClassOfStart::ClassOfStart(const Recording& recording, const RankRecording& rank
         const std::size_t track = std::max(1U, streamOf(rank, link.from)) - 1;
         const std::int64_t at = spans.startNs[link.from];
         const OpClass marked = markAt(track, at);
-        m_classes.emplace_back(spans.startNs[link.to], marked != OpClass::other    ? marked
-                                                       : optimizers.hold(at)       ? OpClass::optimizer
-                                                       : backwards[track].hold(at) ? OpClass::backward
-                                                       : anyBackward               ? OpClass::forward
-                                                                                   : OpClass::other);
+        const OpClass opClass = marked != OpClass::other    ? marked
+                                : optimizers.hold(at)       ? OpClass::optimizer
+                                : backwards[track].hold(at) ? OpClass::backward
+                                : anyBackward               ? OpClass::forward
+                                                            : OpClass::other;
+        m_classes.push_back({spans.startNs[link.to], streamOf(rank, link.to), opClass});
     }
-    std::sort(m_classes.begin(), m_classes.end());
+    std::stable_sort(m_classes.begin(), m_classes.end(), isBefore);
 }
 
-OpClass ClassOfStart::of(std::int64_t startNs) const
+OpClass ClassOfStart::of(std::int64_t startNs, std::uint32_t stream) const
 {
-    const auto found = std::lower_bound(m_classes.begin(), m_classes.end(), std::pair(startNs, OpClass{}));
-    return found != m_classes.end() && found->first == startNs ? found->second : OpClass::other;
+    const Begun asked{startNs, stream, OpClass::other};
+    const auto found = std::lower_bound(m_classes.begin(), m_classes.end(), asked, isBefore);
+    return found != m_classes.end() && !isBefore(asked, *found) ? found->opClass : OpClass::other;
 }
 
 void ClassOfStart::align(const ClockAlignment& clock, std::size_t rank)
 {
     if (clock.isAligned)
-        for (auto& [startNs, opClass] : m_classes)
-            startNs = clock.aligned(rank, startNs);
+        for (Begun& of : m_classes)
+            of.startNs = clock.aligned(rank, of.startNs);
 }
 
 } // namespace sim

@@ -341,7 +341,7 @@ void RankReader::readSpans()
                     break;
                 WorkSpan work{.startNs = start, .endNs = end, .name = spans.name[i], .stream = streamOf(i)};
                 work.work = spans.kind[i] == RecordedKind::kernel ? DeviceWork::kernel : DeviceWork::copy;
-                work.opClass = classOf.of(start);
+                work.opClass = classOf.of(start, work.stream);
                 work.launchNs = launchOf(i);
                 m_result.work.push_back(work);
                 break;

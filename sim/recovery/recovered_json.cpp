@@ -204,7 +204,7 @@ std::string recoveredText(const Recovered& recovered)
     for (const RecoveredStep& step : recovered.steps.steps)
         text += "  " + std::to_string(step.number) + ": " + numberText(step.seconds(), Unit::seconds) +
                 (step.isOutlier ? ", " + std::string(step.unlikeText()) + " (the others " +
-                                      numberText(recovered.steps.medianSeconds, Unit::seconds) + ")"
+                                      numberText(recovered.steps.usualSeconds(), Unit::seconds) + ")"
                                 : "") +
                 "\n";
     if (!recovered.steps.evidence.empty())

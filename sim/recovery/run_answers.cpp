@@ -40,7 +40,7 @@ std::string nothingFoundText(const Recovered& recovered)
             return "what is slow cannot be told: " + why;
         const std::string untold = untoldText(recovered);
         return untold.empty() ? "nothing stands out: no rank, group, stage or step is clearly slower than the others"
-                              : "nothing stands out in what was recorded, by which " + untold + " cannot be told";
+                              : "nothing stands out in what was recorded; " + untold + " cannot be told by it";
     }
     if (std::all_of(ranks.begin(), ranks.end(), [](const RankEvidence& of) { return of.progress.empty(); }))
         return "nothing can be told: no kernel of a rank that is known is recorded, and no collective with its times";

@@ -445,6 +445,7 @@ void Findings::outliers()
     for (std::size_t i = 0; i < m_recovered.steps.steps.size(); ++i)
         if (m_recovered.steps.steps[i].isOutlier && m_recovered.steps.steps[i].seconds() > m_recovered.steps.medianSeconds)
             longerOnes.push_back(i);
+    const double usualSeconds = m_recovered.steps.usualSeconds();
     constexpr std::size_t kMostAlone = 4;
     if (longerOnes.size() > kMostAlone) { // so many have something in common: they are no single events
         const auto secondsOfStep = [this](std::size_t i) { return m_recovered.steps.steps[i].seconds(); };
@@ -456,24 +457,24 @@ void Findings::outliers()
                            .title = std::to_string(longerOnes.size()) + " of " +
                                     countedText(static_cast<std::int64_t>(m_recovered.steps.steps.size()), "step") + " take " +
                                     timeText(secondsOfStep(*least)) + " to " + timeText(secondsOfStep(*most)) + ", the others " +
-                                    timeText(m_recovered.steps.medianSeconds),
+                                    timeText(usualSeconds),
                            .detail = "The longest is step " + std::to_string(longest.number) + ".",
                            .seconds = 0,
                            .ranks = {},
                            .startNs = longest.startNs,
                            .endNs = longest.endNs};
         for (const std::size_t i : longerOnes)
-            finding.seconds += secondsOfStep(i) - m_recovered.steps.medianSeconds;
+            finding.seconds += secondsOfStep(i) - usualSeconds;
         m_found.push_back(std::move(finding));
         return;
     }
     for (const std::size_t i : longerOnes) {
         const RecoveredStep& step = m_recovered.steps.steps[i];
-        const double longer = step.seconds() - m_recovered.steps.medianSeconds;
+        const double longer = step.seconds() - usualSeconds;
         RunFinding finding{.kind = "outlier-step",
                            .title = "Step " + std::to_string(step.number) + " takes " + timeText(step.seconds()) +
-                                    ", the others " + timeText(m_recovered.steps.medianSeconds),
-                           .detail = "It alone is " + timeText(longer) + " longer than the median.",
+                                    ", the others " + timeText(usualSeconds),
+                           .detail = "It alone is " + timeText(longer) + " longer than their median.",
                            .seconds = longer,
                            .ranks = {},
                            .startNs = step.startNs,

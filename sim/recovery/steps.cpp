@@ -1,5 +1,6 @@
 #include "sim/recovery/steps.h"
 
+#include "sim/quantile.h"
 #include "sim/recovery/kernel_words.h"
 #include "sim/recovery/passes.h"
 #include "sim/recovery/step_bounds.h"
@@ -519,6 +520,15 @@ std::vector<std::size_t> RecoveredSteps::usual() const
         if (areAllUnlike || !steps[i].isOutlier)
             indices.push_back(i);
     return indices;
+}
+
+double RecoveredSteps::usualSeconds() const
+{
+    std::vector<double> seconds;
+    for (const std::size_t i : usual())
+        seconds.push_back(steps[i].seconds());
+    std::sort(seconds.begin(), seconds.end());
+    return seconds.empty() ? 0 : quantileOf(seconds, 0.5);
 }
 
 RecoveredSteps recoverSteps(const RunEvidence& evidence, bool isOneClock)

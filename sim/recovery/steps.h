@@ -37,6 +37,7 @@ struct RecoveredSteps {
     std::vector<std::string> problems; ///< "rank 3 holds no step 12"
     /// Indices of the steps that numbers are means over: all but outliers.
     std::vector<std::size_t> usual() const;
+    double usualSeconds() const; ///< median of these alone; 0 where there are none
     /// Index of the step to look at first: a usual one about as long as the median, near the middle. 0 where there are none.
     std::size_t typical() const;
 };

@@ -351,7 +351,7 @@ void RecordedPanel::showTimelines()
         note += (all ? tr("  ·  marks alone: %1") : tr("  ·  empty: %1")).arg(QString::fromStdString(why));
     if (step.isOutlier)
         note +=
-            tr(", %1 (the others %2)").arg(QString::fromUtf8(step.unlikeText()), durationQuantity(steps.medianSeconds).text());
+            tr(", %1 (the others %2)").arg(QString::fromUtf8(step.unlikeText()), durationQuantity(steps.usualSeconds()).text());
     if (const double drawn = static_cast<double>(picture->timeUse->endNs) * 1e-9; !step.isOneClock && drawn > step.seconds())
         note += tr(", drawn over %1: clocks are apart").arg(durationQuantity(drawn).text());
     else if (step.overlapsNext())

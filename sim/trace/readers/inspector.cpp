@@ -153,12 +153,10 @@ private:
         if (began < 0)
             m_builder.skip("start of a collective",
                            "the recorder says how long it took, not when: put where the line was written");
-        std::string text = wordOf(transfer, start.c_str(), isPointToPoint ? "sendrecv" : "");
-        if (const std::string known = collectiveOfKernelName(text); !known.empty())
-            text = known;
-        RecordedCollective collective = collectiveOf(transfer, start, text, isPointToPoint);
-        countAllMembers(collective, text);
-        const std::uint32_t track = m_builder.track("NCCL", "communicator " + m_id);
+        const std::string name = nameOf(transfer, start, isPointToPoint);
+        RecordedCollective collective = collectiveOf(transfer, start, name, isPointToPoint);
+        countAllMembers(collective, name);
+        const std::uint32_t track = m_builder.track("NCCL", "communicator " + m_id + wayOf(transfer, name, isPointToPoint));
         collective.hostSpan =
             m_builder.addSpan(track, nanoseconds(at), nanoseconds(length), collective.name, RecordedKind::hostCommunication);
         m_builder.addCollective(collective, 0);
@@ -189,6 +187,32 @@ private:
         return found != object.end() && found->is_string() ? found->get<std::string>() : otherwise;
     }
 
+    /// "allreduce", "send".
+    static std::string nameOf(const json& transfer, const std::string& start, bool isPointToPoint)
+    {
+        const std::string function = wordOf(transfer, start.c_str(), isPointToPoint ? "sendrecv" : "");
+        std::string name = isPointToPoint ? std::string() : collectiveOfKernelName(function);
+        if (name.empty())
+            for (const char c : function)
+                name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+        return name;
+    }
+    static bool isSend(const std::string& name) { return name.find("send") != std::string::npos; }
+    /// The other end's place in the communicator; -1 where that is not said.
+    static std::int64_t peerOf(const json& transfer)
+    {
+        const std::int64_t peer = whole(transfer, "p2p_peer", -1);
+        return peer < kMostRanksOfAJob ? peer : -1;
+    }
+    /// What one rank gets from another may run beside what it sends: " to 3", in the name of a row of its own.
+    static std::string wayOf(const json& transfer, const std::string& name, bool isPointToPoint)
+    {
+        if (!isPointToPoint)
+            return {};
+        const std::int64_t peer = peerOf(transfer);
+        return (isSend(name) ? " to " : " from ") + (peer >= 0 ? std::to_string(peer) : "others");
+    }
+
     RecordedCollective collectiveOf(const json& transfer, const std::string& start, const std::string& name, bool isPointToPoint)
     {
         RecordedCollective collective;
@@ -197,6 +221,8 @@ private:
         collective.sequence = whole(transfer, start + "_sn", -1);
         collective.isPointToPoint = isPointToPoint;
         collective.group = groupOfHeader();
+        if (const std::int64_t peer = peerOf(transfer); isPointToPoint && peer >= 0)
+            (isSend(name) ? collective.destinationRank : collective.sourceRank) = placeInGroup(static_cast<int>(peer));
         return collective;
     }
     /// NCCL counts what one member gives, or gets, where others give or get as much each. Rankscope's plugin writes the whole.
@@ -220,7 +246,7 @@ private:
             return isTime ? found->get<std::int64_t>() : std::int64_t{-1};
         };
         m_builder.file().format = "NCCL profiler (Rankscope)";
-        const std::string state = wordOf(own, "state", ""), function = wordOf(transfer, start.c_str(), "");
+        const std::string state = wordOf(own, "state", "");
         if (state == "untimed") {
             m_builder.skip(
                 "collective without an end",
@@ -232,19 +258,12 @@ private:
             m_builder.skip("collective of a graph that did not run", "it was captured, and never began");
             return;
         }
-        std::string name = collectiveOfKernelName(function);
-        if (name.empty() || isPointToPoint)
-            for (const char c : function)
-                name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+        const std::string name = nameOf(transfer, start, isPointToPoint);
         RecordedCollective collective = collectiveOf(transfer, start, name, isPointToPoint);
         std::string dtype = wordOf(own, "dtype", "");
         if (dtype.starts_with("nccl"))
             dtype = dtype.substr(4);
         collective.dtype = m_builder.recording.names.add(dtype);
-        const std::int64_t peer = isPointToPoint ? whole(transfer, "p2p_peer", -1) : -1;
-        const bool isSend = exchangeIsSend(name);
-        if (peer >= 0 && peer < kMostRanksOfAJob)
-            (isSend ? collective.destinationRank : collective.sourceRank) = placeInGroup(static_cast<int>(peer));
         const std::int64_t asked = nanoseconds("asked_ns"), began = nanoseconds("start_ns"), ended = nanoseconds("stop_ns");
         if (began < 0 && asked < 0) {
             m_builder.skip("collective without a time", "it says neither how long it took nor when");
@@ -262,8 +281,7 @@ private:
             m_builder.addCollective(collective, 0);
             return;
         }
-        const std::uint32_t track =
-            m_builder.track("GPU", isPointToPoint ? row + (isSend ? " to " : " from ") + std::to_string(peer) : row);
+        const std::uint32_t track = m_builder.track("GPU", row + wayOf(transfer, name, isPointToPoint));
         m_builder.at(track).isDevice = true;
         const std::int64_t waited = std::clamp<std::int64_t>(nanoseconds("wait_ns"), 0, ended - began);
         if (waited > 0) // next to the transfer, as a live run has it
@@ -274,8 +292,6 @@ private:
         collective.durationNs = ended - began - waited;
         m_builder.addCollective(collective, 0);
     }
-    static bool exchangeIsSend(const std::string& name) { return name.find("send") != std::string::npos; }
-
     std::int32_t groupOfHeader()
     {
         const auto id = m_header.find("id");

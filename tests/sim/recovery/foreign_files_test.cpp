@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <string>
 #include <unistd.h>
 #include <utility>
@@ -331,11 +332,36 @@ TEST(ForeignFiles, MarksThatNameTheirPassTellWhatTheirKernelsAreFor)
                                          .kernel("gemm_c", 1210, 2020, 10)
                                          .kernel("gemm_d", 1300, 2030, 10)
                                          .read();
-    const sim::ClassOfStart classes(recording, recording.ranks.at(0), sim::LaunchNames(recording));
-    EXPECT_EQ(classes.of(2'000'000), sim::OpClass::forward);
-    EXPECT_EQ(classes.of(2'010'000), sim::OpClass::backward);
-    EXPECT_EQ(classes.of(2'020'000), sim::OpClass::backwardWeight);
-    EXPECT_EQ(classes.of(2'030'000), sim::OpClass::other);
+    const sim::RankRecording& rank = recording.ranks.at(0);
+    const sim::ClassOfStart classes(recording, rank, sim::LaunchNames(recording));
+    const auto device = std::find_if(rank.tracks.begin(), rank.tracks.end(), [](const auto& track) { return track.isDevice; });
+    const auto stream = static_cast<std::uint32_t>(device - rank.tracks.begin()) + 1;
+    EXPECT_EQ(classes.of(2'000'000, stream), sim::OpClass::forward);
+    EXPECT_EQ(classes.of(2'010'000, stream), sim::OpClass::backward);
+    EXPECT_EQ(classes.of(2'020'000, stream), sim::OpClass::backwardWeight);
+    EXPECT_EQ(classes.of(2'030'000, stream), sim::OpClass::other);
+    EXPECT_EQ(classes.of(2'000'000, stream + 1), sim::OpClass::other) << "which begins nothing then";
+}
+
+TEST(ForeignFiles, WhatTwoStreamsBeginInOneMicrosecondIsOfWhoeverLaunchedEach)
+{
+    // Of the backward a gradient, while parameters are gathered that the main thread asked for, and of the next forward a kernel.
+    Written file(R"("distributedInfo":{"rank":0,"world_size":2},)");
+    file.span("cpu_op", "aten::mm", 100, 1000, 20).kernel("gemm_f", 1005, 1500, 50);
+    file.span("cpu_op", "autograd::engine::evaluate_function: MmBackward0", 200, 1100, 20)
+        .span("cuda_runtime", "cudaLaunchKernel", 200, 1105, 1, R"("correlation":901)")
+        .span("kernel", "gemm_b", 7, 1600, 50, R"("correlation":901,"stream":7,"device":0)")
+        .span("cuda_runtime", "cudaLaunchKernel", 100, 1110, 1, R"("correlation":902)")
+        .span("kernel", "ncclDevKernel_AllGather_RING_LL(x)", 20, 1600, 30, R"("correlation":902,"stream":20,"device":0)")
+        .span("cuda_runtime", "cudaLaunchKernel", 100, 1112, 1, R"("correlation":903)")
+        .span("kernel", "gemm_next", 9, 1600, 40, R"("correlation":903,"stream":9,"device":0)");
+    const sim::Recovered run = sim::recover(file.read());
+    std::map<std::string, sim::OpClass> classes;
+    for (const sim::WorkSpan& work : run.evidence.ranks.at(0).work)
+        classes[run.evidence.names[work.name]] = work.opClass;
+    EXPECT_THAT(classes, testing::UnorderedElementsAre(testing::Pair("gemm_f", sim::OpClass::forward),
+                                                       testing::Pair("gemm_b", sim::OpClass::backward),
+                                                       testing::Pair("gemm_next", sim::OpClass::forward)));
 }
 
 TEST(ForeignFiles, KernelsOfDeepEpAreCommunicationInAnyNamespace)

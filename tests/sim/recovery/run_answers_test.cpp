@@ -345,8 +345,8 @@ TEST(NoFindings, AreToldOfWhatCanBeToldAlone)
               "what is slow cannot be told: none of 484 collectives and messages has a length, as the recorder does not say when "
               "they began");
     EXPECT_EQ(told("kineto/rank-34.Jul_15_10_52_41.1074.pt.trace.json.gz"),
-              "nothing stands out in what was recorded, by which who comes late, which rank computes longer and which step takes "
-              "longer cannot be told");
+              "nothing stands out in what was recorded; who comes late, which rank computes longer and which step takes longer "
+              "cannot be told by it");
 }
 
 TEST(LateRank, OfARunWithoutKernelsHasNoDevice)

@@ -2,6 +2,7 @@
 #include "sim/recovery/rank_path.h"
 #include "sim/recovery/rank_time.h"
 #include "sim/recovery/recover.h"
+#include "sim/recovery/recovered_json.h"
 #include "sim/recovery/run_answers.h"
 #include "sim/recovery/run_difference.h"
 #include "sim/trace/readers/read_recording.h"
@@ -150,6 +151,19 @@ TEST(UnlikeSteps, OfManyAreOneFinding)
     ASSERT_EQ(std::count_if(findings.begin(), findings.end(), [](const auto& of) { return of.kind == "outlier-step"; }), 1);
     EXPECT_EQ(findings[0].title, "6 of 40 steps take 13.0 ms to 14.0 ms, the others 10.0 ms");
     EXPECT_EQ(findings[0].detail, "The longest is step 23.");
+}
+
+TEST(UnlikeSteps, AreHeldAgainstTheOthersAlone)
+{
+    // The median of all is 12 ms, of those that are alike 11.
+    const sim::Recovered run = stepsOf({10, 10, 11, 11, 12, 12, 13, 30, 40, 50});
+    EXPECT_NEAR(run.steps.medianSeconds, 12e-3, 1e-9);
+    EXPECT_NEAR(run.steps.usualSeconds(), 11e-3, 1e-9);
+    const std::vector<sim::RunFinding> findings = sim::answersOf(run).findings;
+    ASSERT_FALSE(findings.empty());
+    EXPECT_EQ(findings[0].title, "Step 10 takes 50.0 ms, the others 11.0 ms");
+    EXPECT_THAT(findings[0].detail, testing::StartsWith("It alone is 39.0 ms longer than their median."));
+    EXPECT_THAT(sim::recoveredText(run), testing::HasSubstr("10: 50.0 ms, unlike the others (the others 11.0 ms)"));
 }
 
 TEST(Idling, ThatNothingExplainsIsAFinding)

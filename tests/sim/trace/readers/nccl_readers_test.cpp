@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <sqlite3.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -412,6 +413,38 @@ TEST(NcclInspector, KernelsSayWhenAndBytesAreThoseOfAllMembers)
         EXPECT_EQ(collective.durationNs, 40'000);
         EXPECT_EQ(collective.startNs + collective.durationNs, 1748030377700150000);
         EXPECT_EQ(collective.bytes, recording.names[collective.name] == "allreduce" ? 1024 : 4096);
+    }
+}
+
+TEST(NcclInspector, SendsAndReceivesAreOfTheRanksThatTheirCommunicatorHasThere)
+{
+    // Two pipelines of two ranks each, 0 with 2 and 1 with 3; one communicator of all says which ranks these are.
+    const auto line = [](int rank, const char* id, int place, int members, const std::string& what) {
+        return R"({"header":{"id":")" + std::string(id) + R"(","rank":)" + std::to_string(place) + R"(,"n_ranks":)" +
+               std::to_string(members) + R"(},"metadata":{"dump_timestamp_us":1748030377748202,"hostname":"a","pid":)" +
+               std::to_string(10 + rank) + "}," + what + "}\n";
+    };
+    const std::filesystem::path folder = std::filesystem::temp_directory_path() / "rankscope_inspector_pipelines";
+    std::filesystem::create_directories(folder);
+    for (int rank = 0; rank < 4; ++rank) {
+        const bool sends = rank < 2;
+        std::ofstream(folder / ("a-pid" + std::to_string(10 + rank) + ".log"))
+            << line(rank, "0x1", rank, 4,
+                    R"("coll_perf":{"coll":"AllReduce","coll_sn":0,"coll_msg_size_bytes":8,"coll_exec_time_us":9})")
+            << line(rank, rank % 2 == 0 ? "0x2" : "0x3", rank / 2, 2,
+                    std::string(R"("p2p_perf":{"p2p":")") + (sends ? "Send" : "Recv") + R"(","p2p_sn":4,"p2p_peer":)" +
+                        (sends ? "1" : "0") + R"(,"p2p_msg_size_bytes":64,"p2p_exec_time_us":7})");
+    }
+    const Recording recording = sim::readRecording({folder.string()});
+    std::filesystem::remove_all(folder);
+    ASSERT_EQ(recording.ranks.size(), 4U);
+    for (const sim::RankRecording& rank : recording.ranks) {
+        const auto transfer = std::find_if(rank.collectives.begin(), rank.collectives.end(),
+                                           [](const sim::RecordedCollective& of) { return of.isPointToPoint; });
+        ASSERT_NE(transfer, rank.collectives.end());
+        const bool sends = rank.rank < 2;
+        EXPECT_EQ(recording.names[transfer->name], sends ? "send" : "recv");
+        EXPECT_EQ(sends ? transfer->destinationRank : transfer->sourceRank, sends ? rank.rank + 2 : rank.rank - 2);
     }
 }
 

@@ -235,10 +235,8 @@ Goodput meanGoodput(const Simulation& simulation, const Failures& f, const std::
 WholeRun withLosses(WholeRun run, const Goodput& goodput, const Simulation& simulation)
 {
     constexpr double kHoursADay = 24;
-    constexpr double kNever = std::numeric_limits<double>::infinity();
-    run.days = goodput.shares.useful > 0 ? run.days / goodput.shares.useful : kNever;
-    if (run.days > kMostDays)
-        run.days = kNever;
+    const double useful = goodput.shares.useful;
+    run.days = useful >= kLeastUseful ? run.days / useful : std::numeric_limits<double>::infinity();
     run.gpuHours =
         run.days * kHoursADay *
         (simulation.metrics().worldSize + 1.0 * goodput.job.spares * std::max(1, simulation.scenario().cluster.gpusPerNode));

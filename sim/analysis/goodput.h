@@ -84,8 +84,8 @@ const Perturbation* failuresOf(const Scenario&);
 std::optional<Goodput> goodput(const Simulation&);
 /// Of a run of so many tokens.
 std::optional<Goodput> goodput(const Simulation&, double tokens);
-/// A run that would take longer practically never ends: its days are infinite.
-inline constexpr double kMostDays = 1e6;
+/// A run of which failures leave less of the time practically never ends: its days are infinite.
+inline constexpr double kLeastUseful = 1e-6;
 /// What so many tokens take with all that is lost to the scenario's failures, GPU hours with those of spares; where it has none,
 /// wholeRun. Microseconds.
 WholeRun lastingRun(const Simulation&, double tokens);

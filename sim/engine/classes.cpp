@@ -162,6 +162,7 @@ private:
         std::vector<int> shapeOf;       ///< [group]
     };
 
+    int sendersAt(const Role&, int rank) const;
     void colourByGeometry();
     void colourBySlowdown();
     void refine();
@@ -182,6 +183,17 @@ private:
     Colours m_colours;
     mutable CancelPoll m_poll;
 };
+
+int Partition::sendersAt(const Role& role, int rank) const
+{
+    const int group = role.groups.groupOf[asIndex(rank)];
+    if (group < 0 || role.shapes[asIndex(role.shapeOf[asIndex(group)])].cards.empty())
+        return 1;
+    const std::vector<int> ranks = membersOf(role.groups, group);
+    m_poll(ranks.size());
+    return m_cards.at(role.role).senders(role.shapes[asIndex(role.shapeOf[asIndex(group)])], m_pp[asIndex(ranks.front())], ranks,
+                                         rank);
+}
 
 void Partition::colourByGeometry()
 {
@@ -205,6 +217,11 @@ void Partition::colourByGeometry()
             const int group = role.groups.groupOf[rank];
             value[rank] = group < 0 ? 0 : role.shapeOf[asIndex(group)] + 1;
         }
+        combine(m_colours, value);
+        if (std::none_of(role.shapes.begin(), role.shapes.end(), [](const GroupShape& shape) { return !shape.cards.empty(); }))
+            continue;
+        for (std::size_t rank = 0; rank < value.size(); ++rank)
+            value[rank] = sendersAt(role, static_cast<int>(rank));
         combine(m_colours, value);
     }
     if (m_pipelines.groupOf.empty())
@@ -376,11 +393,8 @@ RankClasses Partition::describe() const
             if (group < 0)
                 continue;
             GroupShape& shape = geometry.shapes[asIndex(role.role)] = role.shapes[asIndex(role.shapeOf[asIndex(group)])];
-            if (!shape.cards.empty()) {
-                const int first = role.groups.members[asIndex(role.groups.first[asIndex(group)])];
-                shape.senders = m_cards.at(role.role).senders(m_pp[asIndex(first)], rank);
-                key.push_back(shape.senders);
-            }
+            if (!shape.cards.empty())
+                key.push_back(shape.senders = sendersAt(role, rank));
             int& known = classGroupOf[i][asIndex(group)];
             if (known < 0) { // its members together, not each of them anew
                 std::vector<int> members{static_cast<int>(role.role)};

@@ -34,16 +34,16 @@ void CardUse::add(int stage, const std::vector<int>& ranks)
     }
 }
 
-const CardUse::Load* CardUse::loadOf(int stage, int rank) const
+/// Where another domain's cards hold the group up, a card of this one is not busy all the time.
+int CardUse::senders(const GroupShape& shape, int stage, const std::vector<int>& ranks, int rank) const
 {
-    const auto found = m_loads.find({stage, cardOf(rank)});
-    return found == m_loads.end() ? nullptr : &found->second;
-}
-
-int CardUse::senders(int stage, int rank) const
-{
-    const Load* load = loadOf(stage, rank);
-    return load == nullptr ? 1 : load->ranks;
+    if (shape.cards.empty())
+        return 1;
+    double cards = 0; // that the group has here
+    for (const int other : ranks)
+        cards += domainOf(other) == domainOf(rank) ? 1.0 / loadOf(stage, other).ranks : 0;
+    constexpr double kRounding = 1 + 1e-9;
+    return static_cast<int>(loadOf(stage, rank).ranks * cards / shape.cards[m_cluster->networkTier() - 1] * kRounding);
 }
 
 void CardUse::describe(GroupShape& shape, int stage, const std::vector<int>& ranks) const
@@ -53,14 +53,14 @@ void CardUse::describe(GroupShape& shape, int stage, const std::vector<int>& ran
     for (const Tier& tier : m_cluster->tiers) {
         std::map<int, double> cardsOf; // by domain
         for (const int rank : ranks)
-            cardsOf[tier.span > 0 ? m_placement->gpu(rank) / tier.span : 0] += 1.0 / senders(stage, rank);
+            cardsOf[tier.span > 0 ? m_placement->gpu(rank) / tier.span : 0] += 1.0 / loadOf(stage, rank).ranks;
         shape.cards.push_back(std::min_element(cardsOf.begin(), cardsOf.end(), [](const auto& a, const auto& b) {
                                   return a.second < b.second;
                               })->second);
     }
     for (std::size_t i = 0; i < ranks.size(); ++i)
         if (hops(ranks, i))
-            shape.hops = std::max(shape.hops, loadOf(stage, ranks[i])->hops);
+            shape.hops = std::max(shape.hops, loadOf(stage, ranks[i]).hops);
 }
 
 } // namespace sim

@@ -20,15 +20,15 @@ public:
     void add(int stage, const std::vector<int>& ranks);
     /// What a group that was added has of them: GroupShape::cards and hops.
     void describe(GroupShape&, int stage, const std::vector<int>& ranks) const;
-    /// GroupShape::senders, of a rank of such a group.
-    int senders(int stage, int rank) const;
+    /// GroupShape::senders, of a rank of a group that is described so.
+    int senders(const GroupShape&, int stage, const std::vector<int>& ranks, int rank) const;
 
 private:
     struct Load {
         int ranks = 0; ///< of groups that leave
         int hops = 0;  ///< of these, those whose next member is elsewhere
     };
-    const Load* loadOf(int stage, int rank) const;
+    const Load& loadOf(int stage, int rank) const { return m_loads.at({stage, cardOf(rank)}); }
     bool leaves(const std::vector<int>& ranks) const;
     bool hops(const std::vector<int>& ranks, std::size_t place) const; ///< from there to the next
     int domainOf(int rank) const;

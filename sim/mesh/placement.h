@@ -21,7 +21,7 @@ struct GroupShape {
     /// least, while all groups of their kind and stage send (CardUse); empty where each GPU has its own, or none leave a node.
     std::vector<double> cards;
     int hops = 1;    ///< likewise: members that send to their next over one card, where they are most
-    int senders = 1; ///< likewise: over the card of the member that looks
+    int senders = 1; ///< likewise: so many that send as much as the member that looks keep its card busy
     bool operator==(const GroupShape&) const = default;
     auto operator<=>(const GroupShape&) const = default; // NOLINT(modernize-use-nullptr): it misreads the defaulted body
     bool isUniform() const { return fewest.empty(); }

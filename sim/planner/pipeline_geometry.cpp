@@ -44,7 +44,7 @@ GroupGeometry groupGeometryAt(const Scenario& scenario, const Mesh& mesh, const 
         if (const auto use = cards.find(role); use != cards.end()) {
             const int stage = mesh.coordinates(members.front()).pp;
             use->second.describe(shape, stage, members);
-            shape.senders = shape.cards.empty() ? 1 : use->second.senders(stage, rank);
+            shape.senders = use->second.senders(shape, stage, members, rank);
         }
     };
     const auto membersOf = [&](ProcessGroup group) {

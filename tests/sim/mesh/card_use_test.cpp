@@ -42,7 +42,7 @@ struct Counted {
         const int stage = mesh.coordinates(rank).pp;
         sim::GroupShape shape = placement.shape(ranks);
         use.describe(shape, stage, ranks);
-        shape.senders = shape.cards.empty() ? 1 : use.senders(stage, rank);
+        shape.senders = use.senders(shape, stage, ranks, rank);
         return shape;
     }
 };
@@ -97,6 +97,13 @@ TEST(CardUse, OfStagesThatDoNotFillNodesIsWhatEachNodeHasOfThem)
     EXPECT_DOUBLE_EQ(tensors.shapeAt(8).cards.front(), 1);
     EXPECT_EQ(tensors.shapeAt(8).senders, 1);
     EXPECT_TRUE(tensors.shapeAt(9).cards.empty());
+    // Two pairs of which one node's members have a card together and the other's one each: these wait for those, half of the
+    // time.
+    const Counted pairs(sharedCards(2), layoutOf(2, 2, 3, "dp-tp-cp-ep-pp"), sim::ProcessGroup::tp);
+    for (const int rank : {6, 9}) {
+        EXPECT_DOUBLE_EQ(pairs.shapeAt(rank).cards.front(), 0.5);
+        EXPECT_EQ(pairs.shapeAt(rank).senders, 2);
+    }
 }
 
 TEST(CardUse, IsWhatCanBeCounted)
@@ -120,13 +127,24 @@ TEST(CardUse, IsWhatCanBeCounted)
                                counted.placement.gpuOfNode(a) / gpusPerNic == counted.placement.gpuOfNode(b) / gpusPerNic &&
                                counted.mesh.coordinates(a).pp == counted.mesh.coordinates(b).pp;
                     };
-                    for (int rank = 0; rank < layout.worldSize(); ++rank) {
-                        int senders = 0;
+                    std::vector<int> senders(static_cast<std::size_t>(layout.worldSize())); // over the card of each
+                    for (int rank = 0; rank < layout.worldSize(); ++rank)
                         for (int other = 0; other < layout.worldSize(); ++other)
-                            senders += leaves(other) && isBeside(rank, other) ? 1 : 0;
+                            senders[static_cast<std::size_t>(rank)] += leaves(other) && isBeside(rank, other) ? 1 : 0;
+                    for (int rank = 0; rank < layout.worldSize(); ++rank) {
                         const sim::GroupShape shape = counted.shapeAt(rank);
-                        EXPECT_EQ(shape.senders, leaves(rank) ? senders : 1) << order << " " << gpusPerNic << " " << rank;
                         EXPECT_EQ(shape.cards.empty(), !leaves(rank));
+                        double here = 0;
+                        for (const int other : counted.members(counted.mesh.groupOf(counted.kind, rank)))
+                            here += counted.placement.node(other) == counted.placement.node(rank)
+                                        ? 1.0 / senders[static_cast<std::size_t>(other)]
+                                        : 0;
+                        const double busy = leaves(rank) ? shape.cards.front() / here : 1; // of the time
+                        if (leaves(rank)) {
+                            EXPECT_LE(busy, 1 + 1e-9);
+                            EXPECT_NEAR(shape.senders, senders[static_cast<std::size_t>(rank)] / busy, 1)
+                                << order << " " << gpusPerNic << " " << rank;
+                        }
                         more += shape.senders > 1 ? 1 : 0;
                     }
                 }

@@ -25,7 +25,7 @@ double bytesPerSecondOf(const Cluster& cluster, std::size_t tier)
     return cluster.tiers[tier].bandwidthGBs * 1e9 * (isOutside ? efficiency.interNode : efficiency.network);
 }
 
-/// The same of one GPU while so many send over its card at once.
+/// The same of one GPU of so many that send over its card at once.
 double bytesPerSecondAmong(const Cluster& cluster, std::size_t tier, double senders)
 {
     const double alone = bytesPerSecondOf(cluster, tier);
@@ -34,11 +34,11 @@ double bytesPerSecondAmong(const Cluster& cluster, std::size_t tier, double send
                : std::min(alone, bytesPerSecondOf(cluster, cluster.networkTier()) / senders);
 }
 
-/// Members of a group in one of the domains that cards lead out of: the fewest.
-double membersOfDomain(const GroupShape& group, const Cluster& cluster)
+/// Of a group's members that send out of a domain over a tier, so many: ranks that send over the card of each of them, itself
+/// among these, in the mean over the cards (GroupShape::cards).
+double sendersOverCard(const GroupShape& group, std::size_t tier, double members)
 {
-    const std::size_t outside = cluster.networkTier();
-    return outside == 0 || outside > group.domains.size() ? 1 : group.fewestIn(outside - 1);
+    return group.cards.empty() || tier == 0 || tier > group.cards.size() ? 1 : members / group.cards[tier - 1];
 }
 
 /// What so many domains of the tier below, or GPUs, have together of what a GPU can send over a tier: in a mesh each has a link
@@ -56,12 +56,14 @@ double linkShare(const Cluster& cluster, std::size_t tier, double joined)
 /// What passes several tiers of a port: other bytes on each, or always the same.
 enum class Passing : std::uint8_t { others, same };
 
-/// Seconds that `bytes` of one GPU keep its ports busy on their way over a tier, besides what was there before.
-void occupy(std::array<double, kPortCount>& seconds, const Cluster& cluster, std::size_t tier, double bytes, Passing passing)
+/// Seconds that `bytes` of one GPU keep its ports busy on their way over a tier, besides what was there before; a network card
+/// with those of all its senders.
+void occupy(std::array<double, kPortCount>& seconds, const Cluster& cluster, std::size_t tier, double bytes, Passing passing,
+            double senders = 1)
 {
     const auto busy = [&](Port port, std::size_t through) {
         double& of = seconds[static_cast<std::size_t>(port)];
-        const double more = bytes / bytesPerSecondOf(cluster, through);
+        const double more = bytes * (port == Port::network ? senders : 1) / bytesPerSecondOf(cluster, through);
         of = passing == Passing::others ? of + more : std::max(of, more);
     };
     const Port port = portOf(cluster, static_cast<int>(tier));
@@ -81,9 +83,8 @@ struct RingPath {
     int outerDomains = 1;
 };
 
-/// `ranksOfNic`: they all send at once (NicSharers). `beyondNode`: of the rate that links between nodes reach otherwise, what
-/// this software drives.
-RingPath ringPath(const GroupShape& group, const Cluster& cluster, int ranksOfNic, double beyondNode = 1)
+/// `beyondNode`: of the rate that links between nodes reach otherwise, what this software drives.
+RingPath ringPath(const GroupShape& group, const Cluster& cluster, double beyondNode = 1)
 {
     RingPath path;
     int inner = group.size; // domains of the tier below; at first single GPUs
@@ -94,9 +95,10 @@ RingPath ringPath(const GroupShape& group, const Cluster& cluster, int ranksOfNi
             const double ports = t == 0 ? 1 : group.fewestIn(t - 1);
             const double joined = t == 0 ? group.fewestIn(t) : static_cast<double>(inner) / group.domains[t];
             const double driven = cluster.isInsideNode(t) ? 1 : beyondNode;
-            const double rate = bytesPerSecondAmong(cluster, t, ranksOfNic) * linkShare(cluster, t, joined) * ports * driven;
+            const double senders = sendersOverCard(group, t, ports);
+            const double rate = bytesPerSecondAmong(cluster, t, senders) * linkShare(cluster, t, joined) * ports * driven;
             path.bytesPerSecond = path.bytesPerSecond > 0 ? std::min(path.bytesPerSecond, rate) : rate;
-            occupy(path.portSecondsPerByte, cluster, t, 1 / ports, Passing::same);
+            occupy(path.portSecondsPerByte, cluster, t, 1 / ports, Passing::same, senders);
             path.roundSeconds += crossings * tier.latencyUs * 1e-6;
             path.outerSeconds = tier.latencyUs * 1e-6;
             path.outerDomains = inner;
@@ -110,11 +112,9 @@ struct AllToAll {
     std::array<double, kPortCount> portSeconds{}; ///< that each port is busy
     double meshSeconds = 0;                       ///< that the links of a mesh are, where few share it
     double latencySeconds = 0;
-    double seconds(int ranksOfNic) const
+    double seconds() const
     {
-        std::array<double, kPortCount> busy = portSeconds;
-        busy[static_cast<std::size_t>(Port::network)] *= ranksOfNic;
-        return std::max(*std::max_element(busy.begin(), busy.end()), meshSeconds) + latencySeconds;
+        return std::max(*std::max_element(portSeconds.begin(), portSeconds.end()), meshSeconds) + latencySeconds;
     }
 };
 
@@ -134,7 +134,8 @@ AllToAll allToAllOf(const GroupShape& group, const Cluster& cluster, double byte
             const double share =
                 static_cast<int>(t) > routes.nodeTier ? members / group.size * routes.leaving : routes.inNodeShare(members);
             const double sent = bytes * share / cluster.efficiency.allToAll;
-            occupy(all.portSeconds, cluster, t, sent, Passing::others);
+            const double senders = sendersOverCard(group, t, t == 0 ? 1 : (group.*membersIn)(t - 1));
+            occupy(all.portSeconds, cluster, t, sent, Passing::others, senders);
             const double rate = bytesPerSecondOf(cluster, t) * linkShare(cluster, t, inside / reachedInside);
             all.meshSeconds = std::max(all.meshSeconds, sent / rate);
             latency = std::max(latency, cluster.tiers[t].latencyUs * 1e-6);
@@ -198,7 +199,7 @@ std::int64_t CostModel::collectiveNs(const OpShape& shape, const GroupShape& gro
     if (const MeasuredTime* measured = measuredTransfer(static_cast<std::size_t>(shape.collective), group.spanningTier()))
         return durationNs(measured->seconds(std::max(1.0, bytes), n), text);
     const bool isData = role != CommunicatorRole::none && dimensionOf(role) == Dimension::dp;
-    const RingPath path = ringPath(group, m_cluster, m_sharers.ofNic, (isData ? m_stack.network : 1));
+    const RingPath path = ringPath(group, m_cluster, isData ? m_stack.network : 1);
     const double rate = path.bytesPerSecond;
     const double once = rate > 0 ? bytes * (n - 1) / n / rate : 0;
     double seconds = 0;
@@ -220,23 +221,16 @@ std::int64_t CostModel::collectiveNs(const OpShape& shape, const GroupShape& gro
         break;
     }
     case CollectiveKind::allToAll:
-        seconds = allToAll(group, m_cluster, bytes, m_tokenChoice).seconds(m_sharers.ofNic);
+        seconds = allToAll(group, m_cluster, bytes, m_tokenChoice).seconds();
         break;
     case CollectiveKind::ringShift: { // every member sends to the next: the widest hop decides, and each sends over its own port
         const auto tier = static_cast<std::size_t>(group.spanningTier());
-        const double leaving = ringsOverCard(group);
-        seconds = bytes / (bytesPerSecondAmong(m_cluster, tier, leaving) * linkShare(m_cluster, tier, 2)) +
+        seconds = bytes / (bytesPerSecondAmong(m_cluster, tier, group.hops) * linkShare(m_cluster, tier, 2)) +
                   m_cluster.tiers[tier].latencyUs * 1e-6;
         break;
     }
     }
     return durationNs(seconds + m_cluster.efficiency.collectiveUs * 1e-6, text);
-}
-
-/// One member of each ring leaves a domain: as many as it has rings, side by side on the last card where their ranks are.
-double CostModel::ringsOverCard(const GroupShape& group) const
-{
-    return std::min<double>(m_sharers.ofNic, std::max(1.0, m_sharers.ofDomain / membersOfDomain(group, m_cluster)));
 }
 
 std::int64_t CostModel::sendNs(std::int64_t bytes, int tier) const
@@ -262,7 +256,7 @@ PortUse CostModel::collectiveUse(const OpShape& shape, const GroupShape& group, 
         const double n = group.size;
         const bool isAllReduce = shape.collective == CollectiveKind::allReduce;
         const double share = isAllReduce ? allReduceRoute(group, m_cluster).sentShare : (n - 1) / n;
-        busySeconds = ringPath(group, m_cluster, m_sharers.ofNic).portSecondsPerByte;
+        busySeconds = ringPath(group, m_cluster).portSecondsPerByte;
         for (double& seconds : busySeconds)
             seconds *= share * bytes;
         break;
@@ -270,16 +264,12 @@ PortUse CostModel::collectiveUse(const OpShape& shape, const GroupShape& group, 
     case CollectiveKind::allToAll:
         busySeconds = allToAll(group, m_cluster, bytes, m_tokenChoice).portSeconds;
         break;
-    case CollectiveKind::ringShift: {
-        // Over a card that several have, one of the ring's members leaves the node: what the others are said to take sums up to
-        // it.
-        const auto tier = static_cast<std::size_t>(group.spanningTier());
-        const bool leaves = m_sharers.ofNic > 1 && !m_cluster.isInsideNode(tier);
-        const double others = leaves ? m_sharers.ofNic / ringsOverCard(group) : 1;
-        occupy(busySeconds, m_cluster, tier, bytes / others, Passing::same);
+    case CollectiveKind::ringShift:
+        occupy(busySeconds, m_cluster, static_cast<std::size_t>(group.spanningTier()), bytes, Passing::same, group.hops);
         break;
     }
-    }
+    // A card is busy with all that its ranks send: what each takes of it sums up to that.
+    busySeconds[static_cast<std::size_t>(Port::network)] /= group.senders;
     return sharesOf(busySeconds, ns);
 }
 

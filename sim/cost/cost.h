@@ -88,7 +88,6 @@ private:
     double castsOf(const OpShape&) const;                  ///< of them, those that make a product's operand narrow
     double launchSeconds(const Op&, const OpShape&) const; ///< the host's time to start an op
     double memoryBytesPerSecond() const;
-    double ringsOverCard(const GroupShape&) const; ///< whose members leave their domain over one network card
     const MeasuredTime* measuredKernel(const OpShape&) const;
     /// `kind`: a CollectiveKind, or kSendCurve. Null beyond the innermost tier: the profile is of one machine.
     const MeasuredTime* measuredTransfer(std::size_t kind, int tier) const;
@@ -104,7 +103,6 @@ private:
     Stack m_stack;
     std::int64_t m_hiddenSize = 0;
     int m_ranksOfHost = 1; ///< of the node with the most of them
-    NicSharers m_sharers;
     TokenChoice m_tokenChoice;
     AttentionKernel m_attention = AttentionKernel::flash2;
     double m_lowFlopsPerSecond = 0;  ///< dense peak of the precision

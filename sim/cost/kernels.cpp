@@ -80,7 +80,6 @@ CostModel::CostModel(const Scenario& scenario)
     m_gradientBytes = scenario.training.gradientBytes;
     m_tokenChoice = TokenChoice::of(scenario);
     m_ranksOfHost = mostRanksOfNode(scenario.layout, m_cluster);
-    m_sharers = nicSharers(scenario.layout, m_cluster);
     // A scale for every block is made and stored as well: in Megatron-Bridge's performance tables mxfp8 steps on GB200 and GB300
     // are 7 to 12 % longer than those with one scale a tensor.
     if (precision == Precision::mxfp8 || precision == Precision::nvfp4)

@@ -29,6 +29,11 @@ std::size_t sizeOf(const RoleGroups& groups, int group)
     return asIndex(groups.first[asIndex(group) + 1] - groups.first[asIndex(group)]);
 }
 
+std::vector<int> membersOf(const RoleGroups& groups, int group)
+{
+    return {groups.members.begin() + groups.first[asIndex(group)], groups.members.begin() + groups.first[asIndex(group) + 1]};
+}
+
 /// Refines: ranks stay together only if they also agree in `value` (>= 0). Numbers colours in order of first rank.
 int combine(Colours& colours, const std::vector<int>& value)
 {
@@ -131,6 +136,7 @@ public:
         }
         if (scenario.layout.pp > 1)
             m_pipelines = roleGroups(CommunicatorRole::pp, mesh, scenario);
+        m_cards = cardsOfRoles(scenario, mesh, placement);
         for (int rank = 0; gpusPerNic(scenario.cluster) > 1 && rank < mesh.worldSize(); ++rank)
             m_ranksOfCard[nicOf(scenario.cluster, placement.gpu(rank))].push_back(rank);
     }
@@ -156,6 +162,7 @@ private:
         std::vector<int> shapeOf;       ///< [group]
     };
 
+    int sendersAt(const Role&, int rank) const;
     void colourByGeometry();
     void colourBySlowdown();
     void refine();
@@ -171,10 +178,22 @@ private:
     std::vector<int> m_pp;
     std::vector<Role> m_roles;
     RoleGroups m_pipelines;
+    CardsOfRoles m_cards;
     std::map<int, std::vector<int>> m_ranksOfCard; ///< by nicOf; empty where each has its own
     Colours m_colours;
     mutable CancelPoll m_poll;
 };
+
+int Partition::sendersAt(const Role& role, int rank) const
+{
+    const int group = role.groups.groupOf[asIndex(rank)];
+    if (group < 0 || role.shapes[asIndex(role.shapeOf[asIndex(group)])].cards.empty())
+        return 1;
+    const std::vector<int> ranks = membersOf(role.groups, group);
+    m_poll(ranks.size());
+    return m_cards.at(role.role).senders(role.shapes[asIndex(role.shapeOf[asIndex(group)])], m_pp[asIndex(ranks.front())], ranks,
+                                         rank);
+}
 
 void Partition::colourByGeometry()
 {
@@ -186,7 +205,9 @@ void Partition::colourByGeometry()
             m_poll(sizeOf(role.groups, group));
             ranks.assign(role.groups.members.begin() + role.groups.first[asIndex(group)],
                          role.groups.members.begin() + role.groups.first[asIndex(group) + 1]);
-            const GroupShape shape = m_placement.shape(ranks);
+            GroupShape shape = m_placement.shape(ranks);
+            if (const auto use = m_cards.find(role.role); use != m_cards.end())
+                use->second.describe(shape, m_pp[asIndex(ranks.front())], ranks);
             const int id = intern(shape);
             if (id == static_cast<int>(role.shapes.size()))
                 role.shapes.push_back(shape);
@@ -196,6 +217,11 @@ void Partition::colourByGeometry()
             const int group = role.groups.groupOf[rank];
             value[rank] = group < 0 ? 0 : role.shapeOf[asIndex(group)] + 1;
         }
+        combine(m_colours, value);
+        if (std::none_of(role.shapes.begin(), role.shapes.end(), [](const GroupShape& shape) { return !shape.cards.empty(); }))
+            continue;
+        for (std::size_t rank = 0; rank < value.size(); ++rank)
+            value[rank] = sendersAt(role, static_cast<int>(rank));
         combine(m_colours, value);
     }
     if (m_pipelines.groupOf.empty())
@@ -366,7 +392,9 @@ RankClasses Partition::describe() const
             key.push_back(group < 0 ? -1 : role.shapeOf[asIndex(group)]);
             if (group < 0)
                 continue;
-            geometry.shapes[asIndex(role.role)] = role.shapes[asIndex(role.shapeOf[asIndex(group)])];
+            GroupShape& shape = geometry.shapes[asIndex(role.role)] = role.shapes[asIndex(role.shapeOf[asIndex(group)])];
+            if (!shape.cards.empty())
+                key.push_back(shape.senders = sendersAt(role, rank));
             int& known = classGroupOf[i][asIndex(group)];
             if (known < 0) { // its members together, not each of them anew
                 std::vector<int> members{static_cast<int>(role.role)};
@@ -488,6 +516,26 @@ RoleGroups roleGroups(CommunicatorRole role, const Mesh& mesh, const Scenario& s
     return result;
 }
 
+CardsOfRoles cardsOfRoles(const Scenario& scenario, const Mesh& mesh, const Placement& placement)
+{
+    CardsOfRoles cards;
+    if (gpusPerNic(scenario.cluster) == 1)
+        return cards;
+    CancelPoll poll;
+    for (const CommunicatorRole role : kRoles) {
+        if (communicatorSize(role, scenario) < 2)
+            continue;
+        const RoleGroups groups = roleGroups(role, mesh, scenario);
+        CardUse& use = cards.try_emplace(role, scenario.cluster, placement).first->second;
+        for (int group = 0; group < groups.count(); ++group) {
+            poll(4 * sizeOf(groups, group));
+            const std::vector<int> ranks = membersOf(groups, group);
+            use.add(mesh.indexInGroup(ProcessGroup::pp, ranks.front()), ranks);
+        }
+    }
+    return cards;
+}
+
 int RoleSpan::groups() const
 {
     return std::accumulate(groupsSpanning.begin(), groupsSpanning.end(), 0);
@@ -515,9 +563,7 @@ RoleSpan roleSpan(CommunicatorRole role, const Mesh& mesh, const Placement& plac
     CancelPoll poll;
     for (int group = 0; group < groups.count(); ++group) {
         poll(sizeOf(groups, group));
-        const std::vector<int> members(groups.members.begin() + groups.first[asIndex(group)],
-                                       groups.members.begin() + groups.first[asIndex(group) + 1]);
-        ++out.groupsSpanning[asIndex(placement.shape(members).spanningTier())];
+        ++out.groupsSpanning[asIndex(placement.shape(membersOf(groups, group)).spanningTier())];
     }
     return out;
 }

@@ -3,12 +3,14 @@
 #pragma once
 
 #include "sim/cost/cost.h"
+#include "sim/mesh/card_use.h"
 #include "sim/mesh/mesh.h"
 #include "sim/mesh/placement.h"
 #include "sim/program/program.h"
 #include "sim/scenario/scenario.h"
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
 namespace sim {
@@ -31,6 +33,10 @@ struct RoleGroups {
     int count() const { return static_cast<int>(first.size()) - 1; }
 };
 RoleGroups roleGroups(CommunicatorRole, const Mesh&, const Scenario&);
+
+/// How the groups of each role use cards that several GPUs have together; none where each has its own.
+using CardsOfRoles = std::map<CommunicatorRole, CardUse>;
+CardsOfRoles cardsOfRoles(const Scenario&, const Mesh&, const Placement&);
 
 /// How the communicators of one role lie on the tiers; none where nobody has a partner.
 struct RoleSpan {

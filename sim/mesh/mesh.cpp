@@ -229,12 +229,6 @@ std::string_view processGroupPurpose(ProcessGroup kind)
     return info(kind).purpose;
 }
 
-int pipelineStride(const Layout& layout)
-{
-    const RankGrid grid = makeDense(layout);
-    return grid.stride(grid.axisIndex("pp"));
-}
-
 Mesh::Mesh(const Layout& layout, PipelineEnds ends)
     : m_dense(makeDense(layout)), m_expert(makeExpert(layout, m_dense)),
       m_pp(layout.pp), m_ends{ends.first, ends.last < 0 ? layout.pp - 1 : ends.last}

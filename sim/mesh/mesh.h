@@ -37,10 +37,6 @@ std::optional<ProcessGroup> processGroupFromName(std::string_view);
 /// One line for people: "ranks that hold slices of the same layers' matrices".
 std::string_view processGroupPurpose(ProcessGroup);
 
-/// Ranks from one to the next of its pipeline: so many with successive numbers are of one pipeline rank. Throws Error as Mesh
-/// does for its dense grid.
-int pipelineStride(const Layout&);
-
 struct Coordinates {
     int tp = 0, cp = 0, dp = 0, pp = 0; ///< dense grid
     int ep = 0, exptTp = 0, exptDp = 0; ///< expert grid, same pp

@@ -36,39 +36,6 @@ void checkExplicit(const std::vector<int>& gpuOfRank, int worldSize, int gpus)
                     " on GPU " + std::to_string(gpuOf(*twice)));
 }
 
-/// The most ranks of one pipeline rank that share what `placeOf` says of their GPUs. `atFirst`: GPUs of the first such place,
-/// which begins with the first stage; where ranks are packed none has more of one.
-template <typename PlaceOf>
-int mostRanksOfStage(const Layout& layout, const Cluster& cluster, int atFirst, const PlaceOf& placeOf)
-{
-    const int stride = pipelineStride(layout), world = std::max(1, layout.worldSize());
-    std::vector<std::pair<int, int>> places; // and the pipeline rank, of each rank
-    const auto add = [&](int rank, int gpu) { places.emplace_back(placeOf(gpu), rank / stride % layout.pp); };
-    switch (layout.placement) {
-    case PlacementRule::packed: {
-        const int neighbours = std::min(world, atFirst);
-        const int round = stride * layout.pp;
-        return neighbours / round * stride + std::min(stride, neighbours % round);
-    }
-    case PlacementRule::roundRobin:
-        for (int rank = 0; rank < world; ++rank)
-            add(rank, rank % std::max(1, cluster.nodes) * cluster.gpusPerNode + rank / std::max(1, cluster.nodes));
-        break;
-    case PlacementRule::explicitList:
-        for (std::size_t rank = 0; rank < layout.explicitPlacement.size(); ++rank)
-            add(static_cast<int>(rank), layout.explicitPlacement[rank]);
-        break;
-    }
-    std::sort(places.begin(), places.end());
-    int most = 1;
-    for (auto from = places.begin(); from != places.end();) {
-        const auto to = std::upper_bound(from, places.end(), *from);
-        most = std::max(most, static_cast<int>(to - from));
-        from = to;
-    }
-    return most;
-}
-
 } // namespace
 
 int gpusPerNic(const Cluster& cluster)
@@ -125,16 +92,6 @@ int mostRanksOfNode(const Layout& layout, const Cluster& cluster)
     }
     }
     return std::min(world, gpusPerNode);
-}
-
-NicSharers nicSharers(const Layout& layout, const Cluster& cluster)
-{
-    const int sharers = gpusPerNic(cluster);
-    if (sharers == 1)
-        return {};
-    const int span = cluster.tiers[cluster.networkTier() - 1].span, domain = span > 0 ? span : cluster.gpus();
-    return {.ofNic = mostRanksOfStage(layout, cluster, sharers, [&](int gpu) { return nicOf(cluster, gpu); }),
-            .ofDomain = mostRanksOfStage(layout, cluster, domain, [&](int gpu) { return gpu / domain; })};
 }
 
 int GroupShape::spanningTier() const

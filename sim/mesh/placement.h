@@ -17,6 +17,11 @@ struct GroupShape {
     /// [tier], ranks in the domain that has the fewest and in the one that has the most of them; both empty where each domain of
     /// every tier holds equally many.
     std::vector<int> fewest, most;
+    /// [tier], of network cards that several GPUs have together: how many of them the members in one domain have, where that is
+    /// least, while all groups of their kind and stage send (CardUse); empty where each GPU has its own, or none leave a node.
+    std::vector<double> cards;
+    int hops = 1;    ///< likewise: members that send to their next over one card, where they are most
+    int senders = 1; ///< likewise: so many that send as much as the member that looks keep its card busy
     bool operator==(const GroupShape&) const = default;
     auto operator<=>(const GroupShape&) const = default; // NOLINT(modernize-use-nullptr): it misreads the defaulted body
     bool isUniform() const { return fewest.empty(); }
@@ -48,16 +53,6 @@ ToldBandwidth toldBandwidth(const Cluster&, std::size_t tier);
 
 /// On the node that has the most of them: they share its host. Also of a placement that is not possible; at least 1.
 int mostRanksOfNode(const Layout&, const Cluster&);
-
-/// Ranks of one pipeline rank, which run the same collectives at the same time, and so send over one card together: where the
-/// most of them are. The other stages' have their own, at other times or beside them, as the engine finds.
-struct NicSharers {
-    int ofNic = 1;
-    int ofDomain = 1; ///< that cards lead out of: a node, or those that NVLink joins
-    auto operator<=>(const NicSharers&) const = default;
-};
-/// One of each where every GPU has a card of its own. Also of a placement that is not possible.
-NicSharers nicSharers(const Layout&, const Cluster&);
 
 class Placement {
 public:

@@ -217,8 +217,7 @@ std::shared_ptr<const PartFloors> Floors::partsOf(const Choice& choice, const Sc
                   choice.sequenceParallel,
                   choice.recompute == Recompute::selective,
                   {shapeOf(CommunicatorRole::tp), shapeOf(CommunicatorRole::cp), shapeOf(CommunicatorRole::ep),
-                   shapeOf(CommunicatorRole::exptTp)},
-                  geometry->sharers};
+                   shapeOf(CommunicatorRole::exptTp)}};
     {
         const std::lock_guard guard(m_lock);
         if (const auto found = m_parts.find(key); found != m_parts.end())

@@ -139,7 +139,7 @@ private:
     std::vector<int> m_kindOfLayer;           ///< [layer]
     std::vector<int> m_alikeTo;               ///< [layer]: up to this one, layers from it on are of its kind
     std::vector<std::vector<int>> m_layersTo; ///< [kind][layer]: how many of the kind lie before it
-    using Key = std::tuple<int, int, int, int, int, bool, bool, std::array<GroupShape, 4>, NicSharers>;
+    using Key = std::tuple<int, int, int, int, int, bool, bool, std::array<GroupShape, 4>>;
     mutable std::mutex m_lock;
     mutable std::map<Key, std::shared_ptr<const PartFloors>> m_parts;
     /// Of one kind of layer: kernels of both passes, and bytes kept between them.

@@ -14,8 +14,12 @@ namespace {
 /// more members in its smallest.
 GroupShape bestOf(const GroupShape& a, const GroupShape& b)
 {
+    if (a == b)
+        return a;
     const auto place = [](const GroupShape& of) { return std::pair(of.spanningTier(), of.domains); };
     GroupShape best = place(b) < place(a) ? b : a;
+    best.cards.clear(); // as if each rank had a card of its own
+    best.hops = best.senders = 1;
     if ((a.isUniform() && b.isUniform()) || a.size != b.size)
         return best;
     best.fewest.clear();
@@ -29,12 +33,19 @@ GroupShape bestOf(const GroupShape& a, const GroupShape& b)
 
 } // namespace
 
-GroupGeometry groupGeometryAt(const Scenario& scenario, const Mesh& mesh, const Placement& placement, int rank, GroupsOf of)
+GroupGeometry groupGeometryAt(const Scenario& scenario, const Mesh& mesh, const Placement& placement, const CardsOfRoles& cards,
+                              int rank, GroupsOf of)
 {
     GroupGeometry geometry;
     const auto set = [&](CommunicatorRole role, const std::vector<int>& members) {
-        if (members.size() > 1)
-            geometry.shapes[asIndex(role)] = placement.shape(members);
+        if (members.size() < 2)
+            return;
+        GroupShape& shape = geometry.shapes[asIndex(role)] = placement.shape(members);
+        if (const auto use = cards.find(role); use != cards.end()) {
+            const int stage = mesh.coordinates(members.front()).pp;
+            use->second.describe(shape, stage, members);
+            shape.senders = use->second.senders(shape, stage, members, rank);
+        }
     };
     const auto membersOf = [&](ProcessGroup group) {
         const int index = mesh.groupOf(group, rank);
@@ -100,8 +111,8 @@ PipelineGeometry pipelineGeometry(const Scenario& scenario, GroupsOf of)
     const Layout& layout = scenario.layout;
     const Mesh mesh(layout);
     const Placement placement(layout, scenario.cluster);
-    PipelineGeometry geometry{.groups = groupGeometryAt(scenario, mesh, placement, 0, of),
-                              .sharers = nicSharers(layout, scenario.cluster)};
+    const CardsOfRoles cards = cardsOfRoles(scenario, mesh, placement);
+    PipelineGeometry geometry{.groups = groupGeometryAt(scenario, mesh, placement, cards, 0, of)};
     int tier = static_cast<int>(scenario.cluster.tiers.size()) - 1;
     const bool repeats = layout.placement == PlacementRule::packed && domainsHoldBlocks(scenario);
     for (int p = 1; p < layout.pp; ++p) {
@@ -110,7 +121,7 @@ PipelineGeometry pipelineGeometry(const Scenario& scenario, GroupsOf of)
         const int stride = rank - before;
         if (repeats && stride % gpusTogether(scenario.cluster) == 0)
             continue; // lies on its nodes as the one before does
-        const GroupGeometry here = groupGeometryAt(scenario, mesh, placement, rank, of);
+        const GroupGeometry here = groupGeometryAt(scenario, mesh, placement, cards, rank, of);
         for (std::size_t role = 0; role < here.shapes.size(); ++role) {
             if (here.shapes[role].size > 1)
                 geometry.groups.shapes[role] = bestOf(geometry.groups.shapes[role], here.shapes[role]);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sim/cost/cost.h"
+#include "sim/engine/classes.h"
 #include "sim/mesh/mesh.h"
 #include "sim/mesh/placement.h"
 
@@ -12,8 +13,7 @@ namespace sim {
 /// How ranks lie on the cluster, as seen along the pipeline through rank 0; where ranks of it differ, the best of each.
 struct PipelineGeometry {
     GroupGeometry groups;
-    int sendTier = 0;   ///< the innermost between neighbours
-    NicSharers sharers; ///< of all ranks, as prices ask
+    int sendTier = 0; ///< the innermost between neighbours
 };
 /// Groups that a layer's passes ask, or those of copies of the model, too.
 enum class GroupsOf : std::uint8_t { layers, all };
@@ -24,6 +24,7 @@ int gpusTogether(const Cluster&);
 /// outermost axis. Then what lies like another on its nodes lies like it altogether, but for where it is along that axis.
 bool domainsHoldBlocks(const Scenario&);
 /// As one rank sees them.
-GroupGeometry groupGeometryAt(const Scenario&, const Mesh&, const Placement&, int rank, GroupsOf = GroupsOf::all);
+GroupGeometry groupGeometryAt(const Scenario&, const Mesh&, const Placement&, const CardsOfRoles&, int rank,
+                              GroupsOf = GroupsOf::all);
 
 } // namespace sim

@@ -123,6 +123,7 @@ std::vector<PipelineRanks> pipelinesOf(const Scenario& scenario, const Mesh& mes
     std::vector<PipelineRanks> pipelines;
     std::set<std::pair<int, int>> seen; // where first ranks lie in a node, and in their group of tensor parallelism
     const int replicas = layout.cp * layout.dp;
+    const CardsOfRoles cards = cardsOfRoles(scenario, mesh, placement);
     const int lanes = perNode % layout.tp == 0 || layout.placement != PlacementRule::packed ? 1 : layout.tp;
     for (int replica = 0; replica < replicas; ++replica)
         for (int t = 0; t < lanes && pipelines.size() < kMostPipelines; ++t) {
@@ -139,7 +140,7 @@ std::vector<PipelineRanks> pipelinesOf(const Scenario& scenario, const Mesh& mes
                     of.geometry.push_back(of.geometry.back()); // lies on its nodes as the one before does
                     continue;
                 }
-                const GroupGeometry here = groupGeometryAt(scenario, mesh, placement, rank);
+                const GroupGeometry here = groupGeometryAt(scenario, mesh, placement, cards, rank);
                 const auto known = std::find(geometries.begin(), geometries.end(), here);
                 of.geometry.push_back(asIndex(known - geometries.begin()));
                 if (known == geometries.end())

@@ -176,14 +176,14 @@ void PassBuilder::receive(PassFlags flags, Stream matching)
 
 void PassBuilder::send(PassFlags flags, Stream stream)
 {
-    if (!flags.sends) { // what comes next here goes on with it: the loss's backward pass, or a stage that lies on this rank, too
-        if (m_nextWaits != 0)
-            waitFor(0);
+    // A sum that the output waits for, as of an embedding alone on its stage: kernels behind it on this rank do as well.
+    if (m_nextWaits != 0)
+        waitFor(0);
+    if (!flags.sends)
         return;
-    }
     emit({.kind = OpKind::send,
           .stream = stream,
-          .waits = static_cast<StreamMask>(maskOf(Stream::compute) | std::exchange(m_nextWaits, StreamMask{0})),
+          .waits = maskOf(Stream::compute),
           .purpose = OpPurpose::communication,
           .label = m_labels.intern(stream == Stream::sendForward ? "send activation" : "send gradient")},
          {});

@@ -88,7 +88,7 @@ private:
     void passBytes(const Operator&);
     void waitFor(StreamMask);
     void receive(PassFlags, Stream);
-    /// What the pass has made, to another rank; where there is none it ends when what it waits for is there.
+    /// What the pass has made, to another rank, if any; the pass ends when what it waits for is there.
     void send(PassFlags, Stream);
 
     void forwardBucket(const Bucket&, OpPurpose, bool keep);

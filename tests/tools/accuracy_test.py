@@ -64,7 +64,7 @@ class Published(unittest.TestCase):
     def test_memory_order_bubbles_and_intervals(self):
         # Losses that take a part of the tokens at a time (stas, torchtune) are not told apart from others.
         most = {"korthikanti22": 4, "simumax-b200": 2, "torchtitan": 11, "zero-bubble": 4.5, "infini": 3, "litgpt-lora": 12,
-                "primus": 17, "qwen-full": 29, "qwen-lora": 14, "qwen-lora-z3": 22, "thunder": 20, "stas": 300, "torchtune": 110}
+                "primus": 17, "qwen-full": 29, "qwen-lora": 14, "qwen-lora-z3": 22, "thunder": 16, "stas": 300, "torchtune": 110}
         for name, of in self.answer["memory"].items():
             self.assertLessEqual(of["mean_abs"], most[name], name)
         self.assertGreaterEqual(self.answer["oom_right"], 96)
@@ -173,6 +173,11 @@ class Reading(unittest.TestCase):
     def test_whether_parameters_are_gathered_ahead_a_stack_may_say(self):
         self.assertNotIn("param_gather", self.scenario("qwen-lora-z3/72B/256")["training"]["overlap"])
         self.assertTrue(self.scenario("torchtitan-a100/8B-op/64gpu")["training"]["overlap"]["param_gather"])
+
+    def test_thunders_steps_have_no_parameters_in_single_precision(self):
+        self.assertEqual({self.scenario(name)["training"].get("master_weights") for name in self.rows if name.startswith("thunder/")},
+                         {False})
+        self.assertNotIn("master_weights", self.scenario("torchtitan-a100/8B-op/64gpu")["training"])
 
     def test_what_the_host_has_of_the_optimizer(self):
         self.assertEqual(self.scenario("stas/H200/64K")["training"]["offload"], {"optimizer": 1.0})

@@ -118,6 +118,10 @@ WHOLE_STEP = {"cuda_graph_impl": "full_iteration", "moe_dispatcher": "hybridep",
 # NVIDIA/dgxc-benchmarking v24.11.1, DCN_MESH_SHAPE; ICI_MESH_SHAPE [1, 8, 1] of paxml's configurations for GPUs).
 SHARD_GROUPS = [(r"^dgxc/.*paxml-gpt3-175b", 128), (r"^dgxc/.*paxml-gpt3-5b", 8)]
 
+# Parameters, gradients and moments are in 16 bits alone: precision="bf16-true" of extensions/thunder/pretrain.py. What each of eight
+# GPUs holds less than one alone, 7.2 GiB, is 8 bytes for seven eighths of its 1.1 billion parameters.
+PURE_BF16 = r"^thunder/"
+
 # Gathers of parameters wait for the layer before. XLA's scheduler hides them where it has a profile of the program (PGLE; with
 # FSDP that "makes a big difference", AI-Hypercomputer/maxtext issue 1005); MaxText's recipe makes one, PaxML's does not. How much
 # is hidden without one no source says: nothing is taken to be. Reductions have until the end of the step.
@@ -474,6 +478,8 @@ def scenario_of(row, tiers):
     }
     if re.search(NARROW_GRADIENTS, row["id"]) and not re.search("JAX", row.get("software") or ""):
         training["gradient_dtype"] = "bf16"
+    if re.search(PURE_BF16, row["id"]):
+        training["master_weights"] = False
     if row.get("task") == "lora":
         training["lora"], _ = lora_of(row)
     if re.search("torchtune", row.get("software") or ""):

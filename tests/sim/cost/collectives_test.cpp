@@ -9,7 +9,7 @@
 #include <utility>
 
 using namespace sim;
-using test::Costs, test::insideNode, test::acrossNodes, test::collective;
+using test::Costs, test::insideNode, test::acrossNodes, test::overCards, test::collective;
 
 TEST_F(Costs, RingInsideANodeIsTheClosedForm)
 {
@@ -227,13 +227,15 @@ TEST_F(Costs, RanksThatHaveANetworkCardTogetherEachHaveTheirPartOfItInACollectiv
         };
         // A group with one member a node is one of as many as the node has ranks, which all send; with all of them in it has all
         // of the cards.
-        EXPECT_NEAR(seconds(CollectiveKind::allGather, acrossNodes(16, 16)), 15.0 / 16 * whole / (network / ranks), 1e-2);
-        EXPECT_NEAR(seconds(CollectiveKind::allReduce, acrossNodes(16, 16)), 30.0 / 16 * whole / (network / ranks), 1e-2);
-        EXPECT_NEAR(seconds(CollectiveKind::allGather, acrossNodes(64, 8)), 63.0 / 64 * whole / (network / ranks * 8), 1e-2);
-        EXPECT_NEAR(seconds(CollectiveKind::allToAll, acrossNodes(2, 2)), 1.0 / 2 * whole / (network / ranks), 1e-2);
-        EXPECT_NEAR(seconds(CollectiveKind::ringShift, acrossNodes(2, 2)), whole / (network / ranks), 1e-2);
+        const GroupShape one = overCards(acrossNodes(16, 16), ranks, ranks), all = overCards(acrossNodes(64, 8), ranks, 1);
+        const GroupShape two = overCards(acrossNodes(2, 2), ranks, ranks), ring = overCards(acrossNodes(16, 2), ranks, 1);
+        EXPECT_NEAR(seconds(CollectiveKind::allGather, one), 15.0 / 16 * whole / (network / ranks), 1e-2);
+        EXPECT_NEAR(seconds(CollectiveKind::allReduce, one), 30.0 / 16 * whole / (network / ranks), 1e-2);
+        EXPECT_NEAR(seconds(CollectiveKind::allGather, all), 63.0 / 64 * whole / (network / ranks * 8), 1e-2);
+        EXPECT_NEAR(seconds(CollectiveKind::allToAll, two), 1.0 / 2 * whole / (network / ranks), 1e-2);
+        EXPECT_NEAR(seconds(CollectiveKind::ringShift, two), whole / (network / ranks), 1e-2);
         // Of a ring through all ranks of a node one sends to the next node.
-        EXPECT_NEAR(seconds(CollectiveKind::ringShift, acrossNodes(16, 2)), whole / network, 1e-2);
+        EXPECT_NEAR(seconds(CollectiveKind::ringShift, ring), whole / network, 1e-2);
         for (const CollectiveKind kind : {CollectiveKind::allGather, CollectiveKind::allToAll, CollectiveKind::ringShift})
             EXPECT_EQ(shared.collectiveNs(collective(kind, bytes), insideNode(8)),
                       cost.collectiveNs(collective(kind, bytes), insideNode(8)));
@@ -244,7 +246,7 @@ TEST_F(Costs, RanksThatHaveANetworkCardTogetherEachHaveTheirPartOfItInACollectiv
         };
         EXPECT_NEAR(share(shared.sendUse(bytes, 1, shared.sendNs(bytes, 1))), 1, 1e-3);
         for (const CollectiveKind kind : {CollectiveKind::allGather, CollectiveKind::allToAll, CollectiveKind::ringShift})
-            for (const GroupShape& group : {acrossNodes(2, 2), acrossNodes(16, 2)}) {
+            for (const GroupShape& group : {two, ring}) {
                 const OpShape shape = collective(kind, bytes);
                 const double taken = ranks * share(shared.collectiveUse(shape, group, shared.collectiveNs(shape, group)));
                 EXPECT_NEAR(taken, 1, 1e-2) << "all of a card, by all of its ranks together";
@@ -252,46 +254,40 @@ TEST_F(Costs, RanksThatHaveANetworkCardTogetherEachHaveTheirPartOfItInACollectiv
     }
 }
 
-TEST_F(Costs, OverACardThoseOfOneStageSendAtOnceInACollective)
+TEST_F(Costs, OverACardThoseSendAtOnceInACollectiveThatLeaveTheirNode)
 {
-    scenario.layout.tp = scenario.layout.etp = 2;
-    scenario.layout.pp = 4;
-    scenario.layout.order = "tp-pp-cp-ep-dp"; // two ranks of each of four stages in a node
     scenario.cluster.tiers.back().gpusPerNic = 8;
     const CostModel shared(scenario);
     const std::int64_t bytes = std::int64_t{1} << 34;
     const auto whole = static_cast<double>(bytes);
-    const auto seconds = [&](CollectiveKind kind) {
-        return static_cast<double>(shared.collectiveNs(collective(kind, bytes), acrossNodes(2, 2))) * 1e-9;
+    const auto seconds = [&](CollectiveKind kind, const GroupShape& group) {
+        return static_cast<double>(shared.collectiveNs(collective(kind, bytes), group)) * 1e-9;
     };
-    // Each of the two has half of the card: of two members each sends half of the tensor, for all-reduce twice.
-    EXPECT_NEAR(seconds(CollectiveKind::reduceScatter), whole / 2 / (network / 2), 1e-2);
-    EXPECT_NEAR(seconds(CollectiveKind::allReduce), whole / (network / 2), 1e-2);
-    EXPECT_NEAR(seconds(CollectiveKind::allToAll), whole / 2 / (network / 2), 1e-2);
-    EXPECT_NEAR(seconds(CollectiveKind::ringShift), whole / (network / 2), 1e-2);
+    const auto share = [&](CollectiveKind kind, const GroupShape& group) {
+        const OpShape shape = collective(kind, bytes);
+        const PortUse use = shared.collectiveUse(shape, group, shared.collectiveNs(shape, group));
+        return static_cast<double>(use[static_cast<std::size_t>(Port::network)]) / kWholePort;
+    };
+    // Each of two has half of the card: of two members each sends half of the tensor, for all-reduce twice.
+    const GroupShape two = overCards(acrossNodes(2, 2), 2, 2);
+    EXPECT_NEAR(seconds(CollectiveKind::reduceScatter, two), whole / 2 / (network / 2), 1e-2);
+    EXPECT_NEAR(seconds(CollectiveKind::allReduce, two), whole / (network / 2), 1e-2);
+    EXPECT_NEAR(seconds(CollectiveKind::allToAll, two), whole / 2 / (network / 2), 1e-2);
+    EXPECT_NEAR(seconds(CollectiveKind::ringShift, two), whole / (network / 2), 1e-2);
     // So the two together take all of it, and another stage's two that send beside them want as much again.
-    const OpShape shape = collective(CollectiveKind::allReduce, bytes);
-    const PortUse use = shared.collectiveUse(shape, acrossNodes(2, 2), shared.collectiveNs(shape, acrossNodes(2, 2)));
-    EXPECT_NEAR(2.0 * use[static_cast<std::size_t>(Port::network)] / kWholePort, 1, 1e-2);
-}
+    EXPECT_NEAR(2.0 * share(CollectiveKind::allReduce, two), 1, 1e-2);
 
-TEST_F(Costs, OneMemberOfEachRingLeavesARackThatNvlinkJoins)
-{
-    // Two racks of 72 in nodes of four, two GPUs to a card: eight rings of 18, nine members of each in a rack. The eight that
-    // leave it sit side by side, two to a card.
-    scenario.cluster.gpusPerNode = 4;
-    scenario.cluster.nodes = 36;
-    scenario.cluster.tiers.front().span = 72;
-    scenario.cluster.tiers.back().gpusPerNic = 2;
-    scenario.layout.dp = 1;
-    scenario.layout.cp = 18;
-    const std::int64_t bytes = std::int64_t{1} << 34;
-    const auto seconds = [&](const GroupShape& group) {
-        return static_cast<double>(CostModel(scenario).collectiveNs(collective(CollectiveKind::ringShift, bytes), group)) * 1e-9;
-    };
-    EXPECT_NEAR(seconds(acrossNodes(18, 2)), static_cast<double>(bytes) / (network / 2), 1e-2);
-    // One ring through all of them leaves a rack once, over a whole card.
-    EXPECT_NEAR(seconds(acrossNodes(144, 2)), static_cast<double>(bytes) / network, 1e-2);
+    // Two of six ranks in one node, four in the other: the ring passes each node's card once, and to all others of the other node
+    // two send four sixths, four two sixths.
+    GroupShape six{.size = 6, .domains = {2, 1}, .fewest = {2, 6}, .most = {4, 6}, .cards = {1, 1}, .hops = 1, .senders = 2};
+    EXPECT_NEAR(seconds(CollectiveKind::allGather, six), 5.0 / 6 * whole / network, 1e-2);
+    EXPECT_NEAR(seconds(CollectiveKind::ringShift, six), whole / network, 1e-2);
+    EXPECT_NEAR(seconds(CollectiveKind::allToAll, six), 8.0 / 6 * whole / network, 1e-2);
+    for (const CollectiveKind kind : {CollectiveKind::allGather, CollectiveKind::allToAll, CollectiveKind::ringShift})
+        for (const int senders : {2, 4}) {
+            six.senders = senders;
+            EXPECT_NEAR(senders * share(kind, six), 1, 1e-2) << "as the members of either node see it";
+        }
 }
 
 TEST_F(Costs, ASpineIsReachedOverTheCardsThatRanksHaveTogether)
@@ -300,7 +296,7 @@ TEST_F(Costs, ASpineIsReachedOverTheCardsThatRanksHaveTogether)
     scenario.cluster.tiers.back().gpusPerNic = 8;
     scenario.cluster.tiers.push_back({.name = "spine", .span = 0, .bandwidthGBs = 25, .latencyUs = 10});
     // One member below each switch of the spine: half of a card's 50 GB/s would pass it, but each of eight ranks has an eighth.
-    const GroupShape wide{.size = 2, .domains = {2, 2, 1}};
+    const GroupShape wide = overCards({.size = 2, .domains = {2, 2, 1}}, 8, 8);
     const std::int64_t bytes = std::int64_t{1} << 34;
     EXPECT_NEAR(static_cast<double>(CostModel(scenario).collectiveNs(collective(CollectiveKind::allGather, bytes), wide)) * 1e-9,
                 0.5 * static_cast<double>(bytes) / (network / 8), 1e-2);

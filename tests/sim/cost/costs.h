@@ -16,6 +16,15 @@ inline sim::GroupShape acrossNodes(int size, int nodes)
 {
     return {.size = size, .domains = {nodes, 1}};
 }
+/// The same where so many ranks, all of which send, have each card together; of a ring so many members leave over one.
+inline sim::GroupShape overCards(sim::GroupShape shape, int ranksOfCard, int hops)
+{
+    for (const int domains : shape.domains)
+        shape.cards.push_back(static_cast<double>(shape.size) / domains / ranksOfCard);
+    shape.hops = hops;
+    shape.senders = ranksOfCard;
+    return shape;
+}
 inline sim::OpShape collective(sim::CollectiveKind kind, std::int64_t bytes)
 {
     return {.collective = kind, .bytes = bytes};

@@ -519,6 +519,33 @@ TEST(SharedLinks, AStageThatReducesAloneHasTheCardOfItsNode)
     EXPECT_GT(together, 0.9 * quarters);
 }
 
+TEST(SharedLinks, AStageOnPartsOfTwoNodesHasBothCardsWhole)
+{
+    // Six ranks a stage: those of the second lie on two GPUs of one node and on four of the next. They reduce around one ring,
+    // which leaves each node once; the first stage's stay in their node.
+    Scenario scenario = test::smallScenario(1, 4, 6, 8);
+    scenario.cluster.tiers.back().gpusPerNic = 8;
+    const World world(scenario);
+    const auto shapesOf = [&](int rank) {
+        const auto c = static_cast<std::size_t>(world.classes.classOf[static_cast<std::size_t>(rank)]);
+        return world.classes.geometries[static_cast<std::size_t>(world.classes.geometry[c])].shapes;
+    };
+    int groups = 0;
+    for (std::size_t role = 0; role < kCommunicatorRoleCount; ++role) {
+        if (shapesOf(0)[role].size != 6)
+            continue;
+        ++groups;
+        EXPECT_TRUE(shapesOf(0)[role].cards.empty());
+        for (const int rank : {6, 8}) {
+            const GroupShape shape = shapesOf(rank)[role];
+            ASSERT_FALSE(shape.cards.empty());
+            EXPECT_DOUBLE_EQ(shape.cards.front(), 1);
+            EXPECT_EQ(shape.senders, rank == 6 ? 2 : 4);
+        }
+    }
+    EXPECT_GT(groups, 0);
+}
+
 TEST(SharedLinks, FoldedIsFullWhereRanksHaveCardsTogether)
 {
     std::mt19937 random(25);

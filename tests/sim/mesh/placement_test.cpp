@@ -12,8 +12,6 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <tuple>
-#include <utility>
 
 namespace {
 
@@ -131,82 +129,6 @@ TEST(Placement, SaysWhetherAGroupLiesEvenly)
     EXPECT_EQ(uneven.size, 4);
     EXPECT_EQ(uneven.fewest, (std::vector<int>{1, 4}));
     EXPECT_EQ(uneven.most, (std::vector<int>{3, 4}));
-}
-
-/// Nodes of eight GPUs whose cards serve so many.
-sim::Cluster sharedCards(int gpusPerNic)
-{
-    sim::Cluster cluster = clusterOf(4, 8);
-    cluster.tiers.back().gpusPerNic = gpusPerNic;
-    return cluster;
-}
-
-TEST(NicSharers, AreRanksOfOneStageAlone)
-{
-    sim::Layout layout;
-    layout.tp = layout.etp = 2;
-    layout.pp = 4;
-    layout.dp = 4;
-    using Sharers = std::pair<int, int>;
-    const auto sharersOf = [&](const char* order, int gpusPerNic) {
-        layout.order = order;
-        const sim::NicSharers sharers = sim::nicSharers(layout, sharedCards(gpusPerNic));
-        return Sharers(sharers.ofNic, sharers.ofDomain);
-    };
-    // A stage's eight ranks are a node.
-    EXPECT_EQ(sharersOf("tp-cp-ep-dp-pp", 8), Sharers(8, 8));
-    EXPECT_EQ(sharersOf("tp-cp-ep-dp-pp", 2), Sharers(2, 8));
-    EXPECT_EQ(sharersOf("tp-cp-ep-dp-pp", 1), Sharers(1, 1)) << "each has its own";
-    // Two of each of four stages are in a node, side by side.
-    EXPECT_EQ(sharersOf("tp-pp-dp", 8), Sharers(2, 2));
-    EXPECT_EQ(sharersOf("tp-pp-dp", 4), Sharers(2, 2));
-    // A pipeline's ranks side by side, two pipelines in a node: of cards for four each stage has one.
-    EXPECT_EQ(sharersOf("pp-tp-dp", 8), Sharers(2, 2));
-    EXPECT_EQ(sharersOf("pp-tp-dp", 4), Sharers(1, 2));
-}
-
-TEST(NicSharers, AreThoseThatCanBeCounted)
-{
-    int more = 0;
-    for (const sim::PlacementRule rule :
-         {sim::PlacementRule::packed, sim::PlacementRule::roundRobin, sim::PlacementRule::explicitList})
-        for (const int gpusPerNic : {2, 3, 4, 8})
-            for (const auto& [tp, pp, dp] : {std::tuple{2, 4, 4}, {4, 2, 4}, {1, 3, 4}, {2, 3, 3}, {1, 2, 7}})
-                for (const char* order : {"tp-dp-pp", "tp-pp-dp", "pp-tp-dp", "dp-pp-tp"}) {
-                    sim::Layout layout;
-                    layout.tp = layout.etp = tp;
-                    layout.pp = pp;
-                    layout.dp = dp;
-                    layout.order = order;
-                    layout.placement = rule;
-                    if (rule == sim::PlacementRule::explicitList)
-                        layout.explicitPlacement = planes(2, 4, 8, layout.worldSize());
-                    const sim::Cluster cluster = sharedCards(gpusPerNic);
-                    const sim::Mesh mesh(layout);
-                    const Placement placement(layout, cluster);
-                    std::map<std::tuple<int, int, int>, int> onCard;
-                    std::map<std::pair<int, int>, int> inNode;
-                    sim::NicSharers most;
-                    for (int rank = 0; rank < layout.worldSize(); ++rank) {
-                        const int stage = mesh.coordinates(rank).pp, node = placement.node(rank);
-                        most.ofNic =
-                            std::max(most.ofNic, ++onCard[std::tuple(node, placement.gpuOfNode(rank) / gpusPerNic, stage)]);
-                        most.ofDomain = std::max(most.ofDomain, ++inNode[std::pair(node, stage)]);
-                    }
-                    EXPECT_EQ(sim::nicSharers(layout, cluster), most) << order << " " << gpusPerNic;
-                    more += most.ofNic > 1 ? 1 : 0;
-                }
-    EXPECT_GT(more, 100);
-}
-
-TEST(NicSharers, OfARackThatNvlinkJoinsLeaveItTogether)
-{
-    sim::Cluster racks = clusterOf(36, 4);
-    racks.tiers = {{.name = "nvlink", .span = 72}, {.name = "network", .gpusPerNic = 2}};
-    sim::Layout layout;
-    layout.tp = layout.etp = 8;
-    layout.cp = 18;
-    EXPECT_EQ(sim::nicSharers(layout, racks), (sim::NicSharers{.ofNic = 2, .ofDomain = 72}));
 }
 
 TEST(Placement, RefusesWhatDoesNotFitTheCluster)

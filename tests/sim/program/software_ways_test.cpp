@@ -233,6 +233,35 @@ TEST(SoftwareWays, WhatFollowsTheLossWaitsForItsSums)
     }
 }
 
+// What is sent is the sum, and the next micro-batch's kernels come behind it as they do behind a layer's.
+TEST(SoftwareWays, WhatFollowsAnEmbeddingAloneOnItsStageWaitsForItsSum)
+{
+    for (const bool sequenceParallel : {false, true}) {
+        Scenario scenario = test::smallScenario(2, 2, 1);
+        scenario.layout.sequenceParallel = sequenceParallel;
+        scenario.schedule.layersPerStage = {0, scenario.model.numHiddenLayers};
+        const Program program = test::programOf(scenario);
+        int sums = 0, sent = 0;
+        bool isAwaited = true;
+        for (const Step& step : program.ranks[0].steps)
+            for (std::size_t i = 0; i < program.passes[step.pass].ops.size(); ++i) {
+                const Op& op = program.passes[step.pass].ops[i];
+                isAwaited = isAwaited || (op.stream == Stream::compute && (op.waits & maskOf(Stream::tp)) != 0);
+                EXPECT_TRUE(isAwaited || op.kind != OpKind::compute) << program.labels[op.label];
+                EXPECT_TRUE(isAwaited || op.kind != OpKind::send);
+                sent += op.kind == OpKind::send ? 1 : 0;
+                const bool isGather = program.passes[step.pass].shapes[i].collective == CollectiveKind::allGather; // backward
+                if (program.labels[op.label] == "embed.reduce" && !isGather) {
+                    isAwaited = false;
+                    ++sums;
+                }
+            }
+        EXPECT_EQ(sums, scenario.microbatches());
+        EXPECT_EQ(sent, sums);
+        EXPECT_TRUE(isAwaited);
+    }
+}
+
 TEST(SoftwareWays, RecomputationByOperatorsMayKeepWhatNobodyReads)
 {
     // Of query, key, value, output, gate, up and down each second runs again: the seventh is on the list of what is kept. With

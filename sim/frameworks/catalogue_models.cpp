@@ -99,6 +99,11 @@ std::vector<std::string> modelsBySizes(const Catalogue& catalogue, const Json& s
             all.push_back(entry.id);
     }
     std::stable_partition(all.begin(), all.end(), [](const std::string& id) { return id.starts_with("llama"); });
+    constexpr const char* kTheta = "rope_theta"; // tells Llama 2 and 3 apart
+    if (const double theta = memberOr<double>(sizes, kTheta, 0); theta > 0)
+        std::stable_partition(all.begin(), all.end(), [&](const std::string& id) {
+            return memberOr<double>(*catalogue.modelJson(id), kTheta, 10000) == theta;
+        });
     return all;
 }
 

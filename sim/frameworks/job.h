@@ -84,6 +84,7 @@ void readMaxText(Job&);
 struct MegatronRules {
     bool groupsNeedFlag = true;         ///< --num-query-groups counts only beside --group-query-attention
     bool alwaysShardsOptimizer = false; ///< Bridge
+    bool shardsOptimizer = false;       ///< unless given
     bool offloadNeedsSwitch = false;    ///< a number of layers alone keeps no activations on the host: NeMo, Bridge
     bool hidesReplicas = false;         ///< Bridge: its recipes overlap gradients and parameters with the passes
     bool p2pIsOff = false;              ///< NeMo: overlap_p2p_comm is false unless given

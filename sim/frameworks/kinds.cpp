@@ -141,6 +141,12 @@ bool isTitanRegistry(const std::string& text)
     return contains(text, {"from torchtitan", "import torchtitan"}) && contains(text, {"Trainer.Config", "JobConfig("});
 }
 
+/// Primus' experiments, over whatever framework.
+bool isPrimusText(const std::string& text)
+{
+    return hasKey(text, "modules") && hasKey(text, "framework") && hasKey(text, "overrides");
+}
+
 /// Megatron's arguments in sections of somebody's own: FlagScale's system and model, Primus' overrides.
 bool isMegatronInSections(const std::string& text)
 {
@@ -159,6 +165,10 @@ std::string kindOfText(const std::string& name, const std::string& text)
     };
     if (name.ends_with(".py") && isRecipe()) // whose words say how to start it, too
         return "bridge-python";
+    if (isPrimusText(text) && contains(text, {"framework: torchtitan"}))
+        return "torchtitan-toml";
+    if (isPrimusText(text) && contains(text, {"framework: maxtext"}))
+        return "maxtext";
     if (isNeoxText(text))
         return "megatron-deepspeed";
     if (isMegatronText(text) || looksLikeArgumentDump(text))
@@ -246,7 +256,7 @@ Sheet ofCommand(Sheet sheet)
 
 Sheet sheetOf(const std::string& kind, const std::string& file, const std::string& text, std::span<OtherFile> others = {})
 {
-    if (isNeoxText(text) || isYamlInBraces(file, text))
+    if (isNeoxText(text) || isYamlInBraces(file, text) || isPrimusText(text))
         return readYaml(file, text); // with comments and commas that JSON does not have
     if (firstCharacter(text) == '{')
         return readJson(file, text);

@@ -195,13 +195,15 @@ static void putFamilySizes(Job& job, const std::string& type)
 static void readHuggingFaceConfig(Job& job)
 {
     Reading& reading = job.reading;
-    // A model of several kinds of input has its language model in a block of its own.
-    const bool isNested = reading.hasPrefix("text_config.");
+    // A model of several kinds of input has its language model in a block of its own, one that speaks as well in one further in.
+    const std::string_view text =
+        reading.hasPrefix("thinker_config.text_config.") ? "thinker_config.text_config." : "text_config.";
+    const bool isNested = reading.hasPrefix(text);
     if (isNested) {
-        reading.rename([](const std::string& name) {
+        reading.rename([text](const std::string& name) {
             if (name == "model_type" || name == "tie_word_embeddings")
                 return "outer." + name;
-            return name.starts_with("text_config.") ? name.substr(12) : name;
+            return name.starts_with(text) ? name.substr(text.size()) : name;
         });
         if (reading.peek("tie_word_embeddings") == nullptr)
             reading.apply(std::array{Alias{"outer.tie_word_embeddings", "tie_word_embeddings"}});
@@ -306,6 +308,8 @@ static void readHuggingFaceConfig(Job& job)
     job.model["bias"] = bias;
     if (attentionBias && !bias)
         job.model["qkv_bias"] = true;
+    if (const auto output = reading.flag("attention_out_bias", "/model/attention_output_bias"); output && !bias) // of Seed-OSS
+        job.model["attention_output_bias"] = *output;
     if (isFamily(family, {"gpt_oss"})) { // of all matrices of attention, of the router and of experts
         job.model["attention_output_bias"] = attentionBias;
         job.model["attention_sinks"] = true;
@@ -400,7 +404,13 @@ static void readHuggingFaceConfig(Job& job)
         reading.say("attn_type_list", Became::harmless, "all layers have usual attention");
     reading.notRepresentable(kModelNot);
     reading.harmless(kModelHarmless);
-    reading.harmless(std::array<std::string_view, 65>{"*_dropout_prob",
+    reading.harmless(std::array<std::string_view, 71>{"*_dropout_prob",
+                                                      "dropout_rate",
+                                                      "initializer_*",
+                                                      "relative_attention_*",
+                                                      "mtp_num_hidden_layers", // Transformers trains without them
+                                                      "mtp_use_dedicated_embeddings",
+                                                      "enable_talker",
                                                       "position_embedding_type",
                                                       "use_dynamic_ntk",
                                                       "use_flash_attn*",

@@ -1,5 +1,6 @@
 // MaxText's YAML and overrides (AI-Hypercomputer/maxtext at e591f30): axes of a mesh inside a slice (ici) and between slices
 // (dcn).
+#include "sim/frameworks/dialects/primus.h"
 #include "sim/frameworks/job.h"
 #include "sim/frameworks/stacks.h"
 
@@ -175,18 +176,51 @@ namespace {
 std::string nameInCatalogue(const std::string& name)
 {
     static constexpr std::array kNames = {Alias{"deepseek2-16b", "deepseek-v2-lite"}, Alias{"deepseek2-236b", "deepseek-v2"},
-                                          Alias{"deepseek3-671b*", "deepseek-v3"}};
+                                          Alias{"deepseek3-671b*", "deepseek-v3"}, Alias{"deepseek_v2_16B", "deepseek-v2-lite"}};
     for (const Alias& one : kNames)
         if (matchesPattern(name, one.own))
             return std::string(one.canonical);
     return name;
 }
 
-/// The format of parameters, in which gradients and moments are too; and the optimizer.
-void readMaxTextWeights(Job& job)
+/// A file of settings that a command names in place of base.yml: where it is not given, the model (unless it `isNamed`), the
+/// batch and the length are its. True where it says the model.
+bool readConfigOfCommand(Job& job, bool isNamed)
 {
     Reading& reading = job.reading;
-    if (const auto given = reading.word("weight_dtype", "/training/moment_dtype"); given) {
+    const auto file = reading.word("@config", "");
+    if (!file)
+        return false;
+    if (std::any_of(job.fileNames.begin(), job.fileNames.end(),
+                    [&](const std::string& name) { return name.substr(name.rfind('/') + 1) == *file; })) {
+        reading.say("@config", Became::harmless, "is given, too");
+        return false;
+    }
+    reading.say("@config", Became::unknown, "what it sets stands in another file, which is not read: give it, too");
+    if (!isNamed) {
+        const std::string id = modelByName(job.catalogue, file->substr(0, file->rfind('.')));
+        if (!id.empty())
+            job.model["base"] = id;
+        job.ask("/model", "the model is set by " + *file + (id.empty() ? std::string() : ": by its name it is " + id));
+    }
+    for (const auto& [setting, pointer] :
+         {std::pair{"per_device_batch_size", "/training/micro_batch_size"},
+          std::pair{"max_target_length", "/training/sequence_length"}, std::pair{"remat_policy", "/training/recompute"}})
+        if (!reading.has(setting))
+            job.ask(pointer, std::string(setting) + " may be set by " + *file + ": base.yml's is assumed");
+    return !isNamed;
+}
+
+/// The format of parameters, in which gradients and moments are too; and the optimizer.
+void readMaxTextWeights(Job& job, bool ofPrimus)
+{
+    Reading& reading = job.reading;
+    std::optional<std::string> given = reading.word("weight_dtype", "/training/moment_dtype");
+    if (!given && ofPrimus) {
+        given = "bfloat16"; // its pre_trainer.yaml
+        reading.byDefault("weight_dtype", *given, "/training/moment_dtype");
+    }
+    if (given) {
         if (precisionWord(*given) == "fp32" || precisionWord(*given).empty()) {
             reading.say("weight_dtype", Became::harmless, "is the default");
         } else {
@@ -197,8 +231,8 @@ void readMaxTextWeights(Job& job)
                         "/training/moment_dtype");
         }
     }
-    if (const auto given = reading.word("opt_type", "/training/optimizer"))
-        putOptimizer(job, "opt_type", *given == "adam_pax" ? "adamw" : *given);
+    if (const auto rule = reading.word("opt_type", "/training/optimizer"))
+        putOptimizer(job, "opt_type", *rule == "adam_pax" ? "adamw" : *rule);
 }
 
 } // namespace
@@ -206,11 +240,16 @@ void readMaxTextWeights(Job& job)
 void readMaxText(Job& job)
 {
     Reading& reading = job.reading;
+    const bool ofPrimus = openPrimus(reading);
     bool isNamed = false;
     if (const auto name = reading.word("model_name", "/model/base"); name && *name != "default") {
         putModelByName(job, "model_name", nameInCatalogue(*name));
         isNamed = true;
+    } else if (const std::optional<std::string> file = modelOfPrimus(reading)) {
+        putModelByName(job, "@primus.model", nameInCatalogue(*file));
+        isNamed = true;
     }
+    isNamed = readConfigOfCommand(job, isNamed) || isNamed;
     const auto axis = [&](const char* name, std::string_view pointer, int inside = 1, int between = 1) {
         long long size = 1;
         int open = 0;
@@ -231,7 +270,8 @@ void readMaxText(Job& job)
     const auto [fsdp, fsdpOpen] = axis("fsdp", "/layout/dp_shard", -1, 1);
     const auto [transpose, transposeOpen] = axis("fsdp_transpose", "/layout/dp_shard");
     job.tp = std::clamp(tensor, 1, 1 << 16) * (tensor < (1 << 14) ? std::min(sequence, 1 << 8) : 1);
-    job.cp = context;
+    const auto [lengths, lengthsOpen] = axis("sequence", "/layout/cp"); // of 2024, when there was no axis of this name beside it
+    job.cp = context * std::min(lengths, 1 << 8);
     job.pp = pipeline;
     // Experts are an axis of the same product: their ranks share a batch as data-parallel ones do.
     const long long given =
@@ -288,7 +328,7 @@ void readMaxText(Job& job)
         reading.say("quantization", Became::notRepresentable,
                     quotedText(*quantized) + ": products in this format have no key, " + (dtype.empty() ? "bf16" : dtype) +
                         " is imported");
-    readMaxTextWeights(job);
+    readMaxTextWeights(job, ofPrimus);
     const std::string remat = reading.wordOr("remat_policy", "/training/recompute", "full");
     job.training["recompute"] = remat == "full" ? "full" : remat == "none" ? "none" : "selective";
     if (remat != "full" && remat != "none" && remat != "minimal")
@@ -301,7 +341,7 @@ void readMaxText(Job& job)
     reading.byDefault("XLA's scheduler", true, "/training/overlap/grad_reduce", "transfers are hidden where the compiler can");
     putSoftware(job, stacks::kXla, "XLA compiles the whole step");
     readMaxTextModel(job, isNamed);
-    if (tensorOpen + sequenceOpen + contextOpen + pipelineOpen + expertOpen > 0)
+    if (tensorOpen + sequenceOpen + contextOpen + lengthsOpen + pipelineOpen + expertOpen > 0)
         reading.addNote("-1", Became::unknown, "an axis other than data or fsdp takes the rest of the devices: 1 is imported");
     static constexpr std::array kMaxTextNot = {Alias{"ici_autoregressive_parallelism", "has no key"},
                                                Alias{"capacity_factor", "tokens that are dropped have no key"},

@@ -87,7 +87,8 @@ void readMegatronLayout(Job& job, const MegatronRules& rules)
     job.layout["sequence_parallel"] = sequenceParallel && job.tp > 1;
 
     int zero = 0;
-    const bool distributed = reading.flagOr("use_distributed_optimizer", "/layout/zero_stage", rules.alwaysShardsOptimizer);
+    const bool distributed =
+        reading.flagOr("use_distributed_optimizer", "/layout/zero_stage", rules.alwaysShardsOptimizer || rules.shardsOptimizer);
     if (distributed || rules.alwaysShardsOptimizer)
         zero = 1;
     if (reading.flag("use_megatron_fsdp", "/layout/zero_stage").value_or(false)) {

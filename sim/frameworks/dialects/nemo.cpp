@@ -1,5 +1,6 @@
 // NeMo 1's YAML (NVIDIA/NeMo-Framework-Launcher at 26e42fa) and Megatron's own --yaml-cfg (megatron/training/yaml_arguments.py):
 // other names for Megatron Core's settings.
+#include "sim/frameworks/dialects/primus.h"
 #include "sim/frameworks/dialects/recipe_names.h"
 #include "sim/frameworks/job.h"
 
@@ -212,7 +213,10 @@ void readMegatronYaml(Job& job)
 {
     Reading& reading = job.reading;
     // Sections are for the reader's eye: "system.precision.bf16" of FlagScale and Primus' "overrides.bf16" are Megatron's bf16.
-    reading.rename([](const std::string& name) { return name.substr(name.rfind('.') + 1); });
+    reading.rename([](const std::string& name) {
+        const std::size_t adapters = name.find(".lora.");
+        return adapters == std::string::npos ? name.substr(name.rfind('.') + 1) : "@" + name.substr(adapters + 1);
+    });
     useMegatronNames(reading);
     reading.setSpelling([](std::string_view name) { return std::string(name); });
     const bool isConfig = reading.has("activation_func"); // --yaml-cfg, where it alone says what the MLP does
@@ -221,9 +225,10 @@ void readMegatronYaml(Job& job)
         if (reading.has("@gated"))
             reading.say("@gated", Became::harmless, "activation_func says it");
     }
-    readMegatronArguments(job,
-                          isConfig ? MegatronRules{.groupsNeedFlag = false, .narrowsSwiglu = true} : rulesOfNamedModel(job, {}));
+    readMegatronArguments(job, isConfig ? MegatronRules{.groupsNeedFlag = false, .narrowsSwiglu = true}
+                                        : rulesOfPrimus(reading, rulesOfNamedModel(job, {})));
     tellRefusedMegatronArguments(job);
+    readPrimusOverMegatron(job);
     reading.harmless(std::array<std::string_view, 6>{"work_group", "user_name", "workspace", "framework", "config", // Primus
                                                      "*_sink_level"});
 }

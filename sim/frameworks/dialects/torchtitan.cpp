@@ -1,4 +1,5 @@
 // torchtitan: TOML of 2024 and 2025 (29624e3 and before), overrides and printed configs of 2026 (b5bcd76).
+#include "sim/frameworks/dialects/primus.h"
 #include "sim/frameworks/dialects/torchtitan_flavours.h"
 #include "sim/frameworks/dialects/torchtitan_parts.h"
 #include "sim/frameworks/placements.h"
@@ -35,9 +36,36 @@ constexpr std::array kTitanAliases = {
     Alias{"training.fsdp_reshard_after_forward", "parallelism.fsdp_reshard_after_forward"},
 };
 
+/// Primus names a file for each flavour: "llama3.1_70B-fp8".
+void putModelOfPrimus(Job& job, std::string file)
+{
+    if (file.ends_with("-fp8"))
+        file.erase(file.size() - 4);
+    const std::size_t split = file.rfind('_');
+    const std::string family = file.substr(0, split), size = split == std::string::npos ? std::string() : file.substr(split + 1);
+    std::string upper = size, lower = size;
+    std::transform(size.begin(), size.end(), upper.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+    std::transform(size.begin(), size.end(), lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    for (const std::string& flavour : {upper, lower})
+        if (const TitanFlavour found = titanFlavour(family, flavour, false); !found.base.empty()) {
+            job.model["base"] = found.base;
+            job.reading.say("@primus.model", Became::used, "the catalogue's " + found.base, "/model/base");
+            return;
+        } else if (!found.numbers.empty()) {
+            job.model = found.numbers;
+            job.reading.say("@primus.model", Became::used, "torchtitan's " + family + " " + flavour, "/model/num_hidden_layers");
+            return;
+        }
+    putModelByName(job, "@primus.model", file);
+}
+
 void readTitanModel(Job& job)
 {
     Reading& reading = job.reading;
+    if (const std::optional<std::string> file = modelOfPrimus(reading); file && !reading.has("model.flavor")) {
+        putModelOfPrimus(job, *file);
+        return;
+    }
     const std::optional<std::string> name = reading.word("model.name", "/model/base");
     const std::optional<std::string> flavour = reading.word("model.flavor", "/model/base");
     if (const auto config = reading.word("config", "/model/base")) // --config llama3_8b, since 2026
@@ -221,7 +249,7 @@ void noteUnreadOfTitan(Reading& reading)
         Alias{"training.img_size", "images have no key"},
         Alias{"data.max_*", "images have no key"}};
     reading.notRepresentable(kTitanNot);
-    static constexpr std::array<std::string_view, 33> kTitanHarmless = {"job.*",
+    static constexpr std::array<std::string_view, 35> kTitanHarmless = {"job.*",
                                                                         "profiling.*",
                                                                         "metrics.*",
                                                                         "optimizer.*",
@@ -238,6 +266,8 @@ void noteUnreadOfTitan(Reading& reading)
                                                                         "compile.*",
                                                                         "training.steps",
                                                                         "training.dataset*",
+                                                                        "training.mock_data",
+                                                                        "sink_level",
                                                                         "training.max_norm",
                                                                         "training.warmup_steps",
                                                                         "training.compile",
@@ -266,6 +296,7 @@ void noteUnreadOfTitan(Reading& reading)
 void readTorchtitan(Job& job)
 {
     Reading& reading = job.reading;
+    openPrimus(reading);
     const bool isOf2024 = reading.hasPrefix("experimental.pipeline") || reading.hasPrefix("training.data_parallel") ||
                           reading.hasPrefix("training.tensor_parallel");
     reading.apply(kTitanAliases);
@@ -277,6 +308,8 @@ void readTorchtitan(Job& job)
     readTitanTraining(job, stages);
     askOfRegistry(job);
     noteUnreadOfTitan(reading);
+    reading.notRepresentable(
+        std::array{Alias{"primus_turbo.*", "kernels of Primus-Turbo are the software's: see training.stack"}});
 }
 
 } // namespace sim::frameworks

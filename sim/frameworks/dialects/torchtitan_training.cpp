@@ -1,4 +1,5 @@
 // torchtitan's precision, compiler, recomputation, overlap, optimizer and loss.
+#include "sim/frameworks/dialects/primus.h"
 #include "sim/frameworks/dialects/torchtitan_parts.h"
 #include "sim/frameworks/stacks.h"
 #include "sim/text/quoted.h"
@@ -31,6 +32,8 @@ void readTitanPrecision(Job& job)
         has8 = true; // spring 2024
     for (const char* name : {"training.enable_fp8_linear", "training.enable_float8_linear", "float8.enable_float8_linear"})
         has8 = reading.flag(name, "/training/precision").value_or(false) || has8;
+    if (const std::optional<std::string> file = modelOfPrimus(reading); file && file->ends_with("-fp8"))
+        has8 = true;
     if (has8)
         precision = "fp8";
     if (!has8 && reading.hasPrefix("float8."))
@@ -57,7 +60,7 @@ std::string_view stackOf(Reading& reading)
     constexpr const char* kPointer = "/training/stack";
     if (reading.hasPrefix("training.compile"))
         return reading.flagOr("training.compile", kPointer, false) ? stacks::kCompiledLayers : stacks::kEager;
-    const bool compiles = reading.flagOr("compile.enable", kPointer, false);
+    const bool compiles = reading.flagOr("compile.enable", kPointer, modelOfPrimus(reading).has_value()); // its pre_trainer.yaml
     const std::vector<std::string> parts =
         wordsOfList(reading.any("compile.components", kPointer).value_or(Json{"model", "loss"}));
     const auto has = [&](const char* part) { return std::find(parts.begin(), parts.end(), part) != parts.end(); };
@@ -104,7 +107,8 @@ const char* recomputeByBudget(Reading& reading)
 void readTitanRecompute(Job& job, const TitanStages& of)
 {
     Reading& reading = job.reading;
-    std::string mode = reading.wordOr("activation_checkpoint.mode", "/training/recompute", "selective");
+    std::string mode = reading.wordOr("activation_checkpoint.mode", "/training/recompute",
+                                      modelOfPrimus(reading) ? "none" : "selective"); // its pre_trainer.yaml
     std::transform(mode.begin(), mode.end(), mode.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     const std::optional<std::string> option = reading.word("activation_checkpoint.selective_ac_option", "/training/recompute");
     if (mode.starts_with("full")) {

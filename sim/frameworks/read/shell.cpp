@@ -81,12 +81,14 @@ Sheet ShellReader::takeAssignments()
             tell(program.text, std::string(), program.line,
                  "another command, which is not read: " + std::string(isTraining(*most) ? "of those that train " : "") +
                      "the one with most settings is, that of line " + lineInFile(most->words.front().line));
-    if (most != nullptr)
-        for (const ShellText& word : most->words)
-            if (const std::size_t equals = assignedAt(word.text); equals > 0) {
-                const std::string name = word.text.substr(0, equals);
-                m_sheet.settings.push_back({name, valueOf(word.text.substr(equals + 1)), word.line, name});
-            }
+    for (const ShellText& word : most != nullptr ? std::span<const ShellText>(most->words) : std::span<const ShellText>()) {
+        const std::size_t equals = assignedAt(word.text);
+        if (const std::string name = word.text.substr(0, equals); equals > 0)
+            m_sheet.settings.push_back({name, valueOf(word.text.substr(equals + 1)), word.line, name});
+        else if (const std::string file = word.text.substr(word.text.rfind('/') + 1);
+                 file.ends_with(".yml") && file != "base.yml") // where it stands the environment may say
+            m_sheet.settings.push_back({"@config", file, word.line, file});
+    }
     return placed();
 }
 

@@ -397,7 +397,7 @@ std::string ShellWords::expandedText(const std::string& text, int line, int dept
     const int outerLine = std::exchange(m_line, line);
     std::string out;
     while (!atEnd()) {
-        if (peek() == '\\' && (peek(1) == '$' || peek(1) == '`')) { // "\$X" of a here-document
+        if (peek() == '\\' && (peek(1) == '$' || peek(1) == '`' || peek(1) == '\\')) { // "\$X" of a here-document
             next();
             out += next();
         } else if (peek() == '$' || peek() == '`') {

@@ -138,4 +138,30 @@ TEST(HuggingFaceFamilies, LettersSayWhichLayersHaveAWindow)
               "not_representable");
 }
 
+TEST(HuggingFaceFamilies, AModelThatSpeaksHasItsTextTwoBlocksIn)
+{
+    const auto out =
+        test::importedText(R"({"model_type": "qwen3_omni_moe", "enable_talker": true, "thinker_config": {"model_type":
+        "qwen3_omni_moe_thinker", "text_config": {"num_hidden_layers": 6, "hidden_size": 2048, "num_attention_heads": 32,
+        "num_key_value_heads": 4, "head_dim": 128, "intermediate_size": 768, "moe_intermediate_size": 768, "num_experts": 8,
+        "num_experts_per_tok": 2, "vocab_size": 152064, "max_position_embeddings": 65536}}, "talker_config": {"hidden_size": 1024}})");
+    EXPECT_EQ(out.at("/model/num_hidden_layers"), 6);
+    EXPECT_EQ(out.at("/model/num_experts"), 8);
+    EXPECT_EQ(out.at("/model/vocab_size"), 152064);
+    EXPECT_THAT(out.imported.unknown, testing::Not(testing::Contains("/model")));
+}
+
+TEST(HuggingFaceFamilies, SeedOssSaysOfItsOutputWhetherItHasABias)
+{
+    const auto of = [](const std::string& output) {
+        return test::importedText(
+            R"({"model_type": "seed_oss", "num_hidden_layers": 4, "hidden_size": 2048, "num_attention_heads": 16,
+            "num_key_value_heads": 8, "intermediate_size": 6144, "vocab_size": 155136, "attention_bias": true, "attention_out_bias": )" +
+            output + "}");
+    };
+    EXPECT_EQ(of("false").at("/model/attention_output_bias"), false);
+    EXPECT_EQ(of("true").at("/model/attention_output_bias"), true);
+    EXPECT_EQ(of("true").at("/model/qkv_bias"), true);
+}
+
 } // namespace

@@ -384,4 +384,14 @@ TEST(MegatronYamlImport, AnMlpOfTheActivationSwigluIsNarrower)
     EXPECT_EQ(importedText(gelu, 8).at("/model/intermediate_size"), 16384);
 }
 
+TEST(MegatronImport, ThePositionsTellLlama2FromLlama3)
+{
+    const std::string job =
+        "python pretrain_gpt.py --num-layers 80 --hidden-size 8192 --ffn-hidden-size 28672 --num-attention-heads 64 "
+        "--group-query-attention --num-query-groups 8 --swiglu --normalization RMSNorm --position-embedding-type rope "
+        "--seq-length 4096 --max-position-embeddings 8192 --micro-batch-size 1 --global-batch-size 64 ";
+    EXPECT_EQ(test::importedText(job + "--rotary-base 500000", 64).at("/model/vocab_size"), 128256);
+    EXPECT_EQ(test::importedText(job + "--rotary-base 10000", 64).at("/model/vocab_size"), 32000);
+}
+
 } // namespace

@@ -190,6 +190,19 @@ TEST(MaxTextImport, ReadsACommandOfAScriptWithItsVariables)
         EXPECT_FALSE(note.line > 0 && note.became == Became::unknown) << note.setting << ": " << note.text;
 }
 
+TEST(MaxTextImport, WhatAFileBesideBaseSetsIsAskedFor)
+{
+    const std::string head = "#!/bin/bash\npython3 -m maxtext.trainers.pre_train.train ${ROOT:-$PWD}/configs/";
+    const auto out = importedText(head + "models/gpu/llama2_7b.yml run_name=x dcn_data_parallelism=2 ici_fsdp_parallelism=8\n");
+    for (const char* pointer : {"/model", "/training/micro_batch_size", "/training/sequence_length", "/training/recompute"})
+        EXPECT_THAT(out.imported.unknown, testing::Contains(pointer));
+    EXPECT_EQ(out.at("/model/num_hidden_layers"), 32) << "by the file's name";
+    EXPECT_EQ(out.became("llama2_7b.yml"), "unknown");
+    const auto base = importedText(head + "base.yml run_name=x dcn_data_parallelism=2 ici_fsdp_parallelism=8\n");
+    EXPECT_EQ(base.at("/model/num_hidden_layers"), 16);
+    EXPECT_THAT(base.imported.unknown, testing::Not(testing::Contains("/model")));
+}
+
 TEST(MaxTextImport, OfSeveralCommandsTheOneThatTrainsIsRead)
 {
     const auto out =

@@ -66,4 +66,16 @@ TEST(ShellStarted, ATextTakesWhatStandsBehindItWhereItSaysSo)
         << "it is run once";
 }
 
+TEST(ShellStarted, ATextThatTwoShellsReadIsExpandedByTheSecond)
+{
+    const std::string job =
+        "export RUN=\"" + kStartedJob + "--tensor-model-parallel-size 2\"\nsbatch <<EOF\n#!/bin/bash\nsrun -l \\\n  bash -c ";
+    for (const char* text : {R"(\\\${RUN})", R"("\$RUN")"}) {
+        const auto out = importedText(job + text + " 2>&1 | tee log\nEOF\n");
+        EXPECT_EQ(out.at("/layout/tp"), 2) << text;
+        for (const sim::Note& note : out.imported.notes)
+            EXPECT_THAT(note.text, testing::Not(HasSubstr("does not get it"))) << text;
+    }
+}
+
 } // namespace

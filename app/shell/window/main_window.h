@@ -286,6 +286,7 @@ private:
     void fitScreen();
     QSize smallestSize() const;
     void showHint(const sim::ShowHint&);
+    void takeHintBack();
 
     bool mayLoseChanges();
     bool save();
@@ -370,6 +371,7 @@ private:
     std::unique_ptr<LessonProgress> m_lessonProgress;
     QString m_recordedBusy; ///< what the status line says while a recording is worked on
     bool m_kernelsBeforeLesson = false;
+    bool m_kernelsOfHint = false; ///< they are shown for the sake of a finding or a number, until something else is looked at
     bool m_isInLesson = false, m_lessonPinned = false, m_masksNumbers = false;
     bool m_showsScene = false;                     ///< what is on screen is the lesson's
     bool m_opensScene = false;                     ///< just now

@@ -14,6 +14,7 @@
 #include <QEvent>
 #include <QLayout>
 #include <QScrollArea>
+#include <QStackedWidget>
 #include <QStatusBar>
 #include <QTimer>
 
@@ -61,6 +62,8 @@ void MainWindow::buildFindings()
     connect(m_details, &DetailsPanel::showRequested, this, &MainWindow::showHint);
     connect(m_details, &DetailsPanel::priceRequested, this, [this] { openSettings().askForPrice(); });
     connect(m_workspace, &Workspace::showRequested, this, &MainWindow::showHint);
+    connect(m_workspace, &Workspace::cleared, this, &MainWindow::takeHintBack);
+    connect(&m_desk, &Desk::opened, this, &MainWindow::takeHintBack);
 }
 
 /// Below the pictures, between the other docks; asked for, it is shown.
@@ -420,8 +423,11 @@ void MainWindow::resetLayout()
 void MainWindow::showHint(const sim::ShowHint& hint)
 {
     const auto isKernel = [](sim::OpClass c) { return sim::isCommunication(c) || c == sim::OpClass::recompute; };
-    if (std::any_of(hint.classes.begin(), hint.classes.end(), isKernel) && !action(CommandId::showKernels)->isChecked())
-        run(CommandId::showKernels);
+    if (std::any_of(hint.classes.begin(), hint.classes.end(), isKernel) && !m_desk.wantsKernels()) {
+        m_desk.setKernels(true);
+        m_kernelsOfHint = true;
+        updateActions();
+    }
     Selection selection = m_desk.selection();
     if (!hint.ranks.empty())
         selection.selectRanks(hint.ranks, hint.ranks.front());
@@ -436,6 +442,20 @@ void MainWindow::showHint(const sim::ShowHint& hint)
             break;
         }
     }
+    if (hint.longestWait)
+        m_workspace->canvas(Picture::timeline).runCommand(ViewCommand::longestWait);
+}
+
+/// Nobody asked for the kernels themselves: with what they were shown for they go, and with them what made all else step back.
+void MainWindow::takeHintBack()
+{
+    if (!std::exchange(m_kernelsOfHint, false))
+        return;
+    m_desk.setKernels(false);
+    Selection selection = m_desk.selection();
+    selection.classes = kAllClasses;
+    m_desk.setSelection(selection);
+    updateActions();
 }
 
 } // namespace app

@@ -17,5 +17,16 @@ TEST(ScenarioName, DoesNotCallAChangedModelByTheNameItBeganWith)
     EXPECT_EQ(modelOnGpus(test::scenario(document)).toStdString(), "Llama 3.1 8B (changed) on 256 GPUs");
 }
 
+TEST(ScenarioName, SaysOfWhichLayersANumberIs)
+{
+    auto before = test::document("39-recompute-175b-full.json");
+    before.set("/training/recompute", R"({"kind": "full", "layers": 2})");
+    auto after = before;
+    after.set("/training/recompute/layers", "1");
+    const sim::Scenario a = test::scenario(before), b = test::scenario(after);
+    EXPECT_TRUE(changedSettings({after, b}, {before, a}).endsWith(QStringLiteral("recomputed layers a chunk 1")))
+        << changedSettings({after, b}, {before, a}).toStdString();
+}
+
 } // namespace
 } // namespace app

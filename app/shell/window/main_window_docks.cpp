@@ -6,6 +6,7 @@
 #include "app/shell/ops/ops_panel.h"
 #include "app/shell/plan/plan_panel.h"
 #include "app/shell/widgets/dock_tabs.h"
+#include "app/shell/widgets/kept_focus.h"
 #include "app/shell/widgets/problem_banner.h"
 #include "app/shell/window/main_window.h"
 
@@ -144,6 +145,7 @@ bool MainWindow::findingsAreMoved() const
 /// Below the numbers where there is room for both, else behind them; behind a lesson, too, which needs the height.
 void MainWindow::placeFindings()
 {
+    const KeptFocus focus(*this);
     const bool wantsTab = m_isInLesson || height() < kHighEnoughForBoth;
     m_findings->setMinimumHeight(m_unfolded || wantsTab || findingsAreMoved() ? 0 : kLowestFindings);
     if (m_unfolded || !m_placesFindings || findingsAreMoved() || !isWorkspaceShown() || wantsTab == m_findingsAreTab)
@@ -196,6 +198,7 @@ bool MainWindow::event(QEvent* event)
 /// In a narrow window form, numbers and findings lie behind each other at the left; as they were when it is wide again.
 void MainWindow::foldDocks()
 {
+    const KeptFocus focus(*this);
     const bool isNarrow = width() < kWideEnoughForSides;
     if (isWorkspaceShown() && isNarrow != m_unfolded.has_value())
         setFolded(isNarrow);

@@ -249,6 +249,7 @@ private:
     void stepChanged();
     void showPointed();
     void showStatus();
+    void showRunAway();
     void buildLesson(); // these are in main_window_lessons.cpp
     void showLessonDock();
     void leaveLesson();
@@ -388,6 +389,8 @@ private:
     QToolButton* m_undoBaseline = nullptr;
     ElidedLabel* m_pointedLabel = nullptr;
     QLabel* m_resultLabel = nullptr;
+    QToolButton* m_runAway = nullptr; ///< what the training does that is not looked at, and the way to it
+    bool m_runEndSeen = true;
     QToolButton* m_problems = nullptr;          ///< how many; its menu has each
     std::optional<bool> m_findingsAreTab;       ///< as they were placed last
     bool m_placesFindings = true;               ///< nobody has taken them away from the numbers

@@ -125,8 +125,10 @@ void SettingsImport::readWith(const Answers& answers)
     sim::ScenarioDocument document = sim::ScenarioDocument::parse(imported.scenario);
     for (const auto& [pointer, value] : answers.keys)
         document.set(pointer == kModelKey ? baseKey(document, kModelKey) : pointer, value);
-    if (answers.gpus && ranksOf(document) != *answers.gpus)
-        throw sim::Error(reasonOf(imported, std::string(kGpus), sim::Became::contradictory).toStdString());
+    if (const std::int64_t ranks = ranksOf(document); answers.gpus && ranks != *answers.gpus) {
+        const QString why = reasonOf(imported, std::string(kGpus), sim::Became::contradictory);
+        throw sim::Error(why.isEmpty() ? "the settings lay out " + std::to_string(ranks) + " GPUs" : why.toStdString());
+    }
     auto resolved = document.resolve(m_catalogue);
     m_answers = answers;
     m_imported = std::move(imported);

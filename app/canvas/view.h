@@ -39,6 +39,7 @@ enum class ViewCommand : std::uint8_t {
     followBack,
     nextWait, ///< idle time of the row, and why
     previousWait,
+    longestWait, ///< of all rows
     nextMatch,
     previousMatch,
     mark,

@@ -75,7 +75,7 @@ QStringList others(const WrittenScenario& now, const WrittenScenario& file, cons
         QString value = QString::fromStdString(change.textB).replace(QLatin1Char('_'), QLatin1Char(' '));
         if (change.key.pointer == "/training/tokens" && now.scenario.training.tokens > 0)
             value = QString::fromStdString(sim::tokensText(now.scenario.training.tokens));
-        else if (key && *key->unit != '\0' && name != QLatin1String(key->unit))
+        else if (key && *key->unit != '\0' && !name.split(QLatin1Char(' ')).contains(QString::fromUtf8(key->unit)))
             value += QLatin1Char(' ') + QString::fromUtf8(key->unit);
         out << (key && value.size() <= kLongestValue ? name + QLatin1Char(' ') + value : QObject::tr("%1 changed").arg(name));
     }

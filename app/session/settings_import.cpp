@@ -38,20 +38,29 @@ int wholeNumber(const std::string& text)
     return value;
 }
 
-/// Reasons speak of the command line's flags, which are no help in a window.
-QString reasonOf(const sim::Imported& imported, const std::string& pointer)
+/// Reasons speak of the command line, whose flags are no help in a window, and which takes something else where this asks again.
+QString reasonOf(const sim::Imported& imported, const std::string& pointer, sim::Became became)
 {
     std::string text;
     for (const sim::Note& note : imported.notes)
-        if (note.became == sim::Became::unknown && note.pointer == pointer)
+        if (note.became == became && note.pointer == pointer)
             text = note.text;
-    for (const std::string_view flag : {" (--set", "; give --gpus", ": give --gpus", "; say it with --set"})
+    for (const std::string_view flag : {" (--set", "; give --gpus", ": give --gpus", "; say it with --set", ", which is taken"})
         if (const std::size_t at = text.find(flag); at != std::string::npos)
             text.resize(at);
     QString words = plainWords(QString::fromStdString(text));
     if (!words.isEmpty())
         words[0] = words[0].toUpper();
     return words;
+}
+
+/// Of what is written, legal or not.
+std::int64_t ranksOf(const sim::ScenarioDocument& document)
+{
+    std::int64_t ranks = 1;
+    for (const char* key : {"/layout/tp", "/layout/cp", "/layout/pp", "/layout/dp"})
+        ranks *= std::max<std::int64_t>(1, std::strtoll(document.get(key).value_or("1").c_str(), nullptr, 10));
+    return ranks;
 }
 
 sim::ScenarioDocument emptyDocument()
@@ -104,7 +113,7 @@ SettingsImport::SettingsImport(std::vector<sim::SettingsFile> files, sim::Catalo
 {
     readWith({});
     for (const std::string& pointer : m_imported.unknown)
-        m_asked.emplace_back(pointer, reasonOf(m_imported, pointer));
+        m_asked.emplace_back(pointer, reasonOf(m_imported, pointer, sim::Became::unknown));
     readWith({});
 }
 
@@ -116,6 +125,10 @@ void SettingsImport::readWith(const Answers& answers)
     sim::ScenarioDocument document = sim::ScenarioDocument::parse(imported.scenario);
     for (const auto& [pointer, value] : answers.keys)
         document.set(pointer == kModelKey ? baseKey(document, kModelKey) : pointer, value);
+    if (const std::int64_t ranks = ranksOf(document); answers.gpus && ranks != *answers.gpus) {
+        const QString why = reasonOf(imported, std::string(kGpus), sim::Became::contradictory);
+        throw sim::Error(why.isEmpty() ? "the settings lay out " + std::to_string(ranks) + " GPUs" : why.toStdString());
+    }
     auto resolved = document.resolve(m_catalogue);
     m_answers = answers;
     m_imported = std::move(imported);
@@ -124,8 +137,16 @@ void SettingsImport::readWith(const Answers& answers)
     m_questions.clear();
     for (const auto& [pointer, why] : m_asked) {
         m_questions.push_back(questionOf(pointer));
-        m_questions.back().why = pointer == kClusterKey ? withNames(why, m_questions.back().options) : why;
+        if (!isAnswered(pointer)) // or what was assumed is no longer so
+            m_questions.back().why = pointer == kClusterKey ? withNames(why, m_questions.back().options) : why;
     }
+}
+
+bool SettingsImport::isAnswered(const std::string& pointer) const
+{
+    return pointer == kGpus         ? m_answers.gpus.has_value()
+           : pointer == kClusterKey ? !m_answers.cluster.empty()
+                                    : m_answers.keys.count(pointer) > 0;
 }
 
 SettingsQuestion SettingsImport::questionOf(const std::string& pointer) const
@@ -133,10 +154,7 @@ SettingsQuestion SettingsImport::questionOf(const std::string& pointer) const
     SettingsQuestion question{.pointer = pointer, .label = {}, .why = {}, .options = {}, .value = {}};
     if (pointer == kGpus) {
         question.label = trSettings("GPUs in all");
-        std::int64_t ranks = 1; // of what is written, legal or not
-        for (const char* key : {"/layout/tp", "/layout/cp", "/layout/pp", "/layout/dp"})
-            ranks *= std::max<std::int64_t>(1, std::strtoll(m_document.get(key).value_or("1").c_str(), nullptr, 10));
-        question.value = std::to_string(ranks);
+        question.value = std::to_string(ranksOf(m_document));
         return question;
     }
     if (const ScenarioKey* key = findScenarioKey(pointer)) {

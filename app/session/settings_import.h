@@ -20,7 +20,7 @@ namespace app {
 struct SettingsQuestion {
     std::string pointer;            ///< into the scenario; "/layout/dp" is asked as the number of GPUs
     QString label;                  ///< as the form calls it: "Cluster", "GPUs in all"
-    QString why;                    ///< with what was guessed
+    QString why;                    ///< with what was guessed; empty once it is answered
     std::vector<KeyOption> options; ///< to choose among; empty: it is a number
     std::string value;              ///< as it is now: JSON of an option, or a number
 };
@@ -42,7 +42,7 @@ public:
     const sim::ScenarioDocument& document() const { return m_document; }
     /// Of the document with the answers so far.
     const sim::ScenarioDocument::Resolved& resolved() const { return m_resolved; }
-    /// `value` as in SettingsQuestion. Throws sim::Error where it cannot be; then nothing has changed.
+    /// `value` as in SettingsQuestion. Throws sim::Error where it cannot be, with the nearest that can; then nothing has changed.
     void answer(const std::string& pointer, const std::string& value);
     /// Whether somebody who opens the scenario has to know: what is lost, unknown or contradictory, and is not asked anyway.
     bool needsALook(const sim::Note&) const;
@@ -54,6 +54,7 @@ private:
         std::map<std::string, std::string> keys; ///< by pointer
     };
     void readWith(const Answers&);
+    bool isAnswered(const std::string& pointer) const;
     SettingsQuestion questionOf(const std::string& pointer) const;
 
     std::vector<sim::SettingsFile> m_files;

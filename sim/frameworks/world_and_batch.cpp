@@ -57,7 +57,13 @@ void settleWorld(Job& job)
     } else {
         job.dp = static_cast<int>(*world / model);
     }
-    job.dp = static_cast<int>(std::min<long long>(job.dp, kMostRanks / model));
+    if (const long long most = kMostRanks / model; job.dp > most) {
+        job.reading.addNote(job.gpusFrom.empty() ? "GPUs" : job.gpusFrom, Became::contradictory,
+                            std::to_string(model * job.dp) + " GPUs are more than any cluster has; nearest: " +
+                                std::to_string(model * most) + ", which is taken",
+                            "/layout/dp");
+        job.dp = static_cast<int>(most);
+    }
     const long long ranks = model * job.dp;
     job.gpus = static_cast<int>(ranks);
     job.layout["tp"] = job.tp;

@@ -102,7 +102,7 @@ enum class Optimizer : std::uint8_t { adamw, sgd };
 /// Architecture of a decoder-only transformer, in Hugging Face's words.
 struct Model {
     std::string base; ///< catalogue id it came from; empty if written out
-    std::string name; ///< for people
+    std::string name; ///< for people; "Llama 3 8B (changed)" where a file gives that base other sizes and no name
     int numHiddenLayers = 0;
     int hiddenSize = 0;
     int intermediateSize = 0; ///< of the dense MLP

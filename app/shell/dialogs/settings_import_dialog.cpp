@@ -150,8 +150,8 @@ private:
 };
 
 SettingsImportDialog::SettingsImportDialog(SettingsImport import, QWidget* parent)
-    : QDialog(parent), m_import(std::move(import)), m_result(new QLabel), m_problems(new QLabel), m_filter(new ChoiceBox),
-      m_notes(new SettingsNotes(this))
+    : QDialog(parent), m_import(std::move(import)), m_result(new QLabel), m_problems(new QLabel),
+      m_open(new QPushButton(tr("Open"))), m_filter(new ChoiceBox), m_notes(new SettingsNotes(this))
 {
     setWindowTitle(tr("Import Settings"));
     setAttribute(Qt::WA_DeleteOnClose);
@@ -175,12 +175,11 @@ SettingsImportDialog::SettingsImportDialog(SettingsImport import, QWidget* paren
     m_result->setWordWrap(true);
     setRole(m_problems, "error");
     m_problems->setWordWrap(true);
-    auto* open = new QPushButton(tr("Open"));
-    setRole(open, "primary");
-    open->setDefault(true);
+    setRole(m_open, "primary");
+    m_open->setDefault(true);
     auto* cancel = new QPushButton(tr("Cancel"));
     connect(cancel, &QPushButton::clicked, this, &QDialog::reject);
-    connect(open, &QPushButton::clicked, this, [this] {
+    connect(m_open, &QPushButton::clicked, this, [this] {
         Q_EMIT chosen(m_import.document());
         accept();
     });
@@ -194,7 +193,7 @@ SettingsImportDialog::SettingsImportDialog(SettingsImport import, QWidget* paren
     foot->setSpacing(kSpacing);
     foot->addWidget(m_result, 1);
     foot->addWidget(cancel);
-    foot->addWidget(open);
+    foot->addWidget(m_open);
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(kMargin, kMargin, kMargin, kMargin);
     column->setSpacing(kSpacing);
@@ -209,6 +208,7 @@ SettingsImportDialog::SettingsImportDialog(SettingsImport import, QWidget* paren
     constexpr QSize kSize{860, 600};
     resize(kSize);
     fillFilter();
+    showReasons();
     showResult();
 }
 
@@ -223,12 +223,11 @@ QWidget* SettingsImportDialog::questions()
     grid->addWidget(title, 0, 0, 1, 2);
     for (const SettingsQuestion& question : m_import.questions()) {
         auto* label = new QLabel(question.label);
-        auto* why = new QLabel(question.why);
-        setRole(why, "small");
+        auto* why = new QLabel;
         why->setWordWrap(true);
         QWidget* input = inputOf(question);
         input->setAccessibleName(question.label);
-        input->setAccessibleDescription(question.why);
+        m_fields[question.pointer] = {.input = input, .why = why, .refused = {}};
         label->setBuddy(input);
         const int row = grid->rowCount();
         grid->addWidget(label, row, 0);
@@ -270,13 +269,34 @@ QWidget* SettingsImportDialog::inputOf(const SettingsQuestion& question)
 
 void SettingsImportDialog::answer(const std::string& pointer, const std::string& value)
 {
+    QString& refused = m_fields.at(pointer).refused;
     try {
         m_import.answer(pointer, value);
+        refused.clear();
         fillFilter();
         showResult();
     } catch (const sim::Error& error) {
-        showResult(QString::fromUtf8(error.what()));
+        refused = QString::fromUtf8(error.what());
     }
+    showReasons();
+}
+
+/// Below each field why it is asked, or why what stands in it cannot be. A click on Open, or Enter, first ends the typing: what
+/// is refused then does not open with something else.
+void SettingsImportDialog::showReasons()
+{
+    bool anyRefused = false;
+    for (const SettingsQuestion& question : m_import.questions()) {
+        const Field& field = m_fields.at(question.pointer);
+        const bool isRefused = !field.refused.isEmpty();
+        const QString text = isRefused ? field.refused : question.why;
+        anyRefused = anyRefused || isRefused;
+        setRole(field.why, isRefused ? "error" : "small");
+        field.why->setText(text);
+        field.why->setHidden(text.isEmpty());
+        field.input->setAccessibleDescription(text);
+    }
+    m_open->setEnabled(!anyRefused);
 }
 
 /// Each fate with how many settings have it; those that need a look first, if there are any.
@@ -306,14 +326,12 @@ void SettingsImportDialog::filterChanged()
     m_notes->setNotes(m_import, m_filter->currentData().toInt());
 }
 
-void SettingsImportDialog::showResult(const QString& failure)
+void SettingsImportDialog::showResult()
 {
     const auto& resolved = m_import.resolved();
     m_result->setText(resolved.scenario ? layoutLine(resolved.scenario->layout).simplified()
                                         : tr("It opens with what is wrong marked in the form."));
     QStringList lines;
-    if (!failure.isEmpty())
-        lines << failure;
     constexpr std::size_t kMostShown = 3;
     for (const sim::Problem& problem : resolved.problems)
         if (problem.severity == sim::Severity::error && lines.size() < static_cast<qsizetype>(kMostShown))

@@ -6,8 +6,10 @@
 
 #include <QDialog>
 
+#include <map>
+#include <string>
+
 class QComboBox;
-class QGridLayout;
 class QLabel;
 class QPushButton;
 
@@ -28,12 +30,21 @@ private:
     QWidget* questions();
     QWidget* inputOf(const SettingsQuestion&);
     void answer(const std::string& pointer, const std::string& value);
+    void showReasons();
     void fillFilter();
     void filterChanged();
-    void showResult(const QString& failure = {});
+    void showResult();
+
+    struct Field {
+        QWidget* input;
+        QLabel* why;     ///< below it
+        QString refused; ///< why what stands in it cannot be: while it does, nothing opens
+    };
 
     SettingsImport m_import;
+    std::map<std::string, Field> m_fields; ///< by pointer
     QLabel *m_result, *m_problems;
+    QPushButton* m_open;
     QComboBox* m_filter;
     SettingsNotes* m_notes;
 };

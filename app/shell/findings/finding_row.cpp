@@ -176,6 +176,8 @@ FindingRow::FindingRow(const sim::Finding& finding, const Theme& theme, QWidget*
     setRole(show, "link");
     show->setAccessibleDescription(title);
     show->setCursor(Qt::PointingHandCursor);
+    if (!finding.show.pointsSomewhere())
+        show->hide();
     connect(show, &QPushButton::clicked, this, &FindingRow::showRequested);
     auto* because = new QPushButton(tr("Numbers"));
     setRole(because, "link");

@@ -62,7 +62,7 @@ void ScenarioForm::addPart(const FormPart& part, QVBoxLayout* column)
             addPerturbationMenu(column);
         return;
     }
-    m_groups.push_back({part.heading ? addHeading(tr(part.heading), column) : nullptr, {}});
+    m_groups.push_back({part.heading ? addHeading(tr(part.heading), column) : nullptr, {}, {}});
     for (const ScenarioKey& key : scenarioKeys()) {
         if (key.section == part.section) {
             m_groups.back().rows.push_back(addRow(key, std::string(key.pointer), column));
@@ -193,6 +193,11 @@ QToolButton* ScenarioForm::addBackToBase(const char* block, QVBoxLayout* column)
     return back;
 }
 
+std::vector<KeyOption> ScenarioForm::perturbationKinds() const
+{
+    return keyOptions(m_session.catalogue(), *findScenarioKey("/perturbations/0/kind"));
+}
+
 void ScenarioForm::addPerturbationMenu(QVBoxLayout* column)
 {
     m_addPerturbation = new QToolButton;
@@ -205,15 +210,15 @@ void ScenarioForm::addPerturbationMenu(QVBoxLayout* column)
     m_addPerturbation->setPopupMode(QToolButton::InstantPopup);
     setRole(m_addPerturbation, "button");
     auto* menu = new QMenu(m_addPerturbation);
-    for (const auto& [kind, text] : {std::pair{"slow_gpu", tr("Slow GPU")},
-                                     {"slow_link", tr("Slow link")},
-                                     {"jitter", tr("Jitter")},
-                                     {"failure", tr("Failures")}}) {
-        connect(menu->addAction(text), &QAction::triggered, this, [this, kind = kind] {
+    for (const KeyOption& kind : perturbationKinds()) {
+        const QString name = tr(kind.text.c_str());
+        m_addable << name;
+        connect(menu->addAction(name), &QAction::triggered, this, [this, kind = unquoted(kind.json)] {
             if (m_session.isOpen())
                 m_session.edit(makePerturbationEdit(state(), kind));
         });
     }
+    m_addable << m_addPerturbation->toolTip() << tr("A straggler, a perturbation");
     m_addPerturbation->setMenu(menu);
     auto* line = new QHBoxLayout;
     line->setContentsMargins(kRowGutter, 0, 0, 0);
@@ -294,7 +299,11 @@ void ScenarioForm::rebuild(ListPart& list)
         const bool isPerturbation = list.part->section == KeySection::perturbations;
         const QString title = isPerturbation ? tr("%1 %2").arg(tr(list.part->heading)).arg(i + 1)
                                              : tr("%1 “%2”").arg(tr(list.part->heading), names[i]);
-        m_groups.push_back({addHeading(title, column, isPerturbation ? static_cast<int>(i) : -1), {}});
+        m_groups.push_back({addHeading(title, column, isPerturbation ? static_cast<int>(i) : -1), {}, {}});
+        if (isPerturbation)
+            for (const KeyOption& kind : perturbationKinds())
+                if (unquoted(kind.json) == names[i].toStdString())
+                    m_groups.back().name = tr(kind.text.c_str());
         for (const ScenarioKey& key : scenarioKeys()) {
             const std::string pointer = pointerAt(key.pointer, index);
             if (key.section == list.part->section && (!isPerturbation || perturbationTakes(names[i].toStdString(), pointer)))

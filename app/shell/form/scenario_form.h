@@ -93,6 +93,7 @@ private:
     struct Group {
         QWidget* heading;
         std::vector<FormRow*> rows;
+        QString name; ///< of a perturbation, what it is: "Jitter"
     };
     /// Rows of a list's entries, made anew when there are others.
     struct ListPart {
@@ -109,6 +110,7 @@ private:
     FormRow* addRow(const ScenarioKey&, const std::string& pointer, QVBoxLayout*);
     void addExtras(const ScenarioKey&, QVBoxLayout*);
     QToolButton* addBackToBase(const char* block, QVBoxLayout*);
+    std::vector<KeyOption> perturbationKinds() const;
     void addPerturbationMenu(QVBoxLayout*);
     QWidget* addHeading(const QString& text, QVBoxLayout*, int perturbation = -1);
     void fillWhatIf();
@@ -162,6 +164,7 @@ private:
     QCheckBox* m_keepGpus;
     QPushButton* m_compareSchedules;
     QToolButton* m_addPerturbation;
+    QStringList m_addable; ///< what it adds, in words somebody may look for
 };
 
 } // namespace app

@@ -20,6 +20,7 @@
 #include <QVBoxLayout>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace app {
@@ -337,17 +338,27 @@ void ScenarioForm::refreshVisibility()
     const auto isSection = [&](const FormPart& part) {
         return !typed.isEmpty() && tr(part.fold).contains(typed, Qt::CaseInsensitive);
     };
-    // What is not there yet has no row: by what can be added.
-    const bool isToBeAdded =
-        !typed.isEmpty() &&
-        (m_addPerturbation->toolTip() + tr(", a straggler, a perturbation")).contains(typed, Qt::CaseInsensitive);
+    const auto saysTyped = [&](const QString& text) { return !typed.isEmpty() && text.contains(typed, Qt::CaseInsensitive); };
+    std::set<const FormRow*> ofGroup; // that is called so: "Jitter"
+    for (const Group& group : m_groups)
+        if (saysTyped(group.name))
+            ofGroup.insert(group.rows.begin(), group.rows.end());
     const bool byName = !typed.isEmpty() && std::any_of(m_order.begin(), m_order.end(), isNamed); // else by what is said of them
+    // What is not there yet has no row: by what can be added, and what is said of it.
+    const bool isToBeAdded =
+        std::any_of(m_addable.begin(), m_addable.end(), saysTyped) ||
+        (!byName && std::ranges::any_of(scenarioKeys(), [&](const ScenarioKey& key) {
+            return key.section == KeySection::perturbations &&
+                   (saysTyped(tr(key.label)) ||
+                    saysTyped(QString::fromUtf8(key.pointer.data(), static_cast<qsizetype>(key.pointer.size()))));
+        }));
     bool isAnyShown = false, isAnyWithoutEffect = false;
     std::map<const FoldSection*, bool> hasShown, hasProblem, hasAllowed;
     for (FormRow* row : m_order) {
         const bool isOfSection = std::any_of(m_folds.begin(), m_folds.end(),
                                              [&](const auto& one) { return isSection(*one.first) && one.second->holds(row); });
-        const bool matches = typed.isEmpty() || (byName ? row->isNamed(typed) : row->isDescribed(typed) || isOfSection);
+        const bool matches =
+            typed.isEmpty() || ofGroup.contains(row) || (byName ? row->isNamed(typed) : row->isDescribed(typed) || isOfSection);
         const bool isShown = matches && isRelevant(*row);
         row->setVisible(isShown);
         isAnyShown = isAnyShown || isShown;

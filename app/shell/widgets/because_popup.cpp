@@ -266,7 +266,7 @@ void BecausePopup::choose(std::size_t subject)
     m_numbers->setVisible(m_shown.formula.has_value());
     m_convention->setText(fromUtf8(m_shown.convention));
     m_source->setText(m_shown.source.empty() ? QString() : tr("Source: %1").arg(fromUtf8(m_shown.source)));
-    m_show->setVisible(!m_shown.show.pictures.empty());
+    m_show->setVisible(m_shown.show.pointsSomewhere());
     m_terms->clear();
     addTerms(m_terms->invisibleRootItem(), m_shown);
     m_terms->setVisible(m_terms->topLevelItemCount() > 0);

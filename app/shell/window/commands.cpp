@@ -402,6 +402,7 @@ std::span<const Command> CommandTable::rows()
                      if (RecordedPanel* page = w.m_recorded.ifPlaced())
                          page->setRows(on ? RecordedRows::streams : RecordedRows::timeUse);
                      w.m_desk.setKernels(on);
+                     w.m_kernelsOfHint = false;
                  },
                  {.startsGroup = true,
                   .checked = [](const W& w) { return w.m_desk.wantsKernels(); },

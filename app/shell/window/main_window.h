@@ -249,6 +249,7 @@ private:
     void stepChanged();
     void showPointed();
     void showStatus();
+    void showRunAway();
     void buildLesson(); // these are in main_window_lessons.cpp
     void showLessonDock();
     void leaveLesson();
@@ -286,6 +287,7 @@ private:
     void fitScreen();
     QSize smallestSize() const;
     void showHint(const sim::ShowHint&);
+    void takeHintBack();
 
     bool mayLoseChanges();
     bool save();
@@ -370,6 +372,7 @@ private:
     std::unique_ptr<LessonProgress> m_lessonProgress;
     QString m_recordedBusy; ///< what the status line says while a recording is worked on
     bool m_kernelsBeforeLesson = false;
+    bool m_kernelsOfHint = false; ///< they are shown for the sake of a finding or a number, until something else is looked at
     bool m_isInLesson = false, m_lessonPinned = false, m_masksNumbers = false;
     bool m_showsScene = false;                     ///< what is on screen is the lesson's
     bool m_opensScene = false;                     ///< just now
@@ -386,6 +389,8 @@ private:
     QToolButton* m_undoBaseline = nullptr;
     ElidedLabel* m_pointedLabel = nullptr;
     QLabel* m_resultLabel = nullptr;
+    QToolButton* m_runAway = nullptr; ///< what the training does that is not looked at, and the way to it
+    bool m_runEndSeen = true;
     QToolButton* m_problems = nullptr;          ///< how many; its menu has each
     std::optional<bool> m_findingsAreTab;       ///< as they were placed last
     bool m_placesFindings = true;               ///< nobody has taken them away from the numbers

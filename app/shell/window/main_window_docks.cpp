@@ -6,6 +6,7 @@
 #include "app/shell/ops/ops_panel.h"
 #include "app/shell/plan/plan_panel.h"
 #include "app/shell/widgets/dock_tabs.h"
+#include "app/shell/widgets/kept_focus.h"
 #include "app/shell/widgets/problem_banner.h"
 #include "app/shell/window/main_window.h"
 
@@ -14,6 +15,7 @@
 #include <QEvent>
 #include <QLayout>
 #include <QScrollArea>
+#include <QStackedWidget>
 #include <QStatusBar>
 #include <QTimer>
 
@@ -61,6 +63,8 @@ void MainWindow::buildFindings()
     connect(m_details, &DetailsPanel::showRequested, this, &MainWindow::showHint);
     connect(m_details, &DetailsPanel::priceRequested, this, [this] { openSettings().askForPrice(); });
     connect(m_workspace, &Workspace::showRequested, this, &MainWindow::showHint);
+    connect(m_workspace, &Workspace::cleared, this, &MainWindow::takeHintBack);
+    connect(&m_desk, &Desk::opened, this, &MainWindow::takeHintBack);
 }
 
 /// Below the pictures, between the other docks; asked for, it is shown.
@@ -141,6 +145,7 @@ bool MainWindow::findingsAreMoved() const
 /// Below the numbers where there is room for both, else behind them; behind a lesson, too, which needs the height.
 void MainWindow::placeFindings()
 {
+    const KeptFocus focus(*this);
     const bool wantsTab = m_isInLesson || height() < kHighEnoughForBoth;
     m_findings->setMinimumHeight(m_unfolded || wantsTab || findingsAreMoved() ? 0 : kLowestFindings);
     if (m_unfolded || !m_placesFindings || findingsAreMoved() || !isWorkspaceShown() || wantsTab == m_findingsAreTab)
@@ -193,6 +198,7 @@ bool MainWindow::event(QEvent* event)
 /// In a narrow window form, numbers and findings lie behind each other at the left; as they were when it is wide again.
 void MainWindow::foldDocks()
 {
+    const KeptFocus focus(*this);
     const bool isNarrow = width() < kWideEnoughForSides;
     if (isWorkspaceShown() && isNarrow != m_unfolded.has_value())
         setFolded(isNarrow);
@@ -420,8 +426,11 @@ void MainWindow::resetLayout()
 void MainWindow::showHint(const sim::ShowHint& hint)
 {
     const auto isKernel = [](sim::OpClass c) { return sim::isCommunication(c) || c == sim::OpClass::recompute; };
-    if (std::any_of(hint.classes.begin(), hint.classes.end(), isKernel) && !action(CommandId::showKernels)->isChecked())
-        run(CommandId::showKernels);
+    if (std::any_of(hint.classes.begin(), hint.classes.end(), isKernel) && !m_desk.wantsKernels()) {
+        m_desk.setKernels(true);
+        m_kernelsOfHint = true;
+        updateActions();
+    }
     Selection selection = m_desk.selection();
     if (!hint.ranks.empty())
         selection.selectRanks(hint.ranks, hint.ranks.front());
@@ -436,6 +445,20 @@ void MainWindow::showHint(const sim::ShowHint& hint)
             break;
         }
     }
+    if (hint.longestWait)
+        m_workspace->canvas(Picture::timeline).runCommand(ViewCommand::longestWait);
+}
+
+/// Nobody asked for the kernels themselves: with what they were shown for they go, and with them what made all else step back.
+void MainWindow::takeHintBack()
+{
+    if (!std::exchange(m_kernelsOfHint, false))
+        return;
+    m_desk.setKernels(false);
+    Selection selection = m_desk.selection();
+    selection.classes = kAllClasses;
+    m_desk.setSelection(selection);
+    updateActions();
 }
 
 } // namespace app

@@ -20,6 +20,7 @@
 #include "app/shell/plan/plan_panel.h"
 #include "app/shell/recorded/recorded_panel.h"
 #include "app/shell/widgets/format.h"
+#include "app/shell/widgets/kept_focus.h"
 #include "app/shell/widgets/problem_banner.h"
 #include "app/shell/widgets/save_file.h"
 #include "app/shell/widgets/translations.h"
@@ -536,6 +537,7 @@ void MainWindow::chooseTextSize(int percent)
 
 void MainWindow::takeTextSize()
 {
+    const KeptFocus focus(*this);
     applySettings(m_settings);
     writeSettings();
     foldDocks();

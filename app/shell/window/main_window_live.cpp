@@ -100,6 +100,8 @@ void MainWindow::showUpdate(const LiveUpdate& update)
             m_live->setOthersCores(*cores);
     if (isLiveShown())
         showStatus();
+    else
+        showRunAway();
     if (before != update.status.phase || first)
         updateActions();
 }

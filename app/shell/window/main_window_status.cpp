@@ -62,11 +62,19 @@ void MainWindow::buildStatusBar()
     connect(m_undoBaseline, &QToolButton::clicked, this, [this] { run(CommandId::formerBaseline); });
     connect(statusBar(), &QStatusBar::messageChanged, this,
             [this](const QString& told) { m_undoBaseline->setVisible(!told.isEmpty() && told == m_toldOfBaseline); });
+    m_runAway = new QToolButton;
+    m_runAway->setObjectName(QStringLiteral("runAway"));
+    m_runAway->setToolTip(whatOf(command(CommandId::showLive)));
+    m_runAway->setFocusPolicy(Qt::TabFocus);
+    setRole(m_runAway, "link");
+    m_runAway->hide();
+    connect(m_runAway, &QToolButton::clicked, this, [this] { showLive(); });
     statusBar()->addPermanentWidget(m_undoBaseline);
     statusBar()->addPermanentWidget(m_problems);
+    statusBar()->addPermanentWidget(m_runAway);
     statusBar()->addPermanentWidget(m_resultLabel);
     m_resultLabel->ensurePolished(); // the line is as high as its text, with the button or without
-    for (QWidget* beside : std::initializer_list<QWidget*>{m_pointedLabel, m_undoBaseline, m_problems})
+    for (QWidget* beside : std::initializer_list<QWidget*>{m_pointedLabel, m_undoBaseline, m_problems, m_runAway})
         beside->setFixedHeight(m_resultLabel->sizeHint().height());
 }
 
@@ -78,8 +86,18 @@ void MainWindow::showPointed()
     m_pointedLabel->setText(pointed.isEmpty() ? tr("W S zoom · A D pan · drag measures · F frames · ? shows all keys") : pointed);
 }
 
+/// A training that goes on while something else is looked at, or has ended meanwhile.
+void MainWindow::showRunAway()
+{
+    if (isLiveShown())
+        m_runEndSeen = !runIsActive();
+    m_runAway->setText(m_run ? m_run->status().headline : QString());
+    m_runAway->setVisible(m_run && !isLiveShown() && (runIsActive() || !m_runEndSeen));
+}
+
 void MainWindow::showStatus()
 {
+    showRunAway();
     constexpr std::size_t kMostInTip = 20;
     const Problems& problems = m_session.problems();
     QStringList tip;

@@ -511,6 +511,8 @@ bool Workspace::runCommand(ViewCommand command, bool fast)
     const bool changed = target.runCommand(command, fast);
     if (&target != &m_editor->canvas())
         selectionMayHaveChanged(target);
+    if (command == ViewCommand::clear)
+        Q_EMIT cleared();
     return changed;
 }
 

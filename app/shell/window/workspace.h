@@ -101,6 +101,7 @@ Q_SIGNALS:
     void picturesChanged(); ///< shown or hidden
     void showRequested(const sim::ShowHint&);
     void steppingLeft(); ///< by its button or by Esc
+    void cleared();      ///< by Esc
 
 protected:
     void showEvent(QShowEvent*) override;

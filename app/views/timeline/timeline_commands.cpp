@@ -95,6 +95,8 @@ bool runCommand(TimelineScene& scene, ViewCommand command, bool fast, std::optio
         return walkToWait(scene, false);
     case ViewCommand::previousWait:
         return walkToWait(scene, true);
+    case ViewCommand::longestWait:
+        return walkToLongestWait(scene);
     case ViewCommand::nextMatch:
         return walkToMatch(scene, false);
     case ViewCommand::previousMatch:

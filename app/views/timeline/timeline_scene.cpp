@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 namespace app {
 namespace {
@@ -233,6 +234,14 @@ void TimelineScene::keepInSight(TimeRange time, int row)
 {
     window.keepInSight(time);
     rows.keepInSight(row);
+}
+
+void TimelineScene::showSelectedRank()
+{
+    if (std::exchange(shownRank, selection.selectedRank) == selection.selectedRank || !selection.selectedRank)
+        return;
+    if (const int row = model().rowOfRank(*selection.selectedRank); row >= 0)
+        rows.keepInSight(row);
 }
 
 bool TimelineScene::zoomAt(float x, double factor)

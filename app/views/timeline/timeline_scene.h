@@ -41,6 +41,7 @@ struct TimelineScene {
     std::optional<TimeRange> zoomBox;            ///< dragged, to be zoomed to
     std::optional<TimelineWait> wait;            ///< of the idle time that is pointed at
     std::optional<TimelineWait> selectedWait;    ///< of the idle time that is selected, as long as it is
+    std::optional<int> shownRank;                ///< the selected one whose row was brought into sight last
     Rect area{};                                 ///< drawn in last
     TimelineFrame frame{Rect{}};                 ///< of the area
     mutable std::vector<TimelineTarget> targets; ///< of the picture drawn last: told by painters
@@ -94,6 +95,8 @@ struct TimelineScene {
     std::optional<TimeRange> timesInFocus() const { return selection.range ? selection.range : timesOf(spanInFocus()); }
     void keepInSight(TimeRange, int row);
     void keepInSight(SpanRef span) { keepInSight(*timesOf(span), model().rowOf(span.track)); }
+    /// The row of a rank that was selected elsewhere; once, so that it can be scrolled away. Call when rows have their places.
+    void showSelectedRank();
     bool zoomAt(float x, double factor);
 
     // Why; empty where the trace is of no simulation.

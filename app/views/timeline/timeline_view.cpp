@@ -248,6 +248,7 @@ void TimelineView::draw(Canvas& canvas)
         std::max(storyHeight(canvas, scene), scene.steps && canvas.area() == scene.area ? scene.storyHeight : 0.0F);
     const bool movesRows = std::exchange(scene.storyHeight, story) != story;
     scene.prepare(canvas.area());
+    scene.showSelectedRank();
     if (scene.steps && movesRows && scene.steps->now())
         scene.rows.keepInSight(scene.model().rowOf(scene.steps->now()->track));
     beginNumbers(m_data->pointer.at());
@@ -270,6 +271,7 @@ bool TimelineView::pointer(const PointerEvent& event, Rect area)
     if (event.kind == PointerEvent::Kind::press && event.button == PointerButton::left && askNumber(event.at))
         return false;
     const bool changed = m_data->pointer.handle(event);
+    m_data->scene.shownRank = m_data->scene.selection.selectedRank; // its row was pointed at, and stays where it is
     return changed || wasOnNumber != isNumberAt(m_data->pointer.at());
 }
 

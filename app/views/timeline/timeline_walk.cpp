@@ -30,6 +30,15 @@ bool select(TimelineScene& scene, SpanRef next)
     return changed;
 }
 
+void select(TimelineScene& scene, const TimelineWait& wait)
+{
+    scene.selection.selectSpan(std::nullopt);
+    selectRankOf(scene, wait.gap.row);
+    scene.selectWait(wait);
+    scene.wait.reset(); // it is looked at now, not what the pointer happens to rest on
+    scene.keepInSight(wait.gap.time, wait.gap.row);
+}
+
 bool walkSteps(TimelineScene& scene, std::ptrdiff_t by)
 {
     TimelineSteps& steps = *scene.steps;
@@ -108,12 +117,18 @@ bool walkToWait(TimelineScene& scene, bool backwards)
     const auto wait = model.waitBeside(row, backwards ? from.beginNs : from.endNs, backwards, std::max<std::int64_t>(1, least));
     if (!wait)
         return false;
-    selection.selectSpan(std::nullopt);
-    selectRankOf(scene, row);
-    scene.selectWait(*wait);
-    scene.wait.reset(); // it is looked at now, not what the pointer happens to rest on
-    scene.keepInSight(wait->gap.time, row);
+    select(scene, *wait);
     return true;
+}
+
+bool walkToLongestWait(TimelineScene& scene)
+{
+    if (scene.steps)
+        return false;
+    const auto wait = scene.model().longestWaitIn(scene.model().allRows(), 0, scene.model().trace().endNs);
+    if (wait)
+        select(scene, *wait);
+    return wait.has_value();
 }
 
 bool walkToDependency(TimelineScene& scene, bool forward)

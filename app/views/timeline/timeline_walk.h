@@ -13,6 +13,8 @@ bool walk(TimelineScene&, std::ptrdiff_t by);
 bool walkToDependency(TimelineScene&, bool forward);
 /// To the row's next idle time that is wide enough to be seen, or the one before: what it waits for is shown and told.
 bool walkToWait(TimelineScene&, bool backwards);
+/// To the longest of all rows.
+bool walkToLongestWait(TimelineScene&);
 bool walkToMatch(TimelineScene&, bool backwards);
 /// To the action that is revealed now, if any.
 void walkToStep(TimelineScene&);

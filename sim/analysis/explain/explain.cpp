@@ -307,7 +307,7 @@ Explanation Explainer::bubbleTime() const
     const auto& rows = m_simulation.metrics().perPipelineRank;
     Account account = accountOf(m_simulation, StepPart::bubble, m_seconds);
     constexpr std::size_t kMostListed = 16;
-    const ShowHint show{.pictures = {"timeline"}};
+    const ShowHint show{.pictures = {"timeline"}, .longestWait = true};
     std::string waits = kBubbleIs;
     if (const double ofExperts = m_simulation.metrics().expertWait; ofExperts > 0)
         waits += " In " + percentText(ofExperts) + " of the step for the rank whose experts have the most tokens.";

@@ -20,6 +20,13 @@ struct ShowHint {
     std::vector<int> ranks = {};            ///< ascending; empty: no matter which
     std::optional<TimeSpan> range = {};     ///< nothing: the whole step
     std::vector<OpClass> classes = {};      ///< empty: all
+    bool longestWait = false;               ///< the longest time in which a rank computes nothing, and what it waits for
+    /// Whether there is something to select, or a picture to bring up that does not stand there as long as nobody hides it.
+    bool pointsSomewhere() const
+    {
+        return !ranks.empty() || range || !classes.empty() || longestWait ||
+               (!pictures.empty() && pictures.front() != "timeline" && pictures.front() != "grid");
+    }
     bool operator==(const ShowHint&) const = default;
 };
 

@@ -121,7 +121,7 @@ void bubble(const RuleContext& context, const std::optional<Slowness>& slowness,
                           say(finding, ClaimOf::microbatchesTooFew, p - m * slices,
                               std::string("Fewer ") + (slices > 1 ? "slices of them" : "micro-batches") + " than ranks") +
                           " never fill the pipeline.";
-    finding.show = {.pictures = {"timeline"}};
+    finding.show = {.pictures = {"timeline"}, .longestWait = !oneIsSlow};
     if (oneIsSlow)
         finding.show.ranks = {straggler->worst.rank};
     if (straggler)
@@ -205,7 +205,7 @@ void unevenRouting(const RuleContext& context, FindingList& out)
                      " of an ep group the busiest gets " +
                      say(finding, ClaimOf::busiestTokens, over, numberText(over, Unit::number) + " times") +
                      " the mean's tokens (training.moe.imbalance); the others wait for it wherever tokens go back.";
-    finding.show = {.pictures = {"timeline"}};
+    finding.show = {.pictures = {"timeline"}, .classes = {OpClass::epComm}};
     offer(finding, Edits::set("/training/moe/imbalance", "1", "tokens routed evenly"));
     if (smaller.ep % 2 == 0) {
         smaller.ep /= 2;

@@ -8,6 +8,21 @@ void Resolver::readModel(const Block& top)
                                   [this](const std::string& id) { return m_catalogue.modelJson(id); });
     if (m_out.broken.contains("/model"))
         return;
+    readModelFrom(from);
+    const bool isNamed = memberOf(from.own, "name") != nullptr;
+    if (from.baseId.empty() || isNamed || from.own.size() <= 1)
+        return;
+    // A model of other sizes is not the one that the base's name says.
+    Model& model = m_out.scenario.model;
+    Model own = std::exchange(model, {});
+    readModelFrom({*this, from.pointer, m_nothing, from.base, from.baseId});
+    if (own != model)
+        own.name += " (changed)";
+    model = std::move(own);
+}
+
+void Resolver::readModelFrom(const Block& from)
+{
     Model& model = m_out.scenario.model;
     model.base = from.baseId;
     from.read("name", model.name);

@@ -118,6 +118,7 @@ private:
     std::string readBeside(const std::string& name, std::size_t mostBytes) const;
 
     void readModel(const Block& top);
+    void readModelFrom(const Block& from);
     static void readOrNull(const Block& from, std::string_view key, int& target);
     void readLayerTypes(const Block& from);
 

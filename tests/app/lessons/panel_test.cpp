@@ -65,6 +65,25 @@ TEST(LessonPanel, HasTheHeightOfItsDockWhichFindingsHaveBeforeAndAfter)
     EXPECT_TRUE(waitFor([&] { return in.window.isSettled() && findings->y() > 300; })) << "below the numbers";
 }
 
+/// As it does where the text grows: the docks come to lie behind each other.
+TEST(LessonPanel, KeepsTheKeyboardWhereTheWindowBecomesNarrow)
+{
+    LessonInWindow in(QStringLiteral("two-copies"), {1600, 900});
+    in.window.activateWindow();
+    in.window.lesson().takeFocus();
+    QWidget* const had = in.window.focusWidget();
+    ASSERT_TRUE(had && in.window.lesson().isAncestorOf(had));
+    auto* form = in.window.findChild<QDockWidget*>(QStringLiteral("form"));
+    auto* lesson = in.window.findChild<QDockWidget*>(QStringLiteral("lesson"));
+    ASSERT_TRUE(form && lesson);
+    in.window.resize(1000, 700);
+    ASSERT_TRUE(waitFor([&] { return in.window.tabifiedDockWidgets(lesson).contains(form); }));
+    EXPECT_TRUE(waitFor([&] { return in.window.focusWidget() == had; }));
+    in.window.resize(1600, 900);
+    ASSERT_TRUE(waitFor([&] { return !in.window.tabifiedDockWidgets(lesson).contains(form); }));
+    EXPECT_TRUE(waitFor([&] { return in.window.focusWidget() == had; }));
+}
+
 TEST(LessonPanel, ACaseWithOtherSettingsIsNotDescribedAsItsFile)
 {
     LessonInWindow in(QStringLiteral("replicas"), {1280, 720});

@@ -99,6 +99,37 @@ TEST(SettingsImportTest, ABadAnswerChangesNothing)
     EXPECT_EQ(settings.document().text(), before);
 }
 
+/// The job is 4 x 2 = 8 ranks a replica.
+TEST(SettingsImportTest, GpusThatTheLayoutCannotFillAreRefusedWithTheNearest)
+{
+    SettingsImport settings = imported(kScript);
+    settings.answer("/layout/dp", "64");
+    const auto refusal = [&](const char* gpus) {
+        try {
+            settings.answer("/layout/dp", gpus);
+        } catch (const sim::Error& error) {
+            return std::string(error.what());
+        }
+        return std::string();
+    };
+    EXPECT_THAT(refusal("100"), testing::AllOf(HasSubstr("100 GPUs"), testing::EndsWith("nearest: 96, 104")));
+    EXPECT_THAT(refusal("20"), testing::EndsWith("nearest: 16, 24"));
+    EXPECT_THAT(refusal("3"), testing::EndsWith("nearest: 8"));
+    EXPECT_THAT(refusal("1600000000"), testing::EndsWith("nearest: 1048576"));
+    EXPECT_EQ(questionOn(settings, "/layout/dp")->value, "64");
+}
+
+TEST(SettingsImportTest, WhatWasAssumedIsToldUntilItIsAnswered)
+{
+    SettingsImport settings = imported(kScript);
+    for (const auto& [pointer, value] :
+         {std::pair{"/layout/dp", "64"}, {"/cluster", "\"dgx-a100\""}, {"/model/vocab_size", "50304"}}) {
+        EXPECT_THAT(questionOn(settings, pointer)->why.toStdString(), HasSubstr("assumed")) << pointer;
+        settings.answer(pointer, value);
+        EXPECT_EQ(questionOn(settings, pointer)->why.toStdString(), "") << pointer;
+    }
+}
+
 TEST(SettingsImportTest, WhatIsLostOrGuessedNeedsALook)
 {
     const SettingsImport settings = imported(kScript);

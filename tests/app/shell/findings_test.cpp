@@ -341,6 +341,34 @@ TEST_F(FindingsWindow, ShowMeSelectsWhatItIsAbout)
     EXPECT_TRUE(window.workspace().isPictureVisible(Picture::timeline));
 }
 
+/// Nobody is slow: it is nobody's finding, and the timeline is in sight already.
+TEST_F(FindingsWindow, ShowMeOfABubbleSelectsTheLongestWait)
+{
+    open("42-llama3-405b-16384-gpus.json");
+    FindingRow* bubble = nullptr;
+    for (FindingRow* row : window.findings().findChildren<FindingRow*>())
+        if (row->accessibleName().contains(QStringLiteral("of the step is bubble")))
+            bubble = row;
+    ASSERT_TRUE(bubble);
+    button(*bubble, QStringLiteral("Show me"))->click();
+    const auto& idle = window.desk().selection().idle;
+    ASSERT_TRUE(idle);
+    EXPECT_EQ(window.desk().selection().selectedRank, idle->rank);
+    EXPECT_FALSE(idle->why.empty());
+    const double share =
+        static_cast<double>(idle->time.endNs - idle->time.beginNs) / 1e9 / window.desk().simulation()->metrics().stepTimeSeconds;
+    EXPECT_GT(share, 0.02);
+}
+
+TEST_F(FindingsWindow, WhatPointsNowhereHasNoShowMe)
+{
+    open(kFine);
+    for (FindingRow* row : window.findings().findChildren<FindingRow*>())
+        if (row->accessibleName().contains(QStringLiteral("Nothing to complain about"))) {
+            EXPECT_TRUE(button(*row, QStringLiteral("Show me"))->isHidden());
+        }
+}
+
 TEST_F(FindingsWindow, ExposedCommunicationIsShownInTheKernels)
 {
     open("02-tp8-dp2-two-nodes.json");
@@ -352,6 +380,30 @@ TEST_F(FindingsWindow, ExposedCommunicationIsShownInTheKernels)
     EXPECT_EQ(window.desk().selection().classes, maskOf(sim::OpClass::tpComm));
     const auto& kinds = window.desk().step().trace->kinds;
     EXPECT_TRUE(std::any_of(kinds.begin(), kinds.end(), [](const auto& kind) { return kind.opClass == sim::OpClass::tpComm; }));
+}
+
+TEST_F(FindingsWindow, KernelsThatNobodyAskedForGoWithWhatTheyWereShownFor)
+{
+    const auto showExposed = [this] {
+        open("02-tp8-dp2-two-nodes.json");
+        for (FindingRow* row : window.findings().findChildren<FindingRow*>())
+            if (row->accessibleName().contains(QStringLiteral("exposed tp communication")))
+                button(*row, QStringLiteral("Show me"))->click();
+        settle();
+        return window.desk().wantsKernels();
+    };
+    ASSERT_TRUE(showExposed());
+    window.run(CommandId::clear);
+    settle();
+    EXPECT_FALSE(window.desk().wantsKernels());
+    EXPECT_EQ(window.desk().selection().classes, kAllClasses);
+    ASSERT_TRUE(showExposed());
+    open("01-dp2-two-nodes.json");
+    EXPECT_FALSE(window.desk().wantsKernels()) << "another document";
+    window.run(CommandId::showKernels);
+    ASSERT_TRUE(showExposed());
+    window.run(CommandId::clear);
+    EXPECT_TRUE(window.desk().wantsKernels()) << "somebody asked for them";
 }
 
 TEST_F(FindingsWindow, NothingToComplainAboutIsSaidToo)

@@ -436,6 +436,31 @@ TEST_F(LiveTest, TheViewGoesAndComesBack)
     EXPECT_TRUE(window.isLiveShown());
 }
 
+TEST_F(LiveTest, ATrainingThatIsLeftIsToldAtTheFootAndHasAWayBack)
+{
+    startTraining(100'000);
+    ASSERT_TRUE(waitForPhase(LivePhase::training));
+    auto* away = window.findChild<QToolButton*>(QStringLiteral("runAway"));
+    ASSERT_TRUE(away);
+    EXPECT_TRUE(away->isHidden());
+    window.run(CommandId::showLive);
+    ASSERT_FALSE(window.isLiveShown());
+    EXPECT_FALSE(away->isHidden());
+    const QString first = away->text();
+    EXPECT_TRUE(first.contains(QStringLiteral("step"))) << first.toStdString();
+    EXPECT_TRUE(waitFor([&] { return away->text() != first; })) << "it goes on";
+    window.showGallery();
+    EXPECT_FALSE(away->isHidden());
+    window.run(CommandId::stopRun);
+    EXPECT_TRUE(waitFor([&] { return hasEnded(window.live().status().phase); }));
+    EXPECT_FALSE(away->isHidden()) << "nobody has seen how it ended";
+    away->click();
+    EXPECT_TRUE(window.isLiveShown());
+    EXPECT_TRUE(away->isHidden());
+    window.showGallery();
+    EXPECT_TRUE(away->isHidden());
+}
+
 /// Jobs that end by themselves, as the real program does them.
 class LiveJobTest : public LiveTest {
 protected:

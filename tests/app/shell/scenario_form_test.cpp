@@ -118,12 +118,18 @@ TEST_F(FormTest, SearchLeavesWhatMatchesAndUnfoldsIt)
     form.search(QStringLiteral("micro"));
     EXPECT_TRUE(visible("/training/micro_batch_size"));
     EXPECT_FALSE(visible("/cluster/efficiency/kernel_us")) << "described with microseconds, but others are called so";
-    for (const char* typed : {"pertur", "slow gpu", "straggler"}) { // what is not there yet can be added
+    for (const char* typed : {"pertur", "slow gpu", "straggler", "failures", "failu", "jitter", "mtbf",
+                              "spare nodes"}) { // what is not there yet can be added
         form.search(QString::fromLatin1(typed));
         EXPECT_TRUE(form.findChild<QToolButton*>(QStringLiteral("addPerturbation"))->isVisibleTo(&form)) << typed;
         for (const QLabel* label : form.findChildren<QLabel*>())
             EXPECT_FALSE(label->isVisibleTo(&form) && label->text().startsWith(QLatin1String("No setting"))) << typed;
     }
+    session.edit(makePerturbationEdit({session.document(), session.scenario(), session.catalogue()}, "jitter"));
+    QCoreApplication::processEvents();
+    form.search(QStringLiteral("jitter"));
+    EXPECT_TRUE(visible("/perturbations/0/sigma")) << "what is there is found by its kind, too";
+    EXPECT_FALSE(visible(Control::tp));
     form.search(QStringLiteral("microseconds"));
     EXPECT_TRUE(visible("/cluster/efficiency/kernel_us")) << "nothing is called so";
     form.search({});

@@ -15,6 +15,7 @@
 #include <QSpinBox>
 #include <QTableView>
 #include <QTemporaryDir>
+#include <QTest>
 #include <QUrl>
 
 #include <gmock/gmock.h>
@@ -100,6 +101,38 @@ TEST_F(SettingsDialogs, ADroppedScriptIsAskedAboutAndOpened)
     EXPECT_EQ(shownLayout().tp, 4);
     EXPECT_EQ(window.desk().simulation()->scenario().cluster.nodes, 4);
     EXPECT_TRUE(window.session().isModified()) << "it is in no file";
+}
+
+/// The settings make 8 ranks a replica: 100 GPUs would be opened as 104.
+TEST_F(SettingsDialogs, AnAnswerThatCannotBeSaysWhyBelowItsFieldAndOpensNothing)
+{
+    drop({file("run.sh", kSettings)});
+    ASSERT_TRUE(importing());
+    auto* gpus = named<QSpinBox>(*importing(), "GPUs in all");
+    ASSERT_TRUE(gpus);
+    const auto saysAFieldIsWrong = [this] {
+        for (const QLabel* label : importing()->findChildren<QLabel*>())
+            if (label->property("role") == QByteArray("error") && !label->isHidden() &&
+                label->text().endsWith(QLatin1String("nearest: 96, 104")))
+                return true;
+        return false;
+    };
+    gpus->setFocus();
+    gpus->selectAll();
+    QTest::keyClicks(gpus, QStringLiteral("100"));
+    QTest::keyClick(gpus, Qt::Key_Return);
+    QCoreApplication::processEvents();
+    ASSERT_TRUE(importing()) << "the Enter that ends the typing opens nothing else";
+    EXPECT_TRUE(saysAFieldIsWrong());
+    EXPECT_THAT(gpus->accessibleDescription().toStdString(), HasSubstr("96, 104"));
+    press(*importing(), "Open");
+    QCoreApplication::processEvents();
+    ASSERT_TRUE(importing()) << "nor does a click";
+    gpus->setValue(96);
+    EXPECT_FALSE(saysAFieldIsWrong());
+    press(*importing(), "Open");
+    settle();
+    EXPECT_EQ(shownLayout().worldSize(), 96);
 }
 
 /// 1280 × 720 at text of 200 %, less what a window manager adds; a key that the form does not have is told in words, too.

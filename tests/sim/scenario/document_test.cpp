@@ -311,6 +311,21 @@ TEST(ScenarioDocument, OfANewerVersionSaysOnlyThat)
     }
 }
 
+TEST(ModelName, IsTheBasesOnlyWhereTheModelIs)
+{
+    const auto nameOf = [](const std::string& model) {
+        const auto resolved = ScenarioDocument::parse(R"({"format":"rankscope-scenario","version":1,"model":)" + model +
+                                                      R"(,"cluster":"dgx-a100","layout":{"tp":8,"dp":1}})")
+                                  .resolve(catalogue());
+        return resolved.scenario ? resolved.scenario->model.name : resolved.problems.at(0).text();
+    };
+    EXPECT_EQ(nameOf(R"("llama3-8b")"), "Llama 3.1 8B");
+    EXPECT_EQ(nameOf(R"({"base":"llama3-8b","num_hidden_layers":32})"), "Llama 3.1 8B") << "as many as it has anyway";
+    EXPECT_EQ(nameOf(R"({"base":"llama3-8b","num_hidden_layers":96})"), "Llama 3.1 8B (changed)");
+    EXPECT_EQ(nameOf(R"({"base":"llama3-8b","name":"Deep","num_hidden_layers":96})"), "Deep");
+    EXPECT_EQ(nameOf(R"({"base":"llama3-8b","name":"Mine"})"), "Mine");
+}
+
 TEST(Defaults, FollowTheLayout)
 {
     const auto scenario = ScenarioDocument::parse(R"({"format":"rankscope-scenario","version":1,"model":"llama3-405b",

@@ -203,6 +203,28 @@ TEST(TimelineRows, OfALowPaneAreReachedByScrolling)
     }
 }
 
+TEST(TimelineRows, OfARankThatIsSelectedElsewhereComesIntoSightOnce)
+{
+    Timeline timeline(test::smallScenario(2, 8, 2, 8));
+    timeline.area = {0, 0, 500, 120};
+    const int last = timeline.simulation->mesh().worldSize() - 1; // of the last stage
+    timeline.draw();
+    ASSERT_EQ(timeline.view.scrolledBy(), 0);
+    timeline.selection.selectRank(last);
+    timeline.draw();
+    const float there = timeline.view.scrolledBy();
+    EXPECT_GT(there, 0);
+    timeline.view.setScrolledBy(0);
+    timeline.draw();
+    EXPECT_EQ(timeline.view.scrolledBy(), 0) << "it can be scrolled away";
+    timeline.selection.selectRank(0);
+    timeline.draw();
+    EXPECT_EQ(timeline.view.scrolledBy(), 0) << "what is in sight stays where it is";
+    timeline.selection.selectRank(last);
+    timeline.draw();
+    EXPECT_EQ(timeline.view.scrolledBy(), there);
+}
+
 TEST(TimelineRows, AreNamedWhereTheEdgeCutsThem)
 {
     Timeline timeline(test::smallScenario(2, 8, 2, 8));

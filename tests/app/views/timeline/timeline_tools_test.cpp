@@ -389,6 +389,25 @@ TEST(Navigation, WaitsAreWalkedThroughByKeyAndStayUntilSomethingElseIsSelected)
     EXPECT_FALSE(timeline.selection.idle);
 }
 
+TEST(Navigation, TheLongestWaitIsThatOfAllRows)
+{
+    Timeline timeline(fourStages());
+    timeline.draw();
+    const auto lengthOf = [&] { return timeline.selection.idle->time.endNs - timeline.selection.idle->time.beginNs; };
+    std::int64_t longest = 0;
+    for (const int rank : {0, 1, 2, 3}) {
+        timeline.command(ViewCommand::clear);
+        timeline.selection.selectRank(rank);
+        while (timeline.command(ViewCommand::nextWait))
+            longest = std::max(longest, lengthOf());
+    }
+    timeline.command(ViewCommand::clear);
+    ASSERT_TRUE(timeline.command(ViewCommand::longestWait));
+    EXPECT_EQ(lengthOf(), longest);
+    EXPECT_EQ(timeline.selection.selectedRank, timeline.selection.idle->rank);
+    EXPECT_FALSE(timeline.selection.idle->why.empty());
+}
+
 namespace {
 
 /// Left ends of the waits that are drawn with what they wait for.

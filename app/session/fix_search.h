@@ -10,6 +10,16 @@
 
 namespace app {
 
+struct Fix {
+    sim::LeastChange change;
+    /// What is free on the fullest GPU then is enough that no finding calls it nearly full.
+    bool leavesRoom = false;
+};
+
+/// With room for what allocators reserve beyond, on as many GPUs; where there is none, what just fits them; on more GPUs with
+/// room again.
+Fix leastFix(const sim::ScenarioDocument&, const sim::Catalogue&);
+
 class FixSearch : public QObject {
     Q_OBJECT
 public:
@@ -22,8 +32,8 @@ public:
     bool isRunning() const { return m_isRunning; }
 
 Q_SIGNALS:
-    void finished(const sim::LeastChange& change); ///< which may have found none
-    void failed(const QString& message);           ///< instead: it cannot be searched, and why
+    void finished(const app::Fix& fix);  ///< whose change may have found none
+    void failed(const QString& message); ///< instead: it cannot be searched, and why
 
 private:
     const sim::Catalogue& m_catalogue;

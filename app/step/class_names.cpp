@@ -28,6 +28,15 @@ ClassNames::ClassNames(const sim::Trace& trace, const sim::Simulation* simulatio
         m_names[static_cast<std::size_t>(sim::OpClass::other)] = "waiting";
 }
 
+const std::string& ClassNames::ofLane(const sim::Track& track) const
+{
+    if (track.role == sim::TrackRole::communication)
+        for (std::size_t c = 0; c < m_names.size(); ++c)
+            if (track.name == sim::opClassName(static_cast<sim::OpClass>(c)))
+                return m_names[c];
+    return track.name;
+}
+
 void ClassNames::joinWith(const ClassNames& other)
 {
     for (std::size_t c = 0; c < m_names.size(); ++c)

@@ -17,6 +17,8 @@ public:
     /// unknown use" of a recorded run's groups that are of no axis, as what was found out of that run calls them, and "waiting"
     /// for class other where all its spans are waits.
     const std::string& operator[](sim::OpClass opClass) const { return m_names[static_cast<std::size_t>(opClass)]; }
+    /// Of a lane of transfers: what they are called where it is called as their class is.
+    const std::string& ofLane(const sim::Track&) const;
     /// What both are called where they are told together: by the class alone where they do not call it alike.
     void joinWith(const ClassNames&);
     bool othersWait() const { return m_othersWait; }

@@ -128,10 +128,11 @@ struct Selection {
         if (selectedRank == rank)
             selectedRank = ranks.empty() ? std::nullopt : std::optional(ranks.front());
     }
+    bool isEmpty() const { return ranks.empty() && !selectedRank && !selectedSpan && !idle && !range; }
     /// Esc: what is selected goes first; once nothing is, the time cursor goes back to the begin.
     void clear()
     {
-        if (ranks.empty() && !selectedRank && !selectedSpan && !idle && !range)
+        if (isEmpty())
             cursorNs = 0;
         selectRank(std::nullopt);
         selectSpan(std::nullopt);

@@ -36,7 +36,7 @@ public:
     void swapSides();
     bool isSwapped() const { return m_swapped; }
     /// What Esc would forget.
-    bool hasSelection() const { return m_selection.selectedSpan || m_selection.range || !m_selection.ranks.empty(); }
+    bool hasSelection() const { return !m_selection.isEmpty(); }
     bool isSettled() const { return !m_awaitsComparison; } ///< what is shown is of the newest steps
 
     void runCommand(ViewCommand, bool fast);

@@ -6,6 +6,7 @@
 #include "app/shell/widgets/severity_icon.h"
 #include "app/shell/widgets/style.h"
 #include "sim/analysis/findings/finding_because.h"
+#include "sim/text/number_text.h"
 
 #include <QLabel>
 #include <QScrollBar>
@@ -89,12 +90,19 @@ void FindingsPanel::fix()
     showFixing();
 }
 
-void FindingsPanel::fixed(const sim::LeastChange& change)
+void FindingsPanel::fixed(const Fix& fix)
 {
-    const QString text = QString::fromStdString(change.text());
-    if (change.found())
-        m_desk->session().edit(makeFixEdit(change));
-    sayOfFix(change.found() ? tr("Fixed, and Undo takes it back: %1.").arg(text) : text);
+    const QString text = QString::fromStdString(fix.change.text());
+    if (!fix.change.found())
+        return sayOfFix(text);
+    m_desk->session().edit(makeFixEdit(fix.change));
+    const QString said = tr("Fixed, and Undo takes it back: %1.").arg(text);
+    sayOfFix(fix.leavesRoom
+                 ? said + QLatin1Char(' ') +
+                       tr("Of each GPU's memory %1 was kept free: allocators reserve about %2 more than is allocated.")
+                           .arg(QString::fromStdString(sim::numberText(sim::kTightShare, sim::Unit::fraction, 1)),
+                                QString::fromStdString(sim::numberText(sim::kAllocatorReserve, sim::Unit::fraction, 1)))
+                 : said);
 }
 
 void FindingsPanel::sayOfFix(const QString& text)

@@ -58,7 +58,7 @@ private:
     void openBecause(std::size_t finding, QWidget* beside);
     void showSummary();
     void fix();
-    void fixed(const sim::LeastChange&);
+    void fixed(const Fix&);
     void sayOfFix(const QString&);
     void showFixing();
 

@@ -26,7 +26,15 @@ const QString kRecoveryButtons = QStringLiteral("recovery-buttons");
 constexpr int kNarrowSideWidth = 190; ///< where text is twice as large on a small screen
 constexpr int kNarrowPage = 640, kLowPage = 400;
 constexpr int kSpace = 16; ///< between its parts
+constexpr int kSideSpace = 8;
 const QString kDemoName = QStringLiteral("64-tiny-4d-sixteen-ranks");
+constexpr int kAroundRows = 4; ///< pixels of a list
+
+/// What a list of so many rows needs.
+int heightOf(const QListWidget& list, int rows)
+{
+    return rows * std::max(1, list.sizeHintForRow(0)) + kAroundRows;
+}
 
 } // namespace
 
@@ -61,7 +69,7 @@ GalleryPage::GalleryPage(QWidget* parent)
     setRole(m_side, "side");
     m_side->setFixedWidth(kSideWidth);
     auto* sideColumn = new QVBoxLayout(m_side);
-    sideColumn->setSpacing(8);
+    sideColumn->setSpacing(kSideSpace);
     sideColumn->addWidget(title);
     sideColumn->addWidget(m_subtitle);
     sideColumn->addSpacing(kSpace);
@@ -71,7 +79,7 @@ GalleryPage::GalleryPage(QWidget* parent)
     sideColumn->addSpacing(kSpace);
     sideColumn->addWidget(m_contentsTitle);
     sideColumn->addWidget(m_contents, 100); // as high as it is, where there is room
-    sideColumn->addSpacing(8);
+    sideColumn->addSpacing(kSideSpace);
     sideColumn->addWidget(m_recentTitle);
     sideColumn->addWidget(m_recent, 1);
 
@@ -147,10 +155,10 @@ void GalleryPage::listContents()
             item->setData(Qt::UserRole, section.title);
             item->setToolTip(section.about);
         }
-    constexpr int kBelow = 4;
-    m_contents->setMaximumHeight(m_contents->count() * std::max(1, m_contents->sizeHintForRow(0)) + kBelow);
+    m_contents->setMaximumHeight(heightOf(*m_contents, m_contents->count()));
     m_contentsTitle->setVisible(m_contents->count() > 0);
     m_contents->setVisible(m_contents->count() > 0);
+    shareSide();
 }
 
 void GalleryPage::markInContents(const QString& heading)
@@ -170,14 +178,39 @@ void GalleryPage::setRecentFiles(const QStringList& files)
         item->setData(Qt::UserRole, files[i]);
         item->setToolTip(files[i]);
     }
-    showRecent();
+    shareSide();
 }
 
-/// In a low page their place is the contents'; the File menu has them, too.
-void GalleryPage::showRecent()
+/// Of what is beside its lists the words go first; then the recent files, which the File menu has, too: in a low page, or below
+/// much unsaved work, their place is the contents'.
+void GalleryPage::shareSide()
 {
-    m_recentTitle->setVisible(m_recent->count() > 0 && !isLow());
-    m_recent->setVisible(!isLow());
+    constexpr int kRecentRows = 3, kContentsRows = 4; // with less one sees neither
+    const QLayout& column = *m_side->layout();
+    const int width = m_side->maximumWidth(), inside = width - column.contentsMargins().left() - column.contentsMargins().right();
+    const auto heightWith = [](int height) { return height + kSideSpace; };
+    const int recentTitle = heightWith(m_recentTitle->sizeHint().height());
+    const int leastRecent = heightWith(heightOf(*m_recent, std::min(m_recent->count(), kRecentRows)));
+    int words = 0, rest = column.totalHeightForWidth(width); // without what comes and goes
+    for (const QLabel* label : {m_drop, m_subtitle}) {
+        const int height = heightWith(label->hasHeightForWidth() ? label->heightForWidth(inside) : label->sizeHint().height());
+        words += height;
+        rest -= label->isHidden() ? 0 : height;
+    }
+    if (!m_recentTitle->isHidden())
+        rest -= recentTitle;
+    if (!m_recent->isHidden())
+        rest -= heightWith(m_recent->minimumHeight());
+
+    const int room = pageHeight() - rest;
+    const int recent = m_recent->count() > 0 ? recentTitle + leastRecent : 0;
+    const bool hasRecent = recent > 0 && !isLow() && heightOf(*m_contents, kContentsRows) + recent <= room;
+    const bool hasWords = !isLow() && words + m_contents->maximumHeight() + (hasRecent ? recent : 0) <= room;
+    for (QLabel* label : {m_drop, m_subtitle})
+        label->setVisible(hasWords);
+    m_recentTitle->setVisible(hasRecent);
+    m_recent->setVisible(hasRecent);
+    m_recent->setMinimumHeight(hasRecent ? leastRecent - kSideSpace : 0);
 }
 
 void GalleryPage::setRecoveries(const std::vector<Recovery>& recoveries)
@@ -208,6 +241,7 @@ void GalleryPage::setRecoveries(const std::vector<Recovery>& recoveries)
         connect(discard, &QPushButton::clicked, this, [this, i] { Q_EMIT discardRequested(static_cast<int>(i)); });
     }
     arrangeRecoveries();
+    shareSide();
 }
 
 /// Beside each other their buttons would be cut where letters are large.
@@ -229,8 +263,10 @@ void GalleryPage::arrangeRecoveries()
 
 bool GalleryPage::event(QEvent* event)
 {
-    if (event->type() == QEvent::LayoutRequest) // letters may be of another size
+    if (event->type() == QEvent::LayoutRequest) { // letters may be of another size
         arrangeRecoveries();
+        shareSide();
+    }
     return QFrame::event(event);
 }
 
@@ -245,9 +281,14 @@ void GalleryPage::setReducedMotion(bool reduced)
 }
 
 /// Of what scrolls it, where something does: the page itself is never lower than it needs.
+int GalleryPage::pageHeight() const
+{
+    return (parentWidget() ? parentWidget() : this)->height();
+}
+
 bool GalleryPage::isLow() const
 {
-    return (parentWidget() ? parentWidget() : this)->height() < kLowPage;
+    return pageHeight() < kLowPage;
 }
 
 /// In a low page it would leave no room for the cards; F5 on its scenario does the same.
@@ -267,9 +308,6 @@ void GalleryPage::resizeEvent(QResizeEvent* event)
 void GalleryPage::arrange()
 {
     const bool low = isLow();
-    for (QLabel* words : {m_drop, m_subtitle})
-        words->setVisible(!low);
-    showRecent();
     showDemo();
     constexpr int kAround = 24, kLittleAround = 10, kRight = 8;
     const int around = low ? kLittleAround : kAround;
@@ -279,6 +317,7 @@ void GalleryPage::arrange()
     const bool isNarrow = width() < kNarrowPage;
     m_side->setFixedWidth(isNarrow ? kNarrowSideWidth : kSideWidth);
     arrangeRecoveries();
+    shareSide();
     m_demoRow->setDirection(isNarrow ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);
 }
 

@@ -49,9 +49,10 @@ protected:
 private:
     QFrame* makeDemo();
     void filter();
+    int pageHeight() const;
     bool isLow() const;
     void showDemo();
-    void showRecent();
+    void shareSide();
     void arrange();
     void arrangeRecoveries();
     bool event(QEvent*) override;

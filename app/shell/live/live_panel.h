@@ -59,7 +59,8 @@ public:
     LiveClock clock() const { return m_clock; }
     const live::RunDescription* run() const { return m_run.get(); } ///< nullptr: it has not told yet
 
-    bool runCommand(ViewCommand, bool fast); ///< false: it changed nothing
+    bool runCommand(ViewCommand, bool fast);                     ///< false: it changed nothing
+    bool hasSelection() const { return !m_selection.isEmpty(); } ///< what Esc would forget
     CanvasWidget& canvas(LivePicture) const;
     CanvasWidget& usedCanvas() const { return *m_lastUsed; }
     View& usedView();

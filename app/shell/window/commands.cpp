@@ -25,6 +25,7 @@ struct CommandTable {
     static bool onWorkspace(const W& w) { return w.isWorkspaceShown(); }
     static bool onScenario(const W& w) { return w.isWorkspaceShown() || w.isCompareShown(); }
     static bool onPictures(const W& w) { return !w.isStartShown(); }
+    static bool onRunOrComparison(const W& w) { return onPictures(w) && !w.isWorkspaceShown(); }
     static bool hasStep(const W& w) { return w.isWorkspaceShown() && w.m_desk.simulation(); }
     /// What takes numbers of the step elsewhere waits while a lesson asks for one of them.
     static bool maySay(const W& w) { return hasStep(w) && !w.m_masksNumbers; }
@@ -420,31 +421,21 @@ std::span<const Command> CommandTable::rows()
                           return ofRecorded(w, "it reveals the schedule of a scenario; a recorded step plays with Space");
                       }}),
         inWindow(showLive, view, "Li&ve Run", "Alt+5", "Go to the training that is watched, and back", hasRun,
-                 [](W& w) {
-                     if (!w.isLiveShown())
-                         w.showLive();
-                     else
-                         w.m_session.isOpen() ? w.showWorkspace() : w.showGallery();
-                 },
+                 [](W& w) { w.isLiveShown() ? w.leavePage() : w.showLive(); },
                  {.checked = [](const W& w) { return w.isLiveShown(); }}),
         inWindow(
             showRecorded, view, "Recorded Run", "Ctrl+Alt+R", "Go to the recorded run that was opened, and back",
             [](const W& w) { return w.recordedRun() != nullptr; },
-            [](W& w) {
-                if (!w.isRecordedShown())
-                    w.showRecorded();
-                else
-                    w.m_session.isOpen() ? w.showWorkspace() : w.showGallery();
-            },
+            [](W& w) { w.isRecordedShown() ? w.leavePage() : w.showRecorded(); },
             {.checked = [](const W& w) { return w.isRecordedShown(); }}),
         inWindow(
             showCompare, view, "&Compare", "Alt+6", "Lay the scenario on the baseline, and back",
             [](const W& w) { return isOpen(w) && !w.m_masksNumbers; },
             [](W& w) { w.isCompareShown() ? w.showWorkspace() : w.showCompare(); },
             {.checked = [](const W& w) { return w.isCompareShown(); }}),
-        inWindow(
-            closeCompare, view, "Close Comparison", "", "Back to the scenario; the baseline stays pinned",
-            [](const W& w) { return w.isCompareShown(); }, [](W& w) { w.closeCompare(); }),
+        inWindow(leavePage, view, "Back to the Scenario", "",
+                 "From a run or a comparison, as Esc does, or to the gallery where none is open; a training goes on",
+                 onRunOrComparison, [](W& w) { w.leavePage(); }),
         inWindow(
             swapSides, view, "S&wap A and B", "Shift+X", "In the comparison: the other way round",
             [](const W& w) { return isComparing(w) && !w.m_compare.ifPlaced()->view().isSecondLeftOut(); },

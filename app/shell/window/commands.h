@@ -125,7 +125,7 @@ enum class CommandId {
     showLive,
     showRecorded,
     showCompare,
-    closeCompare,
+    leavePage,
     swapSides,
     present,
     fullScreen,

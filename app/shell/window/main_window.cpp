@@ -375,6 +375,21 @@ void MainWindow::showLive()
     m_live->canvas(LivePicture::timelines).setFocus();
 }
 
+bool MainWindow::isSelectedOnPage() const
+{
+    const auto isSelected = [](const auto& page) { return page.ifPlaced() != nullptr && page.ifPlaced()->hasSelection(); };
+    return (isLiveShown() && isSelected(m_live)) || (isRecordedShown() && isSelected(m_recorded)) ||
+           (isCompareShown() && isSelected(m_compare));
+}
+
+void MainWindow::leavePage()
+{
+    if (!m_session.isOpen())
+        return showGallery();
+    showWorkspace();
+    m_workspace->canvas(m_workspace->lastUsedPicture()).setFocus(); // not a button of the bar, which Space would press
+}
+
 void MainWindow::showWorkspace()
 {
     if (isWorkspaceShown())

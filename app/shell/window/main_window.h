@@ -112,8 +112,8 @@ public:
     Problems compareWith(const QString& path);
     Problems compareWithAll(const QStringList& paths); ///< up to five beside the open one
     void showCompare();
-    void closeCompare();
-    void showPlan(); ///< and starts it, as soon as there is a step
+    void leavePage(); ///< a run or a comparison, for the scenario; for the gallery where none is open
+    void showPlan();  ///< and starts it, as soon as there is a step
     void showOnly(Picture);
     void showInFront(Picture); ///< as soon as there is a step, whatever layout is remembered and whatever the file shows
     /// `fromItsBegin`: a lesson from its first step, not from where its player is.
@@ -184,6 +184,7 @@ private:
     QAction* action(CommandId id) const { return m_actions.at(id); }
 
     bool isWorkspaceShown() const { return !isStartShown() && !isLiveShown() && !isCompareShown() && !isRecordedShown(); }
+    bool isSelectedOnPage() const;                                                 ///< that Esc forgets before it leaves the page
     bool isStartShown() const { return isGalleryShown() || isProblemPageShown(); } ///< a page without pictures
     void showWorkspace();
     void leaveWorkspace();

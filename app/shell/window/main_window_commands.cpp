@@ -83,7 +83,7 @@ void MainWindow::buildActions()
     }
     for (const CommandId id : {CommandId::showForm, CommandId::showDetails, CommandId::showFindings})
         action(id)->setChecked(true);
-    action(CommandId::closeCompare)->setIconText(tr("Close"));
+    action(CommandId::leavePage)->setIconText(tr("Close"));
     action(CommandId::exportComparison)->setIconText(tr("Export"));
 }
 
@@ -197,8 +197,8 @@ void MainWindow::keyPressEvent(QKeyEvent* event)
     }
     if (event->key() == Qt::Key_Escape && isGalleryShown() && m_session.isOpen())
         return showWorkspace();
-    if (event->key() == Qt::Key_Escape && isCompareShown() && !m_compare->hasSelection())
-        return closeCompare();
+    if (event->key() == Qt::Key_Escape && isEnabled(CommandId::leavePage) && !isSelectedOnPage())
+        return run(CommandId::leavePage);
     const QKeySequence pressed(event->keyCombination());
     for (const Command& c : commands()) // shortcuts of disabled actions are keys like others
         if (c.scope == CommandScope::window && shortcutsOf(c).contains(pressed) && !c.enabled(*this))

@@ -50,7 +50,7 @@ ComparePage* MainWindow::buildCompare(QWidget* parent)
     out->setTheme(themeFor(m_settings.theme));
     out->setGpuHourPrice(m_settings.gpuHourPrice);
     out->setActions({action(CommandId::swapSides), action(CommandId::backToBaseline), action(CommandId::exportComparison),
-                     action(CommandId::closeCompare)});
+                     action(CommandId::leavePage)});
     connect(out, &ComparePage::compared, this, [this] {
         updateActions();
         if (isCompareShown())
@@ -85,14 +85,6 @@ void MainWindow::showCompare()
 {
     showPage(*m_compare.area());
     m_compare->canvas().setFocus();
-}
-
-void MainWindow::closeCompare()
-{
-    if (!m_session.isOpen())
-        return showGallery();
-    showWorkspace();
-    m_workspace->canvas(m_workspace->lastUsedPicture()).setFocus(); // not a button of the bar, which Space would press
 }
 
 void MainWindow::pinBaseline()

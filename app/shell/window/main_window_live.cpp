@@ -34,7 +34,7 @@ LivePanel* MainWindow::buildLive(QWidget* parent)
     auto* out = new LivePanel(m_options.renderer, parent);
     out->setTheme(themeFor(m_settings.theme));
     out->setActions({action(CommandId::pauseRun), action(CommandId::freezePicture), action(CommandId::stopRun),
-                     action(CommandId::trainAgain)});
+                     action(CommandId::trainAgain), action(CommandId::leavePage)});
     out->setCalibrate(*action(CommandId::calibrate));
     connect(out, &LivePanel::stepChosen, this, [this](int step) {
         if (!m_run)

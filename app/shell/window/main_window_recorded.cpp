@@ -42,7 +42,8 @@ RecordedPanel* MainWindow::buildRecorded(QWidget* parent)
     m_recorded.area()->setFoot(&out->transport());
     out->setTheme(themeFor(m_settings.theme), assetsPath());
     out->setRows(m_desk.wantsKernels() ? RecordedRows::streams : RecordedRows::timeUse);
-    out->setActions({action(CommandId::predictRecorded), action(CommandId::whatIfRecorded), action(CommandId::compareRecorded)});
+    out->setActions({action(CommandId::predictRecorded), action(CommandId::whatIfRecorded), action(CommandId::compareRecorded),
+                     action(CommandId::leavePage)});
     connect(out, &RecordedPanel::openOtherRequested, this, &MainWindow::chooseFile);
     connect(&out->cacheQuestion(), &CacheQuestion::answered, this,
             [this](CacheChoice choice) { tellIfForgotten(setCacheChoice(choice)); });

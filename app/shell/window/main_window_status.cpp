@@ -83,7 +83,8 @@ void MainWindow::showPointed()
     if (!isWorkspaceShown() || m_masksNumbers)
         return; // another page has the status bar; or its numbers are asked for
     const QString pointed = m_workspace->pointedText();
-    m_pointedLabel->setText(pointed.isEmpty() ? tr("W S zoom · A D pan · drag measures · F frames · ? shows all keys") : pointed);
+    m_pointedLabel->setText(
+        pointed.isEmpty() ? tr("W S zoom · A D pan · drag measures · F frames · Esc closes · ? shows all keys") : pointed);
 }
 
 /// A training that goes on while something else is looked at, or has ended meanwhile.
@@ -135,13 +136,13 @@ void MainWindow::showStatus()
     }
     if (!isWorkspaceShown()) {
         if (isRecordedShown()) {
-            m_pointedLabel->setText(tr("W S zoom · A D pan · drag measures · F frames · ? shows all keys"));
+            m_pointedLabel->setText(tr("W S zoom · A D pan · drag measures · F frames · Esc closes · ? shows all keys"));
             return m_resultLabel->clear();
         }
-        m_pointedLabel->setText(isLiveShown() ? tr("W S zoom · A D pan · a click on the curves chooses a step · ? shows all keys")
-                                : isGalleryShown() && m_session.isOpen()
-                                    ? tr("Esc goes back to “%1”").arg(m_session.displayName())
-                                    : QString());
+        m_pointedLabel->setText(
+            isLiveShown() ? tr("W S zoom · A D pan · a click on the curves chooses a step · Esc closes · ? shows all keys")
+            : isGalleryShown() && m_session.isOpen() ? tr("Esc goes back to “%1”").arg(m_session.displayName())
+                                                     : QString());
         m_resultLabel->setText(isLiveShown() && m_run ? m_run->status().headline : QString());
         return;
     }

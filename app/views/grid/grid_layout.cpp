@@ -118,6 +118,14 @@ float readability(const std::vector<GridLevel>& levels)
     return share;
 }
 
+/// Boxes of nodes that do not say so: what is left out to make room for cells must not make the picture a better one, else a
+/// little less height turns it.
+bool hidesNodes(const std::vector<GridLevel>& levels, bool physical)
+{
+    return !physical &&
+           std::any_of(levels.begin(), levels.end() - 1, [](const GridLevel& level) { return level.isNode && level.title == 0; });
+}
+
 /// Furnishes the levels as airily as the area allows.
 Rating rate(std::vector<GridLevel>& levels, float width, float height, bool physical, bool fixed)
 {
@@ -129,6 +137,7 @@ Rating rate(std::vector<GridLevel>& levels, float width, float height, bool phys
         else if (levels[i].columns > 1 && !levels[i].wrapped())
             height -= GridLayout::kRulerRow;
     }
+    constexpr float kHiddenNodes = 0.7F;
     for (const Density& density : kDensities) {
         furnish(levels, density, physical);
         // The room that cells take is linear in their size: length = cells * size + fixed.
@@ -150,7 +159,8 @@ Rating rate(std::vector<GridLevel>& levels, float width, float height, bool phys
         rating.cellWidth = std::min({rating.cellWidth, std::max(rating.cellHeight * kWidestShape, least), kWidestCell});
         rating.cellHeight = std::min({rating.cellHeight, std::max(rating.cellWidth / kNarrowestShape, least), kHighestCell});
         if (rating.cellWidth > 0 && rating.cellHeight > 0)
-            rating.score = readability(levels) * std::sqrt(rating.cellWidth * rating.cellHeight);
+            rating.score = readability(levels) * (hidesNodes(levels, physical) ? kHiddenNodes : 1.0F) *
+                           std::sqrt(rating.cellWidth * rating.cellHeight);
         return rating;
     }
     return {};

@@ -88,6 +88,15 @@ private:
     {
         return nameHeight <= room + kOverRow || (m_every > 1 && line % m_every == m_every / 2);
     }
+    /// Longest first: "send activations", "embedding comm", and in a narrow gutter what is sent alone.
+    std::vector<std::string> laneNames(const sim::Track& track) const
+    {
+        const std::string& name = m_model.classNames().ofLane(track);
+        const std::size_t first = name.find(' '), last = name.rfind(' ');
+        if (name.starts_with("send "))
+            return {name, name.substr(first + 1)};
+        return name.ends_with(" comm") ? std::vector{name, name.substr(0, last)} : std::vector{name};
+    }
     void rowName(int line, int row, bool focused);
     void details(int row, const TimelineRow&, Rect);
     void groupName(int line, int group);
@@ -265,9 +274,10 @@ void GutterPainter::rowName(int line, int row, bool focused)
     for (std::size_t lane = 1; lane < data.tracks.size(); ++lane) {
         const Rect area = m_scene.rows.lane(line, static_cast<int>(lane));
         if (area.height() + 4 >= small && inSight(line, (area.top + area.bottom - small) / 2, small))
-            m_canvas.text({gutter.right, std::floor((area.top + area.bottom - small) / 2)},
-                          fitting(m_canvas, {m_model.trace().tracks[data.tracks[lane]].name}, gutter.width(), FontFace::small),
-                          m_theme.mutedText, FontFace::small, Align::right);
+            m_canvas.text(
+                {gutter.right, std::floor((area.top + area.bottom - small) / 2)},
+                fitting(m_canvas, laneNames(m_model.trace().tracks[data.tracks[lane]]), gutter.width(), FontFace::small),
+                m_theme.mutedText, FontFace::small, Align::right);
     }
     pin(row, {m_gutter.left - kPin, top, m_gutter.left, top + std::min(room, bottom - top)});
     if (m_canvas.wantsNodes())

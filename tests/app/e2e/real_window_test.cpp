@@ -338,7 +338,7 @@ TEST_F(RealWindow, NoPageIsCutOrScrolledSidewaysOnThisScreen)
     look("changed");
     window.run(CommandId::showCompare);
     look("compare");
-    window.run(CommandId::closeCompare);
+    window.run(CommandId::leavePage);
     window.run(CommandId::gallery);
     look("gallery-again");
 }

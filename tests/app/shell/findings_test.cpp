@@ -284,12 +284,14 @@ TEST_F(FindingsWindow, FixThisMakesTheSmallestChangeThatFitsAsOneStep)
     settle();
     EXPECT_TRUE(window.desk().simulation()->metrics().fits);
     EXPECT_EQ(window.session().undoStack().count(), steps + 1);
-    const sim::LeastChange change =
-        sim::leastChange({.document = sim::ScenarioDocument::parse(before)}, window.session().catalogue());
+    const Fix wanted = leastFix(sim::ScenarioDocument::parse(before), window.session().catalogue());
+    const sim::LeastChange& change = wanted.change;
     EXPECT_EQ(window.desk().simulation()->metrics().stepTimeSeconds, change.stepSeconds);
     EXPECT_EQ(stepBefore, change.stepBeforeSeconds);
     const QString said = window.findings().text();
     EXPECT_TRUE(said.contains(QString::fromStdString(change.text()))) << said.toStdString();
+    EXPECT_EQ(said.contains(QStringLiteral("5 % was kept free: allocators reserve about 4 % more")), wanted.leavesRoom)
+        << said.toStdString();
     EXPECT_TRUE(window.session().undoStack().undoText().contains(QString::fromStdString(change.edit.text)));
     window.run(CommandId::undo);
     settle();

@@ -5,6 +5,7 @@
 
 #include <QAbstractItemModel>
 #include <QApplication>
+#include <QLabel>
 #include <QLineEdit>
 #include <QListWidget>
 #include <QScrollBar>
@@ -95,6 +96,32 @@ TEST_F(GalleryTest, ALowWindowShowsCardsAndContentsWithoutScrollingThePage)
     for (const QListWidget* list : page.findChildren<QListWidget*>())
         hasRecent = hasRecent || (list != contents && list->isVisible());
     EXPECT_TRUE(hasRecent) << "as before";
+}
+
+/// What the middle of a window of 1280 × 720 leaves the page.
+TEST_F(GalleryTest, BelowUnsavedWorkRecentFilesAreSeenAsRowsNotAsAHeadingAlone)
+{
+    QStringList files;
+    for (int i = 0; i < 5; ++i)
+        files << QStringLiteral("/recent-%1.json").arg(i);
+    page.setRecentFiles(files);
+    page.setRecoveries({Recovery{}});
+    for (int round = 0; round < 5; ++round) {
+        page.resize(1280, 588);
+        QCoreApplication::processEvents();
+    }
+    EXPECT_EQ(page.height(), 588);
+    for (const QListWidget* list : page.findChildren<QListWidget*>()) {
+        ASSERT_TRUE(list->isVisible());
+        const bool isContents = list->accessibleName() == QLatin1String("Contents of the gallery");
+        EXPECT_GE(list->visibleRegion().boundingRect().height(), (isContents ? 4 : 3) * list->sizeHintForRow(0));
+    }
+    // With more of it than there is room, neither the heading nor the rows.
+    page.setRecoveries(std::vector<Recovery>(4));
+    for (int round = 0; round < 5; ++round)
+        QCoreApplication::processEvents();
+    for (const QLabel* label : page.findChildren<QLabel*>())
+        EXPECT_FALSE(label->isVisible() && label->text() == QStringLiteral("RECENT"));
 }
 
 TEST_F(GalleryTest, HeadingsAreWideAndCannotBeChosen)

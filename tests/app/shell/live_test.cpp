@@ -434,6 +434,10 @@ TEST_F(LiveTest, TheViewGoesAndComesBack)
     EXPECT_TRUE(window.isEnabled(CommandId::chooseSchedule));
     window.run(CommandId::showLive);
     EXPECT_TRUE(window.isLiveShown());
+    QTest::keyClick(&window.live().canvas(LivePicture::timelines), Qt::Key_Escape);
+    EXPECT_FALSE(window.isLiveShown());
+    EXPECT_TRUE(window.workspace().isVisible());
+    EXPECT_TRUE(window.liveRun()) << "the run goes on";
 }
 
 TEST_F(LiveTest, ATrainingThatIsLeftIsToldAtTheFootAndHasAWayBack)

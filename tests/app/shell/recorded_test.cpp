@@ -31,6 +31,7 @@
 #include <QStyle>
 #include <QStyleOptionComboBox>
 #include <QTemporaryDir>
+#include <QToolButton>
 #include <QUrl>
 #include <QWheelEvent>
 
@@ -139,6 +140,32 @@ TEST_F(RecordedTest, AWaitThatIsWalkedToIsToldInWords)
     QTest::keyClick(&panel().timelineCanvas(), Qt::Key_Escape);
     settle();
     EXPECT_TRUE(told().isEmpty()) << told().toStdString();
+}
+
+TEST_F(RecordedTest, EscForgetsTheSelectionAndThenGoesBackAsCloseDoes)
+{
+    open(kTiny);
+    openRun(path);
+    panel().table(RecordedTab::ranks).selectRow(3);
+    settle();
+    QTest::keyClick(&panel().timelineCanvas(), Qt::Key_Escape);
+    EXPECT_TRUE(window.isRecordedShown());
+    EXPECT_TRUE(panel().selection().ranks.empty());
+    QTest::keyClick(&panel().timelineCanvas(), Qt::Key_Escape);
+    EXPECT_FALSE(window.isRecordedShown());
+    EXPECT_TRUE(window.workspace().isVisible());
+
+    // One that cannot be read has a way back too.
+    const QTemporaryDir empty;
+    window.openTraces({empty.path()});
+    settle();
+    ASSERT_TRUE(window.isRecordedShown());
+    ASSERT_FALSE(panel().problem().isEmpty());
+    for (QToolButton* button : panel().findChildren<QToolButton*>())
+        if (button->text() == QStringLiteral("Close"))
+            button->click();
+    EXPECT_FALSE(window.isRecordedShown());
+    EXPECT_TRUE(window.workspace().isVisible());
 }
 
 TEST_F(RecordedTest, WhatNoTraceSaysIsAskedForAndAGridIsTakenFromSomebodyWhoKnowsIt)

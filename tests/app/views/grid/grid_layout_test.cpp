@@ -96,6 +96,18 @@ TEST(GridLayout, SixteenRanksOfTheLlamaFigureAreLargeAndNestedByNode)
     EXPECT_EQ(grid.across().size() + grid.down().size(), 4U) << "each axis has its ruler";
 }
 
+/// In less height rows of dp would have larger cells, but only as they leave the nodes' titles out.
+TEST(GridLayout, ALittleLessHeightDoesNotTurnNodesThatLieBesideEachOther)
+{
+    const sim::Mesh mesh(layoutOf(8, 1, 1, 2));
+    for (float height = 135; height >= 85; height -= 5) {
+        const GridLayout grid(mesh, 8, 704, height);
+        EXPECT_EQ(grid.rows(), 1) << height;
+        EXPECT_EQ(grid.columns(), 16) << height;
+        EXPECT_GT(grid.levels()[0].title, 0) << height;
+    }
+}
+
 TEST(GridLayout, SixteenThousandRanksFitAScreenAndAPaneOfOne)
 {
     const sim::Mesh mesh(layoutOf(8, 1, 16, 128, "tp-cp-pp-dp"));

@@ -136,6 +136,24 @@ TEST(ExposedWaits, AreNotCalledDataParallelWhereNothingIs)
     EXPECT_EQ(SpanSearch(model, "embedding comm").found().size(), SpanSearch(model, "dp comm").found().size());
 }
 
+/// The lanes of one rank's streams, with kernels.
+TEST(ExposedWaits, ALaneIsCalledAsTheTransfersInIt)
+{
+    sim::Scenario tied = fourStages();
+    tied.model.tieWordEmbeddings = true;
+    Timeline timeline(tied, sim::TraceDetail::kernels);
+    timeline.area = {0, 0, 1100, 900};
+    for (const bool isNarrow : {false, true}) {
+        timeline.area.right = isNarrow ? 640 : 1100;
+        const std::vector<std::string> texts = timeline.draw().texts();
+        const auto has = [&](const char* text) { return std::find(texts.begin(), texts.end(), text) != texts.end(); };
+        EXPECT_FALSE(has("dp comm"));
+        EXPECT_TRUE(has("receive"));
+        EXPECT_TRUE(has("send activations") || has("activations")) << isNarrow;
+        EXPECT_TRUE(has("embedding comm") || has("embedding")) << isNarrow;
+    }
+}
+
 TEST(ClassNames, CallGroupsThatNobodyKnowsTheUseOfBySuchAName)
 {
     sim::Trace trace;

@@ -10,12 +10,13 @@ KeptFocus::~KeptFocus()
 {
     if (!m_had || m_window.focusWidget() == m_had)
         return;
-    if (m_had->isVisible())
-        return m_had->setFocus(Qt::OtherFocusReason);
-    QTimer::singleShot(0, m_had.data(), [had = m_had.data()] { // a tab comes forward when it has been laid out
+    const auto giveBack = [had = m_had.data()] {
         if (had->isVisible())
             had->setFocus(Qt::OtherFocusReason);
-    });
+    };
+    giveBack();
+    if (!m_had->isVisible())
+        QTimer::singleShot(0, m_had.data(), giveBack); // a tab comes forward when it has been laid out
 }
 
 } // namespace app

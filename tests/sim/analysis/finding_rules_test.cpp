@@ -516,6 +516,13 @@ TEST(FindingRules, WholeNodesThatAreIdle)
     const Opened opened = test::openNumber("02", {"cluster.nodes=4"});
     ASSERT_TRUE(has(findingsOf(opened), FindingKind::idleGpus));
     EXPECT_TRUE(anyHelps(opened, FindingKind::idleGpus));
+    // 48 nodes have room for 48 replicas, which 64 sequences do not divide into: 32 of them, with two each for the two stages.
+    const Opened uneven = test::openNumber("05", {"cluster.nodes=48"});
+    EXPECT_TRUE(anyHelps(uneven, FindingKind::idleGpus));
+    const FindingList found = findingsOf(uneven);
+    const std::vector<SuggestedEdit>& edits = find(found, FindingKind::idleGpus)->suggestions;
+    ASSERT_EQ(edits.size(), 2U);
+    EXPECT_EQ(edits.front().text, "dp 2 → 32");
     EXPECT_FALSE(has(findingsOf("02"), FindingKind::idleGpus));
     EXPECT_FALSE(has(findingsOf("03"), FindingKind::idleGpus)) << "part of a node is how small jobs run";
 }

@@ -1,4 +1,5 @@
 // Each rule: what it finds, and what is on the quiet side of it.
+#include "sim/analysis/findings/edits.h"
 #include "sim/analysis/findings/findings.h"
 
 #include "sim/analysis/explain/explain.h"
@@ -509,6 +510,16 @@ TEST(FindingRules, ScoresAreThoseOfTheQueriesThatARankHasAtOnce)
     EXPECT_EQ(titleOf("61"), "Attention is not fused: scores of 64 × 128 go to memory and back") << "cp 2";
     EXPECT_EQ(titleOf("72"), "Attention is not fused: scores of 256 × up to 1,024 go to memory and back") << "four slices";
     EXPECT_EQ(titleOf("02"), "Attention is not fused: scores of 4,096 × 4,096 go to memory and back");
+}
+
+TEST(FindingEdits, SayWhatEveryStageBecomes)
+{
+    Scenario scenario;
+    scenario.schedule.layersPerStage = {12, 12, 12, 12, 12, 12};
+    const SuggestedEdit edit = Edits(scenario).layersPerStage({11, 13, 13, 12, 13, 10});
+    EXPECT_EQ(edit.text, "layers: 12 → 11 on stage 0; 12 → 13 on stages 1-2, 4; 12 → 10 on stage 5");
+    ASSERT_EQ(edit.changes.size(), 1U);
+    EXPECT_EQ(edit.changes.front().json, "[11,13,13,12,13,10]");
 }
 
 TEST(FindingRules, WholeNodesThatAreIdle)

@@ -16,11 +16,25 @@
 #include <utility>
 
 namespace app {
+namespace {
+
+/// Most of the longer one is how both begin and end.
+bool areAlike(const QString& a, const QString& b)
+{
+    const qsizetype shorter = std::min(a.size(), b.size());
+    const qsizetype begin = std::mismatch(a.begin(), a.begin() + shorter, b.begin()).first - a.begin();
+    qsizetype end = 0;
+    while (end < shorter - begin && a[a.size() - 1 - end] == b[b.size() - 1 - end])
+        ++end;
+    return shorter > 0 && 3 * (begin + end) >= 2 * std::max(a.size(), b.size());
+}
+
+} // namespace
 
 bool GalleryEntry::matches(const QString& search) const
 {
-    QString all =
-        name + QLatin1Char(' ') + summary + QLatin1Char(' ') + source + QLatin1Char(' ') + QFileInfo(path).completeBaseName();
+    QString all = name + QLatin1Char(' ') + opening + QLatin1Char(' ') + summary + QLatin1Char(' ') + source + QLatin1Char(' ') +
+                  QFileInfo(path).completeBaseName();
     if (scenario) {
         all += QLatin1Char(' ') + QString::fromStdString(scenario->model.name) + QLatin1Char(' ') +
                QString::fromStdString(scenario->cluster.name) + QLatin1Char(' ') +
@@ -48,7 +62,9 @@ GalleryEntry readGalleryEntry(const QString& path, const sim::Catalogue& catalog
             return std::move(resolved.problems);
         if (!resolved.scenario->name.empty())
             entry.name = QString::fromStdString(resolved.scenario->name);
-        entry.summary = firstSentence(plainDescription(QString::fromStdString(resolved.scenario->description)));
+        const QStringList said = sentencesOf(plainDescription(QString::fromStdString(resolved.scenario->description)));
+        entry.summary = entry.opening = said.value(0);
+        entry.second = said.value(1);
         entry.source = QString::fromStdString(resolved.scenario->source);
         entry.scenario = std::move(resolved.scenario);
         return {};
@@ -72,7 +88,21 @@ std::vector<GalleryEntry> readGallery(const std::filesystem::path& folder, const
         const int worldB = b.scenario ? b.scenario->layout.worldSize() : 0;
         return worldA != worldB ? worldA < worldB : a.name.localeAwareCompare(b.name) < 0;
     });
+    tellApart(out);
     return out;
+}
+
+void tellApart(std::vector<GalleryEntry>& entries)
+{
+    for (GalleryEntry& entry : entries) {
+        const auto isAnyLike = [&](QString GalleryEntry::*sentence) {
+            return std::any_of(entries.begin(), entries.end(), [&](const GalleryEntry& other) {
+                return &other != &entry && areAlike(entry.opening, other.opening) && areAlike(entry.*sentence, other.*sentence);
+            });
+        };
+        if (!entry.second.isEmpty() && isAnyLike(&GalleryEntry::opening) && !isAnyLike(&GalleryEntry::second))
+            entry.summary = entry.second;
+    }
 }
 
 std::vector<GallerySection> sectionsOf(const std::vector<GalleryEntry>& entries, const std::filesystem::path& assets)
@@ -140,7 +170,7 @@ void addLessons(std::vector<GalleryEntry>& entries, std::vector<GallerySection>&
         sections.insert(sections.begin(), std::move(section));
 }
 
-QString firstSentence(const QString& markdown)
+QStringList sentencesOf(const QString& markdown)
 {
     static const QRegularExpression link(QStringLiteral("!?\\[([^\\]]*)\\]\\([^)]*\\)"));
     static const QRegularExpression lineMark(QStringLiteral("^\\s*(#+|>)\\s+"), QRegularExpression::MultilineOption);
@@ -152,8 +182,12 @@ QString firstSentence(const QString& markdown)
     plain.replace(link, QStringLiteral("\\1")).remove(lineMark).remove(QLatin1Char('`'));
     plain.replace(stars, QStringLiteral("\\2")).replace(lines, QStringLiteral("\\2"));
     plain = plain.simplified();
-    const auto match = end.match(plain);
-    return match.hasMatch() ? plain.left(match.capturedStart()) : plain;
+    return plain.split(end);
+}
+
+QString firstSentence(const QString& markdown)
+{
+    return sentencesOf(markdown).front();
 }
 
 } // namespace app

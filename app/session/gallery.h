@@ -5,6 +5,7 @@
 #include "sim/scenario/document.h"
 
 #include <QString>
+#include <QStringList>
 
 #include <filesystem>
 #include <vector>
@@ -14,7 +15,9 @@ namespace app {
 struct GalleryEntry {
     QString path;
     QString name;
-    QString summary; ///< first sentence of the description, plain text
+    QString opening; ///< first sentence of the description, plain text
+    QString second;  ///< the next one
+    QString summary; ///< what a card says: the first of them that tells it from others
     QString source;
     std::optional<sim::Scenario> scenario; ///< nothing if the file is bad, or a lesson
     /// Of a lesson; its summary is the belief that it breaks.
@@ -45,7 +48,11 @@ std::vector<GallerySection> sectionsOf(const std::vector<GalleryEntry>&, const s
 /// The lessons that came with the program, under a heading of their own before all others.
 void addLessons(std::vector<GalleryEntry>&, std::vector<GallerySection>&, const sim::Catalogue&, const LessonProgress&);
 
-/// First sentence of some Markdown, its marks taken off.
+/// Entries that open alike say what comes next, where that tells them apart.
+void tellApart(std::vector<GalleryEntry>&);
+
+/// Sentences of some Markdown, its marks taken off.
+QStringList sentencesOf(const QString& markdown);
 QString firstSentence(const QString& markdown);
 
 } // namespace app

@@ -66,9 +66,9 @@ void Rules::model()
         m.headDim == m.hiddenSize / m.numAttentionHeads)
         error("/model/num_attention_heads", [&] {
             return text(m.numAttentionHeads) + " does not divide " + named("/model/hidden_size", m.hiddenSize) +
-                   ", and head_dim is not given" + nearestNumbers(m.numAttentionHeads, 1, m.hiddenSize, [&](std::int64_t heads) {
-                       return m.hiddenSize % heads == 0;
-                   });
+                   ", from which head_dim follows unless it is set" +
+                   nearestNumbers(m.numAttentionHeads, 1, m.hiddenSize,
+                                  [&](std::int64_t heads) { return m.hiddenSize % heads == 0; });
         });
     headDim();
     layerTypes();

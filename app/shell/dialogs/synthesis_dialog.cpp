@@ -157,7 +157,8 @@ SynthesisDialog::SynthesisDialog(const sim::ScenarioDocument& document, const si
     m_step->setToolTip(tr("Simulated whole, with shared links, the optimizer and all. The numbers below are of pass times and "
                           "latencies alone, which is what the search goes by"));
     m_idle->setToolTip(tr("Time between passes, by pass times alone: of the longest rank, and of the makespan as the mean of all "
-                          "ranks. Not the step's bubble, which leaves out what transfers hold up"));
+                          "ranks. Not the step's bubble, which leaves out what transfers hold up. The order editor's makespan "
+                          "differs a little: its pass times are measured in the simulated step"));
     m_gap->setToolTip(
         tr("Of the longest rank, proved for orders of whole micro-batches with the stages placed like this, backwards whole or "
            "split, by pass times and latencies. A step is no shorter than it; where it is reached, another order may still make "
@@ -238,7 +239,7 @@ void SynthesisDialog::show(const SynthesisState& state)
     const sim::Synthesis& best = m_state->best;
     m_step->setText(stepText(state));
     m_span->setText(tr("%1, by pass times and latencies alone").arg(microsecondsText(best.times.span)));
-    m_idle->setText(tr("%1 of the longest rank's time, %2 of the makespan of %3")
+    m_idle->setText(tr("%1 of the longest rank's time, %2 of the planned makespan of %3")
                         .arg(percentQuantity(best.times.idleOfSpan).text(), percentQuantity(best.times.idleOfMakespan).text(),
                              microsecondsText(best.times.makespan)));
     const QString bound =

@@ -243,7 +243,9 @@ void CardList::setSections(const std::vector<GalleryEntry>& entries, const std::
             auto* card = new QStandardItem(entry.name); // read out by screen readers, painted by the delegate
             card->setData(QVariant::fromValue(place), kEntryRole);
             card->setData(entry.summary, Qt::AccessibleDescriptionRole);
-            card->setToolTip(entry.summary + (entry.source.isEmpty() ? QString() : QStringLiteral("\n\n") + entry.source));
+            const bool saysMore = !entry.opening.isEmpty() && entry.opening != entry.summary;
+            const QString said = saysMore ? entry.opening + QLatin1Char(' ') + entry.summary : entry.summary;
+            card->setToolTip(said + (entry.source.isEmpty() ? QString() : QStringLiteral("\n\n") + entry.source));
             card->setEditable(false);
             m_model->appendRow(card);
         }

@@ -339,6 +339,8 @@ bool LivePanel::runCommand(ViewCommand command, bool fast)
             target = canvas;
     if (isOfTimeline(command) && m_timelinesCanvas->isVisibleTo(this))
         target = m_timelinesCanvas;
+    if (command == ViewCommand::clear && target == m_curvesCanvas) // which has no part in what is selected
+        target = m_gridCanvas;
     const bool changed = target->runCommand(command, fast);
     selectionMayHaveChanged(*target);
     return changed;

@@ -11,6 +11,7 @@
 #include "app/shell/recorded/recorded_panel.h"
 #include "app/shell/widgets/problem_banner.h"
 #include "app/shell/widgets/save_file.h"
+#include "app/shell/window/file_filters.h"
 #include "app/shell/window/main_window.h"
 #include "sim/error.h"
 
@@ -206,9 +207,8 @@ Problems MainWindow::compareWithAll(const QStringList& paths)
 
 void MainWindow::chooseBaseline()
 {
-    const QString path = QFileDialog::getOpenFileName(this, tr("Compare With"),
-                                                      m_session.path().isEmpty() ? QString() : QFileInfo(m_session.path()).path(),
-                                                      tr("Scenarios (*.json);;All files (*)"));
+    const QString path = QFileDialog::getOpenFileName(
+        this, tr("Compare With"), m_session.path().isEmpty() ? QString() : QFileInfo(m_session.path()).path(), scenarioFilter());
     if (!path.isEmpty())
         compareWith(path);
 }
@@ -217,7 +217,7 @@ void MainWindow::chooseFurther()
 {
     const QStringList paths = QFileDialog::getOpenFileNames(
         this, tr("Compare With More"), m_session.path().isEmpty() ? QString() : QFileInfo(m_session.path()).path(),
-        tr("Scenarios (*.json);;All files (*)"));
+        scenarioFilter());
     if (!paths.isEmpty())
         compareWithAll(paths);
 }

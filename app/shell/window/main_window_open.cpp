@@ -7,6 +7,7 @@
 #include "app/session/trace_file.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/problem_banner.h"
+#include "app/shell/window/file_filters.h"
 #include "app/shell/window/main_window.h"
 #include "app/shell/window/problem_page.h"
 
@@ -25,9 +26,7 @@ void MainWindow::chooseFile()
 {
     const QStringList paths =
         QFileDialog::getOpenFileNames(this, tr("Open a Scenario or a Recorded Run"),
-                                      m_session.path().isEmpty() ? QString() : QFileInfo(m_session.path()).path(),
-                                      tr("Scenarios and traces (*.json *.gz *.zst *.pftrace *.perfetto-trace *.sqlite *.pickle "
-                                         "*.pkl);;All files (*)"));
+                                      m_session.path().isEmpty() ? QString() : QFileInfo(m_session.path()).path(), openFilter());
     openAll(paths);
 }
 

@@ -10,6 +10,7 @@
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/problem_banner.h"
 #include "app/shell/widgets/save_file.h"
+#include "app/shell/window/file_filters.h"
 #include "app/shell/window/main_window.h"
 #include "app/shell/window/transport_bar.h"
 #include "app/views/common/table.h"
@@ -25,14 +26,6 @@
 #include <QStatusBar>
 
 namespace app {
-namespace {
-
-QString traceFilter()
-{
-    return MainWindow::tr("Recorded runs (*.json *.gz *.zst *.pftrace *.perfetto-trace *.sqlite *.pickle *.pkl);;All files (*)");
-}
-
-} // namespace
 
 RecordedPanel* MainWindow::buildRecorded(QWidget* parent)
 {
@@ -118,8 +111,8 @@ void MainWindow::predictRecorded()
         recordedRun()->predict(name, text);
     });
     connect(dialog, &PredictDialog::fileRequested, this, [this] {
-        const QString path = QFileDialog::getOpenFileName(this, tr("A Scenario With the Run's Model and Cluster"), {},
-                                                          tr("Scenarios (*.json);;All files (*)"));
+        const QString path =
+            QFileDialog::getOpenFileName(this, tr("A Scenario With the Run's Model and Cluster"), {}, scenarioFilter());
         if (!path.isEmpty() && recordedRun())
             predictRecordedAs(path);
     });
@@ -174,7 +167,7 @@ void MainWindow::whatIfFromRecorded()
 
 void MainWindow::compareRecorded()
 {
-    compareRecordedWith(QFileDialog::getOpenFileNames(this, tr("Another Run of This Job"), {}, traceFilter()));
+    compareRecordedWith(QFileDialog::getOpenFileNames(this, tr("Another Run of This Job"), {}, recordedFilter()));
 }
 
 void MainWindow::compareRecordedFolder()

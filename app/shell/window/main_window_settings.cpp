@@ -3,6 +3,7 @@
 #include "app/shell/dialogs/copy_settings_dialog.h"
 #include "app/shell/dialogs/settings_import_dialog.h"
 #include "app/shell/widgets/problem_banner.h"
+#include "app/shell/window/file_filters.h"
 #include "app/shell/window/main_window.h"
 
 #include <QFileDialog>
@@ -23,7 +24,7 @@ void MainWindow::chooseSettings()
 {
     const QStringList paths = QFileDialog::getOpenFileNames(
         this, tr("Import Settings"), m_session.path().isEmpty() ? QString() : QFileInfo(m_session.path()).path(),
-        tr("Scripts and settings (*.sh *.bash *.slurm *.sbatch *.py *.yaml *.yml *.toml *.json *.txt *.log);;All files (*)"));
+        settingsFilter());
     if (paths.isEmpty())
         return;
     const Problems problems = importSettings(paths);

@@ -40,7 +40,8 @@ std::vector<Box> boxesOf(Canvas& canvas, const TimeAxis& axis, Rect area, const 
     return out;
 }
 
-constexpr std::ptrdiff_t kFewTimes = 4; ///< labelled: fewer do not say how long things are
+constexpr float kFromTick = 4, kApart = 8; ///< pixels of a label, from its tick and from the next label
+constexpr std::ptrdiff_t kFewTimes = 4;    ///< labelled: fewer do not say how long things are
 
 } // namespace
 
@@ -48,7 +49,6 @@ std::vector<Tick> rulerTicks(Canvas& canvas, const TimeAxis& axis)
 {
     const auto isMajor = [](const Tick& tick) { return tick.major; };
     const auto fits = [&](const std::vector<Tick>& some) {
-        constexpr float kFromTick = 4, kApart = 8;
         float free = -1e9F;
         for (const Tick& tick : some) {
             if (!tick.major)
@@ -77,17 +77,31 @@ void paintTimeRuler(Canvas& canvas, const Theme& theme, const TimeAxis& axis, Re
     canvas.fillRect({area.left, area.bottom - 1, area.right, area.bottom}, theme.border);
     const float textTop = area.top + 1;
     const std::vector<Box> boxes = boxesOf(canvas, axis, area, selection);
+    float free = area.left; ///< from here on
+    bool hasTime = false;   ///< but 0
     for (const Tick& tick : ticksInSight) {
         const float x = std::floor(axis.x(static_cast<double>(tick.ns)));
         if (x < area.left || x >= area.right)
             continue;
         canvas.fillRect({x, area.bottom - (tick.major ? 6.0F : 3.0F), x + 1, area.bottom},
                         tick.major ? theme.mutedText : theme.border);
-        const float end = x + 4 + canvas.textWidth(tick.label, FontFace::small);
-        const bool covered = std::any_of(
-            boxes.begin(), boxes.end(), [&](const Box& box) { return end > box.middle - box.half && x < box.middle + box.half; });
-        if (tick.major && end <= area.right && !covered)
-            canvas.text({x + 4, textTop}, tick.label, theme.mutedText, FontFace::small);
+        if (!tick.major)
+            continue;
+        const float width = canvas.textWidth(tick.label, FontFace::small);
+        const auto write = [&](float left) {
+            const bool isCovered = std::ranges::any_of(boxes, [&](const Box& box) {
+                return left + width > box.middle - box.half && left - kFromTick < box.middle + box.half;
+            });
+            if (left < free || left + width > area.right || isCovered)
+                return false;
+            canvas.text({left, textTop}, tick.label, theme.mutedText, FontFace::small);
+            free = left + width;
+            return true;
+        };
+        // Left of its tick where nothing else would say how long things are.
+        const float before = x - kFromTick - width;
+        if (write(x + kFromTick) || (!hasTime && before >= free + kApart && write(before)))
+            hasTime = hasTime || tick.ns != 0;
     }
     if (const auto& range = selection.range) {
         const float left = std::clamp(axis.x(static_cast<double>(range->beginNs)), area.left, area.right);

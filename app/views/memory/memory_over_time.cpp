@@ -232,7 +232,7 @@ void OverTimePainter::limit()
     m_canvas.line({plot.left, at}, {plot.right, at}, color, isOver() ? 2.0F : 1.0F, LineStyle::dashed);
 }
 
-/// At the left end of its line, else at the right: where the peak's words are not.
+/// At the left end of its line, else at the right: where the peak's words are not. Below it where there is no room above.
 void OverTimePainter::limitName(Rect taken)
 {
     const Rect plot = m_frame.plot;
@@ -240,9 +240,12 @@ void OverTimePainter::limitName(Rect taken)
     if (m_model.capacity() <= 0 || at < plot.top)
         return;
     const Color color = isOver() ? m_theme.error : m_theme.warning;
-    const std::string text = "GPU " + bytesText(static_cast<double>(m_model.capacity()));
+    const std::string bytes = bytesText(static_cast<double>(m_model.capacity()));
+    const std::string text = fitting(m_canvas, {"GPU " + bytes, bytes}, plot.width() - 16, FontFace::small);
     const float small = m_canvas.textHeight(FontFace::small), width = m_canvas.textWidth(text, FontFace::small);
-    Rect label{plot.left + 8, at - small - 2, plot.left + 8 + width, at - 2};
+    const bool isAbove = at - small - 2 >= plot.top, isFreeBelow = at + small + 2 <= y(m_held.peak().total());
+    const float top = isAbove || !isFreeBelow ? at - small - 2 : at + 2;
+    Rect label{plot.left + 8, top, plot.left + 8 + width, top + small};
     const auto isTaken = [&] {
         const Rect both = intersected(label.inset(-4), taken);
         return both.width() > 0 && both.height() > 0;

@@ -141,8 +141,9 @@ void BarsPainter::scale()
     Rect taken{};
     const bool over = m_most > m_model.capacity();
     if (m_model.capacity() > 0) {
-        const std::string gpu = "GPU " + bytesText(static_cast<double>(m_model.capacity()));
-        const std::string text = fitting(m_canvas, {limitIsInSight() ? gpu : gpu + " →", gpu}, area.width(), FontFace::small);
+        const std::string bytes = bytesText(static_cast<double>(m_model.capacity())), gpu = "GPU " + bytes;
+        const float room = m_frame.values.right - area.left; // nothing else stands above the values
+        const std::string text = fitting(m_canvas, {limitIsInSight() ? gpu : gpu + " →", gpu, bytes}, room, FontFace::small);
         const float width = m_canvas.textWidth(text, FontFace::small);
         const float left = limitIsInSight() ? std::clamp(limitX() - width / 2, area.left, m_frame.values.right - width)
                                             : m_frame.values.right - width;

@@ -120,6 +120,7 @@ void paintMemory(Canvas& canvas, const TimelineScene& scene)
     const float peakY = y(curve->peakBytes), peakX = axis.x(static_cast<double>(curve->peakNs));
     canvas.line({lane.left, peakY}, {endX, peakY}, theme.mutedText, 1, LineStyle::dotted);
     const float small = canvas.textHeight(FontFace::small);
+    Rect peakWords{};
     if (peakX >= lane.left && peakX < endX) {
         canvas.fillConvex({{peakX, peakY + 1}, {peakX - 4, peakY - 5}, {peakX + 4, peakY - 5}}, theme.text);
         const std::string text = "peak " + bytesText(static_cast<double>(curve->peakBytes));
@@ -129,6 +130,7 @@ void paintMemory(Canvas& canvas, const TimelineScene& scene)
             // The limit's line may run behind the words.
             canvas.fillRect({std::floor(left) - 2, peakY - small - 1, std::floor(left) + width + 2, peakY}, empty);
             canvas.text({std::floor(left), peakY - small - 1}, text, theme.text, FontFace::small);
+            peakWords = {left, peakY - small - 1, left + width, peakY};
         }
     }
 
@@ -147,9 +149,17 @@ void paintMemory(Canvas& canvas, const TimelineScene& scene)
     const float top = std::floor((lane.top + lane.bottom - body - small) / 2);
     if (body + small <= lane.height()) {
         canvas.text({gutter.left, top}, title, theme.text, FontFace::body);
-        canvas.text({gutter.left, top + body},
-                    fitting(canvas, {what + peak + of, peak + of, what + peak, peak}, gutter.width(), FontFace::small),
-                    over ? theme.error : theme.mutedText, FontFace::small);
+        const std::string told =
+            fitting(canvas, {what + peak + of, peak + of, what + peak, peak}, gutter.width(), FontFace::small);
+        canvas.text({gutter.left, top + body}, told, over ? theme.error : theme.mutedText, FontFace::small);
+        // What a narrow gutter does not say of the limit stands at its line, where the memory leaves room.
+        const float limitY = y(curve->capacityBytes);
+        const std::string limit = bytesText(static_cast<double>(curve->capacityBytes));
+        const Rect words{lane.left + 6, limitY + 1, lane.left + 6 + canvas.textWidth(limit, FontFace::small), limitY + 1 + small};
+        const Rect both = intersected(words.inset(-4), peakWords);
+        if (!of.empty() && !told.ends_with(of) && limitY >= lane.top && words.bottom <= peakY && words.right <= endX &&
+            !(both.width() > 0 && both.height() > 0))
+            canvas.text({words.left, words.top}, limit, theme.warning, FontFace::small);
     }
     if (canvas.wantsNodes())
         canvas.node({.id = nodeId(TimelineNode::memory),

@@ -2,6 +2,7 @@
 
 #include "sim/scenario/words.h"
 #include "sim/schedule/families/families.h"
+#include "sim/schedule/problems.h"
 
 #include <algorithm>
 #include <array>
@@ -15,9 +16,14 @@ std::string quoted(std::string_view text)
     return "\"" + std::string(text) + "\"";
 }
 
+std::string arrow(int before, int after)
+{
+    return std::to_string(before) + " → " + std::to_string(after);
+}
+
 std::string arrow(std::string_view name, int before, int after)
 {
-    return std::string(name) + " " + std::to_string(before) + " → " + std::to_string(after);
+    return std::string(name) + " " + arrow(before, after);
 }
 
 struct Axis {
@@ -107,13 +113,20 @@ SuggestedEdit Edits::layersPerStage(const std::vector<int>& layers) const
 {
     std::string json, moved;
     const std::vector<int>& before = m_scenario.schedule.layersPerStage;
-    int changes = 0;
+    std::vector<std::pair<std::string, std::vector<int>>> changes; ///< "12 → 13", and the stages that it is of
     for (std::size_t i = 0; i < layers.size(); ++i) {
         json += (i > 0 ? "," : "") + std::to_string(layers[i]);
-        if (i < before.size() && before[i] != layers[i] && ++changes <= 2)
-            moved += (moved.empty() ? "" : ", ") + arrow("stage " + std::to_string(i), before[i], layers[i]);
+        if (i >= before.size() || before[i] == layers[i])
+            continue;
+        const std::string change = arrow(before[i], layers[i]);
+        auto same = std::find_if(changes.begin(), changes.end(), [&](const auto& each) { return each.first == change; });
+        if (same == changes.end())
+            same = changes.insert(changes.end(), {change, {}});
+        same->second.push_back(static_cast<int>(i));
     }
-    return set("/schedule/layers_per_stage", "[" + json + "]", "layers: " + moved + (changes > 2 ? ", …" : ""));
+    for (const auto& [change, stages] : changes)
+        moved += (moved.empty() ? "" : "; ") + change + (stages.size() > 1 ? " on stages " : " on stage ") + rangesText(stages);
+    return set("/schedule/layers_per_stage", "[" + json + "]", "layers: " + moved);
 }
 
 SuggestedEdit Edits::zero(int stage) const

@@ -210,6 +210,16 @@ void precision(const RuleContext& context, FindingList& out)
     out.push_back(std::move(finding));
 }
 
+/// By what dp can grow, `most` at most, so that the batch still divides and leaves each pipeline a micro-batch for every stage.
+int timesAsManyReplicas(const RuleContext& context, int most)
+{
+    const auto microbatches = context.training.globalBatchSize / (context.layout.dp * context.training.microBatchSize);
+    int times = most;
+    while (times > 1 && (microbatches % times != 0 || microbatches / times < context.layout.pp))
+        --times;
+    return times;
+}
+
 void idle(const RuleContext& context, FindingList& out)
 {
     const Cluster& cluster = context.scenario.cluster;
@@ -222,9 +232,11 @@ void idle(const RuleContext& context, FindingList& out)
                     say(finding, ClaimOf::clusterGpus, gpus, Unit::count) + " GPUs have nothing to do";
     finding.reason = "The layout has " + say(finding, ClaimOf::worldSize, world, countedText(world, "rank")) + ".";
     finding.show = {.pictures = {"grid"}};
-    Layout more = context.layout;
-    more.dp *= gpus / world;
-    offer(finding, context.edits.layout(more));
+    if (const int times = timesAsManyReplicas(context, gpus / world); times > 1) {
+        Layout more = context.layout;
+        more.dp *= times;
+        offer(finding, context.edits.layout(more));
+    }
     const int needed = (world + cluster.gpusPerNode - 1) / cluster.gpusPerNode;
     offer(finding, Edits::set("/cluster/nodes", std::to_string(needed),
                               "nodes " + std::to_string(cluster.nodes) + " → " + std::to_string(needed)));

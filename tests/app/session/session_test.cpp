@@ -630,6 +630,19 @@ TEST(Gallery, EveryFileIsLegalAndSaysWhatItIsAbout)
     }
 }
 
+/// A card is cut after some lines: what sets its scenario apart comes first.
+TEST(Gallery, CardsOfOneSeriesBeginWithWhatIsTheirOwn)
+{
+    QStringList begins;
+    for (const GalleryEntry& entry : readGallery(catalogue().scenarios(), catalogue()))
+        if (entry.name.startsWith(QStringLiteral("Pipeline schedules"))) {
+            begins << entry.summary.left(40);
+            EXPECT_TRUE(entry.matches(QStringLiteral("classroom"))) << "what all say is found still";
+        }
+    EXPECT_EQ(begins.size(), 14);
+    EXPECT_EQ(begins.removeDuplicates(), 0) << begins.join(QLatin1Char('\n')).toStdString();
+}
+
 TEST(Gallery, EveryFileHasItsPlaceInOneTheme)
 {
     const auto entries = readGallery(catalogue().scenarios(), catalogue());

@@ -154,6 +154,10 @@ TEST_F(WindowTest, AFoundScheduleBecomesTheScenariosOwn)
     const double before = window.desk().simulation()->metrics().stepTimeSeconds;
     auto* use = dialog->findChild<QPushButton*>(QStringLiteral("useOrder"));
     ASSERT_TRUE(use->isEnabled());
+    const auto labels = dialog->findChildren<QLabel*>();
+    EXPECT_TRUE(std::any_of(labels.begin(), labels.end(), [](const QLabel* label) {
+        return label->text().contains(QStringLiteral("of the planned makespan of"));
+    })) << "the order editor measures another";
     const double promised = dialog->state()->step.stepSeconds;
     EXPECT_LT(promised, before);
     EXPECT_TRUE(use->text().startsWith(QStringLiteral("Use This Order (−"))) << use->text().toStdString();

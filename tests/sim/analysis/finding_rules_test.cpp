@@ -1,4 +1,5 @@
 // Each rule: what it finds, and what is on the quiet side of it.
+#include "sim/analysis/findings/edits.h"
 #include "sim/analysis/findings/findings.h"
 
 #include "sim/analysis/explain/explain.h"
@@ -511,11 +512,28 @@ TEST(FindingRules, ScoresAreThoseOfTheQueriesThatARankHasAtOnce)
     EXPECT_EQ(titleOf("02"), "Attention is not fused: scores of 4,096 × 4,096 go to memory and back");
 }
 
+TEST(FindingEdits, SayWhatEveryStageBecomes)
+{
+    Scenario scenario;
+    scenario.schedule.layersPerStage = {12, 12, 12, 12, 12, 12};
+    const SuggestedEdit edit = Edits(scenario).layersPerStage({11, 13, 13, 12, 13, 10});
+    EXPECT_EQ(edit.text, "layers: 12 → 11 on stage 0; 12 → 13 on stages 1-2, 4; 12 → 10 on stage 5");
+    ASSERT_EQ(edit.changes.size(), 1U);
+    EXPECT_EQ(edit.changes.front().json, "[11,13,13,12,13,10]");
+}
+
 TEST(FindingRules, WholeNodesThatAreIdle)
 {
     const Opened opened = test::openNumber("02", {"cluster.nodes=4"});
     ASSERT_TRUE(has(findingsOf(opened), FindingKind::idleGpus));
     EXPECT_TRUE(anyHelps(opened, FindingKind::idleGpus));
+    // 48 nodes have room for 48 replicas, which 64 sequences do not divide into: 32 of them, with two each for the two stages.
+    const Opened uneven = test::openNumber("05", {"cluster.nodes=48"});
+    EXPECT_TRUE(anyHelps(uneven, FindingKind::idleGpus));
+    const FindingList found = findingsOf(uneven);
+    const std::vector<SuggestedEdit>& edits = find(found, FindingKind::idleGpus)->suggestions;
+    ASSERT_EQ(edits.size(), 2U);
+    EXPECT_EQ(edits.front().text, "dp 2 → 32");
     EXPECT_FALSE(has(findingsOf("02"), FindingKind::idleGpus));
     EXPECT_FALSE(has(findingsOf("03"), FindingKind::idleGpus)) << "part of a node is how small jobs run";
 }

@@ -87,7 +87,7 @@ TEST(Rules, BreakOneByOneAndSayWhatWouldBeRight)
         // The model by itself.
         {kDense,
          {R"(model={"num_hidden_layers":8,"hidden_size":4096,"num_attention_heads":30,"vocab_size":1000})", "layout.tp=1"},
-         {"/model/num_attention_heads: 30 does not divide hidden_size 4096, and head_dim is not given; nearest: 16, 32",
+         {"/model/num_attention_heads: 30 does not divide hidden_size 4096, from which head_dim follows unless it is set; nearest: 16, 32",
           "/training/sequence_length: warning: 8192 tokens are more than max_position_embeddings 2048 (default)"}},
         {kDense,
          {"model.num_key_value_heads=12"},

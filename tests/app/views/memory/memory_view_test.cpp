@@ -68,6 +68,21 @@ TEST(MemoryPicture, AFewRowsAreAllInSightInALowPicture)
     EXPECT_GT(MemoryFrame({0, 0, 480, 245}, 4).plot.height(), 55) << "and what is held over the step below them";
 }
 
+/// A limit without a number is asked about.
+TEST(MemoryPicture, NamesTheGpusMemoryAboveTheBarsHoweverNarrowTheyAre)
+{
+    Memory memory(withGpuMemory(fourStages(), 80));
+    for (float width = 150; width < 600; width += 20) {
+        memory.area = {0, 0, width, 420};
+        const RecorderCanvas canvas = memory.draw();
+        const Rect scale = memory.frame().scale;
+        EXPECT_TRUE(std::ranges::any_of(canvas.primitives(), [&](const Primitive& p) {
+            return p.kind == Primitive::Kind::text && p.rect.top >= scale.top - 1 && p.rect.top < scale.bottom &&
+                   p.text.find("80.0 GiB") != std::string::npos;
+        })) << width;
+    }
+}
+
 TEST(MemoryPicture, HasABarForEachPipelineRankWithThePeakOfTheMetrics)
 {
     Memory memory(fourStages());

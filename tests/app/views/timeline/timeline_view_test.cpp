@@ -214,6 +214,21 @@ TEST(TimelineView, ANarrowRulerHasTimesEnough)
         }
 }
 
+/// As wide as a picture before an audience, at text twice as large.
+TEST(TimelineView, ARulerOfOneTickHasItsTimeOnTheSideThatHasRoom)
+{
+    RecorderCanvas canvas({0, 0, 100, 40});
+    const TimeAxis axis{0, 780e6, 0, 100};
+    const std::vector<Tick> marks = rulerTicks(canvas, axis);
+    paintTimeRuler(canvas, lightTheme(), axis, {0, 0, 100, 22}, {}, marks);
+    const std::vector<std::string> texts = canvas.texts();
+    EXPECT_EQ(texts, (std::vector<std::string>{"0", "500 ms"}));
+    for (const Primitive& text : canvas.primitives())
+        if (text.kind == Primitive::Kind::text) {
+            EXPECT_LE(text.rect.right, 100) << text.text;
+        }
+}
+
 TEST(TimelineView, LabelsLieInsideTheirSpans)
 {
     Timeline timeline(fourStages());

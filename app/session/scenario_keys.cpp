@@ -464,9 +464,7 @@ std::vector<KeyOption> optionsFrom(const std::vector<sim::Catalogue::Entry>& ent
 bool matches(std::string_view pattern, std::string_view pointer)
 {
     const std::size_t star = pattern.find('*');
-    if (star == std::string_view::npos)
-        return pattern == pointer;
-    if (!pointer.starts_with(pattern.substr(0, star)))
+    if (star == std::string_view::npos || !pointer.starts_with(pattern.substr(0, star)))
         return false;
     const std::size_t end = pointer.find_first_not_of("0123456789", star);
     return end != star && end != std::string_view::npos && pointer.substr(end) == pattern.substr(star + 1);
@@ -481,9 +479,9 @@ std::span<const ScenarioKey> scenarioKeys()
 
 const ScenarioKey* findScenarioKey(std::string_view pointer)
 {
-    const auto found = std::find_if(kKeys.begin(), kKeys.end(), [&](const ScenarioKey& key) {
-        return key.pointer == pointer || matches(key.pointer, pointer);
-    });
+    auto found = std::find_if(kKeys.begin(), kKeys.end(), [&](const ScenarioKey& key) { return key.pointer == pointer; });
+    if (found == kKeys.end())
+        found = std::find_if(kKeys.begin(), kKeys.end(), [&](const ScenarioKey& key) { return matches(key.pointer, pointer); });
     return found == kKeys.end() ? nullptr : &*found;
 }
 

@@ -132,15 +132,16 @@ public:
     bool number_float(number_float_t value, const string_t&) override { return add(value); }
     bool string(string_t& value) override { return add(std::move(value)); }
     bool binary(binary_t&) override { return false; }
-    bool start_object(std::size_t) override { return open(Json::object()); }
-    bool start_array(std::size_t) override { return open(Json::array()); }
+    bool start_object(std::size_t) override { return open(true); }
+    bool start_array(std::size_t) override { return open(false); }
     bool end_object() override { return close(); }
     bool end_array() override { return close(); }
     bool key(string_t& key) override
     {
-        if (!m_open.back().keys.insert(key).second)
+        Level& level = m_open.back();
+        if (!level.isNew(key))
             return fail("key " + quotedText(key) + " is given twice", childPointer(openPointer(), key));
-        m_open.back().key = std::move(key);
+        level.keys.push_back(std::move(key));
         return true;
     }
     bool parse_error(std::size_t position, const std::string&, const Json::exception& error) override
@@ -150,10 +151,33 @@ public:
     }
 
 private:
+    /// What has been read of an object or a list that is still open. It becomes one when it ends: an object that grows copies
+    /// all that is in it, as the library's keys cannot be moved.
     struct Level {
-        Json* value;
-        std::string key; ///< of the member that comes next
-        std::unordered_set<std::string> keys;
+        bool isObject;
+        std::vector<std::string> keys = {}; ///< of an object, of the member that comes next too
+        std::vector<Json> values = {};
+        std::unordered_set<std::string> manyKeys = {};
+
+        bool isNew(const std::string& key)
+        {
+            constexpr std::size_t kFew = 16; // are compared sooner than they are hashed
+            if (keys.size() < kFew)
+                return std::find(keys.begin(), keys.end(), key) == keys.end();
+            if (manyKeys.empty())
+                manyKeys.insert(keys.begin(), keys.end());
+            return manyKeys.insert(key).second;
+        }
+        Json json() &&
+        {
+            if (!isObject)
+                return Json(std::move(values));
+            Json::object_t members;
+            members.reserve(values.size());
+            for (std::size_t i = 0; i < values.size(); ++i) // each key is there once: without the library's search for it
+                members.emplace_back(std::move(keys[i]), std::move(values[i]));
+            return Json(std::move(members));
+        }
     };
 
     bool fail(std::string message, std::string where)
@@ -167,45 +191,43 @@ private:
     {
         std::string path;
         for (std::size_t i = 0; i + 1 < m_open.size(); ++i)
-            path = childPointer(path, m_open[i].value->is_array() ? std::to_string(m_open[i].value->size() - 1) : m_open[i].key);
+            path = childPointer(path, m_open[i].isObject ? m_open[i].keys.back() : std::to_string(m_open[i].values.size()));
         return path;
     }
 
-    Json* place(Json value)
+    void place(Json value)
     {
-        if (m_open.empty()) {
+        if (m_open.empty())
             root = std::move(value);
-            return &root;
-        }
-        Level& level = m_open.back();
-        if (level.value->is_array()) {
-            level.value->push_back(std::move(value));
-            return &level.value->back();
-        }
-        // Uniqueness is known: append without the linear search of ordered_map.
-        auto& members = level.value->get_ref<Json::object_t&>();
-        members.push_back({level.key, std::move(value)});
-        return &members.back().second;
+        else
+            m_open.back().values.push_back(std::move(value));
+    }
+    bool count()
+    {
+        return ++m_values <= kMaxValues ||
+               fail("it holds more than " + countedText(static_cast<std::int64_t>(kMaxValues), "value"), {});
     }
     bool add(Json value)
     {
-        if (++m_values > kMaxValues)
-            return fail("it holds more than " + countedText(static_cast<std::int64_t>(kMaxValues), "value"), {});
+        if (!count())
+            return false;
         place(std::move(value));
         return true;
     }
-    bool open(Json value)
+    bool open(bool isObject)
     {
         if (m_open.size() >= kMaxDepth)
             return fail("it is nested more than " + std::to_string(kMaxDepth) + " levels deep", {});
-        if (++m_values > kMaxValues)
-            return fail("it holds more than " + countedText(static_cast<std::int64_t>(kMaxValues), "value"), {});
-        m_open.push_back({place(std::move(value)), {}, {}});
+        if (!count())
+            return false;
+        m_open.push_back({isObject});
         return true;
     }
     bool close()
     {
+        Json value = std::move(m_open.back()).json();
         m_open.pop_back();
+        place(std::move(value));
         return true;
     }
 
@@ -316,8 +338,10 @@ const Json* memberOf(const Json& object, std::string_view key)
 {
     if (!object.is_object())
         return nullptr;
-    const auto found = object.find(key);
-    return found == object.end() ? nullptr : &*found;
+    // Past the library's iterators: a scenario is read by a thousand such questions, and a control asks for a thousand scenarios.
+    const auto& members = object.get_ref<const Json::object_t&>();
+    const auto found = std::find_if(members.begin(), members.end(), [key](const auto& member) { return member.first == key; });
+    return found == members.end() ? nullptr : &found->second;
 }
 
 Json number(double value)

@@ -8,7 +8,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
+#include <deque>
 #include <limits>
+#include <map>
 #include <utility>
 
 namespace sim {
@@ -27,6 +30,11 @@ bool contains(const std::array<std::string_view, N>& words, std::string_view wor
 [[noreturn]] void failSchema(const std::string& pointer, const std::string& message)
 {
     throw Error("scenario schema: " + shownPlace(pointer) + ": " + message);
+}
+
+[[noreturn]] void failNoDefinition(std::string_view name)
+{
+    failSchema("/$defs", "there is no definition " + quotedText(name));
 }
 
 /// Keywords that the reader does not know, and known ones whose value is not what the reader takes them for: what checks values
@@ -119,13 +127,6 @@ std::string described(const Json& value)
     return value.is_structured() || value.is_null() ? kindOf(value) : shown(value) + " is " + kindOf(value);
 }
 
-bool hasType(const Json& value, std::string_view type)
-{
-    if (type == "integer") // JSON Schema: 4.0 is an integer; so is 1e30, which its maximum refuses
-        return value.is_number_integer() || (value.is_number_float() && std::trunc(value.get<double>()) == value.get<double>());
-    return type == value.type_name();
-}
-
 /// Where a value stands: put into words only if there is something to say of it.
 struct Place {
     const Place* above = nullptr;
@@ -141,8 +142,101 @@ struct Place {
 
 } // namespace
 
+/// A rule as the check asks for it. Made once from the text: a control that looks for what is legal checks a thousand documents,
+/// and to find each keyword in the text took longer than all that is checked.
+struct Schema::Rule {
+    std::string_view type;         ///< "integer"; empty: any
+    std::uint32_t kinds = ~0U;     ///< bit Json::value_t of each kind of value that the type takes
+    bool takesWholeFloats = false; ///< JSON Schema: 4.0 is an integer; so is 1e30, which its maximum refuses
+    bool isClosed = false;         ///< no properties but these
+    std::vector<const Rule*> anyOf;
+    std::vector<std::pair<std::string_view, const Rule*>> properties; ///< by name
+    const Rule* items = nullptr;
+    /// The values of keywords; nullptr where one is not there.
+    const Json *words = nullptr, *least = nullptr, *beyond = nullptr, *most = nullptr, *longest = nullptr, *fewest = nullptr,
+               *mostItems = nullptr, *known = nullptr, *required = nullptr;
+
+    bool takes(const Json& value) const
+    {
+        if ((kinds >> static_cast<std::uint32_t>(value.type()) & 1U) != 0)
+            return true;
+        return takesWholeFloats && value.is_number_float() && std::trunc(value.get<double>()) == value.get<double>();
+    }
+    const Rule* property(std::string_view name) const
+    {
+        const auto found = std::lower_bound(properties.begin(), properties.end(), name,
+                                            [](const auto& property, std::string_view of) { return property.first < of; });
+        return found != properties.end() && found->first == name ? found->second : nullptr;
+    }
+};
+
+struct Schema::Rules {
+    explicit Rules(Json json) : text(std::move(json))
+    {
+        const Json* definitions = memberOf(text, "$defs");
+        refuseWhatIsNoSchema(text, definitions != nullptr ? *definitions : Json::object(), "");
+        if (definitions != nullptr) { // all have a place before one is read: they name each other
+            for (const auto& [name, rule] : definitions->items())
+                named.emplace(name, &all.emplace_back());
+            for (const auto& [name, rule] : definitions->items())
+                read(rule, *named.find(name)->second);
+        }
+        whole = &ruleOf(text);
+    }
+    Rules(const Rules&) = delete;
+    Rules& operator=(const Rules&) = delete;
+
+    const Json text;
+    std::deque<Rule> all;                            ///< what others point to stays where it is
+    std::map<std::string, Rule*, std::less<>> named; ///< $defs
+    const Rule* whole = nullptr;
+
+private:
+    /// Where a rule only names a definition: that definition's.
+    const Rule& ruleOf(const Json& json)
+    {
+        if (const Json* place = memberOf(json, "$ref"))
+            return *named.find(place->get_ref<const std::string&>().substr(kDefinitions.size()))->second;
+        Rule& out = all.emplace_back();
+        read(json, out);
+        return out;
+    }
+    void read(const Json& json, Rule& out)
+    {
+        if (const Json* type = memberOf(json, "type")) {
+            out.type = type->get_ref<const std::string&>();
+            out.takesWholeFloats = out.type == "integer";
+            out.kinds = 0;
+            using Kind = Json::value_t;
+            for (const Kind kind : {Kind::null, Kind::object, Kind::array, Kind::string, Kind::boolean, Kind::number_integer,
+                                    Kind::number_unsigned, Kind::number_float})
+                if (const Json each(kind); out.takesWholeFloats ? each.is_number_integer() : out.type == each.type_name())
+                    out.kinds |= 1U << static_cast<std::uint32_t>(kind);
+        }
+        if (const Json* alternatives = memberOf(json, "anyOf"))
+            for (const Json& each : *alternatives)
+                out.anyOf.push_back(&ruleOf(each));
+        out.known = memberOf(json, "properties");
+        if (out.known != nullptr)
+            for (const auto& [name, rule] : out.known->get_ref<const Json::object_t&>())
+                out.properties.emplace_back(name, &ruleOf(rule));
+        std::sort(out.properties.begin(), out.properties.end());
+        if (const Json* items = memberOf(json, "items"))
+            out.items = &ruleOf(*items);
+        const Json* others = memberOf(json, "additionalProperties");
+        out.isClosed = others != nullptr && *others == false;
+        out.words = memberOf(json, "enum");
+        out.least = memberOf(json, "minimum");
+        out.beyond = memberOf(json, "exclusiveMinimum");
+        out.most = memberOf(json, "maximum");
+        out.longest = memberOf(json, "maxLength");
+        out.fewest = memberOf(json, "minItems");
+        out.mostItems = memberOf(json, "maxItems");
+        out.required = memberOf(json, "required");
+    }
+};
+
 struct Schema::Check {
-    const Schema& schema;
     const std::string& file;
     ProblemList& problems;
 
@@ -156,37 +250,33 @@ struct Schema::Check {
             problems.add({file, place.pointer(), message()});
     }
 
-    void alternatives(const Json& value, const Json& anyOf, const Place& place) const
+    void alternatives(const Json& value, const Rule& rule, const Place& place) const
     {
-        std::string expected;
-        for (const Json& alternative : anyOf) {
-            const Json& rule = schema.followed(alternative);
-            const auto type = memberOr<std::string>(rule, "type", {});
-            if (hasType(value, type))
-                return (*this)(value, rule, place);
-            expected += (expected.empty() ? "" : " or ") + kindNamed(type);
-        }
-        report(place, [&] { return described(value) + " where " + expected + " is expected"; });
+        for (const Rule* alternative : rule.anyOf)
+            if (alternative->takes(value))
+                return (*this)(value, *alternative, place);
+        report(place, [&] {
+            std::string expected;
+            for (const Rule* alternative : rule.anyOf)
+                expected += (expected.empty() ? "" : " or ") + kindNamed(alternative->type);
+            return described(value) + " where " + expected + " is expected";
+        });
     }
 
-    void operator()(const Json& value, const Json& unfollowed, const Place& place) const
+    void operator()(const Json& value, const Rule& rule, const Place& place) const
     {
-        const Json& rule = schema.followed(unfollowed);
-        if (rule.contains("anyOf"))
-            return alternatives(value, rule.at("anyOf"), place);
-        if (rule.contains("type")) {
-            const std::string& type = rule.at("type").get_ref<const std::string&>();
-            if (!hasType(value, type)) {
-                const bool fraction = type == "integer" && value.is_number();
-                report(place, [&] {
-                    return fraction ? shown(value) + " is not a whole number"
-                                    : described(value) + " where " + kindNamed(type) + " is expected";
-                });
-                return;
-            }
+        if (!rule.anyOf.empty())
+            return alternatives(value, rule, place);
+        if (!rule.takes(value)) {
+            const bool fraction = rule.type == "integer" && value.is_number();
+            report(place, [&] {
+                return fraction ? shown(value) + " is not a whole number"
+                                : described(value) + " where " + kindNamed(rule.type) + " is expected";
+            });
+            return;
         }
-        if (rule.contains("enum"))
-            words(value, rule.at("enum"), place);
+        if (rule.words != nullptr)
+            words(value, *rule.words, place);
         if (value.is_number())
             range(value, rule, place);
         else if (value.is_array())
@@ -212,40 +302,38 @@ struct Schema::Check {
         });
     }
 
-    void range(const Json& value, const Json& rule, const Place& place) const
+    void range(const Json& value, const Rule& rule, const Place& place) const
     {
         const double number = value.get<double>();
         const auto refuse = [&](const char* why, const Json* limit) {
             report(place, [&] { return shown(value) + why + (limit != nullptr ? plain(*limit) : ""); });
         };
-        const Json* least = memberOf(rule, "minimum");
-        const Json* beyond = memberOf(rule, "exclusiveMinimum");
-        const Json* most = memberOf(rule, "maximum");
         if (!std::isfinite(number))
             refuse(" is not a finite number", nullptr);
-        else if (least != nullptr && number < least->get<double>())
-            refuse(" is too small; nearest: ", least);
-        else if (beyond != nullptr && number <= beyond->get<double>())
-            refuse(" is too small; it must be greater than ", beyond);
-        else if (most != nullptr && number > most->get<double>())
-            refuse(" is too large; nearest: ", most);
+        else if (rule.least != nullptr && number < rule.least->get<double>())
+            refuse(" is too small; nearest: ", rule.least);
+        else if (rule.beyond != nullptr && number <= rule.beyond->get<double>())
+            refuse(" is too small; it must be greater than ", rule.beyond);
+        else if (rule.most != nullptr && number > rule.most->get<double>())
+            refuse(" is too large; nearest: ", rule.most);
     }
 
     /// Of names and texts, which windows and terminals show whole.
-    void length(const Json& value, const Json& rule, const Place& place) const
+    void length(const Json& value, const Rule& rule, const Place& place) const
     {
-        const Json* most = memberOf(rule, "maxLength");
+        if (rule.longest == nullptr)
+            return;
         const std::string& text = value.get_ref<const std::string&>();
         const auto characters = std::count_if(
             text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }); // of UTF-8
-        if (most != nullptr && characters > most->get<std::ptrdiff_t>())
+        if (characters > rule.longest->get<std::ptrdiff_t>())
             report(place, [&] {
                 return "the text has " + numberText(static_cast<double>(characters), Unit::count) + " characters; at most " +
-                       numberText(most->get<double>(), Unit::count) + " are possible";
+                       numberText(rule.longest->get<double>(), Unit::count) + " are possible";
             });
     }
 
-    void elements(const Json& value, const Json& rule, const Place& place) const
+    void elements(const Json& value, const Rule& rule, const Place& place) const
     {
         const auto refuse = [&](const char* limit, const Json& count, const char* what) {
             report(place, [&] {
@@ -253,53 +341,45 @@ struct Schema::Check {
                        count.dump() + (count == 1 ? " is " : " are ") + what;
             });
         };
-        const Json* least = memberOf(rule, "minItems");
-        const Json* most = memberOf(rule, "maxItems");
-        if (least != nullptr && value.size() < least->get<std::size_t>())
-            refuse("; at least ", *least, "needed");
-        if (most != nullptr && value.size() > most->get<std::size_t>())
-            return refuse("; at most ", *most, "possible");
-        if (const Json* items = memberOf(rule, "items"))
+        if (rule.fewest != nullptr && value.size() < rule.fewest->get<std::size_t>())
+            refuse("; at least ", *rule.fewest, "needed");
+        if (rule.mostItems != nullptr && value.size() > rule.mostItems->get<std::size_t>())
+            return refuse("; at most ", *rule.mostItems, "possible");
+        if (rule.items != nullptr)
             for (std::size_t i = 0; i < value.size(); ++i)
-                (*this)(value[i], *items, {.above = &place, .key = {}, .index = i});
+                (*this)(value[i], *rule.items, {.above = &place, .key = {}, .index = i});
     }
 
-    void members(const Json& value, const Json& rule, const Place& place) const
+    void members(const Json& value, const Rule& rule, const Place& place) const
     {
-        static const Json kNoProperties = Json::object();
-        const Json& properties = rule.contains("properties") ? rule.at("properties") : kNoProperties;
-        const bool closed = rule.contains("additionalProperties") && rule.at("additionalProperties") == false;
-        for (const auto& [key, member] : value.items()) {
+        for (const auto& [key, member] : value.get_ref<const Json::object_t&>()) {
             const Place at{.above = &place, .key = key};
-            if (const auto property = properties.find(key); property != properties.end())
+            if (const Rule* property = rule.property(key))
                 (*this)(member, *property, at);
-            else if (closed)
+            else if (rule.isClosed)
                 report(at, [&, name = std::string_view(key)] {
                     std::vector<std::string> keys;
-                    for (const auto& [known, unused] : properties.items())
-                        keys.push_back(known);
+                    if (rule.known != nullptr)
+                        for (const auto& [known, unused] : rule.known->items())
+                            keys.push_back(known);
                     return std::string(kUnknownKey) + nearestWords(name, keys);
                 });
         }
-        if (const Json* required = memberOf(rule, "required"))
-            for (const Json& key : *required)
+        if (rule.required != nullptr)
+            for (const Json& key : *rule.required)
                 if (!value.contains(key.get_ref<const std::string&>()))
                     report(place, [&] { return "key \"" + key.get_ref<const std::string&>() + "\" is missing"; });
     }
 };
 
-Schema::Schema(Json schema) : m_schema(std::move(schema))
-{
-    const Json* definitions = memberOf(m_schema, "$defs");
-    refuseWhatIsNoSchema(m_schema, definitions != nullptr ? *definitions : Json::object(), "");
-}
+Schema::Schema(Json schema) : m_rules(std::make_shared<Rules>(std::move(schema))) {}
 
 const Json& Schema::definition(std::string_view name) const
 {
-    const Json* definitions = memberOf(m_schema, "$defs");
+    const Json* definitions = memberOf(m_rules->text, "$defs");
     const Json* found = definitions != nullptr ? memberOf(*definitions, name) : nullptr;
     if (found == nullptr)
-        failSchema("/$defs", "there is no definition " + quotedText(name));
+        failNoDefinition(name);
     return *found;
 }
 
@@ -315,8 +395,15 @@ const Json& Schema::followed(const Json& rule) const
 std::vector<Problem> Schema::check(const Json& value, const std::string& file, std::string_view definitionName,
                                    const std::string& pointer) const
 {
+    const Rule* rule = m_rules->whole;
+    if (!definitionName.empty()) {
+        const auto named = m_rules->named.find(definitionName);
+        if (named == m_rules->named.end())
+            failNoDefinition(definitionName);
+        rule = named->second;
+    }
     ProblemList problems;
-    Check{*this, file, problems}(value, definitionName.empty() ? m_schema : definition(definitionName), {.key = pointer});
+    Check{file, problems}(value, *rule, {.key = pointer});
     return std::move(problems).take(file);
 }
 
@@ -331,7 +418,7 @@ std::vector<std::string> Schema::keysOf(std::string_view name) const
 
 std::optional<KeyFacts> Schema::facts(std::string_view pointer) const
 {
-    const Json* rule = &m_schema;
+    const Json* rule = &m_rules->text;
     std::string description;
     for (const std::string& segment : splitPointer(pointer)) {
         const Json* inner = nullptr;

@@ -6,6 +6,7 @@
 #include "sim/scenario/json_text.h"
 #include "sim/scenario/key_facts.h"
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,10 +32,13 @@ public:
     std::optional<KeyFacts> facts(std::string_view pointer) const;
 
 private:
+    struct Rule;
+    struct Rules;
     struct Check;
     const Json& definition(std::string_view name) const;
     const Json& followed(const Json& rule) const;
-    Json m_schema;
+    /// The text and its rules, which point into it: they move and are copied together.
+    std::shared_ptr<const Rules> m_rules;
 };
 
 } // namespace sim

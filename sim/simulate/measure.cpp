@@ -135,21 +135,26 @@ void walkClass(const Program& program, const RankClasses& classes, const PricedP
             const Op& op = pass.ops[i];
             const std::int64_t start = result.opStartNs[place];
             const std::int64_t end = result.opEndNs[place];
-            std::int64_t free = op.stream == Stream::compute ? 0 : passStart;
-            for (unsigned left = op.waits | maskOf(op.stream); left != 0; left &= left - 1)
-                free = std::max(free, tails[asIndex(std::countr_zero(left))]);
-            tails[asIndex(op.stream)] = end;
+            // When all that it waits for has ended. Most ops begin where the one before ended, and nobody asks.
+            const auto freeSince = [&] {
+                std::int64_t since = op.stream == Stream::compute ? 0 : passStart;
+                for (unsigned left = op.waits | maskOf(op.stream); left != 0; left &= left - 1)
+                    since = std::max(since, tails[asIndex(std::countr_zero(left))]);
+                return since;
+            };
             if (op.stream != Stream::compute) {
                 const bool collective = op.kind == OpKind::collective;
                 const std::int64_t duration = transferNs(program, classes, prices, result, c, step, i, place);
                 TransferLog& log = transfers[asIndex(op.stream)];
                 log.forgetUntil(computedUntil);
                 log.add({end - duration, end}, op.label);
-                if (start > free && (collective || op.kind == OpKind::copy)) { // messages are launched in time
-                    TransferLog& launched = launches[asIndex(op.stream)];
-                    launched.forgetUntil(computedUntil);
-                    launched.add({free, start}, op.label);
-                }
+                if (collective || op.kind == OpKind::copy) // messages are launched in time
+                    if (const std::int64_t free = freeSince(); start > free) {
+                        TransferLog& launched = launches[asIndex(op.stream)];
+                        launched.forgetUntil(computedUntil);
+                        launched.add({free, start}, op.label);
+                    }
+                tails[asIndex(op.stream)] = end;
                 continue;
             }
             if (start > computedUntil) {
@@ -177,7 +182,7 @@ void walkClass(const Program& program, const RankClasses& classes, const PricedP
                 for (const Stream stream : kBlameOrder)
                     if (awaits(stream))
                         blame(launches[asIndex(stream)], std::nullopt); // what was on its way meanwhile counts first
-                if (free = std::max(free, computedUntil); free < start) // all that it waits for has ended
+                if (const std::int64_t free = std::max(freeSince(), computedUntil); free < start)
                     exposed(std::nullopt, op.label, free, start);
             }
             if (op.kind == OpKind::compute) {
@@ -187,6 +192,7 @@ void walkClass(const Program& program, const RankClasses& classes, const PricedP
                     prices.beyondMean.empty() || price == 0 ? 0 : Wide{prices.beyondMean[step.pass][i]} * (end - start) / price;
                 kernel(op, pass.shapes[i], end - start, static_cast<std::int64_t>(beyond));
             }
+            tails[asIndex(op.stream)] = end;
             kernelStart = start;
             computedUntil = std::max(computedUntil, end);
         }

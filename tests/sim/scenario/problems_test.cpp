@@ -4,6 +4,7 @@
 #include "tests/support/catalogue.h"
 #include "tests/support/tries.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -142,6 +143,12 @@ TEST(Parser, IsStrictAndSaysWhere)
     EXPECT_NE(message("{\n  \"a\": 1,\n  \"b\": }").find("line 3"), std::string::npos);
     EXPECT_EQ(message("{\n \"a\": [1, {\"b/c\": 1,\n  \"b/c\": 2}]}"),
               "f.json: /a/1/b~1c: line 3, column 7: key \"b/c\" is given twice");
+    std::string many = "{";
+    for (int key = 0; key < 40; ++key)
+        many += "\"k" + std::to_string(key) + "\": 0, ";
+    for (const char* again : {"k0", "k20", "k39"})
+        EXPECT_THAT(message(many + "\"" + again + "\": 1}"),
+                    testing::EndsWith(std::string("key \"") + again + "\" is given twice"));
     EXPECT_EQ(message("{\"a\":" + std::string(64, '[')), "f.json: line 1, column 69: it is nested more than 64 levels deep");
     EXPECT_EQ(message("[1, 2]"), "f.json: a scenario is a JSON object: { \"format\": \"rankscope-scenario\", … }");
     EXPECT_LT(message("{\"a\":\"" + std::string(100000, 'x')).size(), 300U) << "the text is not repeated";

@@ -126,3 +126,16 @@ TEST(Schema, TellsAlternativesAndRangesApart)
         messages(R"({"a":1,"c/d":1,"x~y":0})"),
         "/c~1d: 1 is a number where true or false is expected\n/x~0y: unknown key; possible: \"a\", \"name\", \"b\", \"c/d\"\n");
 }
+
+TEST(Schema, DefinitionsMayNameEachOther)
+{
+    const Schema made(Json::parse(R"({"$ref":"#/$defs/node","$defs":{
+        "node":{"type":"object","additionalProperties":false,"properties":{"inner":{"$ref":"#/$defs/nodes"},"size":{"type":"integer"}}},
+        "nodes":{"type":"array","items":{"$ref":"#/$defs/node"}}}})"));
+    const Schema schema = made; // as a catalogue's is handed on
+    EXPECT_TRUE(schema.check(Json::parse(R"({"inner":[{"inner":[]},{"size":2}]})"), {}).empty());
+    const auto problems = schema.check(Json::parse(R"({"inner":[{},{"inner":[{"size":1.5}]}]})"), {});
+    ASSERT_EQ(problems.size(), 1U);
+    EXPECT_EQ(problems[0].text(), "/inner/1/inner/0/size: 1.5 is not a whole number");
+    EXPECT_EQ(schema.check(Json::parse("3"), {}, "nodes", "/at").at(0).text(), "/at: 3 is a number where a list is expected");
+}

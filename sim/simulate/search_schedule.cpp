@@ -44,20 +44,23 @@ std::vector<Schedule> ordersOfKinds(const Scenario& scenario, const ScheduleRequ
 {
     std::vector<Schedule> orders;
     Scenario of = scenario;
-    const std::vector<PassTimes> healthy =
-        scenario.perturbations.empty() ? planned.times : measurePassCosts(withoutPerturbations(scenario)).times;
+    std::vector<std::vector<PassTimes>> times{planned.times};
+    if (!scenario.perturbations.empty()) // kinds that plan by times do so without them
+        times.push_back(measurePassCosts(withoutPerturbations(scenario)).times);
     for (const ScheduleFamily& family : scheduleFamilies()) {
         of.schedule.kind = family.kind;
         ScheduleRequest request = scheduleRequest(of);
-        request.times = healthy; // as planSchedule() has them
-        request.memory = planned.memory;
         if (family.isSearched || family.isWrittenOut || request.slices > 1 || family.unmet(request))
             continue;
-        try {
-            if (Schedule order = makeSchedule(request); order.chains == 1)
-                orders.push_back(std::move(order));
-        } catch (const Error&) {
-            // Those that plan by times may find no order within their own memory: then there is one candidate less.
+        for (std::size_t i = 0; i < (family.plansByCost ? times.size() : 1); ++i) {
+            request.times = times[i];
+            request.memory = planned.memory;
+            try {
+                if (Schedule order = makeSchedule(request); order.chains == 1)
+                    orders.push_back(std::move(order));
+            } catch (const Error&) {
+                // Those that plan by times may find no order within their own memory: then there is one candidate less.
+            }
         }
     }
     return orders;

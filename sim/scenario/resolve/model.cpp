@@ -12,10 +12,11 @@ void Resolver::readModel(const Block& top)
     const bool isNamed = memberOf(from.own, "name") != nullptr;
     if (from.baseId.empty() || isNamed || from.own.size() <= 1)
         return;
-    // A model of other sizes is not the one that the base's name says.
+    // A model of other sizes is not the one that the base's name says; modules that predict further tokens are how it is trained.
     Model& model = m_out.scenario.model;
     Model own = std::exchange(model, {});
     readModelFrom({*this, from.pointer, m_nothing, from.base, from.baseId});
+    model.numNextnPredictLayers = own.numNextnPredictLayers;
     if (own != model)
         own.name += " (changed)";
     model = std::move(own);

@@ -530,7 +530,7 @@ TEST(FindingRules, WholeNodesThatAreIdle)
     // 48 nodes have room for 48 replicas, which 64 sequences do not divide into: 32 of them, with two each for the two stages.
     const Opened uneven = test::openNumber("05", {"cluster.nodes=48"});
     EXPECT_TRUE(anyHelps(uneven, FindingKind::idleGpus));
-    const FindingList found = findingsOf(uneven);
+    const auto found = findingsOf(uneven);
     const std::vector<SuggestedEdit>& edits = find(found, FindingKind::idleGpus)->suggestions;
     ASSERT_EQ(edits.size(), 2U);
     EXPECT_EQ(edits.front().text, "dp 2 → 32");

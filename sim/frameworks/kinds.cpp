@@ -494,6 +494,7 @@ Imported importSettings(const std::vector<SettingsFile>& files, const ImportOpti
                 }
         } else if (part.kind == kind) {
             Sheet more = sheetOf(kind, part.name, part.text, others);
+            fillIn(more.settings, sheet.variables);
             std::move(more.settings.begin(), more.settings.end(), std::back_inserter(sheet.settings));
             std::move(more.undecided.begin(), more.undecided.end(), std::back_inserter(sheet.undecided));
             std::move(more.comments.begin(), more.comments.end(), std::back_inserter(sheet.comments));

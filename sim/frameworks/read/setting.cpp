@@ -13,6 +13,19 @@
 
 namespace sim::frameworks {
 
+void fillIn(Settings& settings, const std::map<std::string, std::string, std::less<>>& variables)
+{
+    for (Setting& setting : settings) {
+        if (!setting.value.is_string())
+            continue;
+        const std::string text = setting.value.get<std::string>();
+        if (!text.starts_with("${") || !text.ends_with('}'))
+            continue;
+        if (const auto found = variables.find(text.substr(2, text.size() - 3)); found != variables.end())
+            setting.value = valueOf(found->second);
+    }
+}
+
 void failAt(const std::string& file, int line, const std::string& message)
 {
     throw Error(file + (line > 0 ? ":" + std::to_string(line) : "") + ": " + message);

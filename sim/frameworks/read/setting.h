@@ -3,6 +3,7 @@
 
 #include "sim/scenario/json_text.h"
 
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -31,7 +32,8 @@ struct Sheet {
     Settings settings;
     std::vector<std::string> comments; ///< text of comments, for hints as "a preset for 64 GPUs"
     std::vector<Setting> undecided{};  ///< what the reader itself could not decide: conditions, output of commands
-    std::string unread{};              ///< what of the file is not read, in words; empty if all is
+    std::map<std::string, std::string, std::less<>> variables{}; ///< of a script, as other files may name them: "${TP}"
+    std::string unread{};                                        ///< what of the file is not read, in words; empty if all is
 };
 
 inline constexpr std::size_t kMostBytes = 8UL << 20U;
@@ -39,6 +41,8 @@ inline constexpr std::size_t kMostOfLine = 1UL << 20U;
 inline constexpr std::size_t kMostSettings = 20000;
 inline constexpr int kMostLevels = 64;
 
+/// Values that are no more than a variable of a script ("${TP}") as that script has it.
+void fillIn(Settings&, const std::map<std::string, std::string, std::less<>>& variables);
 /// Throws Error: "FILE:LINE: message".
 [[noreturn]] void failAt(const std::string& file, int line, const std::string& message);
 /// Refuses what is too large, has endless lines or is no text; turns CRLF into LF and takes a byte-order mark off.

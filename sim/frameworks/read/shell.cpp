@@ -59,6 +59,11 @@ Sheet ShellReader::take()
         if (training == nullptr || &made == training)
             for (const auto& [name, value] : made.environment)
                 variables[name] = value;
+    constexpr std::size_t kLongestValue = 200;
+    for (const auto& [name, value] : variables)
+        if (const std::string text = value.isArray ? std::string() : joined(value);
+            !text.empty() && text.size() < kLongestValue && text.find('$') == std::string::npos && value.branch == 0)
+            m_sheet.variables.emplace(name, text);
     if (m_unclosed > 0)
         tell("\"", std::string(), m_unclosed, "a quote that begins here is not closed: all behind it is read as its text");
     for (const char* name : {"GPUS_PER_NODE", "NPROC_PER_NODE", "GPN", "NUM_GPUS_PER_NODE", "N_GPUS", "NUM_GPUS", "NNODES",

@@ -208,4 +208,23 @@ TEST(MegatronDeepSpeedImport, Bf16ShardsTheOptimizerOfPipelinesAlone)
     EXPECT_EQ(importedText(json + R"(, "pipeline": {"stages": 2}})", 8).at("/layout/zero_stage"), 1);
 }
 
+TEST(ScriptImport, AFileOfArgumentsBesideHasTheScriptsVariables)
+{
+    const std::string yaml =
+        "MODEL_ARGS:\n  --tensor-model-parallel-size: ${TP}\n  --pipeline-model-parallel-size: ${PP}\n"
+        "  --num-layers: 24\n  --hidden-size: 2048\n  --num-attention-heads: 16\n  --ffn-hidden-size: ${WIDTH}\n"
+        "  --max-position-embeddings: 2048\n  --micro-batch-size: 1\n  --global-batch-size: 64\n";
+    const std::string script = "export WIDTH=6144\nTP=2 PP=4 bash train.sh\n";
+    const std::string train = "torchrun --nproc_per_node 8 pretrain_gpt.py --bf16 --seq-length 2048 $(arguments model.yaml)\n";
+    const sim::Imported out =
+        sim::importSettings({{"run.sh", script}, {"train.sh", train}, {"model.yaml", yaml}}, {.gpus = 8}, test::catalogue());
+    const auto resolved = sim::ScenarioDocument::parse(out.scenario).resolve(test::catalogue());
+    ASSERT_TRUE(resolved.scenario);
+    EXPECT_EQ(resolved.scenario->layout.tp, 2);
+    EXPECT_EQ(resolved.scenario->layout.pp, 4);
+    EXPECT_EQ(resolved.scenario->model.intermediateSize, 6144);
+    for (const std::string& asked : out.unknown)
+        EXPECT_TRUE(asked != "/layout/tp" && asked != "/model/intermediate_size") << asked;
+}
+
 } // namespace

@@ -343,7 +343,9 @@ private:
                 row.name = isCopy ? "copies" : "compute";
                 row.role = isCopy ? TrackRole::other : TrackRole::compute;
             }
-            OpClass opClass = isCopy ? OpClass::hostTransfer : classes != nullptr ? classes->of(span.startNs, span.stream) : OpClass::other;
+            OpClass opClass = isCopy               ? OpClass::hostTransfer
+                              : classes != nullptr ? classes->of(span.startNs, span.stream)
+                                                   : OpClass::other;
             int stage = -1;
             std::int32_t microbatch = -1;
             if (const StepPass* pass = isCopy ? nullptr : passes.of(span)) {

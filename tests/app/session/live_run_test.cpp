@@ -53,9 +53,9 @@ struct Told {
 };
 
 /// A program that does as the shell script says.
-class Worker {
+class TrainingProgram {
 public:
-    explicit Worker(const QByteArray& script)
+    explicit TrainingProgram(const QByteArray& script)
     {
         QFile file(path());
         if (!file.open(QIODevice::WriteOnly))
@@ -137,7 +137,7 @@ TEST(LiveRun, ItsEndIsSafeWhileAPictureIsPrepared)
 
 TEST(LiveRun, ItsEndIsSafeWhileItsWorkerStarts)
 {
-    const Worker worker("exec sleep 60\n");
+    const TrainingProgram worker("exec sleep 60\n");
     for (int round = 0; round < 12; ++round) {
         LiveRun run(LaunchOptions{.scenario = tiny(), .program = worker.path()}, catalogue());
         std::this_thread::sleep_for(std::chrono::milliseconds(round));
@@ -283,7 +283,7 @@ TEST(LiveRun, NobodyAtTheAddressIsTold)
 
 TEST(LiveRun, AWorkerThatCannotStartSaysWhy)
 {
-    const Worker worker("echo 'ipc:///x/run: address already in use' >&2\nexit 1\n");
+    const TrainingProgram worker("echo 'ipc:///x/run: address already in use' >&2\nexit 1\n");
     LiveRun run(LaunchOptions{.scenario = tiny(), .program = worker.path()}, catalogue());
     Told told(run);
     ASSERT_TRUE(told.waitForPhase(LivePhase::cannotStart));
@@ -296,7 +296,7 @@ TEST(LiveRun, AWorkerThatCannotStartSaysWhy)
 
 TEST(LiveRun, ThePredictionIsThereBeforeTheFirstStep)
 {
-    const Worker worker("sleep 60\n");
+    const TrainingProgram worker("sleep 60\n");
     LiveRun run(LaunchOptions{.scenario = tiny(), .program = worker.path()}, catalogue());
     Told told(run);
     ASSERT_TRUE(waitFor([&] { return told.prediction && told.prediction->simulation; }));
@@ -317,7 +317,7 @@ TEST(LiveRun, NoProcessStaysBehindEvenIfItDoesNotListen)
 {
     qint64 process = 0;
     {
-        const Worker worker("trap '' TERM\nwhile true; do sleep 0.1; done\n");
+        const TrainingProgram worker("trap '' TERM\nwhile true; do sleep 0.1; done\n");
         const LiveRun run(LaunchOptions{.scenario = tiny(), .program = worker.path()}, catalogue());
         process = run.workerId();
         ASSERT_GT(process, 0);

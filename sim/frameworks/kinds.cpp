@@ -165,10 +165,12 @@ std::string kindOfText(const std::string& name, const std::string& text)
     };
     if (name.ends_with(".py") && isRecipe()) // whose words say how to start it, too
         return "bridge-python";
-    if (isPrimusText(text) && contains(text, {"framework: torchtitan"}))
-        return "torchtitan-toml";
-    if (isPrimusText(text) && contains(text, {"framework: maxtext"}))
-        return "maxtext";
+    if (isPrimusText(text))
+        for (const auto& [framework, kind] :
+             {std::pair{"framework: torchtitan", "torchtitan-toml"}, std::pair{"framework: maxtext", "maxtext"},
+              std::pair{"framework: megatron\n", "megatron-yaml"}})
+            if (contains(text, {framework}))
+                return kind;
     if (isNeoxText(text))
         return "megatron-deepspeed";
     if (isMegatronText(text) || looksLikeArgumentDump(text))

@@ -146,8 +146,8 @@ TEST(TorchtitanImport, EightBitsHaveHadThreeNames)
     const std::string head = "[model]\nname = \"llama3\"\nflavor = \"8B\"\n";
     for (const char* named : {"[training]\nenable_fp8_linear = true\n", "[training]\nenable_float8_linear = true\n",
                               "[float8]\nenable_float8_linear = true\n"})
-        EXPECT_EQ(importedText(head + named, 8).at("/training/precision"), "fp8") << named;
-    EXPECT_EQ(importedText(head + "[training]\nenable_fp8_linear = false\n", 8).at("/training/precision"), "bf16");
+        EXPECT_EQ(importedText(head + named, 8, "job.toml").at("/training/precision"), "fp8") << named;
+    EXPECT_EQ(importedText(head + "[training]\nenable_fp8_linear = false\n", 8, "job.toml").at("/training/precision"), "bf16");
 }
 
 TEST(TorchtitanImport, AShareOfEachSequenceIsAChunkOfTheLoss)

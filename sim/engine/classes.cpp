@@ -468,13 +468,13 @@ RoleGroups roleGroups(CommunicatorRole role, const Mesh& mesh, const Scenario& s
     case CommunicatorRole::exptTp:
         fromGrid(mesh.expert(), {role == CommunicatorRole::ep ? "ep" : "tp"}, plain);
         break;
-    case CommunicatorRole::exptDp: // as those of dp_cp
-        fromGrid(mesh.expert(), {"dp"}, [&](const RankGrid::Groups& groups, int rank) {
+    case CommunicatorRole::exptDp: // as those of dp_cp; where the expert grid is the dense one it has cp, too
+        fromGrid(mesh.expert(), {"dp", "cp"}, [&](const RankGrid::Groups& groups, int rank) {
             return groups.groupOf(rank) * expertReplicas + groups.indexInGroup(rank) / expertShard;
         });
         break;
     case CommunicatorRole::exptReplicate:
-        fromGrid(mesh.expert(), {"dp"}, [&](const RankGrid::Groups& groups, int rank) {
+        fromGrid(mesh.expert(), {"dp", "cp"}, [&](const RankGrid::Groups& groups, int rank) {
             return groups.groupOf(rank) * expertShard + groups.indexInGroup(rank) % expertShard;
         });
         break;

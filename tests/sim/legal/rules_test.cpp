@@ -255,7 +255,7 @@ TEST(Rules, BreakOneByOneAndSayWhatWouldBeRight)
          {"/training/lora/rank: 7 is not a multiple of tp 2, which cuts adapters; nearest: 6, 8"}},
         {kDense,
          {R"(training.lora={"rank":8,"targets":["q_proj","gate_proj"]})", "model.gated_mlp=false"},
-         {"/training/lora/targets: gate_proj asks for a gated MLP, and the model Llama 3.1 8B has none; nearest: q_proj"}},
+         {"/training/lora/targets: gate_proj asks for a gated MLP, and the model Llama 3.1 8B (changed) has none; nearest: q_proj"}},
         {kExperts,
          {R"(training.lora={"rank":8,"targets":["q_proj","k_proj","v_proj","o_proj","up_proj"]})"},
          {"/training/lora/targets: adapters beside experts are not simulated: num_experts 8 (of mixtral-8x7b); nearest: q_proj, "

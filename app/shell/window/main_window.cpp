@@ -54,8 +54,8 @@ MainWindow::MainWindow(sim::Catalogue catalogue, const WindowOptions& options)
 {
     new FocusHabit(this);
     new LayoutHabit(this);
-    // Before the widgets: they measure themselves with its fonts, and none has to be styled twice.
-    applyStyle(themeFor(startTheme()), assetsPath());
+    const Theme& theme = themeFor(startTheme());
+    prepareStyle(theme);
     setAcceptDrops(true);
     setWindowIcon(QIcon(assetsPath() + QStringLiteral("/icons/rankscope.svg")));
     buildPages();
@@ -65,6 +65,7 @@ MainWindow::MainWindow(sim::Catalogue catalogue, const WindowOptions& options)
     buildStatusBar();
     connectParts();
     readHelp();
+    applyStyle(theme, assetsPath());
     readSettings();
     updateTitle();
     updateActions();

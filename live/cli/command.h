@@ -17,11 +17,13 @@ struct ScenarioArguments {
     std::string file;
     std::vector<std::string> overrides;
     void addTo(CLI::App&, bool required = true);
-    sim::Scenario read() const;
+    sim::Scenario read(const std::vector<std::string>& outputs = {}) const;
 };
 
-/// Warnings are printed on standard error.
-sim::Scenario readScenario(const std::string& file, const sim::Catalogue&, const std::vector<std::string>& overrides);
+/// Warnings are printed on standard error. `outputs`: files that are to be written; throws sim::Error where one of them is what
+/// the scenario is read from.
+sim::Scenario readScenario(const std::string& file, const sim::Catalogue&, const std::vector<std::string>& overrides,
+                           const std::vector<std::string>& outputs = {});
 
 /// Throws sim::ScenarioError with all that live training does not do of this file's scenario, and with what else is wrong with
 /// it.

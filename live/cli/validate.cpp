@@ -140,7 +140,7 @@ private:
 
     sim::Scenario read(const std::string& file) const
     {
-        sim::Scenario scenario = readScenario(file, m_catalogue, m_arguments.overrides);
+        sim::Scenario scenario = readScenario(file, m_catalogue, m_arguments.overrides, {m_arguments.out});
         checkCanBeTrained(scenario, file);
         if (scenario.live.dtype == "fp64") {
             std::cerr << sim::shownPlace(file) << ": live.dtype is fp64, which predictions do not know; trained in fp32 here\n";

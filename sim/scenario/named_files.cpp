@@ -68,6 +68,15 @@ fs::path pathBeside(const std::string& scenarioFile, const std::string& name)
     return fs::path(scenarioFile).parent_path() / name;
 }
 
+std::vector<fs::path> filesOf(const ScenarioDocument& document, const Catalogue& catalogue)
+{
+    std::vector<fs::path> files{document.fileName()};
+    for (const std::optional<std::string>& name : {namedProfile(document, catalogue), namedActions(document)})
+        if (name)
+            files.push_back(pathBeside(document.fileName(), *name));
+    return files;
+}
+
 ScenarioDocument withFilesInside(const ScenarioDocument& document, const Catalogue& catalogue)
 {
     ScenarioDocument out = document;

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace sim {
 
@@ -14,6 +15,9 @@ bool namesFileOfActions(const std::string& text);
 
 /// A name beside a scenario's file, as it is opened.
 std::filesystem::path pathBeside(const std::string& scenarioFile, const std::string& name);
+
+/// What the scenario is read from: its own file, and those that it names.
+std::vector<std::filesystem::path> filesOf(const ScenarioDocument&, const Catalogue&);
 
 /// The same job, to be read where those files are not: what they hold stands in it. One that cannot be read is named as before.
 ScenarioDocument withFilesInside(const ScenarioDocument&, const Catalogue&);

@@ -64,6 +64,33 @@ TEST(RankscopeLive, LearnsTheText)
     EXPECT_LT(report["losses"].back().get<double>(), report["losses"].front().get<double>() - 1);
 }
 
+std::string textOf(const std::filesystem::path& file)
+{
+    std::ifstream in(file);
+    return {std::istreambuf_iterator<char>(in), {}};
+}
+
+TEST(RankscopeLive, WritesOverNothingThatItReadsNorTwiceIntoOneFile)
+{
+    const std::string file = (scratch() / "own.json").string(), profile = (scratch() / "own-profile.json").string();
+    std::filesystem::copy_file(gallery("58-"), file, std::filesystem::copy_options::overwrite_existing);
+    std::ofstream(profile) << R"({"gemm": 0.5})";
+    const std::string scenario = textOf(file), constants = textOf(profile);
+    for (const auto& [flag, out] :
+         std::vector<std::pair<std::string, std::string>>{{"--report", file}, {"--trace", file}, {"--report", profile}}) {
+        Child child({"run", file, "--steps", "1", "--set", "cluster.efficiency=own-profile.json", flag, out});
+        EXPECT_EQ(child.wait(), 1);
+        EXPECT_NE(child.err().find(out + ": is a file that was read: write to another name"), std::string::npos) << child.err();
+    }
+    EXPECT_EQ(textOf(file), scenario);
+    EXPECT_EQ(textOf(profile), constants);
+    const std::string both = (scratch() / "both.json").string();
+    Child child({"run", file, "--steps", "1", "--report", both, "--trace", (scratch() / "." / "both.json").string()});
+    EXPECT_EQ(child.wait(), 2);
+    EXPECT_NE(child.err().find("--report and --trace would both be written to "), std::string::npos) << child.err();
+    EXPECT_FALSE(std::filesystem::exists(both));
+}
+
 TEST(RankscopeLive, WritesATraceAndAReport)
 {
     const auto trace = scratch() / "run.json", report = scratch() / "report.json";

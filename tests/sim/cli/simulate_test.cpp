@@ -266,6 +266,13 @@ TEST(SimulateTrace, IsNotWrittenOverTheScenario)
     EXPECT_EQ(outcome.code, 1);
     EXPECT_THAT(outcome.err, HasSubstr("is a file that was read: write to another name"));
     EXPECT_EQ(test::read(file), text);
+    const std::string constants = R"({"gemm": 0.5})", profile = test::write("own-profile.json", constants);
+    for (const std::string& name : {profile, std::string("own-profile.json")}) { // the file lies beside it
+        const Outcome named = run("simulate " + file + " --set cluster.efficiency=" + name + " --trace " + profile);
+        EXPECT_EQ(named.code, 1);
+        EXPECT_THAT(named.err, HasSubstr("is a file that was read: write to another name"));
+        EXPECT_EQ(test::read(profile), constants);
+    }
 }
 
 TEST(SimulateTrace, HasAProcessForEachClassAndFlowsForwardInTime)

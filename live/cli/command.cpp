@@ -34,12 +34,18 @@ sim::Scenario readScenario(const std::string& file, const sim::Catalogue& catalo
     return scenario;
 }
 
+void nameFile(std::vector<sim::Problem>& problems, const std::string& file)
+{
+    for (sim::Problem& problem : problems)
+        if (problem.file.empty())
+            problem.file = file;
+}
+
 void checkCanBeTrained(const sim::Scenario& scenario, const std::string& file, std::vector<sim::Problem> others)
 {
     std::vector<sim::Problem> problems = problemsOfTraining(scenario);
     problems.insert(problems.end(), others.begin(), others.end());
-    for (sim::Problem& problem : problems)
-        problem.file = file;
+    nameFile(problems, file);
     if (!problems.empty())
         throw sim::ScenarioError(std::move(problems));
 }

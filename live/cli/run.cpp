@@ -427,7 +427,7 @@ void addRun(CLI::App& app)
         ->excludes(weights)
         ->excludes(saveWeights);
     command->add_flag("--json", arguments->json, "Print the report as JSON and nothing else");
-    command->callback([arguments] { run(*arguments); });
+    command->callback([arguments] { withFileNamed(arguments->scenario.file, [&] { run(*arguments); }); });
 }
 
 } // namespace live::cli

@@ -79,11 +79,13 @@ public:
         std::vector<ObservedRun> learned, observed;
         const auto train = [&](std::vector<ObservedRun>& runs, const std::vector<std::string>& files) {
             for (std::size_t i = 0; i < files.size(); ++i) {
-                ObservedRun run = observe(read(files[i]));
-                if (i < runs.size())
-                    runs[i].append(run);
-                else
-                    runs.push_back(std::move(run));
+                withFileNamed(files[i], [&] {
+                    ObservedRun run = observe(read(files[i]));
+                    if (i < runs.size())
+                        runs[i].append(run);
+                    else
+                        runs.push_back(std::move(run));
+                });
             }
         };
         for (int round = 0; round < m_arguments.rounds; ++round) {

@@ -91,6 +91,24 @@ TEST(RankscopeLive, WritesOverNothingThatItReadsNorTwiceIntoOneFile)
     EXPECT_FALSE(std::filesystem::exists(both));
 }
 
+TEST(RankscopeLive, TrainsOnATextBesideTheScenario)
+{
+    const std::string file = (scratch() / "with-text.json").string(), text = (scratch() / "beside.txt").string();
+    std::filesystem::copy_file(gallery("58-"), file, std::filesystem::copy_options::overwrite_existing);
+    std::ofstream(text) << std::string(100'000, 'a'); // learnt at once, unlike what is built in
+    EXPECT_EQ(reportOf({"run", file, "--steps", "3", "--set", "live.data=beside.txt"})["losses"],
+              reportOf({"run", file, "--steps", "3", "--set", "live.data=" + text})["losses"]);
+    const std::string shared = textOf(text);
+    Child over({"run", file, "--steps", "1", "--set", "live.data=beside.txt", "--report", text});
+    EXPECT_EQ(over.wait(), 1);
+    EXPECT_EQ(textOf(text), shared);
+    std::ofstream(text) << "To be";
+    Child tooShort({"run", file, "--steps", "1", "--set", "live.data=beside.txt"});
+    EXPECT_EQ(tooShort.wait(), 1);
+    EXPECT_NE(tooShort.err().find(file + ": /live/data: " + text + " has 5 bytes, a sequence needs "), std::string::npos)
+        << tooShort.err();
+}
+
 TEST(RankscopeLive, WritesATraceAndAReport)
 {
     const auto trace = scratch() / "run.json", report = scratch() / "report.json";
@@ -657,7 +675,9 @@ TEST(RankscopeLive, RefusesWhatItCannotTrain)
         {{"run", file, "--device", "cuda", "--check-serial", "--set", "live.dtype=bf16"},
          1,
          "/live/dtype: layouts on a GPU are compared in fp32; this is bf16; nearest: --set live.dtype=fp32"},
-        {{"run", file, "--set", "live.data=/nonexistent.txt"}, 1, "/nonexistent.txt"},
+        {{"run", file, "--set", "live.data=/nonexistent.txt"},
+         1,
+         file + ": /live/data: cannot read /nonexistent.txt: No such file or directory"},
         {{"run", file, "--device", "cpu", "--set", "live.dtype=bf16"},
          1,
          ".json: /live/dtype: the CPU computes in fp32 or fp64, not in bf16; nearest: --set live.dtype=fp32"},

@@ -64,7 +64,7 @@ void collect(const CollectArguments& arguments)
                           .profile = stepsOf(arguments.profile),
                           .log = sayLine};
     if (!arguments.scenario.file.empty()) {
-        const sim::Scenario scenario = arguments.scenario.read();
+        const sim::Scenario scenario = arguments.scenario.read({arguments.trace});
         options.scenarioJson = sim::resolvedText(scenario);
         options.scenarioRanks = scenario.layout.worldSize();
         if (options.name.empty())

@@ -3,6 +3,7 @@
 #include "live/model/shape.h"
 #include "live/stream/keys.h"
 #include "sim/cli/options.h"
+#include "sim/scenario/named_files.h"
 
 #include <iostream>
 #include <utility>
@@ -15,26 +16,36 @@ void ScenarioArguments::addTo(CLI::App& command, bool required)
     sim::cli::addOverrides(command, overrides);
 }
 
-sim::Scenario ScenarioArguments::read() const
+sim::Scenario ScenarioArguments::read(const std::vector<std::string>& outputs) const
 {
-    return readScenario(file, sim::Catalogue::load(sim::Catalogue::findAssets()), overrides);
+    return readScenario(file, sim::Catalogue::load(sim::Catalogue::findAssets()), overrides, outputs);
 }
 
-sim::Scenario readScenario(const std::string& file, const sim::Catalogue& catalogue, const std::vector<std::string>& overrides)
+sim::Scenario readScenario(const std::string& file, const sim::Catalogue& catalogue, const std::vector<std::string>& overrides,
+                           const std::vector<std::string>& outputs)
 {
+    const sim::ScenarioDocument document = sim::readDocument(file, catalogue, overrides);
+    for (const std::string& out : outputs)
+        sim::cli::keepInputs(sim::filesOf(document, catalogue), out);
     std::vector<sim::Problem> warnings;
-    sim::Scenario scenario = sim::readScenario(file, catalogue, overrides, &warnings);
+    sim::Scenario scenario = sim::resolvedScenario(document, catalogue, &warnings);
     for (const sim::Problem& warning : warnings)
         std::cerr << sim::cli::linesForAPerson(warning.text());
     return scenario;
+}
+
+void nameFile(std::vector<sim::Problem>& problems, const std::string& file)
+{
+    for (sim::Problem& problem : problems)
+        if (problem.file.empty())
+            problem.file = file;
 }
 
 void checkCanBeTrained(const sim::Scenario& scenario, const std::string& file, std::vector<sim::Problem> others)
 {
     std::vector<sim::Problem> problems = problemsOfTraining(scenario);
     problems.insert(problems.end(), others.begin(), others.end());
-    for (sim::Problem& problem : problems)
-        problem.file = file;
+    nameFile(problems, file);
     if (!problems.empty())
         throw sim::ScenarioError(std::move(problems));
 }

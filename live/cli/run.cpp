@@ -13,6 +13,7 @@
 #include "sim/cli/options.h"
 #include "sim/error.h"
 #include "sim/scenario/files.h"
+#include "sim/text/quoted.h"
 #include "sim/trace/export.h"
 
 #include <algorithm>
@@ -22,6 +23,7 @@
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <system_error>
 #include <tuple>
 #include <unistd.h>
 
@@ -270,10 +272,25 @@ std::string repeatOf(const RunArguments& arguments)
     return command + (arguments.checkSerial ? " --check-serial" : "");
 }
 
+/// They need not be there yet.
+void checkOutputsDiffer(const std::string& report, const std::string& trace)
+{
+    if (report.empty() || trace.empty())
+        return;
+    std::error_code error;
+    const auto place = [&](const std::string& file) {
+        return std::filesystem::weakly_canonical(std::filesystem::absolute(file, error), error);
+    };
+    if (std::filesystem::equivalent(report, trace, error) || (place(report) == place(trace) && !place(trace).empty()))
+        throw sim::cli::UsageError("--report and --trace would both be written to " + sim::shownPlace(trace) +
+                                   ": name two files");
+}
+
 void run(RunArguments& arguments)
 {
     TrainingRequest& request = arguments.request;
-    request.scenario = arguments.scenario.read();
+    checkOutputsDiffer(arguments.report, request.trace);
+    request.scenario = arguments.scenario.read({arguments.report, request.trace});
     if (!arguments.device.empty())
         request.scenario.live.device = arguments.device;
     if (arguments.steps > 0)
@@ -410,7 +427,7 @@ void addRun(CLI::App& app)
         ->excludes(weights)
         ->excludes(saveWeights);
     command->add_flag("--json", arguments->json, "Print the report as JSON and nothing else");
-    command->callback([arguments] { run(*arguments); });
+    command->callback([arguments] { withFileNamed(arguments->scenario.file, [&] { run(*arguments); }); });
 }
 
 } // namespace live::cli

@@ -79,11 +79,13 @@ public:
         std::vector<ObservedRun> learned, observed;
         const auto train = [&](std::vector<ObservedRun>& runs, const std::vector<std::string>& files) {
             for (std::size_t i = 0; i < files.size(); ++i) {
-                ObservedRun run = observe(read(files[i]));
-                if (i < runs.size())
-                    runs[i].append(run);
-                else
-                    runs.push_back(std::move(run));
+                withFileNamed(files[i], [&] {
+                    ObservedRun run = observe(read(files[i]));
+                    if (i < runs.size())
+                        runs[i].append(run);
+                    else
+                        runs.push_back(std::move(run));
+                });
             }
         };
         for (int round = 0; round < m_arguments.rounds; ++round) {
@@ -140,7 +142,7 @@ private:
 
     sim::Scenario read(const std::string& file) const
     {
-        sim::Scenario scenario = readScenario(file, m_catalogue, m_arguments.overrides);
+        sim::Scenario scenario = readScenario(file, m_catalogue, m_arguments.overrides, {m_arguments.out});
         checkCanBeTrained(scenario, file);
         if (scenario.live.dtype == "fp64") {
             std::cerr << sim::shownPlace(file) << ": live.dtype is fp64, which predictions do not know; trained in fp32 here\n";

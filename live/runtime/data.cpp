@@ -4,6 +4,7 @@
 #include "live/runtime/crc32.h"
 #include "sim/error.h"
 #include "sim/scenario/catalogue.h"
+#include "sim/scenario/document.h"
 #include "sim/text/quoted.h"
 
 #include <algorithm>
@@ -23,7 +24,7 @@ constexpr std::uint64_t kPieceOfData = std::uint64_t{1} << 20U;
 
 [[noreturn]] void refuseData(const std::string& why)
 {
-    throw sim::Error("training data: " + why);
+    throw sim::ScenarioError({{.file = {}, .pointer = "/live/data", .message = why}});
 }
 
 std::unique_ptr<PlacedFile> openData(const std::string& data)

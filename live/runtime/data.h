@@ -28,8 +28,8 @@ DataMark markOfData(const std::string& data);
 class TokenSource {
 public:
     /// data: "builtin", a text file or a file of token ids. Of a text bytes are tokens; where the vocabulary is smaller than 256,
-    /// the most frequent bytes are, and the last token stands for all others. Throws sim::Error: it cannot be read, is shorter
-    /// than a sequence, or does not begin with ids of the vocabulary.
+    /// the most frequent bytes are, and the last token stands for all others. Throws sim::ScenarioError: it cannot be read, is
+    /// shorter than a sequence, or does not begin with ids of the vocabulary.
     TokenSource(std::string data, int vocabulary, int sequenceLength, std::uint64_t seed);
 
     /// sequenceLength + 1 tokens: inputs, and the same shifted by one as targets. Any thread. Throws sim::Error: the file has

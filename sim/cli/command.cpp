@@ -1,5 +1,6 @@
 #include "sim/cli/command.h"
 
+#include "sim/scenario/named_files.h"
 #include "sim/simulate/memory_cap.h"
 #include "sim/text/quoted.h"
 
@@ -58,6 +59,12 @@ CLI::Option* ScenarioArguments::addTo(CLI::App& command)
 ScenarioDocument ScenarioArguments::document() const
 {
     return documentBeside(beside, file, overrides);
+}
+
+void ScenarioArguments::keepFiles(const ScenarioDocument& document, const std::string& out) const
+{
+    keepInputs({file}, out); // the document may be read as if it lay elsewhere
+    keepInputs(filesOf(document, catalogue()), out);
 }
 
 Scenario ScenarioArguments::resolved(const ScenarioDocument& document) const

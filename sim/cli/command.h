@@ -32,6 +32,8 @@ struct ScenarioArguments {
     /// Returns the option FILE.
     CLI::Option* addTo(CLI::App&);
     ScenarioDocument document() const;
+    /// Throws Error where `out` is what the scenario was read from: its file, or one that it names.
+    void keepFiles(const ScenarioDocument&, const std::string& out) const;
     /// Warnings are printed on standard error.
     Scenario read() const { return resolved(document()); }
     Scenario resolved(const ScenarioDocument&) const;

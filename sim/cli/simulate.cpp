@@ -230,11 +230,10 @@ void addPrice(Answer& answer, const Simulation& simulation, double price)
 
 void run(const SimulateArguments& arguments)
 {
-    if (!arguments.trace.empty()) {
+    if (!arguments.trace.empty())
         checkTraceDestination(arguments.trace);
-        keepInput(arguments.scenario.file, arguments.trace);
-    }
     const ScenarioDocument document = arguments.scenario.document();
+    arguments.scenario.keepFiles(document, arguments.trace);
     const auto simulation = arguments.scenario.simulated(document, {.full = arguments.full});
     if (!arguments.trace.empty())
         saveTrace(simulation->trace(arguments.detail == "actions" ? TraceDetail::actions : TraceDetail::kernels),

@@ -2,8 +2,10 @@
 #include "sim/cli/options.h"
 #include "sim/cli/part.h"
 #include "sim/cli/table.h"
+#include "sim/scenario/json_text.h"
 #include "sim/scenario/pointer_text.h"
 
+#include "sim/answers/answers.h"
 #include "sim/memory_limit.h"
 #include "sim/simulate/memory_cap.h"
 #include "sim/simulate/simulation.h"
@@ -29,7 +31,7 @@ struct Axis {
 struct SweepArguments {
     ScenarioArguments scenario;
     std::vector<std::string> vary;
-    bool csv = false;
+    bool csv = false, json = false;
     std::string part;
 };
 
@@ -214,6 +216,39 @@ Table tableOf(const std::vector<Axis>& axes, const std::vector<Point>& points, b
     return table;
 }
 
+/// As the scenario has it: what is no JSON is a text; nothing where the key is erased.
+Answer valueOf(const std::string& text)
+{
+    if (text.empty())
+        return nullptr;
+    try {
+        return parseStrict(text, {});
+    } catch (const ScenarioError&) {
+        return text;
+    }
+}
+
+/// The columns of CSV, by name; the varied keys are "settings", as of a plan.
+Answer answerOf(const std::vector<Axis>& axes, const std::vector<Point>& points)
+{
+    Answer rows = Answer::array();
+    for (const Point& point : points) {
+        const Metrics* const metrics = point.metrics();
+        Answer row;
+        for (std::size_t a = 0; a < axes.size(); ++a)
+            row["settings"][slashed(axes[a].pointer)] = valueOf(point.values[a]);
+        for (const Column& column : kColumns)
+            row[column.csvName] = metrics == nullptr ? Answer() : Answer(column.value(*metrics));
+        row["fits"] = metrics == nullptr ? Answer() : Answer(point.fits);
+        const std::string& problem = metrics == nullptr ? std::get<std::string>(point.outcome) : point.misfit;
+        row["problem"] = problem.empty() ? Answer() : Answer(problem);
+        rows.push_back(std::move(row));
+    }
+    Answer answer;
+    answer["rows"] = std::move(rows);
+    return answer;
+}
+
 /// "layout.tp=4 schedule.memory_cap_gib=3".
 std::string settingsOf(const std::vector<Axis>& axes, const Point& point)
 {
@@ -254,19 +289,21 @@ void run(const SweepArguments& arguments)
     if (!arguments.part.empty() && !arguments.csv)
         throw UsageError("--part is for --csv: the parts' rows one after the other are the whole's");
     const std::vector<Point> points = pointsOf(arguments, axes, part);
-    const Table table = tableOf(axes, points, arguments.csv);
-    if (arguments.csv)
+    const bool forPeople = !arguments.csv && !arguments.json;
+    if (arguments.json)
+        std::cout << answerOf(axes, points).dump(-1, ' ', false, Answer::error_handler_t::replace) << "\n";
+    else if (const Table table = tableOf(axes, points, arguments.csv); arguments.csv)
         table.printCsv(std::cout, part.index == 0);
     else
         table.print(std::cout);
-    if (!arguments.csv)
+    if (forPeople)
         for (const Point& point : points)
             if (!point.misfit.empty())
                 std::cerr << linesForAPerson(settingsOf(axes, point) + ": " + point.misfit);
     if (part.count == 1 &&
         std::none_of(points.begin(), points.end(), [](const Point& point) { return point.metrics() != nullptr; }))
         throw Error("No combination can be simulated");
-    if (!arguments.csv)
+    if (forPeople)
         printBest(axes, points);
 }
 
@@ -281,7 +318,8 @@ void addSweep(CLI::App& app)
         ->type_name("POINTER=VALUE,...")
         ->required()
         ->allow_extra_args(false);
-    command->add_flag("--csv", arguments->csv, "Comma-separated, with all digits");
+    CLI::Option* csv = command->add_flag("--csv", arguments->csv, "Comma-separated, with all digits");
+    command->add_flag("--json", arguments->json, "One JSON document: the rows, with all digits")->excludes(csv);
     command
         ->add_option("--part", arguments->part,
                      "I/N: the I-th of N parts of the rows, or auto as mpirun, srun or a Slurm array says; with --csv. All parts "

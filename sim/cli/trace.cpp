@@ -475,10 +475,10 @@ void calibrateRun(const CalibrateArguments& arguments)
     warn(run.recording());
     const Recovered recovered = recoverRun(run.recording(), arguments.trace);
     std::vector<UnknownKey> unknown;
-    const Scenario base = arguments.scenario.read();
-    keepInput(arguments.scenario.file, arguments.out);
-    for (const std::string& in : arguments.trace.files)
-        keepInput(in, arguments.out);
+    const ScenarioDocument document = arguments.scenario.document();
+    const Scenario base = arguments.scenario.resolved(document);
+    arguments.scenario.keepFiles(document, arguments.out);
+    keepInputs({arguments.trace.files.begin(), arguments.trace.files.end()}, arguments.out);
     const RunCalibration calibration = attributed(arguments.scenario.file, [&] {
         return calibrate(run.recording(), recovered, scenarioOfRun(recovered, base, catalogue(), unknown));
     });

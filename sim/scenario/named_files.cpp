@@ -7,13 +7,14 @@
 
 #include <optional>
 #include <system_error>
+#include <utility>
 
 namespace sim {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char *kEfficiency = "/cluster/efficiency", *kActions = "/schedule/actions";
+constexpr const char *kEfficiency = "/cluster/efficiency", *kActions = "/schedule/actions", *kData = "/live/data";
 
 std::optional<std::string> textAt(const ScenarioDocument& document, const char* pointer)
 {
@@ -68,6 +69,32 @@ fs::path pathBeside(const std::string& scenarioFile, const std::string& name)
     return fs::path(scenarioFile).parent_path() / name;
 }
 
+std::optional<fs::path> placeOfData(const std::string& scenarioFile, const std::string& name)
+{
+    if (name == "builtin")
+        return std::nullopt;
+    for (const fs::path& path : {pathBeside(scenarioFile, name), fs::path(name)}) {
+        std::error_code error;
+        if (const fs::file_status status = fs::status(path, error); !fs::exists(status) || fs::is_directory(status))
+            continue;
+        if (fs::path whole = fs::absolute(path, error); !error)
+            return whole;
+    }
+    return std::nullopt;
+}
+
+std::vector<fs::path> filesOf(const ScenarioDocument& document, const Catalogue& catalogue)
+{
+    std::vector<fs::path> files{document.fileName()};
+    for (const std::optional<std::string>& name : {namedProfile(document, catalogue), namedActions(document)})
+        if (name)
+            files.push_back(pathBeside(document.fileName(), *name));
+    if (const auto name = textAt(document, kData))
+        if (auto place = placeOfData(document.fileName(), *name))
+            files.push_back(std::move(*place));
+    return files;
+}
+
 ScenarioDocument withFilesInside(const ScenarioDocument& document, const Catalogue& catalogue)
 {
     ScenarioDocument out = document;
@@ -95,6 +122,9 @@ ScenarioDocument movedTo(const fs::path& file, const ScenarioDocument& document,
     if (const auto name = namedProfile(document, catalogue))
         if (const auto moved = nameFrom(file, document.fileName(), *name))
             setText(out, kEfficiency, *moved);
+    if (const auto name = textAt(document, kData); name && *name != "builtin")
+        if (const auto moved = nameFrom(file, document.fileName(), *name))
+            setText(out, kData, *moved);
     if (const auto name = namedActions(document))
         if (const auto moved = nameFrom(file, document.fileName(), *name)) {
             if (namesFileOfActions(*moved))

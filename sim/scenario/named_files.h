@@ -1,11 +1,13 @@
-// The files that a scenario names and that lie beside it: a profile that was measured, the actions of a schedule. Where the
-// scenario goes without them, they go into it; in another folder, their names lead back.
+// The files that a scenario names and that lie beside it: a profile that was measured, the actions of a schedule, what is
+// trained on. Where the scenario goes without them, they go into it, but for the last; in another folder, their names lead back.
 #pragma once
 
 #include "sim/scenario/document.h"
 
 #include <filesystem>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace sim {
 
@@ -14,6 +16,13 @@ bool namesFileOfActions(const std::string& text);
 
 /// A name beside a scenario's file, as it is opened.
 std::filesystem::path pathBeside(const std::string& scenarioFile, const std::string& name);
+
+/// Where the text or the ids lie that `live.data` names: beside the scenario's file or, if nowhere there, in the working
+/// directory. The way there is absolute. Nothing for `builtin`, and where there is no such file.
+std::optional<std::filesystem::path> placeOfData(const std::string& scenarioFile, const std::string& name);
+
+/// What the scenario is read from: its own file, and those that it names.
+std::vector<std::filesystem::path> filesOf(const ScenarioDocument&, const Catalogue&);
 
 /// The same job, to be read where those files are not: what they hold stands in it. One that cannot be read is named as before.
 ScenarioDocument withFilesInside(const ScenarioDocument&, const Catalogue&);

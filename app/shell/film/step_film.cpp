@@ -21,14 +21,7 @@ public:
             m_zoom.setRange(film.span);
         std::vector<View*> parts;
         for (const Picture picture : film.pictures) {
-            const PictureInfo& info = pictureInfo(picture);
-            auto& view = m_views.emplace_back(info.make(m_selection, m_theme, &m_zoom));
-            const ShownStep& step = picture == Picture::timeline && film.timeline.trace ? film.timeline : film.step;
-            view->setStep(step, info.prepare ? info.prepare(step) : nullptr);
-            if (auto* grid = dynamic_cast<GridView*>(view.get()); grid != nullptr && !film.measured.empty()) {
-                grid->setMeasured(film.measured);
-                grid->setUnknownGrid(film.unknownGrid, film.areNodesKnown);
-            }
+            auto& view = m_views.emplace_back(makeFilmedView(film, picture, m_selection, m_theme, &m_zoom));
             view->showNow();
             parts.push_back(view.get());
         }
@@ -52,6 +45,20 @@ private:
 };
 
 } // namespace
+
+std::unique_ptr<StepView> makeFilmedView(const StepFilm& film, Picture picture, Selection& selection, const Theme& theme,
+                                         TimeZoom* zoom)
+{
+    const PictureInfo& info = pictureInfo(picture);
+    std::unique_ptr<StepView> view = info.make(selection, theme, zoom);
+    const ShownStep& step = film.stepOf(picture);
+    view->setStep(step, info.prepare ? info.prepare(step) : nullptr);
+    if (auto* grid = dynamic_cast<GridView*>(view.get()); grid != nullptr && !film.measured.empty()) {
+        grid->setMeasured(film.measured);
+        grid->setUnknownGrid(film.unknownGrid, film.areNodesKnown);
+    }
+    return view;
+}
 
 std::shared_ptr<FilmScene> makeScene(const StepFilm& film, const Theme& theme)
 {

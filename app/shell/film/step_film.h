@@ -22,11 +22,15 @@ struct StepFilm {
     Selection selection;           ///< as it begins
     /// Of the timeline, where it is another's: of a recording the grid alone is simulated. Without a trace: `step`.
     ShownStep timeline = {};
+    const ShownStep& stepOf(Picture picture) const { return picture == Picture::timeline && timeline.trace ? timeline : step; }
     std::vector<Picture> offered = {};       ///< to be chosen from; empty: all
     std::vector<MeasuredRank> measured = {}; ///< [rank] of a recording: what the grid says in place of what was predicted
     bool areNodesKnown = true;               ///< of a recording: which of its ranks share one
     std::string unknownGrid = {};            ///< of a recording: why nobody knows how its ranks lie; else empty
 };
+
+/// One picture of what the film is of. Shares the selection and, where there is one, the zoom.
+std::unique_ptr<StepView> makeFilmedView(const StepFilm&, Picture, Selection&, const Theme&, TimeZoom*);
 
 /// Pictures of its own, so that those on screen stay as they are. For any thread; may take long.
 std::shared_ptr<FilmScene> makeScene(const StepFilm&, const Theme&);

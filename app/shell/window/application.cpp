@@ -298,9 +298,38 @@ int saveHandoutOf(const sim::Catalogue& catalogue, const StartOptions& options)
     return 0;
 }
 
+/// Where no size was asked for, no higher than what is drawn can use. `rows`: of the timeline.
+int savePicture(StepView& view, Picture picture, std::size_t rows, const StartOptions& options)
+{
+    QSize size = options.size;
+    if (!options.sizeGiven && picture == Picture::timeline)
+        size.setHeight(std::min(size.height(), static_cast<int>(suitableTimelineHeight(rows))));
+    if (const auto all = view.contentHeight(static_cast<float>(size.width())); !options.sizeGiven && all)
+        size.setHeight(static_cast<int>(*all));
+    saveFigure(view, options.figureFile, size);
+    return 0;
+}
+
+/// The typical step of a recorded run, as a film has it.
+int saveFigureOfRecorded(const sim::Catalogue& catalogue, const StartOptions& options)
+{
+    const std::unique_ptr<RecordedRun> run = readForFilm(QStringList{options.file} + options.moreFiles, catalogue);
+    const StepFilm film = recordedFilm(*run, {});
+    const Picture picture = findPicture(options.figureView.toStdString())->picture; // the command line knows no others
+    if (std::find(film.offered.begin(), film.offered.end(), picture) == film.offered.end())
+        throw sim::Error(run->name().toStdString() +
+                         ": how its ranks lie on a grid was not recovered; nearest: --figure timeline");
+    Selection selection;
+    const auto view = makeFilmedView(film, picture, selection, themeFor(themeChoice(options.theme)), nullptr);
+    const auto& trace = film.stepOf(picture).trace;
+    return savePicture(*view, picture, trace ? trace->processes.size() : 0, options);
+}
+
 /// One view as a file, without a window.
 int saveFigureOf(const sim::Catalogue& catalogue, const StartOptions& options)
 {
+    if (!isScenarioLink(options.file) && isTrace(options.file))
+        return saveFigureOfRecorded(catalogue, options);
     const StartScenario of = scenarioOf(catalogue, options);
     const SimulationPtr simulation = sim::simulate(of.scenario);
     if (options.figureView == QLatin1String(kComparisonFigure))
@@ -311,13 +340,7 @@ int saveFigureOf(const sim::Catalogue& catalogue, const StartOptions& options)
     const auto view = picture.make(selection, theme, nullptr);
     const auto trace = std::make_shared<const sim::Trace>(simulation->trace(sim::TraceDetail::actions));
     view->setStep({simulation, trace});
-    QSize size = options.size;
-    if (!options.sizeGiven && picture.picture == Picture::timeline)
-        size.setHeight(std::min(size.height(), static_cast<int>(suitableTimelineHeight(trace->processes.size()))));
-    if (const auto all = view->contentHeight(static_cast<float>(size.width())); !options.sizeGiven && all)
-        size.setHeight(static_cast<int>(*all));
-    saveFigure(*view, options.figureFile, size);
-    return 0;
+    return savePicture(*view, picture.picture, trace->processes.size(), options);
 }
 
 int saveFilm(StepFilm film, const StartOptions& options)

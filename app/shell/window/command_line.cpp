@@ -362,12 +362,15 @@ CommandLine parseCommandLine(const QStringList& arguments, const QString& versio
         return wrong(QStringLiteral("--view chooses what a window or a film shows; a page has every view, and --figure names its "
                                     "own"));
     if (!options.file.isEmpty() && isTrace(options.file))
-        for (const QCommandLineOption* ofScenario : {&set, &compare, &plan, &planPage, &live, &figure, &page, &present})
+        for (const QCommandLineOption* ofScenario : {&set, &compare, &plan, &planPage, &live, &page, &present})
             if (parser.isSet(*ofScenario))
                 return wrong(
-                    QStringLiteral("--%1 is about a scenario, and %2 is read as a recorded run (as folders and packed files "
-                                   "are): open it without, or give --screenshot for a picture or --film for a film of it")
+                    QStringLiteral(
+                        "--%1 is about a scenario, and %2 is read as a recorded run (as folders and packed files "
+                        "are): open it without, or give --screenshot or --figure for a picture or --film for a film of it")
                         .arg(ofScenario->names().front(), options.file));
+    if (!options.figureFile.isEmpty() && isTrace(options.file) && !oneOf(options.figureView, {"grid", "timeline"}))
+        return wrong(QStringLiteral("--figure %1: of a recorded run the grid or the timeline is drawn").arg(options.figureView));
     if (!options.film.isEmpty() && isTrace(options.file) && !oneOf(options.view, {"", "grid", "timeline"}))
         return wrong(QStringLiteral("--view %1: of a recorded run the grid or the timeline is filmed, or without --view both")
                          .arg(options.view));

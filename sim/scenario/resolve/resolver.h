@@ -147,6 +147,7 @@ private:
     static void readFailures(const Block& from, Failures&);
 
     void readLive(const Block& top);
+    void findData(std::string& data);
 
     const Json m_nothing = Json::object();
     const Json& m_root;

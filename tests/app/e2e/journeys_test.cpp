@@ -103,6 +103,27 @@ TEST(JourneyOnTheCommandLine, TheTeacherHasTheComparisonAsOneFigure)
         EXPECT_TRUE(svg.contains(name)) << name;
 }
 
+TEST(JourneyOnTheCommandLine, TheEngineerHasARealRunAsAFigure)
+{
+    const QTemporaryDir folder;
+    for (const char* view : {"grid", "timeline"}) {
+        const QString out = folder.filePath(QString::fromLatin1(view) + QStringLiteral(".svg"));
+        QProcess program;
+        QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
+        environment.remove(QStringLiteral("DISPLAY")); // it needs none
+        program.setProcessEnvironment(environment);
+        program.start(
+            QStringLiteral(RANKSCOPE_BIN_DIR "/rankscope"),
+            {QStringLiteral(RANKSCOPE_TEST_DATA "/slow-rank"), QStringLiteral("--figure"), QString::fromLatin1(view), out});
+        constexpr int kLongMs = 60'000;
+        ASSERT_TRUE(program.waitForFinished(kLongMs * ::test::patience()));
+        ASSERT_EQ(program.exitCode(), 0) << program.readAllStandardError().toStdString();
+        QFile file(out);
+        ASSERT_TRUE(file.open(QIODevice::ReadOnly));
+        EXPECT_GT(file.readAll().count("<rect"), 8) << view << ": each of the eight ranks is drawn";
+    }
+}
+
 TEST_F(Journey, TheEngineerSeesWhatWasMeasuredTriesAFindingAndTakesNumbersAway)
 {
     open("Recomputation 1", "Recomputation 1");

@@ -75,13 +75,18 @@ TEST(CommandLine, AnEmptyFileIsNotTheGallery)
 TEST(CommandLine, WhatIsAboutAScenarioIsRefusedOfARecordedRun)
 {
     const std::string run = RANKSCOPE_TEST_DATA "/kineto";
-    for (const std::string flag : {"--set layout.tp=2", "--compare a.json", "--plan", "--plan-page guide", "--live",
-                                   "--figure grid a.svg", "--page a.html"}) {
+    for (const std::string flag :
+         {"--set layout.tp=2", "--compare a.json", "--plan", "--plan-page guide", "--live", "--page a.html"}) {
         const CommandLine result = parse((flag + " " + run).c_str());
         EXPECT_EQ(result.exitCode, 2) << flag;
         EXPECT_TRUE(result.output.contains(QString::fromStdString("is about a scenario, and " + run))) << flag;
     }
     EXPECT_EQ(parse(("--screenshot a.png " + run).c_str()).exitCode, -1);
+    EXPECT_EQ(parse(("--figure grid a.svg " + run).c_str()).exitCode, -1);
+    EXPECT_EQ(parse(("--figure timeline a.svg " + run).c_str()).exitCode, -1);
+    const CommandLine memory = parse(("--figure memory a.svg " + run).c_str());
+    EXPECT_EQ(memory.exitCode, 2);
+    EXPECT_TRUE(memory.output.contains(QStringLiteral("--figure memory: of a recorded run the grid or the timeline is drawn")));
     EXPECT_EQ(parse(("--film a.mp4 " + run).c_str()).exitCode, -1);
     EXPECT_EQ(parse(("--film a.mp4 --view timeline " + run).c_str()).exitCode, -1);
     const CommandLine traffic = parse(("--film a.mp4 --view traffic " + run).c_str());

@@ -64,6 +64,51 @@ TEST(RankscopeLive, LearnsTheText)
     EXPECT_LT(report["losses"].back().get<double>(), report["losses"].front().get<double>() - 1);
 }
 
+std::string textOf(const std::filesystem::path& file)
+{
+    std::ifstream in(file);
+    return {std::istreambuf_iterator<char>(in), {}};
+}
+
+TEST(RankscopeLive, WritesOverNothingThatItReadsNorTwiceIntoOneFile)
+{
+    const std::string file = (scratch() / "own.json").string(), profile = (scratch() / "own-profile.json").string();
+    std::filesystem::copy_file(gallery("58-"), file, std::filesystem::copy_options::overwrite_existing);
+    std::ofstream(profile) << R"({"gemm": 0.5})";
+    const std::string scenario = textOf(file), constants = textOf(profile);
+    for (const auto& [flag, out] :
+         std::vector<std::pair<std::string, std::string>>{{"--report", file}, {"--trace", file}, {"--report", profile}}) {
+        Child child({"run", file, "--steps", "1", "--set", "cluster.efficiency=own-profile.json", flag, out});
+        EXPECT_EQ(child.wait(), 1);
+        EXPECT_NE(child.err().find(out + ": is a file that was read: write to another name"), std::string::npos) << child.err();
+    }
+    EXPECT_EQ(textOf(file), scenario);
+    EXPECT_EQ(textOf(profile), constants);
+    const std::string both = (scratch() / "both.json").string();
+    Child child({"run", file, "--steps", "1", "--report", both, "--trace", (scratch() / "." / "both.json").string()});
+    EXPECT_EQ(child.wait(), 2);
+    EXPECT_NE(child.err().find("--report and --trace would both be written to "), std::string::npos) << child.err();
+    EXPECT_FALSE(std::filesystem::exists(both));
+}
+
+TEST(RankscopeLive, TrainsOnATextBesideTheScenario)
+{
+    const std::string file = (scratch() / "with-text.json").string(), text = (scratch() / "beside.txt").string();
+    std::filesystem::copy_file(gallery("58-"), file, std::filesystem::copy_options::overwrite_existing);
+    std::ofstream(text) << std::string(100'000, 'a'); // learnt at once, unlike what is built in
+    EXPECT_EQ(reportOf({"run", file, "--steps", "3", "--set", "live.data=beside.txt"})["losses"],
+              reportOf({"run", file, "--steps", "3", "--set", "live.data=" + text})["losses"]);
+    const std::string shared = textOf(text);
+    Child over({"run", file, "--steps", "1", "--set", "live.data=beside.txt", "--report", text});
+    EXPECT_EQ(over.wait(), 1);
+    EXPECT_EQ(textOf(text), shared);
+    std::ofstream(text) << "To be";
+    Child tooShort({"run", file, "--steps", "1", "--set", "live.data=beside.txt"});
+    EXPECT_EQ(tooShort.wait(), 1);
+    EXPECT_NE(tooShort.err().find(file + ": /live/data: " + text + " has 5 bytes, a sequence needs "), std::string::npos)
+        << tooShort.err();
+}
+
 TEST(RankscopeLive, WritesATraceAndAReport)
 {
     const auto trace = scratch() / "run.json", report = scratch() / "report.json";
@@ -630,7 +675,9 @@ TEST(RankscopeLive, RefusesWhatItCannotTrain)
         {{"run", file, "--device", "cuda", "--check-serial", "--set", "live.dtype=bf16"},
          1,
          "/live/dtype: layouts on a GPU are compared in fp32; this is bf16; nearest: --set live.dtype=fp32"},
-        {{"run", file, "--set", "live.data=/nonexistent.txt"}, 1, "/nonexistent.txt"},
+        {{"run", file, "--set", "live.data=/nonexistent.txt"},
+         1,
+         file + ": /live/data: cannot read /nonexistent.txt: No such file or directory"},
         {{"run", file, "--device", "cpu", "--set", "live.dtype=bf16"},
          1,
          ".json: /live/dtype: the CPU computes in fp32 or fp64, not in bf16; nearest: --set live.dtype=fp32"},

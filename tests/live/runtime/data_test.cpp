@@ -110,12 +110,12 @@ TEST_F(TokenIds, OfAnotherTokenizerAreRefusedWithPlaceAndNumbers)
 {
     const std::string file = fileOf("other.bin", ids(40, 2, 990));
     EXPECT_EQ(refusal(file, 1000),
-              "training data: " + file + ": id 10, read from 2 bytes, is 1000; the model has 1000 tokens (model.vocab_size)");
+              "/live/data: " + file + ": id 10, read from 2 bytes, is 1000; the model has 1000 tokens (model.vocab_size)");
     EXPECT_NE(refusal(fileOf("negative.npy", npy("<i4", ids(40, 4, ~std::uint64_t{0}))), 1000).find("id 0, "), std::string::npos);
     for (const auto& [type, width] : {std::pair{"<i2", 2U}, {"<i4", 4U}, {"<i8", 8U}}) { // of two bytes -5 would be 65531
         const std::string negative =
             fileOf(std::string(type).substr(1) + "-.npy", npy(type, ids(40, width, std::uint64_t{0} - 5)));
-        EXPECT_EQ(refusal(negative, 151'936), "training data: " + negative + ": id 0, read from " + std::to_string(width) +
+        EXPECT_EQ(refusal(negative, 151'936), "/live/data: " + negative + ": id 0, read from " + std::to_string(width) +
                                                   " bytes, is -5; the model has 151936 tokens (model.vocab_size)");
     }
     expectCounts(fileOf("unsigned.npy", npy("<u2", ids(40, 2, 65'490))), 151'936, 65'490);
@@ -135,7 +135,7 @@ TEST_F(TokenIds, ByColumnsAreRefusedWhereThatIsAnotherOrder)
 {
     const std::string file = fileOf("columns.npy", npy("<u2", ids(40, 2, 100), "(4, 10)", "True"));
     EXPECT_EQ(refusal(file, 1000),
-              "training data: " + file +
+              "/live/data: " + file +
                   " keeps its ids by columns (fortran_order: True, shape (4, 10)), and sequences lie in rows; "
                   "nearest: np.save(FILE, np.ascontiguousarray(ids))");
     expectCounts(fileOf("rows.npy", npy("<u2", ids(40, 2, 100), "(4, 10)")), 1000, 100);

@@ -79,11 +79,11 @@ TEST(Refused, ComparingInBf16)
 
 TEST(Refused, TextThatIsNotThereOrShorterThanASequence)
 {
-    EXPECT_EQ(refusalOf(job({"live.data=/no/such/text"})), "training data: cannot read /no/such/text: No such file or directory");
+    EXPECT_EQ(refusalOf(job({"live.data=/no/such/text"})), "/live/data: cannot read /no/such/text: No such file or directory");
     const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / "rankscope_short_text.txt";
     std::ofstream(path) << "To be";
     EXPECT_EQ(refusalOf(job({"live.data=" + path.string()})),
-              "training data: " + path.string() + " has 5 bytes, a sequence needs 17");
+              "/live/data: " + path.string() + " has 5 bytes, a sequence needs 17");
     std::filesystem::remove(path);
 }
 

@@ -266,6 +266,13 @@ TEST(SimulateTrace, IsNotWrittenOverTheScenario)
     EXPECT_EQ(outcome.code, 1);
     EXPECT_THAT(outcome.err, HasSubstr("is a file that was read: write to another name"));
     EXPECT_EQ(test::read(file), text);
+    const std::string constants = R"({"gemm": 0.5})", profile = test::write("own-profile.json", constants);
+    for (const std::string& name : {profile, std::string("own-profile.json")}) { // the file lies beside it
+        const Outcome named = run("simulate " + file + " --set cluster.efficiency=" + name + " --trace " + profile);
+        EXPECT_EQ(named.code, 1);
+        EXPECT_THAT(named.err, HasSubstr("is a file that was read: write to another name"));
+        EXPECT_EQ(test::read(profile), constants);
+    }
 }
 
 TEST(SimulateTrace, HasAProcessForEachClassAndFlowsForwardInTime)
@@ -382,6 +389,29 @@ TEST(Sweep, HasARowForEveryCombinationInOrder)
     for (std::size_t i = 0; i < 6; ++i)
         EXPECT_THAT(rows[i + 1], testing::StartsWith(starts[i]));
     EXPECT_THAT(rows[3], HasSubstr(",,,,,,,,\"/layout/tp: 3 does not divide num_attention_heads"));
+}
+
+TEST(Sweep, AnswersWithOneDocumentOfItsRows)
+{
+    const std::string file = gallery("35-");
+    const json rows = runJson("sweep --json " + file + " --vary layout.tp=3,4 --vary schedule.kind=1f1b").at("rows");
+    ASSERT_THAT(rows, SizeIs(2));
+    EXPECT_EQ(rows[0].at("settings"), json({{"/layout/tp", 3}, {"/schedule/kind", "1f1b"}}));
+    EXPECT_TRUE(rows[0].at("step_time_s").is_null());
+    EXPECT_TRUE(rows[0].at("fits").is_null());
+    EXPECT_THAT(rows[0].at("problem").get<std::string>(), HasSubstr("/layout/tp: 3 does not divide num_attention_heads"));
+    EXPECT_EQ(rows[1].at("settings").at("/layout/tp"), 4);
+    EXPECT_TRUE(rows[1].at("problem").is_null());
+    const json simulated = runJson("simulate --json " + file + " --set layout.tp=4 --set schedule.kind=1f1b");
+    for (const char* key :
+         {"step_time_s", "tokens_per_second", "model_tflops_per_gpu", "mfu", "bubble_fraction", "peak_memory_gib", "fits"})
+        EXPECT_EQ(rows[1].at(key), simulated.at(key)) << key;
+    EXPECT_TRUE(rows[1].at("exposed_comm_fraction").is_number());
+    EXPECT_EQ(run("sweep --json --csv " + file + " --vary layout.tp=4").code, 2);
+    const Outcome none = run("sweep --json " + file + " --vary layout.tp=3,5");
+    EXPECT_EQ(none.code, 1);
+    EXPECT_THAT(json::parse(none.out).at("rows"), SizeIs(2));
+    EXPECT_EQ(run("sweep --json " + file + " --vary layout.tp=4 --part 1/2").code, 2);
 }
 
 TEST(Sweep, SaysWhatSimulateSays)

@@ -268,6 +268,10 @@ TEST(TraceCommand, CalibratesTheScenarioOfARunIntoAProfile)
     // The file says the same to a scenario that names it.
     const json again = test::runJson("simulate " + scenario + " --set cluster.efficiency=" + profile + " --json");
     EXPECT_NEAR(again.at("step_time_s").get<double>() / measured, 1, 0.02);
+    const test::Outcome over = test::run("trace calibrate " + run + " --scenario " + scenario +
+                                         " --set cluster.efficiency=" + profile + " --out " + profile);
+    EXPECT_EQ(over.code, 1);
+    EXPECT_THAT(over.err, HasSubstr("is a file that was read: write to another name"));
     const test::Outcome without = test::run("trace calibrate " + run);
     EXPECT_EQ(without.code, 2);
     EXPECT_THAT(without.err, HasSubstr("--scenario"));

@@ -78,6 +78,45 @@ TEST_F(NamedFiles, AreNamedFromAnotherFolder)
     EXPECT_EQ(movedTo(folder / "job.json", gone, catalogue()).text(), gone.text());
 }
 
+/// To be trained on; the job may be written where names are relative to another folder, as a window does that starts it.
+TEST_F(NamedFiles, OfDataAreFoundBesideTheScenarioAndThenInTheWorkingDirectory)
+{
+    const std::string here = "data_" + std::to_string(::getpid()) + ".txt"; // in the working directory
+    std::ofstream(here) << "To be";
+    const auto document = [&](const std::string& data) {
+        ScenarioDocument out = named();
+        out.set("/live/data", '"' + data + '"');
+        return out;
+    };
+    write("runs/text.txt", "Or not");
+    const ScenarioDocument beside = document("text.txt");
+    EXPECT_EQ(meaning(beside).live.data, (folder / "runs" / "text.txt").string());
+    EXPECT_EQ(meaning(ScenarioDocument::parse(resolvedText(meaning(beside)), "/nowhere/job.json")), meaning(beside));
+    EXPECT_EQ(movedTo(folder / "job.json", beside, catalogue()).get("/live/data"), "\"runs/text.txt\"");
+    EXPECT_EQ(filesOf(beside, catalogue()).back(), folder / "runs" / "text.txt");
+    EXPECT_EQ(meaning(document(here)).live.data, fs::absolute(here).string());
+    write(("runs/" + here).c_str(), "That is the question");
+    EXPECT_EQ(meaning(document(here)).live.data, (folder / "runs" / here).string());
+    fs::remove(here);
+    EXPECT_EQ(meaning(document("builtin")).live.data, "builtin");
+}
+
+/// All but training can do without.
+TEST_F(NamedFiles, OfDataThatAreNotThereAreToldAndNothingElseIsRefused)
+{
+    for (const std::string& name : {std::string("gone.txt"), folder.string()}) { // a folder is no file
+        ScenarioDocument document = named();
+        document.set("/live/data", '"' + name + '"');
+        const auto resolved = document.resolve(catalogue());
+        ASSERT_TRUE(resolved.scenario);
+        EXPECT_EQ(resolved.scenario->live.data, name);
+        ASSERT_FALSE(resolved.problems.empty());
+        EXPECT_EQ(resolved.problems.back().text(),
+                  (folder / "runs" / "job.json").string() + ": /live/data: warning: there is no file \"" + name +
+                      "\" beside the scenario, nor in the working directory; training needs it; nearest: builtin");
+    }
+}
+
 /// A name with a comma would be read as actions.
 TEST_F(NamedFiles, OfActionsGoInWhereTheWayThereHasAComma)
 {

@@ -331,10 +331,13 @@ public:
         std::erase_if(m_candidates, [&](const Candidate& c) {
             if (c.isNamed || c.role == GroupRole::unknown || c.role == GroupRole::composite)
                 return false;
-            const bool isGuessed = c.role == GroupRole::tensor;
-            const bool isKept = isOnlyOne || (c.sumsActivations && !isSummedInside);
-            return isNamedRole(c.role) || (isGuessed && !isKept && c.partition.digits == whole);
+            return isNamedRole(c.role);
         });
+        for (Candidate& c : m_candidates) {
+            const bool isKept = isOnlyOne || (c.sumsActivations && !isSummedInside);
+            if (!c.isNamed && c.role == GroupRole::tensor && !isKept && c.partition.digits == whole)
+                c.role = GroupRole::unknown;
+        }
         const bool anyRole = std::any_of(m_candidates.begin(), m_candidates.end(), [](const Candidate& c) {
             return c.role != GroupRole::unknown && c.role != GroupRole::composite;
         });

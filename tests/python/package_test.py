@@ -284,7 +284,11 @@ class Planning(unittest.TestCase):
         self.assertEqual(answer.robust.cases[0].name, "as given")
         best = answer.best[0]
         self.assertTrue(answer.proved)
+        self.assertEqual(best.settings["/layout/cp"], 1)
         self.assertEqual(rankscope.simulate(TINY, **best.settings).step_time_s, best.step_time_s)
+        asked = answer.why[0].best
+        self.assertEqual(asked.settings["/layout/tp"], 4)
+        self.assertEqual(rankscope.simulate(TINY, **asked.settings).step_time_s, asked.step_time_s)
 
     def test_keys_that_are_asked_for_together_are_one_question(self):
         answer = rankscope.plan(TINY, gpus=4, fix={"layout.cp": 1}, why={"layout.tp": 2, "layout.pp": 2})

@@ -64,6 +64,32 @@ TEST(PlanCommand, KeepsTheNumberOfGpusWhateverIsHeld)
     }
 }
 
+/// The step of the file with a layout's settings in it.
+double secondsWith(const std::string& file, const json& settings)
+{
+    std::string command = "simulate " + file + " --json";
+    for (const auto& [pointer, value] : settings.items())
+        command += " --set '" + pointer + "=" + value.dump() + "'";
+    return runJson(command).at("step_time_s").get<double>();
+}
+
+TEST(PlanCommand, SettingsHaveWhatIsHeldAndAskedFor)
+{
+    const std::string file = gallery("60-");
+    const json answer = runJson(
+        kPlan + "--top 1 --json --fix schedule.kind=1f1b --fix layout.pp=4 --why layout.pp=2,training.micro_batch_size=1");
+    const json &best = answer.at("best").at(0), &why = answer.at("why").at(0).at("best");
+    EXPECT_EQ(best.at("settings").at("/schedule/kind"), "1f1b");
+    EXPECT_EQ(best.at("settings").at("/layout/pp"), 4);
+    EXPECT_EQ(secondsWith(file, best.at("settings")), best.at("step_time_s"));
+    EXPECT_EQ(why.at("settings").at("/schedule/kind"), "1f1b");
+    EXPECT_EQ(why.at("settings").at("/layout/pp"), 2);
+    EXPECT_EQ(why.at("settings").at("/training/micro_batch_size"), 1);
+    EXPECT_EQ(secondsWith(file, why.at("settings")), why.at("step_time_s"));
+    for (const json& layout : answer.at("pareto"))
+        EXPECT_EQ(secondsWith(file, layout.at("settings")), layout.at("step_time_s"));
+}
+
 TEST(PlanCommand, HoldsAnEntryOfAListThatTheFileLeavesToItsBase)
 {
     const std::string job = "plan " + gallery("05-") + " --top 1 --json --fix layout.pp=2 ",

@@ -266,9 +266,26 @@ void ScenarioDocument::takeListOfBase(std::string_view pointer, const Catalogue&
 
 void ScenarioDocument::applyOverride(std::string_view assignment, const Catalogue& catalogue)
 {
-    if (const std::size_t equals = assignment.find('='); equals != std::string_view::npos)
-        takeListOfBase(assignment.substr(0, equals), catalogue);
+    if (const std::size_t equals = assignment.find('='); equals != std::string_view::npos) {
+        const std::string_view pointer = assignment.substr(0, equals);
+        if (equals + 1 == assignment.size())
+            requireKnown(pointer, catalogue);
+        takeListOfBase(pointer, catalogue);
+    }
     applyOverride(assignment);
+}
+
+void ScenarioDocument::requireKnown(std::string_view pointer, const Catalogue& catalogue) const
+{
+    ScenarioDocument withIt = *this;
+    withIt.takeListOfBase(pointer, catalogue);
+    if (withIt.get(pointer)) // whatever it is, it may go
+        return;
+    withIt.set(pointer, "null");
+    const std::string place = pointerOf(splitPointer(pointer)) + "/";
+    for (const Problem& problem : catalogue.schema().check(withIt.m_data->root, {}))
+        if (problem.message.starts_with(Schema::kUnknownKey) && place.starts_with(problem.pointer + "/"))
+            throw Error(problem.text());
 }
 
 void ScenarioDocument::applyOverride(std::string_view assignment)

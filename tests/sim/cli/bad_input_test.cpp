@@ -223,11 +223,28 @@ TEST(Set, WithoutAValueErasesAKey)
         EXPECT_EQ(runJson("describe --json " + file + " --set " + pointer + "=").at("training").at("global_batch_size"), 16)
             << "the default: dp 2 x 4 pp of them";
     EXPECT_FALSE(runJson("describe --json " + file + " --set name=").contains("name"));
-    EXPECT_EQ(run("describe --json " + file + " --set layout.nothing=").out, run("describe --json " + file).out);
+    EXPECT_EQ(run("describe --json " + file + " --set layout.dp_shard=").out, run("describe --json " + file).out)
+        << "the file does not say it";
     const Outcome without = run("validate " + file + " --set model=");
     EXPECT_EQ(without.code, 1);
     EXPECT_THAT(without.out, HasSubstr("key \"model\" is missing"));
     EXPECT_THAT(run("simulate " + file + " --set model.base=").err, HasSubstr("/model: key \"num_hidden_layers\" is missing"));
+}
+
+TEST(Set, OfAKeyThatNoScenarioHasIsRefusedWithoutAValueToo)
+{
+    const std::string file = gallery("05-");
+    for (const std::string value : {"", "true"}) {
+        const Outcome outcome = run("simulate " + file + " --set layout.sequence_paralel=" + value);
+        EXPECT_EQ(outcome.code, 1);
+        EXPECT_THAT(outcome.err, HasSubstr("/layout/sequence_paralel: unknown key; nearest: sequence_parallel"));
+    }
+    EXPECT_EQ(run("simulate " + file + " --set nosuch=").code, 1);
+    EXPECT_EQ(run("simulate " + file + " --set cluster.tiers.0.nosuch=").code, 1) << "in a list of the base";
+    EXPECT_EQ(run("simulate " + file + " --set view.picture=").code, 0) << "what was on screen may say anything";
+    const std::string wrong = test::write("paralel.json", scenario(R"("layout":{"dp":2,"sequence_paralel":true})"));
+    EXPECT_EQ(run("validate " + wrong).code, 1);
+    EXPECT_EQ(run("validate " + wrong + " --set layout.sequence_paralel=").code, 0) << "what is there may go";
 }
 
 TEST(Set, BelowAWordThatIsShortForAnObjectKeepsTheWord)

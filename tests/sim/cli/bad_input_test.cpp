@@ -237,7 +237,7 @@ TEST(Set, OfAKeyThatNoScenarioHasIsRefusedWithoutAValueToo)
     for (const std::string value : {"", "true"}) {
         const Outcome outcome = run("simulate " + file + " --set layout.sequence_paralel=" + value);
         EXPECT_EQ(outcome.code, 1);
-        EXPECT_THAT(outcome.err, HasSubstr("/layout/sequence_paralel: unknown key; nearest: sequence_parallel"));
+        EXPECT_THAT(outcome.err, HasSubstr(R"(/layout/sequence_paralel: unknown key; nearest: "sequence_parallel")"));
     }
     EXPECT_EQ(run("simulate " + file + " --set nosuch=").code, 1);
     EXPECT_EQ(run("simulate " + file + " --set cluster.tiers.0.nosuch=").code, 1) << "in a list of the base";

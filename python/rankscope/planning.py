@@ -10,7 +10,7 @@ import tempfile
 from typing import Any, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
 
 from ._program import MissingFileError, Problem, ProgramError, ScenarioError, ask, ask_json, in_python, problem_of
-from ._scenario import Scenario, as_json, changed
+from ._scenario import Scenario, as_json, changed, is_json
 from .result import Result
 from .simulator import _beside, _problems
 
@@ -146,7 +146,7 @@ def import_settings(
     with tempfile.TemporaryDirectory() as folder:
         paths = []
         for number, one in enumerate(given):
-            if isinstance(one, str) and ("\n" in one or "--" in one or one.lstrip().startswith("{")) and not _is_file(one):
+            if isinstance(one, str) and ("\n" in one or "--" in one or is_json(one)) and not _is_file(one):
                 path = pathlib.Path(folder) / f"settings-{number + 1}"
                 path.write_text(one, encoding="utf-8")
                 paths.append(str(path))

@@ -201,18 +201,7 @@ ScenarioDocument ScenarioDocument::parse(std::string_view json, std::string file
 
 ScenarioDocument ScenarioDocument::readFile(const std::filesystem::path& path, Pipes pipes)
 {
-    std::string text;
-    try {
-        text = readSafely(path.string(), [&] { return sim::readFile(path, kMaxFileBytes, pipes); });
-    } catch (const ScenarioError&) {
-        throw;
-    } catch (const Error& error) {
-        // The message begins with the path; the problem has it of its own.
-        std::string message = error.what();
-        const std::string prefix = shownPlace(path.string()) + ": ";
-        throw ScenarioError({{path.string(), "", message.starts_with(prefix) ? message.substr(prefix.size()) : message}});
-    }
-    return parse(text, path.string());
+    return parse(readNamedFile(path, kMaxFileBytes, pipes), path.string());
 }
 
 void ScenarioDocument::set(std::string_view pointer, std::string_view value)

@@ -155,6 +155,14 @@ class Problems(unittest.TestCase):
         with self.assertRaises(TypeError):
             rankscope.simulate(3)
 
+    def test_of_none_where_a_text_begins_with_a_byte_order_mark(self):
+        text = "\ufeff" + TINY.read_text(encoding="utf-8")
+        self.assertEqual(rankscope.simulate(text).step_time_s, rankscope.simulate(TINY).step_time_s)
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "marked.json"
+            file.write_text(text, encoding="utf-8")
+            self.assertEqual(rankscope.simulate(file).step_time_s, rankscope.simulate(TINY).step_time_s)
+
     def test_are_listed_without_an_exception(self):
         self.assertEqual([p for p in rankscope.validate(LLAMA) if p.severity == "error"], [])
         self.assertIn("/layout/tp", [p.pointer for p in rankscope.validate(LLAMA, layout={"tp": 3})])

@@ -206,7 +206,8 @@ TEST(BadOptions, AreAnsweredInWords)
              {"schedule --kind 1f1b --stages 2 --microbatches 2 --format png", "--format: \"png\" is none of csv, csv-2024, "},
              {"simulate " + file + " --set", "--set needs POINTER=VALUE"},
              {"trace compare one", "A B are needed; given: 1"},
-             {"simulate " + file + " --nonsense", "This command takes no \"--nonsense\""}}) {
+             {"simulate " + file + " --nonsense", "This command takes no \"--nonsense\""},
+             {"simulate " + file + " --vary layout.tp=1", "This command takes no \"--vary layout.tp=1\""}}) {
         const Outcome outcome = run(arguments);
         EXPECT_EQ(outcome.code, 2) << arguments;
         EXPECT_THAT(outcome.err, HasSubstr(told)) << arguments;

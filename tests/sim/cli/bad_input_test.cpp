@@ -297,6 +297,20 @@ TEST(Describe, PutsWhatIsNoPartOfTheFileUnderDerived)
     EXPECT_THAT(asked.out, HasSubstr("/world_size: is what `describe` prints"));
 }
 
+TEST(Describe, KeepsTheBlocksThatNoNumberFollowsFrom)
+{
+    const std::string blocks = R"("view":{"pictures":["timeline"],"rank":1},"cases":{"one":{"set":{"/layout/dp":1}}},)"
+                               R"("holds":["world_size == 2","one.world_size == 1"])";
+    const std::string file = test::write("blocks.json", scenario(R"("layout":{"dp":2},)" + blocks));
+    const json described = runJson("describe --json " + file), written = json::parse("{" + blocks + "}");
+    for (const auto& [block, value] : written.items())
+        EXPECT_EQ(described.at(block), value);
+    const std::string again = test::write("blocks_again.json", described.dump());
+    EXPECT_EQ(runJson("describe --json " + again), described);
+    const Outcome holds = run("validate --holds " + again);
+    EXPECT_EQ(holds.code, 0) << holds.out << holds.err;
+}
+
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) // they take all addresses there are
 /// A list of so many numbers takes memory to be destroyed, too.
 TEST(BadInput, ThatDoesNotFitIntoMemoryIsSaid)

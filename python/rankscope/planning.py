@@ -72,7 +72,7 @@ def plan(
     at a value, `free` searches keys that are not searched otherwise: "layout.order", "layout.placement", "schedule.layers_per_stage",
     and "training.global_batch_size" for batches of at most the scenario's, by the time that a token takes (`pace_s` of a layout is
     that of `pace_batch` sequences). `framework` ("megatron", "torchtitan", "deepspeed", "nanotron", "picotron", "huggingface" or
-    "maxtext") keeps to what that one can run and times it with that one's software where the scenario names none (`held_fixed` of the
+    "maxtext") keeps to what that one can run and times it with that one's software where the scenario names none (`held_rules` of the
     result says which), `why` asks for the best layout with all of such keys beside the winner, `robust` for the nearest layouts where not all
     goes as planned and the one that loses least (`robust` of the result). A result's `best[0].settings` are changes for simulate().
 

@@ -155,6 +155,7 @@ Answer planAnswer(const PlanAnswer& plan, const PlanRequest& request)
                   {"stopped", plan.stopped},
                   {"seconds", plan.seconds},
                   {"held_fixed", held},
+                  {"held_rules", plan.heldRules},
                   {"best", best},
                   {"pareto", pareto},
                   {"rejected", rejected}};

@@ -221,6 +221,8 @@ void printPlan(const Answer& answer, std::ostream& out)
     out << "\nHeld:";
     for (const auto& [pointer, value] : answer.at("held_fixed").items())
         out << " " << pointer << "=" << value.dump();
+    for (const auto& [pointer, rule] : answer.at("held_rules").items())
+        out << "\n  " << pointer << ": " << rule.get<std::string>();
     out << "\n";
 }
 

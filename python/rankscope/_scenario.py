@@ -35,9 +35,17 @@ def _plain(value: Any) -> Any:
     raise ScenarioError([Problem("", f"{value!r} is a {type(value).__name__}: a scenario has numbers, words, lists and dicts")])
 
 
+_MARK = "\ufeff"  # that some editors begin a file with
+
+
+def is_json(text: str) -> bool:
+    """Whether it is the text of an object and no path."""
+    return text.lstrip(_MARK + " \t\r\n").startswith("{")
+
+
 def _read(text: str, place: str) -> Dict[str, Any]:
     try:
-        document = json.loads(text)
+        document = json.loads(text.lstrip(_MARK))
     except json.JSONDecodeError as error:
         raise ScenarioError([Problem("", f"{place}: line {error.lineno}, column {error.colno}: {error.msg}")]) from None
     if not isinstance(document, dict):
@@ -50,7 +58,7 @@ def load(scenario: Scenario) -> Tuple[Dict[str, Any], Optional[pathlib.Path]]:
     if isinstance(scenario, Mapping):
         plain = scenario.to_dict() if hasattr(scenario, "to_dict") else scenario
         return copy.deepcopy(dict(plain)), None
-    if isinstance(scenario, str) and scenario.lstrip().startswith("{"):
+    if isinstance(scenario, str) and is_json(scenario):
         return _read(scenario, "the text"), None
     if not isinstance(scenario, (str, os.PathLike)):
         raise TypeError(f"a scenario is a path, a dict or JSON text, not {type(scenario).__name__}")

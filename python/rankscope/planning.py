@@ -10,7 +10,7 @@ import tempfile
 from typing import Any, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
 
 from ._program import MissingFileError, Problem, ProgramError, ScenarioError, ask, ask_json, in_python, problem_of
-from ._scenario import Scenario, as_json, changed
+from ._scenario import Scenario, as_json, changed, is_json
 from .result import Result
 from .simulator import _beside, _problems
 
@@ -72,7 +72,7 @@ def plan(
     at a value, `free` searches keys that are not searched otherwise: "layout.order", "layout.placement", "schedule.layers_per_stage",
     and "training.global_batch_size" for batches of at most the scenario's, by the time that a token takes (`pace_s` of a layout is
     that of `pace_batch` sequences). `framework` ("megatron", "torchtitan", "deepspeed", "nanotron", "picotron", "huggingface" or
-    "maxtext") keeps to what that one can run and times it with that one's software where the scenario names none (`held_fixed` of the
+    "maxtext") keeps to what that one can run and times it with that one's software where the scenario names none (`held_rules` of the
     result says which), `why` asks for the best layout with all of such keys beside the winner, `robust` for the nearest layouts where not all
     goes as planned and the one that loses least (`robust` of the result). A result's `best[0].settings` are changes for simulate().
 
@@ -146,7 +146,7 @@ def import_settings(
     with tempfile.TemporaryDirectory() as folder:
         paths = []
         for number, one in enumerate(given):
-            if isinstance(one, str) and ("\n" in one or "--" in one or one.lstrip().startswith("{")) and not _is_file(one):
+            if isinstance(one, str) and ("\n" in one or "--" in one or is_json(one)) and not _is_file(one):
                 path = pathlib.Path(folder) / f"settings-{number + 1}"
                 path.write_text(one, encoding="utf-8")
                 paths.append(str(path))

@@ -25,7 +25,7 @@ def _beside(folder: Optional[pathlib.Path]) -> List[str]:
 
 def _batch(documents: Sequence[Dict[str, Any]], folder: Optional[pathlib.Path]) -> List[Dict[str, Any]]:
     lines = "\n".join(as_json(document) for document in documents) + "\n"
-    printed = ask("rankscope-sim", ["batch", "/dev/stdin", *_beside(folder)], lines)
+    printed = ask("rankscope-sim", ["batch", "/dev/stdin", *_beside(folder)], lines, bad_is_answer=True)
     return [json.loads(line) for line in printed.splitlines()]
 
 

@@ -39,8 +39,10 @@ void addBecause(Answer&, const Simulation&);
 Answer memoryAnswer(const Simulation&);
 /// traffic --json, in bytes. O(flows).
 Answer trafficAnswer(const Simulation&);
-/// describe --json. `parametersOfRanks`: of each pipeline rank, before any sharding.
-Answer describeAnswer(const Scenario&, const std::vector<std::int64_t>& parametersOfRanks);
+/// describe --json. `parametersOfRanks`: of each pipeline rank, before any sharding. `document`: has what no scenario takes up
+/// and a file keeps, as what was on screen.
+Answer describeAnswer(const Scenario&, const std::vector<std::int64_t>& parametersOfRanks,
+                      const ScenarioDocument* document = nullptr);
 Answer describeAnswer(const Simulation&);
 /// groups --rank N --json
 Answer rankAnswer(const Mesh&, const Placement&, int rank);

@@ -3,6 +3,8 @@
 #include "sim/model/parameters.h"
 #include "sim/scenario/document.h"
 
+#include <optional>
+#include <string>
 #include <utility>
 
 namespace sim {
@@ -15,9 +17,14 @@ Answer problemAnswer(const Problem& problem)
             {"severity", problem.severity == Severity::error ? "error" : "warning"}};
 }
 
-Answer describeAnswer(const Scenario& scenario, const std::vector<std::int64_t>& parametersOfRanks)
+Answer describeAnswer(const Scenario& scenario, const std::vector<std::int64_t>& parametersOfRanks,
+                      const ScenarioDocument* document)
 {
     auto json = Answer::parse(resolvedText(scenario));
+    if (document != nullptr)
+        for (const char* block : {"view", "cases", "holds"})
+            if (const std::optional<std::string> text = document->get(block))
+                json[block] = Answer::parse(*text);
     // A scenario that opens again: the reader leaves `derived` out, and at the top what says the same.
     Answer derived{{"parameters", parameterCount(scenario.model)},
                    {"active_parameters", activeParameterCount(scenario.model)},

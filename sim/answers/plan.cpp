@@ -22,16 +22,23 @@ Answer valueOf(const std::string& text)
     return value.is_discarded() ? Answer(text) : value;
 }
 
-Answer layoutOf(const PlannedLayout& layout, bool hasPrice)
+/// What a file takes to be the layout that was chosen: what was held for the search beside what the search was free to choose.
+Answer settingsOf(const std::vector<PlanSetting>& held, const std::vector<PlanSetting>& chosen)
 {
     Answer settings = Answer::object();
-    for (const auto& [pointer, value] : layout.settings)
-        settings[slashed(pointer)] = valueOf(value);
+    for (const std::vector<PlanSetting>* of : {&held, &chosen})
+        for (const auto& [pointer, value] : *of)
+            settings[slashed(pointer)] = valueOf(value);
+    return settings;
+}
+
+Answer layoutOf(const PlannedLayout& layout, const std::vector<PlanSetting>& held, bool hasPrice)
+{
     Answer use = Answer::object();
     for (const StepPart part : kStepParts)
         if (layout.use[part] != 0)
             use[factsOf(part).name] = 1e-9 * static_cast<double>(layout.use[part]);
-    Answer answer{{"settings", settings},
+    Answer answer{{"settings", settingsOf(held, layout.settings)},
                   {"step_time_s", layout.stepSeconds},
                   {"tokens_per_second", layout.tokensPerSecond},
                   {"peak_memory_gib", layout.peakMemoryGib},
@@ -41,7 +48,8 @@ Answer layoutOf(const PlannedLayout& layout, bool hasPrice)
                   {"use_s", use}};
     if (layout.runDays > 0)
         answer["run_days"] = layout.runDays;
-    if (settings.contains("/training/global_batch_size"))
+    if (std::any_of(layout.settings.begin(), layout.settings.end(),
+                    [](const PlanSetting& of) { return of.first == "training.global_batch_size"; }))
         answer["pace_s"] = layout.paceSeconds();
     if (layout.floorSeconds > 0) { // else it was not searched for
         answer["closed_form_s"] = layout.closedFormSeconds;
@@ -116,9 +124,9 @@ Answer planAnswer(const PlanAnswer& plan, const PlanRequest& request)
         held[pointer] = valueOf(value);
     Answer best = Answer::array(), pareto = Answer::array(), rejected = Answer::array();
     for (const PlannedLayout& layout : plan.best)
-        best.push_back(layoutOf(layout, hasPrice));
+        best.push_back(layoutOf(layout, request.fixed, hasPrice));
     for (const PlannedLayout& layout : plan.pareto)
-        pareto.push_back(layoutOf(layout, hasPrice));
+        pareto.push_back(layoutOf(layout, request.fixed, hasPrice));
     for (const RejectedGrid& grid : plan.rejected) {
         Answer of = Answer::object();
         addGrid(of, grid.grid);
@@ -129,13 +137,10 @@ Answer planAnswer(const PlanAnswer& plan, const PlanRequest& request)
         if (grid.needHostGib > 0)
             of["need_host_gib"] = grid.needHostGib;
         if (grid.needGib > 0) {
-            Answer settings = Answer::object();
-            for (const auto& [pointer, value] : grid.needSettings)
-                settings[slashed(pointer)] = valueOf(value);
             of["need_gib"] = grid.needGib;
-            of["need"] = settings;
+            of["need"] = settingsOf(request.fixed, grid.needSettings);
         }
-        of["best"] = grid.best ? layoutOf(*grid.best, hasPrice) : Answer(nullptr);
+        of["best"] = grid.best ? layoutOf(*grid.best, request.fixed, hasPrice) : Answer(nullptr);
         rejected.push_back(std::move(of));
     }
     Answer answer{{"gpus", plan.gpus},
@@ -150,6 +155,7 @@ Answer planAnswer(const PlanAnswer& plan, const PlanRequest& request)
                   {"stopped", plan.stopped},
                   {"seconds", plan.seconds},
                   {"held_fixed", held},
+                  {"held_rules", plan.heldRules},
                   {"best", best},
                   {"pareto", pareto},
                   {"rejected", rejected}};
@@ -218,11 +224,12 @@ Answer phasesAnswer(const std::vector<PlannedPhase>& phases, const std::vector<P
 {
     Answer all = Answer::array();
     for (const PlannedPhase& each : phases) {
-        Answer answer = planAnswer(each.answer, ofPhase(request, each.phase));
+        const PlanRequest of = ofPhase(request, each.phase);
+        Answer answer = planAnswer(each.answer, of);
         Answer phase = phaseOf(each.phase);
         phase["changes"] = each.changes;
         phase["read_gib"] = each.readGib;
-        phase["kept"] = each.kept ? layoutOf(*each.kept, request.price > 0) : Answer(nullptr);
+        phase["kept"] = each.kept ? layoutOf(*each.kept, of.fixed, request.price > 0) : Answer(nullptr);
         if (!each.whyNotKept.empty())
             phase["why_not_kept"] = each.whyNotKept;
         answer["phase"] = std::move(phase);
@@ -267,15 +274,16 @@ Answer leastChangeAnswer(const LeastChange& change)
             {"text", change.text()}};
 }
 
-Answer planSensitivityAnswer(const std::vector<PlanSensitivity>& all)
+Answer planSensitivityAnswer(const std::vector<PlanSensitivity>& all, const PlanRequest& request)
 {
     Answer answer = Answer::array();
     for (const PlanSensitivity& of : all) {
         Answer one{{"pointer", of.pointer}, {"name", of.name}, {"unit", of.unit}, {"now", of.now}};
         for (const auto& [key, turn] : {std::pair{"below", &of.below}, {"above", &of.above}})
-            one[key] = *turn ? Answer{{"value", (*turn)->value},
-                                      {"best", (*turn)->other ? layoutOf(*(*turn)->other, false) : Answer(nullptr)}}
-                             : Answer(nullptr);
+            one[key] = *turn
+                           ? Answer{{"value", (*turn)->value},
+                                    {"best", (*turn)->other ? layoutOf(*(*turn)->other, request.fixed, false) : Answer(nullptr)}}
+                           : Answer(nullptr);
         one["searched"] = of.isSearched;
         one["text"] = sensitivityText(of);
         answer.push_back(std::move(one));
@@ -283,13 +291,15 @@ Answer planSensitivityAnswer(const std::vector<PlanSensitivity>& all)
     return answer;
 }
 
-Answer robustAnswer(const RobustChoice& choice)
+Answer robustAnswer(const RobustChoice& choice, const PlanRequest& request)
 {
     Answer cases = Answer::array(), layouts = Answer::array();
     for (const RobustCase& each : choice.cases)
         cases.push_back({{"name", each.name}, {"how", each.how}});
     for (std::size_t i = 0; i < choice.layouts.size(); ++i) {
-        Answer one{{"name", choice.names[i]}, {"layout", layoutOf(choice.layouts[i], false)}, {"step_time_s", choice.seconds[i]}};
+        Answer one{{"name", choice.names[i]},
+                   {"layout", layoutOf(choice.layouts[i], request.fixed, false)},
+                   {"step_time_s", choice.seconds[i]}};
         one["worst_case"] = choice.cases[choice.worstCase(i)].name;
         one["worst_regret"] = choice.worstRegret(i);
         layouts.push_back(std::move(one));
@@ -342,8 +352,10 @@ std::string planProof(const Answer& answer)
     return text;
 }
 
-Answer whyAnswer(const PlanWhy& why)
+Answer whyAnswer(const PlanWhy& why, const PlanRequest& request)
 {
+    std::vector<PlanSetting> held = request.fixed;
+    held.insert(held.end(), why.asked.begin(), why.asked.end());
     Answer terms = Answer::array();
     for (const auto& [part, seconds] : why.terms)
         terms.push_back({{"part", factsOf(part).name}, {"delta_s", seconds}});
@@ -353,7 +365,7 @@ Answer whyAnswer(const PlanWhy& why)
     Answer answer{{"asked", askedOf(why.asked.front())},
                   {"text", why.text},
                   {"is_first", why.isFirst},
-                  {"best", why.other ? layoutOf(*why.other, why.other->cost > 0) : Answer(nullptr)},
+                  {"best", why.other ? layoutOf(*why.other, held, why.other->cost > 0) : Answer(nullptr)},
                   {"delta_s", why.deltaSeconds},
                   {"terms", terms},
                   {"proved", why.proved},

@@ -14,10 +14,11 @@
 
 namespace sim {
 
+/// `settings` of a layout are what it takes to simulate it from the document: what the request holds fixed too.
 Answer planAnswer(const PlanAnswer&, const PlanRequest&);
 /// How many layouts were judged and how, and what is proved of the first: lines of text, of an answer or of what was merged.
 std::string planProof(const Answer&);
-Answer whyAnswer(const PlanWhy&);
+Answer whyAnswer(const PlanWhy&, const PlanRequest&);
 /// The plan of the fewest GPUs that meet the deadline, with `deadline`: what was tried on the way; `gpus` 0: none does.
 Answer sizeAnswer(const SizeAnswer&, const PlanRequest&);
 
@@ -29,8 +30,8 @@ Answer sizesAnswer(const std::vector<PlanAnswer>&, const std::vector<int>& notBe
 /// those of the phases that were `asked` for to which the search did not come.
 Answer phasesAnswer(const std::vector<PlannedPhase>&, const std::vector<Phase>& asked, const PlanRequest&);
 Answer leastChangeAnswer(const LeastChange&);
-Answer planSensitivityAnswer(const std::vector<PlanSensitivity>&);
-Answer robustAnswer(const RobustChoice&);
+Answer planSensitivityAnswer(const std::vector<PlanSensitivity>&, const PlanRequest&);
+Answer robustAnswer(const RobustChoice&, const PlanRequest&);
 
 /// What a part says, as one word that its answer ends with (`digest`): a file that was damaged or edited is no proof.
 std::string partDigest(const Answer&);

@@ -5,6 +5,7 @@
 #include "sim/parallel.h"
 #include "sim/scenario/files.h"
 
+#include <atomic>
 #include <iostream>
 #include <memory>
 #include <mutex>
@@ -20,18 +21,28 @@ namespace {
 
 struct BatchArguments {
     std::string file, beside;
+    std::vector<std::string> overrides;
     unsigned jobs = std::max(1U, std::thread::hardware_concurrency());
 };
 
+struct LineAnswer {
+    std::string json;
+    bool isGood = false;
+};
+
 /// One line of the file as a step and its memory, or what is wrong with it.
-std::string answerOf(const std::string& line, const std::string& place, const std::string& beside)
+LineAnswer answerOf(const std::string& line, const std::string& place, const BatchArguments& arguments)
 {
     Answer answer;
+    bool isGood = false;
     try {
         const auto simulation = simulate(attributed(place, [&] {
-            return resolvedScenario(ScenarioDocument::parse(line, beside.empty() ? place : standInBeside(beside)), catalogue());
+            const std::string name = arguments.beside.empty() ? place : standInBeside(arguments.beside);
+            return resolvedScenario(withOverrides(ScenarioDocument::parse(line, name), place, catalogue(), arguments.overrides),
+                                    catalogue());
         }));
         answer = {{"simulate", stepAnswer(*simulation)}, {"memory", memoryAnswer(*simulation)}};
+        isGood = true;
     } catch (const ScenarioError& error) {
         answer = {{"error", error.what()}, {"problems", Answer::array()}};
         for (const Problem& problem : error.problems())
@@ -39,7 +50,7 @@ std::string answerOf(const std::string& line, const std::string& place, const st
     } catch (const std::exception& error) {
         answer = {{"error", error.what()}};
     }
-    return answer.dump(-1, ' ', false, Answer::error_handler_t::replace);
+    return {answer.dump(-1, ' ', false, Answer::error_handler_t::replace), isGood};
 }
 
 /// Prints answers in the order of the lines, each as soon as those before it are there: whoever reads them may stop, and what was
@@ -80,9 +91,15 @@ void run(const BatchArguments& arguments)
     }
     catalogue(); // read once, before the threads
     InOrder answers(lines.size());
+    std::atomic<bool> isAnyGood = lines.empty();
     forEachInParallel(lines.size(), arguments.jobs, [&](std::size_t i) {
-        answers.add(i, answerOf(lines[i], arguments.file + ", line " + std::to_string(numbers[i]), arguments.beside));
+        LineAnswer answer = answerOf(lines[i], arguments.file + ", line " + std::to_string(numbers[i]), arguments);
+        if (answer.isGood)
+            isAnyGood = true;
+        answers.add(i, std::move(answer.json));
     });
+    if (!isAnyGood)
+        throw Error(shownPlace(arguments.file) + ": no line could be simulated; the answers say why");
 }
 
 } // namespace
@@ -95,6 +112,7 @@ void addBatch(CLI::App& app)
         ->type_name("")
         ->required()
         ->check(notEmpty());
+    addOverrides(*command, arguments->overrides);
     addBeside(*command, arguments->beside);
     command->add_option("--jobs", arguments->jobs, "Threads; as many as cores without it")
         ->type_name("N")

@@ -158,14 +158,15 @@ std::vector<std::int64_t> parametersOf(const Program& program)
 
 void runDescribe(const AnswerArguments& arguments)
 {
-    const Scenario scenario = arguments.scenario.read();
+    const ScenarioDocument document = arguments.scenario.document();
+    const Scenario scenario = arguments.scenario.resolved(document);
     const auto [schedule, parameters] = attributed(arguments.scenario.file, [&] {
         Schedule planned = planSchedule(scenario);
         std::vector<std::int64_t> counts = parametersOf(lowerProgram(scenario, planned));
         return std::pair(std::move(planned), std::move(counts));
     });
     if (arguments.json) {
-        std::cout << describeAnswer(scenario, parameters).dump(2) << "\n";
+        std::cout << describeAnswer(scenario, parameters, &document).dump(2) << "\n";
         return;
     }
     std::cout << titleOf(scenario, arguments.scenario) << "\n\n";

@@ -30,7 +30,7 @@ std::vector<Problem> problemsOf(const std::string& file)
         return checkLesson(readLesson(file, catalogue()), catalogue());
     } catch (const ScenarioError& error) {
         return error.problems();
-    } catch (const Error& error) {
+    } catch (const Error& error) { // of the check: reading tells all as problems
         return {{file, "", error.what()}};
     }
 }

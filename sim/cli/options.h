@@ -250,8 +250,11 @@ inline std::string wordsFor(const CLI::Error& error)
 /// For CLI::App::failure_message.
 inline std::string callFailed(const CLI::App* app, const CLI::Error& error)
 {
-    const std::string tooOften = givenTooOften(*app, error);
-    return (tooOften.empty() ? wordsFor(error) : tooOften) + "\nRun with --help for what can be asked.\n";
+    std::string told = givenTooOften(*app, error);
+    if (const std::vector<std::string> extras = app->remaining(true); // which its own message has in reverse
+        dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr && !extras.empty())
+        told = "This command takes no " + quotedText(CLI::detail::join(extras, " "));
+    return (told.empty() ? wordsFor(error) : told) + "\nRun with --help for what can be asked.\n";
 }
 
 } // namespace sim::cli

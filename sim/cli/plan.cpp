@@ -194,13 +194,13 @@ void runPlan(const PlanArguments& arguments)
     Answer json = arguments.days > 0 ? sizeAnswer(sizes, request) : planAnswer(answer, request);
     Answer whys = Answer::array();
     for (const PlanWhy& why : reasons)
-        whys.push_back(whyAnswer(why));
+        whys.push_back(whyAnswer(why, request));
     if (!whys.empty())
         json["why"] = whys;
     if (arguments.sensitivity)
-        json["sensitivity"] = planSensitivityAnswer(turns);
+        json["sensitivity"] = planSensitivityAnswer(turns, request);
     if (arguments.robust)
-        json["robust"] = robustAnswer(robust);
+        json["robust"] = robustAnswer(robust, request);
     if (request.isPart)
         json["digest"] = partDigest(json);
     if (arguments.json) {

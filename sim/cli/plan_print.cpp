@@ -17,7 +17,7 @@
 namespace sim::cli {
 namespace {
 
-/// Of a layout of the answer: what was searched is in its settings, the rest is held for all.
+/// Of a layout of the answer: what was searched or asked to be held is in its settings, the rest is held for all.
 std::string valueIn(const Answer& answer, const Answer& settings, const char* pointer)
 {
     const Answer& held = answer.at("held_fixed");
@@ -193,10 +193,10 @@ void printPlan(const Answer& answer, std::ostream& out)
             out << (frontier.size() > kMostOfFrontier ? ", …\n" : "\n");
         }
         place = 0;
+        constexpr const char* kLayers = "/schedule/layers_per_stage"; // where held, they are under Held
         for (const Answer& layout : best)
-            if (++place; layout.at("settings").contains("/schedule/layers_per_stage"))
-                out << "Layers of each stage of " << place << ": "
-                    << valueIn(answer, layout.at("settings"), "/schedule/layers_per_stage") << "\n";
+            if (++place; layout.at("settings").contains(kLayers) && !answer.at("held_fixed").value(kLayers, Answer()).is_array())
+                out << "Layers of each stage of " << place << ": " << valueIn(answer, layout.at("settings"), kLayers) << "\n";
     }
     std::map<std::string, int> reasons;
     for (const Answer& grid : answer.at("rejected"))
@@ -221,6 +221,8 @@ void printPlan(const Answer& answer, std::ostream& out)
     out << "\nHeld:";
     for (const auto& [pointer, value] : answer.at("held_fixed").items())
         out << " " << pointer << "=" << value.dump();
+    for (const auto& [pointer, rule] : answer.at("held_rules").items())
+        out << "\n  " << pointer << ": " << rule.get<std::string>();
     out << "\n";
 }
 

@@ -350,7 +350,7 @@ Lesson parseLesson(std::string_view json, const std::string& fileName, const Cat
 
 Lesson readLesson(const std::filesystem::path& path, const Catalogue& catalogue)
 {
-    return parseLesson(readFile(path, kMostLessonBytes), path.string(), catalogue);
+    return parseLesson(readNamedFile(path, kMostLessonBytes), path.string(), catalogue);
 }
 
 std::filesystem::path lessonFolder(const Catalogue& catalogue)
@@ -369,8 +369,6 @@ std::vector<Lesson> readLessons(const std::filesystem::path& folder, const Catal
             lessons.push_back(readLesson(entry.path(), catalogue));
         } catch (const ScenarioError& error) {
             unread.insert(unread.end(), error.problems().begin(), error.problems().end());
-        } catch (const Error& error) {
-            unread.push_back({entry.path().string(), "", error.what()});
         }
     }
     std::sort(lessons.begin(), lessons.end(), [](const Lesson& a, const Lesson& b) {

@@ -123,7 +123,8 @@ struct PlanAnswer {
     double seconds = 0;         ///< that it took; the only number that is not deterministic
     int gpus = 0;
     int paceBatch = 0;                            ///< where the batch is free, the largest: what paceSeconds() is of; else 0
-    std::map<std::string, std::string> heldFixed; ///< pointer -> JSON
+    std::map<std::string, std::string> heldFixed; ///< pointer -> JSON: values that all layouts have
+    std::map<std::string, std::string> heldRules; ///< pointer -> sentence: what keeps others of its values out
     std::vector<PlannedLayout> best;              ///< best first; of those simulated, the first of all
     std::vector<double> firstOrder;               ///< of firsts of several parts, the one where this is least is the first of all
     std::vector<PlannedLayout> pareto;            ///< of step time and headroom, among those simulated

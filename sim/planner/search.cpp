@@ -124,6 +124,7 @@ void Search::finish(PlanAnswer& answer)
     answer.gpus = m_space.gpus;
     answer.paceBatch = m_space.free.batch ? m_space.base.training.globalBatchSize : 0;
     answer.heldFixed = m_space.heldFixed();
+    answer.heldRules = m_space.heldRules();
     if (m_space.grids().empty())
         answer.noGrid = whyNoGrid(m_space);
     if (m_request.isOfPart())

@@ -125,7 +125,8 @@ public:
     bool fillsAllStages(const Choice&) const;
     /// Keys that are free; `all`: those that are not, too, but hold a place of the job.
     std::vector<PlanSetting> settingsOf(const Choice&) const;
-    std::map<std::string, std::string> heldFixed() const;
+    std::map<std::string, std::string> heldFixed() const; ///< pointer -> JSON: what each layout has
+    std::map<std::string, std::string> heldRules() const; ///< pointer -> sentence: what each layout keeps to
 
     const PlanRequest& request() const { return m_request; }
     /// The batch of a file that does not say it: its own layout's, whatever layout is looked at. It is a setting of each then.

@@ -66,71 +66,83 @@ std::map<std::string, std::string> PlanSpace::heldFixed() const
 {
     std::map<std::string, std::string> all;
     const auto hold = [&](const std::string& pointer, const std::string& otherwise) {
-        all[slashed(pointer)] = m_document.get(pointer).value_or(otherwise);
+        if (std::string value = m_document.get(pointer).value_or(otherwise); !value.empty())
+            all[slashed(pointer)] = std::move(value);
     };
     const auto quoted = [](std::string_view word) { return "\"" + std::string(word) + "\""; };
+    const bool layersFollow = m_layersGiven && !m_layersFixed; // the file's list is of its own layout
     for (const FreeKeyFacts& key : kFreeKeys)
-        if (!(free.*key.isFree) && key.isFree != &FreeKeys::batch)
+        if (!(free.*key.isFree) && key.isFree != &FreeKeys::batch && !(layersFollow && key.isFree == &FreeKeys::layersPerStage))
             hold(std::string(key.pointer), key.pointer == "layout.order"               ? quoted(orders.front().axes)
-                                           : key.isFree == &FreeKeys::layersPerStage   ? quoted("balanced")
+                                           : key.isFree == &FreeKeys::layersPerStage   ? std::string()
                                            : key.isFree == &FreeKeys::placement        ? quoted("packed")
                                            : key.isFree == &FreeKeys::kind             ? quoted(kinds.front())
                                            : key.isFree == &FreeKeys::recompute        ? quoted("none")
                                            : key.isFree == &FreeKeys::sequenceParallel ? "false"
                                            : key.isFree == &FreeKeys::zeroStage        ? "0"
                                                                                        : "1");
-    hold("training.global_batch_size", std::to_string(base.training.globalBatchSize));
-    std::string plannedByCost;
-    for (const std::string& kind : kinds)
-        if (scheduleFamily(kind).plansByCost)
-            plannedByCost += (plannedByCost.empty() ? "; the largest alone of " : ", ") + kind;
-    if (free.batch)
-        all["/training/global_batch_size"] = quoted("at most " + std::to_string(base.training.globalBatchSize) +
-                                                    ", by the time that a token takes" + plannedByCost);
-    if (const std::vector<int>& ramp = m_request.rampBatches; !ramp.empty())
-        all["/training/global_batch_size"] =
-            quoted("from " + std::to_string(ramp.front()) + " to " + std::to_string(base.training.globalBatchSize) + " in " +
-                   std::to_string(ramp.size()) + (ramp.size() == 1 ? " step" : " steps") + ", timed at the last");
+    if (!free.batch)
+        hold("training.global_batch_size", std::to_string(base.training.globalBatchSize));
     hold("training.sequence_length", std::to_string(base.training.sequenceLength));
     hold("training.precision", quoted(toWord(kPrecisionWords, base.training.precision)));
-    if (const Framework* const framework = findFramework(m_request.framework))
-        all["/training/overlap"] = quoted("as " + std::string(framework->name) + " hides transfers");
-    if (const std::string software = softwareText(m_request.framework, m_document, base.training.stack.id); !software.empty())
-        all["/training/stack"] = quoted(software);
-    if (free.layersPerStage)
-        all["/schedule/layers_per_stage"] =
-            quoted("balanced, or dealt so that the slowest rank is as fast as it can be within its memory");
-    else if (m_layersGiven && !m_layersFixed)
-        all.erase("/schedule/layers_per_stage");
-    hold("schedule.microbatch_group", quoted("pp"));
+    hold("schedule.microbatch_group", {});
     if (base.schedule.memoryCapGib > 0)
         hold("schedule.memory_cap_gib", {});
+    return all;
+}
+
+std::map<std::string, std::string> PlanSpace::heldRules() const
+{
+    std::map<std::string, std::string> all;
+    const std::string batch = std::to_string(base.training.globalBatchSize);
+    if (free.batch) {
+        std::string plannedByCost;
+        for (const std::string& kind : kinds)
+            if (scheduleFamily(kind).plansByCost)
+                plannedByCost += (plannedByCost.empty() ? "; the largest alone of " : ", ") + kind;
+        all["/training/global_batch_size"] = "at most " + batch + ", by the time that a token takes" + plannedByCost;
+    }
+    if (const std::vector<int>& ramp = m_request.rampBatches; !ramp.empty())
+        all["/training/global_batch_size"] = "from " + std::to_string(ramp.front()) + " to " + batch + " in " +
+                                             std::to_string(ramp.size()) + (ramp.size() == 1 ? " step" : " steps") +
+                                             ", timed at the last";
+    if (const Framework* const framework = findFramework(m_request.framework))
+        all["/training/overlap"] = "as " + std::string(framework->name) + " hides transfers";
+    if (std::string software = softwareText(m_request.framework, m_document, base.training.stack.id); !software.empty())
+        all["/training/stack"] = std::move(software);
+    if (free.layersPerStage)
+        all["/schedule/layers_per_stage"] =
+            "balanced, or dealt so that the slowest rank is as fast as it can be within its memory";
+    else if (!m_layersGiven && !m_document.get("schedule.layers_per_stage"))
+        all["/schedule/layers_per_stage"] = "balanced";
+    if (!m_document.get("schedule.microbatch_group"))
+        all["/schedule/microbatch_group"] = "as many as pp";
     // Limits of the search, where one leaves something out.
     bool isOneRank = false, hasMicroBatches = false, hasChunks = false;
     for (const PlanGrid& grid : grids()) {
-        const int batch = base.training.globalBatchSize;
+        const int sequences = base.training.globalBatchSize;
         isOneRank = isOneRank || grid.pp == 1;
-        hasMicroBatches = hasMicroBatches || ((free.batch || batch % grid.dp == 0) && batch / grid.dp > kMostMicroBatch);
+        hasMicroBatches = hasMicroBatches || ((free.batch || sequences % grid.dp == 0) && sequences / grid.dp > kMostMicroBatch);
         for (const std::string& kind : kinds)
             hasChunks = hasChunks || (scheduleFamily(kind).chunks.most == 0 && (grid.pp > 1 || !free.kind) &&
                                       chunksThatHaveLayers(grid, scheduleFamily(kind)) > kMostChunks);
     }
     if (free.kind)
         all["/schedule/kind"] =
-            quoted("of those that deal whole sequences and make their own order: not seq-1f1b, auto, custom" +
-                   (!isOneRank || !free.chunks
-                        ? std::string()
-                        : "; where pp is 1, 1f1b alone" +
-                              std::string(base.model.numExperts > 0 ? ", and dualpipe-v where experts are spread" : "") +
-                              ": other orders of one rank differ little"));
+            "of those that deal whole sequences and make their own order: not seq-1f1b, auto, custom" +
+            (!isOneRank || !free.chunks
+                 ? std::string()
+                 : "; where pp is 1, 1f1b alone" +
+                       std::string(base.model.numExperts > 0 ? ", and dualpipe-v where experts are spread" : "") +
+                       ": other orders of one rank differ little");
     if (free.microBatch && hasMicroBatches)
-        all["/training/micro_batch_size"] = quoted("at most " + std::to_string(kMostMicroBatch));
+        all["/training/micro_batch_size"] = "at most " + std::to_string(kMostMicroBatch);
     if (free.chunks && hasChunks)
-        all["/schedule/virtual_stages"] = quoted("at most " + std::to_string(kMostChunks));
+        all["/schedule/virtual_stages"] = "at most " + std::to_string(kMostChunks);
     if (free.recompute)
-        all["/training/recompute"] = quoted(
+        all["/training/recompute"] =
             std::string("none, full from the first layer of each chunk on, or selective with ") +
-            (selectiveJson.starts_with('{') ? "the modules that the scenario gives" : "its usual modules") + ": one set of them");
+            (selectiveJson.starts_with('{') ? "the modules that the scenario gives" : "its usual modules") + ": one set of them";
     return all;
 }
 

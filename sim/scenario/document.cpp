@@ -40,7 +40,8 @@ bool isOfThisVersion(const Json& root)
 /// Brings an older file to the present version. A newer one has words that nobody here knows: false, and the problem says so.
 bool migrate(Json& root, const std::string& file, std::vector<Problem>& problems)
 {
-    if (!root.contains("version")) {
+    const bool isNumbered = root.contains("version");
+    if (!isNumbered) {
         problems.push_back(
             {file, "", "key \"version\" is missing; read as version " + std::to_string(kVersion), Severity::warning});
         root["version"] = 0;
@@ -55,7 +56,9 @@ bool migrate(Json& root, const std::string& file, std::vector<Problem>& problems
         return false;
     }
     const auto version = given.get<std::int64_t>();
-    for (std::int64_t step = version; step >= 0 && step < kVersion; ++step) {
+    if (isNumbered && version < 1)
+        return true; // likewise: nobody has written such a number
+    for (std::int64_t step = version; step < kVersion; ++step) {
         kMigrations[static_cast<std::size_t>(step)](root);
         root["version"] = step + 1;
     }
@@ -66,18 +69,19 @@ bool migrate(Json& root, const std::string& file, std::vector<Problem>& problems
 constexpr std::array<const char*, 6> kDerivedAtTop = {"parameters",           "active_parameters", "mtp_parameters",
                                                       "trainable_parameters", "world_size",        "parameters_per_rank"};
 
-/// Forgets what was printed of the scenario and is no part of it: kept, it would be wrong after the first change.
-void dropDerived(Json& root)
+/// Takes out what was printed of the scenario and is no part of it: kept, it would be wrong after the first change.
+Json takeDerived(Json& root)
 {
     const Json* derived = memberOf(root, "derived");
     if (derived == nullptr || !derived->is_object())
-        return; // the schema says what is wrong
-    const Json printed = *derived;
+        return {}; // the schema says what is wrong
+    Json printed = *derived;
     root.erase("derived");
     for (const char* key : kDerivedAtTop)
         if (const Json* atTop = memberOf(root, key), *inBlock = memberOf(printed, key);
             atTop != nullptr && inBlock != nullptr && *atTop == *inBlock)
             root.erase(key);
+    return printed;
 }
 
 /// Without `derived` beside them they were written by somebody who expects them to count.
@@ -170,6 +174,7 @@ ScenarioError::ScenarioError(std::vector<Problem> problems) : Error(joined(probl
 
 struct ScenarioDocument::Data {
     Json root;
+    Json derived; ///< as the file had it: nothing follows from it, but it is checked as all of the file is
     std::string fileName;
 };
 
@@ -190,24 +195,13 @@ ScenarioDocument ScenarioDocument::parse(std::string_view json, std::string file
     Json root = readSafely(fileName, [&] { return parseStrict(json, fileName); });
     if (!root.is_object())
         throw ScenarioError({{fileName, "", "a scenario is a JSON object: { \"format\": \"rankscope-scenario\", … }"}});
-    dropDerived(root);
-    return ScenarioDocument(std::make_unique<Data>(Data{std::move(root), std::move(fileName)}));
+    Json derived = takeDerived(root);
+    return ScenarioDocument(std::make_unique<Data>(Data{std::move(root), std::move(derived), std::move(fileName)}));
 }
 
 ScenarioDocument ScenarioDocument::readFile(const std::filesystem::path& path, Pipes pipes)
 {
-    std::string text;
-    try {
-        text = readSafely(path.string(), [&] { return sim::readFile(path, kMaxFileBytes, pipes); });
-    } catch (const ScenarioError&) {
-        throw;
-    } catch (const Error& error) {
-        // The message begins with the path; the problem has it of its own.
-        std::string message = error.what();
-        const std::string prefix = shownPlace(path.string()) + ": ";
-        throw ScenarioError({{path.string(), "", message.starts_with(prefix) ? message.substr(prefix.size()) : message}});
-    }
-    return parse(text, path.string());
+    return parse(readNamedFile(path, kMaxFileBytes, pipes), path.string());
 }
 
 void ScenarioDocument::set(std::string_view pointer, std::string_view value)
@@ -266,9 +260,26 @@ void ScenarioDocument::takeListOfBase(std::string_view pointer, const Catalogue&
 
 void ScenarioDocument::applyOverride(std::string_view assignment, const Catalogue& catalogue)
 {
-    if (const std::size_t equals = assignment.find('='); equals != std::string_view::npos)
-        takeListOfBase(assignment.substr(0, equals), catalogue);
+    if (const std::size_t equals = assignment.find('='); equals != std::string_view::npos) {
+        const std::string_view pointer = assignment.substr(0, equals);
+        if (equals + 1 == assignment.size())
+            requireKnown(pointer, catalogue);
+        takeListOfBase(pointer, catalogue);
+    }
     applyOverride(assignment);
+}
+
+void ScenarioDocument::requireKnown(std::string_view pointer, const Catalogue& catalogue) const
+{
+    ScenarioDocument withIt = *this;
+    withIt.takeListOfBase(pointer, catalogue);
+    if (withIt.get(pointer)) // whatever it is, it may go
+        return;
+    withIt.set(pointer, "null");
+    const std::string place = pointerOf(splitPointer(pointer)) + "/";
+    for (const Problem& problem : catalogue.schema().check(withIt.m_data->root, {}))
+        if (problem.message.starts_with(Schema::kUnknownKey) && place.starts_with(problem.pointer + "/"))
+            throw Error(problem.text());
 }
 
 void ScenarioDocument::applyOverride(std::string_view assignment)
@@ -298,6 +309,8 @@ void ScenarioDocument::erase(std::string_view pointer)
     auto segments = splitPointer(pointer);
     if (segments.empty())
         return;
+    if (segments.front() == "derived")
+        m_data->derived = nullptr;
     const std::string last = std::move(segments.back());
     segments.pop_back();
     auto* parent = const_cast<Json*>(findAt(m_data->root, segments)); // m_data is ours
@@ -344,6 +357,9 @@ void ScenarioDocument::resolveInto(Resolved& resolved, const Catalogue& catalogu
     const Json& root = migrated.is_null() ? m_data->root : migrated;
     refuseDerivedAtTop(root, file, problems);
     auto shape = catalogue.schema().check(root, file);
+    if (!m_data->derived.is_null())
+        for (Problem& problem : catalogue.schema().check(m_data->derived, file, "derived", "/derived"))
+            problems.push_back(std::move(problem));
     if (ProblemList::isCut(shape)) { // what was left out may be anything
         problems.insert(problems.end(), shape.begin(), shape.end());
         return;

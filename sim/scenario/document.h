@@ -59,7 +59,7 @@ public:
     /// `POINTER=VALUE`, as --set takes it; without a VALUE the key is erased.
     void applyOverride(std::string_view assignment);
     /// The same; an entry of a list that the file leaves to its base brings the base's list with it
-    /// (cluster.tiers.0.latency_us=5).
+    /// (cluster.tiers.0.latency_us=5), and to erase what no scenario has is an error, as to set it is.
     void applyOverride(std::string_view assignment, const Catalogue&);
     /// An entry of a list that the file leaves to a base: all of the base's come into the file, so that the others stay when it
     /// is set. Other pointers change nothing.
@@ -86,6 +86,8 @@ public:
 private:
     struct Data;
     void resolveInto(Resolved&, const Catalogue&) const;
+    /// Throws Error where no scenario has such a key.
+    void requireKnown(std::string_view pointer, const Catalogue&) const;
     explicit ScenarioDocument(std::unique_ptr<Data>);
     std::unique_ptr<Data> m_data;
 };

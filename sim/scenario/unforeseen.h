@@ -3,9 +3,12 @@
 #pragma once
 
 #include "sim/scenario/document.h"
+#include "sim/scenario/files.h"
 #include "sim/text/quoted.h"
 
+#include <cstddef>
 #include <exception>
+#include <filesystem>
 #include <new>
 #include <string>
 #include <string_view>
@@ -37,6 +40,20 @@ auto readSafely(const std::string& file, Read&& read)
         return read();
     } catch (...) {
         throw ScenarioError({unforeseenProblem(file)});
+    }
+}
+
+/// A file's text; throws nothing but ScenarioError, with the file as the place.
+inline std::string readNamedFile(const std::filesystem::path& path, std::size_t mostBytes, Pipes pipes = Pipes::refused)
+{
+    try {
+        return readSafely(path.string(), [&] { return readFile(path, mostBytes, pipes); });
+    } catch (const ScenarioError&) {
+        throw;
+    } catch (const Error& error) {
+        // The message begins with the path; the problem has it of its own.
+        const std::string message = error.what(), prefix = shownPlace(path.string()) + ": ";
+        throw ScenarioError({{path.string(), "", message.starts_with(prefix) ? message.substr(prefix.size()) : message}});
     }
 }
 

@@ -155,6 +155,14 @@ class Problems(unittest.TestCase):
         with self.assertRaises(TypeError):
             rankscope.simulate(3)
 
+    def test_of_none_where_a_text_begins_with_a_byte_order_mark(self):
+        text = "\ufeff" + TINY.read_text(encoding="utf-8")
+        self.assertEqual(rankscope.simulate(text).step_time_s, rankscope.simulate(TINY).step_time_s)
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "marked.json"
+            file.write_text(text, encoding="utf-8")
+            self.assertEqual(rankscope.simulate(file).step_time_s, rankscope.simulate(TINY).step_time_s)
+
     def test_are_listed_without_an_exception(self):
         self.assertEqual([p for p in rankscope.validate(LLAMA) if p.severity == "error"], [])
         self.assertIn("/layout/tp", [p.pointer for p in rankscope.validate(LLAMA, layout={"tp": 3})])
@@ -284,7 +292,11 @@ class Planning(unittest.TestCase):
         self.assertEqual(answer.robust.cases[0].name, "as given")
         best = answer.best[0]
         self.assertTrue(answer.proved)
+        self.assertEqual(best.settings["/layout/cp"], 1)
         self.assertEqual(rankscope.simulate(TINY, **best.settings).step_time_s, best.step_time_s)
+        asked = answer.why[0].best
+        self.assertEqual(asked.settings["/layout/tp"], 4)
+        self.assertEqual(rankscope.simulate(TINY, **asked.settings).step_time_s, asked.step_time_s)
 
     def test_keys_that_are_asked_for_together_are_one_question(self):
         answer = rankscope.plan(TINY, gpus=4, fix={"layout.cp": 1}, why={"layout.tp": 2, "layout.pp": 2})

@@ -206,7 +206,8 @@ TEST(BadOptions, AreAnsweredInWords)
              {"schedule --kind 1f1b --stages 2 --microbatches 2 --format png", "--format: \"png\" is none of csv, csv-2024, "},
              {"simulate " + file + " --set", "--set needs POINTER=VALUE"},
              {"trace compare one", "A B are needed; given: 1"},
-             {"simulate " + file + " --nonsense", "This command takes no \"--nonsense\""}}) {
+             {"simulate " + file + " --nonsense", "This command takes no \"--nonsense\""},
+             {"simulate " + file + " --vary layout.tp=1", "This command takes no \"--vary layout.tp=1\""}}) {
         const Outcome outcome = run(arguments);
         EXPECT_EQ(outcome.code, 2) << arguments;
         EXPECT_THAT(outcome.err, HasSubstr(told)) << arguments;
@@ -223,11 +224,28 @@ TEST(Set, WithoutAValueErasesAKey)
         EXPECT_EQ(runJson("describe --json " + file + " --set " + pointer + "=").at("training").at("global_batch_size"), 16)
             << "the default: dp 2 x 4 pp of them";
     EXPECT_FALSE(runJson("describe --json " + file + " --set name=").contains("name"));
-    EXPECT_EQ(run("describe --json " + file + " --set layout.nothing=").out, run("describe --json " + file).out);
+    EXPECT_EQ(run("describe --json " + file + " --set layout.dp_shard=").out, run("describe --json " + file).out)
+        << "the file does not say it";
     const Outcome without = run("validate " + file + " --set model=");
     EXPECT_EQ(without.code, 1);
     EXPECT_THAT(without.out, HasSubstr("key \"model\" is missing"));
     EXPECT_THAT(run("simulate " + file + " --set model.base=").err, HasSubstr("/model: key \"num_hidden_layers\" is missing"));
+}
+
+TEST(Set, OfAKeyThatNoScenarioHasIsRefusedWithoutAValueToo)
+{
+    const std::string file = gallery("05-");
+    for (const std::string value : {"", "true"}) {
+        const Outcome outcome = run("simulate " + file + " --set layout.sequence_paralel=" + value);
+        EXPECT_EQ(outcome.code, 1);
+        EXPECT_THAT(outcome.err, HasSubstr(R"(/layout/sequence_paralel: unknown key; nearest: "sequence_parallel")"));
+    }
+    EXPECT_EQ(run("simulate " + file + " --set nosuch=").code, 1);
+    EXPECT_EQ(run("simulate " + file + " --set cluster.tiers.0.nosuch=").code, 1) << "in a list of the base";
+    EXPECT_EQ(run("simulate " + file + " --set view.picture=").code, 0) << "what was on screen may say anything";
+    const std::string wrong = test::write("paralel.json", scenario(R"("layout":{"dp":2,"sequence_paralel":true})"));
+    EXPECT_EQ(run("validate " + wrong).code, 1);
+    EXPECT_EQ(run("validate " + wrong + " --set layout.sequence_paralel=").code, 0) << "what is there may go";
 }
 
 TEST(Set, BelowAWordThatIsShortForAnObjectKeepsTheWord)
@@ -277,6 +295,20 @@ TEST(Describe, PutsWhatIsNoPartOfTheFileUnderDerived)
     const Outcome asked = run("validate " + test::write("asked.json", scenario(R"("layout":{"dp":2},"world_size":4)")));
     EXPECT_EQ(asked.code, 1) << "nobody who writes it expects that it is ignored";
     EXPECT_THAT(asked.out, HasSubstr("/world_size: is what `describe` prints"));
+}
+
+TEST(Describe, KeepsTheBlocksThatNoNumberFollowsFrom)
+{
+    const std::string blocks = R"("view":{"pictures":["timeline"],"rank":1},"cases":{"one":{"set":{"/layout/dp":1}}},)"
+                               R"("holds":["world_size == 2","one.world_size == 1"])";
+    const std::string file = test::write("blocks.json", scenario(R"("layout":{"dp":2},)" + blocks));
+    const json described = runJson("describe --json " + file), written = json::parse("{" + blocks + "}");
+    for (const auto& [block, value] : written.items())
+        EXPECT_EQ(described.at(block), value);
+    const std::string again = test::write("blocks_again.json", described.dump());
+    EXPECT_EQ(runJson("describe --json " + again), described);
+    const Outcome holds = run("validate --holds " + again);
+    EXPECT_EQ(holds.code, 0) << holds.out << holds.err;
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) // they take all addresses there are

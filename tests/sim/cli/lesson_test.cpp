@@ -34,7 +34,10 @@ TEST(LessonCommand, CheckNamesFilePointerAndValues)
     const auto asJson = run("lesson check --json " + file);
     EXPECT_EQ(asJson.code, 1);
     EXPECT_FALSE(json::parse(asJson.out).at("good").get<bool>());
-    EXPECT_EQ(run("lesson check nowhere.json").code, 1);
+    const auto nowhere = run("lesson check nowhere.json");
+    EXPECT_EQ(nowhere.code, 1);
+    EXPECT_EQ(nowhere.out, "nowhere.json: cannot be read: No such file or directory\n") << "named once";
+    EXPECT_EQ(run("lesson check /dev/zero").out, "/dev/zero: is not an ordinary file\n");
     EXPECT_EQ(run("lesson check").code, 2);
     EXPECT_EQ(run("lesson").code, 2);
 }

@@ -64,6 +64,48 @@ TEST(PlanCommand, KeepsTheNumberOfGpusWhateverIsHeld)
     }
 }
 
+/// The step of the file with a layout's settings in it.
+double secondsWith(const std::string& file, const json& settings)
+{
+    std::string command = "simulate " + file + " --json";
+    for (const auto& [pointer, value] : settings.items())
+        command += " --set '" + pointer + "=" + value.dump() + "'";
+    return runJson(command).at("step_time_s").get<double>();
+}
+
+TEST(PlanCommand, SettingsHaveWhatIsHeldAndAskedFor)
+{
+    const std::string file = gallery("60-");
+    const json answer = runJson(
+        kPlan + "--top 1 --json --fix schedule.kind=1f1b --fix layout.pp=4 --why layout.pp=2,training.micro_batch_size=1");
+    const json &best = answer.at("best").at(0), &why = answer.at("why").at(0).at("best");
+    EXPECT_EQ(best.at("settings").at("/schedule/kind"), "1f1b");
+    EXPECT_EQ(best.at("settings").at("/layout/pp"), 4);
+    EXPECT_EQ(secondsWith(file, best.at("settings")), best.at("step_time_s"));
+    EXPECT_EQ(why.at("settings").at("/schedule/kind"), "1f1b");
+    EXPECT_EQ(why.at("settings").at("/layout/pp"), 2);
+    EXPECT_EQ(why.at("settings").at("/training/micro_batch_size"), 1);
+    EXPECT_EQ(secondsWith(file, why.at("settings")), why.at("step_time_s"));
+    for (const json& layout : answer.at("pareto"))
+        EXPECT_EQ(secondsWith(file, layout.at("settings")), layout.at("step_time_s"));
+}
+
+TEST(PlanCommand, HoldsValuesThatAFileTakesAndTellsRulesApart)
+{
+    const std::string file = gallery("60-");
+    for (const std::string more : {"", "--ramp-batch 8:8 ", "--free layout.order --free schedule.layers_per_stage "}) {
+        const json answer = runJson(kPlan + "--top 1 --json " + more);
+        json all = answer.at("best").at(0).at("settings");
+        all.update(answer.at("held_fixed"));
+        EXPECT_EQ(secondsWith(file, all), answer.at("best").at(0).at("step_time_s")) << more;
+        for (const auto& [pointer, rule] : answer.at("held_rules").items()) {
+            EXPECT_TRUE(rule.is_string()) << pointer;
+            EXPECT_THAT(run(kPlan + "--top 1 " + more).out, HasSubstr("\n  " + pointer + ": " + rule.get<std::string>() + "\n"));
+        }
+        EXPECT_THAT(answer.at("held_rules").at("/schedule/kind").get<std::string>(), HasSubstr("not seq-1f1b"));
+    }
+}
+
 TEST(PlanCommand, HoldsAnEntryOfAListThatTheFileLeavesToItsBase)
 {
     const std::string job = "plan " + gallery("05-") + " --top 1 --json --fix layout.pp=2 ",
@@ -298,7 +340,7 @@ TEST(PlanCommand, KeepsToTheRampOfABatchAndPlansPhasesOfGrowingSequences)
     EXPECT_EQ(runJson(job + "--json").at("best").at(0).at("settings").at("/layout/dp"), 16);
     const json ramped = runJson(job + "--ramp-batch 8:8 --json");
     EXPECT_EQ(ramped.at("best").at(0).at("settings").at("/layout/dp"), 8);
-    EXPECT_THAT(ramped.at("held_fixed").at("/training/global_batch_size"), HasSubstr("from 8 to 64 in 7 steps"));
+    EXPECT_THAT(ramped.at("held_rules").at("/training/global_batch_size"), HasSubstr("from 8 to 64 in 7 steps"));
     EXPECT_THAT(run(job + "--ramp-batch 16").err, HasSubstr("--ramp-batch takes FIRST:STEP"));
     EXPECT_THAT(run(job + "--ramp-batch 16:17").err, HasSubstr("30 in steps of 17 does"));
     EXPECT_THAT(run(job + "--ramp-batch 10:100").err, HasSubstr("from 10 one step of 54 does"));

@@ -592,6 +592,14 @@ TEST(Simulate, ALineAScenarioIsALineAnAnswer)
         EXPECT_TRUE(answers[1].at("memory").contains("per_pipeline_rank"));
         EXPECT_THAT(answers[2].at("error").get<std::string>(), HasSubstr("line 3: /layout/dp"));
     }
+    EXPECT_EQ(run("batch " + file.string() + " --set layout.dp=2 --jobs 1 | sort -u | wc -l").out, "1\n") << "all the same then";
+    EXPECT_EQ(run("batch " + file.string() + " --set layout.dp=2").code, 0);
+    const Outcome bad = run("batch " + file.string() + " --set layout.pd=2");
+    EXPECT_EQ(bad.code, 1);
+    EXPECT_THAT(bad.out, HasSubstr("/layout/pd: unknown key"));
+    EXPECT_THAT(bad.err, HasSubstr("no line could be simulated"));
+    std::ofstream(file) << "{bad\n{}\n";
+    EXPECT_EQ(run("batch " + file.string()).code, 1);
     std::filesystem::remove(file);
 }
 

@@ -190,7 +190,7 @@ TEST(PlannerFrameworks, LayoutsAreTimedWithTheFrameworksSoftwareWhereNoneIsNamed
             EXPECT_EQ(std::llround(simulate(scenario)->metrics().stepTimeSeconds * 1e9), std::llround(layout.stepSeconds * 1e9));
             EXPECT_EQ(stepOfRoundTrip(framework, scenario), std::llround(layout.stepSeconds * 1e9)) << framework.id;
         }
-        EXPECT_THAT(answer.heldFixed.at("/training/stack"), testing::AllOf(testing::HasSubstr(expected.at(framework.id)[0]),
+        EXPECT_THAT(answer.heldRules.at("/training/stack"), testing::AllOf(testing::HasSubstr(expected.at(framework.id)[0]),
                                                                            testing::HasSubstr(expected.at(framework.id)[1]),
                                                                            testing::HasSubstr(std::string(framework.name))));
     }
@@ -217,7 +217,7 @@ TEST(PlannerFrameworks, SoftwareThatTheJobNamesIsKeptAndToldWhereItIsNotTheFrame
     const PlanAnswer answer = plan(request, test::catalogue());
     ASSERT_FALSE(answer.best.empty());
     EXPECT_EQ(answer.firstDocument(request).get("training.stack"), "\"xla\"");
-    EXPECT_EQ(answer.heldFixed.at("/training/stack"), "\"xla, which is not what torchtitan runs: pytorch-eager\"");
+    EXPECT_EQ(answer.heldRules.at("/training/stack"), "xla, which is not what torchtitan runs: pytorch-eager");
     EXPECT_EQ(
         softwareText("torchtitan", ScenarioDocument::parse(R"({"training": {"stack": "pytorch-compiled"}})"), "pytorch-compiled"),
         "pytorch-compiled");

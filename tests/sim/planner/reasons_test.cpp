@@ -113,7 +113,7 @@ TEST(Planner, ComparesAnotherBatchByTheToken)
     EXPECT_EQ(why.tokensRatio, 2);
     EXPECT_NEAR(why.perToken, why.other->stepSeconds / (2 * answer.best.front().stepSeconds), 1e-12);
     EXPECT_LT(why.perToken, 1);
-    EXPECT_EQ(whyAnswer(why)["tokens_ratio"], 2);
+    EXPECT_EQ(whyAnswer(why, request)["tokens_ratio"], 2);
 }
 
 TEST(Planner, SaysOfGridsThatItDidNotComeToThatTheyAreOpen)
@@ -181,7 +181,7 @@ TEST(Planner, AnswersWhyNotOfSeveralSettingsAtOnce)
     PlanRequest with = request;
     with.fixed.insert(with.fixed.end(), {{"layout.tp", "2"}, {"layout.pp", "2"}});
     EXPECT_EQ(why.other->stepSeconds, plan(with, test::catalogue()).best.front().stepSeconds);
-    const Answer json = whyAnswer(why);
+    const Answer json = whyAnswer(why, request);
     EXPECT_EQ(json["asked"]["pointer"], "/layout/tp");
     ASSERT_EQ(json["asked_with"].size(), 1U);
     EXPECT_EQ(json["asked_with"][0]["pointer"], "/layout/pp");

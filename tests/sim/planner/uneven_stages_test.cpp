@@ -164,8 +164,8 @@ TEST(UnevenStages, RelieveTheRankWithTheHead)
         EXPECT_EQ(simulate(resolvedScenario(uneven.firstDocument(request), test::catalogue()))->metrics().stepTimeSeconds,
                   best.stepSeconds)
             << kind;
-        EXPECT_THAT(uneven.heldFixed.at("/schedule/layers_per_stage"), testing::HasSubstr("slowest rank"));
-        EXPECT_EQ(even.heldFixed.at("/schedule/layers_per_stage"), "\"balanced\"");
+        EXPECT_THAT(uneven.heldRules.at("/schedule/layers_per_stage"), testing::HasSubstr("slowest rank"));
+        EXPECT_EQ(even.heldRules.at("/schedule/layers_per_stage"), "balanced");
     }
 }
 

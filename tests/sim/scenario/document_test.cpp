@@ -293,8 +293,24 @@ TEST(ScenarioDocument, ReadsFilesWithoutAVersionAndSaysSo)
     const auto zero = ScenarioDocument::parse(
                           R"({"format":"rankscope-scenario","version":0,"model":"tiny-gpt","cluster":"laptop","layout":{}})")
                           .resolve(catalogue());
-    EXPECT_TRUE(zero.scenario);
-    EXPECT_TRUE(zero.problems.empty());
+    EXPECT_FALSE(zero.scenario) << "files without a number are older; none has this one";
+    ASSERT_EQ(zero.problems.size(), 1U);
+    EXPECT_EQ(zero.problems[0].text(), "/version: 0 is too small; nearest: 1");
+}
+
+TEST(ScenarioDocument, ChecksWhatWasDerivedThoughNothingFollowsFromIt)
+{
+    auto document = ScenarioDocument::parse(R"({"format":"rankscope-scenario","version":1,"model":"tiny-gpt","cluster":"laptop",
+        "layout":{},"derived":{"parameters":"zz","world_size":0,"parameters_per_rank":[1,-1]},"world_size":0})");
+    std::vector<std::string> told;
+    for (const Problem& problem : document.resolve(catalogue()).problems)
+        told.push_back(problem.text());
+    EXPECT_THAT(told, testing::UnorderedElementsAre(
+                          testing::HasSubstr("/derived/parameters: \"zz\" is a string where a whole number is expected"),
+                          testing::HasSubstr("/derived/world_size: 0 is too small; nearest: 1"),
+                          testing::HasSubstr("/derived/parameters_per_rank/1: -1 is too small; nearest: 0")));
+    document.erase("derived");
+    EXPECT_TRUE(document.resolve(catalogue()).scenario);
 }
 
 TEST(ScenarioDocument, OfANewerVersionSaysOnlyThat)

@@ -384,6 +384,26 @@ class AttachedJob(unittest.TestCase):
             self.assertIn("no profile: steps 0 to 2 were over before they could be recorded", errors)
             self.assertIn("no profile: RuntimeError: the job has a profiler of its own", errors)
 
+    def test_a_pass_that_only_tells_shapes_is_none(self):
+        code = """
+            torch.distributed.init_process_group()
+            prepare = stand_in_torch.Stage._prepare_forward_infra
+            with rankscope.attach("ipc:///nowhere/at/all") as attachment:
+                block = stand_in_torch.Block()
+                model = stand_in_torch.Module(layers=stand_in_torch.ModuleList(**{"0": block, "1": stand_in_torch.Block()}))
+                stage = stand_in_torch.Stage(1, model)
+                for watched in (False, True):
+                    stage._prepare_forward_infra(stand_in_torch.Tensor())
+                    assert not len(attachment._recorder), attachment._recorder._queue
+                    attachment.watch(model)
+                stage.forward_one_chunk(0, stand_in_torch.Tensor())
+                names = [attachment._recorder.kinds[span[2]]["name"] for span in attachment._recorder._queue]
+                assert names == ["Block", "Block", "1F"], names
+            assert stand_in_torch.Stage._prepare_forward_infra is prepare
+        """
+        rank = python(code, 0)
+        self.assertEqual((rank.communicate(timeout=60)[1], rank.returncode), ("", 0))
+
     def test_is_left_as_it_was(self):
         code = """
             torch.distributed.init_process_group()
@@ -434,6 +454,72 @@ dist.destroy_process_group()
 """
 
 
+# What a script does with its modules beside training them. Ends where attached it is not as it is without.
+MODULES = """
+import collections, copy, io, pickle, sys, warnings
+warnings.simplefilter("ignore")
+import torch
+import torch.distributed as dist
+import rankscope.auto
+attachment = rankscope.auto.attachment
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = torch.nn.ModuleList(torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Tanh()) for _ in range(9))
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return x
+def train(net, steps=2):
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+    for _ in range(steps):
+        net(torch.randn(2, 4)).sum().backward()
+        optimizer.step()
+def names(action):
+    recorder = attachment._recorder
+    before = len(recorder)
+    action()
+    spans = list(recorder._queue)[before:]
+    return collections.Counter(recorder.kinds[span[2]]["name"] for span in spans if span[0] is not None)
+dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+"""
+COMPILE = """
+from torch._dynamo.utils import counters
+net, how = Net(), sys.argv[1]
+if how == "trained before":
+    train(net)
+if how == "every layer":
+    for layer in net.layers:
+        layer.compile(backend="aot_eager")
+elif how == "in place":
+    net.compile(backend="aot_eager")
+compiled = net if how in ("every layer", "in place") else torch.compile(net, backend="aot_eager")
+seen = names(lambda: train(compiled))
+graphs = 2 if how == "every layer" else 1  # the first layer's input needs no gradient
+assert (counters["stats"]["unique_graphs"], sum(counters["graph_break"].values())) == (graphs, 0), counters
+layers = 18 if how == "every layer" else 0
+assert (seen["0F"], seen["0B"], seen["Sequential"]) == (2, 2, 2 * layers), seen  # layers forward and backward
+assert not attachment._hooks.errors
+"""
+KEEP = """
+net = Net()
+train(net)
+for kept in (net, net.layers[0]):
+    torch.save(kept, io.BytesIO())
+    text = pickle.dumps(kept)
+    assert b"rankscope" not in text
+    for other in (pickle.loads(text), copy.deepcopy(kept)):
+        assert not names(lambda: other(torch.randn(2, 4)))
+scripted = torch.jit.script(net.layers[0])
+x = torch.randn(2, 4)
+assert torch.equal(scripted(x), net.layers[0](x))
+seen = names(lambda: train(net, 1))
+assert (seen["0F"], seen["Sequential"], attachment._hooks.errors) == (1, 18, 0), seen
+attachment.close()
+assert not any(module._forward_hooks or module._forward_pre_hooks for module in net.modules())
+"""
+
+
 @unittest.skipUnless(importlib.util.find_spec("torch"), "there is no PyTorch")
 class WithPyTorch(unittest.TestCase):
     def test_a_job_by_gloo_is_seen_as_it_is(self):
@@ -455,6 +541,19 @@ class WithPyTorch(unittest.TestCase):
                 for name, count in (("0F", 4), ("0B", 4), ("Sequential", 36), ("dp_shard_cp all_reduce", 8), ("world all_reduce", 4), ("send", 4)):
                     self.assertEqual(names[(rank, name)], count, (rank, name, names))
             self.assertEqual(len(os.listdir(folder)), 2, said)
+
+    def run_attached(self, code, *arguments):
+        ended = subprocess.run([sys.executable, "-c", MODULES + code, *arguments], capture_output=True, text=True, timeout=300,
+                               env=environment(RANKSCOPE_ATTACH="ipc:///nowhere/at/all", OMP_NUM_THREADS="1"))
+        self.assertEqual(ended.returncode, 0, ended.stderr)
+
+    def test_what_is_compiled_is_compiled_as_without_it_and_seen_as_one_piece(self):
+        for how in ("at first", "in place", "every layer", "trained before"):
+            with self.subTest(how):
+                self.run_attached(COMPILE, how)
+
+    def test_modules_are_saved_copied_and_scripted_as_without_it(self):
+        self.run_attached(KEEP)
 
 
 def free_port():

@@ -160,6 +160,9 @@ class Stage:
     def __init__(self, index, module):
         self.stage_index, self.module = index, module
 
+    def _prepare_forward_infra(self, args):
+        return self.module(args)
+
     def forward_one_chunk(self, chunk, args):
         return self.module(args)
 
@@ -213,6 +216,6 @@ def install(rank, world):
         "torch", distributed=distributed, __version__="stand-in", Tensor=Tensor, is_grad_enabled=lambda: True,
         compiler=types.SimpleNamespace(is_compiling=lambda: False), cuda=types.SimpleNamespace(is_available=lambda: False),
         _C=types.SimpleNamespace(_distributed_c10d=types.SimpleNamespace(Work=Work, ProcessGroup=ProcessGroup, _dump_fr_trace_json=lambda: b'{"entries": []}')),
-        nn=types.SimpleNamespace(ModuleList=ModuleList, ModuleDict=ModuleList, Sequential=ModuleList,
+        nn=types.SimpleNamespace(Module=Module, ModuleList=ModuleList, ModuleDict=ModuleList, Sequential=ModuleList,
                                  modules=types.SimpleNamespace(module=hooks)))
     return torch, group

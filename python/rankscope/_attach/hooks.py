@@ -5,7 +5,7 @@ import importlib
 import sys
 import weakref
 
-from . import models, wire
+from . import models, unseen, wire
 from .groups import GroupHooks
 
 MOST_ERRORS = 10
@@ -23,8 +23,11 @@ class Hooks:
         self._stage, self.microbatch, self.letter = 0, -1, None
         self._in_stage = False
         self._forwards = 0
-        self._root, self._is_found = None, False  # the model whose forward pass runs, while models are found
+        self._root = None  # the model whose forward pass runs, while models are found
+        self._find = self._finder = None  # what finds them, and its hook
+        self._is_trial = False  # a pass that only tells shapes
         self._roots = weakref.WeakSet()
+        self._around = weakref.WeakKeyDictionary()  # by module: (enter, leave, handles of its hooks)
         self._hooked = 0
         self._backward = None  # the module whose backward runs
         self._optimizer, self._optimizing = None, None
@@ -101,6 +104,23 @@ class Hooks:
         for method, letter in (("forward_one_chunk", "F"), ("backward_one_chunk", "B"), ("backward_weight_one_chunk", "W")):
             if hasattr(base, method):
                 self.patch(base, method, self._timed_pass(getattr(base, method), letter))
+        for stage_class in (base, getattr(stage, "PipelineStage", None)):
+            for method in ("_prepare_forward_infra", "_prepare_backward_infra"):
+                if method in vars(stage_class or object):
+                    self.patch(stage_class, method, self._trial(getattr(stage_class, method)))
+
+    def _trial(self, original):
+        """Where a stage runs its module for the shapes alone."""
+
+        @functools.wraps(original)
+        def trial(*arguments, **named):
+            self._is_trial = True
+            try:
+                return original(*arguments, **named)
+            finally:
+                self._is_trial = False
+
+        return trial
 
     def _timed_pass(self, original, letter):
         begin, end = self.guarded(self._begin_pass), self.guarded(self._end_pass)
@@ -144,67 +164,132 @@ class Hooks:
 
     def watch_modules(self):
         """Hooks on all modules until the first step is done: they find the models, which then have their own."""
-        module = self.torch.nn.modules.module
-        before, after = self.guarded(self._first_before), self.guarded(self._first_after)
-        self._finders = [module.register_module_forward_pre_hook(lambda m, i: before(m)),
-                         module.register_module_forward_hook(lambda m, i, o: after(m, o))]
+        self._find = self.guarded(self._first_before)
+        self._seek()
         self.at_leave(self._stop_finding)
+        self._watch_compilers()
 
-    def _stop_finding(self):
-        for handle in self._finders:
-            handle.remove()
-        self._finders = []
-        self._root = None
+    def _watch_compilers(self):
+        """Whatever compiles a module is called in its place, and is seen as one piece."""
+        torch, module_class = self.torch, self.torch.nn.Module
+        watch, watch_in_place = self.guarded(self._watch_compiled), self.guarded(self._watch_compiled_in_place)
+        if hasattr(torch, "compile"):
+            compile_any = torch.compile
 
-    def _first_before(self, module):
-        if self._root is not None or self.torch.compiler.is_compiling() or self._is_in_backward():  # a layer that is recomputed
+            @functools.wraps(compile_any)
+            def compile(*arguments, **named):
+                made = compile_any(*arguments, **named)
+                watch(made)
+                return made
+
+            self.patch(torch, "compile", compile)
+        if hasattr(module_class, "compile"):
+            compile_module = module_class.compile
+
+            @functools.wraps(compile_module)
+            def compile_in_place(module, *arguments, **named):
+                compile_module(module, *arguments, **named)
+                watch_in_place(module)
+
+            self.patch(module_class, "compile", compile_in_place)
+        recursive = getattr(getattr(torch, "jit", None), "_recursive", None)
+        if hasattr(recursive, "create_script_module"):
+            self.patch(recursive, "create_script_module", unseen.without_hooks(recursive.create_script_module))
+
+    def _watch_compiled(self, made):
+        module = getattr(made, "_orig_mod", None)
+        if module is None or module not in self._around:
             return
         if module in self._roots:
-            self._root, self._is_found = module, False
+            self._roots.add(made)
+        enter, leave, _ = self._around[module]
+        self._take_off(module)
+        self._call_around(made, enter, leave)
+
+    def _watch_compiled_in_place(self, module):
+        call = module._compiled_call_impl
+        if call is None or isinstance(call, unseen.CompiledCall):
+            return
+        self._take_off(module)
+        there = weakref.ref(module)
+
+        def pairs():
+            module = there()
+            both = [(self._find, None)] if self._finder is not None else []
+            both += [self._around[module][:2]] if module in self._around else []
+            return [(functools.partial(enter, module), functools.partial(leave, module) if leave else lambda *_: None) for enter, leave in both]
+
+        ours = module._compiled_call_impl = unseen.CompiledCall(self.torch, call, pairs)
+
+        def leave():
+            module = there()
+            if module is not None and module._compiled_call_impl is ours:
+                module._compiled_call_impl = call
+
+        self.at_leave(leave)
+
+    def _call_around(self, module, enter, leave):
+        """enter(module, inputs) before and leave(module, inputs, output) after its forward pass."""
+        if getattr(module, "_compiled_call_impl", None) is not None:
+            self._around[module] = enter, leave, []
+            self._watch_compiled_in_place(module)
+            return
+        handles = [module.register_forward_pre_hook(unseen.Hook(self.torch, enter)),
+                   models.always_after(module, unseen.Hook(self.torch, leave))]
+        self._around[module] = enter, leave, handles
+        self.at_leave(lambda: [handle.remove() for handle in handles])
+
+    def _take_off(self, module):
+        """Its hooks, which are each its own: what is compiled of one layer is then that of the next."""
+        if module in self._around:
+            for handle in self._around[module][2]:
+                handle.remove()
+
+    def _seek(self):
+        if self._find is not None and self._finder is None:
+            self._finder = self.torch.nn.modules.module.register_module_forward_pre_hook(unseen.Hook(self.torch, self._find))
+
+    def _rest(self):
+        """While a model runs nothing is sought: what is compiled then is compiled as without a hook on all modules."""
+        if self._finder is not None:
+            self._finder.remove()
+            self._finder = None
+
+    def _stop_finding(self):
+        self._rest()
+        self._find = self._root = None
+
+    def _first_before(self, module, inputs):
+        if self._is_trial or self._is_in_backward():  # a layer that is recomputed
+            return
+        if module in self._roots:
+            self._root = module
+            self._rest()
         elif next(module.parameters(), None) is not None:
-            self._root, self._is_found = module, True
+            self._root = module
+            self._rest()
             self.watch_model(module)
-            self._enter_root(module)
+            self._enter_root(module, inputs)  # its own hook comes too late for this pass
 
     def _is_in_backward(self):
         task = getattr(self.torch._C, "_current_graph_task_id", None)
         return task is not None and task() != -1
-
-    def _first_after(self, module, output):
-        if module is not self._root:
-            return
-        self._root = None
-        if self._is_found:
-            self._leave_root(module, output)
 
     def watch_model(self, model):
         """Hooks on a model, and on its layers."""
         if model in self._roots:
             return
         self._roots.add(model)
-        enter, leave = self.guarded(self._enter_root), self.guarded(self._leave_root)
-        found = self._root is model
-        if not found:
-            enter_later, leave_later = enter, leave
-        else:  # its first forward pass is under way, and seen by those who found it
-            state = {"first": True}
-
-            def enter_later(module):
-                state["first"] = False
-                enter(module)
-
-            def leave_later(module, output):
-                if not state["first"]:
-                    leave(module, output)
-        handles = [model.register_forward_pre_hook(lambda m, i: enter_later(m)), model.register_forward_hook(lambda m, i, o: leave_later(m, o))]
+        self._call_around(model, self.guarded(self._enter_root), self.guarded(self._leave_root))
         for name, layer, module in models.parts_of(self.torch, model):
             if self._hooked >= MOST_HOOKED:
                 break
             self._hooked += 1
-            handles += self._watch_part(name, layer, module)
-        self.at_leave(lambda: [handle.remove() for handle in handles])
+            self._watch_part(name, layer, module)
 
-    def _enter_root(self, module):
+    def _enter_root(self, module, inputs):
+        if self._is_trial:
+            return
         self._begins_work()
         if self._in_stage:
             return
@@ -213,7 +298,10 @@ class Hooks:
         self._forwards += 1
         module.__dict__["_rankscope_began"] = self.recorder.clock.stamp()
 
-    def _leave_root(self, module, output):
+    def _leave_root(self, module, inputs, output):
+        if module is self._root:
+            self._root = None
+            self._seek()
         start = module.__dict__.pop("_rankscope_began", None)
         if start is None:
             return
@@ -249,7 +337,8 @@ class Hooks:
             return kinds[key]
 
         def enter(part, inputs):
-            began.append(recorder.clock.stamp())
+            if not self._is_trial:
+                began.append(recorder.clock.stamp())
 
         def leave(part, inputs, output):
             if not began:
@@ -274,7 +363,7 @@ class Hooks:
             # Held by the hook no longer than the graph: only whether there is one was asked.
             inside = None if inside is None else True
 
-        return [module.register_forward_pre_hook(self.guarded(enter)), models.always_after(module, self.guarded(leave))]
+        self._call_around(module, self.guarded(enter), self.guarded(leave))
 
     def _begin_backward(self, mine, kind, microbatch):
         now = self.recorder.clock.stamp()
@@ -318,7 +407,7 @@ class Hooks:
             began.clear()
         self._forwards, self.microbatch, self.letter, self._in_stage, self._backward = 0, -1, None, False, None
         self.recorder.step_done()
-        if getattr(self, "_finders", None):
+        if self._find is not None:
             self._stop_finding()
         if self.on_step is not None:
             self.on_step(self.recorder.step)

@@ -29,6 +29,8 @@ def parts_of(torch, model):
     """(name, layer or -1, module): the entries of the container that holds most parameters, and the modules beside it. Together they
     are the model, and none is within another."""
     nn = torch.nn
+    if hasattr(model, "_orig_mod"):  # compiled: one piece
+        return []
 
     def size(module):
         return sum(parameter.numel() for parameter in module.parameters())
@@ -44,7 +46,7 @@ def parts_of(torch, model):
             if next(child.parameters(), None) is None:
                 continue
             if module is layers:
-                found.append((type(child).__name__, int(key) if key.isdigit() else len(found), child))
+                found.append((type(getattr(child, "_orig_mod", child)).__name__, int(key) if key.isdigit() else len(found), child))
             elif id(child) in inside and not hasattr(child, "_orig_mod"):
                 walk(child, key)
             else:

@@ -13,6 +13,7 @@
 #include "live/huggingface/folder.h"
 #include "live/kernels/modules.h"
 #include "live/runtime/checkpoint.h"
+#include "live/runtime/checkpoint_job.h"
 #include "live/runtime/data.h"
 #include "live/runtime/memory_need.h"
 #include "live/runtime/processors.h"
@@ -149,7 +150,7 @@ private:
     {
         const std::filesystem::path resumed = agree();
         if (first())
-            claimFolders();
+            claimFolders(resumed);
         const int world = m_scenario.layout.worldSize();
         m_ranks = ranksOf(m_environment.process, m_environment.processes, world);
         if (const std::string why = whichStatesDoNotFit(m_scenario, memoryPlace(), hostMemoryLimits()); !why.empty())
@@ -223,9 +224,10 @@ private:
     void checkResumed(const std::filesystem::path& resumed, const CheckpointInfo& info)
     {
         m_firstStep = info.step + 1;
-        if (first() && info.seed != m_scenario.live.seed)
-            sayLine("warning: " + resumed.string() + " is of a run with seed " + std::to_string(info.seed) + ", this one has " +
-                    std::to_string(m_scenario.live.seed) + ": its data come in another order");
+        checkIsOfModel(resumed, info, m_scenario);
+        if (const std::string others = otherSettings(info, m_scenario); first() && !others.empty())
+            sayLine("warning: " + resumed.string() + " is of a run with other settings: " + others +
+                    "; it goes on with those given here");
         if (m_firstStep > m_scenario.live.steps)
             throw sim::Error(resumed.string() + " has done " + std::to_string(m_firstStep - 1) +
                              " steps already; --steps must be more");
@@ -289,11 +291,12 @@ private:
     }
 
     /// No other run writes to them from now on, and what one that was killed left half written is gone.
-    void claimFolders()
+    void claimFolders(const std::filesystem::path& resumed)
     {
         if (!m_request.checkpoint.empty()) {
             m_claim.emplace(m_request.checkpoint, "checkpoint");
             removeUnfinishedCheckpoints(m_request.checkpoint);
+            checkHoldsNoOtherRun(m_request.checkpoint, resumed, m_firstStep - 1, m_scenario);
         }
         std::error_code none;
         if (!m_request.saveWeights.empty() && !std::filesystem::equivalent(m_request.saveWeights, m_request.checkpoint, none))

@@ -422,6 +422,31 @@ TEST(RankscopeLive, LetsOneRunAloneWriteToAFolder)
     EXPECT_TRUE(std::filesystem::exists(folder + "/step-00000001/manifest.json"));
 }
 
+TEST(RankscopeLive, MixesNoTwoRunsInAFolderAndGoesOnWithNoOtherModel)
+{
+    const std::string folder = (scratch() / "mixed").string();
+    const std::vector<std::string> base = {"run", gallery("57-"), "--device", "cpu", "--set", "live.seed=1"};
+    const auto run = [&](const std::vector<std::string>& more) {
+        std::vector<std::string> arguments = base;
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        Child child(arguments);
+        return std::pair(child.wait(), child.err());
+    };
+    EXPECT_EQ(run({"--steps", "2", "--checkpoint", folder}).first, 0);
+    const auto mixed = run({"--steps", "1", "--checkpoint", folder, "--set", "live.seed=2"});
+    EXPECT_EQ(mixed.first, 1);
+    EXPECT_NE(mixed.second.find("is of another run: live.seed is 1 there, 2 here"), std::string::npos) << mixed.second;
+    EXPECT_FALSE(std::filesystem::exists(folder + "/step-00000001"));
+    const auto other = run({"--steps", "3", "--resume", folder, "--set", "model.hidden_act=relu2"});
+    EXPECT_EQ(other.first, 1);
+    EXPECT_NE(other.second.find("is of another model: model.hidden_act is "), std::string::npos) << other.second;
+    const auto gone = run({"--steps", "3", "--resume", folder, "--checkpoint", folder, "--set", "live.seed=2"});
+    EXPECT_EQ(gone.first, 0) << gone.second;
+    EXPECT_NE(gone.second.find("is of a run with other settings: live.seed is 1 there, 2 here"), std::string::npos)
+        << gone.second;
+    EXPECT_TRUE(std::filesystem::exists(folder + "/step-00000003"));
+}
+
 TEST(RankscopeLive, SaysWhenTheDiskIsFull)
 {
     const std::string folder = (scratch() / "full").string();

@@ -1,0 +1,28 @@
+// Which run a checkpoint is of, beside one that would go on from it or write next to it: by the scenario in its manifest, as
+// names and shapes of tensors are those of many models.
+#pragma once
+
+#include "live/runtime/checkpoint.h"
+#include "sim/scenario/scenario.h"
+
+#include <filesystem>
+#include <string>
+
+namespace live {
+
+/// Refuses one of a model that computes otherwise with the same weights: by the model's keys, and whether attention looks ahead.
+/// Names make no difference, nor what neither model computes with (rotary frequencies without rotary positions, a window that
+/// holds the whole sequence). A scenario that this version does not read says nothing. Throws sim::Error with both values.
+void checkIsOfModel(const std::filesystem::path& checkpoint, const CheckpointInfo&, const sim::Scenario& mine);
+
+/// By which the same model learns otherwise than it did: data and their order, batch, rates; "" where there are none. Layouts and
+/// devices are none. "live.seed is 1 there, 2 here; …"
+std::string otherSettings(const CheckpointInfo&, const sim::Scenario& mine);
+
+/// Refuses a folder whose newest checkpoint is of another run, by model or settings: steps of both would lie side by side, and
+/// who goes on from there takes the latest, whosever it is. Unless it is the past of this one, which goes on in the folder of
+/// `resumed` (empty: it begins) after `stepsDone`. Throws sim::Error.
+void checkHoldsNoOtherRun(const std::filesystem::path& folder, const std::filesystem::path& resumed, int stepsDone,
+                          const sim::Scenario& mine);
+
+} // namespace live

@@ -154,13 +154,14 @@ private:
     {
         const Rect line = m_frame.caption;
         const std::vector<std::string> world = worldTexts(m_simulation, m_choices.isGridKnown, m_choices.areNodesKnown);
+        const bool canChoose = !m_state.onlyTold && m_frame.lenses.height() > 0;
         const float switchWidth = widthOf("Logical") + widthOf("Physical") - 1;
         const bool hasAxes = !m_choices.physical && !m_choices.seats.empty();
-        const float axes = hasAxes ? axesWidth() + kSectionGap : 0;
+        const float besideAxes = m_choices.areNodesKnown ? kSectionGap + switchWidth : 0; // no nodes: nothing to switch to
+        const float axes = hasAxes ? axesWidth() + besideAxes : 0;
         const float shortest = m_canvas.textWidth(world.back(), FontFace::bold) + kSectionGap;
-        const bool withSwitch =
-            m_choices.areNodesKnown && !m_state.onlyTold && m_frame.lenses.height() > 0 && line.width() >= shortest + switchWidth;
-        const bool withAxes = withSwitch && axes > 0 && line.width() >= shortest + axes + switchWidth;
+        const bool withSwitch = canChoose && m_choices.areNodesKnown && line.width() >= shortest + switchWidth;
+        const bool withAxes = canChoose && hasAxes && line.width() >= shortest + axes;
         float left = line.right;
         if (withSwitch) {
             left -= switchWidth;
@@ -180,7 +181,7 @@ private:
                 line, middle - 1);
         }
         if (withAxes) {
-            left -= axes;
+            left = line.right - axes;
             axisChips(line, left);
         }
         const Rect room{line.left, line.top, left - (left < line.right ? kSectionGap : 0), line.bottom};

@@ -29,7 +29,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.environ.get("RANKSCOPE_BUILD_DIR", "build")
 # Pinned steps differ after every change: they say that something is wrong, not what. Cancelling, refusing and searching take
 # minutes and are about other folders.
-TESTS = {"test_sim_cost": "*", "test_sim_program": "*", "test_sim_model": "*", "test_sim_engine": "*",
+TESTS = {"test_sim_mesh": "*", "test_sim_cost": "*", "test_sim_program": "*", "test_sim_model": "*", "test_sim_engine": "*",
          "test_sim_simulate": "-*PinnedStep*:Cancelling.*:MemoryLimit.*:SearchSchedule.*"}  # the quick ones first
 GOODPUT = {"test_sim_analysis": "Goodput.*"}  # of sim/analysis
 FOLDERS = ["sim/cost", "sim/program", "sim/model", "sim/engine"]
@@ -71,12 +71,15 @@ BUGS = [
      "of.count[port][direction] > 99"),
     ("who has a network card together with others has it alone", "sim/engine/shared_ports.h",
      "isNic(port) ? m_classes.sharersOf(classIndex) : 1", "1"),
-    ("a collective finds the whole of a card that all send over", "sim/cost/kernels.cpp",
-     "nicSharers(scenario.layout, m_cluster)", "{}"),
-    ("other stages are taken to send over a card, too", "sim/mesh/placement.cpp",
-     "neighbours / round * stride + std::min(stride, neighbours % round)", "neighbours / round * round + neighbours % round"),
-    ("rings of an NVLink domain are counted in one of its nodes", "sim/mesh/placement.cpp",
-     "domain = span > 0 ? span : cluster.gpus()", "domain = span > 0 ? cluster.gpusPerNode : cluster.gpus()"),
+    ("a collective finds the whole of a card that all send over", "sim/cost/collectives.cpp",
+     "members / group.cards[tier - 1]", "1"),
+    ("each of those that send over a card is said to take all of it", "sim/cost/collectives.cpp", "/= group.senders;", "/= 1;"),
+    ("a ring's members that leave over one card have one each", "sim/cost/collectives.cpp",
+     "bytesPerSecondAmong(m_cluster, tier, group.hops)", "bytesPerSecondAmong(m_cluster, tier, 1)"),
+    ("other stages are taken to send over a card, too", "sim/mesh/card_use.h",
+     "return {stage, cardOf(rank)};", "return {0, cardOf(rank)};"),
+    ("rings of an NVLink domain are counted in one of its nodes", "sim/mesh/card_use.cpp",
+     "m_placement->gpu(rank) / span : 0", "m_placement->gpu(rank) / m_cluster->gpusPerNode : 0"),
     ("kernels do not lose to what is issued behind them", "sim/engine/issue.cpp", "(free.behind[op] & free.behind[", "(0 & free.behind["),
     ("kernels do not lose to what the next pass begins with", "sim/engine/issue.cpp", "free |= of.atStart;", "free |= 0;"),
     ("kernels do not mind collectives beside them", "sim/engine/under_way.cpp",
@@ -138,7 +141,7 @@ BUGS = [
     ("software that drives one of a node's cards drives NVLink as badly", "sim/cost/collectives.cpp", "cluster.isInsideNode(t) ? 1 : beyondNode",
      "beyondNode"),
     ("what was gathered lies joined by itself", "sim/program/data_parallel.cpp", "m_scenario.training.stack.gatherBytes", "0"),
-    ("the software's rate of data parallelism is ignored", "sim/cost/collectives.cpp", "(isData ? m_stack.network : 1)", "1"),
+    ("the software's rate of data parallelism is ignored", "sim/cost/collectives.cpp", "isData ? m_stack.network : 1", "1"),
     ("rows that are not aligned cost nothing", "sim/cost/kernels.cpp", "return bytes % 8 == 0 ? 0.16 : 0.12;", "return 1;"),
     # What leaves for the host.
     ("layers are not brought back before their backward pass", "sim/program/pass_backward.cpp",

@@ -28,7 +28,7 @@ void CardUse::add(int stage, const std::vector<int>& ranks)
     if (!leaves(ranks))
         return;
     for (std::size_t i = 0; i < ranks.size(); ++i) {
-        Load& load = m_loads[{stage, cardOf(ranks[i])}];
+        Load& load = m_loads[meetingAt(stage, ranks[i])];
         ++load.ranks;
         load.hops += hops(ranks, i) ? 1 : 0;
     }

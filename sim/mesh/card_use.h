@@ -28,7 +28,9 @@ private:
         int ranks = 0; ///< of groups that leave
         int hops = 0;  ///< of these, those whose next member is elsewhere
     };
-    const Load& loadOf(int stage, int rank) const { return m_loads.at({stage, cardOf(rank)}); }
+    using StageAndCard = std::pair<int, int>;
+    StageAndCard meetingAt(int stage, int rank) const { return {stage, cardOf(rank)}; }
+    const Load& loadOf(int stage, int rank) const { return m_loads.at(meetingAt(stage, rank)); }
     bool leaves(const std::vector<int>& ranks) const;
     bool hops(const std::vector<int>& ranks, std::size_t place) const; ///< from there to the next
     int domainOf(int rank) const;
@@ -36,7 +38,7 @@ private:
 
     const Cluster* m_cluster;
     const Placement* m_placement;
-    std::map<std::pair<int, int>, Load> m_loads; ///< by stage and card
+    std::map<StageAndCard, Load> m_loads;
 };
 
 } // namespace sim

@@ -277,7 +277,10 @@ json readManifest(const fs::path& checkpoint, std::uint32_t* itsCrc32 = nullptr)
             refuseDamaged(path, "it nests deeper than " + std::to_string(kDeepest));
         return true;
     };
-    json manifest = json::parse(sim::readFile(path, kMostBytes), isShallow, false);
+    const std::string bytes = sim::readFile(path, kMostBytes);
+    if (bytes.find('\0') != std::string::npos) // which the parser takes for the end, whatever follows
+        refuseDamaged(path, "it has bytes of 0, as no text has");
+    json manifest = json::parse(bytes, isShallow, false);
     if (!manifest.is_object() || manifest.value("format", json()) != kFormat)
         refuseDamaged(path, "it is no manifest of a checkpoint");
     if (manifest.value("version", json()) == 1)

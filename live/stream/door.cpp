@@ -1,6 +1,7 @@
 #include "live/stream/door.h"
 
 #include "live/stream/gatekeeper.h"
+#include "live/stream/open_files.h"
 #include "sim/error.h"
 
 #include <algorithm>
@@ -60,6 +61,16 @@ std::string inFigures(const std::string& endpoint)
     return endpoint.starts_with(kLocalhost) ? "tcp://127.0.0.1:" + endpoint.substr(kLocalhost.size()) : endpoint;
 }
 
+/// ZeroMQ ends the program where it gets no file for its threads and sockets: eight of its own and the socket itself, one for
+/// keys and one while it looks the address up. A first connection shall come in, too.
+DoorOptions withFilesLeft(DoorOptions options)
+{
+    constexpr std::int64_t kFilesOfDoor = 11;
+    if (const std::string why = whyTooFewFiles(kFilesOfDoor + kFilesOfConnection); !why.empty())
+        throw sim::Error("cannot listen at " + options.endpoint + ": " + why);
+    return options;
+}
+
 /// Files that are made meanwhile, by any thread of the process, are for their owner.
 class OwnersFilesOnly {
 public:
@@ -74,7 +85,7 @@ private:
 
 } // namespace
 
-Door::Door(DoorOptions options) : m_options(std::move(options))
+Door::Door(DoorOptions options) : m_options(withFilesLeft(std::move(options)))
 {
     listen();
 }

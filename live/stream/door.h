@@ -40,7 +40,8 @@ struct DoorOptions {
 class Door {
 public:
     using Clock = std::chrono::steady_clock;
-    /// Throws sim::Error if the endpoint is taken or none, or reaches beyond this machine without keys.
+    /// Throws sim::Error if the endpoint is taken or none, or reaches beyond this machine without keys, or too few files may be
+    /// open.
     explicit Door(DoorOptions);
     ~Door();
     Door(const Door&) = delete;
@@ -48,6 +49,7 @@ public:
 
     const std::string& endpoint() const { return m_endpoint; } ///< with the port that it got
     std::uint64_t refusedKeys() const;                         ///< any thread
+    std::size_t connections() const { return m_connections.size(); }
 
     /// Until something came, at most so long.
     void wait(std::chrono::milliseconds);

@@ -2,6 +2,7 @@
 
 #include "live/stream/attached_run.h"
 #include "live/stream/door.h"
+#include "live/stream/open_files.h"
 
 #include <algorithm>
 #include <atomic>
@@ -99,6 +100,7 @@ private:
                     m_door.wasAway(now);
                 }
                 receiveAll();
+                lookAtFiles();
                 for (const std::string& peer : m_door.takeGone())
                     m_run.connectionEnded(peer, nowNs());
                 m_cut += m_door.check([this](const std::string& peer) { return m_run.contains(peer); }, m_cut);
@@ -135,6 +137,17 @@ private:
         }
     }
 
+    /// Who finds no file left is not refused: its connection waits, and nobody hears of it. Said as soon as it is known how many
+    /// will come.
+    void lookAtFiles()
+    {
+        if (m_run.worldSize() == std::exchange(m_ranksLookedAt, m_run.worldSize()) || !m_options.log)
+            return;
+        if (const std::string why = whyTooFewFilesForRanks(m_run.worldSize(), static_cast<std::int64_t>(m_door.connections()));
+            !why.empty())
+            m_options.log("warning: " + why);
+    }
+
     /// One that comes again and again fills no log.
     void logRefusal(const std::string& why)
     {
@@ -148,6 +161,7 @@ private:
     mutable std::mutex m_mutex; ///< the run, the counts
     AttachedRun m_run;
     std::uint64_t m_messages = 0, m_cut = 0;
+    int m_ranksLookedAt = 0;
     IngestClock::time_point m_logged;
     std::atomic<bool> m_stop{false};
     std::thread m_thread;

@@ -632,6 +632,19 @@ TEST(RankscopeLive, CollectsNothingForATraceThatCannotBeWritten)
 }
 
 /// A pipe's writer may never come.
+TEST(RankscopeLive, SaysHowManyFilesItNeedsToListen)
+{
+    const std::string program = RANKSCOPE_BIN_DIR "/rankscope-live";
+    const std::string all = "it needs 13 more open files, [0-9]+ are open and 12 allowed; nearest: ulimit -n [0-9]+ before";
+    for (const std::string& command : {"run " + gallery("57-") + " --device cpu --steps 1 --listen tcp://127.0.0.1:0",
+                                       std::string("collect --listen tcp://127.0.0.1:0")}) {
+        Child child({"-c", "ulimit -n 12; exec " + program + " " + command}, {}, 0, "/bin/sh");
+        EXPECT_EQ(child.wait(), 1) << command;
+        EXPECT_TRUE(std::regex_search(child.err(), std::regex("cannot listen at tcp://127.0.0.1:0: " + all)))
+            << command << ": " << child.err();
+    }
+}
+
 TEST(RankscopeLive, DoesNotWaitForPipesInPlaceOfFiles)
 {
     const auto folder = scratch() / "pipes", checkpoint = folder / "step-00000002";

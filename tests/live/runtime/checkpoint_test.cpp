@@ -261,6 +261,8 @@ TEST_F(Checkpoint, OfHostileManifestsIsRefusedPlainly)
     };
     const std::string deep = std::string(1'000'000, '[') + std::string(1'000'000, ']');
     EXPECT_NE(failureWith(whole.substr(0, whole.rfind('}')) + ",\"more\":" + deep + "}").find("nests deeper"), std::string::npos);
+    EXPECT_NE(failureWith(whole + std::string(3, '\0')).find("is damaged: it has bytes of 0"), std::string::npos);
+    EXPECT_NE(failureWith(whole + '\0' + whole).find("is damaged: it has bytes of 0"), std::string::npos);
     for (const auto& [key, value] : std::vector<std::pair<std::string, nlohmann::json>>{
              {"step", std::numeric_limits<int>::max()}, {"step", -5}, {"seed", "one"}, {"scenario", 3}}) {
         nlohmann::json manifest = nlohmann::json::parse(whole);

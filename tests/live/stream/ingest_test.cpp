@@ -3,6 +3,7 @@
 #include "live/stream/attached_run.h"
 #include "live/stream/ingest.h"
 #include "live/stream/make_trace.h"
+#include "live/stream/open_files.h"
 #include "live/stream/pack.h"
 #include "live/stream/publisher.h"
 #include "live/stream/viewer.h"
@@ -14,8 +15,10 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <mutex>
 #include <random>
 #include <set>
+#include <sys/resource.h>
 #include <utility>
 #include <zmq.hpp>
 #include <zmq_addon.hpp>
@@ -666,6 +669,36 @@ TEST(Ingest, AMessageWithoutAnEndIsCutOffAndOthersAreServed)
     Process process(here.ingest.endpoint());
     process.say(Listening::hello());
     EXPECT_THAT(process.hear(), HasSubstr("welcome"));
+}
+
+TEST(Ingest, SaysAtTheFirstHelloThatNotAllRanksCanComeIn)
+{
+    std::mutex mutex;
+    std::string told;
+    live::IngestOptions options;
+    options.log = [&](const std::string& line) {
+        const std::lock_guard lock(mutex);
+        told += line + "\n";
+    };
+    rlimit before{};
+    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+    rlimit low = before;
+    low.rlim_cur = static_cast<rlim_t>(live::openFiles().open) + 200;
+    {
+        Listening here(options);
+        Process process(here.ingest.endpoint());
+        ::setrlimit(RLIMIT_NOFILE, &low);
+        Json hello = Listening::hello();
+        hello["world_size"] = 600; // 1,200 files
+        process.say(hello);
+        EXPECT_THAT(process.hear(), HasSubstr("welcome"));
+        EXPECT_TRUE(eventually([&] {
+            const std::lock_guard lock(mutex);
+            return told.find("warning: of 600 ranks ") != std::string::npos;
+        }));
+        ::setrlimit(RLIMIT_NOFILE, &before);
+    }
+    EXPECT_THAT(told, AllOf(HasSubstr(" can come in: each needs 2 open files, "), HasSubstr(" allowed; nearest: ulimit -n ")));
 }
 
 TEST(Ingest, BeyondThisMachineItWantsKeys)

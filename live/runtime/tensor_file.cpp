@@ -205,11 +205,11 @@ std::uint64_t TensorTable::dataBytes() const
 
 std::string TensorTable::header(const std::map<std::string, std::string>& metadata) const
 {
-    TableJson json = {{"__metadata__", metadata}};
+    TableJson written = {{"__metadata__", metadata}};
     for (const auto& [name, tensor] : tensors)
-        json[name] = {
+        written[name] = {
             {"dtype", storedTypeName(tensor.type)}, {"shape", tensor.shape}, {"data_offsets", {tensor.begin, tensor.end}}};
-    std::string text = json.dump();
+    std::string text = written.dump();
     constexpr std::size_t kAlignment = 8;
     text.append((kAlignment - text.size() % kAlignment) % kAlignment, ' ');
     std::string length(sizeof(std::uint64_t), '\0'); // little-endian
@@ -220,11 +220,11 @@ std::string TensorTable::header(const std::map<std::string, std::string>& metada
 
 TensorTable TensorTable::parse(const std::string& header)
 {
-    const TableJson json = TableJson::parse(header, nullptr, false);
-    if (!json.is_object())
+    const TableJson written = TableJson::parse(header, nullptr, false);
+    if (!written.is_object())
         refuseTable("its header is no JSON object");
     TensorTable table;
-    for (const auto& [name, entry] : json.items())
+    for (const auto& [name, entry] : written.items())
         if (name != "__metadata__")
             table.tensors[name] = parseTensor(name, entry);
     std::vector<const StoredTensor*> inOrder;

@@ -261,6 +261,29 @@ class AttachedJob(unittest.TestCase):
         _, errors = rank.communicate(timeout=60)
         self.assertEqual(rank.returncode, 0, errors)
 
+    def test_a_group_that_is_destroyed_is_kept_by_nobody(self):
+        code = """
+            import gc, weakref
+            torch.distributed.init_process_group()
+            c10d = torch.distributed.distributed_c10d
+            unregister = c10d._unregister_process_group
+            with rankscope.attach("ipc:///nowhere/at/all") as attachment:
+                kept = c10d._new_process_group_helper([0, 1], "mesh_dp")[0]
+                group = c10d._new_process_group_helper([0, 1], "mesh_tp")[0]
+                group.issue("ALLREDUCE").wait()
+                group._start_coalescing(None)
+                group.issue("ALLREDUCE")
+                c10d.destroy_process_group(group)
+                assert not group.before and not group.after and kept.before and world.before
+                assert not attachment._hooks.groups._open and not attachment._hooks.errors
+                group = weakref.ref(group)
+                gc.collect()
+                assert group() is None
+            assert not kept.before and not world.after and c10d._unregister_process_group is unregister
+        """
+        rank = python(code, 0)
+        self.assertEqual((rank.communicate(timeout=60)[1], rank.returncode), ("", 0))
+
     def test_sends_that_are_issued_together_end_together(self):
         code = """
             torch.distributed.init_process_group()
@@ -551,6 +574,18 @@ class WithPyTorch(unittest.TestCase):
         for how in ("at first", "in place", "every layer", "trained before"):
             with self.subTest(how):
                 self.run_attached(COMPILE, how)
+
+    def test_groups_that_the_job_destroys_are_gone(self):
+        self.run_attached("""
+def used():
+    group = dist.new_group([0])
+    dist.all_reduce(torch.ones(1), group=group)
+    dist.destroy_process_group(group)
+    return len(os.listdir("/proc/self/fd"))
+import os
+first = [used() for _ in range(3)][-1]
+assert [used() for _ in range(8)][-1] == first and not attachment._hooks.errors
+""")
 
     def test_modules_are_saved_copied_and_scripted_as_without_it(self):
         self.run_attached(KEEP)

@@ -202,6 +202,34 @@ class AttachedJob(unittest.TestCase):
             answer, _ = collect.end()
             self.assertEqual((answer["status"], answer["steps"]), ("finished", 3))
 
+    def test_a_process_has_one_attachment_however_often_it_attaches(self):
+        code = """
+            import rankscope.auto
+            torch.distributed.init_process_group()
+            outer = rankscope.auto.attachment
+            with rankscope.attach() as attachment:
+                assert attachment is outer
+                train(2, attachment)
+            assert outer.state != "closed" and world.before
+            train(3, outer)
+            assert rankscope.attach("ipc:///elsewhere") is outer
+            outer.close()
+            train(1, outer)
+            outer.close()
+            assert outer.state == "closed" and not world.before
+            with rankscope.attach("ipc:///nowhere/at/all") as other:
+                assert other is not outer
+        """
+        with Collect() as collect:
+            ranks = [python(code, rank, RANKSCOPE_ATTACH=collect.endpoint) for rank in range(2)]
+            said = [rank.communicate(timeout=60) for rank in ranks]
+            self.assertEqual([rank.returncode for rank in ranks], [0, 0], said)
+            again = f"rankscope: this process is attached to {collect.endpoint} already{{}}: that attachment goes on"
+            self.assertEqual(said[0][1].splitlines()[:2], [again.format(""), again.format(", not to ipc:///elsewhere")])
+            answer, errors = collect.end()
+            self.assertEqual((answer["status"], answer["steps"], answer["spans_dropped"]), ("finished", 6, 0), errors)
+            self.assertEqual(collect.names()[(1, "dp all_reduce")], 6)
+
     def test_says_so_where_it_never_sees_a_process_group(self):
         code = """
             attachment = rankscope.attach("ipc:///nowhere/at/all")
@@ -791,6 +819,21 @@ class Package(unittest.TestCase):
             rankscope.attach()
         with self.assertRaisesRegex(ValueError, "'localhost:5' is no endpoint"):
             rankscope.attach("localhost:5")
+        for told, kind, arguments, named in (
+            ("an endpoint is a text", TypeError, (5,), {}),
+            ("is no endpoint", ValueError, ("tcp://127.0.0.1",), {}),
+            ("is no endpoint", ValueError, ("tcp://:5556",), {}),
+            ("is no endpoint", ValueError, ("ipc://",), {}),
+            ("a port is a number from 1 to 65535", ValueError, ("tcp://127.0.0.1:99999",), {}),
+            ("most_spans is a whole number, not 'x'", TypeError, ("tcp://[::1]:5",), {"most_spans": "x"}),
+            ("most_spans is 0, and at least 1", ValueError, ("ipc:///x",), {"most_spans": 0}),
+            ("first_step is -1", ValueError, ("ipc:///x",), {"first_step": -1}),
+            ("hang_s is a number", TypeError, ("ipc:///x",), {"hang_s": "30"}),
+            (r"such as \(10, 12\), not 5", TypeError, ("ipc:///x",), {"profile": 5}),
+            ("step 4 comes after step 2", ValueError, ("ipc:///x",), {"profile": (4, 2)}),
+        ):
+            with self.subTest(told), self.assertRaisesRegex(kind, told):
+                rankscope.attach(*arguments, **named)
 
     def test_runs_scripts_as_they_are(self):
         with tempfile.TemporaryDirectory() as folder:

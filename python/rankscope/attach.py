@@ -20,7 +20,9 @@ import sys
 import tempfile
 import threading
 import traceback
-from typing import Any, Optional
+from typing import Any, Optional, Tuple
+
+_attached: "Optional[Attachment]" = None  # of this process, while there is one
 
 
 def attach(
@@ -32,7 +34,7 @@ def attach(
     most_spans: int = 65536,
     hang_s: float = 30.0,
     folder: Optional[str] = None,
-    profile: Optional[tuple] = None,
+    profile: Optional[Tuple[int, int]] = None,
 ) -> "Attachment":
     """Watches this process from now on; a context manager, or call close().
 
@@ -42,16 +44,51 @@ def attach(
     is told, with a flight record in `folder` (the system's for temporary files). profile: (first, last) steps recorded with
     torch.profiler too, into `folder`.
 
-    Raises ValueError where no endpoint is known and RuntimeError where torch or pyzmq is missing; after that nothing that goes wrong here
-    reaches the job.
+    Where this process is attached already, as by -m rankscope.run, gives that attachment, which ends when the last who has it closes it.
+
+    Raises ValueError or TypeError where an argument is none, as an endpoint that is missing, and RuntimeError where torch or pyzmq is
+    missing; after that nothing that goes wrong here reaches the job.
     """
     endpoint = endpoint or os.environ.get("RANKSCOPE_ATTACH")
     if not endpoint:
         raise ValueError('rankscope.attach: where to? As in rankscope.attach("tcp://127.0.0.1:5556") or RANKSCOPE_ATTACH=…')
-    if not endpoint.startswith(("tcp://", "ipc://")):
-        raise ValueError(f"rankscope.attach: {endpoint!r} is no endpoint; as in tcp://127.0.0.1:5556 or ipc://PATH")
+    _check_endpoint(endpoint)
+    _check_number("first_step", first_step, int, 0)
+    _check_number("most_spans", most_spans, int, 1)
+    _check_number("hang_s", hang_s, (int, float), 0)
+    if profile is not None:
+        if not isinstance(profile, (tuple, list)) or len(profile) != 2:
+            raise TypeError(f"rankscope.attach: profile is the first and the last step, such as (10, 12), not {profile!r}")
+        for step in profile:
+            _check_number("a step of profile", step, int, 0)
+        if profile[0] > profile[1]:
+            raise ValueError(f"rankscope.attach: profile: step {profile[0]} comes after step {profile[1]}")
+    there = _attached
+    if there is not None and there._process == os.getpid():
+        if there.state not in ("refused", "closed"):
+            return there._taken_again(endpoint)
+        there._finish()
     return Attachment(endpoint, key or os.environ.get("RANKSCOPE_KEY"), server_key or os.environ.get("RANKSCOPE_SERVER_KEY"),
                       first_step, most_spans, hang_s, folder, profile)
+
+
+def _check_number(name: str, value: Any, kind: Any, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, kind):
+        raise TypeError(f"rankscope.attach: {name} is a {'whole number' if kind is int else 'number'}, not {value!r}")
+    if not value >= least:
+        raise ValueError(f"rankscope.attach: {name} is {value}, and at least {least}")
+
+
+def _check_endpoint(endpoint: str) -> None:
+    if not isinstance(endpoint, str):
+        raise TypeError(f"rankscope.attach: an endpoint is a text, as tcp://127.0.0.1:5556, not {endpoint!r}")
+    transport, _, place = endpoint.partition("://")
+    host, _, port = place.rpartition(":")
+    if transport == "tcp" and host and port.isascii() and port.isdigit():
+        if not 1 <= int(port) <= 65535:
+            raise ValueError(f"rankscope.attach: {endpoint!r}: a port is a number from 1 to 65535")
+    elif transport != "ipc" or not place:
+        raise ValueError(f"rankscope.attach: {endpoint!r} is no endpoint; as in tcp://127.0.0.1:5556 or ipc://PATH")
 
 
 class Attachment:
@@ -65,6 +102,7 @@ class Attachment:
             raise RuntimeError("rankscope.attach needs PyTorch: there is no module torch here") from None
         from ._attach import hooks, recorder, sender
 
+        self._holders = 1
         self._torch, self._hang_ns, self._process = torch, int(hang_s * 1e9), os.getpid()
         self._folder = folder or tempfile.gettempdir()
         self._profile, self._profiler, self._stay = profile, None, None
@@ -90,7 +128,9 @@ class Attachment:
             self._first_step_begins()
         else:
             self._wait_for_job()
-        atexit.register(self.close)
+        atexit.register(self._finish)
+        global _attached
+        _attached = self
 
     def __enter__(self) -> "Attachment":
         return self
@@ -143,7 +183,7 @@ class Attachment:
         self._profile = (start, start + steps - 1)
 
     def close(self) -> None:
-        """Sends what is left, and leaves the job as it was."""
+        """Sends what is left, and leaves the job as it was: where attach() gave this more than once, when the last one closes it."""
         self._end()
 
     def _guarded(self, function, *arguments):
@@ -218,14 +258,27 @@ class Attachment:
             c10d._update_default_pg = update_default_pg
         self._restore = restore
 
+    def _taken_again(self, endpoint):
+        self._holders += 1
+        other = "" if endpoint == self._endpoint else f", not to {endpoint}"
+        print(f"rankscope: this process is attached to {self._endpoint} already{other}: that attachment goes on", file=sys.stderr)
+        return self
+
     def _end(self, failed=False, message=""):
+        self._holders -= 1
+        if self._holders <= 0:
+            self._finish(failed, message)
+
+    def _finish(self, failed=False, message=""):
+        global _attached
         if os.getpid() != self._process:  # a child that was forked: not its job
             return
         if self._restore is not None:
             self._restore()
             if self._recorder.enabled and multiprocessing.parent_process() is None:  # else a helper of the job's, as one that reads data
                 print("rankscope: no process group was seen: nothing of this process was watched", file=sys.stderr)
-        atexit.unregister(self.close)
+        atexit.unregister(self._finish)
+        _attached = None if _attached is self else _attached
         self._stop_profiling()
         if self._hooks is not None:
             self._hooks.leave()

@@ -37,7 +37,7 @@ def main():
         raise
     finally:
         if attachment is not None:
-            attachment._end(failed, message)
+            attachment._finish(failed, message)
     return 0
 
 

@@ -202,6 +202,34 @@ class AttachedJob(unittest.TestCase):
             answer, _ = collect.end()
             self.assertEqual((answer["status"], answer["steps"]), ("finished", 3))
 
+    def test_a_process_has_one_attachment_however_often_it_attaches(self):
+        code = """
+            import rankscope.auto
+            torch.distributed.init_process_group()
+            outer = rankscope.auto.attachment
+            with rankscope.attach() as attachment:
+                assert attachment is outer
+                train(2, attachment)
+            assert outer.state != "closed" and world.before
+            train(3, outer)
+            assert rankscope.attach("ipc:///elsewhere") is outer
+            outer.close()
+            train(1, outer)
+            outer.close()
+            assert outer.state == "closed" and not world.before
+            with rankscope.attach("ipc:///nowhere/at/all") as other:
+                assert other is not outer
+        """
+        with Collect() as collect:
+            ranks = [python(code, rank, RANKSCOPE_ATTACH=collect.endpoint) for rank in range(2)]
+            said = [rank.communicate(timeout=60) for rank in ranks]
+            self.assertEqual([rank.returncode for rank in ranks], [0, 0], said)
+            again = f"rankscope: this process is attached to {collect.endpoint} already{{}}: that attachment goes on"
+            self.assertEqual(said[0][1].splitlines()[:2], [again.format(""), again.format(", not to ipc:///elsewhere")])
+            answer, errors = collect.end()
+            self.assertEqual((answer["status"], answer["steps"], answer["spans_dropped"]), ("finished", 6, 0), errors)
+            self.assertEqual(collect.names()[(1, "dp all_reduce")], 6)
+
     def test_says_so_where_it_never_sees_a_process_group(self):
         code = """
             attachment = rankscope.attach("ipc:///nowhere/at/all")
@@ -260,6 +288,29 @@ class AttachedJob(unittest.TestCase):
         rank = python(code, 0, "ipc:///nowhere/at/all")
         _, errors = rank.communicate(timeout=60)
         self.assertEqual(rank.returncode, 0, errors)
+
+    def test_a_group_that_is_destroyed_is_kept_by_nobody(self):
+        code = """
+            import gc, weakref
+            torch.distributed.init_process_group()
+            c10d = torch.distributed.distributed_c10d
+            unregister = c10d._unregister_process_group
+            with rankscope.attach("ipc:///nowhere/at/all") as attachment:
+                kept = c10d._new_process_group_helper([0, 1], "mesh_dp")[0]
+                group = c10d._new_process_group_helper([0, 1], "mesh_tp")[0]
+                group.issue("ALLREDUCE").wait()
+                group._start_coalescing(None)
+                group.issue("ALLREDUCE")
+                c10d.destroy_process_group(group)
+                assert not group.before and not group.after and kept.before and world.before
+                assert not attachment._hooks.groups._open and not attachment._hooks.errors
+                group = weakref.ref(group)
+                gc.collect()
+                assert group() is None
+            assert not kept.before and not world.after and c10d._unregister_process_group is unregister
+        """
+        rank = python(code, 0)
+        self.assertEqual((rank.communicate(timeout=60)[1], rank.returncode), ("", 0))
 
     def test_sends_that_are_issued_together_end_together(self):
         code = """
@@ -552,6 +603,18 @@ class WithPyTorch(unittest.TestCase):
             with self.subTest(how):
                 self.run_attached(COMPILE, how)
 
+    def test_groups_that_the_job_destroys_are_gone(self):
+        self.run_attached("""
+def used():
+    group = dist.new_group([0])
+    dist.all_reduce(torch.ones(1), group=group)
+    dist.destroy_process_group(group)
+    return len(os.listdir("/proc/self/fd"))
+import os
+first = [used() for _ in range(3)][-1]
+assert [used() for _ in range(8)][-1] == first and not attachment._hooks.errors
+""")
+
     def test_modules_are_saved_copied_and_scripted_as_without_it(self):
         self.run_attached(KEEP)
 
@@ -756,6 +819,21 @@ class Package(unittest.TestCase):
             rankscope.attach()
         with self.assertRaisesRegex(ValueError, "'localhost:5' is no endpoint"):
             rankscope.attach("localhost:5")
+        for told, kind, arguments, named in (
+            ("an endpoint is a text", TypeError, (5,), {}),
+            ("is no endpoint", ValueError, ("tcp://127.0.0.1",), {}),
+            ("is no endpoint", ValueError, ("tcp://:5556",), {}),
+            ("is no endpoint", ValueError, ("ipc://",), {}),
+            ("a port is a number from 1 to 65535", ValueError, ("tcp://127.0.0.1:99999",), {}),
+            ("most_spans is a whole number, not 'x'", TypeError, ("tcp://[::1]:5",), {"most_spans": "x"}),
+            ("most_spans is 0, and at least 1", ValueError, ("ipc:///x",), {"most_spans": 0}),
+            ("first_step is -1", ValueError, ("ipc:///x",), {"first_step": -1}),
+            ("hang_s is a number", TypeError, ("ipc:///x",), {"hang_s": "30"}),
+            (r"such as \(10, 12\), not 5", TypeError, ("ipc:///x",), {"profile": 5}),
+            ("step 4 comes after step 2", ValueError, ("ipc:///x",), {"profile": (4, 2)}),
+        ):
+            with self.subTest(told), self.assertRaisesRegex(kind, told):
+                rankscope.attach(*arguments, **named)
 
     def test_runs_scripts_as_they_are(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -194,6 +194,10 @@ def install(rank, world):
         known.pg_map[made] = 0
         return made, None
 
+    def destroy(made):
+        del known.pg_map[made]
+        c10d._unregister_process_group(made.group_name)
+
     def update_default_pg(made):
         state["begun"] = True
 
@@ -202,7 +206,7 @@ def install(rank, world):
         c10d._update_default_pg(group)
 
     c10d = module("torch.distributed.distributed_c10d", _world=known, _new_process_group_helper=make, init_process_group=init_process_group,
-                  _update_default_pg=update_default_pg)
+                  _update_default_pg=update_default_pg, destroy_process_group=destroy, _unregister_process_group=lambda name: None)
     module("torch.distributed.pipelining", stage=types.SimpleNamespace(_PipelineStageBase=Stage))
     distributed = module(
         "torch.distributed", distributed_c10d=c10d, init_process_group=init_process_group, get_rank=lambda: rank, get_world_size=lambda: world,

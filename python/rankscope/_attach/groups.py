@@ -57,9 +57,42 @@ class GroupHooks:
                 return result
 
             self._hooks.patch(c10d, "_new_process_group_helper", made)
+        self._watch_destroyed(c10d)
         self._watch_known()
+        self._hooks.at_leave(lambda: [self._let_go(key) for key in list(self._groups)])
         self._watch_works()
         self._watch_coalescing()
+
+    def _watch_destroyed(self, c10d):
+        """What destroy_process_group calls last, whichever name of it the script holds."""
+        let_go = self._hooks.guarded(self._let_go_of_destroyed)
+        for name in ("_unregister_process_group", "_unregister_all_process_groups"):
+            if not hasattr(c10d, name):
+                continue
+
+            def unregister(*arguments, _original=getattr(c10d, name), **named):
+                result = _original(*arguments, **named)
+                let_go()
+                return result
+
+            self._hooks.patch(c10d, name, unregister)
+
+    def _let_go_of_destroyed(self):
+        known = self._hooks.torch.distributed.distributed_c10d._world.pg_map
+        for key, (group, _) in list(self._groups.items()):
+            if group not in known:
+                self._let_go(key)
+
+    def _let_go(self, key):
+        """Whoever keeps a group keeps its threads and connections."""
+        group, _ = self._groups.pop(key)
+        for op in self._coalesced.pop(key, ()):
+            self._forget(op)
+        try:
+            group.unregister_pre_hook(HOOK)
+            group.unregister_post_hook(HOOK)
+        except Exception:
+            pass  # it has none any more
 
     def _watch_known(self):
         c10d = self._hooks.torch.distributed.distributed_c10d
@@ -72,20 +105,11 @@ class GroupHooks:
         non_member = getattr(getattr(self._hooks.torch.distributed, "GroupMember", None), "NON_GROUP_MEMBER", None)
         if non_member is not None and group is non_member:
             return
-        # Kept: while it is here no other one gets its identity.
+        # Kept until it is destroyed: while it is here no other one gets its identity.
         self._groups[id(group)] = (group, [None])
         key = id(group)
         group.register_pre_hook(HOOK, self._hooks.guarded(lambda args: self._before_operation(key, args)))
         group.register_post_hook(HOOK, self._hooks.guarded(lambda args: self._after_operation(key, args)))
-
-        def leave():
-            try:
-                group.unregister_pre_hook(HOOK)
-                group.unregister_post_hook(HOOK)
-            except Exception:
-                pass  # it was destroyed
-
-        self._hooks.at_leave(leave)
 
     def _known(self, key):
         group, known = self._groups[key]

@@ -9,7 +9,6 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
-#include <limits>
 #include <string>
 #include <utility>
 
@@ -76,8 +75,6 @@ std::string hundredths(double value)
     std::snprintf(text.data(), text.size(), "%.2f", value);
     return text.data();
 }
-
-constexpr double kNothingOpen = std::numeric_limits<double>::infinity();
 
 Answer phaseOf(const Phase& phase)
 {
@@ -382,104 +379,6 @@ Answer whyAnswer(const PlanWhy& why, const PlanRequest& request)
     answer["delta_gib"] = *why.deltaGib;
     answer["memory_terms"] = memoryTerms;
     return answer;
-}
-
-std::string partDigest(const Answer& part)
-{
-    Answer said = part;
-    said.erase("digest");
-    std::uint64_t hash = 14695981039346656037U;                    // FNV-1a, of 64 bits
-    for (const char c : nlohmann::json::parse(said.dump()).dump()) // keys in their order: programs write them in any
-        hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
-    constexpr std::string_view kDigits = "0123456789abcdef";
-    std::string text(16, '0');
-    for (std::size_t i = text.size(); i-- > 0; hash >>= 4U)
-        text[i] = kDigits[hash & 15U];
-    return text;
-}
-
-Answer mergedPlans(const std::vector<Answer>& parts, int top, const std::vector<std::string>& files)
-{
-    if (parts.empty())
-        throw Error("there is nothing to merge");
-    if (!parts.front().is_object())
-        throw Error("a file is not an answer of plan --part I/N --json");
-    std::vector<const Answer*> seen(parts.size(), nullptr); // by the number of the part
-    const auto nameOf = [&](const Answer& part) {
-        const std::string number = "part " + std::to_string(part.at("part").at(0).get<std::int64_t>());
-        const auto at = static_cast<std::size_t>(&part - parts.data());
-        return at < files.size() ? files[at] + ": " + number : number;
-    };
-    Answer merged = parts.front();
-    for (const char* key :
-         {"part", "job", "order", "open", "evaluated", "tightened", "simulated", "pareto", "too_large_text", "why", "digest"})
-        merged.erase(key);
-    std::vector<Answer> rules;
-    const Answer* first = nullptr;
-    double open = kNothingOpen, seconds = 0;
-    std::int64_t covered = 0, tooLarge = 0;
-    bool stopped = false;
-    try {
-        for (const Answer& part : parts) {
-            if (!part.contains("part"))
-                throw Error("what is merged are answers of plan --part I/N --json");
-            const auto index = part.at("part").at(0).get<std::int64_t>(), of = part.at("part").at(1).get<std::int64_t>();
-            if (of != static_cast<std::int64_t>(parts.size()) || index < 1 || index > of)
-                throw Error(nameOf(part) + " of " + std::to_string(of) + ", among " + std::to_string(parts.size()) +
-                            " files: each of the " + std::to_string(of) + " parts is wanted once");
-            if (const Answer*& other = seen[asIndex(index - 1)]; std::exchange(other, &part) != nullptr)
-                throw Error(nameOf(part) + " of " + std::to_string(of) + " is there twice: each is wanted once");
-            if (!part.at("held_fixed").is_object() || !part.at("objective").is_string() ||
-                part.at("gpus").get<std::int64_t>() < 1 || part.at("covered").get<std::int64_t>() < 0)
-                throw Error(nameOf(part) + ": gpus, objective, covered or held_fixed is not what plan --part I/N --json says");
-            for (const char* list : {"best", "rejected", "order"})
-                if (!part.at(list).is_array() || (part.at("best").empty() != part.at("order").empty()))
-                    throw Error(nameOf(part) + ": " + list + " is not what plan --part I/N --json says");
-            if (!part.at("open").is_null() && !(part.at("open").get<double>() >= 0))
-                throw Error(nameOf(part) + ": open is " + part.at("open").dump() + "; nothing is below 0");
-            if (part.at("job") != parts.front().at("job"))
-                throw Error(
-                    nameOf(part) +
-                    " is of another search: its scenario, GPUs, objective, price, margin, framework or what is held differ");
-            covered += part.at("covered").get<std::int64_t>();
-            tooLarge += part.at("too_large").get<std::int64_t>();
-            if (part.contains("too_large_text") && !merged.contains("too_large_text"))
-                merged["too_large_text"] = part.at("too_large_text");
-            stopped = stopped || part.at("stopped").get<bool>();
-            seconds += part.at("seconds").get<double>();
-            if (!part.at("open").is_null())
-                open = std::min(open, part.at("open").get<double>());
-            if (!part.at("best").empty() &&
-                (first == nullptr || part.at("order").get<std::vector<double>>() < first->at("order").get<std::vector<double>>()))
-                first = &part;
-            for (const Answer& grid : part.at("rejected"))
-                if (grid.at("reason") == "rule")
-                    rules.push_back(grid);
-        }
-        const double best = first == nullptr ? kNothingOpen : first->at("order").at(0).get<double>();
-        const bool proved = open >= best;
-        merged["covered"] = covered;
-        merged["too_large"] = tooLarge;
-        merged["proved"] = proved;
-        merged["gap"] = proved ? 0.0 : first == nullptr ? 1.0 : 1 - open / best;
-        merged["stopped"] = stopped;
-        merged["seconds"] = seconds;
-        merged["best"] = Answer::array();
-        if (first != nullptr && top > 0)
-            merged["best"].push_back(first->at("best").at(0));
-        const auto sizesOf = [](const Answer& grid) {
-            std::vector<int> numbers;
-            for (const char* key : {"tp", "cp", "pp", "dp", "ep", "etp"})
-                numbers.push_back(grid.at(key).get<int>());
-            return numbers;
-        };
-        std::sort(rules.begin(), rules.end(), [&](const Answer& a, const Answer& b) { return sizesOf(a) < sizesOf(b); });
-    } catch (const Answer::exception&) {
-        throw Error("a file is not an answer of plan --part I/N --json");
-    }
-    merged["rejected"] = rules;
-    merged["parts"] = parts;
-    return merged;
 }
 
 } // namespace sim

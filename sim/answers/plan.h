@@ -40,10 +40,11 @@ std::string partDigest(const Answer&);
 /// they are of, if these are given.
 ///
 /// What it says is what the search in one piece says, bit for bit, where each was proved: `gpus`, `objective`, `held_fixed`,
-/// `covered`, `proved`, `gap`, `best` (the first alone) and, of `rejected`, grids that break a rule. `seconds` adds up. Left out
-/// is what depends on the order that layouts were looked at in, which a part does by itself: how many were `evaluated`,
-/// `tightened` and `simulated`, the second and further of `best`, `pareto`, and why each other grid lost. The answers of the
-/// parts stand unchanged under `parts`: there all of it is, said beside each part's own first.
+/// `covered`, `proved`, `gap`, the first of `best` and, of `rejected`, grids that break a rule. What depends on the order that
+/// layouts were looked at in, which a part does by itself, is put together: `seconds`, `evaluated`, `tightened` and `simulated`
+/// add up, further places of `best` and `pareto` are of what any part tells, and why each other grid lost is said beside the
+/// first of its part. `tie_with_first` is null of what is of another part than the first. The parts stand unchanged under
+/// `parts`.
 Answer mergedPlans(const std::vector<Answer>&, int top, const std::vector<std::string>& files = {});
 
 } // namespace sim

@@ -324,8 +324,7 @@ void addPlan(CLI::App& app)
         ->add_option(
             "--merge", arguments->merge,
             "Puts the --json of all parts together: the first of all, whether it is proved, and grids that break a rule, as "
-            "the search in one piece says them; further layouts and why grids lost stand under \"parts\", beside each "
-            "part's own first")
+            "the search in one piece says them; further layouts and why grids lost as each part says them beside its own first")
         ->take_all()
         ->check(notEmpty())
         ->excludes(part);

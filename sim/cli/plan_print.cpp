@@ -174,7 +174,7 @@ void printPlan(const Answer& answer, std::ostream& out)
             if (hasCost || hasHours)
                 row.push_back(amount(layout.at(hasCost ? "cost" : "gpu_hours").get<double>()));
             row.push_back(fixed(layout.at("peak_memory_gib").get<double>() * (isSmall ? kMibOfGib : 1), 1));
-            const std::string tie = layout.at("tie_with_first").get<bool>() ? "tie with the first" : "";
+            const std::string tie = layout.at("tie_with_first") == true ? "tie with the first" : "";
             const std::string tight =
                 tightText(layout.at("peak_memory_gib").get<double>(), layout.at("headroom_gib").get<double>());
             row.push_back(tie + (tie.empty() || tight.empty() ? "" : "; ") + tight);
@@ -221,8 +221,9 @@ void printPlan(const Answer& answer, std::ostream& out)
     out << "\nHeld:";
     for (const auto& [pointer, value] : answer.at("held_fixed").items())
         out << " " << pointer << "=" << value.dump();
-    for (const auto& [pointer, rule] : answer.at("held_rules").items())
-        out << "\n  " << pointer << ": " << rule.get<std::string>();
+    const Answer rules = answer.value("held_rules", Answer::object()); // parts of earlier versions have none
+    for (const auto& [pointer, rule] : rules.items())
+        out << "\n  " << pointer << ": " << (rule.is_string() ? rule.get<std::string>() : rule.dump());
     out << "\n";
 }
 

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -47,20 +48,43 @@ TEST(Planner, MergesPartsIntoWhatTheWholeSays)
         for (const int count : {2, 3, 12}) { // of ten grids: some parts have none
             PlanRequest whole = tinyJob();
             whole.objective = objective;
-            Answer merged = mergedPlans(partsOf(whole, count), 5), all = planAnswer(plan(whole, test::catalogue()), whole);
+            const std::vector<Answer> parts = partsOf(whole, count);
+            const Answer merged = mergedPlans(parts, 5), all = planAnswer(plan(whole, test::catalogue()), whole);
             SCOPED_TRACE(std::to_string(count) + " parts for " + all["objective"].get<std::string>());
             ASSERT_EQ(all["proved"], true);
-            const Answer first = all["best"][0];
-            all["best"] = Answer::array({first});
-            Answer rules = Answer::array();
-            for (const Answer& grid : all["rejected"])
-                if (grid["reason"] == "rule")
-                    rules.push_back(grid);
-            all["rejected"] = rules;
-            for (const auto& [key, value] : merged.items())
-                if (key != "seconds" && key != "parts") {
-                    EXPECT_EQ(value.dump(), all[key].dump()) << key;
+            for (const char* key :
+                 {"gpus", "objective", "covered", "too_large", "proved", "gap", "stopped", "held_fixed", "held_rules"})
+                EXPECT_EQ(merged[key].dump(), all[key].dump()) << key;
+            for (const char* key : {"evaluated", "tightened", "simulated"}) {
+                std::int64_t sum = 0;
+                for (const Answer& part : parts)
+                    sum += part[key].get<std::int64_t>();
+                EXPECT_EQ(merged[key], sum) << key;
+            }
+            ASSERT_EQ(merged["best"].size(), 5U);
+            EXPECT_EQ(merged["best"][0].dump(), all["best"][0].dump());
+            const char* const by = objective == PlanObjective::time ? "step_time_s" : "peak_memory_gib";
+            for (std::size_t i = 1; i < merged["best"].size(); ++i) {
+                EXPECT_LE(merged["best"][i - 1][by], merged["best"][i][by]);
+                EXPECT_NE(merged["best"][i - 1]["settings"], merged["best"][i]["settings"]);
+            }
+            ASSERT_FALSE(merged["pareto"].empty());
+            for (std::size_t i = 1; i < merged["pareto"].size(); ++i) {
+                EXPECT_LE(merged["pareto"][i - 1]["step_time_s"], merged["pareto"][i]["step_time_s"]);
+                EXPECT_LT(merged["pareto"][i - 1]["headroom_gib"], merged["pareto"][i]["headroom_gib"]);
+            }
+            ASSERT_EQ(merged["rejected"].size(), all["rejected"].size()) << "every grid but the first one's, once";
+            for (std::size_t i = 0; i < all["rejected"].size(); ++i) {
+                const Answer &grid = merged["rejected"][i], &expected = all["rejected"][i];
+                for (const char* size : {"tp", "cp", "pp", "dp", "ep", "etp"})
+                    EXPECT_EQ(grid[size], expected[size]) << size;
+                EXPECT_FALSE(grid["text"].get<std::string>().empty());
+                if (expected["reason"] == "rule") {
+                    EXPECT_EQ(grid.dump(), expected.dump());
+                } else if (grid["reason"] == "slower") {
+                    EXPECT_GE(grid["best"][by], merged["best"][0][by]);
                 }
+            }
         }
 }
 

@@ -110,9 +110,9 @@ void RecordedPanel::buildReading()
 /// Two timelines need more of the page than one; once somebody has shared it out it stays so.
 void RecordedPanel::makeRoomForTwoTimelines()
 {
-    constexpr int kUpperPercent = 34;
+    constexpr int kUpperPercent = 34, kShare = 100; // together beyond any page: a splitter takes what is below its least for that
     if (!std::exchange(m_isSharedOut, true))
-        m_splitRows->setSizes({kUpperPercent, 100 - kUpperPercent});
+        m_splitRows->setSizes({kUpperPercent * kShare, (100 - kUpperPercent) * kShare});
 }
 
 void RecordedPanel::buildContent()

@@ -85,7 +85,7 @@ TYPED_TEST(OfVersion, SplitsACollectiveIntoWaitAndTransferByWhenTheLastPeersFirs
         void* receiveStep = host.step(receive, 0);
         host.state(sendStep, 8); // waits for the GPU
         host.state(sendStep, abi::kSendWaitsForNetwork);
-        host.state(receiveStep, 10); // waits for the network
+        host.state(receiveStep, 10);           // waits for the network
         const std::int64_t waits = steadyNs(); // who stops this process between two calls moves no bound
         pause(5);
         const std::int64_t beforeMessage = steadyNs();

@@ -87,7 +87,8 @@ TEST(Rules, BreakOneByOneAndSayWhatWouldBeRight)
         // The model by itself.
         {kDense,
          {R"(model={"num_hidden_layers":8,"hidden_size":4096,"num_attention_heads":30,"vocab_size":1000})", "layout.tp=1"},
-         {"/model/num_attention_heads: 30 does not divide hidden_size 4096, from which head_dim follows unless it is set; nearest: 16, 32",
+         {"/model/num_attention_heads: 30 does not divide hidden_size 4096, from which head_dim follows unless it is set; "
+          "nearest: 16, 32",
           "/training/sequence_length: warning: 8192 tokens are more than max_position_embeddings 2048 (default)"}},
         {kDense,
          {"model.num_key_value_heads=12"},
@@ -255,7 +256,8 @@ TEST(Rules, BreakOneByOneAndSayWhatWouldBeRight)
          {"/training/lora/rank: 7 is not a multiple of tp 2, which cuts adapters; nearest: 6, 8"}},
         {kDense,
          {R"(training.lora={"rank":8,"targets":["q_proj","gate_proj"]})", "model.gated_mlp=false"},
-         {"/training/lora/targets: gate_proj asks for a gated MLP, and the model Llama 3.1 8B (changed) has none; nearest: q_proj"}},
+         {"/training/lora/targets: gate_proj asks for a gated MLP, and the model Llama 3.1 8B (changed) has none; nearest: "
+          "q_proj"}},
         {kExperts,
          {R"(training.lora={"rank":8,"targets":["q_proj","k_proj","v_proj","o_proj","up_proj"]})"},
          {"/training/lora/targets: adapters beside experts are not simulated: num_experts 8 (of mixtral-8x7b); nearest: q_proj, "

@@ -505,8 +505,7 @@ TEST(LeastChange, ClaimsNoMoreThanItLookedAt)
     ASSERT_TRUE(change.found());
     ASSERT_TRUE(change.keepsSplit); // sets that change the split were not looked at then
     EXPECT_THAT(change.proofText(), HasSubstr("that leave the split as it is none are faster"));
-    EXPECT_THAT(change.proofText(),
-                HasSubstr("sequence parallelism, tp, pp, cp, dp, offloaded optimizer by itself ("));
+    EXPECT_THAT(change.proofText(), HasSubstr("sequence parallelism, tp, pp, cp, dp, offloaded optimizer by itself ("));
     EXPECT_THAT(change.proofText(), HasSubstr("each one or two modules"));
     EXPECT_THAT(change.proofText(), HasSubstr("share on the host in twentieths, beside no other setting"));
     EXPECT_THAT(change.proofText(), HasSubstr("Types of gradients and moments"));

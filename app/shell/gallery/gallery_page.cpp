@@ -200,7 +200,7 @@ void GalleryPage::shareSide()
     if (!m_recentTitle->isHidden())
         rest -= recentTitle;
     if (!m_recent->isHidden())
-        rest -= heightWith(m_recent->minimumHeight());
+        rest -= heightWith(0); // a list that scrolls wishes for no height of its own
 
     const int room = pageHeight() - rest;
     const int recent = m_recent->count() > 0 ? recentTitle + leastRecent : 0;

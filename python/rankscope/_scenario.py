@@ -67,8 +67,8 @@ def load(scenario: Scenario) -> Tuple[Dict[str, Any], Optional[pathlib.Path]]:
     path = pathlib.Path(scenario)
     try:
         text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ScenarioError([Problem("", f"{path}: {getattr(error, 'strerror', None) or error}")]) from None
+    except (OSError, ValueError) as error:  # a name with a null in it, and a text that is not UTF-8
+        raise ScenarioError([Problem("", f"{str(path)!r}: {error}" if "\0" in str(path) else f"{path}: {getattr(error, 'strerror', None) or error}")]) from None
     return _read(text, str(path)), path.resolve().parent
 
 
@@ -170,8 +170,21 @@ def set_value(document: Dict[str, Any], pointer: str, value: Any) -> None:
         _put(at, last, copy.deepcopy(value), pointer)
 
 
+def _refuse_twice(overrides: Mapping[str, Any]) -> None:
+    """One key in two spellings, as layout={"tp": 1} and layout__tp=2."""
+    given: Dict[Tuple[str, ...], str] = {}
+    for pointer, value in overrides.items():
+        keys = tuple(_keys(pointer))
+        inner = [keys + (key,) for key in value] if isinstance(value, Mapping) and len(keys) == 1 else [keys]
+        for path in inner:
+            if path in given:
+                raise ScenarioError([Problem("/" + "/".join(path), f"is given twice, by {given[path]} and by {pointer}")])
+            given[path] = pointer
+
+
 def changed(scenario: Scenario, overrides: Mapping[str, Any]) -> Tuple[Dict[str, Any], Optional[pathlib.Path]]:
     document, folder = load(scenario)
+    _refuse_twice(overrides)
     for pointer, value in overrides.items():
         set_value(document, pointer, value)
     return document, folder

@@ -106,7 +106,7 @@ class Attachment:
         self._torch, self._hang_ns, self._process = torch, int(hang_s * 1e9), os.getpid()
         self._folder = folder or tempfile.gettempdir()
         self._profile, self._profiler, self._stay = profile, None, None
-        self._sender_class, self._sender, self._hooks_class, self._hooks = sender.Sender, None, hooks.Hooks, None
+        self._sender_class, self._sender = sender.Sender, None
         self._endpoint, self._keys = endpoint, (key, server_key)
         self._rank, self._flight_file, self._waited = int(os.environ.get("RANK", 0)), "", False
         cuda = torch.cuda.is_available() and os.environ.get("RANKSCOPE_CLOCK") != "cpu"
@@ -119,7 +119,7 @@ class Attachment:
 
         if importlib.util.find_spec("zmq") is None:
             raise RuntimeError("rankscope.attach needs pyzmq: pip install pyzmq (Debian: python3-zmq)")
-        self._hooks = self._hooks_class(torch, self._recorder, self._rank, self._hook_failed)
+        self._hooks = hooks.Hooks(torch, self._recorder, self._rank, self._hook_failed)
         self._hooks.on_step = self._on_step
         self._restore = None
         self._hooks.on_work = self._first_step_begins
@@ -280,8 +280,7 @@ class Attachment:
         atexit.unregister(self._finish)
         _attached = None if _attached is self else _attached
         self._stop_profiling()
-        if self._hooks is not None:
-            self._hooks.leave()
+        self._hooks.leave()
         if self._sender is not None and self._sender.state != "closed":
             self._sender.close(failed, message)
         self._recorder.enabled = False

@@ -34,6 +34,8 @@ def figure(
     scenario: Scenario, view: str = "timeline", *, width: Optional[int] = None, height: Optional[int] = None, theme: str = "light", **overrides: Any
 ) -> Figure:
     """A view (grid, timeline, memory, traffic, storage, block) of the scenario's step; width and height in pixels."""
+    if not isinstance(view, str):
+        raise TypeError(f"view is a word, such as \"timeline\", not {view!r}")
     document, folder = changed(scenario, overrides)
     options: Dict[str, Any] = {"--width": width, "--height": height, "--theme": theme, "--beside": folder}
     arguments = [word for name, value in options.items() if value is not None for word in (name, str(value))]

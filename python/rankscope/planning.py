@@ -58,7 +58,7 @@ def plan(
     robust: bool = False,
     ramp_batch: Optional[Tuple[int, int]] = None,
     phases: Sequence[Union[int, Tuple[int, int]]] = (),
-    sizes: Sequence[int] = (),
+    sizes: Optional[Sequence[int]] = None,
     days: Optional[float] = None,
     sensitivity: bool = False,
     least_change: bool = False,
@@ -114,7 +114,9 @@ def plan(
     if phases := _listed(phases):
         shape = "sequence lengths or (sequence length, global batch)"
         options += ["--phases", ",".join(_numbers("phases", shape, phase, 1, 2) for phase in phases)]
-    if sizes := _listed(sizes):
+    if sizes is not None:
+        if not (sizes := list(sizes)):
+            raise TypeError("sizes takes numbers of GPUs, and has none")
         options += ["--sizes", ",".join(_numbers("sizes", "numbers of GPUs", size, 1, 1) for size in sizes)]
     for pointer in [free] if isinstance(free, str) else free:
         options += ["--free", pointer]
@@ -140,6 +142,8 @@ def import_settings(
         options += ["--from", kind]
     if gpus is not None:
         options += ["--gpus", str(gpus)]
+    if not isinstance(settings, (str, os.PathLike, list, tuple)):
+        raise TypeError(f"import_settings takes a path, several of one job, or the text of settings, not {type(settings).__name__}")
     given = [settings] if isinstance(settings, (str, os.PathLike)) else list(settings)
     if not given:
         raise TypeError("import_settings takes a path, several of one job, or the text of settings")
@@ -214,8 +218,12 @@ class Trace:
 def open_trace(*paths: "os.PathLike[str] | str | Sequence[os.PathLike[str] | str]") -> Trace:
     """Files of one run, one by one or as a list, or the folder they lie in: PyTorch's, Chrome's, Perfetto's, Nsight's, NCCL's,
     Rankscope's own."""
-    listed = [[path] if isinstance(path, (str, bytes, os.PathLike)) else path for path in paths]
-    named = [os.fspath(path) for several in listed for path in several]
+    listed = [[path] if isinstance(path, (str, bytes, os.PathLike)) or not isinstance(path, Iterable) else path for path in paths]
+    several = [path for some in listed for path in some]
+    for path in several:
+        if not isinstance(path, (str, os.PathLike)):
+            raise TypeError(f"open_trace takes paths, not {type(path).__name__}")
+    named = [os.fspath(path) for path in several]
     if not named:
         raise TypeError("open_trace takes files of one run, or the folder they lie in")
     for path in named:

@@ -93,6 +93,8 @@ class Columns(Dict[str, List[Any]]):
         """The fastest row among those that simulate and fit into memory: most tokens a second, since a step of a smaller batch is
         shorter and no faster. With a column, the row that has least of it. ValueError where there is none."""
         key = column or "tokens_per_second"
+        if key not in self:
+            raise ValueError(f"there is no column {key!r}; there are: {', '.join(self)}")
         fitting = [row for row in self.rows() if row.get("fits") and row.get(key) is not None]
         if not fitting:
             raise ValueError(f"no row fits into memory, of {len(next(iter(self.values()), []))}")

@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 import json
 import pathlib
-from typing import Any, Dict, List, Mapping, Optional, Sequence
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence
 
 from ._program import Problem, ProgramError, ScenarioError, ask, ask_json, problem_of, problems_of
 from ._scenario import Scenario, as_json, changed, load, set_value
@@ -25,7 +25,7 @@ def _beside(folder: Optional[pathlib.Path]) -> List[str]:
 
 def _batch(documents: Sequence[Dict[str, Any]], folder: Optional[pathlib.Path]) -> List[Dict[str, Any]]:
     lines = "\n".join(as_json(document) for document in documents) + "\n"
-    printed = ask("rankscope-sim", ["batch", "/dev/stdin", *_beside(folder)], lines, bad_is_answer=True)
+    printed = ask("rankscope-sim", ["batch", "/dev/stdin", *_beside(folder)], lines, bad_is_answer=True)  # each line tells its own
     return [json.loads(line) for line in printed.splitlines()]
 
 
@@ -164,6 +164,9 @@ def sweep(scenario: Scenario, vary: Mapping[str, Sequence[Any]], **overrides: An
     ScenarioError where none can be laid out, for one and the same reason."""
     if not isinstance(vary, Mapping):
         raise TypeError(f"vary is a dict of keys and the values each takes, such as {{'layout.tp': [1, 2]}}, not {type(vary).__name__}")
+    for pointer, values in vary.items():
+        if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
+            raise TypeError(f"vary: {pointer} has a list of values, such as [{values!r}], not {values!r}")
     base, folder = changed(scenario, overrides)
     documents, rows = [], []
     for values in itertools.product(*vary.values()):

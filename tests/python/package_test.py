@@ -207,6 +207,23 @@ class Problems(unittest.TestCase):
             with self.subTest(told), self.assertRaisesRegex(rankscope.ScenarioError, told) as caught:
                 question()
             self.assertNotRegex(str(caught.exception), "--|usage|Run with|rankscope-")
+        for told, question in (
+            (r"vary: layout.tp has a list of values, such as \[2\], not 2", lambda: rankscope.sweep(job, vary={"layout.tp": 2})),
+            ("open_trace takes paths, not int", lambda: rankscope.open_trace(5)),
+            ("open_trace takes paths, not int", lambda: rankscope.open_trace([5])),
+            ("import_settings takes a path, .*, not NoneType", lambda: rankscope.import_settings(None)),
+            ("view is a word, .*, not None", lambda: rankscope.figure(job, None)),
+            ("sizes takes numbers of GPUs, and has none", lambda: rankscope.plan(job, sizes=[])),
+        ):
+            with self.subTest(told), self.assertRaisesRegex(TypeError, told):
+                question()
+        for told, question in (
+            (r"'a\\x00b': embedded null", lambda: rankscope.simulate("a\0b")),
+            ("^/layout/tp: is given twice, by layout and by layout__tp$", lambda: rankscope.simulate(job, layout={"tp": 4}, layout__tp=8)),
+            ("^/layout/tp: is given twice, by layout.tp and by /layout/tp$", lambda: rankscope.simulate(job, **{"layout.tp": 4, "/layout/tp": 4})),
+        ):
+            with self.subTest(told), self.assertRaisesRegex(rankscope.ScenarioError, told):
+                question()
         for nothing in (rankscope.schedule, rankscope.open_trace, lambda: rankscope.import_settings([])):
             with self.assertRaisesRegex(TypeError, " takes? "):
                 nothing()
@@ -235,6 +252,9 @@ class Sweeps(unittest.TestCase):
         self.assertEqual(table["step_time_s"][3], expected.step_time_s)
         self.assertEqual(table.best()["tokens_per_second"], max(row["tokens_per_second"] for row in table.rows() if row["fits"]))
         self.assertIn("<table>", table._repr_html_())
+        for none in (table, rankscope.sweep(LLAMA, vary={"layout.tp": [3]})):
+            with self.assertRaisesRegex(ValueError, "there is no column 'zz'; there are: layout.tp, "):
+                none.best("zz")
 
     def test_of_batches_the_best_is_the_fastest_not_the_shortest_step(self):
         table = rankscope.sweep(TINY, vary={"training.global_batch_size": [8, 16, 32]})

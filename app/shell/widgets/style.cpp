@@ -329,26 +329,21 @@ QFont uiFont(int pixels, QFont::Weight weight)
     return font;
 }
 
-void prepareStyle(const Theme& theme)
+void applyStyle(const Theme& theme, const QString& assets)
 {
+    const QString sheet = styleSheet(theme, assets);
+    if (qApp->styleSheet() == sheet)
+        return; // every widget would be styled again, for nothing
     // Remembered: an application's style sheet hides the name of the style below it.
     static bool isFusion = false;
     if (!std::exchange(isFusion, true)) {
         QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
         QApplication::setFont(uiFont()); // once: it goes to every widget
     }
-    QApplication::setPalette(palette(theme));
-}
-
-void applyStyle(const Theme& theme, const QString& assets)
-{
-    const QString sheet = styleSheet(theme, assets);
-    if (qApp->styleSheet() == sheet)
-        return; // every widget would be styled again, for nothing
     // A sheet in place of another makes Qt style each widget once more for each that it lies in; where there is none between
     // them, once as the one goes and once as the other comes.
     qApp->setStyleSheet({});
-    prepareStyle(theme);
+    QApplication::setPalette(palette(theme));
     qApp->setStyleSheet(sheet);
 }
 

@@ -16,11 +16,7 @@ namespace app {
 QColor toQColor(Color);
 /// Inter where it is installed, else the platform's font. 11 px is the smallest.
 QFont uiFont(int pixels = 13, QFont::Weight = QFont::Normal);
-/// Fusion, font and palette for the whole program: before the widgets, which measure themselves with the one and take colours of
-/// the other.
-void prepareStyle(const Theme&);
-/// And the style sheet. The first time best when the widgets are there: with a sheet each is matched against it as it is made, as
-/// it gets a parent and as it is polished.
+/// Fusion, palette, font and style sheet for the whole program.
 void applyStyle(const Theme&, const QString& assets);
 QColor betterColor(const Theme&); ///< of a number that changed for the better; worse is the theme's error colour
 /// A line icon of assets/icons in the theme's colours.

@@ -54,8 +54,8 @@ MainWindow::MainWindow(sim::Catalogue catalogue, const WindowOptions& options)
 {
     new FocusHabit(this);
     new LayoutHabit(this);
-    const Theme& theme = themeFor(startTheme());
-    prepareStyle(theme);
+    // Before the widgets: they measure themselves with its fonts, and none has to be styled twice.
+    applyStyle(themeFor(startTheme()), assetsPath());
     setAcceptDrops(true);
     setWindowIcon(QIcon(assetsPath() + QStringLiteral("/icons/rankscope.svg")));
     buildPages();
@@ -65,7 +65,6 @@ MainWindow::MainWindow(sim::Catalogue catalogue, const WindowOptions& options)
     buildStatusBar();
     connectParts();
     readHelp();
-    applyStyle(theme, assetsPath());
     readSettings();
     updateTitle();
     updateActions();

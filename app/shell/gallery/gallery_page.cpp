@@ -82,6 +82,7 @@ GalleryPage::GalleryPage(QWidget* parent)
     sideColumn->addSpacing(kSideSpace);
     sideColumn->addWidget(m_recentTitle);
     sideColumn->addWidget(m_recent, 1);
+    sideColumn->addStretch(0); // shareSide() lets it stretch where nothing else does
 
     auto* heading = new QLabel(tr("Gallery"));
     setRole(heading, "heading");
@@ -211,6 +212,8 @@ void GalleryPage::shareSide()
     m_recentTitle->setVisible(hasRecent);
     m_recent->setVisible(hasRecent);
     m_recent->setMinimumHeight(hasRecent ? leastRecent - kSideSpace : 0);
+    auto* sideColumn = static_cast<QVBoxLayout*>(m_side->layout());
+    sideColumn->setStretch(sideColumn->count() - 1, hasRecent ? 0 : 1);
 }
 
 void GalleryPage::setRecoveries(const std::vector<Recovery>& recoveries)

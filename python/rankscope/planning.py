@@ -142,7 +142,7 @@ def import_settings(
         options += ["--from", kind]
     if gpus is not None:
         options += ["--gpus", str(gpus)]
-    if not isinstance(settings, (str, os.PathLike, list, tuple)):
+    if not isinstance(settings, (str, os.PathLike, Iterable)):
         raise TypeError(f"import_settings takes a path, several of one job, or the text of settings, not {type(settings).__name__}")
     given = [settings] if isinstance(settings, (str, os.PathLike)) else list(settings)
     if not given:

@@ -20,26 +20,21 @@ struct Candidate {
     double sure = 0;
     std::string why;
     bool sumsActivations = false; ///< by use: sums ahead of any backward, as many and as large as layers have
-    bool sumsMuch = false;        ///< by use: larger than losses, norms and counts are
+    bool sums = false;            ///< by use
 };
 
-/// Losses, norms and counts, which all ranks sum, are small.
-bool areSumsLarge(const Carried& carried)
-{
-    constexpr double kSmallBytes = 65536;
-    double sums = 0, bytes = 0;
-    for (const Exchange exchange : {Exchange::allReduce, Exchange::reduceScatter, Exchange::reduce}) {
-        sums += carried.of(exchange);
-        bytes += carried.bytes[static_cast<std::size_t>(exchange)];
-    }
-    return sums > 0 && bytes >= kSmallBytes * sums;
-}
+constexpr std::array kSums{Exchange::allReduce, Exchange::reduceScatter, Exchange::reduce};
 
 /// Of the losses, norms and counts that all ranks sum there are few in a forward, or they are small.
 bool areSumsOfActivations(const Carried& carried)
 {
-    constexpr double kOfTwoLayers = 4;
-    return carried.earlyReduces >= kOfTwoLayers && areSumsLarge(carried);
+    constexpr double kOfTwoLayers = 4, kSmallBytes = 65536;
+    double sums = 0, bytes = 0;
+    for (const Exchange exchange : kSums) {
+        sums += carried.of(exchange);
+        bytes += carried.bytes[static_cast<std::size_t>(exchange)];
+    }
+    return carried.earlyReduces >= kOfTwoLayers && bytes >= kSmallBytes * sums;
 }
 
 std::string groupsText(const Partition& partition)
@@ -197,7 +192,7 @@ std::vector<Candidate> candidatesOf(std::span<const KnownGroup> groups, std::spa
         }
         candidate.partition = std::move(partition);
         candidate.why = groupsText(candidate.partition);
-        candidate.sumsMuch = areSumsLarge(carried);
+        candidate.sums = std::any_of(kSums.begin(), kSums.end(), [&](Exchange e) { return carried.of(e) > 0; });
         const std::vector<GuessedRole> guesses = isComposite ? std::vector<GuessedRole>() : rolesFromUse(carried);
         if (guesses.empty()) {
             candidate.role = isComposite ? GroupRole::composite : GroupRole::unknown;
@@ -436,10 +431,10 @@ void AxisFinder::findNamed()
     bool hasData = std::any_of(labels.begin(), labels.end(), [](const Labelled& label) { return label.name == "dp"; });
     for (std::size_t i = 0; i < labels.size(); ++i) {
         const Digit& atom = m_result.atoms[i];
-        // A wider group that sums much, gradients of dp x cp: of the axes without a name it is the one that data are parallel
+        // A wider group that sums, gradients of dp x cp: of the axes without a name it is the one that data are parallel
         // over.
         const auto wider = std::find_if(m_candidates.begin(), m_candidates.end(), [&atom](const Candidate& c) {
-            return c.sumsMuch && c.partition.holds(atom) && c.partition.digits != std::vector<Digit>{atom};
+            return c.sums && c.partition.holds(atom) && c.partition.digits != std::vector<Digit>{atom};
         });
         if (labels[i].by == nullptr && !hasData && wider != m_candidates.end()) {
             m_result.axes.push_back(
@@ -447,7 +442,7 @@ void AxisFinder::findNamed()
                  .size = atom.size,
                  .stride = atom.stride,
                  .parts = {atom},
-                 .evidence = groupsText(wider->partition) + " sum much; what the named axes leave of them is data parallel",
+                 .evidence = groupsText(wider->partition) + " sum; what the named axes leave of them is data parallel",
                  .sure = 0.5,
                  .partNames = {}});
             hasData = true;

@@ -431,10 +431,12 @@ void AxisFinder::findNamed()
     bool hasData = std::any_of(labels.begin(), labels.end(), [](const Labelled& label) { return label.name == "dp"; });
     for (std::size_t i = 0; i < labels.size(); ++i) {
         const Digit& atom = m_result.atoms[i];
-        // A wider group that sums, gradients of dp x cp: of the axes without a name it is the one that data are parallel
-        // over.
+        // Gradients are reduced in groups that lie across the named axes (shards of dp x cp), or in wider ones: of the axes
+        // without a name it is the one that data are parallel over.
         const auto wider = std::find_if(m_candidates.begin(), m_candidates.end(), [&atom](const Candidate& c) {
-            return c.sums && c.partition.holds(atom) && c.partition.digits != std::vector<Digit>{atom};
+            const bool isOfData = c.role == GroupRole::data || c.role == GroupRole::dataShard ||
+                                  c.role == GroupRole::dataReplicate || c.role == GroupRole::dataAndContext;
+            return isOfData || (c.sums && c.partition.holds(atom) && c.partition.digits != std::vector<Digit>{atom});
         });
         if (labels[i].by == nullptr && !hasData && wider != m_candidates.end()) {
             m_result.axes.push_back(

@@ -430,7 +430,8 @@ TEST(RankscopeLive, MixesNoTwoRunsInAFolderAndGoesOnWithNoOtherModel)
         std::vector<std::string> arguments = base;
         arguments.insert(arguments.end(), more.begin(), more.end());
         Child child(arguments);
-        return std::pair(child.wait(), child.err());
+        const int code = child.wait();
+        return std::pair(code, child.err());
     };
     EXPECT_EQ(run({"--steps", "2", "--checkpoint", folder}).first, 0);
     const auto mixed = run({"--steps", "1", "--checkpoint", folder, "--set", "live.seed=2"});

@@ -299,8 +299,8 @@ TEST(Describe, PutsWhatIsNoPartOfTheFileUnderDerived)
 
 TEST(Describe, KeepsTheBlocksThatNoNumberFollowsFrom)
 {
-    const std::string blocks = R"("view":{"pictures":["timeline"],"rank":1},"cases":{"one":{"set":{"/layout/dp":1}}},)"
-                               R"("holds":["world_size == 2","one.world_size == 1"])";
+    const std::string blocks = R"("view":{"pictures":["timeline"],"rank":1},"cases":{"all":{"set":{"/layout/zero_stage":3}}},)"
+                               R"("holds":["world_size == 2","all.world_size == 2"])";
     const std::string file = test::write("blocks.json", scenario(R"("layout":{"dp":2},)" + blocks));
     const json described = runJson("describe --json " + file), written = json::parse("{" + blocks + "}");
     for (const auto& [block, value] : written.items())

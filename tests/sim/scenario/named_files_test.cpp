@@ -91,7 +91,8 @@ TEST_F(NamedFiles, OfDataAreFoundBesideTheScenarioAndThenInTheWorkingDirectory)
     write("runs/text.txt", "Or not");
     const ScenarioDocument beside = document("text.txt");
     EXPECT_EQ(meaning(beside).live.data, (folder / "runs" / "text.txt").string());
-    EXPECT_EQ(meaning(ScenarioDocument::parse(resolvedText(meaning(beside)), "/nowhere/job.json")), meaning(beside));
+    EXPECT_EQ(meaning(ScenarioDocument::parse(resolvedText(meaning(beside)), "/nowhere/job.json")).live.data,
+              meaning(beside).live.data);
     EXPECT_EQ(movedTo(folder / "job.json", beside, catalogue()).get("/live/data"), "\"runs/text.txt\"");
     EXPECT_EQ(filesOf(beside, catalogue()).back(), folder / "runs" / "text.txt");
     EXPECT_EQ(meaning(document(here)).live.data, fs::absolute(here).string());

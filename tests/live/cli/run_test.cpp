@@ -632,7 +632,6 @@ TEST(RankscopeLive, CollectsNothingForATraceThatCannotBeWritten)
     }
 }
 
-/// A pipe's writer may never come.
 TEST(RankscopeLive, SaysHowManyFilesItNeedsToListen)
 {
     const std::string program = RANKSCOPE_BIN_DIR "/rankscope-live";
@@ -646,6 +645,7 @@ TEST(RankscopeLive, SaysHowManyFilesItNeedsToListen)
     }
 }
 
+/// A pipe's writer may never come.
 TEST(RankscopeLive, DoesNotWaitForPipesInPlaceOfFiles)
 {
     const auto folder = scratch() / "pipes", checkpoint = folder / "step-00000002";

@@ -1,5 +1,6 @@
 #include "live/runtime/checkpoint_job.h"
 
+#include "live/runtime/data.h"
 #include "sim/scenario/changed_keys.h"
 #include "sim/scenario/document.h"
 #include "sim/scenario/pointer_text.h"
@@ -109,9 +110,24 @@ std::vector<sim::ChangedKey> changesOfModel(const sim::Scenario& its, const sim:
     });
 }
 
+/// Of two names: the files count, wherever they lie. One that is not to be found may be either's.
+bool mayBeSameData(const std::string& a, const std::string& b)
+{
+    namespace fs = std::filesystem;
+    if (a == "builtin" || b == "builtin" || isTokenIds(a) != isTokenIds(b))
+        return false;
+    try {
+        return fs::equivalent(a, b) || (fs::file_size(a) == fs::file_size(b) && markOfData(a).crc32 == markOfData(b).crc32);
+    } catch (const std::exception&) { // moved since, on another machine, or not to be read
+        return true;
+    }
+}
+
 std::vector<sim::ChangedKey> changesOfTraining(const sim::Scenario& its, const sim::Scenario& mine)
 {
     return changesOf(its, mine, [&](const std::string& pointer) {
+        if (pointer == "/live/data")
+            return !mayBeSameData(its.live.data, mine.live.data);
         if (pointer == "/live/aux_loss")
             return its.model.moeLayers() > 0 || mine.model.moeLayers() > 0;
         const bool isOfTheRun = pointer.starts_with("/live/") && pointer != "/live/device" && pointer != "/live/steps";

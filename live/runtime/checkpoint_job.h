@@ -16,7 +16,8 @@ namespace live {
 void checkIsOfModel(const std::filesystem::path& checkpoint, const CheckpointInfo&, const sim::Scenario& mine);
 
 /// By which the same model learns otherwise than it did: data and their order, batch, rates; "" where there are none. Layouts and
-/// devices are none. "live.seed is 1 there, 2 here; …"
+/// devices are none, nor is another name of data that hold the same, or of which one file cannot be found.
+/// "live.seed is 1 there, 2 here; …"
 std::string otherSettings(const CheckpointInfo&, const sim::Scenario& mine);
 
 /// Refuses a folder whose newest checkpoint is of another run, by model or settings: steps of both would lie side by side, and

@@ -77,8 +77,9 @@ std::optional<fs::path> placeOfData(const std::string& scenarioFile, const std::
         std::error_code error;
         if (const fs::file_status status = fs::status(path, error); !fs::exists(status) || fs::is_directory(status))
             continue;
-        if (fs::path whole = fs::absolute(path, error); !error)
-            return whole;
+        const fs::path whole = fs::absolute(path, error), tidy = whole.lexically_normal();
+        if (!error)
+            return fs::equivalent(tidy, whole, error) ? tidy : whole; // ".." behind a link leads elsewhere
     }
     return std::nullopt;
 }

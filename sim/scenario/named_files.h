@@ -18,7 +18,8 @@ bool namesFileOfActions(const std::string& text);
 std::filesystem::path pathBeside(const std::string& scenarioFile, const std::string& name);
 
 /// Where the text or the ids lie that `live.data` names: beside the scenario's file or, if nowhere there, in the working
-/// directory. The way there is absolute. Nothing for `builtin`, and where there is no such file.
+/// directory. The way there is absolute, and the same however the scenario's file is named. Nothing for `builtin`, and where
+/// there is no such file.
 std::optional<std::filesystem::path> placeOfData(const std::string& scenarioFile, const std::string& name);
 
 /// What the scenario is read from: its own file, and those that it names.

@@ -135,5 +135,29 @@ TEST_F(CheckpointFolder, OfAnotherRunIsRefusedUnlessItIsThisOnesPast)
     EXPECT_NE(refusal({"live.seed=2"}, m_folder.parent_path(), 8), "") << "it goes on from elsewhere";
 }
 
+TEST_F(CheckpointFolder, DataAreWhatTheFilesHoldWhereverTheyLie)
+{
+    const std::filesystem::path data = m_folder / "data", copies = m_folder / "copies";
+    const auto write = [](const std::filesystem::path& file, const std::string& text) {
+        std::filesystem::create_directories(file.parent_path());
+        std::ofstream(file) << text;
+        return "live.data=" + file.string();
+    };
+    const std::string text = "What is trained on, and again.";
+    const std::string first = write(data / "text.txt", text), copy = write(copies / "copy.txt", text),
+                      ids = write(copies / "copy.bin", text), longer = write(copies / "longer.txt", text + "!"),
+                      other = write(copies / "other.txt", "What is trained on, and AGAIN.");
+    add(job({first}), 8);
+    EXPECT_EQ(refusal({copy}), "");
+    EXPECT_EQ(refusal({"live.data=" + (data / ".." / "data" / "text.txt").string()}), "");
+    for (const std::string& another : {other, longer, ids, std::string("live.data=builtin")})
+        EXPECT_NE(refusal({another}).find("is of another run: live.data is "), std::string::npos) << another;
+    std::filesystem::remove_all(data);
+    EXPECT_EQ(refusal({other}), "") << "who knows what it held";
+    EXPECT_NE(refusal({ids}), "") << "it was a text";
+    EXPECT_NE(refusal({other, "live.seed=2"}).find("is of another run: live.seed is 1 there, 2 here; nearest"),
+              std::string::npos);
+}
+
 } // namespace
 } // namespace live::test

@@ -95,6 +95,12 @@ TEST_F(NamedFiles, OfDataAreFoundBesideTheScenarioAndThenInTheWorkingDirectory)
               meaning(beside).live.data);
     EXPECT_EQ(movedTo(folder / "job.json", beside, catalogue()).get("/live/data"), "\"runs/text.txt\"");
     EXPECT_EQ(filesOf(beside, catalogue()).back(), folder / "runs" / "text.txt");
+    ScenarioDocument detour = beside;
+    detour.setFileName((folder / "." / "runs" / ".." / "runs" / "job.json").string());
+    EXPECT_EQ(meaning(detour).live.data, meaning(beside).live.data);
+    fs::create_directory_symlink(folder / "else, where", folder / "runs" / "link");
+    write("text.txt", "Whether");
+    EXPECT_TRUE(fs::equivalent(meaning(document("link/../text.txt")).live.data, folder / "text.txt")) << "not runs/text.txt";
     EXPECT_EQ(meaning(document(here)).live.data, fs::absolute(here).string());
     write(("runs/" + here).c_str(), "That is the question");
     EXPECT_EQ(meaning(document(here)).live.data, (folder / "runs" / here).string());

@@ -42,7 +42,8 @@ struct Counted {
         const int stage = mesh.coordinates(rank).pp;
         sim::GroupShape shape = placement.shape(ranks);
         use.describe(shape, stage, ranks);
-        shape.senders = use.senders(shape, stage, ranks, rank);
+        const auto place = std::find(ranks.begin(), ranks.end(), rank) - ranks.begin();
+        shape.senders = use.senders(shape, stage, ranks)[static_cast<std::size_t>(place)];
         return shape;
     }
 };

@@ -268,7 +268,7 @@ PortUse CostModel::collectiveUse(const OpShape& shape, const GroupShape& group, 
         occupy(busySeconds, m_cluster, static_cast<std::size_t>(group.spanningTier()), bytes, Passing::same, group.hops);
         break;
     }
-    // A card is busy with all that its ranks send: what each takes of it sums up to that.
+    // A card is busy with all that its ranks send: what each takes of it sums up to that, or more where senders are rounded.
     busySeconds[static_cast<std::size_t>(Port::network)] /= group.senders;
     return sharesOf(busySeconds, ns);
 }

@@ -160,9 +160,10 @@ private:
         RoleGroups groups;
         std::vector<GroupShape> shapes; ///< distinct
         std::vector<int> shapeOf;       ///< [group]
+        /// [rank] GroupShape::senders: members of a group may have different ones; empty where each has a card of its own.
+        std::vector<int> senders;
     };
 
-    int sendersAt(const Role&, int rank) const;
     void colourByGeometry();
     void colourBySlowdown();
     void refine();
@@ -184,30 +185,28 @@ private:
     mutable CancelPoll m_poll;
 };
 
-int Partition::sendersAt(const Role& role, int rank) const
-{
-    const int group = role.groups.groupOf[asIndex(rank)];
-    if (group < 0 || role.shapes[asIndex(role.shapeOf[asIndex(group)])].cards.empty())
-        return 1;
-    const std::vector<int> ranks = membersOf(role.groups, group);
-    m_poll(ranks.size());
-    return m_cards.at(role.role).senders(role.shapes[asIndex(role.shapeOf[asIndex(group)])], m_pp[asIndex(ranks.front())], ranks,
-                                         rank);
-}
-
 void Partition::colourByGeometry()
 {
     std::vector<int> value(m_colours.size());
     std::vector<int> ranks;
     for (Role& role : m_roles) {
         Interner<GroupShape> intern;
+        const auto use = m_cards.find(role.role);
+        if (use != m_cards.end())
+            role.senders.assign(value.size(), 1);
         for (int group = 0; group < role.groups.count(); ++group) {
             m_poll(sizeOf(role.groups, group));
             ranks.assign(role.groups.members.begin() + role.groups.first[asIndex(group)],
                          role.groups.members.begin() + role.groups.first[asIndex(group) + 1]);
             GroupShape shape = m_placement.shape(ranks);
-            if (const auto use = m_cards.find(role.role); use != m_cards.end())
-                use->second.describe(shape, m_pp[asIndex(ranks.front())], ranks);
+            if (use != m_cards.end()) {
+                const int stage = m_pp[asIndex(ranks.front())];
+                m_poll(8 * ranks.size());
+                use->second.describe(shape, stage, ranks);
+                const std::vector<int> senders = use->second.senders(shape, stage, ranks);
+                for (std::size_t i = 0; i < ranks.size(); ++i)
+                    role.senders[asIndex(ranks[i])] = senders[i];
+            }
             const int id = intern(shape);
             if (id == static_cast<int>(role.shapes.size()))
                 role.shapes.push_back(shape);
@@ -218,11 +217,8 @@ void Partition::colourByGeometry()
             value[rank] = group < 0 ? 0 : role.shapeOf[asIndex(group)] + 1;
         }
         combine(m_colours, value);
-        if (std::none_of(role.shapes.begin(), role.shapes.end(), [](const GroupShape& shape) { return !shape.cards.empty(); }))
-            continue;
-        for (std::size_t rank = 0; rank < value.size(); ++rank)
-            value[rank] = sendersAt(role, static_cast<int>(rank));
-        combine(m_colours, value);
+        if (use != m_cards.end())
+            combine(m_colours, role.senders);
     }
     if (m_pipelines.groupOf.empty())
         return;
@@ -394,7 +390,7 @@ RankClasses Partition::describe() const
                 continue;
             GroupShape& shape = geometry.shapes[asIndex(role.role)] = role.shapes[asIndex(role.shapeOf[asIndex(group)])];
             if (!shape.cards.empty())
-                key.push_back(shape.senders = sendersAt(role, rank));
+                key.push_back(shape.senders = role.senders[asIndex(rank)]);
             int& known = classGroupOf[i][asIndex(group)];
             if (known < 0) { // its members together, not each of them anew
                 std::vector<int> members{static_cast<int>(role.role)};

@@ -34,16 +34,27 @@ void CardUse::add(int stage, const std::vector<int>& ranks)
     }
 }
 
+std::map<int, double> CardUse::cardsByDomain(int span, int stage, const std::vector<int>& ranks) const
+{
+    std::map<int, double> cards;
+    for (const int rank : ranks)
+        cards[span > 0 ? m_placement->gpu(rank) / span : 0] += 1.0 / loadOf(stage, rank).ranks;
+    return cards;
+}
+
 /// Where another domain's cards hold the group up, a card of this one is not busy all the time.
-int CardUse::senders(const GroupShape& shape, int stage, const std::vector<int>& ranks, int rank) const
+std::vector<int> CardUse::senders(const GroupShape& shape, int stage, const std::vector<int>& ranks) const
 {
     if (shape.cards.empty())
-        return 1;
-    double cards = 0; // that the group has here
-    for (const int other : ranks)
-        cards += domainOf(other) == domainOf(rank) ? 1.0 / loadOf(stage, other).ranks : 0;
+        return std::vector<int>(ranks.size(), 1);
+    const std::size_t tier = m_cluster->networkTier() - 1;
+    const std::map<int, double> cards = cardsByDomain(m_cluster->tiers[tier].span, stage, ranks);
     constexpr double kRounding = 1 + 1e-9;
-    return static_cast<int>(loadOf(stage, rank).ranks * cards / shape.cards[m_cluster->networkTier() - 1] * kRounding);
+    std::vector<int> senders;
+    senders.reserve(ranks.size());
+    for (const int rank : ranks)
+        senders.push_back(static_cast<int>(loadOf(stage, rank).ranks * cards.at(domainOf(rank)) / shape.cards[tier] * kRounding));
+    return senders;
 }
 
 void CardUse::describe(GroupShape& shape, int stage, const std::vector<int>& ranks) const
@@ -51,10 +62,8 @@ void CardUse::describe(GroupShape& shape, int stage, const std::vector<int>& ran
     if (!leaves(ranks))
         return;
     for (const Tier& tier : m_cluster->tiers) {
-        std::map<int, double> cardsOf; // by domain
-        for (const int rank : ranks)
-            cardsOf[tier.span > 0 ? m_placement->gpu(rank) / tier.span : 0] += 1.0 / loadOf(stage, rank).ranks;
-        shape.cards.push_back(std::min_element(cardsOf.begin(), cardsOf.end(), [](const auto& a, const auto& b) {
+        const std::map<int, double> cards = cardsByDomain(tier.span, stage, ranks);
+        shape.cards.push_back(std::min_element(cards.begin(), cards.end(), [](const auto& a, const auto& b) {
                                   return a.second < b.second;
                               })->second);
     }

@@ -20,8 +20,9 @@ public:
     void add(int stage, const std::vector<int>& ranks);
     /// What a group that was added has of them: GroupShape::cards and hops.
     void describe(GroupShape&, int stage, const std::vector<int>& ranks) const;
-    /// GroupShape::senders, of a rank of a group that is described so.
-    int senders(const GroupShape&, int stage, const std::vector<int>& ranks, int rank) const;
+    /// [place in `ranks`] GroupShape::senders, of each member of a group that is described so: of all at once, since each needs
+    /// what all of its domain have.
+    std::vector<int> senders(const GroupShape&, int stage, const std::vector<int>& ranks) const;
 
 private:
     struct Load {
@@ -34,6 +35,8 @@ private:
     bool leaves(const std::vector<int>& ranks) const;
     bool hops(const std::vector<int>& ranks, std::size_t place) const; ///< from there to the next
     int domainOf(int rank) const;
+    /// How many cards the members have in each domain of so many GPUs; 0: of all.
+    std::map<int, double> cardsByDomain(int span, int stage, const std::vector<int>& ranks) const;
     int cardOf(int rank) const { return nicOf(*m_cluster, m_placement->gpu(rank)); }
 
     const Cluster* m_cluster;

@@ -20,8 +20,10 @@ struct GroupShape {
     /// [tier], of network cards that several GPUs have together: how many of them the members in one domain have, where that is
     /// least, while all groups of their kind and stage send (CardUse); empty where each GPU has its own, or none leave a node.
     std::vector<double> cards;
-    int hops = 1;    ///< likewise: members that send to their next over one card, where they are most
-    int senders = 1; ///< likewise: so many that send as much as the member that looks keep its card busy
+    int hops = 1; ///< likewise: members that send to their next over one card, where they are most
+    /// Likewise: so many that send as much as the member that looks keep its card busy. Rounded down, never below those that do
+    /// send over it: what a member takes of a card is told rather too large than too small, and of all of them never above it.
+    int senders = 1;
     bool operator==(const GroupShape&) const = default;
     auto operator<=>(const GroupShape&) const = default; // NOLINT(modernize-use-nullptr): it misreads the defaulted body
     bool isUniform() const { return fewest.empty(); }

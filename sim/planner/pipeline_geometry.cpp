@@ -44,7 +44,8 @@ GroupGeometry groupGeometryAt(const Scenario& scenario, const Mesh& mesh, const 
         if (const auto use = cards.find(role); use != cards.end()) {
             const int stage = mesh.coordinates(members.front()).pp;
             use->second.describe(shape, stage, members);
-            shape.senders = use->second.senders(shape, stage, members, rank);
+            const auto place = std::find(members.begin(), members.end(), rank) - members.begin();
+            shape.senders = use->second.senders(shape, stage, members)[asIndex(place)];
         }
     };
     const auto membersOf = [&](ProcessGroup group) {

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <ctime>
 #include <random>
 #include <utility>
 #include <vector>
@@ -542,6 +543,31 @@ TEST(SharedLinks, AStageOnPartsOfTwoNodesHasBothCardsWhole)
             EXPECT_DOUBLE_EQ(shape.cards.front(), 1);
             EXPECT_EQ(shape.senders, rank == 6 ? 2 : 4);
         }
+    }
+    EXPECT_GT(groups, 0);
+}
+
+TEST(SharedLinks, OfAGroupOfAllRanksAreFoundTogether)
+{
+    // Each of 65,536 ranks asks who sends over its card: fractions of a second where the group is walked once, far more than the
+    // bound where each of them walks it.
+    Scenario scenario = test::smallScenario(1, 1, 65'536);
+    scenario.cluster = test::h100Cluster(65'536, 8);
+    scenario.cluster.tiers.back().gpusPerNic = 2;
+    const Mesh mesh(scenario.layout);
+    const Placement placement(scenario.layout, scenario.cluster);
+    const Schedule schedule = makeSchedule(scheduleRequest(scenario));
+    const std::clock_t before = std::clock();
+    const RankClasses classes = makeRankClasses(scenario, mesh, placement, schedule, false);
+    EXPECT_LT(static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC, 6);
+    EXPECT_EQ(classes.count(), 1);
+    int groups = 0;
+    for (const GroupShape& shape : classes.geometries.front().shapes) {
+        if (shape.size != scenario.layout.dp)
+            continue;
+        ++groups;
+        EXPECT_EQ(shape.senders, 2);
+        EXPECT_EQ(shape.cards, (std::vector{4.0, 4.0 * 8192})) << "of a node, and of all";
     }
     EXPECT_GT(groups, 0);
 }

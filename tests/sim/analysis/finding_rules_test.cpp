@@ -620,13 +620,6 @@ TEST(FindingRules, PrecisionThatLeavesTheTensorCoresAside)
 }
 
 /// Its bubble is that of the closed form (InterleavedSchedule, ClosedFormsForEveryLegalGroup).
-TEST(FindingRules, ALastRoundOfInterleavingThatIsNotFullCostsNothing)
-{
-    for (const Finding& finding :
-         findingsOf("18", {"schedule.microbatch_group=5", "training.micro_batch_size=1", "training.global_batch_size=14"}))
-        EXPECT_EQ((finding.title + finding.reason).find("rounds"), std::string::npos) << finding.title << finding.reason;
-}
-
 TEST(FindingRules, RanksThatWaitForTheBusiestExpertsAreNotToldToHaveSlowKernels)
 {
     EXPECT_FALSE(has(findingsOf("50"), FindingKind::unevenRouting));

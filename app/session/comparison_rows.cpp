@@ -63,7 +63,7 @@ QString line(const QStringList& fields)
 
 QString number(double value)
 {
-    return std::isfinite(value) ? QString::number(value, 'g', 15) : QString(); // never ends
+    return std::isfinite(value) ? QString::number(value, 'g', 15) : QString(); // practically never ends
 }
 
 /// Low and high of the interval, both empty where it is not known.

@@ -73,7 +73,7 @@ Table metricsTable(const TableSource& source)
                        {"ranks", text(m.worldSize), "1", ""}});
     const double said = source.simulation.scenario().training.tokens;
     const sim::WholeRun run = sim::lastingRun(source.simulation, sim::tokensToTell(source.simulation.scenario()));
-    if (std::isfinite(run.days)) { // else it never ends
+    if (std::isfinite(run.days)) { // else it practically never ends
         const std::string of = said > 0 ? "of all tokens" : "of a trillion tokens: the scenario does not say how many";
         table.rows.insert(table.rows.end(), {{"whole run", text(run.days), "d", of + ", with what failures cost"},
                                              {"GPU hours", text(run.gpuHours), "h", "of the whole run"}});

@@ -277,6 +277,7 @@ Answer planSensitivityAnswer(const std::vector<PlanSensitivity>& all, const Plan
     for (const PlanSensitivity& of : all) {
         Answer one{{"pointer", of.pointer}, {"name", of.name}, {"unit", of.unit}, {"now", of.now}};
         for (const auto& [key, turn] : {std::pair{"below", &of.below}, {"above", &of.above}})
+            // What is better beyond is told as it is now, as its settings have it: the constant's value stands beside them.
             one[key] = *turn
                            ? Answer{{"value", (*turn)->value},
                                     {"best", (*turn)->other ? layoutOf(*(*turn)->other, request.fixed, false) : Answer(nullptr)}}

@@ -348,6 +348,7 @@ private:
     RecoveredAxis unnamedAxis(const Digit& atom) const;
     void addExperts();
     const Candidate* best(std::initializer_list<GroupRole>, const Digit& atom) const;
+    const Candidate* ofDataAcross(const Digit& atom) const;
 
     std::vector<Candidate> m_candidates;
     int m_world;
@@ -393,6 +394,23 @@ const Candidate* AxisFinder::best(std::initializer_list<GroupRole> roles, const 
     return found;
 }
 
+/// Gradients are reduced in groups that lie across the named axes (shards of dp x cp), or in wider ones. Of such the first that
+/// holds the atom, if one does, and of these the first that is seen to sum.
+const Candidate* AxisFinder::ofDataAcross(const Digit& atom) const
+{
+    const auto rank = [&atom](const Candidate& c) { return std::pair(c.partition.holds(atom), c.sums); };
+    const Candidate* found = nullptr;
+    for (const Candidate& candidate : m_candidates) {
+        const bool isOfData = candidate.role == GroupRole::data || candidate.role == GroupRole::dataShard ||
+                              candidate.role == GroupRole::dataReplicate || candidate.role == GroupRole::dataAndContext;
+        const bool isWider =
+            candidate.sums && candidate.partition.holds(atom) && candidate.partition.digits != std::vector<Digit>{atom};
+        if ((isOfData || isWider) && (found == nullptr || rank(candidate) > rank(*found)))
+            found = &candidate;
+    }
+    return found;
+}
+
 void AxisFinder::findNamed()
 {
     // Roles that cut the dense grid, surest first; what does not fit the cuts so far lies across (experts, shards).
@@ -431,20 +449,17 @@ void AxisFinder::findNamed()
     bool hasData = std::any_of(labels.begin(), labels.end(), [](const Labelled& label) { return label.name == "dp"; });
     for (std::size_t i = 0; i < labels.size(); ++i) {
         const Digit& atom = m_result.atoms[i];
-        // Gradients are reduced in groups that lie across the named axes (shards of dp x cp), or in wider ones: of the axes
-        // without a name it is the one that data are parallel over.
-        const auto wider = std::find_if(m_candidates.begin(), m_candidates.end(), [&atom](const Candidate& c) {
-            const bool isOfData = c.role == GroupRole::data || c.role == GroupRole::dataShard ||
-                                  c.role == GroupRole::dataReplicate || c.role == GroupRole::dataAndContext;
-            return isOfData || (c.sums && c.partition.holds(atom) && c.partition.digits != std::vector<Digit>{atom});
-        });
-        if (labels[i].by == nullptr && !hasData && wider != m_candidates.end()) {
+        // Of the axes without a name it is the one that data are parallel over.
+        const Candidate* const across = labels[i].by == nullptr && !hasData ? ofDataAcross(atom) : nullptr;
+        if (across != nullptr) {
+            const bool isOneGroup = across->partition.groups.size() == 1;
             m_result.axes.push_back(
                 {.name = "dp",
                  .size = atom.size,
                  .stride = atom.stride,
                  .parts = {atom},
-                 .evidence = groupsText(wider->partition) + " sum; what the named axes leave of them is data parallel",
+                 .evidence = (across->sums ? groupsText(across->partition) + (isOneGroup ? " that sums" : " sum") : across->why) +
+                             "; what the named axes leave of them is data parallel",
                  .sure = 0.5,
                  .partNames = {}});
             hasData = true;

@@ -174,9 +174,11 @@ OpClass ClassOfStart::of(std::int64_t startNs, std::uint32_t stream) const
 
 void ClassOfStart::align(const ClockAlignment& clock, std::size_t rank)
 {
-    if (clock.isAligned)
-        for (Begun& of : m_classes)
-            of.startNs = clock.aligned(rank, of.startNs);
+    if (!clock.isAligned)
+        return;
+    for (Begun& of : m_classes)
+        of.startNs = clock.aligned(rank, of.startNs);
+    std::stable_sort(m_classes.begin(), m_classes.end(), isBefore); // times round to one that were apart
 }
 
 } // namespace sim

@@ -33,7 +33,7 @@ QString valueText(RowUnit unit, double value)
     if (value == 0)
         return kNone;
     if (!std::isfinite(value)) // of a run whose failures undo all that it trains
-        return QObject::tr("never ends");
+        return QObject::tr("practically never ends");
     switch (unit) {
     case RowUnit::seconds:
         return durationQuantity(value).text();

@@ -91,7 +91,7 @@ QString wholeRunHtml(const sim::Simulation& simulation)
     const auto lasts = [](const sim::WholeRun& of) {
         constexpr double kSecondsADay = 86400;
         return std::isfinite(of.days) ? QString::fromStdString(sim::durationText(of.days * kSecondsADay))
-                                      : QObject::tr("never ends");
+                                      : QObject::tr("practically never ends");
     };
     QString note = ifItFitted(simulation) + QString::fromStdString(sim::tokensText(run.tokens));
     if (simulation.scenario().training.tokens <= 0)

@@ -7,13 +7,26 @@
 #include "sim/text/duration_text.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <string>
+#include <utility>
 
 namespace sim {
 namespace {
 
 constexpr double kSecondsOfHour = 3600;
-constexpr const char* kNeverEnds = "It practically never ends: what is trained is undone before it is saved.";
+
+/// Told by the largest of the shares that leave nothing for training.
+std::string neverEndsText(const RunShares& shares)
+{
+    const std::array<std::pair<double, const char*>, 4> lost{{{shares.repeated, "what is trained is undone before it is saved"},
+                                                              {shares.restarting, "restarts fail before training goes on"},
+                                                              {shares.waiting, "it waits for nodes that failed to be replaced"},
+                                                              {shares.saving, "nearly all of its time goes into saves"}}};
+    const auto most = std::max_element(lost.begin(), lost.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    return std::string("It practically never ends: ") + most->second + ".";
+}
 
 Explanation steps(const Simulation& simulation, const WholeRun& run)
 {
@@ -44,7 +57,7 @@ Explanation explainRunTime(const Simulation& simulation, double tokens)
     if (!failing)
         return account.close(std::move(time), told + ", without pauses and failures.", "");
     if (!std::isfinite(run.days))
-        return account.close({}, kNeverEnds, "");
+        return account.close({}, neverEndsText(failing->shares), "");
     return account.close(time / account.term(explainGoodput(simulation, *failing)),
                          told + ", over the share of the time that trains: " + lastsText(run) + ".", "");
 }
@@ -53,11 +66,11 @@ Explanation explainRunGpuHours(const Simulation& simulation, double tokens)
 {
     const WholeRun run = lastingRun(simulation, tokens);
     Account account("GPU hours of the whole run", "H", run.gpuHours, Unit::number);
-    if (!std::isfinite(run.days))
-        return account.close({}, kNeverEnds, "");
+    const auto failing = goodput(simulation, tokens);
+    if (failing && !std::isfinite(run.days))
+        return account.close({}, neverEndsText(failing->shares), "");
     const Formula time = account.term(explainRunTime(simulation, tokens));
     const Formula ranks = account.term("W", simulation.metrics().worldSize, Unit::count, "GPUs of the job");
-    const auto failing = goodput(simulation, tokens);
     const int spares = failing ? failing->job.spares * std::max(1, simulation.scenario().cluster.gpusPerNode) : 0;
     const Formula gpus =
         spares > 0 ? Formula::sum({ranks, account.term("S", spares, Unit::count, "GPUs of nodes that stand by")}) : ranks;

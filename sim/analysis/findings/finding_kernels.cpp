@@ -211,13 +211,14 @@ void precision(const RuleContext& context, FindingList& out)
 }
 
 /// By what dp can grow, `most` at most, so that the batch still divides and leaves each pipeline a micro-batch for every stage.
+/// Where it does not divide all of it: legal, and kept, only where the file gives no batch, which then grows with dp.
 int timesAsManyReplicas(const RuleContext& context, int most)
 {
     const auto microbatches = context.training.globalBatchSize / (context.layout.dp * context.training.microBatchSize);
     int times = most;
     while (times > 1 && (microbatches % times != 0 || microbatches / times < context.layout.pp))
         --times;
-    return times;
+    return times == 1 && microbatches % most != 0 ? most : times;
 }
 
 void idle(const RuleContext& context, FindingList& out)

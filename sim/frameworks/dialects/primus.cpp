@@ -92,9 +92,10 @@ void readPrimusOverMegatron(Job& job)
     Reading& reading = job.reading;
     readRecomputedLayers(job);
     readPrimusAdapters(job);
-    for (const char* name : {"norm_epsilon", "layernorm_epsilon"}) // beside a model that is named
-        if (const auto epsilon = reading.real(name, "/model/rms_norm_eps"); epsilon && *epsilon > 0 && *epsilon < 1)
-            reading.say(name, Became::harmless, "a small number that no time depends on");
+    if (job.model.contains("base")) // which says its own
+        for (const char* name : {"norm_epsilon", "layernorm_epsilon"})
+            if (const auto epsilon = reading.real(name, "/model/rms_norm_eps"); epsilon && *epsilon > 0 && *epsilon < 1)
+                reading.say(name, Became::harmless, "a small number that no time depends on");
     if (reading.has("multi_latent_attention") && job.model.contains("base"))
         reading.say("multi_latent_attention", Became::harmless, "attention is the named model's");
     reading.harmless(std::array<std::string_view, 10>{"@lora.*", "auto_continue_train", "disable_last_saving",

@@ -534,6 +534,15 @@ TEST(FindingRules, WholeNodesThatAreIdle)
     const std::vector<SuggestedEdit>& edits = find(found, FindingKind::idleGpus)->suggestions;
     ASSERT_EQ(edits.size(), 2U);
     EXPECT_EQ(edits.front().text, "dp 2 → 32");
+    // A batch that the file does not give grows with the replicas.
+    ScenarioDocument document = opened.document;
+    document.erase("/training/global_batch_size");
+    const Opened grows{document, simulate(*document.resolve(test::catalogue()).scenario)};
+    const auto more = findingsOf(grows);
+    const Finding* const idle = find(more, FindingKind::idleGpus);
+    ASSERT_TRUE(idle);
+    ASSERT_FALSE(idle->suggestions.empty());
+    EXPECT_EQ(idle->suggestions.front().text, "dp 2 → 4, global batch 2 → 4");
     EXPECT_FALSE(has(findingsOf("02"), FindingKind::idleGpus));
     EXPECT_FALSE(has(findingsOf("03"), FindingKind::idleGpus)) << "part of a node is how small jobs run";
 }
@@ -620,13 +629,6 @@ TEST(FindingRules, PrecisionThatLeavesTheTensorCoresAside)
 }
 
 /// Its bubble is that of the closed form (InterleavedSchedule, ClosedFormsForEveryLegalGroup).
-TEST(FindingRules, ALastRoundOfInterleavingThatIsNotFullCostsNothing)
-{
-    for (const Finding& finding :
-         findingsOf("18", {"schedule.microbatch_group=5", "training.micro_batch_size=1", "training.global_batch_size=14"}))
-        EXPECT_EQ((finding.title + finding.reason).find("rounds"), std::string::npos) << finding.title << finding.reason;
-}
-
 TEST(FindingRules, RanksThatWaitForTheBusiestExpertsAreNotToldToHaveSlowKernels)
 {
     EXPECT_FALSE(has(findingsOf("50"), FindingKind::unevenRouting));

@@ -93,6 +93,19 @@ TEST(Goodput, AJobThatFailsFasterThanItRestartsNeverGetsOn)
     EXPECT_EQ(never->runText(), "practically never ends");
 }
 
+TEST(Goodput, ARunThatNeverEndsIsToldByWhatTakesMostOfItsTime)
+{
+    constexpr double kTokens = 1e12;
+    const auto why = [](const Failures& failures) {
+        const auto simulation = simulate(failing(failures));
+        EXPECT_EQ(explainRunGpuHours(*simulation, kTokens).convention, explainRunTime(*simulation, kTokens).convention);
+        return explainRunTime(*simulation, kTokens).convention;
+    };
+    EXPECT_EQ(why({.mtbfHours = 0.001}), "It practically never ends: restarts fail before training goes on.");
+    EXPECT_EQ(why({.mtbfHours = 0.001, .replaceSeconds = 1e9}),
+              "It practically never ends: it waits for nodes that failed to be replaced.");
+}
+
 TEST(Goodput, TheBestIntervalIsWhereItsDerivativeIsNone)
 {
     for (const double save : {0.1, 3.0, 60.0, 900.0, 20000.0})

@@ -243,7 +243,7 @@ TEST(MegatronYamlImport, SectionsOfSomebodysOwnAreReadThrough)
     const auto out = importedText(
         "system:\n  tensor_model_parallel_size: 4\n  pipeline_model_parallel_size: 2\n  use_distributed_optimizer: true\n"
         "  precision:\n    bf16: true\nmodel:\n  num_layers: 32\n  hidden_size: 4096\n  num_attention_heads: 32\n"
-        "  seq_length: 4096\n  swiglu: true\n  micro_batch_size: 1\n  global_batch_size: 64\n"
+        "  seq_length: 4096\n  swiglu: true\n  micro_batch_size: 1\n  global_batch_size: 64\n  norm_epsilon: 1.0e-6\n"
         "data:\n  tokenizer:\n    vocab_size: 128256\n",
         16);
     EXPECT_EQ(out.imported.kind, "megatron-yaml");
@@ -253,6 +253,7 @@ TEST(MegatronYamlImport, SectionsOfSomebodysOwnAreReadThrough)
     EXPECT_EQ(out.at("/training/precision"), "bf16");
     EXPECT_EQ(out.at("/model/vocab_size"), 128256);
     EXPECT_EQ(out.became("system.tensor_model_parallel_size"), "used");
+    EXPECT_EQ(out.became("model.norm_epsilon"), "used") << "no model is named that has its own";
 }
 
 TEST(MegatronYamlImport, AModelNamedBesideOverridesIsTheCatalogues)

@@ -334,6 +334,30 @@ TEST(RecoveredAxes, WithoutANameAreNoDataParallelOnes)
     EXPECT_GT(seen.axes[1].sure, left.axes[1].sure);
 }
 
+TEST(RecoveredAxes, ThatNamedOnesLeaveAreToldAUseThatWasSeen)
+{
+    // Groups that are called data parallel and lie across tensor parallel ones of four; then one of all ranks that sums.
+    std::vector<sim::KnownGroup> groups;
+    for (const std::vector<int>& ranks : {std::vector<int>{0, 1, 2, 3}, {4, 5, 6, 7}, {8, 9, 10, 11}})
+        groups.push_back({.name = "1", .description = "mesh_tp", .ranks = ranks, .evidence = {}, .carried = {}});
+    for (int first = 0; first < 6; ++first)
+        groups.push_back({.name = "2", .description = "mesh_dp", .ranks = {first, first + 6}, .evidence = {}, .carried = {}});
+    const sim::RecoveredAxes named = sim::recoverAxes(groups, 12, everyRank(12));
+    ASSERT_NE(named.find("dp"), nullptr);
+    EXPECT_EQ(named.find("dp")->size, 3);
+    EXPECT_EQ(named.find("dp")->evidence,
+              "6 groups of 2 ranks 6 apart, called \"mesh_dp\"; what the named axes leave of them is data parallel");
+    sim::KnownGroup all{
+        .name = "3", .description = kMegatronDescriptions.at("tp_dp"), .ranks = everyRank(12), .evidence = {}, .carried = {}};
+    all.carried.ranks = 12;
+    all.carried.count[static_cast<std::size_t>(sim::Exchange::allReduce)] = 2;
+    groups.push_back(all);
+    const sim::RecoveredAxes seen = sim::recoverAxes(groups, 12, everyRank(12));
+    ASSERT_NE(seen.find("dp"), nullptr);
+    EXPECT_EQ(seen.find("dp")->evidence,
+              "1 group of 12 ranks 1 apart that sums; what the named axes leave of them is data parallel");
+}
+
 TEST(UnknownGrid, IsToldOfSeveralRanksOfWhichNoAxisHasAName)
 {
     const std::vector<int> one{0};

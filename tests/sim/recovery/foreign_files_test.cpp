@@ -343,6 +343,39 @@ TEST(ForeignFiles, MarksThatNameTheirPassTellWhatTheirKernelsAreFor)
     EXPECT_EQ(classes.of(2'000'000, stream + 1), sim::OpClass::other) << "which begins nothing then";
 }
 
+TEST(ForeignFiles, WhatAnAlignedClockBringsToOneTimeKeepsItsClass)
+{
+    Written file(R"("distributedInfo":{"rank":0,"world_size":1},)");
+    file.span("user_annotation", "mlp(F)", 100, 1000, 100).span("user_annotation", "attn(B)", 100, 1100, 100);
+    for (const auto& [stream, asked] : {std::pair{7, 1010}, {9, 1110}}) {
+        const std::string correlation = R"("correlation":)" + std::to_string(900 + stream);
+        file.span("cuda_runtime", "cudaLaunchKernel", 100, asked, 1, correlation)
+            .span("kernel", "gemm", stream, 2000, 10, correlation + R"(,"device":0,"stream":)" + std::to_string(stream));
+    }
+    sim::Recording recording = file.read();
+    sim::RankRecording& rank = recording.ranks.at(0);
+    std::vector<std::uint32_t> streams; // as streamOf()
+    for (std::uint32_t t = 0; t < rank.tracks.size(); ++t)
+        if (rank.tracks[t].isDevice && rank.tracks[t].last > rank.tracks[t].first)
+            streams.push_back(t + 1);
+    ASSERT_EQ(streams.size(), 2U);
+    // A nanosecond apart, the first stream last: half a nanosecond ahead and a millionth more of each rounds them to one time.
+    rank.spans.startNs[rank.tracks[streams[0] - 1].first] = 2'000'001;
+    sim::ClassOfStart classes(recording, rank, sim::LaunchNames(recording));
+    const sim::OpClass first = classes.of(2'000'001, streams[0]), second = classes.of(2'000'000, streams[1]);
+    EXPECT_NE(first, sim::OpClass::other);
+    EXPECT_NE(second, sim::OpClass::other);
+    EXPECT_NE(first, second);
+    sim::ClockAlignment clock;
+    clock.isAligned = true;
+    clock.sinceNs = 2'000'000;
+    clock.ranks.push_back({.offsetNs = 0.4999995, .driftPpm = 1});
+    ASSERT_EQ(clock.aligned(0, 2'000'001), clock.aligned(0, 2'000'000));
+    classes.align(clock, 0);
+    EXPECT_EQ(classes.of(2'000'000, streams[0]), first);
+    EXPECT_EQ(classes.of(2'000'000, streams[1]), second);
+}
+
 TEST(ForeignFiles, WhatTwoStreamsBeginInOneMicrosecondIsOfWhoeverLaunchedEach)
 {
     // Of the backward a gradient, while parameters are gathered that the main thread asked for, and of the next forward a kernel.

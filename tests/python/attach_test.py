@@ -552,6 +552,18 @@ layers = 18 if how == "every layer" else 0
 assert (seen["0F"], seen["0B"], seen["Sequential"]) == (2, 2, 2 * layers), seen  # layers forward and backward
 assert not attachment._hooks.errors
 """
+RAISE = """
+class Stops(Net):
+    def forward(self, x):
+        raise FloatingPointError("the loss is no number")
+stops, net = Stops(), Net()
+stops.compile(backend="eager")
+try:
+    stops(torch.randn(2, 4))
+except FloatingPointError:
+    seen = names(lambda: train(net))
+assert (seen["0F"], attachment._hooks.errors) == (2, 0), seen
+"""
 KEEP = """
 net = Net()
 train(net)
@@ -602,6 +614,9 @@ class WithPyTorch(unittest.TestCase):
         for how in ("at first", "in place", "every layer", "trained before"):
             with self.subTest(how):
                 self.run_attached(COMPILE, how)
+
+    def test_models_are_found_after_a_compiled_one_that_ended_by_an_exception(self):
+        self.run_attached(RAISE)
 
     def test_groups_that_the_job_destroys_are_gone(self):
         self.run_attached("""

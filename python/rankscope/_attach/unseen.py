@@ -31,10 +31,13 @@ class CompiledCall:
             return self.call(*arguments, **named)
         for enter, _ in self._pairs():
             enter(arguments)
-        output = self.call(*arguments, **named)
-        for _, leave in self._pairs():  # those too that were found meanwhile
-            leave(arguments, output)
-        return output
+        output = None
+        try:
+            output = self.call(*arguments, **named)
+            return output
+        finally:
+            for _, leave in self._pairs():  # those too that were found meanwhile
+                leave(arguments, output)
 
 
 def without_hooks(create_script_module):

@@ -208,14 +208,17 @@ class AttachedJob(unittest.TestCase):
             torch.distributed.init_process_group()
             outer = rankscope.auto.attachment
             with rankscope.attach() as attachment:
-                assert attachment is outer
+                assert attachment._hooks is outer._hooks
                 train(2, attachment)
+                attachment.close()
             assert outer.state != "closed" and world.before
             train(3, outer)
-            assert rankscope.attach("ipc:///elsewhere") is outer
-            outer.close()
+            other = rankscope.attach("ipc:///elsewhere", most_spans=9, hang_s=5, profile=(90, 91), first_step=0)
+            assert outer._profile == (90, 91)
+            for _ in range(2):
+                outer.close()
             train(1, outer)
-            outer.close()
+            other.close()
             assert outer.state == "closed" and not world.before
             with rankscope.attach("ipc:///nowhere/at/all") as other:
                 assert other is not outer
@@ -225,7 +228,7 @@ class AttachedJob(unittest.TestCase):
             said = [rank.communicate(timeout=60) for rank in ranks]
             self.assertEqual([rank.returncode for rank in ranks], [0, 0], said)
             again = f"rankscope: this process is attached to {collect.endpoint} already{{}}: that attachment goes on"
-            self.assertEqual(said[0][1].splitlines()[:2], [again.format(""), again.format(", not to ipc:///elsewhere")])
+            self.assertEqual(said[0][1].splitlines()[:2], [again.format(""), again.format(", not to ipc:///elsewhere") + ", with its own most_spans, hang_s"])
             answer, errors = collect.end()
             self.assertEqual((answer["status"], answer["steps"], answer["spans_dropped"]), ("finished", 6, 0), errors)
             self.assertEqual(collect.names()[(1, "dp all_reduce")], 6)

@@ -576,9 +576,14 @@ for kept in (net, net.layers[0]):
     assert b"rankscope" not in text
     for other in (pickle.loads(text), copy.deepcopy(kept)):
         assert not names(lambda: other(torch.randn(2, 4)))
-scripted = torch.jit.script(net.layers[0])
+        assert not any(module._forward_hooks or module._forward_pre_hooks or module._forward_hooks_always_called for module in other.modules())
+net.register_forward_hook(print, always_call=True)  # the job's own stay
+own, = copy.deepcopy(net)._forward_hooks.items()
+assert own[1] is print and list(copy.deepcopy(net)._forward_hooks_always_called) == [own[0]]
+del net._forward_hooks[own[0]], net._forward_hooks_always_called[own[0]]
 x = torch.randn(2, 4)
-assert torch.equal(scripted(x), net.layers[0](x))
+for layer in (net.layers[0], copy.deepcopy(net.layers[0]), pickle.loads(pickle.dumps(net.layers[0]))):
+    assert torch.equal(torch.jit.script(layer)(x), net.layers[0](x))
 seen = names(lambda: train(net, 1))
 assert (seen["0F"], seen["Sequential"], attachment._hooks.errors) == (1, 18, 0), seen
 attachment.close()

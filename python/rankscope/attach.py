@@ -45,6 +45,7 @@ def attach(
     torch.profiler too, into `folder`.
 
     Where this process is attached already, as by -m rankscope.run, gives that attachment, which ends when the last who has it closes it.
+    `profile` is then that attachment's from now on; what else it has otherwise is told, and left.
 
     Raises ValueError or TypeError where an argument is none, as an endpoint that is missing, and RuntimeError where torch or pyzmq is
     missing; after that nothing that goes wrong here reaches the job.
@@ -63,13 +64,15 @@ def attach(
             _check_number("a step of profile", step, int, 0)
         if profile[0] > profile[1]:
             raise ValueError(f"rankscope.attach: profile: step {profile[0]} comes after step {profile[1]}")
+        profile = tuple(profile)
+    given = {"key": key or os.environ.get("RANKSCOPE_KEY"), "server_key": server_key or os.environ.get("RANKSCOPE_SERVER_KEY"),
+             "first_step": first_step, "most_spans": most_spans, "hang_s": hang_s, "folder": folder, "profile": profile}
     there = _attached
     if there is not None and there._process == os.getpid():
         if there.state not in ("refused", "closed"):
-            return there._taken_again(endpoint)
+            return there._taken_again(endpoint, given)
         there._finish()
-    return Attachment(endpoint, key or os.environ.get("RANKSCOPE_KEY"), server_key or os.environ.get("RANKSCOPE_SERVER_KEY"),
-                      first_step, most_spans, hang_s, folder, profile)
+    return Attachment(endpoint, **given)
 
 
 def _check_number(name: str, value: Any, kind: Any, least: int) -> None:
@@ -102,7 +105,9 @@ class Attachment:
             raise RuntimeError("rankscope.attach needs PyTorch: there is no module torch here") from None
         from ._attach import hooks, recorder, sender
 
-        self._holders = 1
+        self._given = {"key": key, "server_key": server_key, "first_step": first_step, "most_spans": most_spans, "hang_s": hang_s,
+                       "folder": folder, "profile": profile}
+        self._holders = {self}  # who have not closed it
         self._torch, self._hang_ns, self._process = torch, int(hang_s * 1e9), os.getpid()
         self._folder = folder or tempfile.gettempdir()
         self._profile, self._profiler, self._stay = profile, None, None
@@ -136,7 +141,7 @@ class Attachment:
         return self
 
     def __exit__(self, kind, error, _) -> None:
-        self._end(failed=error is not None, message="" if error is None else f"{kind.__name__}: {error}")
+        self._end(self, kind, error)
 
     @property
     def dropped(self) -> int:
@@ -184,7 +189,7 @@ class Attachment:
 
     def close(self) -> None:
         """Sends what is left, and leaves the job as it was: where attach() gave this more than once, when the last one closes it."""
-        self._end()
+        self._end(self)
 
     def _guarded(self, function, *arguments):
         """What the job asks for raises no more into it than what it does not know of."""
@@ -258,16 +263,22 @@ class Attachment:
             c10d._update_default_pg = update_default_pg
         self._restore = restore
 
-    def _taken_again(self, endpoint):
-        self._holders += 1
-        other = "" if endpoint == self._endpoint else f", not to {endpoint}"
-        print(f"rankscope: this process is attached to {self._endpoint} already{other}: that attachment goes on", file=sys.stderr)
-        return self
+    def _taken_again(self, endpoint, given):
+        plain = attach.__kwdefaults__
+        other = [name for name, value in given.items() if value not in (plain.get(name), self._given[name])]
+        if "profile" in other:
+            other.remove("profile")
+            first, last = self._given["profile"] = given["profile"]
+            self.profile(last - first + 1, first)
+        elsewhere = "" if endpoint == self._endpoint else f", not to {endpoint}"
+        kept = f", with its own {', '.join(other)}" if other else ""
+        print(f"rankscope: this process is attached to {self._endpoint} already{elsewhere}: that attachment goes on{kept}", file=sys.stderr)
+        return _TakenAgain(self)
 
-    def _end(self, failed=False, message=""):
-        self._holders -= 1
-        if self._holders <= 0:
-            self._finish(failed, message)
+    def _end(self, holder, kind=None, error=None):
+        self._holders.discard(holder)
+        if not self._holders:
+            self._finish(error is not None, "" if error is None else f"{kind.__name__}: {error}")
 
     def _finish(self, failed=False, message=""):
         global _attached
@@ -413,6 +424,26 @@ class Attachment:
             return path[:-5] + ".txt"
         except OSError:
             return ""
+
+
+class _TakenAgain:
+    """An attachment that is there already, as who asks for it next has it: closed by each for itself, however often."""
+
+    def __init__(self, there):
+        self._there = there
+        there._holders.add(self)
+
+    def __getattr__(self, name):
+        return getattr(self._there, name)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, _):
+        self._end(self, kind, error)
+
+    def close(self):
+        self._end(self)
 
 
 def _own_file(path: str):

@@ -208,14 +208,17 @@ class AttachedJob(unittest.TestCase):
             torch.distributed.init_process_group()
             outer = rankscope.auto.attachment
             with rankscope.attach() as attachment:
-                assert attachment is outer
+                assert attachment._hooks is outer._hooks
                 train(2, attachment)
+                attachment.close()
             assert outer.state != "closed" and world.before
             train(3, outer)
-            assert rankscope.attach("ipc:///elsewhere") is outer
-            outer.close()
+            other = rankscope.attach("ipc:///elsewhere", most_spans=9, hang_s=5, profile=(90, 91), first_step=0)
+            assert outer._profile == (90, 91)
+            for _ in range(2):
+                outer.close()
             train(1, outer)
-            outer.close()
+            other.close()
             assert outer.state == "closed" and not world.before
             with rankscope.attach("ipc:///nowhere/at/all") as other:
                 assert other is not outer
@@ -225,7 +228,7 @@ class AttachedJob(unittest.TestCase):
             said = [rank.communicate(timeout=60) for rank in ranks]
             self.assertEqual([rank.returncode for rank in ranks], [0, 0], said)
             again = f"rankscope: this process is attached to {collect.endpoint} already{{}}: that attachment goes on"
-            self.assertEqual(said[0][1].splitlines()[:2], [again.format(""), again.format(", not to ipc:///elsewhere")])
+            self.assertEqual(said[0][1].splitlines()[:2], [again.format(""), again.format(", not to ipc:///elsewhere") + ", with its own most_spans, hang_s"])
             answer, errors = collect.end()
             self.assertEqual((answer["status"], answer["steps"], answer["spans_dropped"]), ("finished", 6, 0), errors)
             self.assertEqual(collect.names()[(1, "dp all_reduce")], 6)
@@ -552,6 +555,18 @@ layers = 18 if how == "every layer" else 0
 assert (seen["0F"], seen["0B"], seen["Sequential"]) == (2, 2, 2 * layers), seen  # layers forward and backward
 assert not attachment._hooks.errors
 """
+RAISE = """
+class Stops(Net):
+    def forward(self, x):
+        raise FloatingPointError("the loss is no number")
+stops, net = Stops(), Net()
+stops.compile(backend="eager")
+try:
+    stops(torch.randn(2, 4))
+except FloatingPointError:
+    seen = names(lambda: train(net))
+assert (seen["0F"], attachment._hooks.errors) == (2, 0), seen
+"""
 KEEP = """
 net = Net()
 train(net)
@@ -561,9 +576,14 @@ for kept in (net, net.layers[0]):
     assert b"rankscope" not in text
     for other in (pickle.loads(text), copy.deepcopy(kept)):
         assert not names(lambda: other(torch.randn(2, 4)))
-scripted = torch.jit.script(net.layers[0])
+        assert not any(module._forward_hooks or module._forward_pre_hooks or module._forward_hooks_always_called for module in other.modules())
+net.register_forward_hook(print, always_call=True)  # the job's own stay
+own, = copy.deepcopy(net)._forward_hooks.items()
+assert own[1] is print and list(copy.deepcopy(net)._forward_hooks_always_called) == [own[0]]
+del net._forward_hooks[own[0]], net._forward_hooks_always_called[own[0]]
 x = torch.randn(2, 4)
-assert torch.equal(scripted(x), net.layers[0](x))
+for layer in (net.layers[0], copy.deepcopy(net.layers[0]), pickle.loads(pickle.dumps(net.layers[0]))):
+    assert torch.equal(torch.jit.script(layer)(x), net.layers[0](x))
 seen = names(lambda: train(net, 1))
 assert (seen["0F"], seen["Sequential"], attachment._hooks.errors) == (1, 18, 0), seen
 attachment.close()
@@ -602,6 +622,9 @@ class WithPyTorch(unittest.TestCase):
         for how in ("at first", "in place", "every layer", "trained before"):
             with self.subTest(how):
                 self.run_attached(COMPILE, how)
+
+    def test_models_are_found_after_a_compiled_one_that_ended_by_an_exception(self):
+        self.run_attached(RAISE)
 
     def test_groups_that_the_job_destroys_are_gone(self):
         self.run_attached("""

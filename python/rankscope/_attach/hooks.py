@@ -167,6 +167,8 @@ class Hooks:
         self._find = self.guarded(self._first_before)
         self._seek()
         self.at_leave(self._stop_finding)
+        if "__getstate__" in vars(self.torch.nn.Module):
+            self.patch(self.torch.nn.Module, "__getstate__", unseen.state_without_hooks(self.torch.nn.Module.__getstate__))
         self._watch_compilers()
 
     def _watch_compilers(self):

@@ -16,7 +16,7 @@ class Hook:
         return self._function(module, *arguments)
 
     def __reduce__(self):
-        # Of the standard library, so that whoever loads it needs no Rankscope: it takes anything, and does nothing.
+        # Where a class of modules has a state of its own making (state_without_hooks). Of the standard library, so that whoever loads it needs no Rankscope: it takes anything, and does nothing.
         return getattr, (contextlib.nullcontext(), "__exit__")
 
 
@@ -31,10 +31,34 @@ class CompiledCall:
             return self.call(*arguments, **named)
         for enter, _ in self._pairs():
             enter(arguments)
-        output = self.call(*arguments, **named)
-        for _, leave in self._pairs():  # those too that were found meanwhile
-            leave(arguments, output)
-        return output
+        output = None
+        try:
+            output = self.call(*arguments, **named)
+            return output
+        finally:
+            for _, leave in self._pairs():  # those too that were found meanwhile
+                leave(arguments, output)
+
+
+def state_without_hooks(get_state):
+    """A module's own __getstate__, of which copies and pickles are made."""
+
+    @functools.wraps(get_state)
+    def state_of(module):
+        state = get_state(module)
+        ours = set()
+        for name in ("_forward_pre_hooks", "_forward_hooks"):
+            hooks = state.get(name, {})
+            found = {key for key, hook in hooks.items() if isinstance(hook, Hook)}
+            if found:
+                state[name] = type(hooks)((key, hook) for key, hook in hooks.items() if key not in found)
+                ours |= found
+        always = state.get("_forward_hooks_always_called", {})
+        if ours & always.keys():
+            state["_forward_hooks_always_called"] = type(always)((key, value) for key, value in always.items() if key not in ours)
+        return state
+
+    return state_of
 
 
 def without_hooks(create_script_module):

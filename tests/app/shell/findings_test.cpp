@@ -365,10 +365,13 @@ TEST_F(FindingsWindow, ShowMeOfABubbleSelectsTheLongestWait)
 TEST_F(FindingsWindow, WhatPointsNowhereHasNoShowMe)
 {
     open(kFine);
+    int rows = 0;
     for (FindingRow* row : window.findings().findChildren<FindingRow*>())
         if (row->accessibleName().contains(QStringLiteral("Nothing to complain about"))) {
+            ++rows;
             EXPECT_TRUE(button(*row, QStringLiteral("Show me"))->isHidden());
         }
+    EXPECT_GE(rows, 1) << window.findings().text().toStdString();
 }
 
 TEST_F(FindingsWindow, ExposedCommunicationIsShownInTheKernels)

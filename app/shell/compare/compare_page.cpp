@@ -165,9 +165,9 @@ void ComparePage::swapSides()
     refresh();
 }
 
-void ComparePage::runCommand(ViewCommand command, bool fast)
+bool ComparePage::runCommand(ViewCommand command, bool fast)
 {
-    m_canvas->runCommand(command, fast);
+    return m_canvas->runCommand(command, fast);
 }
 
 /// What nobody sees is made when it is shown.

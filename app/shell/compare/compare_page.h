@@ -36,10 +36,9 @@ public:
     void swapSides();
     bool isSwapped() const { return m_swapped; }
     /// What Esc would forget.
-    bool hasSelection() const { return !m_selection.isEmpty(); }
     bool isSettled() const { return !m_awaitsComparison; } ///< what is shown is of the newest steps
 
-    void runCommand(ViewCommand, bool fast);
+    bool runCommand(ViewCommand, bool fast); ///< false: it changed nothing
     CompareView& view() { return m_view; }
     CanvasWidget& canvas() const { return *m_canvas; }
     const CompareTables& tables() const { return *m_tables; }

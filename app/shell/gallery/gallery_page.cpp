@@ -203,7 +203,7 @@ void GalleryPage::shareSide()
     if (!m_recent->isHidden())
         rest -= heightWith(0); // a list that scrolls wishes for no height of its own
 
-    const int room = pageHeight() - rest;
+    const int room = heightInSight() - rest;
     const int recent = m_recent->count() > 0 ? recentTitle + leastRecent : 0;
     const bool hasRecent = recent > 0 && !isLow() && heightOf(*m_contents, kContentsRows) + recent <= room;
     const bool hasWords = !isLow() && words + m_contents->maximumHeight() + (hasRecent ? recent : 0) <= room;
@@ -283,15 +283,15 @@ void GalleryPage::setReducedMotion(bool reduced)
     m_cards->setReducedMotion(reduced);
 }
 
-/// Of what scrolls it, where something does: the page itself is never lower than it needs.
-int GalleryPage::pageHeight() const
+/// Of what scrolls the page, where something does: the page itself is never lower than it needs.
+int GalleryPage::heightInSight() const
 {
     return (parentWidget() ? parentWidget() : this)->height();
 }
 
 bool GalleryPage::isLow() const
 {
-    return pageHeight() < kLowPage;
+    return heightInSight() < kLowPage;
 }
 
 /// In a low page it would leave no room for the cards; F5 on its scenario does the same.

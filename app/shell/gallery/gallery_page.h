@@ -49,7 +49,7 @@ protected:
 private:
     QFrame* makeDemo();
     void filter();
-    int pageHeight() const;
+    int heightInSight() const;
     bool isLow() const;
     void showDemo();
     void shareSide();

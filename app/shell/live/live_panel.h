@@ -59,8 +59,7 @@ public:
     LiveClock clock() const { return m_clock; }
     const live::RunDescription* run() const { return m_run.get(); } ///< nullptr: it has not told yet
 
-    bool runCommand(ViewCommand, bool fast);                     ///< false: it changed nothing
-    bool hasSelection() const { return !m_selection.isEmpty(); } ///< what Esc would forget
+    bool runCommand(ViewCommand, bool fast); ///< false: it changed nothing
     CanvasWidget& canvas(LivePicture) const;
     CanvasWidget& usedCanvas() const { return *m_lastUsed; }
     View& usedView();

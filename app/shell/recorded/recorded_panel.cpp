@@ -553,6 +553,8 @@ bool RecordedPanel::runCommand(ViewCommand command, bool fast)
     if (isOfTimeline(command))
         target = m_timelinesCanvas;
     const bool changed = (isOfGrid ? m_gridCanvas : target)->runCommand(command, fast);
+    if (command == ViewCommand::clear)
+        m_playback.pause(); // it would leave the begin again, and Esc never the page
     selectionMayHaveChanged(target);
     return changed;
 }

@@ -66,8 +66,7 @@ public:
     void setTab(RecordedTab);
     void showCompared(const QString& with, const sim::RunDifference&);
 
-    bool runCommand(ViewCommand, bool fast);                     ///< false: it changed nothing
-    bool hasSelection() const { return !m_selection.isEmpty(); } ///< what Esc would forget
+    bool runCommand(ViewCommand, bool fast); ///< false: it changed nothing
     void play() { m_playback.toggle(); }
     /// What plays the step stands below all the rest; whoever scrolls the panel puts it where it stays in sight.
     TransportBar& transport() const { return *m_transport; }

@@ -375,13 +375,6 @@ void MainWindow::showLive()
     m_live->canvas(LivePicture::timelines).setFocus();
 }
 
-bool MainWindow::isSelectedOnPage() const
-{
-    const auto isSelected = [](const auto& page) { return page.ifPlaced() != nullptr && page.ifPlaced()->hasSelection(); };
-    return (isLiveShown() && isSelected(m_live)) || (isRecordedShown() && isSelected(m_recorded)) ||
-           (isCompareShown() && isSelected(m_compare));
-}
-
 void MainWindow::leavePage()
 {
     if (!m_session.isOpen())

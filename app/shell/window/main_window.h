@@ -175,7 +175,7 @@ private:
     void buildPages();
     void buildStatusBar();
     void connectParts();
-    void runInView(ViewCommand, bool fast);
+    bool runInView(ViewCommand, bool fast); ///< false: it changed nothing
     void updateActions();
     void tellWhyNot(const Command&);
     void updateTitle();
@@ -184,7 +184,6 @@ private:
     QAction* action(CommandId id) const { return m_actions.at(id); }
 
     bool isWorkspaceShown() const { return !isStartShown() && !isLiveShown() && !isCompareShown() && !isRecordedShown(); }
-    bool isSelectedOnPage() const;                                                 ///< that Esc forgets before it leaves the page
     bool isStartShown() const { return isGalleryShown() || isProblemPageShown(); } ///< a page without pictures
     void showWorkspace();
     void leaveWorkspace();

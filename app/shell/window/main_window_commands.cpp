@@ -197,8 +197,11 @@ void MainWindow::keyPressEvent(QKeyEvent* event)
     }
     if (event->key() == Qt::Key_Escape && isGalleryShown() && m_session.isOpen())
         return showWorkspace();
-    if (event->key() == Qt::Key_Escape && isEnabled(CommandId::leavePage) && !isSelectedOnPage())
-        return run(CommandId::leavePage);
+    if (event->key() == Qt::Key_Escape && isEnabled(CommandId::leavePage)) {
+        if (!runInView(ViewCommand::clear, false)) // nothing is left of what somebody chose on it
+            run(CommandId::leavePage);
+        return;
+    }
     const QKeySequence pressed(event->keyCombination());
     for (const Command& c : commands()) // shortcuts of disabled actions are keys like others
         if (c.scope == CommandScope::window && shortcutsOf(c).contains(pressed) && !c.enabled(*this))
@@ -224,7 +227,7 @@ void MainWindow::tellWhyNot(const Command& command)
         statusBar()->showMessage(tr("%1, not now: %2").arg(plainText(command), why), kWhyNotMs);
 }
 
-void MainWindow::runInView(ViewCommand viewCommand, bool fast)
+bool MainWindow::runInView(ViewCommand viewCommand, bool fast)
 {
     bool changed = true, areRowsAsked = false;
     if (isLiveShown()) {
@@ -234,7 +237,7 @@ void MainWindow::runInView(ViewCommand viewCommand, bool fast)
         areRowsAsked = true;
         changed = m_recorded->runCommand(viewCommand, fast);
     } else if (isCompareShown()) {
-        m_compare->runCommand(viewCommand, fast);
+        changed = m_compare->runCommand(viewCommand, fast);
     } else if (m_plan->hasCanvasFocus()) {
         m_plan->runCommand(viewCommand, fast);
     } else {
@@ -245,6 +248,7 @@ void MainWindow::runInView(ViewCommand viewCommand, bool fast)
         statusBar()->showMessage(
             tr("%1, not now: no way of grouping tells these rows apart").arg(plainText(command(CommandId::groupRows))),
             kWhyNotMs);
+    return changed;
 }
 
 void MainWindow::showOnly(Picture picture)

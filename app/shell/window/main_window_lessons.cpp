@@ -203,6 +203,7 @@ Problems MainWindow::startLesson(const QString& idOrPath, bool asks)
     const QString title = QString::fromStdString(lesson->title);
     const std::uint64_t seed =
         onlyRemember ? static_cast<std::uint64_t>(QDateTime::currentMSecsSinceEpoch()) : m_lessonProgress->seed(*lesson);
+    takeHintBack(); // what was shown for its sake is nobody's to come back to
     leaveLesson();
     m_isInLesson = true;
     m_kernelsBeforeLesson = m_desk.wantsKernels();
@@ -291,6 +292,7 @@ void MainWindow::leaveLesson()
     m_desk.expect({});
     m_frontNext.clear();
     m_workspace->takeLayoutBack();
+    takeHintBack();
     if (m_desk.wantsKernels() != m_kernelsBeforeLesson)
         m_desk.setKernels(m_kernelsBeforeLesson);
     m_workspace->setNote({});

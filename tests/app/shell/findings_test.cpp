@@ -256,6 +256,16 @@ protected:
     {
         ASSERT_TRUE(waitFor([this] { return window.isSettled(); }));
     }
+    /// Whether its kernels are shown then.
+    bool showExposed()
+    {
+        open("02-tp8-dp2-two-nodes.json");
+        for (FindingRow* row : window.findings().findChildren<FindingRow*>())
+            if (row->accessibleName().contains(QStringLiteral("exposed tp communication")))
+                button(*row, QStringLiteral("Show me"))->click();
+        settle();
+        return window.desk().wantsKernels();
+    }
 
     MainWindow window;
 };
@@ -365,20 +375,18 @@ TEST_F(FindingsWindow, ShowMeOfABubbleSelectsTheLongestWait)
 TEST_F(FindingsWindow, WhatPointsNowhereHasNoShowMe)
 {
     open(kFine);
+    int rows = 0;
     for (FindingRow* row : window.findings().findChildren<FindingRow*>())
         if (row->accessibleName().contains(QStringLiteral("Nothing to complain about"))) {
+            ++rows;
             EXPECT_TRUE(button(*row, QStringLiteral("Show me"))->isHidden());
         }
+    EXPECT_GE(rows, 1) << window.findings().text().toStdString();
 }
 
 TEST_F(FindingsWindow, ExposedCommunicationIsShownInTheKernels)
 {
-    open("02-tp8-dp2-two-nodes.json");
-    for (FindingRow* row : window.findings().findChildren<FindingRow*>()) {
-        if (row->accessibleName().contains(QStringLiteral("exposed tp communication")))
-            button(*row, QStringLiteral("Show me"))->click();
-    }
-    settle();
+    ASSERT_TRUE(showExposed());
     EXPECT_EQ(window.desk().selection().classes, maskOf(sim::OpClass::tpComm));
     const auto& kinds = window.desk().step().trace->kinds;
     EXPECT_TRUE(std::any_of(kinds.begin(), kinds.end(), [](const auto& kind) { return kind.opClass == sim::OpClass::tpComm; }));
@@ -386,14 +394,6 @@ TEST_F(FindingsWindow, ExposedCommunicationIsShownInTheKernels)
 
 TEST_F(FindingsWindow, KernelsThatNobodyAskedForGoWithWhatTheyWereShownFor)
 {
-    const auto showExposed = [this] {
-        open("02-tp8-dp2-two-nodes.json");
-        for (FindingRow* row : window.findings().findChildren<FindingRow*>())
-            if (row->accessibleName().contains(QStringLiteral("exposed tp communication")))
-                button(*row, QStringLiteral("Show me"))->click();
-        settle();
-        return window.desk().wantsKernels();
-    };
     ASSERT_TRUE(showExposed());
     window.run(CommandId::clear);
     settle();
@@ -406,6 +406,16 @@ TEST_F(FindingsWindow, KernelsThatNobodyAskedForGoWithWhatTheyWereShownFor)
     ASSERT_TRUE(showExposed());
     window.run(CommandId::clear);
     EXPECT_TRUE(window.desk().wantsKernels()) << "somebody asked for them";
+}
+
+TEST_F(FindingsWindow, KernelsThatNobodyAskedForDoNotComeBackAfterALesson)
+{
+    ASSERT_TRUE(showExposed());
+    ASSERT_TRUE(window.openLesson(QStringLiteral("two-copies")).empty());
+    EXPECT_FALSE(window.desk().wantsKernels());
+    ASSERT_TRUE(waitFor([this] { return window.isEnabled(CommandId::leaveLesson); }));
+    window.run(CommandId::leaveLesson);
+    EXPECT_FALSE(window.desk().wantsKernels());
 }
 
 TEST_F(FindingsWindow, NothingToComplainAboutIsSaidToo)

@@ -10,6 +10,7 @@
 #include "app/shell/recorded/recorded_words.h"
 #include "app/shell/widgets/metric_card.h"
 #include "app/shell/widgets/problem_banner.h"
+#include "app/shell/window/transport_bar.h"
 #include "sim/calibration/calibrate.h"
 #include "sim/index.h"
 #include "sim/scenario/document.h"
@@ -26,6 +27,7 @@
 #include <QMimeData>
 #include <QProgressBar>
 #include <QPushButton>
+#include <QSlider>
 #include <QSpinBox>
 #include <QStatusBar>
 #include <QStyle>
@@ -166,6 +168,20 @@ TEST_F(RecordedTest, EscForgetsTheSelectionAndThenGoesBackAsCloseDoes)
             button->click();
     EXPECT_FALSE(window.isRecordedShown());
     EXPECT_TRUE(window.workspace().isVisible());
+}
+
+TEST_F(RecordedTest, EscTakesTheTimeCursorBackBeforeItLeaves)
+{
+    open(kTiny);
+    openRun(path);
+    panel().transport().slider()->setValue(panel().transport().slider()->maximum() / 2);
+    settle();
+    ASSERT_GT(panel().selection().cursorNs, 0);
+    QTest::keyClick(&panel().timelineCanvas(), Qt::Key_Escape);
+    EXPECT_TRUE(window.isRecordedShown());
+    EXPECT_EQ(panel().selection().cursorNs, 0);
+    QTest::keyClick(&panel().timelineCanvas(), Qt::Key_Escape);
+    EXPECT_FALSE(window.isRecordedShown());
 }
 
 TEST_F(RecordedTest, WhatNoTraceSaysIsAskedForAndAGridIsTakenFromSomebodyWhoKnowsIt)

@@ -8,6 +8,7 @@
 #include <QRegularExpression>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <utility>
 
@@ -54,13 +55,39 @@ QString reasonOf(const sim::Imported& imported, const std::string& pointer, sim:
     return words;
 }
 
+constexpr std::array kAxesOfReplica{"/layout/tp", "/layout/cp", "/layout/pp"};
+
 /// Of what is written, legal or not.
-std::int64_t ranksOf(const sim::ScenarioDocument& document)
+std::int64_t sizeOf(const sim::ScenarioDocument& document, std::string_view axis)
+{
+    return std::max<std::int64_t>(1, std::strtoll(document.get(axis).value_or("1").c_str(), nullptr, 10));
+}
+
+std::int64_t ranksOfReplica(const sim::ScenarioDocument& document)
 {
     std::int64_t ranks = 1;
-    for (const char* key : {"/layout/tp", "/layout/cp", "/layout/pp", "/layout/dp"})
-        ranks *= std::max<std::int64_t>(1, std::strtoll(document.get(key).value_or("1").c_str(), nullptr, 10));
+    for (const char* axis : kAxesOfReplica)
+        ranks *= sizeOf(document, axis);
     return ranks;
+}
+
+std::int64_t ranksOf(const sim::ScenarioDocument& document)
+{
+    return ranksOfReplica(document) * sizeOf(document, kGpus);
+}
+
+/// With as many replicas as there is room for. Throws sim::Error where they do not fill it.
+void fillGpus(sim::ScenarioDocument& document, std::int64_t gpus)
+{
+    const std::int64_t replica = ranksOfReplica(document), below = gpus / replica * replica;
+    if (below == gpus)
+        return document.set(kGpus, std::to_string(gpus / replica));
+    std::string sizes;
+    for (const char* axis : kAxesOfReplica)
+        sizes += (sizes.empty() ? "" : " × ") + std::string(axis).substr(std::string_view("/layout/").size()) + " " +
+                 std::to_string(sizeOf(document, axis));
+    throw sim::Error(std::to_string(gpus) + " GPUs are no multiple of " + sizes + " = " + std::to_string(replica) +
+                     "; nearest: " + (below > 0 ? std::to_string(below) + ", " : "") + std::to_string(below + replica));
 }
 
 sim::ScenarioDocument emptyDocument()
@@ -123,12 +150,17 @@ void SettingsImport::readWith(const Answers& answers)
     sim::Imported imported =
         sim::importSettings(m_files, {.kind = m_kind, .gpus = answers.gpus, .cluster = answers.cluster}, m_catalogue);
     sim::ScenarioDocument document = sim::ScenarioDocument::parse(imported.scenario);
+    const std::int64_t ranks = ranksOf(document);
     for (const auto& [pointer, value] : answers.keys)
         document.set(pointer == kModelKey ? baseKey(document, kModelKey) : pointer, value);
-    if (const std::int64_t ranks = ranksOf(document); answers.gpus && ranks != *answers.gpus) {
+    const bool isReplicaAnswered =
+        std::any_of(kAxesOfReplica.begin(), kAxesOfReplica.end(), [&](const char* axis) { return answers.keys.count(axis) > 0; });
+    if (answers.gpus && (isReplicaAnswered ? ranks < *answers.gpus : ranks != *answers.gpus)) { // fewer: no cluster has so many
         const QString why = reasonOf(imported, std::string(kGpus), sim::Became::contradictory);
         throw sim::Error(why.isEmpty() ? "the settings lay out " + std::to_string(ranks) + " GPUs" : why.toStdString());
     }
+    if (answers.gpus && isReplicaAnswered) // the reading filled them with replicas of the size that it assumed
+        fillGpus(document, *answers.gpus);
     auto resolved = document.resolve(m_catalogue);
     m_answers = answers;
     m_imported = std::move(imported);
@@ -169,13 +201,20 @@ SettingsQuestion SettingsImport::questionOf(const std::string& pointer) const
 
 void SettingsImport::answer(const std::string& pointer, const std::string& value)
 {
+    answer({{pointer, value}});
+}
+
+void SettingsImport::answer(const std::map<std::string, std::string>& values)
+{
     Answers answers = m_answers;
-    if (pointer == kGpus)
-        answers.gpus = wholeNumber(value);
-    else if (pointer == kClusterKey)
-        answers.cluster = unquoted(value);
-    else
-        answers.keys[pointer] = value;
+    for (const auto& [pointer, value] : values) {
+        if (pointer == kGpus)
+            answers.gpus = wholeNumber(value);
+        else if (pointer == kClusterKey)
+            answers.cluster = unquoted(value);
+        else
+            answers.keys[pointer] = value;
+    }
     readWith(answers);
 }
 

@@ -44,6 +44,8 @@ public:
     const sim::ScenarioDocument::Resolved& resolved() const { return m_resolved; }
     /// `value` as in SettingsQuestion. Throws sim::Error where it cannot be, with the nearest that can; then nothing has changed.
     void answer(const std::string& pointer, const std::string& value);
+    /// Several at once, by pointer, of which each alone may be none beside the others as they were.
+    void answer(const std::map<std::string, std::string>& values);
     /// Whether somebody who opens the scenario has to know: what is lost, unknown or contradictory, and is not asked anyway.
     bool needsALook(const sim::Note&) const;
 

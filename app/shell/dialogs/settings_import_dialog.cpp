@@ -227,7 +227,7 @@ QWidget* SettingsImportDialog::questions()
         why->setWordWrap(true);
         QWidget* input = inputOf(question);
         input->setAccessibleName(question.label);
-        m_fields[question.pointer] = {.input = input, .why = why, .refused = {}};
+        m_fields[question.pointer] = {.input = input, .why = why, .wanted = {}, .refused = {}};
         label->setBuddy(input);
         const int row = grid->rowCount();
         grid->addWidget(label, row, 0);
@@ -267,18 +267,36 @@ QWidget* SettingsImportDialog::inputOf(const SettingsQuestion& question)
     return choice;
 }
 
+/// What was refused may be right beside it: all together, else each for itself.
 void SettingsImportDialog::answer(const std::string& pointer, const std::string& value)
 {
-    QString& refused = m_fields.at(pointer).refused;
+    m_fields.at(pointer).wanted = value;
+    std::map<std::string, std::string> refused, all{{pointer, value}};
+    for (const auto& [other, field] : m_fields)
+        if (other != pointer && !field.refused.isEmpty())
+            refused[other] = field.wanted;
+    all.insert(refused.begin(), refused.end());
+    if (!take(all) && !refused.empty()) {
+        take({{pointer, value}});
+        for (const auto& one : refused)
+            take({one});
+    }
+    fillFilter();
+    showResult();
+    showReasons();
+}
+
+bool SettingsImportDialog::take(const std::map<std::string, std::string>& values)
+{
+    QString refused;
     try {
-        m_import.answer(pointer, value);
-        refused.clear();
-        fillFilter();
-        showResult();
+        m_import.answer(values);
     } catch (const sim::Error& error) {
         refused = QString::fromUtf8(error.what());
     }
-    showReasons();
+    for (const auto& one : values)
+        m_fields.at(one.first).refused = refused;
+    return refused.isEmpty();
 }
 
 /// Below each field why it is asked, or why what stands in it cannot be. A click on Open, or Enter, first ends the typing: what

@@ -30,6 +30,7 @@ private:
     QWidget* questions();
     QWidget* inputOf(const SettingsQuestion&);
     void answer(const std::string& pointer, const std::string& value);
+    bool take(const std::map<std::string, std::string>& values); ///< by pointer; false: they cannot be
     void showReasons();
     void fillFilter();
     void filterChanged();
@@ -37,8 +38,9 @@ private:
 
     struct Field {
         QWidget* input;
-        QLabel* why;     ///< below it
-        QString refused; ///< why what stands in it cannot be: while it does, nothing opens
+        QLabel* why;        ///< below it
+        std::string wanted; ///< what stands in it, once somebody has changed it
+        QString refused;    ///< why what stands in it cannot be: while it does, nothing opens
     };
 
     SettingsImport m_import;

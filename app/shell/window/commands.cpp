@@ -397,12 +397,7 @@ std::span<const Command> CommandTable::rows()
                  [](W& w) { w.resetLayout(); }),
         inWindow(showKernels, view, "&Kernels", "Ctrl+K", "Show every kernel and collective, not only the actions", onPictures,
                  [](W& w) {
-                     const bool on = isOn<showKernels>(w);
-                     if (LivePanel* page = w.m_live.ifPlaced())
-                         page->setKernels(on);
-                     if (RecordedPanel* page = w.m_recorded.ifPlaced())
-                         page->setRows(on ? RecordedRows::streams : RecordedRows::timeUse);
-                     w.m_desk.setKernels(on);
+                     w.setKernels(isOn<showKernels>(w));
                      w.m_kernelsOfHint = false;
                  },
                  {.startsGroup = true,

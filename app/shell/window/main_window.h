@@ -286,6 +286,7 @@ private:
     void takeTextSize();
     void fitScreen();
     QSize smallestSize() const;
+    void setKernels(bool);
     void showHint(const sim::ShowHint&);
     void takeHintBack();
 

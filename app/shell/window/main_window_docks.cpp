@@ -3,8 +3,10 @@
 #include "app/shell/dialogs/settings_dialog.h"
 #include "app/shell/findings/findings_panel.h"
 #include "app/shell/form/scenario_form.h"
+#include "app/shell/live/live_panel.h"
 #include "app/shell/ops/ops_panel.h"
 #include "app/shell/plan/plan_panel.h"
+#include "app/shell/recorded/recorded_panel.h"
 #include "app/shell/widgets/dock_tabs.h"
 #include "app/shell/widgets/kept_focus.h"
 #include "app/shell/widgets/problem_banner.h"
@@ -422,12 +424,24 @@ void MainWindow::resetLayout()
         showLessonDock();
 }
 
+/// Of every page: one switch stands for all. What is so already leaves a page's rows as somebody chose them there.
+void MainWindow::setKernels(bool wanted)
+{
+    if (m_desk.wantsKernels() == wanted)
+        return;
+    if (LivePanel* page = m_live.ifPlaced())
+        page->setKernels(wanted);
+    if (RecordedPanel* page = m_recorded.ifPlaced())
+        page->setRows(wanted ? RecordedRows::streams : RecordedRows::timeUse);
+    m_desk.setKernels(wanted);
+}
+
 /// Selects what it is about and brings the best picture of it to the front.
 void MainWindow::showHint(const sim::ShowHint& hint)
 {
     const auto isKernel = [](sim::OpClass c) { return sim::isCommunication(c) || c == sim::OpClass::recompute; };
     if (std::any_of(hint.classes.begin(), hint.classes.end(), isKernel) && !m_desk.wantsKernels()) {
-        m_desk.setKernels(true);
+        setKernels(true);
         m_kernelsOfHint = true;
         updateActions();
     }
@@ -454,7 +468,7 @@ void MainWindow::takeHintBack()
 {
     if (!std::exchange(m_kernelsOfHint, false))
         return;
-    m_desk.setKernels(false);
+    setKernels(false);
     Selection selection = m_desk.selection();
     selection.classes = kAllClasses;
     m_desk.setSelection(selection);

@@ -436,7 +436,7 @@ void MainWindow::applyViewState()
         gridOf(*m_workspace).setLens(*lens);
     gridOf(*m_workspace).setArrangement(state.arrangement);
     m_workspace->timeline().setState(state.timeline);
-    m_desk.setKernels(state.kernels);
+    setKernels(state.kernels);
     m_playsNext = false; // it opens on what its author saw
 }
 

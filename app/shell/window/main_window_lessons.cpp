@@ -293,8 +293,7 @@ void MainWindow::leaveLesson()
     m_frontNext.clear();
     m_workspace->takeLayoutBack();
     takeHintBack();
-    if (m_desk.wantsKernels() != m_kernelsBeforeLesson)
-        m_desk.setKernels(m_kernelsBeforeLesson);
+    setKernels(m_kernelsBeforeLesson);
     m_workspace->setNote({});
     m_workspace->setLeastMemory(0);
     if (auto* storage = dynamic_cast<StorageView*>(&m_workspace->view(Picture::storage)))

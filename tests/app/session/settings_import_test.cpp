@@ -20,6 +20,13 @@ constexpr const char* kScript = "#!/bin/bash\n"
                                 "--max-position-embeddings 4096 --tensor-model-parallel-size 4 --pipeline-model-parallel-size 2 "
                                 "--micro-batch-size 1 --global-batch-size 256 --bf16 --foo-bar 3\n";
 
+/// Neither how many GPUs there are nor how many share a matrix: pp 2 is all that is sure.
+constexpr const char* kScriptOfArguments =
+    "#!/bin/bash\nTP=$1\n"
+    "pretrain_gpt.py --num-layers 32 --hidden-size 4096 --num-attention-heads 32 --seq-length 4096 "
+    "--max-position-embeddings 4096 --tensor-model-parallel-size $TP --pipeline-model-parallel-size 2 "
+    "--micro-batch-size 1 --global-batch-size 256 --bf16\n";
+
 SettingsImport imported(const std::string& text)
 {
     return {{{"run.sh", text}}, test::catalogue()};
@@ -117,6 +124,48 @@ TEST(SettingsImportTest, GpusThatTheLayoutCannotFillAreRefusedWithTheNearest)
     EXPECT_THAT(refusal("3"), testing::EndsWith("nearest: 8"));
     EXPECT_THAT(refusal("1600000000"), testing::EndsWith("nearest: 1048576"));
     EXPECT_EQ(questionOn(settings, "/layout/dp")->value, "64");
+}
+
+TEST(SettingsImportTest, ReplicasOfAnAnsweredSizeFillTheGpusInAnyOrder)
+{
+    using Answer = std::pair<const char*, const char*>;
+    constexpr Answer kGpus{"/layout/dp", "64"}, kTensor{"/layout/tp", "8"};
+    for (const auto& [first, second] : {std::pair{kGpus, kTensor}, std::pair{kTensor, kGpus}}) {
+        SettingsImport settings = imported(kScriptOfArguments);
+        ASSERT_TRUE(questionOn(settings, "/layout/tp"));
+        settings.answer(first.first, first.second);
+        settings.answer(second.first, second.second);
+        EXPECT_EQ(settings.document().get("/layout/tp"), "8");
+        EXPECT_EQ(settings.document().get("/layout/dp"), "4") << "64 / (8 x 2)";
+        EXPECT_EQ(questionOn(settings, "/layout/dp")->value, "64");
+    }
+}
+
+TEST(SettingsImportTest, AnAnsweredReplicaThatDoesNotFillTheGpusIsRefusedWithTheNearest)
+{
+    SettingsImport settings = imported(kScriptOfArguments);
+    settings.answer("/layout/dp", "64");
+    try {
+        settings.answer("/layout/tp", "3");
+        FAIL() << "64 are no multiple of 6";
+    } catch (const sim::Error& error) {
+        EXPECT_THAT(std::string(error.what()), testing::AllOf(HasSubstr("64 GPUs"), testing::EndsWith("nearest: 60, 66")));
+    }
+    EXPECT_EQ(settings.document().get("/layout/tp"), "1");
+    EXPECT_EQ(settings.document().get("/layout/dp"), "32");
+}
+
+/// 20 are no multiple of 4 x 2, nor 24 of 5 x 2.
+TEST(SettingsImportTest, AnswersThatAreRightOnlyTogetherAreTakenTogether)
+{
+    SettingsImport settings = imported(kScriptOfArguments);
+    settings.answer("/layout/dp", "24");
+    settings.answer("/layout/tp", "4");
+    EXPECT_THROW(settings.answer("/layout/dp", "20"), sim::Error);
+    EXPECT_THROW(settings.answer("/layout/tp", "5"), sim::Error);
+    settings.answer({{"/layout/dp", "20"}, {"/layout/tp", "5"}});
+    EXPECT_EQ(settings.document().get("/layout/tp"), "5");
+    EXPECT_EQ(settings.document().get("/layout/dp"), "2");
 }
 
 TEST(SettingsImportTest, WhatWasAssumedIsToldUntilItIsAnswered)

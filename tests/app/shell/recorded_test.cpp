@@ -1,6 +1,8 @@
 // A recorded run in the window: opened, looked at, asked, corrected, predicted, and what if from it.
 #include "app/session/trace_file.h"
 #include "app/shell/dialogs/export_dialog.h"
+#include "app/shell/findings/finding_row.h"
+#include "app/shell/findings/findings_panel.h"
 #include "app/shell/recorded/predict_dialog.h"
 #include "app/shell/recorded/recorded_facts.h"
 #include "app/shell/recorded/recorded_panel.h"
@@ -182,6 +184,27 @@ TEST_F(RecordedTest, EscTakesTheTimeCursorBackBeforeItLeaves)
     EXPECT_EQ(panel().selection().cursorNs, 0);
     QTest::keyClick(&panel().timelineCanvas(), Qt::Key_Escape);
     EXPECT_FALSE(window.isRecordedShown());
+}
+
+TEST_F(RecordedTest, KernelsThatAFindingShowsAreItsRowsToo)
+{
+    open("02-tp8-dp2-two-nodes.json");
+    openRun(path);
+    const QComboBox* rows = nullptr;
+    for (const QComboBox* box : panel().findChildren<QComboBox*>())
+        if (box->accessibleName() == QStringLiteral("Rows of the timeline"))
+            rows = box;
+    ASSERT_TRUE(rows);
+    EXPECT_EQ(rows->currentText(), QStringLiteral("Time use"));
+    window.run(CommandId::leavePage);
+    for (FindingRow* row : window.findings().findChildren<FindingRow*>())
+        if (row->accessibleName().contains(QStringLiteral("exposed tp communication")))
+            Q_EMIT row->showRequested();
+    ASSERT_TRUE(window.desk().wantsKernels());
+    EXPECT_EQ(rows->currentText(), QStringLiteral("Streams"));
+    window.run(CommandId::clear); // nobody asked for the kernels themselves
+    EXPECT_FALSE(window.desk().wantsKernels());
+    EXPECT_EQ(rows->currentText(), QStringLiteral("Time use"));
 }
 
 TEST_F(RecordedTest, WhatNoTraceSaysIsAskedForAndAGridIsTakenFromSomebodyWhoKnowsIt)

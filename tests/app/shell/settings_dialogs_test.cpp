@@ -103,6 +103,38 @@ TEST_F(SettingsDialogs, ADroppedScriptIsAskedAboutAndOpened)
     EXPECT_TRUE(window.session().isModified()) << "it is in no file";
 }
 
+/// 64 GPUs are no multiple of 3 x 2 ranks, but 66 are; nor are these of 4 x 2, but 64 are.
+TEST_F(SettingsDialogs, WhatWasRefusedIsTakenBesideWhatMakesItRight)
+{
+    QByteArray script(kSettings);
+    script.replace("--tensor-model-parallel-size 4", "--tensor-model-parallel-size $TP");
+    drop({file("run.sh", "TP=$1\n" + script)});
+    ASSERT_TRUE(importing());
+    auto* gpus = named<QSpinBox>(*importing(), "GPUs in all");
+    auto* tensor = named<QSpinBox>(*importing(), "Tensor");
+    ASSERT_TRUE(gpus && tensor);
+    const auto mayOpen = [this] {
+        for (const QPushButton* button : importing()->findChildren<QPushButton*>())
+            if (button->text() == QLatin1String("Open"))
+                return button->isEnabled();
+        return false;
+    };
+    gpus->setValue(64);
+    EXPECT_TRUE(mayOpen());
+    tensor->setValue(3);
+    EXPECT_FALSE(mayOpen());
+    gpus->setValue(66);
+    EXPECT_TRUE(mayOpen());
+    tensor->setValue(4);
+    EXPECT_FALSE(mayOpen());
+    gpus->setValue(64);
+    EXPECT_TRUE(mayOpen());
+    press(*importing(), "Open");
+    settle();
+    EXPECT_EQ(shownLayout().tp, 4);
+    EXPECT_EQ(shownLayout().dp, 8);
+}
+
 /// The settings make 8 ranks a replica: 100 GPUs would be opened as 104.
 TEST_F(SettingsDialogs, AnAnswerThatCannotBeSaysWhyBelowItsFieldAndOpensNothing)
 {

@@ -54,7 +54,7 @@ def plan(
     margin_gib: Optional[float] = None,
     framework: Optional[str] = None,
     top: Optional[int] = None,
-    why: Optional[Mapping[str, Any]] = None,
+    why: Union[Mapping[str, Any], Sequence[Mapping[str, Any]], None] = None,
     robust: bool = False,
     ramp_batch: Optional[Tuple[int, int]] = None,
     phases: Sequence[Union[int, Tuple[int, int]]] = (),
@@ -73,8 +73,9 @@ def plan(
     and "training.global_batch_size" for batches of at most the scenario's, by the time that a token takes (`pace_s` of a layout is
     that of `pace_batch` sequences). `framework` ("megatron", "torchtitan", "deepspeed", "nanotron", "picotron", "huggingface" or
     "maxtext") keeps to what that one can run and times it with that one's software where the scenario names none (`held_rules` of the
-    result says which), `why` asks for the best layout with all of such keys beside the winner, `robust` for the nearest layouts where not all
-    goes as planned and the one that loses least (`robust` of the result). A result's `best[0].settings` are changes for simulate().
+    result says which), `why` asks for the best layout with all of such keys beside the winner (a list of dicts: several questions, each for
+    itself; `why` of the result), `robust` for the nearest layouts where not all goes as planned and the one that loses least (`robust` of
+    the result). A result's `best[0].settings` are changes for simulate().
 
     `ramp_batch`, (first, step): the run begins with global batches of `first` and adds `step` up to the scenario's; a layout has to
     be legal with each of them. `phases`, a sequence length or (sequence length, global batch) each: a run whose sequences grow; the
@@ -104,8 +105,9 @@ def plan(
             options += [name, str(value)]
     for pointer, value in _pairs("fix", fix):
         options += ["--fix", _assignment(pointer, value)]
-    if asked := [_assignment(pointer, value) for pointer, value in _pairs("why", why)]:
-        options += ["--why", ",".join(asked)]
+    for question in why if isinstance(why, (list, tuple)) else [why]:
+        if asked := [_assignment(pointer, value) for pointer, value in _pairs("why", question)]:
+            options += ["--why", ",".join(asked)]
     for name, wanted in (("--robust", robust), ("--sensitivity", sensitivity), ("--least-change", least_change)):
         if wanted:
             options.append(name)

@@ -323,6 +323,12 @@ class Planning(unittest.TestCase):
         self.assertEqual(len(answer.why), 1)
         held = rankscope.plan(TINY, gpus=4, fix={"layout.cp": 1, "layout.tp": 2, "layout.pp": 2}).best[0]
         self.assertEqual(answer.why[0].best.step_time_s, held.step_time_s)
+        several = rankscope.plan(TINY, gpus=4, fix={"layout.cp": 1}, why=[{"layout.tp": 2}, {"layout.tp": 2, "layout.pp": 2}])
+        self.assertEqual([asked.best.settings["/layout/tp"] for asked in several.why], [2, 2])
+        self.assertEqual(several.why[1].best.step_time_s, held.step_time_s)
+        for told, why in (("not int", [5]), ("not int", 5), ("not str", "layout.tp")):
+            with self.assertRaisesRegex(TypeError, f"why is a dict of keys and values, .*, {told}"):
+                rankscope.plan(TINY, why=why)
 
     def test_numbers_may_be_those_of_other_libraries(self):
         class Int64:  # as numpy's: no int

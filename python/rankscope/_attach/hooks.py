@@ -25,7 +25,6 @@ class Hooks:
         self._forwards = 0
         self._root = None  # the model whose forward pass runs, while models are found
         self._find = self._finder = None  # what finds them, and its hook
-        self._is_class_watched = False  # torch.compile's, of modules
         self._is_trial = False  # a pass that only tells shapes
         self._roots = weakref.WeakSet()
         self._around = weakref.WeakKeyDictionary()  # by module: (enter, leave, handles of its hooks)
@@ -176,7 +175,6 @@ class Hooks:
         """Whatever compiles a module is called in its place, and is seen as one piece."""
         torch, module_class = self.torch, self.torch.nn.Module
         watch, watch_in_place = self.guarded(self._watch_compiled), self.guarded(self._watch_compiled_in_place)
-        self._watch_compiled_class()
         if hasattr(torch, "compile"):
             compile_any = torch.compile
 
@@ -202,8 +200,6 @@ class Hooks:
 
     def _watch_compiled(self, made):
         module = getattr(made, "_orig_mod", None)
-        if module is not None:
-            self._watch_compiled_class()
         if module is None or module not in self._around:
             return
         if module in self._roots:
@@ -211,28 +207,6 @@ class Hooks:
         enter, leave, _ = self._around[module]
         self._take_off(module)
         self._call_around(made, enter, leave)
-
-    def _watch_compiled_class(self):
-        """What torch.compile makes of modules warns of hooks on all modules when it is called: there is none of ours then. Once loaded."""
-        made_class = getattr(sys.modules.get(self.torch.__name__ + "._dynamo.eval_frame"), "OptimizedModule", None)
-        if made_class is None or self._is_class_watched:
-            return
-        self._is_class_watched = True
-        call_made, is_compiling, find = made_class.__call__, self.torch.compiler.is_compiling, self.guarded(self._finds)
-
-        @functools.wraps(call_made)
-        def call(made, *arguments, **named):
-            if is_compiling() or self._finder is None:
-                return call_made(made, *arguments, **named)
-            find(made)
-            self._rest()
-            try:
-                return call_made(made, *arguments, **named)
-            finally:
-                if self._root is None:
-                    self._seek()
-
-        self.patch(made_class, "__call__", call)
 
     def _watch_compiled_in_place(self, module):
         call = module._compiled_call_impl
@@ -288,20 +262,16 @@ class Hooks:
         self._find = self._root = None
 
     def _first_before(self, module, inputs):
-        if self._finds(module):
-            self._enter_root(module, inputs)  # its own hook comes too late for this pass
-
-    def _finds(self, module):
-        """Whether this is a model that was not known."""
         if self._is_trial or self._is_in_backward():  # a layer that is recomputed
-            return False
-        is_known = module in self._roots
-        if not is_known and next(module.parameters(), None) is None:
-            return False
-        self._root = module
-        self._rest()
-        self.watch_model(module)
-        return not is_known
+            return
+        if module in self._roots:
+            self._root = module
+            self._rest()
+        elif next(module.parameters(), None) is not None:
+            self._root = module
+            self._rest()
+            self.watch_model(module)
+            self._enter_root(module, inputs)  # its own hook comes too late for this pass
 
     def _is_in_backward(self):
         task = getattr(self.torch._C, "_current_graph_task_id", None)

@@ -79,7 +79,7 @@ BUGS = [
     ("other stages are taken to send over a card, too", "sim/mesh/card_use.h",
      "return {stage, cardOf(rank)};", "return {0, cardOf(rank)};"),
     ("rings of an NVLink domain are counted in one of its nodes", "sim/mesh/card_use.cpp",
-     "m_placement->gpu(rank) / span : 0", "m_placement->gpu(rank) / m_cluster->gpusPerNode : 0"),
+     "m_cluster->tiers[m_cluster->networkTier() - 1].span", "m_cluster->gpusPerNode"),
     ("kernels do not lose to what is issued behind them", "sim/engine/issue.cpp", "(free.behind[op] & free.behind[", "(0 & free.behind["),
     ("kernels do not lose to what the next pass begins with", "sim/engine/issue.cpp", "free |= of.atStart;", "free |= 0;"),
     ("kernels do not mind collectives beside them", "sim/engine/under_way.cpp",

@@ -8,7 +8,11 @@ CardUse::CardUse(const Cluster& cluster, const Placement& placement) : m_cluster
 
 int CardUse::domainOf(int rank) const
 {
-    const int span = m_cluster->tiers[m_cluster->networkTier() - 1].span;
+    return domainOf(rank, m_cluster->tiers[m_cluster->networkTier() - 1].span);
+}
+
+int CardUse::domainOf(int rank, int span) const
+{
     return span > 0 ? m_placement->gpu(rank) / span : 0;
 }
 
@@ -38,7 +42,7 @@ std::map<int, double> CardUse::cardsByDomain(int span, int stage, const std::vec
 {
     std::map<int, double> cards;
     for (const int rank : ranks)
-        cards[span > 0 ? m_placement->gpu(rank) / span : 0] += 1.0 / loadOf(stage, rank).ranks;
+        cards[domainOf(rank, span)] += 1.0 / loadOf(stage, rank).ranks;
     return cards;
 }
 

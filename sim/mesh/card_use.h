@@ -34,7 +34,8 @@ private:
     const Load& loadOf(int stage, int rank) const { return m_loads.at(meetingAt(stage, rank)); }
     bool leaves(const std::vector<int>& ranks) const;
     bool hops(const std::vector<int>& ranks, std::size_t place) const; ///< from there to the next
-    int domainOf(int rank) const;
+    int domainOf(int rank) const;                                      ///< of those that cards lead out of
+    int domainOf(int rank, int span) const;
     /// How many cards the members have in each domain of so many GPUs; 0: of all.
     std::map<int, double> cardsByDomain(int span, int stage, const std::vector<int>& ranks) const;
     int cardOf(int rank) const { return nicOf(*m_cluster, m_placement->gpu(rank)); }

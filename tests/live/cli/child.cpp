@@ -7,8 +7,10 @@
 #include <cstdlib>
 #include <fcntl.h>
 #include <fstream>
+#include <gtest/gtest.h>
 #include <iterator>
 #include <netinet/in.h>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -174,6 +176,25 @@ bool Child::catches(int number, std::chrono::milliseconds atMost)
 bool Child::says(const std::string& text, std::chrono::milliseconds atMost)
 {
     return waitUntil([&] { return err().find(text) != std::string::npos; }, atMost);
+}
+
+nlohmann::json reportOf(std::vector<std::string> arguments, const std::map<std::string, std::string>& variables)
+{
+    arguments.emplace_back("--json");
+    Child child(arguments, variables);
+    EXPECT_EQ(child.wait(), 0) << child.err();
+    return nlohmann::json::parse(child.out());
+}
+
+std::map<std::string, std::string> environmentOf(const std::string& process, const std::string& processes,
+                                                 const std::string& port)
+{
+    return {{"RANK", process},
+            {"WORLD_SIZE", processes},
+            {"LOCAL_RANK", process},
+            {"LOCAL_WORLD_SIZE", processes},
+            {"MASTER_ADDR", "127.0.0.1"},
+            {"MASTER_PORT", port}};
 }
 
 } // namespace test

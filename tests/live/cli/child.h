@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <sys/types.h>
 #include <vector>
@@ -47,5 +48,11 @@ std::filesystem::path scratch();
 std::string gallery(const std::string& start);
 /// A loopback port that was free a moment ago.
 int freePort();
+/// Of a run that must succeed, as --json prints it.
+nlohmann::json reportOf(std::vector<std::string> arguments,
+                        const std::map<std::string, std::string>& variables = std::map<std::string, std::string>());
+/// As torchrun sets it for one of the processes of a machine.
+std::map<std::string, std::string> environmentOf(const std::string& process, const std::string& processes,
+                                                 const std::string& port);
 
 } // namespace test

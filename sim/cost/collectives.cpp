@@ -112,6 +112,7 @@ struct AllToAll {
     std::array<double, kPortCount> portSeconds{}; ///< that each port is busy
     double meshSeconds = 0;                       ///< that the links of a mesh are, where few share it
     double latencySeconds = 0;
+    bool isOneKernel = false; ///< that writes to all members at once, inside a node (DeepEP, HybridEP)
     double seconds() const
     {
         return std::max(*std::max_element(portSeconds.begin(), portSeconds.end()), meshSeconds) + latencySeconds;
@@ -131,9 +132,12 @@ AllToAll allToAllOf(const GroupShape& group, const Cluster& cluster, double byte
         const double inside = (group.*membersIn)(t);
         if (inside > reachedInside) {
             const double members = inside - reachedInside;
-            const double share =
-                static_cast<int>(t) > routes.nodeTier ? members / group.size * routes.leaving : routes.inNodeShare(members);
-            const double sent = bytes * share / cluster.efficiency.allToAll;
+            const bool isInNode = static_cast<int>(t) <= routes.nodeTier;
+            const double share = isInNode ? routes.inNodeShare(members) : members / group.size * routes.leaving;
+            // Kernels that take one copy of a token lose nothing inside a node: DeepEP's send 134 to 138 of an H800's 200 GB/s
+            // (docs/legacy.md, EP8), HybridEP's 560 to 660 of 900 on GB200 and B200 (docs/README_Hybrid-EP.md, kernels alone,
+            // what a rank keeps left out). Over InfiniBand they send 44 of 50.
+            const double sent = bytes * share / (routes.isOnce && isInNode ? 1 : cluster.efficiency.allToAll);
             const double senders = sendersOverCard(group, t, t == 0 ? 1 : (group.*membersIn)(t - 1));
             occupy(all.portSeconds, cluster, t, sent, Passing::others, senders);
             const double rate = bytesPerSecondOf(cluster, t) * linkShare(cluster, t, inside / reachedInside);
@@ -142,7 +146,8 @@ AllToAll allToAllOf(const GroupShape& group, const Cluster& cluster, double byte
         }
         reachedInside = std::max(reachedInside, inside);
     }
-    all.latencySeconds = latency * std::max(1.0, portableLog2(static_cast<double>(group.size)));
+    all.isOneKernel = routes.isOnce && routes.membersOfNode >= routes.members;
+    all.latencySeconds = latency * (all.isOneKernel ? 1 : std::max(1.0, portableLog2(static_cast<double>(group.size))));
     return all;
 }
 
@@ -202,7 +207,7 @@ std::int64_t CostModel::collectiveNs(const OpShape& shape, const GroupShape& gro
     const RingPath path = ringPath(group, m_cluster, isData ? m_stack.network : 1);
     const double rate = path.bytesPerSecond;
     const double once = rate > 0 ? bytes * (n - 1) / n / rate : 0;
-    double seconds = 0;
+    double seconds = 0, startUs = m_cluster.efficiency.collectiveUs;
     switch (shape.collective) {
     case CollectiveKind::allGather:
     case CollectiveKind::reduceScatter:
@@ -220,9 +225,12 @@ std::int64_t CostModel::collectiveNs(const OpShape& shape, const GroupShape& gro
             seconds = std::min(seconds, bytes * route.sentShare / (rate * m_cluster.efficiency.inNetwork) + treeLatency);
         break;
     }
-    case CollectiveKind::allToAll:
-        seconds = allToAll(group, m_cluster, bytes, m_tokenChoice).seconds();
+    case CollectiveKind::allToAll: {
+        const AllToAll all = allToAll(group, m_cluster, bytes, m_tokenChoice);
+        seconds = all.seconds();
+        startUs = all.isOneKernel ? m_cluster.efficiency.kernelUs : startUs;
         break;
+    }
     case CollectiveKind::ringShift: { // every member sends to the next: the widest hop decides, and each sends over its own port
         const auto tier = static_cast<std::size_t>(group.spanningTier());
         seconds = bytes / (bytesPerSecondAmong(m_cluster, tier, group.hops) * linkShare(m_cluster, tier, 2)) +
@@ -230,7 +238,7 @@ std::int64_t CostModel::collectiveNs(const OpShape& shape, const GroupShape& gro
         break;
     }
     }
-    return durationNs(seconds + m_cluster.efficiency.collectiveUs * 1e-6, text);
+    return durationNs(seconds + startUs * 1e-6, text);
 }
 
 std::int64_t CostModel::sendNs(std::int64_t bytes, int tier) const

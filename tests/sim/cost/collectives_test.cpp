@@ -423,8 +423,27 @@ TEST_F(Costs, InsideANodeATokenGoesOnceToEachRankThatHasAnExpertForIt)
     scenario.training.moe.sendOncePerNode = true;
     // Eight copies meet 8 (1 - (7/8)^8) ranks of eight: 5.25.
     const double ranks = 1 - std::pow(7.0 / 8, 8);
-    EXPECT_NEAR(static_cast<double>(CostModel(scenario).collectiveNs(exchange, insideNode(8))) * 1e-9, every * ranks + 3 * 3e-6,
-                1e-6);
+    EXPECT_NEAR(static_cast<double>(CostModel(scenario).collectiveNs(exchange, insideNode(8))) * 1e-9, every * ranks + 3e-6, 1e-6)
+        << "written to all at once";
+}
+
+TEST_F(Costs, InsideANodeOneKernelSendsTokensAndLosesNothingAtTheReceivers)
+{
+    scenario.model.numExpertsPerTok = 8;
+    Efficiency& efficiency = scenario.cluster.efficiency;
+    efficiency.allToAll = 0.8;
+    efficiency.collectiveUs = 50;
+    efficiency.kernelUs = 4;
+    const auto exchange = collective(CollectiveKind::allToAll, 1 << 30);
+    const auto secondsIn = [&](const GroupShape& group) {
+        return static_cast<double>(CostModel(scenario).collectiveNs(exchange, group)) * 1e-9;
+    };
+    const double inside = static_cast<double>(1 << 30) * 7 / 8 / nvlink, across = static_cast<double>(1 << 30) / 2 / network;
+    EXPECT_NEAR(secondsIn(insideNode(8)), inside / 0.8 + 3 * 3e-6 + 50e-6, 1e-6);
+    scenario.training.moe.sendOncePerNode = true;
+    EXPECT_NEAR(secondsIn(insideNode(8)), inside * (1 - std::pow(7.0 / 8, 8)) + 3e-6 + 4e-6, 1e-6);
+    EXPECT_NEAR(secondsIn(acrossNodes(16, 2)), across * 2 * (1 - std::pow(0.5, 8)) / 8 / 0.8 + 4 * 10e-6 + 50e-6, 1e-6)
+        << "beyond it as before";
 }
 
 TEST_F(Costs, AllToAllSendsOnlyItsOwnShareOverTheNetwork)

@@ -20,7 +20,7 @@ namespace {
 using nlohmann::json;
 using namespace sim;
 
-CostModel costsOn(const char* cluster)
+Scenario scenarioOn(const char* cluster)
 {
     const json document = {{"format", "rankscope-scenario"},
                            {"version", 1},
@@ -30,7 +30,12 @@ CostModel costsOn(const char* cluster)
                            {"layout", json::object()},
                            {"schedule", {{"kind", "1f1b"}}},
                            {"training", {{"sequence_length", 1024}, {"micro_batch_size", 1}, {"global_batch_size", 8}}}};
-    return CostModel(resolvedScenario(ScenarioDocument::parse(document.dump()), test::catalogue()));
+    return resolvedScenario(ScenarioDocument::parse(document.dump()), test::catalogue());
+}
+
+CostModel costsOn(const char* cluster)
+{
+    return CostModel(scenarioOn(cluster));
 }
 
 struct Errors {
@@ -95,6 +100,40 @@ TEST(MeasuredCollectives, SwitchesThatAddHelpFiveToEightH100sAsMuchAsMeasured)
         EXPECT_NEAR(2 * seconds(CollectiveKind::allGather, gpus) / seconds(CollectiveKind::allReduce, gpus), measured / 367.5,
                     0.03)
             << gpus << " GPUs";
+}
+
+/// 4,096 tokens of 7,168 elements in 16 bits and eight experts each, inside a node; the means of dispatch and combine. NVIDIA's
+/// table prints kernels alone and calls of PyTorch, which prepare them besides, with 32 multiprocessors on GB200 and 16 on B200
+/// (DeepEP, branch hybrid-ep, docs/README_Hybrid-EP.md); DeepSeek's prints calls (docs/legacy.md). All count what a rank keeps.
+TEST(MeasuredCollectives, TokensTravelInsideANodeAsFastAsPublished)
+{
+    struct Row {
+        const char* cluster;
+        int ranks;
+        double kernelGBs, callGBs;
+    };
+    for (const Row& row : {Row{"gb200-nvl72", 8, 750.6, 557.3},
+                           {"gb200-nvl72", 16, 686.6, 522.5},
+                           {"gb200-nvl72", 24, 652.9, 495.5},
+                           {"gb200-nvl72", 32, 623.7, 474.4},
+                           {"gb200-nvl72", 36, 614.7, 463.5},
+                           {"dgx-b200", 8, 704.4, 533.4}}) {
+        Scenario scenario = scenarioOn(row.cluster);
+        scenario.model.numExpertsPerTok = 8;
+        scenario.training.moe.sendOncePerNode = true;
+        const double copies = row.ranks * (1 - std::pow(1 - 1.0 / row.ranks, 8)), bytes = 4096.0 * 7168 * 2;
+        const OpShape shape{.collective = CollectiveKind::allToAll, .bytes = static_cast<std::int64_t>(8 * bytes)};
+        const auto ns = static_cast<double>(CostModel(scenario).collectiveNs(shape, {.size = row.ranks, .domains = {1, 1}}));
+        EXPECT_GT(ns, copies * bytes / row.kernelGBs) << row.cluster << " x " << row.ranks;
+        EXPECT_LT(ns, copies * bytes / row.callGBs) << row.cluster << " x " << row.ranks;
+    }
+    Scenario h800 = scenarioOn("h800-ib400");
+    h800.model.numExpertsPerTok = 8;
+    h800.training.moe.sendOncePerNode = true;
+    const double copies = 8 * (1 - std::pow(7.0 / 8, 8)), bytes = 4096.0 * 7168 * 2;
+    const OpShape shape{.collective = CollectiveKind::allToAll, .bytes = static_cast<std::int64_t>(8 * bytes)};
+    EXPECT_NEAR(static_cast<double>(CostModel(h800).collectiveNs(shape, {.size = 8, .domains = {1, 1}})), copies * bytes / 158,
+                0.07 * copies * bytes / 158);
 }
 
 /// The cube mesh of a DGX-1 joins neighbours by one or two of a GPU's six links, which a tier cannot say: only all eight together

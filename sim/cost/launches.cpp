@@ -28,6 +28,16 @@ bool isInLayersGraph(const Op& op, const OpShape& shape)
     }
 }
 
+/// Plain all-to-alls ask for the counts before tokens are put in order, so that copies to the host run beside it (Megatron-Core,
+/// MoEAlltoAllTokenDispatcher, cuda_sync_point). Where a rank takes one copy of a token, counts come with the tokens, and the
+/// first product of the experts waits for both (HybridEP: TEGroupedMLP.forward, tokens_per_expert.tolist()).
+bool needsCounts(const OpShape& shape, bool sendsOnce, std::int64_t hiddenSize)
+{
+    if (shape.pass != KernelPass::forward)
+        return false;
+    return sendsOnce ? shape.kernel == KernelKind::groupedGemm && shape.k == hiddenSize : shape.family == KernelFamily::permute;
+}
+
 } // namespace
 
 double CostModel::launchSeconds(const Op& op, const OpShape& shape) const
@@ -59,6 +69,7 @@ std::vector<PassLaunches> CostModel::launches(const Program& program) const
         return {};
     // Before it starts experts one by one the host waits for the router, to learn how many tokens each of them has.
     const bool asksForCounts = m_stack.expertLaunchUs > 0 && m_stack.cudaGraphs != CudaGraphs::step;
+    const bool sendsOnce = m_tokenChoice.copies > 1;
     std::vector<PassLaunches> launches(program.passes.size());
     for (std::size_t p = 0; p < program.passes.size(); ++p) {
         const Pass& pass = program.passes[p];
@@ -78,8 +89,7 @@ std::vector<PassLaunches> CostModel::launches(const Program& program) const
             const bool needsKernels =
                 (hasKernel || pass.goesOn) && ((op.waits | maskOf(op.stream)) & maskOf(Stream::compute)) != 0;
             const bool isHeld = isKernel || (needsKernels && (op.kind == OpKind::collective || op.kind == OpKind::copy));
-            const bool isOfExperts =
-                isKernel && pass.shapes[i].family == KernelFamily::permute && pass.shapes[i].pass == KernelPass::forward;
+            const bool isOfExperts = isKernel && needsCounts(pass.shapes[i], sendsOnce, m_hiddenSize);
             if (isKernel && !hasKernel && !pass.goesOn)
                 launch.askedNs = 0; // the host begins a pass when the GPU does
             else if (isHeld && (m_stack.blocksLaunches || (asksForCounts && isOfExperts)))

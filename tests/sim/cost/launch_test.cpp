@@ -157,6 +157,13 @@ TEST(LaunchCosts, ExpertsThatAreStartedOneByOneWaitForTheHostAndItForTheirTokens
     EXPECT_NEAR(static_cast<double>(single[1]), 5e3 + own(permute), 10) << "it has waited for what comes before";
     EXPECT_NEAR(static_cast<double>(grouped[2]), own(experts), 10);
     EXPECT_NEAR(static_cast<double>(single[2]), 16 * (9e3 + 4 * 5e3) - own(permute) + own(experts), 10);
+    scenario.model.hiddenSize = 128;
+    scenario.model.numExpertsPerTok = 8;
+    scenario.training.moe.sendOncePerNode = true;
+    const auto counted = durations();
+    EXPECT_NEAR(static_cast<double>(counted[1]), own(permute), 10) << "counts come with the tokens";
+    EXPECT_NEAR(static_cast<double>(counted[2]), 16 * (9e3 + 4 * 5e3) + own(experts), 10) << "and the host begins behind them";
+    scenario.training.moe.sendOncePerNode = false;
     stack.cudaGraphs = CudaGraphs::attention;
     EXPECT_EQ(durations()[2], single[2]) << "which holds no experts";
     stack.cudaGraphs = CudaGraphs::step;

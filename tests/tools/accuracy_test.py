@@ -170,6 +170,24 @@ class Reading(unittest.TestCase):
         self.assertEqual(two[-1]["gpus_per_nic"], 8)
         self.assertEqual(self.scenario("infini/7B/4090-48x8")["cluster"]["gpu"], {"base": "rtx-4090", "memory_gib": 48})
 
+    def test_mixtures_have_the_stages_groups_and_prediction_of_their_recipes(self):
+        self.assertEqual(published.layers_of_stages("Et*4|(t*4|)*14tmL"), [4] * 15 + [1])
+        self.assertEqual(published.layers_of_stages("Et|(tt|)*30mL"), [1] + [2] * 30 + [0])
+        bridge = "megatron-bridge-new/26.08/DeepSeekV3/GB200x256/MXFP8/tp1pp4cp1vp4ep64/mbs1gbs4096"
+        scenario = self.scenario(bridge)
+        self.assertEqual(scenario["schedule"]["layers_per_stage"], [4] * 15 + [1])
+        self.assertEqual([scenario["model"][key] for key in ("num_nextn_predict_layers", "n_group", "topk_group")], [1, 8, 4])
+        earlier = self.scenario("megatron-bridge-new/25.11/DeepSeekV3_(w/o_MTP)/GB200x256/FP8-MX/tp1pp8cp1vp4ep32/mbs1gbs4096")
+        self.assertEqual(earlier["schedule"]["layers_per_stage"], [1] + [2] * 30 + [0])
+        self.assertNotIn("num_nextn_predict_layers", earlier["model"])
+        for gpu, attention, module in (("GB200x256", "unfused", "core_attn"), ("H100x512", None, "mla_up_proj")):
+            scenario = self.scenario(f"dgxc/v25.05.05/deepseek-v3/bf16/{gpu}")
+            stages = scenario["schedule"]["layers_per_stage"]
+            self.assertEqual((sum(stages), stages[1] - stages[0], stages[1] - stages[-1]), (61, 1, 2))
+            self.assertEqual(scenario["training"].get("attention"), attention)
+            self.assertEqual(scenario["training"]["recompute"]["modules"], [module])
+        self.assertNotIn("n_group", self.scenario("megatron-bridge-new/26.06/Kimi_K2/GB300x256/MXFP8/tp1pp4cp1vp4ep64/mbs2gbs4096")["model"])
+
     def test_whether_parameters_are_gathered_ahead_a_stack_may_say(self):
         self.assertNotIn("param_gather", self.scenario("qwen-lora-z3/72B/256")["training"]["overlap"])
         self.assertTrue(self.scenario("torchtitan-a100/8B-op/64gpu")["training"]["overlap"]["param_gather"])

@@ -114,6 +114,27 @@ MODULES = ["core_attn", "moe_act", "layernorm", "mla_up_proj", "mlp", "moe", "sh
 WHOLE_STEP_ROWS = r"^megatron-bridge[^/]*/26\.08/(Qwen3_30B|GPT_OSS_120B)[^/]*/GB200[^/]*/MXFP8"
 WHOLE_STEP = {"cuda_graph_impl": "full_iteration", "moe_dispatcher": "hybridep", "overlap_moe_a2a": True}
 
+# What dgxc's launch scripts of DeepSeek-V3 recompute (v25.05.05, deepseek_v3/pretraining/launch.sh, RM); NeMo's of that date puts
+# one layer fewer than 64 / pp into the first stage and two into the last, which predicts one more token too
+# (scripts/performance/llm/pretrain_deepseek_v3.py, v2.3.1).
+DGXC_DEEPSEEK = r"^dgxc/v25\.05[^/]*/deepseek-v3"
+DGXC_RECOMPUTED = [(r"/H100", ["mla_up_proj"]), (r"/GB200", ["core_attn"])]
+# DeepSeek-V3 with the module that predicts the token after the next, where a row does not say: Megatron-Bridge's tables since 26.02
+# count its FLOPs, as dgxc's do.
+PREDICTS = DGXC_DEEPSEEK + r"|^megatron-bridge[^/]*/26\.[^/]*/DeepSeekV3"
+# Transformer Engine 2.2, NeMo 25.04's, has no fused attention for heads of more than 128 on Blackwell (fused_attn.cpp, "special
+# conditions for blackwell"; 2.4 has, with cuDNN 9.11): DeepSeek's scores are written and kept, which is why they are recomputed.
+UNFUSED = r"^dgxc/v25\.05[^/]*/deepseek-v3/.*/(GB200|B200)"
+
+# How Megatron-Bridge deals 61 layers to stages where a recipe does not say: what is left goes to the last one, with the prediction
+# module and the loss (recipes/deepseek/deepseek_v3.py, set_deepseek_v3_pipeline_model_parallel_layout; Kimi K2's alike; of 32 stages
+# as the recipe for H100 has them).
+BRIDGE_LAYOUTS = r"^megatron-bridge"
+
+# Of each token the experts lie in four of eight groups (n_group and topk_group of deepseek-ai/DeepSeek-V3's config.json, which
+# Megatron-Bridge reads; forced balancing draws the scores, and the groups hold).
+DEEPSEEK_V3_GROUPS = {"n_group": 8, "topk_group": 4}
+
 # GPUs that a sharded copy of the parameters lies on, where a row does not say: eight of each of FSDP nodes (paxml/configure.sh of
 # NVIDIA/dgxc-benchmarking v24.11.1, DCN_MESH_SHAPE; ICI_MESH_SHAPE [1, 8, 1] of paxml's configurations for GPUs).
 SHARD_GROUPS = [(r"^dgxc/.*paxml-gpt3-175b", 128), (r"^dgxc/.*paxml-gpt3-5b", 8)]
@@ -199,6 +220,8 @@ def recompute_of(row):
         # They keep what attention's products make and run the MLP and the core of attention again. (save_qkv_proj runs
         # attention's output projection again too, 2 % of the step; no module has it.)
         return {"kind": "selective", "modules": ["core_attn", "layernorm", "mlp"]}, False
+    if re.search(DGXC_DEEPSEEK, row["id"]):
+        return {"kind": "selective", "modules": next(of for pattern, of in DGXC_RECOMPUTED if re.search(pattern, row["id"]))}, True
     if re.search(r"^dgxc/.*paxml", row["id"]):
         # paxml/paxml_mod_configs.py: SAVE_QKV_OUT_PROJ for 175B, by the names that Transformer Engine's layers (ENABLE_TE=1)
         # give what they make (flax/transformer.py, v1.4: combined_qkv_proj, out_proj), SAVE_DOT_ONLY for 5B.
@@ -241,7 +264,7 @@ def kernels_of(row):
     text = " ".join([str(row["flash_attention"]), "/".join(row["id"].split("/")[1:]), row.get("software") or "",
                      str((row.get("extra") or {}).get("kernel") or ""), str((row.get("extra") or {}).get("kernels") or "")])
     attention = None
-    if row["flash_attention"] is False:
+    if row["flash_attention"] is False or re.search(UNFUSED, row["id"]):
         attention = "unfused"
     elif re.search("triton", text, re.I):
         attention = None  # one of several
@@ -318,6 +341,10 @@ def model_of(row):
             model["first_k_dense_replace"] = m["dense_layers"]
         if (m.get("moe_every") or 1) > 1:
             model["moe_layer_freq"] = m["moe_every"]
+        if m["name"].startswith("deepseek-v3"):
+            model |= DEEPSEEK_V3_GROUPS
+    if extra_of(row).get("mtp", bool(re.search(PREDICTS, row["id"]))):
+        model["num_nextn_predict_layers"] = 1
     if m.get("qk_norm") is not None:
         model["qk_norm"] = m["qk_norm"]
     if m.get("position"):
@@ -385,6 +412,13 @@ def graphs_of(row):
     if "transformer_engine" in str(extra.get("cuda_graph_impl")) and "attn" in str(extra.get("cuda_graph_scope")):
         return "attention"
     return None
+
+
+def layers_of_stages(layout):
+    """Transformer layers of each stage, first to last, of Megatron-Core's pipeline_model_parallel_layout: "Et*4|(t*4|)*14tmL"."""
+    layout = re.sub(r"([A-Za-z])\*(\d+)", lambda found: found[1] * int(found[2]), layout)
+    layout = re.sub(r"\(([^()]*)\)\*(\d+)", lambda found: found[1] * int(found[2]), layout)
+    return [stage.count("t") for stage in layout.split("|")]
 
 
 def lora_of(row):
@@ -455,6 +489,15 @@ def scenario_of(row, tiers):
         stages = pp * 2
     if extra_of(row).get("layers_per_stage"):
         schedule["layers_per_stage"] = extra_of(row)["layers_per_stage"]
+    elif extra_of(row).get("pp_layout"):
+        schedule["layers_per_stage"] = layers_of_stages(extra_of(row)["pp_layout"])
+    elif re.search(BRIDGE_LAYOUTS, row["id"]) and layers == 61 and stages == 32:
+        schedule["layers_per_stage"] = layers_of_stages("Et|(tt|)*30mL")
+    elif re.search(BRIDGE_LAYOUTS, row["id"]) and layers == 61 and stages in (4, 8, 16):
+        each = 64 // stages
+        schedule["layers_per_stage"] = [each] * (stages - 1) + [each - 3]
+    elif re.search(DGXC_DEEPSEEK, row["id"]):
+        schedule["layers_per_stage"] = [64 // pp - 1] + [64 // pp] * (pp - 2) + [64 // pp - 2]
     elif "one layer fewer" in str(row.get("notes")) and (layers + 2) % stages == 0 and pp > 1:
         each = (layers + 2) // stages
         schedule["layers_per_stage"] = [each - (1 if i in (0, stages - 1) else 0) for i in range(stages)]

@@ -186,6 +186,8 @@ class Reading(unittest.TestCase):
             self.assertEqual((sum(stages), stages[1] - stages[0], stages[1] - stages[-1]), (61, 1, 2))
             self.assertEqual(scenario["training"].get("attention"), attention)
             self.assertEqual(scenario["training"]["recompute"]["modules"], [module])
+        turn = self.scenario("automodel/kimi-k2/H100x256")["model"]
+        self.assertEqual((turn["n_group"], turn["topk_group"]), (48, 1))
         self.assertNotIn("n_group", self.scenario("megatron-bridge-new/26.06/Kimi_K2/GB300x256/MXFP8/tp1pp4cp1vp4ep64/mbs2gbs4096")["model"])
 
     def test_whether_parameters_are_gathered_ahead_a_stack_may_say(self):

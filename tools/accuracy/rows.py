@@ -134,6 +134,9 @@ BRIDGE_LAYOUTS = r"^megatron-bridge"
 # Of each token the experts lie in four of eight groups (n_group and topk_group of deepseek-ai/DeepSeek-V3's config.json, which
 # Megatron-Bridge reads; forced balancing draws the scores, and the groups hold).
 DEEPSEEK_V3_GROUPS = {"n_group": 8, "topk_group": 4}
+# NeMo AutoModel's benchmarks take the experts in turn, a token the next ones of its predecessor's (fake_balanced_gate: true of
+# examples/llm_benchmark; moe/layers.py, FakeBalancedGate): so that all of a token's lie side by side.
+EXPERTS_IN_TURN = r"^automodel"
 
 # GPUs that a sharded copy of the parameters lies on, where a row does not say: eight of each of FSDP nodes (paxml/configure.sh of
 # NVIDIA/dgxc-benchmarking v24.11.1, DCN_MESH_SHAPE; ICI_MESH_SHAPE [1, 8, 1] of paxml's configurations for GPUs).
@@ -341,7 +344,9 @@ def model_of(row):
             model["first_k_dense_replace"] = m["dense_layers"]
         if (m.get("moe_every") or 1) > 1:
             model["moe_layer_freq"] = m["moe_every"]
-        if m["name"].startswith("deepseek-v3"):
+        if re.search(EXPERTS_IN_TURN, row["id"]) and m["experts"] % m["topk"] == 0:
+            model |= {"n_group": m["experts"] // m["topk"], "topk_group": 1}
+        elif m["name"].startswith("deepseek-v3"):
             model |= DEEPSEEK_V3_GROUPS
     if extra_of(row).get("mtp", bool(re.search(PREDICTS, row["id"]))):
         model["num_nextn_predict_layers"] = 1

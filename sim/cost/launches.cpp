@@ -28,15 +28,32 @@ bool isInLayersGraph(const Op& op, const OpShape& shape)
     }
 }
 
-/// Plain all-to-alls ask for the counts before tokens are put in order, so that copies to the host run beside it (Megatron-Core,
-/// MoEAlltoAllTokenDispatcher, cuda_sync_point). Where a rank takes one copy of a token, counts come with the tokens, and the
-/// first product of the experts waits for both (HybridEP: TEGroupedMLP.forward, tokens_per_expert.tolist()).
-bool needsCounts(const OpShape& shape, bool sendsOnce, std::int64_t hiddenSize)
-{
-    if (shape.pass != KernelPass::forward)
-        return false;
-    return sendsOnce ? shape.kernel == KernelKind::groupedGemm && shape.k == hiddenSize : shape.family == KernelFamily::permute;
-}
+/// Before which kernels the host waits for the tokens of each expert. Plain all-to-alls ask for them before tokens are put in
+/// order, so that their copies to the host run beside it (Megatron-Core, MoEAlltoAllTokenDispatcher, cuda_sync_point). Where a
+/// rank takes one copy of a token, counts come with the tokens, and the first product of the experts waits for both (HybridEP:
+/// TEGroupedMLP.forward, tokens_per_expert.tolist()).
+class Counts {
+public:
+    explicit Counts(bool comeWithTokens) : m_comeWithTokens(comeWithTokens) {}
+
+    /// Of each op of a pass in turn.
+    bool areAskedBefore(const Op& op, const OpShape& shape)
+    {
+        if (op.kind == OpKind::collective && op.stream == Stream::ep)
+            m_known = false;
+        if (op.kind != OpKind::compute || shape.pass != KernelPass::forward)
+            return false;
+        const bool ordersTokens = shape.family == KernelFamily::permute;
+        if (!m_comeWithTokens)
+            return ordersTokens;
+        const bool asks = shape.kernel == KernelKind::groupedGemm && !m_known;
+        m_known = (m_known || asks) && !ordersTokens;
+        return asks;
+    }
+
+private:
+    bool m_comeWithTokens, m_known = false;
+};
 
 } // namespace
 
@@ -69,7 +86,6 @@ std::vector<PassLaunches> CostModel::launches(const Program& program) const
         return {};
     // Before it starts experts one by one the host waits for the router, to learn how many tokens each of them has.
     const bool asksForCounts = m_stack.expertLaunchUs > 0 && m_stack.cudaGraphs != CudaGraphs::step;
-    const bool sendsOnce = m_tokenChoice.copies > 1;
     std::vector<PassLaunches> launches(program.passes.size());
     for (std::size_t p = 0; p < program.passes.size(); ++p) {
         const Pass& pass = program.passes[p];
@@ -79,6 +95,7 @@ std::vector<PassLaunches> CostModel::launches(const Program& program) const
         };
         double host = 0;
         bool hasKernel = false;
+        Counts counts(m_tokenChoice.copies > 1);
         for (std::size_t i = 0; i < pass.ops.size(); ++i) {
             const Op& op = pass.ops[i];
             OpLaunch& launch = launches[p].ops[i];
@@ -89,10 +106,10 @@ std::vector<PassLaunches> CostModel::launches(const Program& program) const
             const bool needsKernels =
                 (hasKernel || pass.goesOn) && ((op.waits | maskOf(op.stream)) & maskOf(Stream::compute)) != 0;
             const bool isHeld = isKernel || (needsKernels && (op.kind == OpKind::collective || op.kind == OpKind::copy));
-            const bool isOfExperts = isKernel && needsCounts(pass.shapes[i], sendsOnce, m_hiddenSize);
+            const bool needsCounts = counts.areAskedBefore(op, pass.shapes[i]);
             if (isKernel && !hasKernel && !pass.goesOn)
                 launch.askedNs = 0; // the host begins a pass when the GPU does
-            else if (isHeld && (m_stack.blocksLaunches || (asksForCounts && isOfExperts)))
+            else if (isHeld && (m_stack.blocksLaunches || (asksForCounts && needsCounts)))
                 launch.askedNs = ns(before);
             if (isHeld)
                 launch.startedNs = ns(host);

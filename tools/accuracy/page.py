@@ -339,7 +339,11 @@ def page(answer, left_out_part):
         "and 1,024 GPUs, which are not `calibration`.",
         "- Mixtures of experts of a software's first releases, before its kernels for them: the same layouts are up to 1.7 times faster a "
         "release later. Attention in 8 bits, which the newest recipes of Megatron-Bridge use, and what biases of experts cost inside a "
-        "fused kernel.",
+        "fused kernel. Attention on GB200 and GB300 with cuDNN of 2026, which its own tables have faster than the rates here, most of all "
+        "backward (NVIDIA/cudnn-frontend, benchmark/sdpa_benchmark_training, of April 2026).",
+        f"- NeMo AutoModel's mixtures of experts, whose benchmarks take experts in turn, so that few copies of tokens travel: "
+        f"{off(corners['in_turn'])}; what its experts and pipelines take besides no source says. DeepSeek-V3 on GB200 in May 2025, when "
+        f"Transformer Engine had no fused attention for it there: {off(corners['unfused_latent'])}.",
         "- The rates of B300, of which no steps are published to fit to (B200's), and of experts' products on GPUs other than NVIDIA's A100, "
         "H100 and Blackwell (`grouped_gemm`): assumed. SimuMax's 120 measured shapes of grouped products (B200, A100) take what the formula "
         "for one product says of all tiles together, within 13 and 4 % (mean).",

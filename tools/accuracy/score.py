@@ -352,6 +352,8 @@ def corners(rows):
             "interleaved": of(interleaved),
             "nemo_long": of(lambda row: published.source(row) == "nemo-long"),
             "bigscience": of(lambda row: published.source(row) == "bigscience"),
+            "in_turn": of(lambda row: published.is_moe(row) and re.search(published.EXPERTS_IN_TURN, row["id"])),
+            "unfused_latent": of(lambda row: re.search(published.UNFUSED, row["id"])),
             "torch_cp": of(lambda row: re.search(r"^torchtitan/.*(8B-cp[48]|4d-cp[248])", row["id"]))}
 
 

@@ -7,6 +7,7 @@
 #include "sim/index.h"
 #include "sim/recovery/stand_in.h"
 #include "sim/recovery/step_trace.h"
+#include "sim/recovery/to_scenario.h"
 #include "sim/scenario/document.h"
 #include "sim/trace/export.h"
 #include "sim/trace/recorded_trace.h"
@@ -48,6 +49,19 @@ std::vector<std::filesystem::path> filesOf(const QStringList& paths)
     return out;
 }
 
+/// `mesh`: of what stands in for the run.
+KnownGrid knownGridOf(const sim::Recovered& recovered, const sim::Mesh& mesh)
+{
+    const sim::RecoveredAxes& axes = recovered.axes;
+    KnownGrid known{.whyUnknown = axes.unknownGrid(), .areNodesKnown = sim::recordedRanksOfANode(recovered).has_value()};
+    if (known.whyUnknown.empty())
+        known.whyUnknown = sim::misplacedAxisText(axes, mesh);
+    known.whyUnnamed = sim::unnamedAxesText(axes);
+    if (!known.whyUnnamed.empty())
+        known.dataWord = axes.sizeOf("dp") > 1 ? "dp and unnamed" : "unnamed";
+    return known;
+}
+
 /// A simulation that knows who is where, and nothing else.
 void makeGrid(RecoveredRun& run, const sim::Catalogue& catalogue)
 {
@@ -60,6 +74,7 @@ void makeGrid(RecoveredRun& run, const sim::Catalogue& catalogue)
         if (!resolved.scenario)
             throw sim::Error(resolved.problems.empty() ? "its layout is not legal" : resolved.problems.front().message);
         run.grid = sim::simulate(*resolved.scenario, {.full = world <= 1024});
+        run.known = knownGridOf(run.recovered, run.grid->mesh());
     } catch (const sim::Cancelled&) {
         throw;
     } catch (...) {

@@ -5,6 +5,7 @@
 #include "app/session/desk.h"
 #include "app/session/step_picture.h"
 #include "app/session/worker.h"
+#include "app/step/known_grid.h"
 #include "app/step/measured_rank.h"
 #include "sim/calibration/calibrate.h"
 #include "sim/recovery/run_answers.h"
@@ -36,6 +37,7 @@ struct RecoveredRun {
     /// A simulation of the grid of ranks alone, of a model that is nobody's; nullptr: `whyNoGrid`.
     SimulationPtr grid;
     QString whyNoGrid;
+    KnownGrid known;         ///< how much of it the recording tells
     QString whyNotFromCache; ///< a cache lies beside the files and was not taken
     const sim::RecoveredSteps& steps() const { return recovered.steps; }
 };

@@ -65,11 +65,22 @@ class RefusedError(ScenarioError, ProgramError):
     """A question that the program refuses though no place in a scenario is at fault: an option, a file of a trace."""
 
 
+class ArgumentError(ScenarioError, TypeError):
+    """An argument of a function that it can do nothing with, of another type or with nothing in it."""
+
+    def __init__(self, words: str):
+        super().__init__([Problem("", words)])
+
+    def __reduce__(self):
+        return (type(self), (self.problems[0].message,))
+
+
 class MissingFileError(ScenarioError, FileNotFoundError):
     """A file or folder of a trace that is not there."""
 
     def __init__(self, path: str):
-        super().__init__([Problem("", f"{path}: there is no such file or folder")])
+        shown = path if path and path.isprintable() else repr(path)
+        super().__init__([Problem("", f"{shown}: there is no such file or folder")])
         self.errno, self.strerror, self.filename = errno.ENOENT, os.strerror(errno.ENOENT), path
 
     def __reduce__(self):

@@ -6,7 +6,7 @@ import os
 import pathlib
 from typing import Any, Dict, Optional
 
-from ._program import ProgramError, ScenarioError, ask
+from ._program import ArgumentError, ProgramError, ScenarioError, ask
 from ._scenario import Scenario, as_json, changed
 from .simulator import _problems
 
@@ -35,7 +35,7 @@ def figure(
 ) -> Figure:
     """A view (grid, timeline, memory, traffic, storage, block) of the scenario's step; width and height in pixels."""
     if not isinstance(view, str):
-        raise TypeError(f"view is a word, such as \"timeline\", not {view!r}")
+        raise ArgumentError(f"view is a word, such as \"timeline\", not {view!r}")
     document, folder = changed(scenario, overrides)
     options: Dict[str, Any] = {"--width": width, "--height": height, "--theme": theme, "--beside": folder}
     arguments = [word for name, value in options.items() if value is not None for word in (name, str(value))]

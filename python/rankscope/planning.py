@@ -9,7 +9,7 @@ import pathlib
 import tempfile
 from typing import Any, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
 
-from ._program import MissingFileError, Problem, ProgramError, ScenarioError, ask, ask_json, in_python, problem_of
+from ._program import ArgumentError, MissingFileError, Problem, ProgramError, ScenarioError, ask, ask_json, in_python, problem_of
 from ._scenario import Scenario, as_json, changed, is_json
 from .result import Result
 from .simulator import _beside, _problems
@@ -19,7 +19,7 @@ def _pairs(name: str, settings: Optional[Mapping[str, Any]]) -> Iterable[Tuple[s
     if settings is None:
         return ()
     if not isinstance(settings, Mapping):
-        raise TypeError(f"{name} is a dict of keys and values, such as {{'layout.tp': 8}}, not {type(settings).__name__}")
+        raise ArgumentError(f"{name} is a dict of keys and values, such as {{'layout.tp': 8}}, not {type(settings).__name__}")
     return settings.items()
 
 
@@ -32,6 +32,15 @@ def _listed(given: Any) -> List[Any]:
     return [] if given is None else list(given)
 
 
+def _several(name: str, what: str, given: Any) -> List[Any]:
+    """Of arrays too; a list that was to have something in it."""
+    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+        raise ArgumentError(f"{name} takes {what}, not {given!r}")
+    if not (listed := list(given)):
+        raise ArgumentError(f"{name} takes {what}, and has none")
+    return listed
+
+
 def _numbers(name: str, shape: str, given: Any, least: int, most: int) -> str:
     """8192 or (8192, 2048) as the program takes it."""
     try:
@@ -39,7 +48,7 @@ def _numbers(name: str, shape: str, given: Any, least: int, most: int) -> str:
     except TypeError:
         numbers = []
     if not least <= len(numbers) <= most or min(numbers) <= 0:
-        raise TypeError(f"{name} takes {shape} in whole numbers above 0, not {given!r}")
+        raise ArgumentError(f"{name} takes {shape} in whole numbers above 0, not {given!r}")
     return ":".join(str(number) for number in numbers)
 
 
@@ -117,8 +126,7 @@ def plan(
         shape = "sequence lengths or (sequence length, global batch)"
         options += ["--phases", ",".join(_numbers("phases", shape, phase, 1, 2) for phase in phases)]
     if sizes is not None:
-        if not (sizes := list(sizes)):
-            raise TypeError("sizes takes numbers of GPUs, and has none")
+        sizes = [sizes] if hasattr(sizes, "__index__") and not hasattr(sizes, "__len__") else _several("sizes", "numbers of GPUs", sizes)
         options += ["--sizes", ",".join(_numbers("sizes", "numbers of GPUs", size, 1, 1) for size in sizes)]
     for pointer in [free] if isinstance(free, str) else free:
         options += ["--free", pointer]
@@ -145,10 +153,10 @@ def import_settings(
     if gpus is not None:
         options += ["--gpus", str(gpus)]
     if not isinstance(settings, (str, os.PathLike, Iterable)):
-        raise TypeError(f"import_settings takes a path, several of one job, or the text of settings, not {type(settings).__name__}")
+        raise ArgumentError(f"import_settings takes a path, several of one job, or the text of settings, not {type(settings).__name__}")
     given = [settings] if isinstance(settings, (str, os.PathLike)) else list(settings)
     if not given:
-        raise TypeError("import_settings takes a path, several of one job, or the text of settings")
+        raise ArgumentError("import_settings takes a path, several of one job, or the text of settings")
     with tempfile.TemporaryDirectory() as folder:
         paths = []
         for number, one in enumerate(given):
@@ -194,6 +202,21 @@ def export_settings(scenario: Scenario, kind: str, **overrides: Any) -> Settings
     return settings
 
 
+def _path(function: str, path: Any) -> str:
+    if not isinstance(path, (str, os.PathLike)):
+        raise ArgumentError(f"{function} takes paths, not {type(path).__name__}")
+    named = os.fspath(path)
+    return os.path.join(".", named) if named.startswith("-") else named  # a name may begin like an option
+
+
+def _existing(function: str, paths: Sequence[Any]) -> List[str]:
+    named = [_path(function, path) for path in paths]
+    for path, shown in zip(named, paths):
+        if not os.path.exists(path):
+            raise MissingFileError(os.fspath(shown))
+    return named
+
+
 class Trace:
     """Recorded timelines of a run: `info` has what `rankscope-sim trace info --json` says of them."""
 
@@ -208,7 +231,19 @@ class Trace:
 
     def save(self, out: "os.PathLike[str] | str") -> None:
         """As one .pftrace (Perfetto) or .json (Chrome)."""
-        ask("rankscope-sim", ["trace", "convert", *self.paths, os.fspath(out)])
+        ask("rankscope-sim", ["trace", "convert", *self.paths, _path("save", out)])
+
+    def compare(self, other: "Trace | os.PathLike[str] | str") -> Result:
+        """What takes longer in another run of the job: `rankscope-sim trace compare --json`. `causes` has the few that matter,
+        `findings` all. Each run is one file, or the folder its files lie in."""
+        runs = [self.paths, other.paths if isinstance(other, Trace) else _existing("compare", [other])]
+        for paths in runs:
+            if len(paths) != 1:
+                raise ArgumentError(f"compare takes runs of one file or one folder each, not of {len(paths)}: put these into a folder")
+        return Result(ask_json(["trace", "compare", *runs[0], *runs[1], "--json"]))
+
+    def __dir__(self) -> List[str]:
+        return [*super().__dir__(), *self.info]
 
     def __repr__(self) -> str:
         return f"Trace({len(self.info.files)} files, {self.info.events} events, ranks {[rank.rank for rank in self.info.ranks][:8]})"
@@ -222,14 +257,6 @@ def open_trace(*paths: "os.PathLike[str] | str | Sequence[os.PathLike[str] | str
     Rankscope's own."""
     listed = [[path] if isinstance(path, (str, bytes, os.PathLike)) or not isinstance(path, Iterable) else path for path in paths]
     several = [path for some in listed for path in some]
-    for path in several:
-        if not isinstance(path, (str, os.PathLike)):
-            raise TypeError(f"open_trace takes paths, not {type(path).__name__}")
-    named = [os.fspath(path) for path in several]
-    if not named:
-        raise TypeError("open_trace takes files of one run, or the folder they lie in")
-    for path in named:
-        if not os.path.exists(path):
-            raise MissingFileError(path)
-    # A name may begin like an option.
-    return Trace([os.path.join(".", path) if path.startswith("-") else path for path in named])
+    if not several:
+        raise ArgumentError("open_trace takes files of one run, or the folder they lie in" + (", and was given none" if paths else ""))
+    return Trace(_existing("open_trace", several))

@@ -14,7 +14,7 @@ import json
 import pathlib
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence
 
-from ._program import Problem, ProgramError, ScenarioError, ask, ask_json, problem_of, problems_of
+from ._program import ArgumentError, Problem, ProgramError, ScenarioError, ask, ask_json, problem_of, problems_of
 from ._scenario import Scenario, as_json, changed, load, set_value
 from .result import Columns, Result
 
@@ -114,13 +114,13 @@ def schedule(
             if value is not None:
                 options += [name, str(value)]
         if overrides:
-            raise TypeError(f"{', '.join(overrides)}: there is no scenario whose keys these could be")
+            raise ArgumentError(f"{', '.join(overrides)}: there is no scenario whose keys these could be")
         if kind is None:
-            raise TypeError('schedule takes a scenario, or kind, stages and microbatches, such as kind="1f1b", stages=4, microbatches=8')
+            raise ArgumentError('schedule takes a scenario, or kind, stages and microbatches, such as kind="1f1b", stages=4, microbatches=8')
         return Result(ask_json(["schedule", *options]))
     given = [name[2:] for name, value in numbers.items() if value is not None]
     if given:
-        raise TypeError(f"{', '.join(given)}: a scenario says its own; change it with keys, such as schedule__kind")
+        raise ArgumentError(f"{', '.join(given)}: a scenario says its own; change it with keys, such as schedule__kind")
     document, folder = changed(scenario, overrides)
     try:
         return Result(ask_json(["schedule", "/dev/stdin", *_beside(folder), *options], as_json(document)))
@@ -163,10 +163,10 @@ def sweep(scenario: Scenario, vary: Mapping[str, Sequence[Any]], **overrides: An
     why a combination cannot be laid out (its numbers are None then), or does not keep its memory cap or fit the hosts.
     ScenarioError where none can be laid out, for one and the same reason."""
     if not isinstance(vary, Mapping):
-        raise TypeError(f"vary is a dict of keys and the values each takes, such as {{'layout.tp': [1, 2]}}, not {type(vary).__name__}")
+        raise ArgumentError(f"vary is a dict of keys and the values each takes, such as {{'layout.tp': [1, 2]}}, not {type(vary).__name__}")
     for pointer, values in vary.items():
         if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
-            raise TypeError(f"vary: {pointer} has a list of values, such as [{values!r}], not {values!r}")
+            raise ArgumentError(f"vary: {pointer} has a list of values, such as [{values!r}], not {values!r}")
     base, folder = changed(scenario, overrides)
     documents, rows = [], []
     for values in itertools.product(*vary.values()):

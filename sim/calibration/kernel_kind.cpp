@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <string>
 
 namespace sim {
@@ -18,15 +17,14 @@ const char* kernelGroupName(KernelGroup group)
 
 KernelGroup kernelGroupOfName(std::string_view name)
 {
-    std::string text(name);
-    std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    const std::string text = loweredName(name);
     const auto has = [&text](std::initializer_list<std::string_view> words) {
         return std::any_of(words.begin(), words.end(),
                            [&](std::string_view word) { return text.find(word) != std::string::npos; });
     };
     if (namesFusedAttention(text))
         return namesGradient(text) ? KernelGroup::attentionBackward : KernelGroup::attentionForward;
-    if (has({"gemm", "gemv", "cutlass", "cublas", "nvjet", "wgmma", "xmma", "hmma", "cijk_", "matmul", "_mm_", "splitkreduce"}))
+    if (namesProduct(text))
         return KernelGroup::products;
     const bool isLamb = has({"lamb"}) && !has({"lambda"}); // PyTorch's elementwise kernels carry the lambda that they apply
     if (namesOptimizer(text) || isLamb || has({"sgd", "multi_tensor", "multitensor"}))

@@ -40,5 +40,12 @@ inline double leastSeconds(const RunDifference& difference)
 
 /// What was found, in words: RunDifference::findings. Of a difference that is complete but for them.
 void tellFindings(RunDifference&, const ComparedRuns&);
+/// The few that matter of them: RunDifference::causes. O(findings log findings).
+void tellCauses(RunDifference&);
+/// What kernels of this name have in common with others: what they are for where `isRenamed`, as other GPUs and libraries do the
+/// same by kernels of other names; else the function, in whatever form: "at::native::vectorized_elementwise_kernel".
+std::string subjectOfKernel(const std::string& name, bool isRenamed);
+/// "communication over dp"; the name where that tells no axis.
+std::string subjectOfCollective(const std::string& name);
 
 } // namespace sim

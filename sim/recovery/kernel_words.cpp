@@ -37,11 +37,24 @@ bool namesFusedAttention(std::string_view lowered)
                                      "attn_fwd", "attn_bwd", "bwd_kernel_dk_dv", "bwd_kernel_dq", "bwd_kernel_fuse"});
 }
 
+bool namesProduct(std::string_view lowered)
+{
+    return holdsOneOfWords(lowered, {"gemm", "gemv", "cutlass", "cublas", "nvjet", "wgmma", "xmma", "hmma", "cijk_", "matmul",
+                                     "_mm_", "splitkreduce"});
+}
+
+std::string loweredName(std::string_view name)
+{
+    std::string lowered(name);
+    std::transform(lowered.begin(), lowered.end(), lowered.begin(),
+                   [](char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); });
+    return lowered;
+}
+
 KernelWords::KernelWords(const RunEvidence& evidence)
 {
-    for (std::string name : evidence.names) {
-        std::transform(name.begin(), name.end(), name.begin(),
-                       [](char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); });
+    for (const std::string& written : evidence.names) {
+        const std::string name = loweredName(written);
         way.push_back(namesOptimizer(name)        ? KernelWay::optimizer
                       : namesWeightGradient(name) ? KernelWay::weightGradient
                       : namesGradient(name)       ? KernelWay::gradient

@@ -4,6 +4,7 @@
 #include "sim/recovery/evidence.h"
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -16,6 +17,10 @@ bool namesWeightGradient(std::string_view lowered);
 bool namesOptimizer(std::string_view lowered);
 /// Attention in one kernel, forwards or backwards.
 bool namesFusedAttention(std::string_view lowered);
+/// Of cuBLAS, CUTLASS, Triton, ROCm and PyTorch's own.
+bool namesProduct(std::string_view lowered);
+/// In lower case, as these ask for it.
+std::string loweredName(std::string_view name);
 
 /// A forward also where a name says nothing of it.
 enum class KernelWay : std::uint8_t { forward, gradient, weightGradient, optimizer };

@@ -173,20 +173,23 @@ std::string axesOfGroup(const RecoveredAxes& axes, const std::vector<int>& ranks
     const auto join = [&text](const std::string& name) { text += (text.empty() ? "" : "_") + name; };
     const RecoveredAxis* expert = axes.find("ep");
     int size = 1;
+    bool isKnown = true; // what a group joins beside a known axis may be what it is for
     for (const RecoveredAxis& axis : axes.axes) {
-        if (axis.name.empty() || axis.name == "ep")
+        if (axis.name == "ep")
             continue;
         const int first = ranks.empty() ? 0 : RecoveredAxes::coordinate(axis, ranks.front());
         const bool differs =
             std::any_of(ranks.begin(), ranks.end(), [&](int rank) { return RecoveredAxes::coordinate(axis, rank) != first; });
-        if (differs) {
+        if (differs && axis.name.empty())
+            isKnown = false;
+        else if (differs) {
             join(axis.name);
             size *= axis.size;
         }
     }
     if (expert != nullptr && static_cast<int>(ranks.size()) == expert->size && size != expert->size)
         return "ep"; // folded over others
-    return text;
+    return isKnown ? text : std::string();
 }
 
 AxesOfGroups::AxesOfGroups(const Recovered& recovered)

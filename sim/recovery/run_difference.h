@@ -71,6 +71,18 @@ struct DifferenceFinding {
     std::string title, detail;
     double seconds = 0; ///< of a step: more (slower) or less
     std::vector<int> ranks;
+    std::string
+        subject; ///< what it shares with others of its kind: "matrix products"; findings of one kind and subject are one cause
+    Verdict verdict = Verdict::alike;
+    double costSeconds = 0; ///< of the mean rank's step; of a rank or a stage its own, for which the others wait
+};
+
+/// Findings that have one cause: the same kernel in many forms, one axis's collectives, ranks that all got slower.
+struct DifferenceCause {
+    std::string title, detail;         ///< of one finding its own
+    double seconds = 0;                ///< as DifferenceFinding::costSeconds, more (slower) or less
+    double share = 0;                  ///< of all that was found, 0 … 1
+    std::vector<std::size_t> findings; ///< indices, the largest first
 };
 
 struct RunDifference {
@@ -84,7 +96,14 @@ struct RunDifference {
     std::vector<StageDifference> stages;
     std::vector<StepDifference> byStep;      ///< of equal numbers in both; empty where none are
     std::vector<DifferenceFinding> findings; ///< the step, what was configured, causes, waiting; of each the largest first
-    std::vector<std::string> problems;       ///< what makes the two hard to compare
+    /// The few that matter, the largest first and waiting last: nine tenths of all that was found, or the first eight.
+    std::vector<DifferenceCause> causes;
+    std::size_t otherFindings = 0;     ///< of causes that are too small for these
+    double otherShare = 0;             ///< of all that was found
+    std::vector<std::string> problems; ///< what makes the two hard to compare
+
+    /// The step and what was configured: what everything else is a part of, or follows from.
+    std::vector<const DifferenceFinding*> headlines() const;
 };
 
 /// Differences below these are none: of the quantity itself, and of the step.
@@ -95,5 +114,7 @@ RunDifference differenceOf(const Recovered& a, const Recovered& b);
 
 nlohmann::ordered_json differenceJson(const RunDifference&);
 std::string differenceText(const RunDifference&);
+/// "and 41 smaller ones, together 0.8 % of all that differs"; empty where there are none.
+std::string otherFindingsText(const RunDifference&);
 
 } // namespace sim

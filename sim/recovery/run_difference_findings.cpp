@@ -42,8 +42,12 @@ void DifferenceFindings::tell()
     const auto fromTo = [&](const OfRuns& seconds) {
         return "from " + numberText(seconds.a, Unit::seconds) + " to " + numberText(seconds.b, Unit::seconds);
     };
-    const auto add = [&](const char* kind, std::string title, std::string detail, double seconds, std::vector<int> ranks = {}) {
-        m_result.findings.push_back({kind, std::move(title), std::move(detail), seconds, std::move(ranks)});
+    const auto add = [&](const char* kind, std::string title, std::string detail, double seconds, Verdict verdict,
+                         std::string subject, std::size_t ofRanks, std::vector<int> ranks = {}) {
+        // Of the mean rank's step: what few ranks have is less of it.
+        const double part = ofRanks == 0 ? 1 : static_cast<double>(ofRanks) / static_cast<double>(m_result.ranks.size());
+        m_result.findings.push_back(
+            {kind, std::move(title), std::move(detail), seconds, std::move(ranks), std::move(subject), verdict, seconds * part});
     };
     for (const RankDifference& rank : m_result.ranks) {
         if (rank.verdict == Verdict::alike || isOfItsStage(rank))
@@ -54,7 +58,7 @@ void DifferenceFindings::tell()
         add("rank",
             "Rank " + std::to_string(rank.rankB) + " computes " + percentText(std::abs(rank.beyondOthers)) +
                 changed(rank.verdict, " longer", " shorter") + " than the other ranks' change explains",
-            detail + ".", rank.beyondSeconds, {rank.rankB});
+            detail + ".", rank.beyondSeconds, rank.verdict, {}, 0, {rank.rankB});
     }
     tellHosts();
     for (const StageDifference& stage : m_result.stages)
@@ -62,11 +66,13 @@ void DifferenceFindings::tell()
             add("stage",
                 "Stage " + std::to_string(stage.pipelineRank) + " computes " + percentText(std::abs(stage.beyondOthers)) +
                     changed(stage.verdict, " longer", " shorter") + " than the other stages' change explains",
-                "Its ranks went " + fromTo(stage.computing) + " a step.", stage.beyondSeconds);
+                "Its ranks went " + fromTo(stage.computing) + " a step.", stage.beyondSeconds, stage.verdict, {}, 0);
     for (const auto* list : {&m_result.kernels, &m_result.collectives})
         for (const ClassDifference& of : *list) {
             const bool isKernel = list == &m_result.kernels;
             const char* const kind = isKernel ? "kernel" : "collective";
+            const bool isRenamed = of.verdict == Verdict::appeared || of.verdict == Verdict::gone;
+            const std::string subject = isKernel ? subjectOfKernel(of.name, isRenamed) : subjectOfCollective(of.name);
             const std::string amount = time(of.seconds.delta()) + " a step and rank";
             const std::string counts = numberText(of.count.a, Unit::number) + " → " + numberText(of.count.b, Unit::number) +
                                        " of them a step and rank, on " +
@@ -81,18 +87,19 @@ void DifferenceFindings::tell()
                                             ? " runs " + times(often) + "often"
                                             : " runs " + times(often) + "often, and takes " + times(ofCall) + "long each time";
                 add(kind, m_runs.shortNames.of(of.name) + how + ": " + amount + changed(of.verdict, " more", " less"),
-                    "It went " + fromTo(of.seconds) + "; " + counts, of.seconds.delta());
+                    "It went " + fromTo(of.seconds) + "; " + counts, of.seconds.delta(), of.verdict, subject, of.ranks);
             }
-            if (of.verdict == Verdict::appeared || of.verdict == Verdict::gone)
+            if (isRenamed)
                 add(kind, m_runs.shortNames.of(of.name) + (of.verdict == Verdict::gone ? " is gone: " : " is new: ") + amount,
-                    "It has no fellow of its name in the other run.", of.seconds.delta());
+                    "It has no fellow of its name in the other run.", of.seconds.delta(), of.verdict, subject, of.ranks);
             const double waited = of.waiting.delta();
             if (of.waiting.b > 0 && std::abs(waited) > 10 * leastSeconds(m_result) &&
                 std::abs(waited) > kNoises * of.waitingNoise && std::abs(waited) > 0.1 * std::max(of.waiting.a, of.waiting.b))
                 add("waiting",
                     "Ranks wait " + time(waited) + (waited > 0 ? " longer" : " shorter") + " a step in " +
                         m_runs.shortNames.of(of.name) + " for the last of them",
-                    "Waiting went " + fromTo(of.waiting) + "; it follows from what makes a member late.", waited);
+                    "Waiting went " + fromTo(of.waiting) + "; it follows from what makes a member late.", waited,
+                    waited > 0 ? Verdict::slower : Verdict::faster, {}, of.ranks);
         }
     tellConfiguration();
     if (m_result.verdict == Verdict::alike && m_result.findings.empty())
@@ -118,7 +125,9 @@ void DifferenceFindings::tell()
                                            ? std::string("; how much steps of one run differ is not known.")
                                            : "; steps of one run differ by " + percentText(m_result.noise) + "."),
                                   m_result.stepSeconds.delta(),
-                                  {}});
+                                  {},
+                                  {},
+                                  m_result.verdict});
     }
 }
 
@@ -142,7 +151,10 @@ void DifferenceFindings::tellHosts()
                                          " a step for its host than the other ranks' change explains",
                                      detail + ".",
                                      rank.beyondHostSeconds,
-                                     {rank.rankB}});
+                                     {rank.rankB},
+                                     {},
+                                     isLonger ? Verdict::slower : Verdict::faster,
+                                     rank.beyondHostSeconds});
     }
 }
 
@@ -191,11 +203,11 @@ void DifferenceFindings::tellConfiguration()
     if (const std::string a = gpusOf(m_runs.a), b = gpusOf(m_runs.b); !a.empty() && !b.empty())
         change("GPUs ", a, b);
     if (!changes.empty())
-        m_result.findings.push_back({"configuration",
-                                     "The two runs are configured differently: " + changes,
-                                     "So far as it was recovered; what else differs may follow from it.",
-                                     0,
-                                     {}});
+        m_result.findings.push_back({.kind = "configuration",
+                                     .title = "The two runs are configured differently: " + changes,
+                                     .detail = "So far as it was recovered; what else differs may follow from it.",
+                                     .ranks = {},
+                                     .subject = {}});
 }
 
 } // namespace
@@ -203,6 +215,7 @@ void DifferenceFindings::tellConfiguration()
 void tellFindings(RunDifference& difference, const ComparedRuns& runs)
 {
     DifferenceFindings(difference, runs).tell();
+    tellCauses(difference);
 }
 
 } // namespace sim

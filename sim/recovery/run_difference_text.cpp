@@ -92,8 +92,24 @@ nlohmann::ordered_json differenceJson(const RunDifference& of)
                                     {"detail", finding.detail},
                                     {"seconds", finding.seconds},
                                     {"ranks", finding.ranks}});
+    json["causes"] = DifferenceJson::array();
+    for (const DifferenceCause& cause : of.causes)
+        json["causes"].push_back({{"title", cause.title},
+                                  {"detail", cause.detail},
+                                  {"seconds", cause.seconds},
+                                  {"share", cause.share},
+                                  {"findings", cause.findings}});
+    json["other_findings"] = {{"count", of.otherFindings}, {"share", of.otherShare}};
     json["problems"] = of.problems;
     return json;
+}
+
+std::string otherFindingsText(const RunDifference& of)
+{
+    return of.otherFindings == 0
+               ? std::string()
+               : "and " + std::to_string(of.otherFindings) + " smaller " + (of.otherFindings == 1 ? "one, " : "ones, together ") +
+                     percentText(of.otherShare) + " of all that differs";
 }
 
 std::string differenceText(const RunDifference& of)
@@ -111,8 +127,12 @@ std::string differenceText(const RunDifference& of)
             text += "  " + part.name + "  " + numberText(part.seconds.a, Unit::seconds) + " → " +
                     numberText(part.seconds.b, Unit::seconds) + "  " + signedTime(part.seconds.delta()) + "\n";
     text += "what differs\n";
-    for (const DifferenceFinding& finding : of.findings)
-        text += "  " + finding.title + "\n    " + finding.detail + "\n";
+    for (const DifferenceFinding* finding : of.headlines())
+        text += "  " + finding->title + "\n    " + finding->detail + "\n";
+    for (const DifferenceCause& cause : of.causes)
+        text += "  " + cause.title + "\n    " + cause.detail + "\n";
+    if (const std::string others = otherFindingsText(of); !others.empty())
+        text += "  " + others + "; --json has them all\n";
     if (of.findings.empty())
         text += "  nothing\n";
     std::string steps;

@@ -7,6 +7,7 @@
 #include "sim/recovery/named_ranks.h"
 #include "sim/recovery/slow_links.h"
 #include "sim/recovery/slow_ranks.h"
+#include "sim/recovery/unexplained_time.h"
 
 #include <algorithm>
 #include <array>
@@ -38,7 +39,7 @@ public:
             slowRank();
         }
         hostBound();
-        mostlyNoWork();
+        add(unexplainedTime(m_recovered, m_answers, m_found));
         outliers();
         std::stable_sort(m_found.begin(), m_found.end(), [this](const RunFinding& a, const RunFinding& b) {
             return std::pair(isEffect(a), -ofEachStep(a)) < std::pair(isEffect(b), -ofEachStep(b));
@@ -57,7 +58,6 @@ private:
     void unevenExperts();
     void slowRank();
     void hostBound();
-    void mostlyNoWork();
     void outliers();
     void explainOutlier(RunFinding&, std::size_t step) const;
 
@@ -175,7 +175,7 @@ void Findings::exposed()
     // With clocks apart a step lasts as long as its longest rank's own time, and the mean of ranks is less.
     const std::string own = m_recovered.clock.isAligned || m_answers.times.ranks.size() < 2 ? " of a step" : " of its own step";
     for (const auto& [axis, ns] : byAxis) {
-        if (window <= 0 || ns <= 0.1 * window)
+        if (window <= 0 || ns <= kWorthTelling * window)
             continue;
         RunFinding finding{.kind = "exposed-communication",
                            .title = percentText(ns / window) + " of the step waits for " +
@@ -391,7 +391,7 @@ void Findings::hostBound()
         window += static_cast<double>(rank.windowNs);
     }
     const double ranks = std::max<double>(1, static_cast<double>(m_answers.times.ranks.size()));
-    if (window <= 0 || host <= 0.1 * window)
+    if (window <= 0 || host <= kWorthTelling * window)
         return;
     RunFinding finding{
         .kind = "host-bound",
@@ -404,39 +404,6 @@ void Findings::hostBound()
                                        [](const RankTime& a, const RankTime& b) { return a.hostBoundNs < b.hostBoundNs; });
     showLongest(finding, static_cast<std::size_t>(most - m_answers.times.ranks.begin()), nullptr);
     m_found.push_back(std::move(finding));
-}
-
-/// Where nothing else tells why most of the step is no computing. Beside other findings that is what a device idles without
-/// waiting for its host, and in no pipeline, of which idling is a part.
-void Findings::mostlyNoWork()
-{
-    const bool isAlone = m_found.empty();
-    if (!isAlone && m_recovered.axes.find("pp") != nullptr)
-        return;
-    const bool isHostTold = std::any_of(m_found.begin(), m_found.end(), [](const auto& of) { return of.kind == "host-bound"; });
-    constexpr double kMost = 0.5;
-    double idle = 0, copies = 0, window = 0;
-    for (const RankTime& rank : m_answers.times.ranks) {
-        idle += static_cast<double>(rank.idleNs - (isHostTold ? rank.hostBoundNs : 0));
-        copies += static_cast<double>(rank.copyNs);
-        window += static_cast<double>(rank.windowNs);
-    }
-    if (window <= 0 || !anyRan(m_answers.times.ranks))
-        return;
-    const double ranks = static_cast<double>(m_answers.times.ranks.size());
-    const auto add = [&](const char* kind, double ns, const char* does, const char* detail) {
-        if (ns > kMost * window)
-            m_found.push_back({.kind = kind,
-                               .title = percentText(ns / window) + " of the step the device " + does,
-                               .detail = timeText(secondsOf(ns / ranks)) + " of the " + timeText(secondsOf(window / ranks)) +
-                                         " of a rank's step" + detail,
-                               .seconds = secondsOf(ns / ranks)});
-    };
-    if (isAlone)
-        add("copying", copies, "copies and does nothing else",
-            ": data that stays on the device, or copies beside kernels, save it.");
-    add("idle", idle, isHostTold ? "does nothing, and does not wait for its host" : "does nothing",
-        "; what it waits for is not recorded.");
 }
 
 void Findings::outliers()

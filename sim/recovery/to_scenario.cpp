@@ -20,6 +20,8 @@ std::string orderOf(const RecoveredAxes& axes)
     std::vector<std::string> order{"tp", "cp", "dp", "pp"};
     const auto stride = [&axes](const std::string& name) {
         const RecoveredAxis* axis = axes.find(name);
+        if (axis == nullptr && name == "dp") // one without a name counts as such, and lies where it lies
+            axis = axes.find("");
         return axis == nullptr ? 0 : axis->stride;
     };
     // Axes of one rank have no place of their own: they stay where the usual order has them.
@@ -106,6 +108,35 @@ void fitNodes(nlohmann::ordered_json& cluster, int ranksOfANode)
         if (tier.is_object() && tier.contains("span") && tier["span"].is_number_integer() && tier["span"].get<int>() % gpus == 0)
             tier["span"] = tier["span"].get<int>() / gpus * ranksOfANode;
     cluster["gpus_per_node"] = ranksOfANode;
+}
+
+std::string unnamedAxesText(const RecoveredAxes& axes)
+{
+    if (!axes.unknownGrid().empty())
+        return {};
+    std::string text;
+    for (const RecoveredAxis& axis : axes.axes)
+        if (axis.name.empty())
+            text += (text.empty() ? "what the " : ", and what the ") + std::to_string(axis.size) + " ranks that lie " +
+                    std::to_string(axis.stride) + " apart have to do with another is not known";
+    return text;
+}
+
+std::string misplacedAxisText(const RecoveredAxes& axes, const Mesh& mesh)
+{
+    const bool isDataWhole = axes.find("") == nullptr; // else a layout joins the two
+    for (const auto& [name, coordinate] :
+         {std::pair{"tp", &Coordinates::tp}, {"cp", &Coordinates::cp}, {"pp", &Coordinates::pp}, {"dp", &Coordinates::dp}}) {
+        const RecoveredAxis* axis = axes.find(name);
+        if (axis == nullptr || (axis->name == "dp" && !isDataWhole))
+            continue;
+        for (int rank = 0; rank < mesh.worldSize(); ++rank)
+            if (mesh.coordinates(rank).*coordinate != RecoveredAxes::coordinate(*axis, rank))
+                return "the ranks of " + axis->name +
+                       " lie as in no layout, with parts of another axis between them: all stand " +
+                       "in the order of their numbers";
+    }
+    return {};
 }
 
 void requireKnownGrid(const RecoveredAxes& axes)

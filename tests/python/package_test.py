@@ -217,6 +217,28 @@ class Problems(unittest.TestCase):
         ):
             with self.subTest(told), self.assertRaisesRegex(TypeError, told):
                 question()
+        trace = ROOT / "tests" / "data" / "slow-rank" / "run.json.gz"
+        for told, question in (  # whichever a script expects
+            ("^sizes takes numbers of GPUs, and has none$", lambda: rankscope.plan(job, sizes=())),
+            ("^sizes takes numbers of GPUs, not '8'$", lambda: rankscope.plan(job, sizes="8")),
+            ("^sizes takes numbers of GPUs in whole numbers above 0, not 0$", lambda: rankscope.plan(job, sizes=0)),
+            ("^fix is a dict of keys and values, ", lambda: rankscope.plan(job, fix=["layout.tp=8"])),
+            ("^open_trace takes files of one run, .*, and was given none$", lambda: rankscope.open_trace([])),
+            ("^open_trace takes paths, not bytes$", lambda: rankscope.open_trace(b"a.json")),
+            ("^save takes paths, not int$", lambda: rankscope.open_trace(trace).save(5)),
+            ("^compare takes paths, not NoneType$", lambda: rankscope.open_trace(trace).compare(None)),
+            ("^compare takes runs of one file or one folder each, not of 2: ", lambda: rankscope.open_trace(trace).compare(rankscope.open_trace(trace, trace))),
+        ):
+            for kind in (TypeError, rankscope.ScenarioError):
+                with self.subTest(told, kind=kind), self.assertRaisesRegex(kind, told) as caught:
+                    question()
+                self.assertTrue(caught.exception.problems)
+            copied = pickle.loads(pickle.dumps(caught.exception))
+            self.assertEqual((type(copied), str(copied)), (type(caught.exception), str(caught.exception)))
+        for path, told in (("", "'': there is no such file"), ("a\0b", r"'a\x00b': there is no such file")):
+            with self.subTest(path), self.assertRaises(FileNotFoundError) as caught:
+                rankscope.open_trace(path)
+            self.assertIn(told, caught.exception.problems[0].message)
         for told, question in (
             (r"'a\\x00b': embedded null", lambda: rankscope.simulate("a\0b")),
             ("^/layout/tp: is given twice, by layout and by layout__tp$", lambda: rankscope.simulate(job, layout={"tp": 4}, layout__tp=8)),
@@ -466,6 +488,22 @@ class Traces(unittest.TestCase):
             trace.save(second)
             self.assertEqual(len(rankscope.open_trace(second).ranks), 8)
             self.assertEqual(len(rankscope.open_trace([second]).ranks), 8)
+            self.assertIn("axes", dir(trace))
+            here = os.getcwd()
+            os.chdir(folder)
+            try:
+                trace.save("-step.json")  # a name, and no option
+                self.assertEqual(len(rankscope.open_trace("-step.json").ranks), 8)
+            finally:
+                os.chdir(here)
+            slower = pathlib.Path(folder) / "slower.json"
+            subprocess.run(
+                [BINARIES / "rankscope-sim", "simulate", TINY, "--full", "--set", "cluster.gpu.efficiency.gemm=0.2", "--trace", slower],
+                check=True, capture_output=True,
+            )
+            difference = trace.compare(slower)
+            self.assertEqual(difference.to_dict(), printed("trace", "compare", first, slower, "--json"))
+            self.assertEqual((difference.verdict, trace.compare(rankscope.open_trace(first)).verdict), ("slower", "alike"))
         for missing in (FileNotFoundError, rankscope.ScenarioError):  # whichever a script expects
             with self.assertRaises(missing) as caught:
                 rankscope.open_trace("--help")

@@ -55,7 +55,7 @@ std::unique_ptr<StepView> makeFilmedView(const StepFilm& film, Picture picture, 
     view->setStep(step, info.prepare ? info.prepare(step) : nullptr);
     if (auto* grid = dynamic_cast<GridView*>(view.get()); grid != nullptr && !film.measured.empty()) {
         grid->setMeasured(film.measured);
-        grid->setUnknownGrid(film.unknownGrid, film.areNodesKnown);
+        grid->setKnown(film.known);
     }
     return view;
 }

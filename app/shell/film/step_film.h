@@ -2,6 +2,7 @@
 #pragma once
 
 #include "app/session/film.h"
+#include "app/step/known_grid.h"
 #include "app/step/measured_rank.h"
 #include "app/step/shown_step.h"
 #include "app/views/common/theme.h"
@@ -25,8 +26,7 @@ struct StepFilm {
     const ShownStep& stepOf(Picture picture) const { return picture == Picture::timeline && timeline.trace ? timeline : step; }
     std::vector<Picture> offered = {};       ///< to be chosen from; empty: all
     std::vector<MeasuredRank> measured = {}; ///< [rank] of a recording: what the grid says in place of what was predicted
-    bool areNodesKnown = true;               ///< of a recording: which of its ranks share one
-    std::string unknownGrid = {};            ///< of a recording: why nobody knows how its ranks lie; else empty
+    KnownGrid known = {};                    ///< of a recording: how much of its grid
 };
 
 /// One picture of what the film is of. Shares the selection and, where there is one, the zoom.

@@ -2,7 +2,6 @@
 
 #include "app/shell/recorded/recorded_words.h"
 #include "sim/error.h"
-#include "sim/recovery/to_scenario.h"
 
 #include <QEventLoop>
 
@@ -21,8 +20,7 @@ StepFilm recordedFilm(const RecordedRun& run, const Selection& selection)
                   .timeline = measured,
                   .offered = {Picture::grid, Picture::timeline},
                   .measured = picture.ranks,
-                  .unknownGrid = run.run()->recovered.axes.unknownGrid()};
-    film.areNodesKnown = sim::recordedRanksOfANode(run.run()->recovered).has_value();
+                  .known = run.run()->known};
     if (!run.run()->grid)
         film.offered = {Picture::timeline};
     else

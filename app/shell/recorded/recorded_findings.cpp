@@ -2,6 +2,7 @@
 
 #include "app/shell/recorded/recorded_words.h"
 #include "app/shell/widgets/style.h"
+#include "sim/recovery/to_scenario.h"
 
 #include <QLabel>
 #include <QPushButton>
@@ -63,6 +64,9 @@ void RecordedFindings::show(const RecoveredRun& run)
     if (const std::string unknown = run.recovered.axes.unknownGrid(); !unknown.empty())
         add(tr("The grid of ranks is not known"),
             tr("%1. “Recovered” has a place to say it.").arg(QString::fromStdString(unknown)));
+    if (const std::string unnamed = sim::unnamedAxesText(run.recovered.axes); !unnamed.empty())
+        add(tr("An axis of the grid is not known"),
+            tr("%1. “Recovered” has a place to say it.").arg(QString::fromStdString(unnamed)));
     const bool saysLate = std::any_of(run.answers.findings.begin(), run.answers.findings.end(),
                                       [](const sim::RunFinding& finding) { return finding.kind == "late-rank"; });
     if (!saysLate && !run.answers.arrivals.text.empty())

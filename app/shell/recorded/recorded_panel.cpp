@@ -17,7 +17,6 @@
 #include "app/shell/widgets/scenario_header.h"
 #include "app/shell/widgets/style.h"
 #include "app/shell/window/transport_bar.h"
-#include "sim/recovery/to_scenario.h"
 
 #include <QAction>
 #include <QComboBox>
@@ -90,7 +89,7 @@ void RecordedPanel::forget()
     m_selection = m_shownSelection = {};
     m_grid.setStep({});
     m_grid.setMeasured({});
-    m_grid.setUnknownGrid({}, true);
+    m_grid.setKnown({});
     m_grid.setLens(GridLens::busy);
     m_timelines.setUpper({});
     m_timelines.setUpperVisible(false);
@@ -312,12 +311,8 @@ void RecordedPanel::pictureReady()
 void RecordedPanel::showGrid()
 {
     const RecordedStepPicturePtr& picture = m_run->picture();
-    const sim::Recovered& recovered = m_run->run()->recovered;
     const SimulationPtr& grid = m_run->prediction() ? m_run->prediction()->prediction->simulation : m_run->run()->grid;
-    if (m_run->prediction()) // which has a layout and a cluster
-        m_grid.setUnknownGrid({}, true);
-    else
-        m_grid.setUnknownGrid(recovered.axes.unknownGrid(), sim::recordedRanksOfANode(recovered).has_value());
+    m_grid.setKnown(m_run->prediction() ? KnownGrid() : m_run->run()->known); // a prediction has a layout and a cluster
     std::vector<MeasuredRank> measured = picture ? picture->ranks : std::vector<MeasuredRank>();
     if (grid) // nothing is predicted here: of a rank that no trace is of nothing is known
         measured.resize(sim::asIndex(grid->scenario().layout.worldSize()));

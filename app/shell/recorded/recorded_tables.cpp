@@ -343,8 +343,11 @@ QString comparisonText(const QString& with, const sim::RunDifference& difference
     QStringList lines{
         QObject::tr("Beside %1: a step takes %2 there, %3 here.")
             .arg(with, durationQuantity(difference.stepSeconds.b).text(), durationQuantity(difference.stepSeconds.a).text())};
-    for (std::size_t i = 0; i < std::min<std::size_t>(3, difference.findings.size()); ++i)
-        lines << QString::fromStdString(difference.findings[i].title);
+    for (const sim::DifferenceFinding* headline : difference.headlines())
+        lines << QString::fromStdString(headline->title);
+    constexpr std::size_t kMostCauses = 3; // above a table that has the rest
+    for (std::size_t i = 0; i < std::min(kMostCauses, difference.causes.size()); ++i)
+        lines << QString::fromStdString(difference.causes[i].title);
     for (const std::string& problem : difference.problems)
         lines << QString::fromStdString(problem);
     return lines.join(QLatin1Char('\n'));

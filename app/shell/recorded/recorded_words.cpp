@@ -51,6 +51,8 @@ QString recordedHeadline(const RecoveredRun& run)
     for (const sim::RecoveredAxis& axis : recovered.axes.axes)
         if (!axis.name.empty())
             parts << QStringLiteral("%1 %2").arg(QString::fromStdString(axis.name)).arg(axis.size);
+        else if (recovered.axes.unknownGrid().empty())
+            parts << QObject::tr("an axis of %1 not known").arg(axis.size);
     if (!recovered.axes.unknownGrid().empty())
         parts << QObject::tr("grid not known");
     parts << (recovered.steps.areGuessed          ? QObject::tr("steps not known")

@@ -189,14 +189,14 @@ std::string runsText(const std::vector<int>& numbers)
     return out;
 }
 
-std::string coordinatesText(const sim::Mesh& mesh, int rank)
+std::string coordinatesText(const sim::Mesh& mesh, int rank, const KnownGrid& known)
 {
     std::string out;
     const sim::RankGrid& grid = mesh.dense();
     for (int axis = grid.axisCount() - 1; axis >= 0; --axis) {
         if (grid.axis(axis).size == 1)
             continue;
-        out += (out.empty() ? "" : " · ") + grid.axis(axis).name + " " + countText(grid.coordinate(rank, axis));
+        out += (out.empty() ? "" : " · ") + known.wordOf(grid.axis(axis).name) + " " + countText(grid.coordinate(rank, axis));
     }
     return out.empty() ? "the only rank" : out;
 }

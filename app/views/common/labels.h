@@ -2,6 +2,7 @@
 #pragma once
 
 #include "app/canvas/canvas.h"
+#include "app/step/known_grid.h"
 #include "app/views/common/theme.h"
 #include "sim/mesh/mesh.h"
 
@@ -32,7 +33,7 @@ std::string rankListText(const std::vector<int>& ascending);
 /// "0–3, 8–11": runs of numbers that count on; of many runs the first and the last.
 std::string runsText(const std::vector<int>& ascending);
 /// "dp 0 · pp 1 · cp 0 · tp 1": the axes above 1, slowest first; "the only rank" if there are none.
-std::string coordinatesText(const sim::Mesh&, int rank);
+std::string coordinatesText(const sim::Mesh&, int rank, const KnownGrid& = {});
 
 /// The first of the texts that is no wider than that, or nothing.
 std::string fitting(Canvas&, const std::vector<std::string>& longestFirst, float width, FontFace = FontFace::body);

@@ -119,7 +119,7 @@ private:
         const Rect first{area.left, area.top + 2, area.right, twoLines ? area.top + area.height() / 2 - 2 : area.bottom};
         const Rect second{area.left, first.bottom, area.right, area.bottom - 4};
         if (!rank) {
-            const std::string what = m_scene.reading.unknownGrid.empty() ? "its process groups" : "what was measured of it";
+            const std::string what = m_scene.reading.known.isKnown() ? "its process groups" : "what was measured of it";
             std::vector<std::string> texts{"Point at a rank to see " + what + "; click to keep it.", "Point at a rank."};
             if (m_scene.reading.isOver)
                 texts = {"The step is over: every rank is done. Space plays it from its beginning.", "The step is over."};
@@ -169,7 +169,7 @@ private:
     /// Long texts if all fit, else short ones.
     void groups(Rect line)
     {
-        if (const std::string& unknown = m_scene.reading.unknownGrid; !unknown.empty()) {
+        if (const std::string& unknown = m_scene.reading.known.whyUnknown; !unknown.empty()) {
             textInside(m_canvas, line, fitting(m_canvas, {unknown, "grid not known"}, line.width(), FontFace::small),
                        m_theme.mutedText, FontFace::small);
             return;
@@ -181,14 +181,14 @@ private:
             };
             float width = -kSpace;
             for (const LitGroup& group : m_scene.groups)
-                width += kSwatch + 8 + kSpace + m_canvas.textWidth(group.name(), FontFace::bold) + 6 +
+                width += kSwatch + 8 + kSpace + m_canvas.textWidth(group.name, FontFace::bold) + 6 +
                          m_canvas.textWidth(membersOf(group), FontFace::small);
             if (width > line.width() && withMembers)
                 continue;
             float x = line.left;
             for (const LitGroup& group : m_scene.groups) {
                 const std::string members = membersOf(group);
-                const float nameWidth = m_canvas.textWidth(group.name(), FontFace::bold);
+                const float nameWidth = m_canvas.textWidth(group.name, FontFace::bold);
                 const float membersWidth = m_canvas.textWidth(members, FontFace::small);
                 if (x + kSwatch + 8 + nameWidth + 6 + membersWidth > line.right)
                     return;
@@ -197,7 +197,7 @@ private:
                 sample.inset = 0;
                 strokeOutline(m_canvas, {x + 1, middle - 6, x + kSwatch - 1, middle + 6}, m_theme.selection, sample);
                 x += kSwatch + 8;
-                textInside(m_canvas, {x, line.top, x + nameWidth + 1, line.bottom}, group.name(), m_theme.text, FontFace::bold);
+                textInside(m_canvas, {x, line.top, x + nameWidth + 1, line.bottom}, group.name, m_theme.text, FontFace::bold);
                 x += nameWidth + 6;
                 textInside(m_canvas, {x, line.top, x + membersWidth + 1, line.bottom}, members, m_theme.mutedText,
                            FontFace::small);
@@ -214,18 +214,19 @@ private:
 
 } // namespace
 
-std::vector<std::string> worldTexts(const sim::Simulation& simulation, bool isGridKnown, bool areNodesKnown)
+std::vector<std::string> worldTexts(const sim::Simulation& simulation, const KnownGrid& known)
 {
     const sim::RankGrid& grid = simulation.mesh().dense();
-    if (!isGridKnown)
+    if (!known.isKnown())
         return {countText(grid.size()) + " ranks  ·  grid not known", countText(grid.size()) + " ranks"};
     std::string product;
     for (int axis = 0; axis < grid.axisCount(); ++axis)
         if (grid.axis(axis).size > 1)
-            product += (product.empty() ? "" : " × ") + grid.axis(axis).name + " " + countText(grid.axis(axis).size);
+            product +=
+                (product.empty() ? "" : " × ") + known.wordOf(grid.axis(axis).name) + " " + countText(grid.axis(axis).size);
     const std::string ranks = countText(grid.size()) + (grid.size() == 1 ? " rank" : " ranks");
     product = product.empty() ? ranks : product + " = " + ranks;
-    if (!areNodesKnown)
+    if (!known.areNodesKnown)
         return {product, ranks};
     const int perNode = simulation.scenario().cluster.gpusPerNode;
     const int nodes = (grid.size() + perNode - 1) / std::max(perNode, 1);
@@ -244,7 +245,7 @@ std::string rankTip(const sim::Simulation& simulation, const GridReading& readin
 {
     std::string text = "rank " + countText(rank) + "\n" + reading.placeOf(simulation, rank);
     std::string node;
-    if (reading.areNodesKnown)
+    if (reading.known.areNodesKnown)
         node = "\nnode " + countText(simulation.placement().node(rank));
     if (reading.namesGpus())
         node += ", GPU " + std::to_string(simulation.placement().gpuOfNode(rank));

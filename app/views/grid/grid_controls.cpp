@@ -125,7 +125,14 @@ private:
     {
         const sim::RankGrid& grid = m_simulation.mesh().dense();
         const int axis = grid.axisIndex(seat.axis);
-        return seat.axis + " " + countText(axis >= 0 ? grid.axis(axis).size : 1);
+        return m_choices.known.wordOf(seat.axis) + " " + countText(axis >= 0 ? grid.axis(axis).size : 1);
+    }
+
+    /// A line of its own where nobody knows what the axis is for.
+    std::string whyUnnamed(const AxisSeat& seat) const
+    {
+        const KnownGrid& known = m_choices.known;
+        return known.wordOf(seat.axis) == seat.axis ? std::string() : "\n" + known.whyUnnamed;
     }
 
     static const char* titleOf(AxisPlace place)
@@ -153,14 +160,14 @@ private:
     void caption()
     {
         const Rect line = m_frame.caption;
-        const std::vector<std::string> world = worldTexts(m_simulation, m_choices.isGridKnown, m_choices.areNodesKnown);
+        const std::vector<std::string> world = worldTexts(m_simulation, m_choices.known);
         const bool canChoose = !m_state.onlyTold && m_frame.lenses.height() > 0;
         const float switchWidth = widthOf("Logical") + widthOf("Physical") - 1;
         const bool hasAxes = !m_choices.physical && !m_choices.seats.empty();
-        const float besideAxes = m_choices.areNodesKnown ? kSectionGap + switchWidth : 0; // no nodes: nothing to switch to
+        const float besideAxes = m_choices.known.areNodesKnown ? kSectionGap + switchWidth : 0; // no nodes: nothing to switch to
         const float axes = hasAxes ? axesWidth() + besideAxes : 0;
         const float shortest = m_canvas.textWidth(world.back(), FontFace::bold) + kSectionGap;
-        const bool withSwitch = canChoose && m_choices.areNodesKnown && line.width() >= shortest + switchWidth;
+        const bool withSwitch = canChoose && m_choices.known.areNodesKnown && line.width() >= shortest + switchWidth;
         const bool withAxes = canChoose && hasAxes && line.width() >= shortest + axes;
         float left = line.right;
         if (withSwitch) {
@@ -216,7 +223,7 @@ private:
                          .text = axisText(seat),
                          .name = "axis " + axisText(seat) + ", " + axisPlaceName(place) + ", " + std::to_string(inside) +
                                  " from inside",
-                         .tip = axisText(seat) + " on " + axisPlaceName(place) +
+                         .tip = axisText(seat) + " on " + axisPlaceName(place) + whyUnnamed(seat) +
                                 "\nDrag it, or click: the next place; Shift and click: one step outwards"},
                         line, x) +
                     kGap;

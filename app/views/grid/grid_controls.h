@@ -31,9 +31,8 @@ struct GridChoices {
     GridLens lens = GridLens::memory;
     bool physical = false;
     bool automatic = true;
-    AxisSeats seats;           ///< as they lie now
-    bool isGridKnown = true;   ///< false: of a recorded run whose axes nobody knows
-    bool areNodesKnown = true; ///< false: of a recorded run that does not tell which of its ranks share a node
+    AxisSeats seats; ///< as they lie now
+    KnownGrid known; ///< of a recorded run: how much of the grid
 };
 
 struct GridControls {

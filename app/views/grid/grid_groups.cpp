@@ -30,24 +30,20 @@ void strokeOutline(Canvas& canvas, Rect rect, Color color, const Outline& outlin
         canvas.strokeRect(rect.inset(3), color, outline.thickness, outline.style);
 }
 
-std::string LitGroup::name() const
-{
-    return std::string(sim::processGroupName(kind));
-}
-
 std::string LitGroup::membersText() const
 {
     return countText(static_cast<std::int64_t>(members.size())) + " ranks: " + rankListText(members);
 }
 
-std::vector<LitGroup> litGroups(const sim::Mesh& mesh, int rank)
+std::vector<LitGroup> litGroups(const sim::Mesh& mesh, int rank, const KnownGrid& known)
 {
     std::vector<LitGroup> groups;
     for (const sim::ProcessGroup kind :
          {sim::ProcessGroup::tp, sim::ProcessGroup::cp, sim::ProcessGroup::ep, sim::ProcessGroup::pp, sim::ProcessGroup::dp}) {
         if (mesh.groupSize(kind) < 2)
             continue;
-        LitGroup group{kind, mesh.members(kind, mesh.groupOf(kind, rank))};
+        LitGroup group{kind, known.wordOf(std::string(sim::processGroupName(kind))),
+                       mesh.members(kind, mesh.groupOf(kind, rank))};
         std::sort(group.members.begin(), group.members.end());
         groups.push_back(std::move(group));
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "app/canvas/canvas.h"
+#include "app/step/known_grid.h"
 #include "sim/mesh/mesh.h"
 
 #include <string>
@@ -21,13 +22,13 @@ void strokeOutline(Canvas&, Rect, Color, const Outline&);
 
 struct LitGroup {
     sim::ProcessGroup kind = sim::ProcessGroup::tp;
+    std::string name;         ///< "tp"
     std::vector<int> members; ///< ascending, with the rank itself
-    std::string name() const; ///< "tp"
     /// "8 ranks: 8–15"
     std::string membersText() const;
 };
 
 /// Groups of more than one rank along each axis: tp, cp, dp, pp, ep.
-std::vector<LitGroup> litGroups(const sim::Mesh&, int rank);
+std::vector<LitGroup> litGroups(const sim::Mesh&, int rank, const KnownGrid& = {});
 
 } // namespace app

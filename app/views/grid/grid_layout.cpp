@@ -358,7 +358,7 @@ std::string GridLayout::boxName(int level, int place) const
     const GridLevel& outer = m_levels[next];
     const int width = outer.stride / outer.axisStride;
     const int first = place / outer.axisStride % outer.axisSize / width * width, last = first + width - 1;
-    return outer.axis + " " + countText(first) + (last > first ? "–" + countText(last) : "");
+    return outer.shown() + " " + countText(first) + (last > first ? "–" + countText(last) : "");
 }
 
 std::vector<int> GridLayout::ranksInBox(int level, int place) const
@@ -415,8 +415,10 @@ void GridLayout::makeRulers()
             continue;
         if (isInnerPart && !runAlike(level, *outer))
             continue; // the boxes carry names
-        Ruler ruler{
-            .level = l, .axis = level.axis, .axisSize = level.axisSize, .groupSize = isInnerPart ? level.axisSize : level.size};
+        Ruler ruler{.level = l,
+                    .axis = level.shown(),
+                    .axisSize = level.axisSize,
+                    .groupSize = isInnerPart ? level.axisSize : level.size};
         const int places = across ? columns() : rows();
         int inside = 1; // places one child takes
         for (int i = 0; i < l; ++i)
@@ -436,8 +438,10 @@ void GridLayout::makeRulers()
 /// Where the outermost axis fills several rows, each row says which part of it it holds.
 void GridLayout::addRowsRuler(const GridLevel& level)
 {
-    Ruler ruler{
-        .level = static_cast<int>(m_levels.size()) - 1, .axis = level.axis, .axisSize = level.axisSize, .groupSize = level.rows};
+    Ruler ruler{.level = static_cast<int>(m_levels.size()) - 1,
+                .axis = level.shown(),
+                .axisSize = level.axisSize,
+                .groupSize = level.rows};
     const int perChild = level.stride / level.axisStride;
     const int inside = rows() / level.rows;
     for (int r = 0; r < level.rows; ++r) {

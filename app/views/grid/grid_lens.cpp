@@ -288,7 +288,7 @@ const std::vector<double>& StepUse::sentBytes()
 
 std::string GridReading::placeOf(const sim::Simulation& simulation, int rank) const
 {
-    return unknownGrid.empty() ? coordinatesText(simulation.mesh(), rank) : "grid not known";
+    return known.isKnown() ? coordinatesText(simulation.mesh(), rank, known) : "grid not known";
 }
 
 std::size_t GridReading::unitOf(const sim::Simulation& simulation, int rank) const

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "app/step/instant.h"
+#include "app/step/known_grid.h"
 #include "app/step/measured_rank.h"
 #include "app/step/selection.h"
 #include "app/step/shown_step.h"
@@ -68,8 +69,7 @@ struct GridReading {
     bool isLive = false;
     bool isMeasured = false;              ///< of a recorded run; values are NaN where nothing was recorded
     bool areDevicesKnown = true;          ///< false: of a recording of hosts alone, which tells of no GPU
-    bool areNodesKnown = true;            ///< false: of a recording that does not tell which ranks share a node
-    std::string unknownGrid;              ///< why nobody knows how the ranks of a recording lie; empty where that is known
+    KnownGrid known;                      ///< of a recording: how much of the grid
     std::string missing;                  ///< why a recording tells nothing through this lens; empty where it does
     bool isBegin = false, isOver = false; ///< of lens now: the time cursor stands at an end of the step
     std::vector<double> values;           ///< [unit] bytes or shares, as the lens has it; empty for groups and now
@@ -80,7 +80,7 @@ struct GridReading {
     std::vector<std::string> didLast;                       ///< [rank] of a live run: "F3"
     const Instants* instants = nullptr;
 
-    bool namesGpus() const { return areDevicesKnown && areNodesKnown; }
+    bool namesGpus() const { return areDevicesKnown && known.areNodesKnown; }
     bool hasRamp() const { return lens != GridLens::groups && lens != GridLens::now && missing.empty(); }
     std::size_t unitOf(const sim::Simulation&, int rank) const;
     std::string placeOf(const sim::Simulation&, int rank) const; ///< "dp 1 · tp 0", or that it is not known

@@ -40,12 +40,11 @@ void GridModel::setMeasured(std::vector<MeasuredRank> measured)
         placeProcesses();
 }
 
-bool GridModel::setUnknownGrid(std::string why, bool areNodesKnown)
+bool GridModel::setKnown(KnownGrid known)
 {
-    if (why == m_unknownGrid && areNodesKnown == m_areNodesKnown)
+    if (known == m_known)
         return false;
-    m_unknownGrid = std::move(why);
-    m_areNodesKnown = areNodesKnown;
+    m_known = std::move(known);
     m_layoutStale = m_readingStale = true;
     m_groupsOf.reset();
     m_groups.clear();
@@ -90,11 +89,8 @@ sim::WaitChains* GridModel::waits()
 
 GridChoices GridModel::choices() const
 {
-    GridChoices choices{.lens = m_lens,
-                        .physical = m_areNodesKnown && m_arrangement.physical,
-                        .isGridKnown = m_unknownGrid.empty(),
-                        .areNodesKnown = m_areNodesKnown};
-    if (choices.isGridKnown) {
+    GridChoices choices{.lens = m_lens, .physical = m_known.areNodesKnown && m_arrangement.physical, .known = m_known};
+    if (m_known.isKnown()) {
         choices.automatic = m_arrangement.seats.empty();
         choices.seats = choices.automatic && !choices.physical ? m_layout.seats() : m_arrangement.seats;
     }
@@ -103,14 +99,22 @@ GridChoices GridModel::choices() const
 
 GridPlan GridModel::plan() const
 {
+    GridPlan plan = unnamedPlan();
+    for (GridLevel& level : plan.levels)
+        level.word = m_known.wordOf(level.axis);
+    return plan;
+}
+
+GridPlan GridModel::unnamedPlan() const
+{
     const sim::Scenario& scenario = m_step.simulation->scenario();
-    if (m_arrangement.physical && m_areNodesKnown)
+    if (m_arrangement.physical && m_known.areNodesKnown)
         return physicalPlan(m_step.simulation->placement(), scenario.cluster, ranks());
-    if (!m_unknownGrid.empty())
+    if (!m_known.isKnown())
         return numberedPlan(ranks());
     if (!m_arrangement.seats.empty())
         return seatedPlan(m_step.simulation->mesh(), m_arrangement.seats);
-    const bool packed = m_areNodesKnown && scenario.layout.placement == sim::PlacementRule::packed;
+    const bool packed = m_known.areNodesKnown && scenario.layout.placement == sim::PlacementRule::packed;
     return automaticPlan(m_step.simulation->mesh(), packed ? scenario.cluster.gpusPerNode : 0);
 }
 
@@ -177,8 +181,7 @@ void GridModel::read(const Selection& selection)
                                       .classes = selection.classes});
         m_reading.areDevicesKnown = measured() == nullptr || std::any_of(measured()->begin(), measured()->end(),
                                                                          [](const MeasuredRank& of) { return of.isRecorded; });
-        m_reading.areNodesKnown = m_areNodesKnown;
-        m_reading.unknownGrid = m_unknownGrid;
+        m_reading.known = m_known;
         m_readAtNs = selection.cursorNs;
         m_readClasses = selection.classes;
         m_readingStale = false;
@@ -196,7 +199,7 @@ void GridModel::read(const Selection& selection)
 const std::vector<LitGroup>& GridModel::groupsOf(std::optional<int> rank)
 {
     if (rank != m_groupsOf) {
-        m_groups = rank && m_unknownGrid.empty() ? litGroups(m_step.simulation->mesh(), *rank) : std::vector<LitGroup>{};
+        m_groups = rank && m_known.isKnown() ? litGroups(m_step.simulation->mesh(), *rank, m_known) : std::vector<LitGroup>{};
         m_groupsOf = rank;
     }
     return m_groups;

@@ -21,7 +21,7 @@ public:
     void setStep(const ShownStep&);
     void setNow(std::vector<RankNow>);
     void setMeasured(std::vector<MeasuredRank>);
-    bool setUnknownGrid(std::string why, bool areNodesKnown); ///< true: that is another
+    bool setKnown(KnownGrid); ///< true: that is another
     void setLens(GridLens);
     void setArrangement(GridArrangement);
     /// Nobody can point or click there.
@@ -29,8 +29,7 @@ public:
 
     const SimulationPtr& simulation() const { return m_step.simulation; }
     GridLens lens() const { return m_lens; }
-    const std::string& unknownGrid() const { return m_unknownGrid; }
-    bool areNodesKnown() const { return m_areNodesKnown; }
+    const KnownGrid& known() const { return m_known; }
     const GridArrangement& arrangement() const { return m_arrangement; }
     const GridLayout& layout() const { return m_layout; }
     const GridReading& reading() const { return m_reading; }
@@ -55,6 +54,7 @@ public:
 
 private:
     GridPlan plan() const;
+    GridPlan unnamedPlan() const; ///< by the layout's own names of its axes
     void prepareInstants();
     void placeProcesses();
 
@@ -64,8 +64,7 @@ private:
     std::vector<int> m_processOf;             ///< [rank]
     std::vector<RankNow> m_now;               ///< of a live run: as many as ranks, or none
     std::vector<MeasuredRank> m_measured;     ///< of a recorded run: likewise
-    bool m_areNodesKnown = true;
-    std::string m_unknownGrid; ///< of a recorded run: why there are neither axes nor groups
+    KnownGrid m_known;                        ///< of a recorded run: without axes and groups where it is not
     GridLens m_lens = GridLens::memory;
     GridArrangement m_arrangement;
     bool m_isOnlyTold = false;

@@ -290,7 +290,7 @@ std::string GridPainter::sharedGroups(int rank) const
     std::string shared;
     for (const LitGroup& group : m_scene.groups)
         if (rank != m_scene.focusRank() && std::binary_search(group.members.begin(), group.members.end(), rank))
-            shared += (shared.empty() ? "" : " · ") + group.name();
+            shared += (shared.empty() ? "" : " · ") + group.name;
     return shared;
 }
 

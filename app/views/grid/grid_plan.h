@@ -17,6 +17,7 @@ struct GridLevel {
     enum class Run : std::uint8_t { any, across, down };
 
     std::string axis; ///< "tp", "node"
+    std::string word; ///< what it is called on screen; empty: as `axis`
     int axisStride = 1, axisSize = 1;
     int size = 1, stride = 1; ///< stride: places from one child to the next
     Run run = Run::any;       ///< any: as many columns as make the best picture
@@ -29,6 +30,7 @@ struct GridLevel {
     float title = 0;       ///< height of the title inside that box
     bool numbered = false; ///< children carry their name as title because no ruler can: they fill several rows
 
+    const std::string& shown() const { return word.empty() ? axis : word; }
     bool wrapped() const { return columns > 1 && rows > 1; }
 };
 

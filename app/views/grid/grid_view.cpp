@@ -107,7 +107,8 @@ struct GridView::Data {
 
     bool selectGroupOf(sim::ProcessGroup kind)
     {
-        return model.unknownGrid().empty() && selectGroup(selection, model.simulation()->mesh(), kind);
+        const bool isNamed = kind != sim::ProcessGroup::dp || model.known().dataWord == "dp";
+        return model.known().isKnown() && isNamed && selectGroup(selection, model.simulation()->mesh(), kind);
     }
 
     bool setLens(int lens)
@@ -234,10 +235,10 @@ void GridView::setMeasured(std::vector<MeasuredRank> measured)
     m_data->model.setMeasured(std::move(measured));
 }
 
-void GridView::setUnknownGrid(std::string why, bool areNodesKnown)
+void GridView::setKnown(KnownGrid known)
 {
     Data& d = *m_data;
-    if (d.model.setUnknownGrid(std::move(why), areNodesKnown)) {
+    if (d.model.setKnown(std::move(known))) {
         d.controls = {};
         d.targets.clear();
         d.camera.fit();
@@ -442,7 +443,7 @@ bool GridView::command(ViewCommand command, bool fast, Rect area)
     case ViewCommand::lensNow:
         return d.setLens(static_cast<int>(command) - static_cast<int>(ViewCommand::lensGroups));
     case ViewCommand::switchArrangement:
-        if (!d.model.areNodesKnown())
+        if (!d.model.known().areNodesKnown)
             return false;
         d.arrange({.physical = !d.model.arrangement().physical, .seats = d.model.arrangement().seats});
         return true;

@@ -20,9 +20,9 @@ public:
     void setNow(std::vector<RankNow>);
     /// What was measured of each rank of a recorded run, in place of what was predicted; empty: as predicted. O(ranks).
     void setMeasured(std::vector<MeasuredRank>);
-    /// Of a recorded run: why nobody knows how its ranks lie. They are drawn in the order of their numbers then, without axes and
-    /// groups. Empty: they lie as the simulation's do.
-    void setUnknownGrid(std::string why, bool areNodesKnown);
+    /// Of a recorded run. Where nobody knows how its ranks lie they are drawn in the order of their numbers, without axes and
+    /// groups; an axis that nobody can name is told as such.
+    void setKnown(KnownGrid);
     void setTheme(const Theme&) override;
     bool showNow() override; ///< with the lens of that name
     bool leaveNow() override;

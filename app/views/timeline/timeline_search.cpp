@@ -65,8 +65,9 @@ SpanSearch::SpanSearch(const TimelineModel& model, std::string_view wanted)
     for (std::size_t k = 0; k < m_trace->kinds.size(); ++k) {
         const sim::SpanKind& kind = m_trace->kinds[k];
         const std::string kindName = lower(kind.name);
+        const bool isOfClass = kind.group != sim::kUnknownUse && lower(sim::opClassName(kind.opClass)) == text;
         m_wholeKind[k] = kindName.find(text) != std::string::npos || lower(model.kindName(k)).find(text) != std::string::npos ||
-                                 lower(sim::opClassName(kind.opClass)) == text || lower(model.className(kind.opClass)) == text
+                                 isOfClass || lower(model.className(kind.opClass)) == text
                              ? 1
                              : 0;
         const bool called = name == kindName || (!name.empty() && name == lower(opClassLetter(kind.opClass)));

@@ -19,7 +19,7 @@ static_assert(sizeof(RecordedLink) == 12 && offsetof(RecordedLink, to) == 4 && o
 
 constexpr std::string_view kMagic = "RKSCACHE";
 /// One more whenever the format changes, or what a reader makes of a file.
-constexpr std::uint32_t kVersion = 10;
+constexpr std::uint32_t kVersion = 11;
 constexpr std::size_t kAlignment = 64, kHeader = 64;
 
 std::size_t aligned(std::size_t at)

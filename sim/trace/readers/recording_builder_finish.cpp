@@ -2,6 +2,7 @@
 #include "sim/cancel.h"
 #include "sim/trace/readers/recording_builder.h"
 #include "sim/trace/readers/reordered.h"
+#include "sim/trace/readers/whole_microseconds.h"
 
 #include <algorithm>
 #include <map>
@@ -44,9 +45,17 @@ std::vector<std::uint32_t> RecordingBuilder::sortedSpans()
     for (std::uint32_t span = 0; span < order.size(); ++span)
         order[m_tracks[m_rowOf[m_trackOf[span]]].last++] = span;
     std::vector<std::uint32_t>().swap(m_trackOf);
+    // Of spans with one time, as of whole microseconds many have, an annotation is around the others and a call in them.
+    const auto depth = [&](std::uint32_t span) {
+        const RecordedKind kind = m_spans.kind[span];
+        return kind == RecordedKind::annotation || kind == RecordedKind::gpuAnnotation ? 0
+               : kind == RecordedKind::runtime                                         ? 2
+                                                                                       : 1;
+    };
     const auto before = [&](std::uint32_t a, std::uint32_t b) {
-        return m_spans.startNs[a] != m_spans.startNs[b] ? m_spans.startNs[a] < m_spans.startNs[b]
-                                                        : m_spans.durationNs[a] > m_spans.durationNs[b];
+        return m_spans.startNs[a] != m_spans.startNs[b]         ? m_spans.startNs[a] < m_spans.startNs[b]
+               : m_spans.durationNs[a] != m_spans.durationNs[b] ? m_spans.durationNs[a] > m_spans.durationNs[b]
+                                                                : depth(a) < depth(b);
     };
     for (const RecordedTrack& row : m_tracks) {
         checkCancelled();
@@ -102,6 +111,7 @@ Recording RecordingBuilder::finish(std::int64_t baseNs)
         reorder(m_spans.kind, order);
         reorder(m_spans.meaning, order);
         reorder(m_spans.microbatch, order);
+        mendRoundedEnds(m_spans, m_tracks);
         std::vector<std::uint32_t> placeOf(order.size());
         for (std::uint32_t place = 0; place < order.size(); ++place)
             placeOf[order[place]] = place;

@@ -5,7 +5,10 @@
 #include "sim/recovery/recovered_json.h"
 #include "sim/recovery/run_answers.h"
 #include "sim/recovery/run_difference.h"
+#include "sim/recovery/unexplained_time.h"
 #include "sim/trace/readers/read_recording.h"
+#include "tests/support/recorded.h"
+#include "tests/support/scenarios.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -173,6 +176,68 @@ TEST(Idling, ThatNothingExplainsIsAFinding)
     EXPECT_EQ(findings[0].kind, "idle");
     EXPECT_THAT(findings[0].title, testing::HasSubstr("of the step the device does nothing"));
     EXPECT_TRUE(sim::answersOf(stepsOf(std::vector<int>(6, 10))).findings.empty());
+}
+
+TEST(Idling, IsToldFromATenthOfTheStepOn)
+{
+    for (const auto& [idleUs, isTold] : {std::pair(900, false), {2000, true}}) {
+        SCOPED_TRACE(idleUs);
+        MarkedProfile profile;
+        for (int number = 1; number <= 6; ++number) {
+            const std::int64_t at = number * std::int64_t{10'000};
+            profile.step(number, at, 10'000).work(at - 100, at + idleUs, 10'000 - idleUs).twin(number, at, 10'000);
+        }
+        const std::vector<sim::RunFinding> findings = sim::answersOf(profile.recovered()).findings;
+        ASSERT_EQ(findings.size(), isTold ? 1U : 0U);
+        for (const sim::RunFinding& finding : findings)
+            EXPECT_EQ(finding.title, "20.0 % of the step the device does nothing");
+    }
+}
+
+TEST(Idling, OfOneRankIsNotLostInTheMean)
+{
+    sim::RunEvidence evidence;
+    evidence.worldSize = 4;
+    evidence.names = {"gemm"};
+    for (int rank = 0; rank < 4; ++rank) {
+        sim::RankEvidence& of = evidence.ranks.emplace_back();
+        of.rank = rank;
+        for (std::int64_t step = 0; step < 6; ++step) {
+            const std::int64_t begin = step * 10'000'000;
+            of.steps.push_back({.number = step, .startNs = begin, .endNs = begin + 10'000'000});
+            of.work.push_back({.startNs = begin, .endNs = begin + (rank == 2 ? 3'000'000 : 10'000'000), .name = 0});
+        }
+    }
+    const std::vector<sim::RunFinding> findings = sim::answersOf(sim::recover(evidence)).findings;
+    const auto idle = std::find_if(findings.begin(), findings.end(), [](const auto& of) { return of.kind == "idle"; });
+    ASSERT_NE(idle, findings.end());
+    EXPECT_THAT(idle->title, testing::StartsWith("17.5 % of the step"));
+    EXPECT_THAT(idle->detail, testing::HasSubstr("; rank 2 idles longest, 70.0 %; "));
+}
+
+TEST(Idling, ThatASchedulesOwnBubbleExplainsIsNoFinding)
+{
+    // 1F1B of four stages and four micro-batches idles 3 / 7 of the step.
+    const sim::Recovered run = sim::recover(test::recordingOf(*sim::simulate(test::smallScenario(1, 4, 1, 4), {.full = true})));
+    const sim::RunAnswers answers = sim::answersOf(run);
+    double idle = 0, window = 0;
+    for (const sim::RankTime& rank : answers.times.ranks) {
+        idle += static_cast<double>(rank.idleNs);
+        window += static_cast<double>(rank.windowNs);
+    }
+    EXPECT_GT(idle, 0.2 * window);
+    EXPECT_TRUE(std::none_of(answers.findings.begin(), answers.findings.end(), [](const auto& of) { return of.kind == "idle"; }));
+    // Were it far more, that would be told, and how much of it is the schedule's.
+    sim::RunAnswers idler;
+    idler.times = answers.times;
+    for (sim::RankTime& rank : idler.times.ranks) {
+        rank.idleNs += 3 * rank.windowNs;
+        rank.windowNs *= 4;
+    }
+    const std::vector<sim::RunFinding> told = sim::unexplainedTime(run, idler, {});
+    ASSERT_EQ(told.size(), 1U);
+    EXPECT_THAT(told[0].detail, testing::HasSubstr("the schedule's own bubble, of 4 stages and 4 micro-batches, is 42.9 %; "));
+    EXPECT_TRUE(sim::unexplainedTime(run, idler, {{.kind = "late-rank"}}).empty()) << "it follows from that";
 }
 
 TEST(Idling, ThatTheHostDoesNotExplainIsToldBesideWhatItDoes)

@@ -1,5 +1,6 @@
 #include "sim/recovery/to_scenario.h"
 
+#include "sim/recovery/rank_time.h"
 #include "sim/recovery/stand_in.h"
 #include "sim/scenario/document.h"
 #include "tests/sim/recovery/simulated.h"
@@ -7,6 +8,7 @@
 #include "tests/support/recorded.h"
 #include "tests/support/scenarios.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -57,6 +59,46 @@ TEST(RecoveredScenario, NamesNoExpertsInTheOrderOfARunThatHasNone)
     }
     withContext.axes.axes.push_back({.name = "ep", .size = 2, .stride = 2});
     EXPECT_EQ(sim::standInScenario(withContext)["layout"]["order"], "tp-cp-ep-pp-dp");
+}
+
+TEST(RecoveredAxes, OfAGroupThatJoinsAnAxisWithoutANameAreNotKnown)
+{
+    sim::RecoveredAxes axes;
+    axes.worldSize = 8;
+    axes.axes = {{.name = "tp", .size = 2, .stride = 1, .parts = {{1, 2}}}, {.size = 4, .stride = 2, .parts = {{2, 4}}}};
+    EXPECT_EQ(sim::axesOfGroup(axes, {0, 1}), "tp");
+    EXPECT_EQ(sim::axesOfGroup(axes, {0, 2, 4, 6}), "");
+    EXPECT_EQ(sim::axesOfGroup(axes, {0, 1, 2, 3, 4, 5, 6, 7}), "") << "it is not tensor parallelism alone";
+}
+
+TEST(RecoveredScenario, OfAnAxisWithoutANameHasItsRanksWhereTheyLie)
+{
+    sim::Recovered recovered;
+    recovered.axes.worldSize = 8;
+    recovered.axes.axes = {{.size = 4, .stride = 1, .parts = {{1, 4}}},
+                           {.name = "tp", .size = 2, .stride = 4, .parts = {{4, 2}}}};
+    const auto meshOf = [&recovered] {
+        const auto resolved = sim::ScenarioDocument::parse(sim::standInScenario(recovered).dump()).resolve(test::catalogue());
+        EXPECT_TRUE(resolved.scenario) << resolved.problems.front().text();
+        return sim::Mesh(resolved.scenario->layout);
+    };
+    EXPECT_EQ(sim::standInScenario(recovered)["layout"]["dp"], 4);
+    EXPECT_EQ(meshOf().coordinates(4).tp, 1) << "it counts as data parallel, and lies within tp";
+    EXPECT_EQ(sim::misplacedAxisText(recovered.axes, meshOf()), "");
+    EXPECT_EQ(sim::unnamedAxesText(recovered.axes), "what the 4 ranks that lie 1 apart have to do with another is not known");
+    // In two parts with tp between them, as no layout has it.
+    recovered.axes.axes = {{.size = 2, .stride = 1, .parts = {{1, 2}}},
+                           {.name = "tp", .size = 2, .stride = 2, .parts = {{2, 2}}},
+                           {.size = 2, .stride = 4, .parts = {{4, 2}}}};
+    EXPECT_THAT(sim::misplacedAxisText(recovered.axes, meshOf()), testing::StartsWith("the ranks of tp lie as in no layout"));
+    EXPECT_EQ(sim::unnamedAxesText(recovered.axes), "what the 2 ranks that lie 1 apart have to do with another is not known, and "
+                                                    "what the 2 ranks that lie 4 apart have to do with another is not known");
+    for (sim::RecoveredAxis& axis : recovered.axes.axes)
+        axis.name.clear();
+    EXPECT_EQ(sim::unnamedAxesText(recovered.axes), "") << "unknownGrid() tells";
+    recovered.axes.axes = {{.name = "dp", .size = 8, .stride = 1, .parts = {{1, 8}}}};
+    EXPECT_EQ(sim::unnamedAxesText(recovered.axes), "");
+    EXPECT_EQ(sim::misplacedAxisText(recovered.axes, meshOf()), "");
 }
 
 TEST(RecoveredScenario, HasNodesOfAsManyGpusAsWereAtWorkInEach)

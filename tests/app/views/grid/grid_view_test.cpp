@@ -356,7 +356,7 @@ TEST(GridView, OfAGridThatNobodyKnowsRanksStandInTheirOrderWithoutAxes)
     Grid grid(test::smallScenario(1, 1, 8, 8)); // dp 8, as what stands in for such a run has it
     ASSERT_THAT(grid.draw().texts(), testing::Contains(testing::HasSubstr("dp")));
     const Point third = grid.centreOf(3);
-    grid.view.setUnknownGrid("how they lie is not known", false);
+    grid.view.setKnown({.whyUnknown = "how they lie is not known", .areNodesKnown = false});
     EXPECT_THAT(grid.draw().texts(), testing::Contains("Point at a rank to see what was measured of it; click to keep it."));
     grid.move(third);
     const int pointed = grid.selection.hoveredRank.value_or(-1);
@@ -374,11 +374,54 @@ TEST(GridView, OfAGridThatNobodyKnowsRanksStandInTheirOrderWithoutAxes)
     EXPECT_THAT(canvas.texts(), testing::Not(testing::Contains("Physical")));
     EXPECT_THAT(grid.view.tooltip(), testing::Not(testing::HasSubstr("node")));
     EXPECT_FALSE(grid.command(ViewCommand::switchArrangement));
-    grid.view.setUnknownGrid("how they lie is not known", true);
+    grid.view.setKnown({.whyUnknown = "how they lie is not known"});
     EXPECT_THAT(grid.draw().texts(), testing::Contains("Physical"));
     EXPECT_THAT(grid.view.tooltip(), testing::HasSubstr("\nnode 0, GPU "));
-    grid.view.setUnknownGrid({}, true);
+    grid.view.setKnown({});
     EXPECT_THAT(grid.draw().texts(), testing::Contains(testing::HasSubstr("dp")));
+}
+
+/// Of a run whose tp is known and nothing of its other axis, which what stands in for it has as dp.
+TEST(GridView, AnAxisThatNobodyCanNameIsNoDataParallelismAnywhere)
+{
+    Grid grid(test::smallScenario(2, 1, 8, 8));
+    const std::string why = "what the 8 ranks that lie 2 apart have to do with another is not known";
+    const auto wordsOf = [&](int rank) { // all that is drawn, spoken and shown beside the pointer
+        grid.move(grid.centreOf(rank));
+        const RecorderCanvas canvas = grid.draw();
+        std::vector<std::string> words = canvas.texts();
+        for (const char* role : {"cell", "chip", "choice", "button"})
+            for (const Node& node : canvas.nodesOf(role))
+                words.push_back(node.name);
+        words.push_back(grid.view.tooltip());
+        for (const Node& node : canvas.nodesOf("chip")) {
+            grid.move(grid.middleOf(node));
+            words.push_back(grid.view.tooltip());
+        }
+        return words;
+    };
+    const auto saysData = testing::Contains(testing::ContainsRegex("(^|[^a-z])dp( |$)"));
+    ASSERT_THAT(wordsOf(5), saysData);
+    grid.view.setKnown({.dataWord = "unnamed", .whyUnnamed = why});
+    for (const bool physical : {false, true}) {
+        SCOPED_TRACE(physical);
+        const std::vector<std::string> words = wordsOf(5);
+        EXPECT_THAT(words, testing::Not(saysData));
+        EXPECT_THAT(words, testing::Contains(testing::HasSubstr("unnamed 2 · tp 1")));
+        EXPECT_THAT(words, testing::Contains(testing::HasSubstr("tp 2 × unnamed 8 = 16 ranks")));
+        if (!physical) {
+            EXPECT_THAT(words, testing::Contains("unnamed 2")) << "of a ruler";
+            EXPECT_THAT(words, testing::Contains(testing::HasSubstr("axis unnamed 8, ")));
+            EXPECT_THAT(words, testing::Contains(testing::HasSubstr("\n" + why))) << "of its chip";
+        }
+        grid.command(ViewCommand::switchArrangement);
+    }
+    const std::vector<LitGroup> groups = litGroups(grid.simulation->mesh(), 5, {.dataWord = "unnamed"});
+    ASSERT_EQ(groups.size(), 2U);
+    EXPECT_EQ(groups[0].name, "tp");
+    EXPECT_EQ(groups[1].name, "unnamed");
+    EXPECT_FALSE(grid.command(ViewCommand::selectDpGroup)) << "nobody knows of one";
+    EXPECT_TRUE(grid.command(ViewCommand::selectTpGroup));
 }
 
 TEST(GridView, OfARecordedRunWithoutHostsNamesAxesAndNoNodes)
@@ -386,7 +429,7 @@ TEST(GridView, OfARecordedRunWithoutHostsNamesAxesAndNoNodes)
     Grid grid(teachingGrid());
     ASSERT_THAT(grid.draw().texts(), testing::Contains("node 0"));
     EXPECT_TRUE(grid.command(ViewCommand::switchArrangement)); // which lasts from run to run
-    grid.view.setUnknownGrid({}, false);
+    grid.view.setKnown({.areNodesKnown = false});
     grid.move(grid.centreOf(3));
     const RecorderCanvas canvas = grid.draw();
     EXPECT_EQ(canvas.nodesOf("cell").size(), 16U);

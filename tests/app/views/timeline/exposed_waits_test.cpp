@@ -168,6 +168,25 @@ TEST(ClassNames, CallGroupsThatNobodyKnowsTheUseOfBySuchAName)
     EXPECT_EQ(app::ClassNames(trace, nullptr)[sim::OpClass::dpComm], "dp comm, or unknown");
 }
 
+TEST(SpanSearch, FindsNoDataParallelismInGroupsOfUnknownUse)
+{
+    const auto trace = std::make_shared<sim::Trace>();
+    trace->processes.push_back({.rank = 0});
+    for (const std::string& group : {std::string(sim::kUnknownUse), std::string("dp")})
+        trace->kinds.push_back({.name = "all-reduce", .opClass = sim::OpClass::dpComm, .group = group});
+    trace->tracks.push_back({.process = 0,
+                             .name = "communication",
+                             .role = sim::TrackRole::communication,
+                             .startNs = {0, 10},
+                             .durationNs = {5, 5},
+                             .kind = {0, 1},
+                             .microbatch = {-1, -1}});
+    trace->endNs = 20;
+    const TimelineModel model({nullptr, trace});
+    EXPECT_EQ(SpanSearch(model, "all-reduce").found().size(), 2U);
+    EXPECT_EQ(SpanSearch(model, "dp comm").found().size(), 1U);
+}
+
 TEST(ExposedWaits, HaveLanesOfTheirOwnAmongKernels)
 {
     const Timeline timeline(smallScenario(1, 1, 2), sim::TraceDetail::kernels);

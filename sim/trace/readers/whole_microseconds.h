@@ -1,0 +1,17 @@
+// Times of recorders that write whole microseconds, each begin and each length rounded by itself: what ran one after another may
+// overlap by one of them, and what ran in another may outlast it by one. Private to sim/trace/readers.
+#pragma once
+
+#include "sim/trace/recording.h"
+
+#include <vector>
+
+namespace sim {
+
+/// Where all times are whole microseconds, ends go back by the one that rounding put on them: to the begin of what the same row
+/// did next, and to the end of what they ran in. Where a device's rows show that lengths were rounded up, its streams are told
+/// apart as well: what waited for another stream's kernel begins when that ends. Begins stay, and so does the order of spans.
+/// O(spans log spans); of finer times O(1).
+void mendRoundedEnds(RecordedSpans&, const std::vector<RecordedTrack>&);
+
+} // namespace sim

@@ -105,6 +105,11 @@ NARROW_GRADIENTS = r"^(dgxc|nemo-|megatron-bridge|megatron-2020|fms-fsdp)"
 # beside Megatron-LM's table of Llama say --fp8-param-gather (examples/llama/train_llama3_8b_h100_fp8.sh).
 NARROW_PARAMETERS = r"^(dgxc|nemo-|megatron-bridge|megatron-lm-llama)"
 
+# What tensor parallelism reduces behind a product travels in 8 bits: fp8_buf of proj_fprop and fc2_fprop in llama3.1/configure.sh of
+# v25.02.02, for 405B alone, and in NeMo's tp_overlap_configs/userbuffers.py of v2.2.1 (which v25.04.02 runs), for 405B and 70B on
+# H100. v2.3 (v25.05) and Megatron-Bridge have it no more.
+NARROW_REDUCTIONS = r"^dgxc/(v25\.02\.02/llama3\.1-405b|v25\.04\.02/llama3\.1-(70|405)b)/fp8-ds/H100"
+
 # Of selective recomputation, as Megatron-Core names them.
 MODULES = ["core_attn", "moe_act", "layernorm", "mla_up_proj", "mlp", "moe", "shared_experts"]
 
@@ -505,6 +510,8 @@ def scenario_of(row, tiers):
     narrow = re.search(NARROW_PARAMETERS, row["id"]) or extra_of(row).get("fp8_params")
     if word in ("fp8", "mxfp8") and narrow and str(stack_of(row)).startswith("megatron-te"):
         stack = (stack if isinstance(stack, dict) else {"base": stack}) | {"keeps_narrow_weights": False}
+    if re.search(NARROW_REDUCTIONS, row["id"]):
+        stack = (stack if isinstance(stack, dict) else {"base": stack}) | {"narrow_reduce": True}
     if stack:
         training["stack"] = stack
     if kernels["attention"]:

@@ -132,8 +132,8 @@ SHARD_GROUPS = [(r"^dgxc/.*paxml-gpt3-175b", 128), (r"^dgxc/.*paxml-gpt3-5b", 8)
 # Megatron-Bridge's recipes for 4 bits turn the overlap of tensor parallelism off (scripts/performance/configs/llama of v0.2.0 to
 # v0.5.0: tp_comm_overlap = False if precision == "nvfp4").
 NO_TENSOR_OVERLAP = r"^megatron-bridge.*/NVFP4/"
-# And of mxfp8 until v0.2.0 (25.11), what parameters' gathers overlap ("keeping this eanbled causes NaN grad norm").
-NO_GATHER_OVERLAP = r"^megatron-bridge[^/]*/25\..*/FP8-MX/"
+# And those of Llama in mxfp8 until v0.2.0 (25.11) what parameters' gathers overlap ("keeping this eanbled causes NaN grad norm").
+NO_GATHER_OVERLAP = r"^megatron-bridge[^/]*/25\..*/LLAMA.*/FP8-MX/"
 
 # Parameters, gradients and moments are in 16 bits alone: precision="bf16-true" of extensions/thunder/pretrain.py. What each of eight
 # GPUs holds less than one alone, 7.2 GiB, is 8 bytes for seven eighths of its 1.1 billion parameters.

@@ -310,6 +310,7 @@ constexpr std::array kLeftOut{
     KeyLeftOut{"/training/stack/softmax_multiple", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/pads_vocabulary", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/narrow_gather", "the chooser of software sets it"},
+    KeyLeftOut{"/training/stack/narrow_reduce", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/narrow_saved", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/shares_attention_output", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/keeps_narrow_weights", "the chooser of software sets it"},

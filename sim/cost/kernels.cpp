@@ -82,8 +82,16 @@ CostModel::CostModel(const Scenario& scenario)
     m_ranksOfHost = mostRanksOfNode(scenario.layout, m_cluster);
     // A scale for every block is made and stored as well: in Megatron-Bridge's performance tables mxfp8 steps on GB200 and GB300
     // are 7 to 12 % longer than those with one scale a tensor.
-    if (precision == Precision::mxfp8 || precision == Precision::nvfp4)
+    if (precision == Precision::mxfp8)
         m_stack.castBytes *= 1.35;
+    // Transformer Engine, NVFP4Quantizer::quantize_impl (v2.9, csrc/quantizer.cpp): three kernels read the tensor in 16 bits (its
+    // largest elements, also of the Hadamard transform; rows; transformed columns), of which two write 4 bits and a byte for
+    // every 16 of them. With one scale a tensor 2 bytes are read and two copies of 1 byte written.
+    if (precision == Precision::nvfp4) {
+        constexpr double kMoved = 3 * 2 + 2 * (0.5 + 1.0 / 16), kMovedByTensor = 2 + 2 * 1;
+        m_stack.castBytes *= kMoved / kMovedByTensor;
+        m_stack.castLaunches *= 3;
+    }
     const Checked headsOfRank = ceilDivide(scenario.model.numAttentionHeads, scenario.layout.tp);
     if (static_cast<std::int64_t>(headsOfRank * scenario.training.microBatchSize) % m_stack.softmaxMultiple != 0)
         m_stack.parts[static_cast<std::size_t>(StackPart::softmax)] = m_stack.softmaxInSteps;

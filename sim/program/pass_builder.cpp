@@ -219,6 +219,13 @@ std::int64_t PassBuilder::gatheredOperandBytes(const Bucket& bucket, std::size_t
            (gathersNarrow(bucket, index) ? narrowingOf(m_scenario.training.precision) : 1);
 }
 
+/// What a product writes for the reduction that runs beside it is in 8 bits, from 16.
+bool PassBuilder::reducesNarrow(const Operator& product) const
+{
+    const Precision precision = m_scenario.training.precision;
+    return m_scenario.training.stack.narrowReduce && product.lowPrecision && isNarrow(precision) && narrowingOf(precision) == 2;
+}
+
 int PassBuilder::narrowedBy(const Bucket& bucket, std::optional<std::size_t> gathering) const
 {
     return gathering && gathersNarrow(bucket, *gathering) ? m_scenario.layout.tp : 1;
@@ -322,7 +329,9 @@ std::size_t PassBuilder::overlapTensorCollective(const Bucket& bucket, std::size
     piece.bytes = gemm.forwardBytes / kTensorOverlapPieces;
     piece.pieces = static_cast<int>(ceilDivide(gemm.pieces, kTensorOverlapPieces));
     piece.narrowedBy = narrowedBy(bucket, gatheringOf(operators, gathers ? index + 1 : index));
-    const std::int64_t bytes = (gathers ? gatheredOperandBytes(bucket, index) : collective.commBytes) / kTensorOverlapPieces;
+    const std::int64_t bytes =
+        (gathers ? gatheredOperandBytes(bucket, index) : collective.commBytes / (reducesNarrow(gemm) ? 2 : 1)) /
+        kTensorOverlapPieces;
     for (int i = 0; i < kTensorOverlapPieces; ++i) {
         if (gathers) { // gathering needs only the kernel before; each piece of the GEMM needs its own piece of the input
             exchange(CommunicatorRole::tp, CollectiveKind::allGather, collective.name, bytes,

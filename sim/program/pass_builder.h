@@ -145,6 +145,7 @@ private:
     std::int64_t gatheredBytes(const Bucket&) const;
     bool gathersNarrow(const Bucket&, std::size_t index) const;
     std::int64_t gatheredOperandBytes(const Bucket&, std::size_t index) const;
+    bool reducesNarrow(const Operator& product) const;
     /// Ranks that made a slice each of the operand narrow that `gathering` brings together; 1 where none is gathered so.
     int narrowedBy(const Bucket&, std::optional<std::size_t> gathering) const;
     /// Gradients of a chunk that its micro-batches add up whole before they are sharded.

@@ -89,6 +89,9 @@ struct Stack {
     Fusion softmaxInSteps{.traffic = 7, .backwardTraffic = 5.3, .launches = 5, .backwardLaunches = 4};
     bool padsVocabulary = true; ///< a rank's part of it, to what tensor cores want; otherwise cut as it is
     bool narrowGather = false;  ///< fp8: sequence parallelism gathers operands that are narrow already
+    /// fp8 with overlap.tp_comm: what is reduced behind a product, forward, travels in 8 bits (fp8_buf = True of proj_fprop and
+    /// fc2_fprop in NeMo's tp_overlap_configs/userbuffers.py for H100, until v2.2; the product writes them into the buffer).
+    bool narrowReduce = false;
     /// ZeRO 3, backward: the next layer's parameters are gathered behind the reduction of this one's gradients, so that both hold
     /// up the next layer (FSDP's BACKWARD_POST); otherwise while this layer computes.
     bool gathersAfterReduction = false;

@@ -364,6 +364,15 @@ def page(answer, left_out_part):
         "torchtitan's table of 64 A100, on a network that its page does not name, asks for less. Compiled, PyTorch is as fast as "
         "Megatron on A100 (fms-fsdp, Thunder) and slower on H100 (OLMo-core, torchtitan).",
         f"- Interleaved pipelines in 8 bits (405B and 70B on H100, rows that were not fitted): {off(corners['interleaved'])}.",
+        "- How ranks wait for the slowest of many. With each doubling of the GPUs of NeMo's jobs on H100 measured steps grow by "
+        f"{number(corners['growth_wide']['percent'], 2)} % more than predicted in 16 bits, by {number(corners['growth_delayed']['percent'], 2)} % "
+        "more in 8 bits with delayed scaling, where all ranks of a stage agree on largest elements behind each chunk's pass (Transformer "
+        "Engine from 1.6 on, reduce_and_update_fp8_tensors over the tensor-, context- and data-parallel group; with current scaling they "
+        f"do not; means of {corners['growth_wide']['n']} and {corners['growth_delayed']['n']} jobs). The latency of these reductions is "
+        "about a tenth of the difference.",
+        "- What tensor parallelism's overlap does inside: a ring exchange begins with a rank's own slice, which hides 2 % of a step more, "
+        "and reductions keep up to 24 multiprocessors of the product beside them (NeMo's userbuffers). Neither is counted; the fitted rate "
+        "of products has both.",
     ]
     if answer["failed"]:
         lines.append("- Not simulated: " + "; ".join(f"`{of['id']}` ({of['error'][:80]})" for of in answer["failed"]) + ".")

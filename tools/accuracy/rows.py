@@ -105,6 +105,11 @@ NARROW_GRADIENTS = r"^(dgxc|nemo-|megatron-bridge|megatron-2020|fms-fsdp)"
 # beside Megatron-LM's table of Llama say --fp8-param-gather (examples/llama/train_llama3_8b_h100_fp8.sh).
 NARROW_PARAMETERS = r"^(dgxc|nemo-|megatron-bridge|megatron-lm-llama)"
 
+# What tensor parallelism reduces behind a product travels in 8 bits: fp8_buf of proj_fprop and fc2_fprop in llama3.1/configure.sh of
+# v25.02.02, for 405B alone, and in NeMo's tp_overlap_configs/userbuffers.py of v2.2.1 (which v25.04.02 runs), for 405B and 70B on
+# H100. v2.3 (v25.05) and Megatron-Bridge have it no more.
+NARROW_REDUCTIONS = r"^dgxc/(v25\.02\.02/llama3\.1-405b|v25\.04\.02/llama3\.1-(70|405)b)/fp8-ds/H100"
+
 # Of selective recomputation, as Megatron-Core names them.
 MODULES = ["core_attn", "moe_act", "layernorm", "mla_up_proj", "mlp", "moe", "shared_experts"]
 
@@ -138,9 +143,21 @@ DEEPSEEK_V3_GROUPS = {"n_group": 8, "topk_group": 4}
 # examples/llm_benchmark; moe/layers.py, FakeBalancedGate): so that all of a token's lie side by side.
 EXPERTS_IN_TURN = r"^automodel"
 
+# 405B with 1,536 sequences on 256 GPUs is the recipes' second variant (LLAMA31_405B_PRETRAIN_CONFIG_GB…_NVFP4_V2 of Megatron-Bridge
+# v0.3.0 to v0.5.0, llama31_workload_base_configs.py), which recomputes nothing and has no graphs, not the first (64 sequences)
+# that stands beside the rows.
+SECOND_VARIANT_ROWS = r"^megatron-bridge[^/]*/26\.0[26][^/]*/LLAMA3\.1_405B/GB[23]00x256/NVFP4/.*gbs1536"
+SECOND_VARIANT = {"cuda_graph_impl": None, "cuda_graph_scope": None}
+
 # GPUs that a sharded copy of the parameters lies on, where a row does not say: eight of each of FSDP nodes (paxml/configure.sh of
 # NVIDIA/dgxc-benchmarking v24.11.1, DCN_MESH_SHAPE; ICI_MESH_SHAPE [1, 8, 1] of paxml's configurations for GPUs).
 SHARD_GROUPS = [(r"^dgxc/.*paxml-gpt3-175b", 128), (r"^dgxc/.*paxml-gpt3-5b", 8)]
+
+# Megatron-Bridge's recipes for 4 bits turn the overlap of tensor parallelism off (scripts/performance/configs/llama of v0.2.0 to
+# v0.5.0: tp_comm_overlap = False if precision == "nvfp4").
+NO_TENSOR_OVERLAP = r"^megatron-bridge.*/NVFP4/"
+# And those of Llama in mxfp8 until v0.2.0 (25.11) what parameters' gathers overlap ("keeping this eanbled causes NaN grad norm").
+NO_GATHER_OVERLAP = r"^megatron-bridge[^/]*/25\..*/LLAMA.*/FP8-MX/"
 
 # Parameters, gradients and moments are in 16 bits alone: precision="bf16-true" of extensions/thunder/pretrain.py. What each of eight
 # GPUs holds less than one alone, 7.2 GiB, is 8 bytes for seven eighths of its 1.1 billion parameters.
@@ -232,7 +249,7 @@ def recompute_of(row):
         return {"kind": "selective", "modules": modules}, False
     if text is None:  # MaxText saves nothing unless it is told
         return ("full" if re.search("JAX", row.get("software") or "") else "none"), False
-    if re.search(WHOLE_STEP_ROWS, row["id"]):
+    if re.search(WHOLE_STEP_ROWS, row["id"]) or re.search(SECOND_VARIANT_ROWS, row["id"]):
         return "none", True
     if isinstance(text, dict):
         if text.get("recompute_granularity") == "full":
@@ -406,7 +423,9 @@ def moe_of(row):
 def extra_of(row):
     """What the row's recipe says besides the layout."""
     extra = row.get("extra") or {}
-    return extra | WHOLE_STEP if re.search(WHOLE_STEP_ROWS, row["id"]) else extra
+    known = [said for pattern, said in ((WHOLE_STEP_ROWS, WHOLE_STEP), (SECOND_VARIANT_ROWS, SECOND_VARIANT))
+             if re.search(pattern, row["id"])]
+    return extra | known[0] if known else extra
 
 
 def graphs_of(row):
@@ -519,8 +538,9 @@ def scenario_of(row, tiers):
     training = {
         "sequence_length": row["model"]["seq"], "micro_batch_size": mbs, "global_batch_size": gbs, "precision": word,
         "recompute": recompute,
-        "overlap": {"grad_reduce": overlaps, "param_gather": overlaps and not re.search(NO_PREFETCH, row["id"]),
-                    "tp_comm": overlaps and bool(par["sp"]) and tp > 1 and
+        "overlap": {"grad_reduce": overlaps,
+                    "param_gather": overlaps and not re.search(f"{NO_PREFETCH}|{NO_GATHER_OVERLAP}", row["id"]),
+                    "tp_comm": overlaps and bool(par["sp"]) and tp > 1 and not re.search(NO_TENSOR_OVERLAP, row["id"]) and
                     bool(re.search("NeMo|Megatron-Core|Megatron-Bridge|AsyncTP", row.get("software") or "")),
                     "p2p": overlaps or kind.startswith("zb")},
     }
@@ -553,6 +573,8 @@ def scenario_of(row, tiers):
     narrow = re.search(NARROW_PARAMETERS, row["id"]) or extra_of(row).get("fp8_params")
     if word in ("fp8", "mxfp8") and narrow and str(stack_of(row)).startswith("megatron-te"):
         stack = (stack if isinstance(stack, dict) else {"base": stack}) | {"keeps_narrow_weights": False}
+    if re.search(NARROW_REDUCTIONS, row["id"]):
+        stack = (stack if isinstance(stack, dict) else {"base": stack}) | {"narrow_reduce": True}
     if stack:
         training["stack"] = stack
     if kernels["attention"]:
@@ -560,7 +582,8 @@ def scenario_of(row, tiers):
     extra = row.get("extra") or {}
     training |= {key: extra[key] for key in ("attention", "gradient_dtype", "moment_dtype", "causal", "loss_chunk_tokens", "master_weights")
                  if extra.get(key) is not None}
-    if layers := extra.get("cpu_offloading_num_layers"):
+    # Megatron-Core has no pipeline with it (transformer_config.py): the nearest recipe of such a row is another layout's.
+    if pp == 1 and (layers := extra.get("cpu_offloading_num_layers")):
         training["offload"] = {"activation_layers": int(layers)}
     if part := extra.get("optimizer_offload"):
         training["offload"] = training.get("offload", {}) | {"optimizer": part}

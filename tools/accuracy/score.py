@@ -343,6 +343,20 @@ def corners(rows):
         """TFLOP/s a GPU with what is run again counted, of the fastest such row; None without any."""
         return max((row["derived"]["model_tflops_per_gpu_full"] * 4 / 3 for row, _ in errors if chosen(row)), default=None)
 
+    def growth(precision):
+        """By how many percent measured steps grow more than predicted ones with each doubling of the GPUs of a job of NeMo's, the
+        batch with them: mean over jobs (of as many layers, on three or more numbers of GPUs)."""
+        jobs = defaultdict(list)
+        for row, error in errors:
+            if re.search(r"^dgxc/.*/H100x\d+$", row["id"]) and "NeMo" in row["software"] and row["precision"] == precision:
+                jobs[row["id"].rsplit("x", 1)[0], row["model"]["layers"]].append((math.log2(row["hw"]["gpus"]), -math.log1p(error)))
+        slopes = []
+        for points in jobs.values():
+            x, y = mean(point[0] for point in points), mean(point[1] for point in points)
+            if len(points) >= 3:
+                slopes.append(sum((a - x) * (b - y) for a, b in points) / sum((a - x)**2 for a, _ in points))
+        return {"percent": 100 * mean(slopes), "n": len(slopes)} if slopes else None
+
     return {"vtrain_tflops": with_recomputation(lambda row: published.source(row) == "vtrain single node"),
             "megatron_tflops": with_recomputation(lambda row: row["id"].startswith("megatron21/table1") and row["par"]["tp"] < 8),
             "tp8": of(lambda row: published.source(row) == "vtrain single node" and row["par"]["tp"] == 8),
@@ -350,6 +364,7 @@ def corners(rows):
             "paxml": of(lambda row: "paxml-gpt3-5b" in row["id"]),
             "maxtext_few": maxtext(64), "maxtext_many": maxtext(512),
             "interleaved": of(interleaved),
+            "growth_wide": growth("bf16"), "growth_delayed": growth("fp8-ds"),
             "nemo_long": of(lambda row: published.source(row) == "nemo-long"),
             "bigscience": of(lambda row: published.source(row) == "bigscience"),
             "in_turn": of(lambda row: published.is_moe(row) and re.search(published.EXPERTS_IN_TURN, row["id"])),

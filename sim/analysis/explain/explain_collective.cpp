@@ -123,14 +123,15 @@ Explanation TrafficExplainer::tensor(const CollectiveUse& use) const
             tensor = Formula::number(2) * std::move(tensor);
             value *= 2;
         }
-        const bool mayBeNarrow = m_scenario.training.stack.narrowGather && use.sends == CollectiveSends::onceRound &&
+        const Stack& stack = m_scenario.training.stack;
+        const bool mayBeNarrow = (stack.narrowGather || stack.narrowReduce) && use.sends == CollectiveSends::onceRound &&
                                  isNarrow(m_scenario.training.precision);
         const double pieces = std::round(value / whole);
         const int narrowing = narrowingOf(m_scenario.training.precision);
         if (mayBeNarrow && (pieces == narrowing || pieces == narrowing * 4)) {
             const double bytes = static_cast<double>(m_sharding.bytesPerElement) / narrowing;
-            tensor *= account.term("e", bytes, Unit::bytes,
-                                   bytes < 1 ? "an element, gathered in 4 bits" : "an element, gathered in 8 bits");
+            tensor *=
+                account.term("e", bytes, Unit::bytes, bytes < 1 ? "an element, sent in 4 bits" : "an element, sent in 8 bits");
             value /= narrowing;
         } else {
             tensor *= elementSize(account);

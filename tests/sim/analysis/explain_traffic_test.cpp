@@ -166,6 +166,23 @@ TEST(ExplainTraffic, AndOfHeadsThatAreGathered)
     }
 }
 
+TEST(ExplainTraffic, AndOfReductionsInEightBits)
+{
+    Scenario scenario = test::smallScenario(4);
+    scenario.layout.sequenceParallel = true;
+    scenario.training.precision = Precision::fp8;
+    scenario.training.overlap.tpComm = true;
+    scenario.training.stack.narrowReduce = true;
+    const auto simulation = simulate(scenario);
+    expectBecauseOfAll(*simulation, 1e-3);
+    int narrow = 0;
+    test::forAll(because(*simulation, CommunicatorRole::tp), [&](const Explanation& e) {
+        for (const Term& term : e.terms)
+            narrow += term.meaning == "an element, sent in 8 bits";
+    });
+    EXPECT_EQ(narrow, 1) << "forward; backward their gradients are gathered as they are";
+}
+
 TEST(ExplainTraffic, LogitsThatAreGatheredAreNoActivations)
 {
     Scenario scenario = test::smallScenario(4, 1, 1);

@@ -319,6 +319,28 @@ TEST_F(Costs, CastsWithAScaleForEveryBlockWriteTheScalesToo)
     EXPECT_NEAR(castNs(Precision::mxfp8), 1.35 * castNs(Precision::fp8), 2);
 }
 
+// Largest elements, rows and transformed columns: three readings of 2 bytes, two writings of half a byte and a scale for
+// every 16.
+TEST_F(Costs, CastsToFourBitsReadTheTensorThreeTimes)
+{
+    scenario.cluster.gpu.peakTflops[Precision::nvfp4] = scenario.cluster.gpu.peakTflops.at(Precision::fp8);
+    scenario.cluster.efficiency.kernelUs = 1;
+    OpShape shape = gemm(16384, 16384, 16384);
+    shape.lowPrecision = true;
+    shape.family = KernelFamily::gemm;
+    const auto castNs = [&](Precision precision, double bytes, double launches) {
+        scenario.training.precision = precision;
+        scenario.training.stack.castBytes = bytes;
+        scenario.training.stack.castLaunches = launches;
+        const std::int64_t with = CostModel(scenario).kernelNs(shape);
+        scenario.training.stack.castBytes = scenario.training.stack.castLaunches = 0;
+        return static_cast<double>(with - CostModel(scenario).kernelNs(shape));
+    };
+    EXPECT_NEAR(castNs(Precision::nvfp4, 4, 0) / castNs(Precision::fp8, 4, 0), (3 * 2 + 2 * (0.5 + 1.0 / 16)) / 4, 1e-4);
+    EXPECT_NEAR(castNs(Precision::fp8, 0, 1), 1e3, 1);
+    EXPECT_NEAR(castNs(Precision::nvfp4, 0, 1), 3e3, 1);
+}
+
 TEST_F(Costs, MissingPrecisionIsAnError)
 {
     scenario.training.precision = Precision::fp16;

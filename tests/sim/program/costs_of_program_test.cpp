@@ -444,6 +444,26 @@ TEST(CostsOfProgram, NarrowOperandsAreGatheredNarrowWhereTheSoftwareDoes)
     EXPECT_EQ(test::bytesOf(test::programOf(scenario), "head.gather"), head); // logits stay in 16 bits
 }
 
+TEST(CostsOfProgram, WhatIsReducedBesideAProductIsNarrowWhereTheSoftwareWritesItSo)
+{
+    Scenario scenario = test::smallScenario(2, 1, 1);
+    scenario.layout.sequenceParallel = true;
+    scenario.training.precision = Precision::fp8;
+    scenario.training.overlap.tpComm = true;
+    const auto reduced = [&] { return test::bytesOf(test::programOf(scenario), "mlp.reduce"); };
+    const double wide = reduced(); // forward a reduction, backward the gathering of its gradient
+    scenario.training.stack.narrowReduce = true;
+    EXPECT_EQ(reduced(), wide / 2 / 2 + wide / 2);
+    scenario.training.stack.narrowGather = true;
+    EXPECT_EQ(reduced(), wide / 2);
+    scenario.training.stack.narrowGather = false;
+    scenario.training.overlap.tpComm = false;
+    EXPECT_EQ(reduced(), wide) << "the buffer is the overlap's";
+    scenario.training.overlap.tpComm = true;
+    scenario.training.precision = Precision::bf16;
+    EXPECT_EQ(reduced(), wide);
+}
+
 TEST(CostsOfProgram, TokensTravelInTheFormatOfTheirWay)
 {
     Scenario scenario = withExperts();

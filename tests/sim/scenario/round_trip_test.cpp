@@ -145,7 +145,7 @@ TEST(ResolvedText, KeepsEveryCornerOfAScenario)
     scenario.training.stack.blocksLaunches = scenario.training.stack.reducesWhole = scenario.training.stack.reducesWide =
         scenario.training.stack.plainTensorParallel = scenario.training.stack.gathersLogits = true;
     scenario.training.stack.sendsShards = scenario.training.stack.scattersSends = scenario.training.stack.gathersChunks =
-        scenario.training.stack.narrowGather = scenario.training.stack.repeatsKeys = true;
+        scenario.training.stack.narrowGather = scenario.training.stack.narrowReduce = scenario.training.stack.repeatsKeys = true;
     scenario.training.stack.parts[0] = {.traffic = 2, .backwardTraffic = 3, .launches = 4, .backwardLaunches = 5, .saved = 6};
     scenario.cluster.efficiency.attention[3] = {.forward = 0.4, .backward = 0.3};
     scenario.layout.reshardAfterForward = true;

@@ -197,6 +197,9 @@ void inChunks(OperatorBuilder& builder, std::size_t from, std::size_t lossIndex)
     projection.savedBytes = builder.activation() + weightGradient;
     projection.savedInputBytes = projection.moduleInputBytes = projection.savedGradientBytes = 0;
     loss.passingBytes = ceilDivide(std::exchange(loss.savedBytes, 0), pieces);
+    // Of each chunk the weights' gradient is a product of its own, and a copy in single precision, before it is added.
+    constexpr int kWide = 4;
+    projection.passingBytes = weightGradient + weightGradient / builder.m_bytes * kWide;
 }
 
 OperatorList head(OperatorBuilder builder, bool ownsEmbedding, bool tensorParallel)

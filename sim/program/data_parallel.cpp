@@ -170,6 +170,14 @@ Pass PassBuilder::gather(const StageContent& chunk)
     return std::move(m_pass);
 }
 
+/// What the optimizer works with while it updates so many parameters.
+std::int64_t PassBuilder::updateBytes(std::int64_t elements) const
+{
+    const Stack& stack = m_scenario.training.stack;
+    const auto together = static_cast<std::int64_t>(stack.updatedTogether);
+    return checkedScale(together > 0 ? std::min(elements, together) : elements, stack.updateBytes);
+}
+
 Pass PassBuilder::finish(ParameterElements elements, bool sharesEmbedding, std::int64_t embeddingElements)
 {
     m_pass = {};
@@ -201,6 +209,9 @@ Pass PassBuilder::finish(ParameterElements elements, bool sharesEmbedding, std::
         hostOptimizer(updated - here);
     emit({.waits = kDataParallelStreams, .purpose = OpPurpose::optimizer, .label = m_labels.intern("optimizer")},
          {.family = KernelFamily::optimizer, .m = 1, .n = here, .bytes = moved});
+    Op& update = m_pass.ops.back();
+    update.buffer = true;
+    update.allocBytes = update.freeBytes = updateBytes(here);
     if (updated > here)
         waitFor(kHostStreams);
 

@@ -130,6 +130,7 @@ bool PassBuilder::overlapGradientGather(const Bucket& bucket, std::size_t index,
                  gatheredOperandBytes(bucket, index) / kTensorOverlapPieces, i == 0 ? before : StreamMask{0});
         compute(gemm, ".dgrad", purpose, piece);
         passBytes(gemm);
+        passGradients(gemm, split, kTensorOverlapPieces);
     }
     Op& last = m_pass.ops.back();
     last.freeBytes = checkedAdd(last.freeBytes, keptBytes(gemm) - (trainsWeights(gemm) ? gemm.savedInputBytes : 0));
@@ -160,6 +161,7 @@ void PassBuilder::inputGradient(const Operator& op, OpPurpose purpose, bool spli
         compute(op, ".backward", purpose, memoryShape(op, KernelPass::backward));
         break;
     }
+    passGradients(op, split);
     Op& last = m_pass.ops.back();
     last.freeBytes = checkedAdd(last.freeBytes, keptBytes(op) - (trainsWeights(op) ? op.savedInputBytes : 0));
     if (split && trainsWeights(op))

@@ -19,6 +19,13 @@ Stream streamOf(CommunicatorRole role)
     return isOfReplicas ? Stream::replicas : kStreams[dimensionOf(role)];
 }
 
+/// Of kernels that are no products and make one tensor of others. Residual sums hand on the gradient that they get, the loss has
+/// its gradients among what it keeps, and what moves keys or tokens is counted by how often it moves them.
+bool hasOwnGradients(KernelFamily family)
+{
+    return family == KernelFamily::norm || family == KernelFamily::activation || family == KernelFamily::softmax;
+}
+
 } // namespace
 
 std::optional<std::size_t> gatheringOf(const std::vector<Operator>& operators, std::size_t index)
@@ -146,6 +153,26 @@ void PassBuilder::passBytes(const Operator& op)
     Op& kernel = m_pass.ops.back();
     kernel.allocBytes = checkedAdd(kernel.allocBytes, op.passingBytes);
     kernel.freeBytes = checkedAdd(kernel.freeBytes, op.passingBytes);
+}
+
+/// The last kernel makes the operator's input gradient, or one of so many pieces of it: gradients of results and of inputs are
+/// there beside all that is kept (Stack::passesGradients). With a split backward pass those of a product's results are kept.
+void PassBuilder::passGradients(const Operator& op, bool split, int pieces)
+{
+    if (!m_scenario.training.stack.passesGradients)
+        return;
+    Checked bytes;
+    if (op.kind == OperatorKind::attention || (op.kind == OperatorKind::elementwise && !op.routed && hasOwnGradients(op.family)))
+        bytes = op.forwardBytes; // one for all that it reads and writes
+    if (op.kind == OperatorKind::gemm) {
+        const bool keepsResults = split && trainsWeights(op);
+        const Checked inputs = Checked(op.m) * op.k + (op.weightless ? Checked(op.k) * op.n : Checked(0));
+        const Checked results = keepsResults ? Checked(0) : Checked(op.m) * op.n;
+        bytes = op.batch * (inputs + results) * elementBytes(m_scenario.training.precision) / op.pieces;
+    }
+    Op& kernel = m_pass.ops.back();
+    kernel.allocBytes = checkedAdd(kernel.allocBytes, bytes / pieces);
+    kernel.freeBytes = checkedAdd(kernel.freeBytes, bytes / pieces);
 }
 
 void PassBuilder::waitFor(StreamMask streams)

@@ -138,7 +138,7 @@ struct ModelStates {
     std::int64_t buffers = 0;           ///< parameters gathered for the whole step, and narrow copies of weights
     std::int64_t narrowWeights = 0;     ///< of those
     std::int64_t frozenSpared = 0;      ///< by which parameters are fewer than if each took what one that is trained does
-    std::int64_t hostOptimizer = 0;     ///< in the host's memory
+    std::int64_t hostOptimizer = 0;     ///< in the host's memory, gradients that are added up there among it
     std::int64_t parameterElements = 0; ///< before any ZeRO sharding
     bool operator==(const ModelStates&) const = default;
 };

@@ -135,10 +135,14 @@ ModelStates modelStates(const Scenario& scenario, ParameterElements elements)
         if (zero >= 3 && !scenario.layout.reshardAfterForward)
             states.buffers +=
                 wholeOf(ranks.cut(elements)) * bytes.computed - sparedByFrozen(scenario, wholeOf(ranks.cut(elements.matrices())));
-        states.gradients = (zero >= 2 ? trainedShard : trained) * bytes.gradient;
+        const double onHost = scenario.training.offload.optimizer;
+        const Checked gradients = (zero >= 2 ? trainedShard : trained) * bytes.gradient;
+        const std::int64_t hostGradients = scenario.training.stack.offloadsGradients ? checkedScale(gradients, onHost) : 0;
+        states.gradients = gradients - hostGradients;
         const Checked optimizer = (zero >= 1 ? trainedShard : trained) * bytes.optimizer;
-        states.hostOptimizer = checkedScale(optimizer, scenario.training.offload.optimizer);
-        states.optimizer = optimizer - states.hostOptimizer;
+        const std::int64_t hostStates = checkedScale(optimizer, onHost);
+        states.hostOptimizer = checkedAdd(hostStates, hostGradients);
+        states.optimizer = optimizer - hostStates;
         return states;
     });
 }

@@ -65,7 +65,12 @@ struct Stack {
     double optimizerBytes = 12;     ///< moved a parameter that a rank updates, besides the update: norm, clipping, copies
     double gradientBytes = 4;       ///< moved a gradient that a rank holds: zeroing, scaling
     double weightGradientBytes = 0; ///< held for a moment for each weight whose gradient is computed, before it is added up
-    double stepMs = 0;              ///< host work that every step waits for
+    /// Held for each parameter that a rank updates, while it does: of DeepSpeed its gradients joined, and those in single
+    /// precision (stage3.py, _prepare_fp32_grad_for_sub_group); of torch's foreach AdamW the root of the second moment, and that
+    /// with eps (torch/optim/adamw.py, _multi_tensor_adamw).
+    double updateBytes = 0;
+    double updatedTogether = 0; ///< so many parameters at a time (DeepSpeed's sub_group_size); 0: all
+    double stepMs = 0;          ///< host work that every step waits for
     /// What the loss keeps where ranks have parts of the vocabulary, as its Fusion::saved; 0: that. Of torch's loss_parallel,
     /// four tensors in single precision meet in the backward pass (torch/distributed/tensor/parallel/loss.py).
     double shardedLossSaved = 0;
@@ -107,6 +112,12 @@ struct Stack {
     /// Recomputation by operators keeps all results on its list, also the dense MLP's that no backward pass reads
     /// (torch.utils.checkpoint, create_selective_checkpoint_contexts). A compiler drops it.
     bool keepsUnread = false;
+    /// Gradients that a backward kernel reads and writes are tensors of their own, beside all that is kept. Where this is unset
+    /// they are taken to find room in what is freed: SimuMax's ranks of Megatron-Core hold no more.
+    bool passesGradients = false;
+    /// Where the host has the optimizer's states, gradients are added up there too (DeepSpeed, stage3.py:
+    /// grad_partitions_flat_buffer is on the device of the optimizer).
+    bool offloadsGradients = false;
     RecomputeModules selective = {RecomputeModule::coreAttention}; ///< what selective recomputation runs again, unless said
     /// ZeRO 1: gradients are all-reduced, and what a rank has updated it broadcasts by itself: whole tensors, so that of more
     /// ranks than tensors some have none (InternEvo, hybrid_zero_optim.py, _reduce_grads_by_rank and broadcast_params).

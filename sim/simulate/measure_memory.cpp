@@ -191,6 +191,8 @@ MemoryContents measureMemoryContents(const Program& program, const RankClasses& 
             }
             // A gather takes what a wait frees; gradients are taken by a wait, or by the reduction that frees them.
             contents.sum.buffers += event.bytes;
+            if (op.purpose == OpPurpose::optimizer) // its own: neither parameters nor gradients of layers
+                return --left > 0;
             const bool gathers = op.purpose == OpPurpose::communication && program.labels[op.label].starts_with("param.gather");
             const bool releases = op.kind == OpKind::wait && event.bytes < 0;
             (gathers || releases ? contents.gatheredParameters : contents.wholeGradients) += event.bytes;

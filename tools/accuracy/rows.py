@@ -110,6 +110,16 @@ NARROW_PARAMETERS = r"^(dgxc|nemo-|megatron-bridge|megatron-lm-llama)"
 # H100. v2.3 (v25.05) and Megatron-Bridge have it no more.
 NARROW_REDUCTIONS = r"^dgxc/(v25\.02\.02/llama3\.1-405b|v25\.04\.02/llama3\.1-(70|405)b)/fp8-ds/H100"
 
+# What the device says is in use, CUDA's kernels among it: "the kernels alone take up 1.3GB of GPU memory" (Transformers,
+# model_memory_anatomy.md, by NVML). Qwen's README does not say how it measured; of its figures of LoRA at 256 tokens what weights
+# and logits leave is 28 bytes for each parameter of adapters, and 1.2 GiB for none.
+DEVICE_MEMORY = r"^qwen"
+KERNELS_GIB = 1.3
+
+# Qwen's own model code gives cross-entropy its logits as they are (modeling_qwen.py, QWenLMHeadModel.forward). Under DeepSpeed
+# Transformers' Trainer casts nothing: logits, their shifted copy, log-softmax and gradient are in 16 bits, 8 bytes an element.
+QWEN_LOSS = (r"^qwen-(full|lora-z3)/", {"loss": {"saved": 2}})
+
 # Of selective recomputation, as Megatron-Core names them.
 MODULES = ["core_attn", "moe_act", "layernorm", "mla_up_proj", "mlp", "moe", "shared_experts"]
 
@@ -161,7 +171,8 @@ NO_GATHER_OVERLAP = r"^megatron-bridge[^/]*/25\..*/LLAMA.*/FP8-MX/"
 
 # Parameters, gradients and moments are in 16 bits alone: precision="bf16-true" of extensions/thunder/pretrain.py. What each of eight
 # GPUs holds less than one alone, 7.2 GiB, is 8 bytes for seven eighths of its 1.1 billion parameters.
-PURE_BF16 = r"^thunder/"
+# torchtune's recipes train what they train in the model's type as well (dtype: bf16 of recipes/configs).
+PURE_BF16 = r"^(thunder|torchtune)/"
 
 # Gathers of parameters wait for the layer before. XLA's scheduler hides them where it has a profile of the program (PGLE; with
 # FSDP that "makes a big difference", AI-Hypercomputer/maxtext issue 1005); MaxText's recipe makes one, PaxML's does not. How much
@@ -224,6 +235,8 @@ def step_seconds(row):
 def peak_gib(row):
     """Measured gigabytes that the fullest GPU had allocated. What is printed in GB is GiB (facts of the sources)."""
     measured = row["measured"]
+    if measured.get("mem_gib") and re.search(DEVICE_MEMORY, row["id"]):
+        return measured["mem_gib"] - KERNELS_GIB
     for key in ("mem_alloc_gib", "mem_gib", "mem_gb"):
         if measured.get(key):
             return measured[key]
@@ -564,6 +577,8 @@ def scenario_of(row, tiers):
         stack = {"base": stack} | (FUSED_NORM if kernels["rms_kernel"] else {}) | (
             {} if kernels["softmax_in_steps"] else FUSED_SOFTMAX) | (
             NEOX_LOSS if re.search("GPT-NeoX", software_of(row)) else {})
+    if re.search(QWEN_LOSS[0], row["id"]):
+        stack = {"base": stack} | QWEN_LOSS[1]
     if isinstance(stack, str) and re.search("Liger", row.get("software") or ""):
         stack = {"base": stack} | LIGER
     if stack and graphs_of(row):

@@ -158,7 +158,7 @@ def memory_errors(rows):
     out = []
     for row in rows:
         predicted = row["predicted"]
-        if "memory" not in row["checks"] or "peak_gib" not in predicted:
+        if "memory" not in row["checks"] or "peak_gib" not in predicted or row["role"] == "info":
             continue
         measured = row["measured"]
         if measured.get("activation_gib"):
@@ -339,6 +339,12 @@ def corners(rows):
         return (published.source(row) == "dgxc" and row["hw"]["gpu"].startswith("H100") and (row["par"].get("vpp") or 1) > 1 and
                 str(row["precision"]).startswith("fp8") and "llama3.1" in row["id"] and row["role"] != "calibration")
 
+    def missing_gib(source):
+        """[least, most] GiB that predictions of a source's memory are short of what was measured; None without any."""
+        short = [published.peak_gib(row) - row["predicted"]["peak_gib"] for row, what, _ in memory_errors(rows)
+                 if published.source(row) == source and what == "peak"]
+        return [min(short), max(short)] if short else None
+
     def with_recomputation(chosen):
         """TFLOP/s a GPU with what is run again counted, of the fastest such row; None without any."""
         return max((row["derived"]["model_tflops_per_gpu_full"] * 4 / 3 for row, _ in errors if chosen(row)), default=None)
@@ -369,6 +375,7 @@ def corners(rows):
             "bigscience": of(lambda row: published.source(row) == "bigscience"),
             "in_turn": of(lambda row: published.is_moe(row) and re.search(published.EXPERTS_IN_TURN, row["id"])),
             "unfused_latent": of(lambda row: re.search(published.UNFUSED, row["id"])),
+            "missing_gib": {source: missing_gib(source) for source in ("qwen-lora-z3", "qwen-full", "stas")},
             "torch_cp": of(lambda row: re.search(r"^torchtitan/.*(8B-cp[48]|4d-cp[248])", row["id"]))}
 
 

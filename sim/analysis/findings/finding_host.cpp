@@ -44,7 +44,8 @@ void hostFull(const RuleContext& context, FindingList& out)
     finding.title = "Does not fit the host: the GPUs of a node offload " +
                     say(finding, ClaimOf::hostMemory, used, beside.need()) + ", and it has " +
                     say(finding, ClaimOf::hostHas, has, beside.limit());
-    finding.reason = "Optimizer states stay there, and activations from a micro-batch's forward pass to its backward pass.";
+    finding.reason = std::string("Optimizer states ") + (context.training.stack.offloadsGradients ? "and gradients " : "") +
+                     "stay there, and activations from a micro-batch's forward pass to its backward pass.";
     finding.show = {.pictures = {"memory"}};
     offerLess(context, finding);
     out.push_back(std::move(finding));

@@ -285,6 +285,20 @@ TEST(Explain, TheHostsRateIsTheOneThatWasSimulated)
     EXPECT_TRUE(said);
 }
 
+TEST(Explain, GradientsOnTheHostAreTakenOffThoseOfTheGpu)
+{
+    Scenario scenario = test::offloadedScenario(0.75, 0);
+    const auto gradients = [&] { return explain(*simulate(scenario), MetricId::gradientMemory); };
+    const double whole = gradients().result.value;
+    scenario.training.stack.offloadsGradients = true;
+    const Explanation quarter = gradients();
+    EXPECT_NEAR(quarter.result.value, whole / 4, 1);
+    bool said = false;
+    for (const Term& term : quarter.terms)
+        said = said || (term.quantity.symbol == "f" && term.quantity.value == 0.75);
+    EXPECT_TRUE(said);
+}
+
 TEST(Explain, LaunchesThatAreInMeasuredTimesAreTold)
 {
     Scenario scenario = test::offloadedScenario(1, 0, 2);

@@ -279,11 +279,12 @@ TEST(PlannerFrameworks, HaveAllLayersThatAreCountedAsAllLayers)
     }
 }
 
+// Of 32,768 tokens a GPU torchtitan has reserved 83.9 GiB (its benchmarks of 2024-12), which these GPUs do not have.
 TEST(PlannerFrameworks, FullRecomputationIsFoundWhereNothingElseFits)
 {
     const PlanRequest request{.document = ScenarioDocument::parse(R"({"format": "rankscope-scenario", "version": 1,
             "model": {"base": "llama3-8b"}, "cluster": {"base": "h100-sxm-ib400"}, "layout": {"tp": 1, "dp": 8},
-            "training": {"sequence_length": 32768, "global_batch_size": 16}})"),
+            "training": {"sequence_length": 28672, "global_batch_size": 16}})"),
                               .fixed = {{"layout.tp", "1"}, {"layout.cp", "1"}},
                               .framework = "torchtitan",
                               .mostSimulated = 10};

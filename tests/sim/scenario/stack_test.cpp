@@ -42,6 +42,22 @@ TEST(Stack, OfTheCatalogueIsNamedOverriddenOrUsual)
     EXPECT_EQ(changed.backwardLaunchUs, eager.backwardLaunchUs);
 }
 
+// Where the loss is not compiled, log-softmax and two gradients in single precision meet, and logits in 16 bits have left a block
+// of 2 bytes an element that none of them fits into; of torch's loss_parallel four meet. A norm that is not fused keeps its input
+// in single precision and what it has made in 16 bits.
+TEST(Stack, OfPyTorchKeepsWhatItsLossAndItsNormsMake)
+{
+    constexpr double kLogit = 4, kActivation = 2; // bytes of an element that a fused kernel keeps
+    for (const char* id : {"pytorch-eager", "pytorch-compiled"}) {
+        const Stack stack = trainingOf(R"({"stack":")" + std::string(id) + R"("})").stack;
+        EXPECT_EQ(stack.of(StackPart::loss).saved * kLogit, 3 * 4 + 2) << id;
+        EXPECT_EQ(stack.shardedLossSaved * kLogit, 4 * 4 + 2) << id;
+    }
+    for (const char* id : {"pytorch-eager", "huggingface", "deepspeed-2023"})
+        EXPECT_EQ(trainingOf(R"({"stack":")" + std::string(id) + R"("})", 3).stack.of(StackPart::norm).saved * kActivation, 4 + 2)
+            << id;
+}
+
 TEST(Stack, ThatIsUnknownIsToldWithTheNearest)
 {
     const auto outcome = resolved(R"({"stack":"megatron-te-2026"})");

@@ -166,3 +166,20 @@ TEST(MemoryContents, OfZero3NamesGatheredParametersAndWholeGradients)
     EXPECT_GT(gradients, 0);
     EXPECT_EQ(curves.states.buffers, 0);
 }
+
+// A rank of ZeRO 3 whose update holds 6 bytes for each of its parameters: neither gathered parameters nor gradients of layers.
+TEST(MemoryContents, WhatTheOptimizerWorksWithIsBuffersOfItsOwn)
+{
+    Scenario scenario = test::smallScenario(1, 1, 4);
+    scenario.layout.zeroStage = 3;
+    const std::int64_t before = simulate(scenario)->memoryOfClass(0).buffers;
+    scenario.training.stack.updateBytes = 600; // more than any layer holds
+    const auto simulation = simulate(scenario);
+    const MemoryCurves curves = simulation->memoryCurves(0);
+    const MemoryContents contents = simulation->memoryContents(0, curves.timeNs[curves.peak()]);
+    const double parameters = static_cast<double>(contents.sum.optimizer) / 12;
+    EXPECT_GT(contents.sum.buffers, before);
+    EXPECT_NEAR(static_cast<double>(contents.sum.buffers), 600 * parameters, 1200);
+    EXPECT_EQ(contents.gatheredParameters, 0);
+    EXPECT_EQ(contents.wholeGradients, 0);
+}

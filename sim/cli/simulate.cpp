@@ -121,6 +121,9 @@ void printGoodput(const Simulation& simulation, const Goodput& goodput, double p
     table.print(std::cout);
 }
 
+/// Where it stands among the parts of a step that are told here; findings and formulas tell what is waited for.
+constexpr std::size_t kComputing = 0;
+
 /// Where the mean rank's step goes, as shares and bars.
 void printShares(const Simulation& simulation)
 {
@@ -142,7 +145,7 @@ void printShares(const Simulation& simulation)
     if (m.exposedHost > 0)
         add(factsOf(StepPart::host).title, m.exposedHost);
     add("bubble", m.bubbleFraction);
-    const std::vector<double> shown = roundedParts(shares);
+    const std::vector<double> shown = roundedPartsAndRest(shares, kComputing);
     Table table({"where the time goes", "share", "time"});
     for (std::size_t i = 0; i < shares.size(); ++i)
         table.addNote({names[i], percent(shown[i]), seconds(shares[i] * m.stepTimeSeconds)},
@@ -166,7 +169,7 @@ void printPipeline(const Metrics& m)
         if (waitsForHost)
             shares.insert(shares.end() - 1, rank.hostSeconds / step);
         std::vector<std::string> row{std::to_string(p)};
-        for (const double share : roundedParts(std::move(shares)))
+        for (const double share : roundedPartsAndRest(std::move(shares), kComputing))
             row.push_back(percent(share));
         row.push_back(unit.text(static_cast<double>(rank.memory.total())));
         table.add(std::move(row));

@@ -11,31 +11,15 @@
 #include "sim/engine/classes.h"
 #include "sim/engine/deadlock.h"
 #include "sim/engine/priced_program.h"
+#include "sim/engine/time_column.h"
 #include "sim/program/program.h"
 
 #include <cstdint>
 #include <exception>
 #include <functional>
-#include <memory>
-#include <new>
 #include <vector>
 
 namespace sim {
-
-/// Leaves new elements as they come: a column whose every place is about to be written need not be zeroed first.
-template <typename T>
-struct Uninitialised : std::allocator<T> {
-    template <typename U>
-    struct rebind {
-        using other = Uninitialised<U>;
-    };
-    template <typename U>
-    void construct(U* place) noexcept
-    {
-        ::new (static_cast<void*>(place)) U;
-    }
-};
-using TimeColumn = std::vector<std::int64_t, Uninitialised<std::int64_t>>;
 
 /// When every op ran. Columns over all classes: 16 bytes an op.
 struct EngineResult {

@@ -7,6 +7,7 @@
 #include "sim/simulate/measure_memory.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <utility>
@@ -101,7 +102,7 @@ public:
         for (const Pass& pass : m_program.passes)
             m_summaries.push_back(summaryOf(pass));
         describeGrid();
-        reserveMessages();
+        countMessages();
         for (int c = 0; c < m_classes.count(); ++c)
             addClass(c);
         addFlows();
@@ -109,21 +110,20 @@ public:
     }
 
 private:
-    /// One end of a message: the class that gets it, the place of its mailbox, and a span.
-    struct MessageEnd {
-        int receiver = 0;
-        std::int32_t slot = 0;
-        std::uint32_t track = 0, span = 0;
-        bool operator<(const MessageEnd& other) const
-        {
-            return receiver != other.receiver ? receiver < other.receiver : slot < other.slot;
-        }
+    static constexpr std::uint32_t kNoTrack = std::numeric_limits<std::uint32_t>::max();
+    struct SpanPlace {
+        std::uint32_t track = kNoTrack, span = 0;
+    };
+    struct Message {
+        SpanPlace from, to;
     };
 
     void addClass(int c);
     void describeGrid();
     int groupOf(CommunicatorRole, int rank);
-    void reserveMessages();
+    void countMessages();
+    /// That comes to this place of the receiving class's mailbox.
+    Message& messageAt(int receiver, std::int32_t slot) { return m_messages[m_firstMessage[asIndex(receiver)] + asIndex(slot)]; }
     void addFlows();
     std::uint32_t actionKind(const Action&);
     std::uint32_t optimizerKind();
@@ -141,10 +141,11 @@ private:
     Trace m_trace;
     std::map<std::pair<int, int>, std::uint32_t> m_actionKinds;                ///< kind, stage
     std::map<std::pair<std::uint32_t, std::int32_t>, std::uint32_t> m_opKinds; ///< pass, stage -> kind of its first op
-    std::vector<MessageEnd> m_sent, m_received;
-    std::array<RoleGroups, kCommunicatorRoleCount> m_roleGroups;  ///< made when a span first asks
-    std::map<std::pair<CommunicatorRole, int>, int> m_groupIndex; ///< role, group -> Trace::groups
-    std::size_t m_members = 0;                                    ///< that are written out
+    std::vector<Message> m_messages;                                           ///< [class][slot]
+    std::vector<std::size_t> m_firstMessage;                                   ///< [class]
+    std::array<RoleGroups, kCommunicatorRoleCount> m_roleGroups;               ///< made when a span first asks
+    std::map<std::pair<CommunicatorRole, int>, int> m_groupIndex;              ///< role, group -> Trace::groups
+    std::size_t m_members = 0;                                                 ///< that are written out
     CancelPoll m_poll;
 };
 
@@ -185,44 +186,24 @@ int TraceMaker::groupOf(CommunicatorRole role, int rank)
     return known->second;
 }
 
-/// Growing by moving all of them would take long between two looks.
-void TraceMaker::reserveMessages()
+void TraceMaker::countMessages()
 {
-    std::vector<std::size_t> sends, receives; // [pipeline rank]
-    for (const RankProgram& rank : m_program.ranks) {
-        m_poll(rank.steps.size());
-        const auto count = [&rank](std::int32_t Step::*slot) {
-            return asIndex(
-                std::count_if(rank.steps.begin(), rank.steps.end(), [slot](const Step& step) { return step.*slot != kNoSlot; }));
-        };
-        sends.push_back(count(&Step::sendSlot));
-        receives.push_back(count(&Step::receiveSlot));
-    }
-    std::size_t sent = 0, received = 0;
+    std::size_t messages = 0;
     for (const int pipelineRank : m_classes.pipelineRank) {
-        sent += sends[asIndex(pipelineRank)];
-        received += receives[asIndex(pipelineRank)];
+        m_firstMessage.push_back(messages);
+        messages += asIndex(m_program.ranks[asIndex(pipelineRank)].slots);
     }
-    m_sent.reserve(sent);
-    m_received.reserve(received);
-    m_trace.flows.reserve(std::min(sent, received));
+    m_messages.resize(messages);
 }
 
-/// Both ends of each message, by receiver and slot.
+/// By receiver and slot.
 void TraceMaker::addFlows()
 {
-    for (std::vector<MessageEnd>* ends : {&m_sent, &m_received})
-        std::sort(ends->begin(), ends->end(), [this](const MessageEnd& a, const MessageEnd& b) {
-            m_poll();
-            return a < b;
-        });
-    auto to = m_received.begin();
-    for (const MessageEnd& from : m_sent) {
+    m_trace.flows.reserve(m_messages.size()); // growing by moving all of them would take long between two looks
+    for (const auto& [from, to] : m_messages) {
         m_poll();
-        while (to != m_received.end() && *to < from)
-            ++to;
-        if (to != m_received.end() && !(from < *to))
-            m_trace.flows.push_back({from.track, from.span, to->track, to->span});
+        if (from.track != kNoTrack && to.track != kNoTrack)
+            m_trace.flows.push_back({from.track, from.span, to.track, to.span});
     }
 }
 
@@ -360,11 +341,11 @@ void TraceMaker::addClass(int c)
         if (!kernels) {
             memory.add(begin, highest.activations, highest.buffers);
             memory.add(end, held.activations, held.buffers);
+            const SpanPlace here{firstTrack, static_cast<std::uint32_t>(actionTrack.size())};
             if (step.receiveSlot != kNoSlot)
-                m_received.push_back({c, step.receiveSlot, firstTrack, static_cast<std::uint32_t>(actionTrack.size())});
+                messageAt(c, step.receiveSlot).to = here;
             if (step.sendSlot != kNoSlot)
-                m_sent.push_back({m_classes.peerOf(c, step.sendTo).classIndex, step.sendSlot, firstTrack,
-                                  static_cast<std::uint32_t>(actionTrack.size())});
+                messageAt(m_classes.peerOf(c, step.sendTo).classIndex, step.sendSlot).from = here;
         }
         const std::uint32_t kind = step.action >= 0 ? actionKind(actions[asIndex(step.action)]) : optimizerKind();
         addSpan(actionTrack, begin, end, kind, step.microbatch);
@@ -388,13 +369,14 @@ void TraceMaker::addClass(int c)
         m_trace.tracks.push_back(std::move(streams[s]));
     }
     for (const auto& [peer, slot, stream, span] : sentSpans)
-        m_sent.push_back({peer, slot, trackOf[stream], span});
+        messageAt(peer, slot).from = {trackOf[stream], span};
     for (const auto& [slot, stream, span] : receivedSpans)
-        m_received.push_back({c, slot, trackOf[stream], receivePlace[span]});
+        messageAt(c, slot).to = {trackOf[stream], receivePlace[span]};
 
     const ModelStates& states = program.states;
     const std::int64_t always = states.parameters + states.gradients + states.optimizer + states.buffers;
     Counter counter{.process = processIndex, .name = "memory", .unit = "bytes"};
+    counter.value.reserve(memory.size());
     for (std::size_t i = 0; i < memory.size(); ++i)
         counter.value.push_back(always + memory.activations[i] + memory.buffers[i]);
     counter.timeNs = std::move(memory.timeNs);

@@ -82,6 +82,14 @@ Trace Simulation::trace(TraceDetail detail) const
     return makeTrace(*this, detail);
 }
 
+const std::optional<Slowness>& Simulation::slowness() const
+{
+    const std::scoped_lock lock(m_slownessLock);
+    if (!m_slowness)
+        m_slowness = findSlowness(*this);
+    return *m_slowness;
+}
+
 std::shared_ptr<const Simulation> simulate(const Scenario& scenario, const SimulateOptions& options)
 {
     return std::make_shared<const Simulation>(scenario, options);

@@ -7,10 +7,13 @@
 #include "sim/simulate/memory.h"
 #include "sim/simulate/metrics.h"
 #include "sim/simulate/prepared_step.h"
+#include "sim/simulate/slowness.h"
 #include "sim/trace/trace.h"
 
 #include <chrono>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <vector>
 
 namespace sim {
@@ -48,12 +51,17 @@ public:
     /// Trace of one rank of each class: process i of the trace is class i. Made anew on each call.
     Trace trace(TraceDetail) const;
 
+    /// What its perturbations cost (slowness.h). Simulates when it is first asked, and no more.
+    const std::optional<Slowness>& slowness() const;
+
 private:
     const std::chrono::steady_clock::time_point m_begun = std::chrono::steady_clock::now();
     const PreparedStep m_step;
     const EngineResult m_times;
     std::vector<TimeShares> m_shares; ///< [class]
     Metrics m_metrics;
+    mutable std::mutex m_slownessLock;
+    mutable std::optional<std::optional<Slowness>> m_slowness; ///< once somebody has asked
 };
 
 /// Throws Error if the schedule or mesh cannot be made (readScenario has checked both). Deterministic: same scenario, same

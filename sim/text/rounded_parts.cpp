@@ -7,14 +7,19 @@ namespace sim {
 
 std::vector<double> roundedParts(std::vector<double> parts, double whole, double step)
 {
-    if (parts.empty())
-        return parts;
-    double left = std::round(whole / step);
+    const auto largest = std::max_element(parts.begin(), parts.end());
+    return parts.empty() ? parts : roundedPartsAndRest(parts, static_cast<std::size_t>(largest - parts.begin()), whole, step);
+}
+
+std::vector<double> roundedPartsAndRest(std::vector<double> parts, std::size_t rest, double whole, double step)
+{
+    const auto rounded = [step](double value) { return std::nearbyint(value / step); }; // halves as printf has them
+    double left = rounded(whole);
     for (double& part : parts) {
-        part = std::round(part / step);
+        part = rounded(part);
         left -= part;
     }
-    *std::max_element(parts.begin(), parts.end()) += left;
+    (parts[rest] + left < 0 ? *std::max_element(parts.begin(), parts.end()) : parts[rest]) += left;
     for (double& part : parts)
         part *= step;
     return parts;

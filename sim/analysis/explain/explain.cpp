@@ -5,7 +5,6 @@
 #include "sim/analysis/explain/closed_forms.h"
 #include "sim/analysis/explain/explain_traffic.h"
 #include "sim/analysis/goodput.h"
-#include "sim/analysis/straggler_wait.h"
 #include "sim/analysis/whole_run.h"
 #include "sim/cost/cost.h"
 #include "sim/engine/classes.h"
@@ -338,7 +337,7 @@ Explanation Explainer::bubble() const
     const Formula time = account.term(stepTimeLeaf());
     std::string convention = "Mean over ranks, of the whole step.";
     std::string source = kSimulated;
-    const std::optional<Slowness> straggler = stragglerWait(slownessOf(m_simulation), m_simulation.metrics());
+    const std::optional<Slowness> straggler = stragglerWait(m_simulation.slowness(), m_simulation.metrics());
     if (straggler)
         convention +=
             " Without perturbations " + percentText(straggler->bubbleWithout) + " would be: ranks also wait for " +

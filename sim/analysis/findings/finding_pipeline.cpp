@@ -2,7 +2,6 @@
 #include "sim/analysis/balanced_layers.h"
 #include "sim/analysis/explain/closed_forms.h"
 #include "sim/analysis/findings/finding_rules.h"
-#include "sim/analysis/straggler_wait.h"
 #include "sim/index.h"
 
 #include <algorithm>
@@ -218,7 +217,7 @@ void unevenRouting(const RuleContext& context, FindingList& out)
 
 void findPipeline(const RuleContext& context, FindingList& out)
 {
-    const std::optional<Slowness> slowness = slownessOf(context.simulation);
+    const std::optional<Slowness>& slowness = context.simulation.slowness();
     bubble(context, slowness, out);
     stageImbalance(context, out);
     if (slowness)

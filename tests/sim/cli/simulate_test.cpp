@@ -235,6 +235,19 @@ TEST(Simulate, SharesOfTheStepAddUpAsTheyAreRead)
     }
 }
 
+TEST(Simulate, WhatIsWaitedForReadsAsInFindings)
+{
+    for (const char* step : {"17- --set training.global_batch_size=8", "17-", "42-"}) { // of the first most is bubble
+        const std::string command = "simulate " + gallery(std::string(step).substr(0, 3)) + std::string(step).substr(3);
+        const json answer = runJson(command + " --json");
+        const std::string bubble = sim::percentText(answer.at("bubble_fraction").get<double>());
+        EXPECT_THAT(run(command).out, testing::ContainsRegex("\nbubble +" + bubble)) << command;
+        for (const json& finding : answer.at("findings"))
+            if (finding.at("kind") == "bubble")
+                EXPECT_THAT(finding.at("title").get<std::string>(), testing::StartsWith(bubble)) << command;
+    }
+}
+
 TEST(Simulate, EveryGalleryFileCanBeSimulated)
 {
     for (const auto& file : test::tried(test::galleryFiles()))

@@ -1,7 +1,6 @@
-#include "sim/analysis/straggler_wait.h"
-
 #include "sim/simulate/plan_schedule.h"
 #include "sim/simulate/search_schedule.h"
+#include "sim/simulate/simulation.h"
 #include "tests/support/scenarios.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +22,7 @@ double stepOf(const Scenario& scenario)
 
 } // namespace
 
-TEST(StragglerWait, AnOrderIsMadeBeforeAnybodyIsSlow)
+TEST(Slowness, AnOrderIsMadeBeforeAnybodyIsSlow)
 {
     int told = 0;
     for (const char* const kind : {"zb-1p", "zb-2p"})
@@ -36,7 +35,7 @@ TEST(StragglerWait, AnOrderIsMadeBeforeAnybodyIsSlow)
                     simulate(slowedBy(asked, {{.kind = PerturbationKind::slowGpu, .rank = rank, .factor = factor}}));
                 EXPECT_EQ(slow->schedule().actions, without->schedule().actions) << kind << " " << rank << " " << factor;
                 EXPECT_GE(slow->metrics().stepTimeSeconds, without->metrics().stepTimeSeconds);
-                const auto slowness = slownessOf(*slow);
+                const auto slowness = slow->slowness();
                 ASSERT_TRUE(slowness);
                 EXPECT_DOUBLE_EQ(slowness->secondsWithout, without->metrics().stepTimeSeconds);
                 EXPECT_DOUBLE_EQ(slowness->bubbleWithout, without->metrics().bubbleFraction);
@@ -45,7 +44,7 @@ TEST(StragglerWait, AnOrderIsMadeBeforeAnybodyIsSlow)
     EXPECT_GE(told, 6);
 }
 
-TEST(StragglerWait, OfASearchIsThatOfTheOrderItFound)
+TEST(Slowness, OfASearchIsThatOfTheOrderItFound)
 {
     int searchedOtherwise = 0;
     for (const int rank : {0, 2, 3}) {
@@ -55,12 +54,12 @@ TEST(StragglerWait, OfASearchIsThatOfTheOrderItFound)
         searchedOtherwise += simulate(asked)->schedule().actions != slow->schedule().actions ? 1 : 0;
         OrderJudge judge(asked, memoryCapGib(asked));
         judge.consider(slow->schedule());
-        EXPECT_DOUBLE_EQ(slownessOf(*slow)->secondsWithout, judge.verdict().stepSeconds);
+        EXPECT_DOUBLE_EQ(slow->slowness()->secondsWithout, judge.verdict().stepSeconds);
     }
     EXPECT_GT(searchedOtherwise, 0) << "else it would not matter";
 }
 
-TEST(StragglerWait, FactorsOfAGpuAndOfALinkAreNotCompared)
+TEST(Slowness, FactorsOfAGpuAndOfALinkAreNotCompared)
 {
     const Scenario asked = test::smallScenario(2, 4, 1, 8);
     int told = 0;
@@ -73,23 +72,38 @@ TEST(StragglerWait, FactorsOfAGpuAndOfALinkAreNotCompared)
                 continue;
             ++told;
             for (const auto& both : {std::vector{gpu, link}, std::vector{link, gpu}})
-                EXPECT_EQ(slownessOf(*simulate(slowedBy(asked, both)))->worst, isGpu ? gpu : link);
+                EXPECT_EQ(simulate(slowedBy(asked, both))->slowness()->worst, isGpu ? gpu : link);
         }
     }
     EXPECT_GT(told, 0) << "else it would not matter";
 }
 
-TEST(StragglerWait, OneIsAloneWhereTheOthersCostNothing)
+TEST(Slowness, OneIsAloneWhereTheOthersCostNothing)
 {
     const Perturbation slow{.kind = PerturbationKind::slowGpu, .rank = 1, .factor = 2};
     const Perturbation hardly{.kind = PerturbationKind::slowGpu, .rank = 2, .factor = 1.0001};
     const Perturbation alsoSlow{.kind = PerturbationKind::slowGpu, .rank = 2, .factor = 1.9};
     const Scenario asked = test::smallScenario(1, 4, 1, 8);
     const auto isAlone = [&](const std::vector<Perturbation>& all) {
-        return slownessOf(*simulate(slowedBy(asked, all)))->isAlone;
+        return simulate(slowedBy(asked, all))->slowness()->isAlone;
     };
     EXPECT_TRUE(isAlone({slow}));
     EXPECT_TRUE(isAlone({hardly, slow}));
     EXPECT_FALSE(isAlone({alsoSlow, slow}));
-    EXPECT_FALSE(slownessOf(*simulate(asked)));
+    EXPECT_FALSE(simulate(asked)->slowness());
+}
+
+/// Findings ask, and so does each formula of the bubble.
+TEST(Slowness, IsFoundOnce)
+{
+    const auto slow =
+        simulate(slowedBy(test::smallScenario(1, 4, 1, 8), {{.kind = PerturbationKind::slowGpu, .rank = 1, .factor = 2}}));
+    {
+        const CancelScope cancelled([] { return true; });
+        EXPECT_THROW(slow->slowness(), Cancelled) << "it simulates";
+    }
+    const std::optional<Slowness> found = slow->slowness();
+    const CancelScope cancelled([] { return true; });
+    EXPECT_EQ(slow->slowness()->secondsWithout, found->secondsWithout) << "it does not simulate again";
+    EXPECT_LT(stragglerWait(slow->slowness(), slow->metrics())->bubbleWithout, slow->metrics().bubbleFraction);
 }

@@ -1,6 +1,7 @@
-#include "sim/analysis/straggler_wait.h"
+#include "sim/simulate/slowness.h"
 
 #include "sim/schedule/text/csv.h"
+#include "sim/simulate/simulation.h"
 
 #include <algorithm>
 #include <sstream>
@@ -50,7 +51,7 @@ std::vector<Perturbation> candidates(const std::vector<Perturbation>& all)
 
 } // namespace
 
-std::optional<Slowness> slownessOf(const Simulation& simulation)
+std::optional<Slowness> findSlowness(const Simulation& simulation)
 {
     if (!isSlowedDown(simulation.scenario()))
         return std::nullopt;

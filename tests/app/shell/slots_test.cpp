@@ -20,6 +20,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -138,13 +139,15 @@ TEST_F(AnsweringWindow, IsNotHeldWhileTheGalleryIsClickedThroughFromEndToEnd)
         if (!entry.lesson)
             paths << entry.path;
     ASSERT_GT(paths.size(), 80);
+    const double mostMs = kSharing * kNoticedMs * ::test::patience();
     std::pair<double, std::string> worst;
     for (const QString& path : std::as_const(paths)) {
         const std::string name = QFileInfo(path).fileName().toStdString();
-        // What others do to the caches only adds to it: of three times the shortest is the window's own.
+        // What others do to the caches only adds to it: of three times the shortest is the window's own. One that is short enough
+        // needs no other.
         constexpr int kMostTries = 3;
-        double opening = kNoticedMs * kMostTries, back = opening;
-        for (int tries = 0; tries < kMostTries && std::max(opening, back) >= kNoticedMs; ++tries) {
+        double opening = std::numeric_limits<double>::infinity(), back = opening;
+        for (int tries = 0; tries < kMostTries && std::max(opening, back) >= mostMs; ++tries) {
             measure([&] { Q_EMIT window.gallery().openRequested(path); });
             ASSERT_FALSE(window.isGalleryShown()) << name;
             EXPECT_GT(beats, 0) << "the beat was heard while " << name << " was opened";
@@ -157,7 +160,7 @@ TEST_F(AnsweringWindow, IsNotHeldWhileTheGalleryIsClickedThroughFromEndToEnd)
     }
     std::printf("[ measured ] the longest turn: %.1f ms of processor time, %s (goal: %.0f)\n", worst.first, worst.second.c_str(),
                 kNoticedMs);
-    EXPECT_LT(worst.first, kSharing * kNoticedMs * ::test::patience()) << worst.second;
+    EXPECT_LT(worst.first, mostMs) << worst.second;
 }
 
 TEST_F(AnsweringWindow, OpensFromTheGalleryInTwoTurnsAndNeverShowsTheScenarioBefore)

@@ -5,6 +5,8 @@
 #include "app/shell/form/scenario_form.h"
 #include "app/shell/gallery/gallery_page.h"
 #include "app/shell/live/live_panel.h"
+#include "app/shell/ops/ops_panel.h"
+#include "app/shell/plan/plan_panel.h"
 #include "app/shell/recorded/recorded_panel.h"
 #include "app/shell/widgets/scenario_header.h"
 #include "tests/app/shell/window_fixture.h"
@@ -182,6 +184,7 @@ TEST_F(AnsweringWindow, OpensFromTheGalleryInTwoTurnsAndNeverShowsTheScenarioBef
     EXPECT_EQ(watched.paintsOfBefore, 0) << "a frame of the scenario before was shown";
     EXPECT_FALSE(window.findChild<RecordedPanel*>() || window.findChild<ComparePage*>() || window.findChild<LivePanel*>())
         << "a page that nobody wants costs no start";
+    EXPECT_FALSE(window.findChild<OpsPanel*>() || window.findChild<PlanPanel*>()) << "nor does a dock that waits to be asked for";
     EXPECT_FALSE(window.isAncestorOf(window.form().rowAt("/live/seed"))) << "what nobody has seen costs no change of theme";
 }
 

@@ -31,12 +31,12 @@ private:
     QPointer<QWidget> m_foot;
 };
 
-/// A pointer to the page of such an area: what follows it wants the page.
-template <typename Page>
+/// A pointer to the page of such an area, or of a dock that is built as late: what follows it wants the page.
+template <typename Page, typename Area = LateArea>
 class LatePage {
 public:
-    void setArea(LateArea* area) { m_area = area; }
-    LateArea* area() const { return m_area; }
+    void setArea(Area* area) { m_area = area; }
+    Area* area() const { return m_area; }
     /// nullptr: nobody has wanted it yet.
     Page* ifPlaced() const { return static_cast<Page*>(m_area->widget()); }
     Page& operator*()
@@ -47,7 +47,7 @@ public:
     Page* operator->() { return &**this; }
 
 private:
-    LateArea* m_area = nullptr;
+    Area* m_area = nullptr;
 };
 
 } // namespace app

@@ -140,7 +140,7 @@ void MainWindow::buildPages()
     m_formDock = dock(tr("SCENARIO"), "form");
     m_form = new ScenarioForm(m_session, m_formDock);
     m_form->setMinimumWidth(kNarrowestDock);
-    m_formDock->setWidget(m_form);
+    setContents(*m_formDock, *m_form);
     addDockWidget(Qt::LeftDockWidgetArea, m_formDock);
     m_detailsDock = dock(tr("DETAILS"), "details");
     m_details = new DetailsPanel(m_detailsDock);
@@ -149,8 +149,7 @@ void MainWindow::buildPages()
     addDockWidget(Qt::RightDockWidgetArea, m_detailsDock);
     buildFindings();
     buildLesson();
-    buildOps();
-    buildPlan();
+    addDocksBelow();
     resizeDocks({m_formDock, m_detailsDock}, {kFormWidth, kDetailsWidth}, Qt::Horizontal);
     setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
     setDockOptions(QMainWindow::AllowTabbedDocks); // not animated: every size on the way would arrange the pictures anew
@@ -238,7 +237,6 @@ void MainWindow::connectDesk()
     m_form->follow(m_desk);
     m_details->follow(m_desk);
     m_findings->follow(m_desk);
-    m_ops->follow(m_desk);
     connect(&m_desk, &Desk::opened, this, &MainWindow::deskOpened);
     connect(&m_desk, &Desk::stepChanged, this, &MainWindow::stepChanged);
     const auto showPointedSoon = [this] { m_pointedTimer.start(); };
@@ -293,6 +291,16 @@ GalleryPage& MainWindow::gallery()
 ProblemPage& MainWindow::problemPage()
 {
     return *m_problemPage;
+}
+
+OpsPanel& MainWindow::ops()
+{
+    return *m_ops;
+}
+
+PlanPanel& MainWindow::planner()
+{
+    return *m_plan;
 }
 
 LivePanel& MainWindow::live()

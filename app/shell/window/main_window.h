@@ -12,6 +12,7 @@
 #include "app/shell/dialogs/export_dialog.h"
 #include "app/shell/widgets/figure_source.h"
 #include "app/shell/widgets/late_area.h"
+#include "app/shell/widgets/late_dock.h"
 #include "app/shell/widgets/style.h"
 #include "app/shell/widgets/wheel_habit.h"
 #include "app/shell/window/commands.h"
@@ -130,8 +131,8 @@ public:
     ScenarioForm& form() { return *m_form; }
     DetailsPanel& details() { return *m_details; }
     FindingsPanel& findings() { return *m_findings; }
-    OpsPanel& ops() { return *m_ops; }
-    PlanPanel& planner() { return *m_plan; }
+    OpsPanel& ops(); ///< built when it is first asked for; likewise
+    PlanPanel& planner();
     LessonPanel& lesson() { return *m_lesson; }
     bool isInLesson() const { return m_isInLesson; }
     ProblemBanner& banner() { return *m_banner; }
@@ -265,8 +266,9 @@ private:
     void exportResults();
     void recordLesson();
     void buildFindings(); // these are in main_window_docks.cpp
-    void buildOps();
-    void buildPlan();
+    OpsPanel* buildOps();
+    PlanPanel* buildPlan();
+    void addDocksBelow();
     void compareWithPlan(const QString& name, const sim::ScenarioDocument&);
     void placeFindings();
     void foldDocks();
@@ -383,8 +385,8 @@ private:
     std::optional<std::pair<QDockWidget*, int>> m_widthBeforeLesson; ///< of the dock that the lesson came to lie on
     std::vector<Picture> m_frontNext;                                ///< pictures that a lesson speaks of, once its step is there
     int m_lessonTalkStart = 0;                                       ///< slide of the step that the player is at
-    OpsPanel* m_ops = nullptr;
-    PlanPanel* m_plan = nullptr;
+    LatePage<OpsPanel, LateDock> m_ops;
+    LatePage<PlanPanel, LateDock> m_plan;
     QDockWidget *m_formDock = nullptr, *m_detailsDock = nullptr, *m_findingsDock = nullptr, *m_opsDock = nullptr,
                 *m_planDock = nullptr;
     QToolButton* m_undoBaseline = nullptr;

@@ -238,8 +238,8 @@ bool MainWindow::runInView(ViewCommand viewCommand, bool fast)
         changed = m_recorded->runCommand(viewCommand, fast);
     } else if (isCompareShown()) {
         changed = m_compare->runCommand(viewCommand, fast);
-    } else if (m_plan->hasCanvasFocus()) {
-        m_plan->runCommand(viewCommand, fast);
+    } else if (PlanPanel* plan = m_plan.ifPlaced(); plan != nullptr && plan->hasCanvasFocus()) {
+        plan->runCommand(viewCommand, fast);
     } else {
         areRowsAsked = m_workspace->isPictureVisible(Picture::timeline);
         changed = m_workspace->runCommand(viewCommand, fast);

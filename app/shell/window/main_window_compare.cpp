@@ -78,7 +78,8 @@ bool MainWindow::isCompareShown() const
 bool MainWindow::isSettled() const
 {
     const auto isSettled = [](const auto& page) { return page.ifPlaced() == nullptr || page.ifPlaced()->isSettled(); };
-    return m_desk.isSettled() && isSettled(m_recorded) && isSettled(m_compare) && m_ops->isReady() && m_plan->isReady() &&
+    const auto isReady = [](const auto& panel) { return panel.ifPlaced() == nullptr || panel.ifPlaced()->isReady(); };
+    return m_desk.isSettled() && isSettled(m_recorded) && isSettled(m_compare) && isReady(m_ops) && isReady(m_plan) &&
            !m_findings->isFixing() && !m_lessonWorker.isBusy();
 }
 

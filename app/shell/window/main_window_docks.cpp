@@ -69,51 +69,58 @@ void MainWindow::buildFindings()
     connect(&m_desk, &Desk::opened, this, &MainWindow::takeHintBack);
 }
 
-/// Below the pictures, between the other docks; asked for, it is shown.
-void MainWindow::buildOps()
+/// Table of ops and plan, below the pictures, between the other docks; asked for, they are shown.
+void MainWindow::addDocksBelow()
 {
-    m_ops = new OpsPanel;
-    m_ops->setMinimumWidth(kNarrowestDock); // it folds: wider it would push the pictures out of a narrow window
-    m_opsDock = new QDockWidget(tr("TABLE OF OPS"), this);
-    m_opsDock->setObjectName(QStringLiteral("ops"));
-    m_opsDock->setWidget(m_ops);
-    m_opsDock->hide();
     setCorner(Qt::BottomLeftCorner, Qt::LeftDockWidgetArea);
     setCorner(Qt::BottomRightCorner, Qt::RightDockWidgetArea);
-    addDockWidget(Qt::BottomDockWidgetArea, m_opsDock);
+    const auto add = [this](auto& page, const QString& title, const char* name, auto build) {
+        auto* const dock = new LateDock(
+            title, name, [this, build] { return (this->*build)(); }, this);
+        page.setArea(dock);
+        addDockWidget(Qt::BottomDockWidgetArea, dock);
+        m_heightsBelow[dock] = 0;
+        dock->installEventFilter(this);
+        return dock;
+    };
+    m_opsDock = add(m_ops, tr("TABLE OF OPS"), "ops", &MainWindow::buildOps);
     resizeDocks({m_opsDock}, {kOpsHeight}, Qt::Vertical);
-    m_heightsBelow[m_opsDock] = 0;
-    m_opsDock->installEventFilter(this);
-    connect(m_ops, &OpsPanel::spanRequested, this, [this](SpanRef span) { m_workspace->selectSpan(span); });
-    connect(m_ops, &OpsPanel::kernelsRequested, this, [this] { run(CommandId::showKernels); });
-    connect(m_ops, &OpsPanel::saved, this, &MainWindow::tellSaved);
-    connect(m_ops, &OpsPanel::failed, this, &MainWindow::tellNotSaved);
-}
-
-/// The same, beside it.
-void MainWindow::buildPlan()
-{
-    m_plan = new PlanPanel(m_desk, m_options.renderer);
-    m_planDock = new QDockWidget(tr("PLAN"), this);
-    m_planDock->setObjectName(QStringLiteral("plan"));
-    m_planDock->setWidget(m_plan);
-    m_planDock->hide();
-    addDockWidget(Qt::BottomDockWidgetArea, m_planDock);
-    m_heightsBelow[m_planDock] = 0;
-    m_planDock->installEventFilter(this);
+    m_planDock = add(m_plan, tr("PLAN"), "plan", &MainWindow::buildPlan);
     connect(m_planDock, &QDockWidget::visibilityChanged, this, [this, isFirst = true](bool seen) mutable {
         if (!seen || !std::exchange(isFirst, false)) // from then on it is as high as it was made
             return;
         if (m_planDock->height() < kPlanHeight && !m_planDock->isFloating() && !m_belowAreTabs)
             resizeDocks({m_planDock}, {std::min(std::max(kPlanHeight, height() * 45 / 100), height() * 6 / 10)}, Qt::Vertical);
     });
-    connect(m_plan, &PlanPanel::compareRequested, this, &MainWindow::compareWithPlan);
-    connect(m_plan, &PlanPanel::opened, this, [this](const QString& layout) {
+}
+
+OpsPanel* MainWindow::buildOps()
+{
+    auto* out = new OpsPanel;
+    out->setMinimumWidth(kNarrowestDock); // it folds: wider it would push the pictures out of a narrow window
+    out->setTheme(themeFor(m_settings.theme));
+    out->follow(m_desk);
+    out->setHidden(m_masksNumbers);
+    connect(out, &OpsPanel::spanRequested, this, [this](SpanRef span) { m_workspace->selectSpan(span); });
+    connect(out, &OpsPanel::kernelsRequested, this, [this] { run(CommandId::showKernels); });
+    connect(out, &OpsPanel::saved, this, &MainWindow::tellSaved);
+    connect(out, &OpsPanel::failed, this, &MainWindow::tellNotSaved);
+    return out;
+}
+
+PlanPanel* MainWindow::buildPlan()
+{
+    auto* out = new PlanPanel(m_desk, m_options.renderer);
+    out->setTheme(themeFor(m_settings.theme));
+    out->setPrice(m_settings.gpuHourPrice);
+    connect(out, &PlanPanel::compareRequested, this, &MainWindow::compareWithPlan);
+    connect(out, &PlanPanel::opened, this, [this](const QString& layout) {
         statusBar()->showMessage(tr("The scenario is now %1. Ctrl+Z brings back what it was.").arg(layout), kTellPlanMs);
         connect(
             &m_session.undoStack(), &QUndoStack::indexChanged, this, [this] { statusBar()->clearMessage(); },
             Qt::SingleShotConnection); // then it is another
     });
+    return out;
 }
 
 void MainWindow::showPlan()

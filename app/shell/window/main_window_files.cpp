@@ -569,7 +569,8 @@ void MainWindow::applySettings(const Settings& settings)
     m_details->setGpuHourPrice(settings.gpuHourPrice);
     if (ComparePage* page = m_compare.ifPlaced())
         page->setGpuHourPrice(settings.gpuHourPrice);
-    m_plan->setPrice(settings.gpuHourPrice);
+    if (PlanPanel* panel = m_plan.ifPlaced())
+        panel->setPrice(settings.gpuHourPrice);
     setMinimumSize(smallestSize());
     setThemeChoice(settings.theme);
 }
@@ -582,8 +583,10 @@ void MainWindow::setThemeChoice(ThemeChoice choice)
     m_workspace->setTheme(theme, assetsPath());
     m_details->setTheme(theme);
     m_findings->setTheme(theme);
-    m_ops->setTheme(theme);
-    m_plan->setTheme(theme);
+    if (OpsPanel* panel = m_ops.ifPlaced())
+        panel->setTheme(theme);
+    if (PlanPanel* panel = m_plan.ifPlaced())
+        panel->setTheme(theme);
     if (GalleryPage* page = m_gallery.ifPlaced())
         page->setTheme(theme);
     if (LivePanel* page = m_live.ifPlaced())

@@ -549,7 +549,8 @@ void MainWindow::maskNumbers(bool masked)
     }
     m_workspace->setMasked(masked && m_lesson->showsWhatIsAsked());
     m_workspace->setOnly(masked ? m_lesson->pictures() : std::vector<Picture>(), why);
-    m_ops->setVisible(!masked);
+    if (OpsPanel* panel = m_ops.ifPlaced())
+        panel->setVisible(!masked);
     if (asks) // what it finds would solve what is set, now or later
         m_planDock->hide();
     showStatus();

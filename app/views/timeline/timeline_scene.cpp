@@ -45,7 +45,11 @@ void TimelineScene::prepare(Rect canvas)
     area = canvas;
     frame = {area, parts(area)};
     legendLines = wantedLegendLines;
-    const float lowestRow = dense ? kLowestDenseRow : kLowestRow;
+    // Rows that touch each other are worth it where then all are in sight, half of the last at least, not where one scrolls to
+    // the others anyway.
+    const float seenRows = frame.rows.height() + kLowestDenseRow / 2;
+    const bool isDense = dense && rows.heightIn(frame.rows.height(), kLowestDenseRow, selection.ranks) <= seenRows;
+    const float lowestRow = isDense ? kLowestDenseRow : kLowestRow;
     rows.place(frame.rows, surroundings.isForAudience ? fitToPage(lowestRow) : lowestRow, selection.ranks);
 }
 

@@ -77,7 +77,7 @@ public:
         bool operator==(const Surroundings&) const = default;
     };
     void setSurroundings(Surroundings);
-    /// Rows may become as low as text can be before they scroll.
+    /// Rows may become as low as text can be where then none has to be scrolled to.
     void setDense(bool);
     /// What the legend explains: the classes of spans, and what bands along their tops mean.
     struct Legend {

@@ -5,6 +5,8 @@
 #include "app/shell/form/scenario_form.h"
 #include "app/shell/gallery/gallery_page.h"
 #include "app/shell/live/live_panel.h"
+#include "app/shell/ops/ops_panel.h"
+#include "app/shell/plan/plan_panel.h"
 #include "app/shell/recorded/recorded_panel.h"
 #include "app/shell/widgets/scenario_header.h"
 #include "tests/app/shell/window_fixture.h"
@@ -20,6 +22,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -138,13 +141,15 @@ TEST_F(AnsweringWindow, IsNotHeldWhileTheGalleryIsClickedThroughFromEndToEnd)
         if (!entry.lesson)
             paths << entry.path;
     ASSERT_GT(paths.size(), 80);
+    const double mostMs = kSharing * kNoticedMs * ::test::patience();
     std::pair<double, std::string> worst;
     for (const QString& path : std::as_const(paths)) {
         const std::string name = QFileInfo(path).fileName().toStdString();
-        // What others do to the caches only adds to it: of three times the shortest is the window's own.
+        // What others do to the caches only adds to it: of three times the shortest is the window's own. One that is short enough
+        // needs no other.
         constexpr int kMostTries = 3;
-        double opening = kNoticedMs * kMostTries, back = opening;
-        for (int tries = 0; tries < kMostTries && std::max(opening, back) >= kNoticedMs; ++tries) {
+        double opening = std::numeric_limits<double>::infinity(), back = opening;
+        for (int tries = 0; tries < kMostTries && std::max(opening, back) >= mostMs; ++tries) {
             measure([&] { Q_EMIT window.gallery().openRequested(path); });
             ASSERT_FALSE(window.isGalleryShown()) << name;
             EXPECT_GT(beats, 0) << "the beat was heard while " << name << " was opened";
@@ -157,7 +162,7 @@ TEST_F(AnsweringWindow, IsNotHeldWhileTheGalleryIsClickedThroughFromEndToEnd)
     }
     std::printf("[ measured ] the longest turn: %.1f ms of processor time, %s (goal: %.0f)\n", worst.first, worst.second.c_str(),
                 kNoticedMs);
-    EXPECT_LT(worst.first, kSharing * kNoticedMs * ::test::patience()) << worst.second;
+    EXPECT_LT(worst.first, mostMs) << worst.second;
 }
 
 TEST_F(AnsweringWindow, OpensFromTheGalleryInTwoTurnsAndNeverShowsTheScenarioBefore)
@@ -179,6 +184,7 @@ TEST_F(AnsweringWindow, OpensFromTheGalleryInTwoTurnsAndNeverShowsTheScenarioBef
     EXPECT_EQ(watched.paintsOfBefore, 0) << "a frame of the scenario before was shown";
     EXPECT_FALSE(window.findChild<RecordedPanel*>() || window.findChild<ComparePage*>() || window.findChild<LivePanel*>())
         << "a page that nobody wants costs no start";
+    EXPECT_FALSE(window.findChild<OpsPanel*>() || window.findChild<PlanPanel*>()) << "nor does a dock that waits to be asked for";
     EXPECT_FALSE(window.isAncestorOf(window.form().rowAt("/live/seed"))) << "what nobody has seen costs no change of theme";
 }
 

@@ -539,6 +539,22 @@ TEST(TimelineView, ManyRowsScroll)
     expectCleanText(timeline.draw());
 }
 
+TEST(TimelineView, DenseRowsAreLowWhereAllAreThenInSightAndAsHighAsOthersWhereTheyScroll)
+{
+    const auto pitch = [](int rows) {
+        Timeline timeline(denseTrace(rows, 40, 0.5));
+        timeline.view.setRows({.grouping = RowGrouping::none});
+        timeline.view.setDense(true);
+        const RecorderCanvas canvas = timeline.draw();
+        const auto nodes = canvas.nodesOf("row");
+        return nodes.at(1).rect.top - nodes.at(0).rect.top;
+    };
+    const int mostLow = static_cast<int>(Timeline(denseTrace(2, 40, 0.5)).rows().height() / kLowestDenseRow);
+    EXPECT_LT(pitch(mostLow - 2), kLowestRow);
+    EXPECT_GE(pitch(mostLow - 2), kLowestDenseRow);
+    EXPECT_EQ(pitch(200), kLowestRow);
+}
+
 TEST(TimelineView, KernelsHaveALaneAStream)
 {
     sim::Scenario s = test::smallScenario(2, 2, 2, 4);

@@ -161,6 +161,25 @@ std::optional<CountOfMpi> countOfMpi(const std::vector<ShellText>& words, std::s
                       count.is_number_integer() ? Json(std::max<std::int64_t>(1, count.get<std::int64_t>() / perNode)) : count};
 }
 
+/// What the command trains with: the last file of Python, else the module, else a program that takes a word for what it does.
+std::string trainerIn(const std::vector<ShellText>& words)
+{
+    constexpr std::array<std::string_view, 2> kOfTwoWords = {"trl", "swift"};
+    std::string module;
+    for (std::size_t at = words.size(); at-- > 0;)
+        if (words[at].text.ends_with(".py"))
+            return programIn(words[at]);
+        else if (at > 0 && (words[at - 1].text == "-m" || words[at - 1].text == "--module"))
+            module = words[at].text;
+    if (!module.empty() && !module.starts_with("torch.distributed"))
+        return module;
+    for (std::size_t at = 0; at + 1 < words.size(); ++at)
+        if (std::find(kOfTwoWords.begin(), kOfTwoWords.end(), programIn(words[at])) != kOfTwoWords.end() &&
+            !words[at + 1].text.starts_with('-'))
+            return programIn(words[at]) + " " + words[at + 1].text;
+    return {};
+}
+
 void addFlags(const ShellScript& script, Sheet& sheet, const FailAtLine& fail, const std::vector<ShellText>& words,
               bool onlyLaunchers = false)
 {
@@ -296,6 +315,7 @@ const ShellCommand* addFlagsOf(const ShellScript& script, Sheet& sheet, const Fa
             chosen = &stored;
     }
     addFlags(script, sheet, fail, chosen->words);
+    sheet.program = trainerIn(chosen->words);
     if (chosen->words.size() > 1 && chosen->words.front().text == "megatron") // ms-swift's, with defaults of its own
         sheet.settings.push_back({"@program", "megatron " + chosen->words[1].text, chosen->words.front().line, "megatron"});
     if (chosen != &loose)

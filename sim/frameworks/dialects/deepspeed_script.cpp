@@ -155,8 +155,6 @@ void readTrainer(Job& job)
         reading.takeDefaults("/training/precision");
         reading.byDefault("dtype", "fp16", "/training/precision");
     }
-    if (isOpenRlhf(reading))
-        readOpenRlhf(job);
     if (isPaiOfTransformers(reading))
         readPai(job);
     if (reading.flag("gradient_checkpointing", "/training/recompute").value_or(false))
@@ -175,6 +173,8 @@ void readTrainer(Job& job)
         job.training["lora"]["dropout"] = *dropout;
     if (job.training.contains("lora") && reading.flag("load_in_4bit", "/training/lora/base_dtype").value_or(false))
         job.training["lora"]["base_dtype"] = "nf4";
+    if (isOpenRlhf(reading))
+        readOpenRlhf(job);
     static constexpr std::array kNot = {Alias{"packing_samples", "packed documents: see training.documents"},
                                         Alias{"packing", "packed documents: see training.documents"},
                                         Alias{"only_optimize_lora", "all but the adapters is frozen: see training.lora"},

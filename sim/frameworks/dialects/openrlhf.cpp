@@ -1,6 +1,7 @@
 // OpenRLHF's programs (OpenRLHF/OpenRLHF at 3c3be623: openrlhf/cli, openrlhf/utils/deepspeed), which write DeepSpeed's JSON by
 // themselves from their flags.
 #include "sim/frameworks/dialects/deepspeed.h"
+#include "sim/frameworks/dialects/fsdp.h"
 #include "sim/frameworks/dialects/objectives.h"
 
 #include <algorithm>
@@ -31,6 +32,8 @@ constexpr auto kOpenRlhfNames = std::to_array<Alias>({
     {"grad_accum_dtype", "data_types.grad_accum_dtype"},
     {"ds.lora.rank", "lora_rank"},
     {"ds.lora.dropout", "lora_dropout"},
+    {"ds.lora.target_modules", "lora_targets"},
+    {"lora_targets"},
     {"ds.load_in_4bit", "load_in_4bit"},
     {"ds.use_liger_kernel", "use_liger_kernel"},
     {"ds.tensor_parallel_size", "tensor_parallel.autotp_size"},
@@ -50,10 +53,11 @@ constexpr auto kOpenRlhfNames = std::to_array<Alias>({
 
 constexpr std::string_view kOpenRlhfPrograms = "openrlhf.cli.train_";
 
-/// "sft" of openrlhf.cli.train_sft.
+/// "sft" of openrlhf.cli.train_sft; what Ray runs is all reinforcement.
 std::string objectiveOfOpenRlhf(const Reading& reading)
 {
-    return reading.program().substr(kOpenRlhfPrograms.size());
+    const std::string name = reading.program().substr(kOpenRlhfPrograms.size());
+    return name.ends_with("_ray") ? "ppo_ray" : name;
 }
 
 /// Zero and the programs' defaults say nothing.
@@ -96,9 +100,13 @@ void readOpenRlhf(Job& job)
     if (reading.flag("train.dynamic_batch_enable", "/training/documents").value_or(false))
         reading.say("train.dynamic_batch_enable", Became::notRepresentable,
                     "micro-batches of so many tokens: see training.documents", "/training/documents");
-    const bool isAdapted = reading.peek("lora_rank") != nullptr && *reading.peek("lora_rank") != Json(0);
-    if (const auto targets = reading.any("ds.lora.target_modules", "/training/lora/targets"); targets && !isAdapted)
-        reading.say("ds.lora.target_modules", Became::harmless, "counts only beside a rank");
+    if (const auto given = reading.any("lora_targets", "/training/lora/targets"); given && job.training.contains("lora")) {
+        const Json targets = loraTargets(*given);
+        if (!targets.empty())
+            job.training["lora"]["targets"] = targets;
+    } else if (given) {
+        reading.say("lora_targets", Became::harmless, "counts only beside a rank");
+    }
     static constexpr auto kNot = std::to_array<Alias>({
         {"vllm.*", "the step of training is imported; generation in between is not"},
         {"vllm_*", "the step of training is imported; generation in between is not"},
@@ -191,7 +199,7 @@ void readOpenRlhf(Job& job)
                                                       "disable_ds_ckpt",
                                                       "load_checkpoint",
                                                       "max_ckpt_*",
-                                                      "target_modules",
+
                                                       "beta",
                                                       "nll_loss_coef",
                                                       "ipo",

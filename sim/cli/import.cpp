@@ -79,8 +79,9 @@ void runImport(const ImportArguments& arguments)
         options.gpus = arguments.gpus;
     for (const std::string& assignment : arguments.overrides) { // what else follows from a size the reading knows
         const std::size_t equals = assignment.find('=');
-        if (const std::optional<int> size =
-                equals == std::string::npos ? std::nullopt : wholeNumber<int>(frameworks::valueOf(assignment.substr(equals + 1))))
+        if (const std::optional<int> size = equals == std::string::npos
+                                                ? std::nullopt
+                                                : sim::wholeNumber<int>(frameworks::valueOf(assignment.substr(equals + 1))))
             options.sizes.emplace(slashed(assignment.substr(0, equals)), *size);
     }
     Imported imported = importSettings(files, options, catalogue());

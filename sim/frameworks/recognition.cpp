@@ -125,7 +125,10 @@ bool isTrlText(const std::string& text)
                          hasCommand("trl reward") || hasCommand("trl rloo");
     const bool isOfTrainer = contains(text, {"--per_device_train_batch_size", "--per-device-train-batch-size"});
     const bool byDeepSpeed = hasCommand("deepspeed "); // its launcher
-    return isOfTrl ||
+    const bool isOfItsScripts =
+        contains(text, {"accelerate launch"}) &&
+        contains(text, {"/sft", "run_sft", "/dpo", "run_dpo", "/orpo", "run_orpo", "/grpo", "/kto", "/ppo"});
+    return isOfTrl || isOfItsScripts ||
            (isOfTrainer && !byDeepSpeed && contains(text, {"accelerate launch", "torchrun", "torch.distributed", "python"}));
 }
 
@@ -164,6 +167,8 @@ std::string kindOfText(const std::string& name, const std::string& text)
         return contains(text, {"--deepspeed", "--zero-stage", "ds_config"}) ? "megatron-deepspeed" : "megatron-args";
     if (contains(text, {"--parallelism.", "--training.local_batch_size", "--training.seq_len"}))
         return "torchtitan-toml";
+    if (isTrainersFile(text))
+        return "trl-args";
     if (isSwiftText(text))
         return "swift-args";
     if (isTrlText(text))
@@ -181,8 +186,6 @@ std::string kindOfText(const std::string& name, const std::string& text)
         return "picotron-json";
     if (isJson && contains(text, {"tensor_parallel_degree", "data_parallel_shard_degree"}))
         return "torchtitan-toml";
-    if (isTrainersFile(text))
-        return "trl-args";
     if (isJson && contains(text, {"\"model_type\"", "\"architectures\"", "\"num_hidden_layers\"", "\"n_layer\""}))
         return "huggingface";
     if (isJson && hasKey(text, "train_batch_size") &&
@@ -200,7 +203,7 @@ std::string kindOfText(const std::string& name, const std::string& text)
         return "llamafactory-yaml";
     if (hasKey(text, "model") && (hasKey(text, "dist_config") || hasKey(text, "model_class")))
         return "llamafactory-yaml"; // version 1
-    if (hasKey(text, "model_path") && hasKey(text, "train") &&
+    if (hasKey(text, "model") && hasKey(text, "data") && hasKey(text, "train") &&
         (hasKey(text, "train_path") || hasKey(text, "accelerator") || hasKey(text, "data_parallel_mode")))
         return "veomni-yaml";
     if (hasKey(text, "base_model"))

@@ -74,8 +74,11 @@ AccelerateAxes readAccelerateAxes(Job& job, const std::string& of)
             job.gpusPerNode = *processes / *machines;
     }
     const std::string prefix = of + "parallelism_config.parallelism_config_";
-    job.tp = reading.sizeOr(prefix + "tp_size", "/layout/tp", 1);
-    job.cp = reading.sizeOr(prefix + "cp_size", "/layout/cp", 1);
+    const bool isAlone = of.empty(); // beside what it launches most jobs have no axes
+    job.tp = isAlone ? reading.sizeOr(prefix + "tp_size", "/layout/tp", 1)
+                     : reading.size(prefix + "tp_size", "/layout/tp").value_or(1);
+    job.cp = isAlone ? reading.sizeOr(prefix + "cp_size", "/layout/cp", 1)
+                     : reading.size(prefix + "cp_size", "/layout/cp").value_or(1);
     const char* const cutAxis = job.tp > 1 ? "tp_size" : job.cp > 1 ? "cp_size" : nullptr;
     if (const auto sp = reading.integer(prefix + "sp_size", "/layout/cp"); sp && *sp > 1) {
         const bool hasBoth = job.cp > 1; // parallelism_config.py, __post_init__

@@ -107,7 +107,7 @@ std::string_view settingOfTransformers(const Reading& reading)
             if (const Json* const given = reading.peek(name); given != nullptr && *given == Json("auto"))
                 return name;
     const std::string_view batch = kFilled.front();
-    if (isPaiOfTransformers(reading))
+    if (isPaiOfTransformers(reading) || isOpenRlhf(reading))
         return batch;
     const Json* const file = reading.peek("deepspeed"); // of DeepSpeed-Chat a switch
     const bool isOfTrainer = file != nullptr && file->is_string() && file->get<std::string>().ends_with(".json") &&

@@ -61,8 +61,11 @@ void readSharding(Job& job)
     std::optional<Sharding> sharding = readTrainersSharding(job);
     if (!sharding && reading.flag("use_distributed_optimizer", "/layout/zero_stage").value_or(false))
         sharding = Sharding{.fsdp = {.stage = 1}};
-    if (!sharding)
-        sharding = wholeReplicas(job);
+    if (!sharding) { // torchrun, as llamafactory-cli starts it
+        reading.byDefault("deepspeed", nullptr, "/layout/zero_stage",
+                          "neither deepspeed nor fsdp is given: every replica is whole");
+        sharding = Sharding();
+    }
     putSharding(job, *sharding, {});
     if (std::none_of(kOfOtherSoftware.begin(), kOfOtherSoftware.end(), [&reading](std::string_view name) {
             const Json* const given = reading.peek(name);

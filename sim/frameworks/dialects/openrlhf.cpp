@@ -53,10 +53,12 @@ constexpr auto kOpenRlhfNames = std::to_array<Alias>({
 
 constexpr std::string_view kOpenRlhfPrograms = "openrlhf.cli.train_";
 
-/// "sft" of openrlhf.cli.train_sft; what Ray runs is all reinforcement.
+/// "sft" of openrlhf.cli.train_sft, or of somebody's trainer.sft; what Ray runs is all reinforcement.
 std::string objectiveOfOpenRlhf(const Reading& reading)
 {
-    const std::string name = reading.program().substr(kOpenRlhfPrograms.size());
+    const std::string& program = reading.program();
+    const std::string name = program.starts_with(kOpenRlhfPrograms) ? program.substr(kOpenRlhfPrograms.size())
+                                                                    : program.substr(program.rfind('.') + 1);
     return name.ends_with("_ray") ? "ppo_ray" : name;
 }
 
@@ -73,7 +75,8 @@ void quietOpenRlhfDefaults(Reading& reading)
 
 bool isOpenRlhf(const Reading& reading)
 {
-    return reading.program().starts_with(kOpenRlhfPrograms);
+    return reading.program().starts_with(kOpenRlhfPrograms) || reading.has("ds.zero_stage") ||
+           reading.spelled("zero_optimization.stage") == "--ds.zero_stage"; // under its own name or that of DeepSpeed's file
 }
 
 void useOpenRlhfNames(Reading& reading)
@@ -112,6 +115,7 @@ void readOpenRlhf(Job& job)
         {"vllm_*", "the step of training is imported; generation in between is not"},
         {"rollout.*", "the step of training is imported; generation in between is not"},
         {"rollout_*", "the step of training is imported; generation in between is not"},
+        {"micro_rollout_batch_size", "the step of training is imported; generation in between is not"},
         {"n_samples_per_prompt", "the step of training is imported; generation in between is not"},
         {"ref.*", "the reference model is not simulated"},
         {"ref_*", "the reference model is not simulated"},

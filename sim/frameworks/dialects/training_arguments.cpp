@@ -93,6 +93,23 @@ void readLauncherFile(Job& job)
     }
 }
 
+/// Adapters beside experts are not simulated: those of attention alone stay.
+Json withoutExperts(Job& job, const std::string& setting, const Json& targets)
+{
+    const std::string base = memberOr<std::string>(job.model, "base", "");
+    const Json* const model = base.empty() ? &job.model : job.catalogue.modelJson(base);
+    Json kept = Json::array();
+    for (const Json& target : targets)
+        if (target.get<std::string>().find("_proj") == 1) // q, k, v, o
+            kept.push_back(target);
+    if (model == nullptr || numberIn(*model, "num_experts") < 2 || kept.empty() || kept.size() == targets.size())
+        return targets;
+    job.reading.addNote(setting, Became::notRepresentable,
+                        "adapters beside experts are not simulated: imported are those of attention, " + shownValue(kept),
+                        "/training/lora/targets");
+    return kept;
+}
+
 } // namespace
 
 AccelerateAxes readTrainersWorld(Job& job)
@@ -186,6 +203,12 @@ std::optional<Sharding> readTrainersSharding(Job& job)
 
 Sharding wholeReplicas(Job& job)
 {
+    if (job.reading.program().empty() && !job.reading.hasPrefix("accelerate.")) { // a file that a command names
+        job.ask("/layout/zero_stage",
+                "how states are shared is in Accelerate's or DeepSpeed's file, or in the command that starts "
+                "this: plain replicas are assumed; give that file, too");
+        return {};
+    }
     for (const char* setting : {"accelerate_config", "config_file"})
         if (job.reading.has(setting)) {
             job.ask("/layout/zero_stage", "how states are shared is in " + shownText(shownValue(*job.reading.peek(setting)), 80) +
@@ -227,9 +250,9 @@ void putWeightsAsLoaded(Job& job, const Sharding& sharding, const std::string& s
                     "/training/master_weights");
     } else {
         reading.say(setting, Became::used,
-                    !isNarrow  ? ""
-                    : isShared ? "the optimizer has a copy in 32 bits"
-                               : "of what is frozen; adapters are in 32 bits",
+                    !isNarrow                       ? ""
+                    : job.training.contains("lora") ? "of what is frozen; adapters are in 32 bits"
+                                                    : "the optimizer has a copy in 32 bits",
                     "/training/master_weights");
     }
 }
@@ -289,7 +312,7 @@ void readLora(Job& job, const LoraNames& names)
     const Json targets = meansAll ? loraTargets(Json("q_proj,k_proj,v_proj,o_proj,gate_proj,up_proj,down_proj"))
                                   : loraTargets(given.value_or(Json(names.targetsUnlessGiven)));
     if (!targets.empty())
-        lora["targets"] = targets;
+        lora["targets"] = withoutExperts(job, names.targets, targets);
     if (given && !meansAll && targets.size() < wordsOfList(*given).size())
         reading.say(names.targets, Became::notRepresentable,
                     "adapters beside layers that the scenario does not have: " +

@@ -23,7 +23,7 @@ AccelerateAxes readTrainersWorld(Job&);
 void readTrainersPrecision(Job&, const TrainerDefaults&);
 /// DeepSpeed's file, FSDP by the Trainer's own words or Accelerate's; nothing where none of them is given.
 std::optional<Sharding> readTrainersSharding(Job&);
-/// Plain replicas, which a note tells.
+/// Plain replicas, which a note tells; of a file alone, which a command names, how states are shared is asked for.
 Sharding wholeReplicas(Job&);
 /// layout.zero_stage and its group, what overlaps, what gradients are added up in. After the precision.
 void putSharding(Job&, const Sharding&, const AccelerateAxes&);

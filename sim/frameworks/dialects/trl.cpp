@@ -156,7 +156,12 @@ void readTrl(Job& job)
     readTrlAdapters(job);
     readQuantisedBase(job);
     putSharding(job, sharding, axes);
-    putWeightsAsLoaded(job, sharding, "dtype");
+    if (given || !reading.program().empty())
+        putWeightsAsLoaded(job, sharding, "dtype");
+    else if (reading.has("dtype"))
+        reading.say("dtype", Became::unknown,
+                    "whether the optimizer has a copy of the weights in 32 bits follows from how states are shared: as if it had",
+                    "/training/master_weights");
     readTrainersBatch(job, mine);
     countSequences(job, sequencesOfObjective(job, trained.setting, trained.objective));
     readTrlLength(job, trained);

@@ -1,7 +1,7 @@
 // VeOmni's YAML (ByteDance-Seed/VeOmni at d977449: veomni/arguments/arguments_types.py): model, data and train, over FSDP 2 with
 // Ulysses and expert parallelism. Until 2026 what train.accelerator and its kin hold stood in train itself.
-#include "sim/frameworks/dialects/fsdp.h"
 #include "sim/frameworks/dialects/objectives.h"
+#include "sim/frameworks/dialects/training_arguments.h"
 
 #include "sim/frameworks/stacks.h"
 #include "sim/text/quoted.h"
@@ -140,17 +140,10 @@ void readVeOmniKernels(Job& job)
 void readVeOmniTuning(Job& job)
 {
     Reading& reading = job.reading;
-    if (const auto rank = reading.size("model.lora_config.r", "/training/lora/rank")) {
-        job.training["lora"] = {{"rank", *rank}};
-        if (const auto given = reading.any("model.lora_config.target_modules", "/training/lora/targets")) {
-            const Json targets = loraTargets(*given);
-            if (!targets.empty())
-                job.training["lora"]["targets"] = targets;
-            if (targets.size() < wordsOfList(*given).size())
-                reading.say("model.lora_config.target_modules", Became::notRepresentable,
-                            "adapters beside layers that the scenario does not have: imported are " + shownValue(targets));
-        }
-    }
+    if (reading.has("model.lora_config.r"))
+        readLora(job, {.rank = "model.lora_config.r",
+                       .targets = "model.lora_config.target_modules",
+                       .dropout = "model.lora_config.lora_dropout"});
     putOptimizer(job, "train.optimizer.type", reading.wordOr("train.optimizer.type", "/training/optimizer", "adamw"));
     const bool recomputes = reading.flagOr("train.gradient_checkpointing.enable", "/training/recompute", true);
     job.training["recompute"] = recomputes ? "full" : "none";
@@ -209,9 +202,9 @@ void readVeOmni(Job& job)
         {"model.ops_implementation.moe_implementation", "how experts' products are computed: see training.stack"},
         {"data.mm_configs.*", "what images and sounds take is not counted: the model is its text part"},
     });
-    reading.harmless(std::to_array<std::string_view>({"model.lora_config.alpha", "model.lora_config.lora_alpha",
-                                                      "model.lora_config.use_rslora", "model.lora_config.lora_dropout",
-                                                      "train.freeze_vit", "model.lora_config.base_model_*"}));
+    reading.harmless(
+        std::to_array<std::string_view>({"model.lora_config.alpha", "model.lora_config.lora_alpha",
+                                         "model.lora_config.use_rslora", "train.freeze_vit", "model.lora_config.base_model_*"}));
     reading.notRepresentable(kNot);
     reading.harmless(std::to_array<std::string_view>({"data.train_*",
                                                       "data.eval_*",

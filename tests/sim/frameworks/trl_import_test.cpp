@@ -25,7 +25,8 @@ TEST(TrlImport, ItsYamlHasTheTrainersArguments)
     EXPECT_EQ(out.imported.kind, "trl-args");
     EXPECT_EQ(Json::parse(out.imported.scenario)["model"]["base"], "qwen3-4b");
     EXPECT_EQ(out.at("/layout/dp"), 8);
-    EXPECT_EQ(out.at("/layout/zero_stage"), 0) << "neither deepspeed nor fsdp";
+    EXPECT_THAT(out.imported.unknown, testing::ElementsAre("/layout/zero_stage", "/cluster"))
+        << "the command that starts it shares the states";
     EXPECT_EQ(out.at("/training/micro_batch_size"), 2);
     EXPECT_EQ(out.at("/training/global_batch_size"), 2 * 8 * 8);
     EXPECT_EQ(out.at("/training/sequence_length"), 4096);
@@ -33,7 +34,7 @@ TEST(TrlImport, ItsYamlHasTheTrainersArguments)
     EXPECT_EQ(out.at("/training/recompute"), "full") << "TRL's default, not Transformers'";
     EXPECT_EQ(out.at("/training/loss_chunk_tokens"), 256) << "chunked_nll";
     EXPECT_EQ(out.at("/training/stack/id"), "huggingface");
-    EXPECT_EQ(out.count(Became::unknown), 1) << "the cluster alone";
+    EXPECT_EQ(out.count(Became::unknown), 2) << "no setting is one";
 }
 
 TEST(TrlImport, AcceleratesFileSharesTheStates)
@@ -79,9 +80,12 @@ TEST(TrlImport, AcceleratesCommandStartsItsScripts)
 
 TEST(TrlImport, WeightsOf16BitsThatNothingCopiesAreUpdatedAsTheyAre)
 {
-    const auto plain = importedText(kSft + "torch_dtype: bfloat16\nbf16: true\n", 8);
+    const auto plain = importedText("trl sft --model_name_or_path Qwen/Qwen3-4B --dataset_name x --torch_dtype bfloat16 "
+                                    "--per_device_train_batch_size 2 --accelerate_config multi_gpu\n");
     EXPECT_EQ(plain.at("/training/master_weights"), false);
-    EXPECT_THAT(plain.textOn("torch_dtype"), HasSubstr("as they are"));
+    EXPECT_THAT(plain.textOn("--torch_dtype"), HasSubstr("as they are"));
+    EXPECT_EQ(importedText(kSft + "torch_dtype: bfloat16\n", 8).became("torch_dtype"), "unknown")
+        << "as nobody says how states are shared";
     EXPECT_EQ(importedText(kSft + "torch_dtype: bfloat16\nfsdp: full_shard auto_wrap\n", 8).at("/training/master_weights"), true);
     EXPECT_EQ(importedText(kSft + "torch_dtype: bfloat16\nuse_peft: true\n", 8).at("/training/master_weights"), true);
     EXPECT_EQ(importedText(kSft + "torch_dtype: float32\n", 8).at("/training/master_weights"), true);

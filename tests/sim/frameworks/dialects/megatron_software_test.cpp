@@ -29,10 +29,10 @@ TEST(MegatronSoftware, IsLeftOpenWhereNoFlagProvesIt)
 {
     const auto out = importedScript("", "--bf16 --sequence-parallel");
     EXPECT_EQ(sim::Json::parse(out.imported.scenario)["training"].contains("stack"), false);
-    EXPECT_THAT(out.textOn("software"), HasSubstr("no flag says which year's"));
+    EXPECT_THAT(out.textOn("--software"), HasSubstr("no flag says which year's"));
     const auto local = importedScript("", "--transformer-impl local --use-mcore-models");
     EXPECT_EQ(sim::Json::parse(local.imported.scenario)["training"].contains("stack"), false);
-    EXPECT_THAT(local.textOn("software"), HasSubstr("--transformer-impl local"));
+    EXPECT_THAT(local.textOn("--software"), HasSubstr("--transformer-impl local"));
 }
 
 } // namespace

@@ -50,22 +50,20 @@ constexpr std::array kTrainerNames = {
 /// Pai-Megatron-Patch's scripts that train Transformers' models with its Trainer (alibaba/Pai-Megatron-Patch at a098ca5,
 /// examples/*/ds_train_huggingface_*.py), under Megatron's names.
 constexpr std::array kPaiNames = {Alias{"micro_batch_size", "train_micro_batch_size_per_gpu"}, Alias{"seq_length", "@length"},
-                                  Alias{"load", "@model"}, Alias{"enable_gradient_checkpointing", "gradient_checkpointing"}};
+                                  Alias{"flash", "flash_attn"}, Alias{"enable_gradient_checkpointing", "gradient_checkpointing"}};
 
 /// Sizes of the model that it makes anew, and what its file of DeepSpeed says, which it writes of a template.
 void readPai(Job& job)
 {
     Reading& reading = job.reading;
     readHuggingFaceModel(job, "");
-    if (job.model.contains("base") && job.model.contains("num_hidden_layers"))
-        job.model.erase("base"); // the flags say what is made; the name is of the tokenizer
     if (!reading.has("zero_optimization.stage")) {
         reading.takeDefaults("/layout/zero_stage");
         job.ask("/layout/zero_stage",
                 "the stage of ZeRO is in the ds_config.json that the script writes of ds_config_TEMPLATE.json: 0 is assumed");
     }
-    reading.harmless(
-        std::to_array<std::string_view>({"save", "train_data", "valid_data", "epochs", "lr", "num_workers", "model"}));
+    reading.harmless(std::to_array<std::string_view>(
+        {"load", "node_rank", "save", "train_data", "valid_data", "epochs", "lr", "num_workers", "model"}));
 }
 
 } // namespace

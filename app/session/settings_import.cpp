@@ -30,13 +30,20 @@ std::string baseKey(const sim::ScenarioDocument& document, std::string_view bloc
     return document.get(base) ? base : std::string(block);
 }
 
-int wholeNumber(const std::string& text)
+/// A whole number from 1, if it is one.
+std::optional<int> sizeIn(const std::string& text)
 {
     int value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size() || value < 1)
-        throw sim::Error("'" + text + "' is no whole number from 1");
-    return value;
+    const bool isSize = error == std::errc() && end == text.data() + text.size() && value >= 1;
+    return isSize ? std::optional(value) : std::nullopt;
+}
+
+int wholeNumber(const std::string& text)
+{
+    if (const std::optional<int> value = sizeIn(text))
+        return *value;
+    throw sim::Error("'" + text + "' is no whole number from 1");
 }
 
 /// Reasons speak of the command line, whose flags are no help in a window, and which takes something else where this asks again.
@@ -147,8 +154,11 @@ SettingsImport::SettingsImport(std::vector<sim::SettingsFile> files, sim::Catalo
 /// Reads anew: how many GPUs there are, and of what kind, decides more than one key.
 void SettingsImport::readWith(const Answers& answers)
 {
-    sim::Imported imported =
-        sim::importSettings(m_files, {.kind = m_kind, .gpus = answers.gpus, .cluster = answers.cluster}, m_catalogue);
+    sim::ImportOptions options{.kind = m_kind, .gpus = answers.gpus, .cluster = answers.cluster};
+    for (const auto& [pointer, value] : answers.keys)
+        if (const std::optional<int> size = sizeIn(value)) // what else follows from it the reading knows
+            options.sizes.emplace(pointer, *size);
+    sim::Imported imported = sim::importSettings(m_files, options, m_catalogue);
     sim::ScenarioDocument document = sim::ScenarioDocument::parse(imported.scenario);
     const std::int64_t ranks = ranksOf(document);
     for (const auto& [pointer, value] : answers.keys)
@@ -167,7 +177,9 @@ void SettingsImport::readWith(const Answers& answers)
     m_document = std::move(document);
     m_resolved = std::move(resolved);
     m_questions.clear();
-    for (const auto& [pointer, why] : m_asked) {
+    for (auto& [pointer, why] : m_asked) {
+        if (const QString now = reasonOf(m_imported, pointer, sim::Became::unknown); !now.isEmpty()) // with the answers so far
+            why = now;
         m_questions.push_back(questionOf(pointer));
         if (!isAnswered(pointer)) // or what was assumed is no longer so
             m_questions.back().why = pointer == kClusterKey ? withNames(why, m_questions.back().options) : why;

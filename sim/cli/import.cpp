@@ -77,6 +77,13 @@ void runImport(const ImportArguments& arguments)
     ImportOptions options{.kind = arguments.from};
     if (arguments.gpus > 0)
         options.gpus = arguments.gpus;
+    for (const std::string& assignment : arguments.overrides) { // what else follows from a size the reading knows
+        const std::size_t equals = assignment.find('=');
+        if (const std::optional<int> size = equals == std::string::npos
+                                                ? std::nullopt
+                                                : sim::wholeNumber<int>(frameworks::valueOf(assignment.substr(equals + 1))))
+            options.sizes.emplace(slashed(assignment.substr(0, equals)), *size);
+    }
     Imported imported = importSettings(files, options, catalogue());
     ScenarioDocument document = ScenarioDocument::parse(imported.scenario);
     for (const std::string& assignment : arguments.overrides) {

@@ -13,6 +13,27 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kOtherInputs = {"vl", "vision", "omni", "audio"};
 
+/// Names of models that have another's sizes: letters and digits as `plainModelName` has them at the beginning. Words in
+/// between come first, as Qwen2.5-Coder's.
+struct SameSizes {
+    std::string_view name, as;
+};
+constexpr std::array kSameSizes = {
+    // Qwen2 kept its sizes as Qwen2.5, whose coders and mathematicians have them, too
+    SameSizes{"qwen25coder", "qwen25"}, SameSizes{"qwen25math", "qwen25"}, SameSizes{"qwen3coder30b", "qwen330b"},
+    SameSizes{"qwen205b", "qwen2505b"}, SameSizes{"qwen215b", "qwen2515b"}, SameSizes{"qwen27b", "qwen257b"},
+    SameSizes{"qwen272b", "qwen2572b"}, SameSizes{"qwq32b", "qwen2532b"},
+    // DeepSeek-R1 and what was distilled from it; that of 1.5B has a head of its own
+    SameSizes{"deepseekr1distillqwen7b", "qwen257b"}, SameSizes{"deepseekr1distillqwen14b", "qwen2514b"},
+    SameSizes{"deepseekr1distillqwen32b", "qwen2532b"}, SameSizes{"deepseekr1distillllama8b", "llama38b"},
+    SameSizes{"deepseekr1distillllama70b", "llama370b"}, SameSizes{"deepseekr10528", "deepseekv3"},
+    SameSizes{"deepseekr1zero", "deepseekv3"},
+    // tuned by others
+    SameSizes{"llama7b", "llama27b"}, SameSizes{"llama13b", "llama213b"}, SameSizes{"vicuna7b", "llama27b"},
+    SameSizes{"vicuna13b", "llama213b"}, SameSizes{"zephyr7bgemma", "gemma7b"}, SameSizes{"zephyr7b", "mistral7b"},
+    SameSizes{"phi35mini", "phi3mini"}, SameSizes{"mistral7binstructv03", "mistral7bv03"},
+    SameSizes{"internlm257b", "internlm27b"}};
+
 /// Letters and digits, small; versions and endings of Llama's and others' names made one.
 std::string plainModelName(std::string_view given)
 {
@@ -30,6 +51,10 @@ std::string plainModelName(std::string_view given)
         replaceStart(version, "llama3" + std::string(version).substr(7));
     if (name.starts_with("llama3370b"))
         name = "llama370b";
+    if (name == "deepseekr1")
+        name = "deepseekv3";
+    for (const SameSizes& one : kSameSizes)
+        replaceStart(one.name, one.as);
     return name;
 }
 
@@ -70,7 +95,7 @@ std::string modelByName(const Catalogue& catalogue, std::string_view name, Whole
     std::size_t length = 0;
     for (const Catalogue::Entry& entry : catalogue.models()) {
         const std::string id = plainModelName(entry.id);
-        if (id.starts_with("tiny")) { // the catalogue's own, for tests: TinyLlama is another
+        if (entry.id.starts_with("tiny-")) { // the catalogue's own, for tests: TinyLlama is another
             if (name == entry.id)
                 return entry.id;
             continue;

@@ -7,6 +7,8 @@
 #include "sim/scenario/scenario.h"
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -57,6 +59,9 @@ struct ImportOptions {
     std::string kind{}; ///< empty: recognised by content
     std::optional<int> gpus{};
     std::string cluster{}; ///< id in the catalogue, as no file says it; empty: guessed, and asked for
+    /// Answers to sizes that the files leave open, by pointer: "/layout/tp", "/layout/cp", "/layout/pp",
+    /// "/training/micro_batch_size", "/training/global_batch_size". How many replicas there are follows from them.
+    std::map<std::string, int, std::less<>> sizes{};
 };
 
 struct Imported {

@@ -12,8 +12,9 @@ namespace sim::frameworks {
 struct Job {
     Reading reading;
     const Catalogue& catalogue;
-    std::optional<int> askedGpus; ///< what the caller said
-    std::string askedCluster{};   ///< likewise; empty: it is guessed
+    std::optional<int> askedGpus;                         ///< what the caller said
+    std::string askedCluster{};                           ///< likewise; empty: it is guessed
+    std::map<std::string, int, std::less<>> askedSizes{}; ///< likewise, of what the files leave open
     std::vector<std::string> fileNames{};
 
     // Blocks of the scenario as far as they are known; keys as in the file.
@@ -76,6 +77,9 @@ void readNanotron(Job&);
 void readAccelerate(Job&);
 void readAxolotl(Job&);
 void readLlamaFactory(Job&);
+void readTrl(Job&);
+void readSwift(Job&);
+void readVeOmni(Job&);
 void readHuggingFace(Job&);
 void readPicotron(Job&);
 void readMaxText(Job&);

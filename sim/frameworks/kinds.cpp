@@ -1,7 +1,8 @@
-// The table of kinds, how a file is recognised, and which reader and dialect it goes through.
+// The table of kinds, and which reader and dialect a file goes through.
 #include "sim/frameworks/frameworks.h"
 #include "sim/frameworks/job.h"
 #include "sim/frameworks/read/shell_sources.h"
+#include "sim/frameworks/recognition.h"
 
 #include "sim/text/characters.h"
 #include "sim/text/nearest.h"
@@ -26,6 +27,10 @@ constexpr std::array kKinds = {
     FrameworkKind{"accelerate-yaml", "Accelerate YAML", "huggingface/accelerate 16cb6eb", ".yaml"},
     FrameworkKind{"axolotl-yaml", "axolotl YAML", "axolotl-ai-cloud/axolotl 067b021", ".yaml", false},
     FrameworkKind{"llamafactory-yaml", "LLaMA-Factory YAML", "hiyouga/LLaMA-Factory ff6d4d1 (2026)", ".yaml", false},
+    FrameworkKind{"trl-args", "TRL or Transformers' Trainer", "huggingface/trl f2cd577 (2026), transformers 008e574", ".yaml",
+                  false},
+    FrameworkKind{"swift-args", "ms-swift arguments", "modelscope/ms-swift 3602360 (2026)", ".sh", false},
+    FrameworkKind{"veomni-yaml", "VeOmni YAML", "ByteDance-Seed/VeOmni d977449 (2026)", ".yaml", false},
     FrameworkKind{"huggingface", "Hugging Face config.json", "huggingface/transformers 008e574", ".json"},
     FrameworkKind{"picotron-json", "picotron JSON", "huggingface/picotron 59714b1", ".json"},
     FrameworkKind{"maxtext", "MaxText YAML", "AI-Hypercomputer/maxtext e591f30", ".yml"},
@@ -59,167 +64,6 @@ std::string_view wordOf(Became became)
 
 namespace frameworks {
 namespace {
-
-/// Behind blanks and comments as JSON's have them.
-char firstCharacter(const std::string& text)
-{
-    std::size_t at = text.find_first_not_of(" \t\n");
-    while (at != std::string::npos && (text.compare(at, 2, "//") == 0 || text.compare(at, 2, "/*") == 0)) {
-        const std::size_t end = text[at + 1] == '/' ? text.find('\n', at) : text.find("*/", at + 2);
-        at = end == std::string::npos ? end : text.find_first_not_of(" \t\n", text[end] == '*' ? end + 2 : end);
-    }
-    return at == std::string::npos ? ' ' : text[at];
-}
-
-/// "name:" at the beginning of a line, with blanks and quotes in front allowed.
-bool hasKey(const std::string& text, std::string_view key)
-{
-    for (std::size_t at = text.find(key); at != std::string::npos; at = text.find(key, at + 1)) {
-        std::size_t before = at;
-        while (before > 0 && (text[before - 1] == ' ' || text[before - 1] == '"' || text[before - 1] == '\''))
-            --before;
-        std::size_t after = at + key.size();
-        while (after < text.size() && (text[after] == '"' || text[after] == '\'' || text[after] == ' '))
-            ++after;
-        if ((before == 0 || text[before - 1] == '\n' || text[before - 1] == '{' || text[before - 1] == ',') &&
-            after < text.size() && text[after] == ':')
-            return true;
-    }
-    return false;
-}
-
-bool contains(const std::string& text, std::initializer_list<std::string_view> words)
-{
-    return std::any_of(words.begin(), words.end(),
-                       [&text](std::string_view word) { return text.find(word) != std::string::npos; });
-}
-
-/// "--flag: value" a line: a mapping of arguments as YAML, with perhaps a script as the value of one.
-bool isMappingOfFlags(const std::string& text)
-{
-    int mapped = 0, others = 0;
-    for (std::size_t at = 0; at < text.size();) {
-        const std::size_t end = std::min(text.find('\n', at), text.size());
-        const std::size_t start = text.find_first_not_of(" \t\"'", at);
-        if (start != std::string::npos && start < end && text.compare(start, 2, "--") == 0) {
-            const std::size_t stop = std::min(text.find_first_of(" \t:=\"'\n", start), text.size());
-            const std::size_t colon = text.find_first_not_of("\"' ", stop);
-            ++(colon != std::string::npos && text[colon] == ':' ? mapped : others);
-        }
-        at = end + 1;
-    }
-    return mapped > others;
-}
-
-bool isMegatronText(const std::string& text)
-{
-    return contains(text, {"tensor-model-parallel-size", "pipeline-model-parallel-size", "--num-layers", "--hidden-size",
-                           "--micro-batch-size", "--global-batch-size", "tensor_model_parallel_size ..", "--model-parallel-size",
-                           "--seq-length", "--expert-model-parallel-size"}) ||
-           // with other dashes: epfLLM's Megatron, ms-swift's "megatron sft"
-           contains(text, {"--tensor_model_parallel_size", "--pipeline_model_parallel_size", "--expert_model_parallel_size",
-                           "--hidden_size", "megatron sft ", "megatron pt ", "megatron rlhf "});
-}
-
-/// GPT-NeoX's table, in braces or not.
-bool isNeoxText(const std::string& text)
-{
-    return hasKey(text, "pipe_parallel_size") || hasKey(text, "pipe-parallel-size");
-}
-
-/// With comments and commas that JSON does not have, as GPT-NeoX's files are.
-bool isYamlInBraces(const std::string& name, const std::string& text)
-{
-    const std::size_t start = text.starts_with('#') ? text.find("\n{") : 0;
-    return (name.ends_with(".yml") || name.ends_with(".yaml")) && start != std::string::npos &&
-           firstCharacter(text.substr(start)) == '{';
-}
-
-/// torchtitan's configurations since 2026: functions of a file config_registry.py.
-bool isTitanRegistry(const std::string& text)
-{
-    return contains(text, {"from torchtitan", "import torchtitan"}) && contains(text, {"Trainer.Config", "JobConfig("});
-}
-
-/// Primus' experiments, over whatever framework.
-bool isPrimusText(const std::string& text)
-{
-    return hasKey(text, "modules") && hasKey(text, "framework") && hasKey(text, "overrides");
-}
-
-/// Megatron's arguments in sections of somebody's own: FlagScale's system and model, Primus' overrides.
-bool isMegatronInSections(const std::string& text)
-{
-    return (hasKey(text, "system") || hasKey(text, "overrides")) &&
-           (hasKey(text, "tensor_model_parallel_size") || (hasKey(text, "num_layers") && hasKey(text, "hidden_size")));
-}
-
-std::string kindOfText(const std::string& name, const std::string& text)
-{
-    const bool isJson = firstCharacter(text) == '{';
-    const auto isRecipe = [&text] {
-        return contains(text,
-                        {"cfg.model", "cfg.train.", "cfg.mixed_precision", "ConfigContainer", "megatron.bridge",
-                         // NeMo 2
-                         "nemo_run", "nemo.collections.llm", "nemo.collections import llm", "MegatronStrategy", "run.Partial("});
-    };
-    if (name.ends_with(".py") && isRecipe()) // whose words say how to start it, too
-        return "bridge-python";
-    if (isPrimusText(text))
-        for (const auto& [framework, kind] :
-             {std::pair{"framework: torchtitan", "torchtitan-toml"}, std::pair{"framework: maxtext", "maxtext"},
-              std::pair{"framework: megatron\n", "megatron-yaml"}})
-            if (contains(text, {framework}))
-                return kind;
-    if (isNeoxText(text))
-        return "megatron-deepspeed";
-    if (isMegatronText(text) || looksLikeArgumentDump(text))
-        return contains(text, {"--deepspeed", "--zero-stage", "ds_config"}) ? "megatron-deepspeed" : "megatron-args";
-    if (contains(text, {"--parallelism.", "--training.local_batch_size", "--training.seq_len"}))
-        return "torchtitan-toml";
-    if (!isJson && contains(text, {"deepspeed "}) &&
-        contains(text, {"--per_device_train_batch_size", "--per_device_training_batch_size", "--micro_train_batch_size",
-                        "--train_batch_size", "--train.micro_batch_size"}))
-        return "deepspeed-json"; // what its launcher starts
-    if (contains(text, {"ici_fsdp_parallelism", "ici_tensor_parallelism", "ici_data_parallelism", "dcn_data_parallelism",
-                        "dcn_fsdp_parallelism", "base_emb_dim", "max_target_length", "per_device_batch_size"}))
-        return "maxtext";
-    if (contains(text, {"zero_optimization", "train_micro_batch_size_per_gpu"}) && isJson)
-        return "deepspeed-json";
-    if (isJson && contains(text, {"\"tp_size\"", "\"pp_engine\""}))
-        return "picotron-json";
-    if (isJson && contains(text, {"tensor_parallel_degree", "data_parallel_shard_degree"}))
-        return "torchtitan-toml";
-    if (isJson && contains(text, {"\"model_type\"", "\"architectures\"", "\"num_hidden_layers\"", "\"n_layer\""}))
-        return "huggingface";
-    if (isJson && hasKey(text, "train_batch_size") &&
-        (hasKey(text, "gradient_accumulation_steps") || hasKey(text, "steps_per_print") || hasKey(text, "optimizer") ||
-         hasKey(text, "fp16") || hasKey(text, "bf16")))
-        return "deepspeed-json";
-    if (name.ends_with(".toml") || contains(text, {"[parallelism]", "[training]", "[activation_checkpoint]"}))
-        return "torchtitan-toml";
-    if (hasKey(text, "parallelism") && hasKey(text, "tokens"))
-        return "nanotron-yaml";
-    if (hasKey(text, "distributed_type") || hasKey(text, "parallelism_config"))
-        return "accelerate-yaml";
-    if (hasKey(text, "model_name_or_path") &&
-        (hasKey(text, "finetuning_type") || hasKey(text, "cutoff_len") || hasKey(text, "stage")))
-        return "llamafactory-yaml";
-    if (hasKey(text, "base_model"))
-        return "axolotl-yaml";
-    if (hasKey(text, "language_model") || hasKey(text, "model_parallel") || isMegatronInSections(text))
-        return "megatron-yaml";
-    const bool isDump = hasKey(text, "_target_") || contains(text, {"- _target_:"}); // and not in a comment alone
-    if (isRecipe() || (isDump && !contains(text, {"nemo_automodel", "verl."})) ||
-        contains(text, {"trainer.strategy.", "megatron.bridge", "recipe.model", "model.tensor_model_parallel_size =",
-                        "model.tensor_model_parallel_size=", "model.pipeline_model_parallel_size ="}))
-        return "bridge-python";
-    if (hasKey(text, "trainer") && hasKey(text, "model"))
-        return "nemo-yaml";
-    if (hasKey(text, "tensor_model_parallel_size"))
-        return hasKey(text, "train") ? "bridge-python" : "nemo-yaml";
-    return "";
-}
 
 /// "name=value" words of a command, as MaxText takes them.
 Sheet readAssignedWords(const std::string& file, const std::string& text)
@@ -269,7 +113,8 @@ Sheet sheetOf(const std::string& kind, const std::string& file, const std::strin
                    ? readArgumentDump(file, text)
                    : ofCommand(readShell(file, text, others));
     }
-    if (kind == "deepspeed-json" && contains(text, {"--"}))
+    const bool isCommand = (kind == "trl-args" && !isTrainersFile(text)) || kind == "swift-args";
+    if (isCommand || (kind == "deepspeed-json" && contains(text, {"--"})))
         return ofCommand(readShell(file, text, others));
     if (kind == "torchtitan-toml") {
         if (!contains(text, {"--parallelism.", "--training.", "--model."}))
@@ -296,7 +141,7 @@ Sheet sheetOf(const std::string& kind, const std::string& file, const std::strin
 using Dialect = void (*)(Job&);
 Dialect dialectOf(const std::string& kind)
 {
-    static constexpr std::array<std::pair<std::string_view, Dialect>, 14> kDialects = {
+    static constexpr std::array<std::pair<std::string_view, Dialect>, 17> kDialects = {
         {{"megatron-args", readMegatron},
          {"megatron-yaml", readMegatronYaml},
          {"nemo-yaml", readNemo},
@@ -308,6 +153,9 @@ Dialect dialectOf(const std::string& kind)
          {"accelerate-yaml", readAccelerate},
          {"axolotl-yaml", readAxolotl},
          {"llamafactory-yaml", readLlamaFactory},
+         {"trl-args", readTrl},
+         {"swift-args", readSwift},
+         {"veomni-yaml", readVeOmni},
          {"huggingface", readHuggingFace},
          {"picotron-json", readPicotron},
          {"maxtext", readMaxText}}};
@@ -335,10 +183,16 @@ void checkKind(const std::string& kind)
     throw Error(quotedText(kind) + " is no kind of settings" + nearestWords(kind, ids) + "; there are " + idsOfKinds());
 }
 
+/// Kinds that Accelerate's file may stand beside, as it launches them.
+bool isLaunchedByAccelerate(std::string_view kind)
+{
+    return kind == "llamafactory-yaml" || kind == "trl-args" || kind == "swift-args";
+}
+
 /// Kinds that name a DeepSpeed file.
 bool startsDeepSpeed(std::string_view kind)
 {
-    return kind == "axolotl-yaml" || kind == "llamafactory-yaml" || kind == "accelerate-yaml";
+    return kind == "axolotl-yaml" || kind == "accelerate-yaml" || isLaunchedByAccelerate(kind);
 }
 
 /// "auto" of DeepSpeed's file beside the script that fills it in.
@@ -412,7 +266,7 @@ Imported importSettings(const std::vector<SettingsFile>& files, const ImportOpti
         }
     if (options.kind.empty() && parts[lead].kind == "accelerate-yaml") // it may launch what another one says
         for (std::size_t i = 0; i < parts.size(); ++i)
-            if (parts[i].kind == "llamafactory-yaml")
+            if (isLaunchedByAccelerate(parts[i].kind))
                 lead = i;
     std::string kind = options.kind.empty() ? parts[lead].kind : options.kind;
     const std::string& leadName = parts[lead].name;
@@ -472,7 +326,7 @@ Imported importSettings(const std::vector<SettingsFile>& files, const ImportOpti
             Sheet more = readYaml(part.name, part.text);
             std::move(more.settings.begin(), more.settings.end(), std::back_inserter(sheet.settings));
             std::move(more.comments.begin(), more.comments.end(), std::back_inserter(sheet.comments));
-        } else if (part.kind == "accelerate-yaml" && kind == "llamafactory-yaml") { // that it is launched with
+        } else if (part.kind == "accelerate-yaml" && isLaunchedByAccelerate(kind)) { // that it is launched with
             for (Setting& setting : readYaml(part.name, part.text).settings) {
                 setting.name = "accelerate." + setting.name;
                 sheet.settings.push_back(std::move(setting));
@@ -517,8 +371,11 @@ Imported importSettings(const std::vector<SettingsFile>& files, const ImportOpti
     if (files.size() == 1)
         for (Setting& setting : sheet.settings)
             setting.file.clear();
-    Job job{
-        .reading = Reading(std::move(sheet)), .catalogue = catalogue, .askedGpus = options.gpus, .askedCluster = options.cluster};
+    Job job{.reading = Reading(std::move(sheet)),
+            .catalogue = catalogue,
+            .askedGpus = options.gpus,
+            .askedCluster = options.cluster,
+            .askedSizes = options.sizes};
     for (const Part& part : parts)
         job.fileNames.push_back(part.name);
     dialectOf(kind)(job);

@@ -17,7 +17,8 @@ Json negated(const Json& value)
     return value.is_boolean() ? Json(!value.get<bool>()) : value;
 }
 
-Reading::Reading(Sheet sheet) : m_settings(std::move(sheet.settings)), m_comments(std::move(sheet.comments))
+Reading::Reading(Sheet sheet)
+    : m_settings(std::move(sheet.settings)), m_comments(std::move(sheet.comments)), m_program(std::move(sheet.program))
 {
     m_states.resize(m_settings.size());
     for (const Setting& setting : sheet.undecided)

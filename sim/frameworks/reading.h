@@ -28,6 +28,8 @@ public:
     explicit Reading(Sheet sheet);
 
     const std::vector<std::string>& comments() const { return m_comments; }
+    /// What a script's command trains with (Sheet::program).
+    const std::string& program() const { return m_program; }
     /// Renames settings to what dialects ask for; they keep their spelling for notes.
     void rename(const std::function<std::string(const std::string&)>& nameOf);
     void apply(std::span<const Alias> aliases);
@@ -104,6 +106,7 @@ private:
     std::vector<State> m_states;
     std::vector<Note> m_more;
     std::vector<std::string> m_comments;
+    std::string m_program;
     std::vector<std::string> m_asked;
     std::vector<std::string> m_outside;
     std::function<std::string(std::string_view)> m_spelling;

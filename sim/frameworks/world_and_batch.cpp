@@ -5,11 +5,35 @@
 #include <numeric>
 
 namespace sim::frameworks {
+namespace {
+
+/// What a person says of a size that the files leave to somebody else, in the place of its default.
+void takeAnswer(Job& job, const char* pointer, int& size)
+{
+    const auto answer = job.askedSizes.find(pointer);
+    const std::vector<std::string>& open = job.reading.outside();
+    if (answer == job.askedSizes.end() || std::find(open.begin(), open.end(), pointer) == open.end())
+        return;
+    size = std::max(1, answer->second);
+    job.reading.takeDefaults(pointer);
+}
+
+/// The same of one that may not be said at all.
+void takeAnswer(Job& job, const char* pointer, std::optional<int>& size)
+{
+    if (const auto answer = job.askedSizes.find(pointer); answer != job.askedSizes.end() && !size)
+        size = std::max(1, answer->second);
+}
+
+} // namespace
 
 void settleWorld(Job& job)
 {
     constexpr int kMostOfAxis = 1 << 10;
     constexpr long long kMostRanks = 1 << 20;
+    takeAnswer(job, "/layout/tp", job.tp);
+    takeAnswer(job, "/layout/cp", job.cp);
+    takeAnswer(job, "/layout/pp", job.pp);
     const auto product = [&job] { return static_cast<double>(job.tp) * job.cp * job.pp; };
     if (product() > static_cast<double>(kMostRanks)) {
         job.reading.addNote("world", Became::contradictory,
@@ -82,6 +106,8 @@ void settleBatch(Job& job)
                                 "/training/global_batch_size");
             size->reset();
         }
+    takeAnswer(job, "/training/micro_batch_size", job.microBatch);
+    takeAnswer(job, "/training/global_batch_size", job.globalBatch);
     if (!job.microBatch && job.globalBatch && job.accumulation) {
         const long long parts = 1LL * std::max(1, *job.accumulation) * job.dp;
         job.microBatch = static_cast<int>(std::max<long long>(1, *job.globalBatch / parts));

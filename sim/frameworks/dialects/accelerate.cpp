@@ -1,7 +1,6 @@
 // Accelerate's YAML (huggingface/accelerate at 16cb6eb) and axolotl's (axolotl-ai-cloud/axolotl at 067b021): FSDP and
 // ParallelismConfig.
-#include "sim/frameworks/dialects/deepspeed.h"
-#include "sim/frameworks/dialects/fsdp.h"
+#include "sim/frameworks/dialects/accelerate.h"
 
 #include <algorithm>
 #include <array>
@@ -10,67 +9,76 @@ namespace sim::frameworks {
 namespace {
 
 /// Its own few words on DeepSpeed, or DeepSpeed's file, which then says all of it.
-DeepSpeedFacts readDeepSpeedOfAccelerate(Job& job)
+DeepSpeedFacts readDeepSpeedOfAccelerate(Job& job, const std::string& prefix)
 {
     Reading& reading = job.reading;
-    constexpr const char* kFile = "deepspeed_config.deepspeed_config_file";
-    const auto stage = reading.integer("deepspeed_config.zero_stage", "/layout/zero_stage");
-    job.accumulation = reading.integer("deepspeed_config.gradient_accumulation_steps", "/training/global_batch_size");
-    const auto file = reading.word(kFile, "/layout/zero_stage");
+    const std::string fileSetting = prefix + "deepspeed_config.deepspeed_config_file",
+                      stageSetting = prefix + "deepspeed_config.zero_stage";
+    const auto stage = reading.integer(stageSetting, "/layout/zero_stage");
+    const auto file = reading.word(fileSetting, "/layout/zero_stage");
     if (const bool isNamed = file && !file->empty() && *file != "none"; !isNamed && !reading.hasPrefix("ds_config.")) {
         if (!stage)
-            reading.byDefault("deepspeed_config.zero_stage", 2, "/layout/zero_stage");
+            reading.byDefault(stageSetting, 2, "/layout/zero_stage");
         return {.stage = std::clamp(stage.value_or(2), 0, 3)};
     }
-    const DeepSpeedFacts facts = factsOfDeepSpeedFile(job, kFile, file.value_or(""));
+    const DeepSpeedFacts facts = factsOfDeepSpeedFile(job, fileSetting, file.value_or(""));
     if (stage && *stage != facts.stage)
-        reading.say("deepspeed_config.zero_stage", Became::contradictory,
+        reading.say(stageSetting, Became::contradictory,
                     std::to_string(*stage) + ", and DeepSpeed's file says " + std::to_string(facts.stage) + ", which counts");
+    return facts;
+}
+
+/// The three batch numbers where this file, or DeepSpeed's, is all that says them.
+void readBatchOfAccelerate(Job& job)
+{
+    Reading& reading = job.reading;
     const auto positive = [&reading](const char* name, const char* pointer) {
         const std::optional<int> value = reading.integer(name, pointer);
         return value && *value > 0 ? value : std::nullopt;
     };
+    job.accumulation = positive("deepspeed_config.gradient_accumulation_steps", "/training/global_batch_size");
     job.microBatch = positive("ds_config.train_micro_batch_size_per_gpu", "/training/micro_batch_size");
     job.globalBatch = positive("ds_config.train_batch_size", "/training/global_batch_size");
     if (const auto steps = positive("ds_config.gradient_accumulation_steps", "/training/global_batch_size"))
         job.accumulation = steps;
-    return facts;
-}
-
-/// deepspeed_config.offload_optimizer_device, which DeepSpeed's own file goes before.
-void readOffloadOfAccelerate(Job& job)
-{
-    Reading& reading = job.reading;
-    constexpr const char *kDevice = "deepspeed_config.offload_optimizer_device", *kPointer = "/training/offload/optimizer";
-    const std::optional<std::string> device = reading.word(kDevice, kPointer);
-    if (!device || job.training.contains("offload"))
-        return;
-    if (*device == "none") {
-        reading.say(kDevice, Became::harmless, "is switched off", kPointer);
-        return;
-    }
-    job.training["offload"]["optimizer"] = 1;
-    if (*device != "cpu")
-        reading.say(kDevice, Became::notRepresentable, *device + ": imported as the host's memory, which is faster", kPointer);
 }
 
 } // namespace
 
-void readAccelerate(Job& job)
+void readOffloadOfAccelerate(Job& job, const std::string& prefix)
 {
     Reading& reading = job.reading;
-    const std::string type = smallWord(reading.wordOr("distributed_type", "/layout/zero_stage", "NO"));
-    const std::optional<int> processes = reading.integer("num_processes", "/cluster");
-    const std::optional<int> machines = reading.integer("num_machines", "/cluster/nodes");
+    const std::string setting = prefix + "deepspeed_config.offload_optimizer_device";
+    constexpr const char* kPointer = "/training/offload/optimizer";
+    const std::optional<std::string> device = reading.word(setting, kPointer);
+    if (!device || job.training.contains("offload"))
+        return;
+    if (*device == "none") {
+        reading.say(setting, Became::harmless, "is switched off", kPointer);
+        return;
+    }
+    job.training["offload"]["optimizer"] = 1;
+    if (*device != "cpu")
+        reading.say(setting, Became::notRepresentable, *device + ": imported as the host's memory, which is faster", kPointer);
+}
+
+AccelerateAxes readAccelerateAxes(Job& job, const std::string& of)
+{
+    Reading& reading = job.reading;
+    const std::optional<int> processes = reading.integer(of + "num_processes", "/cluster");
+    const std::optional<int> machines = reading.integer(of + "num_machines", "/cluster/nodes");
     if (processes && *processes > 0) {
         job.gpus = processes;
-        job.gpusFrom = "num_processes";
+        job.gpusFrom = of + "num_processes";
         if (machines && *machines > 0 && *processes % *machines == 0)
             job.gpusPerNode = *processes / *machines;
     }
-    const std::string prefix = "parallelism_config.parallelism_config_";
-    job.tp = reading.sizeOr(prefix + "tp_size", "/layout/tp", 1);
-    job.cp = reading.sizeOr(prefix + "cp_size", "/layout/cp", 1);
+    const std::string prefix = of + "parallelism_config.parallelism_config_";
+    const bool isAlone = of.empty(); // beside what it launches most jobs have no axes
+    job.tp = isAlone ? reading.sizeOr(prefix + "tp_size", "/layout/tp", 1)
+                     : reading.size(prefix + "tp_size", "/layout/tp").value_or(1);
+    job.cp = isAlone ? reading.sizeOr(prefix + "cp_size", "/layout/cp", 1)
+                     : reading.size(prefix + "cp_size", "/layout/cp").value_or(1);
     const char* const cutAxis = job.tp > 1 ? "tp_size" : job.cp > 1 ? "cp_size" : nullptr;
     if (const auto sp = reading.integer(prefix + "sp_size", "/layout/cp"); sp && *sp > 1) {
         const bool hasBoth = job.cp > 1; // parallelism_config.py, __post_init__
@@ -81,36 +89,100 @@ void readAccelerate(Job& job)
                 "Ulysses sequence parallelism has no key: imported as context parallelism, whose transfers are others",
             "/layout/cp");
     }
-    if (const auto tp = reading.integer("megatron_lm_config.megatron_lm_tp_degree", "/layout/tp"); tp && *tp > 0)
-        job.tp = *tp;
-    if (const auto pp = reading.integer("megatron_lm_config.megatron_lm_pp_degree", "/layout/pp"); pp && *pp > 0)
-        job.pp = *pp;
     const std::optional<int> replicateGiven = reading.integer(prefix + "dp_replicate_size", "/layout/dp_shard");
-    std::optional<int> shard = reading.integer(prefix + "dp_shard_size", "/layout/dp_shard");
-    if (shard)
-        shard = std::clamp(*shard, 1, 1 << 14);
-    const int replicate = std::clamp(replicateGiven.value_or(1), 1, 1 << 10);
-    if (!processes && (replicateGiven || shard) && 1LL * replicate * std::max(1, shard.value_or(1)) < (1 << 24))
-        job.givenDp = replicate * std::max(1, shard.value_or(1));
-    settleWorld(job);
-    if (processes && shard && replicate * std::max(1, *shard) != job.dp && 1LL * replicate * *shard < (1 << 24))
-        reading.addNote("num_processes", Became::contradictory,
-                        std::to_string(*processes) + " processes leave dp " + std::to_string(job.dp) +
-                            "; dp_replicate x dp_shard is " + std::to_string(replicate * *shard),
-                        "/layout/dp");
-    if (replicate > 1 && shard.value_or(1) == 1 && cutAxis != nullptr)
+    AccelerateAxes axes{.replicate = std::clamp(replicateGiven.value_or(1), 1, 1 << 10),
+                        .shard = reading.integer(prefix + "dp_shard_size", "/layout/dp_shard"),
+                        .areCounted = processes.has_value()};
+    if (axes.shard)
+        axes.shard = std::clamp(*axes.shard, 1, 1 << 14);
+    if (!processes && (replicateGiven || axes.shard))
+        job.givenDp = axes.replicate * axes.shard.value_or(1);
+    if (axes.replicate > 1 && axes.shard.value_or(1) == 1 && cutAxis != nullptr)
         reading.say(prefix + "dp_replicate_size", Became::contradictory,
                     "Accelerate refuses replicas without shards (dp_shard_size of " + reading.placeOf(prefix + "dp_shard_size") +
                         " is 1) beside tensor or context parallelism (" + cutAxis + " of " + reading.placeOf(prefix + cutAxis) +
                         ")");
-    FsdpFacts facts;
-    DeepSpeedFacts deepSpeed;
-    bool isSelective = false;
+    return axes;
+}
+
+Sharding readAccelerateSharding(Job& job, const std::string& prefix)
+{
+    Reading& reading = job.reading;
+    Sharding sharding;
+    const std::string type = smallWord(reading.wordOr(prefix + "distributed_type", "/layout/zero_stage", "NO"));
     if (type == "fsdp") {
-        facts = readFsdp(reading, "fsdp_config.");
+        sharding.fsdp = readFsdp(reading, prefix + "fsdp_config.");
     } else if (type == "deepspeed") {
-        deepSpeed = readDeepSpeedOfAccelerate(job);
-        facts.stage = deepSpeed.stage;
+        sharding.deepSpeed = readDeepSpeedOfAccelerate(job, prefix);
+        sharding.fsdp.stage = sharding.deepSpeed->stage;
+    }
+    return sharding;
+}
+
+void harmlessOfAccelerate(Reading& reading, const std::string& prefix)
+{
+    static constexpr std::array<Alias, 3> kNot = {
+        {{"fsdp_config.fsdp_offload_params", "parameters on the host have no key"},
+         {"deepspeed_config.offload_param_device", "parameters on the host have no key"},
+         {"parallelism_config.*_cp_comm_strategy", "how context-parallel ranks talk has no key"}}};
+    static constexpr std::array<std::string_view, 27> kHarmless = {"compute_environment",
+                                                                   "debug",
+                                                                   "downcast_bf16",
+                                                                   "enable_cpu_affinity",
+                                                                   "machine_rank",
+                                                                   "main_*",
+                                                                   "rdzv_*",
+                                                                   "same_network",
+                                                                   "tpu_*",
+                                                                   "use_cpu",
+                                                                   "dynamo_config*",
+                                                                   "fsdp_config.*",
+                                                                   "deepspeed_config.*",
+                                                                   "megatron_lm_config.*",
+                                                                   "command*",
+                                                                   "commands*",
+                                                                   "gpu_ids",
+                                                                   "parallelism_config.*",
+                                                                   "fp8_config*",
+                                                                   "mpirun_config*",
+                                                                   "num_cpu*",
+                                                                   "*_config",
+                                                                   "ec2_*",
+                                                                   "iam_*",
+                                                                   "log*",
+                                                                   "use_parallelism_config",
+                                                                   "fp16"};
+    for (const auto& [own, why, change] : kNot) {
+        const std::string name = prefix + std::string(own);
+        reading.notRepresentable(std::array{Alias{name, why}});
+    }
+    for (const std::string_view own : kHarmless) {
+        const std::string name = prefix + std::string(own);
+        reading.harmless(std::array{std::string_view(name)});
+    }
+}
+
+void readAccelerate(Job& job)
+{
+    Reading& reading = job.reading;
+    const AccelerateAxes axes = readAccelerateAxes(job, "");
+    if (const auto tp = reading.integer("megatron_lm_config.megatron_lm_tp_degree", "/layout/tp"); tp && *tp > 0)
+        job.tp = *tp;
+    if (const auto pp = reading.integer("megatron_lm_config.megatron_lm_pp_degree", "/layout/pp"); pp && *pp > 0)
+        job.pp = *pp;
+    settleWorld(job);
+    if (axes.areCounted && axes.shard && axes.replicate * *axes.shard != job.dp)
+        reading.addNote("num_processes", Became::contradictory,
+                        std::to_string(job.tp * job.cp * job.pp * job.dp) + " processes leave dp " + std::to_string(job.dp) +
+                            "; dp_replicate x dp_shard is " + std::to_string(axes.replicate * *axes.shard),
+                        "/layout/dp");
+    Sharding sharding = readAccelerateSharding(job, "");
+    FsdpFacts& facts = sharding.fsdp;
+    const DeepSpeedFacts deepSpeed = sharding.deepSpeed.value_or(DeepSpeedFacts());
+    const std::string type = smallWord(reading.word("distributed_type", "/layout/zero_stage").value_or("NO"));
+    bool isSelective = false;
+    if (type == "deepspeed") {
+        readBatchOfAccelerate(job);
     } else if (type == "megatron_lm") {
         isSelective = reading.flag("megatron_lm_config.megatron_lm_recompute_activations", "/training/recompute").value_or(false);
         job.accumulation = reading.size("megatron_lm_config.megatron_lm_num_micro_batches", "/training/global_batch_size");
@@ -121,7 +193,7 @@ void readAccelerate(Job& job)
             reading.flag("megatron_lm_config.megatron_lm_sequence_parallelism", "/layout/sequence_parallel").value_or(false) &&
             job.tp > 1;
     }
-    putShardGroup(job, facts, shard, replicate);
+    putShardGroup(job, facts, axes.shard, axes.replicate);
     const auto checkpointing = reading.flag("fsdp_config.fsdp_activation_checkpointing", "/training/recompute");
     if (!checkpointing && !isSelective)
         reading.byDefault("fsdp_config.fsdp_activation_checkpointing", false, "/training/recompute");
@@ -148,7 +220,7 @@ void readAccelerate(Job& job)
     if (type == "deepspeed") {
         putGradientsOfDeepSpeed(job, deepSpeed, "ds_config.");
         putOverlapOfDeepSpeed(job, deepSpeed, "ds_config.");
-        readOffloadOfAccelerate(job);
+        readOffloadOfAccelerate(job, "");
     } else {
         putOverlapOfFsdp(job, facts.stage == 3);
         reading.say("deepspeed_config.offload_optimizer_device", Became::harmless,
@@ -161,39 +233,7 @@ void readAccelerate(Job& job)
         harmlessOfDeepSpeed(reading);
         reading.harmless(std::array<std::string_view, 1>{"ds_config.*"});
     }
-    static constexpr std::array kAccelerateNot = {
-        Alias{"fsdp_config.fsdp_offload_params", "parameters on the host have no key"},
-        Alias{"deepspeed_config.offload_param_device", "parameters on the host have no key"},
-        Alias{"*_cp_comm_strategy", "how context-parallel ranks talk has no key"}};
-    reading.notRepresentable(kAccelerateNot);
-    static constexpr std::array<std::string_view, 27> kAccelerateHarmless = {"compute_environment",
-                                                                             "debug",
-                                                                             "downcast_bf16",
-                                                                             "enable_cpu_affinity",
-                                                                             "machine_rank",
-                                                                             "main_*",
-                                                                             "rdzv_*",
-                                                                             "same_network",
-                                                                             "tpu_*",
-                                                                             "use_cpu",
-                                                                             "dynamo_config*",
-                                                                             "fsdp_config.*",
-                                                                             "deepspeed_config.*",
-                                                                             "megatron_lm_config.*",
-                                                                             "command*",
-                                                                             "commands*",
-                                                                             "gpu_ids",
-                                                                             "parallelism_config.*",
-                                                                             "fp8_config*",
-                                                                             "mpirun_config*",
-                                                                             "num_cpu*",
-                                                                             "*_config",
-                                                                             "ec2_*",
-                                                                             "iam_*",
-                                                                             "log*",
-                                                                             "use_parallelism_config",
-                                                                             "fp16"};
-    reading.harmless(kAccelerateHarmless);
+    harmlessOfAccelerate(reading, "");
 }
 
 void readAxolotl(Job& job)

@@ -40,6 +40,13 @@ std::string_view settingOfTransformers(const Reading&);
 void readTrainerWorld(Job&);
 void readTrainer(Job&);
 
+/// Pai-Megatron-Patch's scripts whose models are Transformers', under its Trainer.
+bool isPaiOfTransformers(const Reading&);
+/// OpenRLHF's programs, whose flags have blocks since 2026: under the names of the flags before; then what is its own of them.
+bool isOpenRlhf(const Reading&);
+void useOpenRlhfNames(Reading&);
+void readOpenRlhf(Job&);
+
 /// GPT-NeoX's table: under the names of Megatron-DeepSpeed, and what it means where it says nothing.
 bool isNeox(const Reading&);
 void useNeoxNames(Reading&);

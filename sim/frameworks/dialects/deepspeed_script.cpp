@@ -1,5 +1,5 @@
 // Scripts that DeepSpeed's launcher starts a trainer with: Hugging Face's Trainer (transformers 008e574), DeepSpeed-Chat
-// (deepspeedai/DeepSpeedExamples), OpenRLHF (3c3be623). Their flags fill in what DeepSpeed's JSON leaves "auto", or stand in its
+// (deepspeedai/DeepSpeedExamples), OpenRLHF. Their flags fill in what DeepSpeed's JSON leaves "auto", or stand in its
 // place.
 #include "sim/frameworks/dialects/deepspeed.h"
 #include "sim/frameworks/dialects/fsdp.h"
@@ -40,20 +40,6 @@ constexpr std::array kTrainerNames = {
     Alias{"block_size", "@length"},
     Alias{"model_name_or_path", "@model"},
     Alias{"pretrain", "@model"},
-    Alias{"train.batch_size", "train_batch_size"}, // OpenRLHF since its names have blocks
-    Alias{"train.micro_batch_size", "train_micro_batch_size_per_gpu"},
-    Alias{"data.max_len", "@length"},
-    Alias{"model.model_name_or_path", "@model"},
-    Alias{"model.gradient_checkpointing_enable", "gradient_checkpointing"},
-    Alias{"ds.zero_stage", "zero_optimization.stage"},
-    Alias{"ds.param_dtype", "dtype"},
-    Alias{"ds.attn_implementation", "attn_implementation"},
-    Alias{"ds.packing_samples", "packing_samples"},
-    Alias{"ds.ring_attn_size", "ring_attn_size"},
-    Alias{"ds.adam_offload", "zero_optimization.offload_optimizer.device", cpuIfTrue},
-    Alias{"ds.overlap_comm", "zero_optimization.overlap_comm"},
-    Alias{"ds.lora.rank", "lora_rank"},
-    Alias{"ds.tensor_parallel_size", "tensor_parallel.autotp_size"},
     Alias{"actor_model_name_or_path", "@model"},
     Alias{"nproc_per_node", "@gpus_per_node"},
     Alias{"num_gpus", "@gpus_per_node"},
@@ -61,10 +47,38 @@ constexpr std::array kTrainerNames = {
     Alias{"num_nodes", "@nodes"},
 };
 
+/// Pai-Megatron-Patch's scripts that train Transformers' models with its Trainer (alibaba/Pai-Megatron-Patch at a098ca5,
+/// examples/*/ds_train_huggingface_*.py), under Megatron's names.
+constexpr std::array kPaiNames = {Alias{"micro_batch_size", "train_micro_batch_size_per_gpu"}, Alias{"seq_length", "@length"},
+                                  Alias{"flash", "flash_attn"}, Alias{"enable_gradient_checkpointing", "gradient_checkpointing"}};
+
+/// Sizes of the model that it makes anew, and what its file of DeepSpeed says, which it writes of a template.
+void readPai(Job& job)
+{
+    Reading& reading = job.reading;
+    readHuggingFaceModel(job, "");
+    if (!reading.has("zero_optimization.stage")) {
+        reading.takeDefaults("/layout/zero_stage");
+        job.ask("/layout/zero_stage",
+                "the stage of ZeRO is in the ds_config.json that the script writes of ds_config_TEMPLATE.json: 0 is assumed");
+    }
+    reading.harmless(std::to_array<std::string_view>(
+        {"load", "node_rank", "save", "train_data", "valid_data", "epochs", "lr", "num_workers", "model"}));
+}
+
 } // namespace
+
+bool isPaiOfTransformers(const Reading& reading)
+{
+    return reading.program().starts_with("ds_train_huggingface");
+}
 
 void useTrainerNames(Reading& reading)
 {
+    if (isPaiOfTransformers(reading))
+        reading.apply(kPaiNames);
+    if (isOpenRlhf(reading))
+        useOpenRlhfNames(reading);
     reading.apply(kTrainerNames);
 }
 
@@ -91,6 +105,8 @@ std::string_view settingOfTransformers(const Reading& reading)
             if (const Json* const given = reading.peek(name); given != nullptr && *given == Json("auto"))
                 return name;
     const std::string_view batch = kFilled.front();
+    if (isPaiOfTransformers(reading) || isOpenRlhf(reading))
+        return batch;
     const Json* const file = reading.peek("deepspeed"); // of DeepSpeed-Chat a switch
     const bool isOfTrainer = file != nullptr && file->is_string() && file->get<std::string>().ends_with(".json") &&
                              reading.spelled(batch) == "--per_device_train_batch_size";
@@ -128,14 +144,17 @@ void readTrainer(Job& job)
     if (prompt && answer && *prompt < (1 << 28) && *answer < (1 << 28) && !reading.has("@length"))
         job.training["sequence_length"] = *prompt + *answer;
     if (const std::optional<std::string> dtype = reading.word("dtype", "/training/precision");
-        dtype && !precisionWord(*dtype).empty())
+        dtype && !precisionWord(*dtype).empty()) {
         job.training["precision"] = precisionWord(*dtype);
-    else if ((reading.spelled("@length") == "--max_seq_len" || answer) &&
-             job.training["precision"] == "fp32") { // DeepSpeed-Chat's
+        reading.takeDefaults("/training/precision");
+    } else if ((reading.spelled("@length") == "--max_seq_len" || answer) &&
+               job.training["precision"] == "fp32") { // DeepSpeed-Chat's
         job.training["precision"] = "fp16";
         reading.takeDefaults("/training/precision");
         reading.byDefault("dtype", "fp16", "/training/precision");
     }
+    if (isPaiOfTransformers(reading))
+        readPai(job);
     if (reading.flag("gradient_checkpointing", "/training/recompute").value_or(false))
         job.put("/training/recompute", "full");
     if (reading.flag("flash_attn", "/training/flash_attention").value_or(false))
@@ -152,6 +171,8 @@ void readTrainer(Job& job)
         job.training["lora"]["dropout"] = *dropout;
     if (job.training.contains("lora") && reading.flag("load_in_4bit", "/training/lora/base_dtype").value_or(false))
         job.training["lora"]["base_dtype"] = "nf4";
+    if (isOpenRlhf(reading))
+        readOpenRlhf(job);
     static constexpr std::array kNot = {Alias{"packing_samples", "packed documents: see training.documents"},
                                         Alias{"packing", "packed documents: see training.documents"},
                                         Alias{"only_optimize_lora", "all but the adapters is frozen: see training.lora"},

@@ -1,8 +1,9 @@
 // LLaMA-Factory's YAML (hiyouga/LLaMA-Factory at ff6d4d1: src/llamafactory/hparams, on transformers' TrainingArguments), with the
 // DeepSpeed or Accelerate file that it is started with, and its keys of Megatron Core (mcore_adapter).
-#include "sim/frameworks/dialects/deepspeed.h"
-#include "sim/frameworks/dialects/fsdp.h"
-#include "sim/frameworks/job.h"
+#include "sim/frameworks/dialects/llamafactory_v1.h"
+#include "sim/frameworks/dialects/objectives.h"
+#include "sim/frameworks/dialects/training_arguments.h"
+
 #include "sim/text/quoted.h"
 
 #include <algorithm>
@@ -11,7 +12,7 @@
 namespace sim::frameworks {
 namespace {
 
-constexpr int kDefaultBatch = 8, kDefaultLength = 2048, kDefaultRank = 8;
+constexpr int kDefaultLength = 2048, kDefaultRank = 8;
 
 void readAxes(Job& job)
 {
@@ -57,37 +58,20 @@ constexpr std::array<std::string_view, 9> kOfOtherSoftware = {"use_mca",
 void readSharding(Job& job)
 {
     Reading& reading = job.reading;
-    FsdpFacts facts;
-    std::optional<DeepSpeedFacts> deepSpeed;
-    if (const auto file = reading.word("deepspeed", "/layout/zero_stage")) {
-        deepSpeed = factsOfDeepSpeedFile(job, "deepspeed", *file);
-        facts.stage = deepSpeed->stage;
-    } else if (reading.hasPrefix("accelerate.fsdp_config.")) {
-        facts = readFsdp(reading, "accelerate.fsdp_config.");
-    } else if (const auto words = reading.word("fsdp", "/layout/zero_stage")) {
-        const auto has = [&words](std::string_view word) { return words->find(word) != std::string::npos; };
-        facts.isHybrid = has("hybrid");
-        facts.stage = has("no_shard") ? 0 : has("shard_grad_op") || has("zero2") ? 2 : 3;
-        if (has("offload"))
-            reading.say("fsdp", Became::notRepresentable, "parameters on the host have no key", "/layout/zero_stage");
-    } else if (reading.flag("use_distributed_optimizer", "/layout/zero_stage").value_or(false)) {
-        facts.stage = 1;
-    } else {
+    std::optional<Sharding> sharding = readTrainersSharding(job);
+    if (!sharding && reading.flag("use_distributed_optimizer", "/layout/zero_stage").value_or(false))
+        sharding = Sharding{.fsdp = {.stage = 1}};
+    if (!sharding) { // torchrun, as llamafactory-cli starts it
         reading.byDefault("deepspeed", nullptr, "/layout/zero_stage",
                           "neither deepspeed nor fsdp is given: every replica is whole");
+        sharding = Sharding();
     }
-    putShardGroup(job, facts, std::nullopt, 1);
-    if (deepSpeed) {
-        putGradientsOfDeepSpeed(job, *deepSpeed, "ds_config.");
-        putOverlapOfDeepSpeed(job, *deepSpeed, "ds_config.");
-    } else {
-        putOverlapOfFsdp(job, facts.stage == 3);
-    }
+    putSharding(job, *sharding, {});
     if (std::none_of(kOfOtherSoftware.begin(), kOfOtherSoftware.end(), [&reading](std::string_view name) {
             const Json* const given = reading.peek(name);
             return given != nullptr && *given != Json(false) && *given != Json(1);
         }))
-        putStackOfTransformers(job, "model_name_or_path", deepSpeed && facts.stage == 3);
+        putStackOfTransformers(job, "model_name_or_path", sharding->deepSpeed && sharding->fsdp.stage == 3);
     for (const auto& [name, key] :
          {std::pair{"overlap_grad_reduce", "grad_reduce"}, std::pair{"overlap_param_gather", "param_gather"}})
         if (const auto given = reading.flag(name, std::string("/training/overlap/") + key))
@@ -97,9 +81,7 @@ void readSharding(Job& job)
 void readBatch(Job& job)
 {
     Reading& reading = job.reading;
-    job.microBatch = reading.sizeOr("per_device_train_batch_size", "/training/micro_batch_size", kDefaultBatch);
-    job.accumulation = reading.sizeOr("gradient_accumulation_steps", "/training/global_batch_size", 1);
-    settleBatch(job);
+    readTrainersBatch(job, {});
     job.training["sequence_length"] = reading.sizeOr("cutoff_len", "/training/sequence_length", kDefaultLength);
 }
 
@@ -163,10 +145,7 @@ void readFinetuning(Job& job)
     const bool isPlain = stage == "sft" || stage == "pt";
     if (isPlain)
         putFusedLoss(job, "enable_liger_kernel"); // other stages ask Liger for logits
-    if (isPlain)
-        reading.say("stage", Became::harmless, "");
-    else
-        reading.say("stage", Became::notRepresentable, "the other passes of preference training are not imported");
+    countSequences(job, sequencesOfObjective(job, "stage", stage));
 }
 
 } // namespace
@@ -174,6 +153,10 @@ void readFinetuning(Job& job)
 void readLlamaFactory(Job& job)
 {
     Reading& reading = job.reading;
+    if (isLlamaFactoryV1(reading)) {
+        readLlamaFactoryV1(job);
+        return;
+    }
     if (const auto name = reading.word("model_name_or_path", "/model/base"))
         putModelByName(job, "model_name_or_path", *name);
     readAxes(job);

@@ -1,6 +1,7 @@
 // What Megatron's arguments mean. Facts: megatron/training/arguments.py of NVIDIA/Megatron-LM at d98e8a6 and before.
 #include "sim/frameworks/dialects/megatron_layers.h"
 #include "sim/frameworks/dialects/megatron_model.h"
+#include "sim/frameworks/dialects/megatron_software.h"
 #include "sim/frameworks/dialects/megatron_trainers.h"
 #include "sim/frameworks/job.h"
 
@@ -659,6 +660,7 @@ void readMegatron(Job& job)
     job.reading.switchesStandAlone();
     useMegatronNames(job.reading);
     readMegatronArguments(job, rulesOfTrainer(job, rulesOfNamedModel(job, {})));
+    putSoftwareOfMegatron(job);
     tellRefusedMegatronArguments(job);
     readTrainersOwn(job);
     job.reading.harmless(std::array<std::string_view, 10>{"ENV_VARS.*", "TEST_TYPE", "METRICS*", "*_VARS*", "ds_config.*",

@@ -35,6 +35,11 @@ void readActorWorld(Job& job)
 
 } // namespace
 
+bool isOfTrainerOnCore(const Reading& reading)
+{
+    return isOfSwift(reading) || isOfSlime(reading);
+}
+
 MegatronRules rulesOfTrainer(Job& job, MegatronRules rules)
 {
     Reading& reading = job.reading;

@@ -5,6 +5,8 @@
 
 namespace sim::frameworks {
 
+/// Whether it is one of them.
+bool isOfTrainerOnCore(const Reading&);
 /// What their own defaults change, and of slime the GPUs that train. Of other jobs the rules as they are.
 MegatronRules rulesOfTrainer(Job&, MegatronRules);
 /// Adapters, and notes on what only such a trainer has. After readMegatronArguments.

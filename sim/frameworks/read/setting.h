@@ -34,6 +34,7 @@ struct Sheet {
     std::vector<Setting> undecided{};  ///< what the reader itself could not decide: conditions, output of commands
     std::map<std::string, std::string, std::less<>> variables{}; ///< of a script, as other files may name them: "${TP}"
     std::string unread{};                                        ///< what of the file is not read, in words; empty if all is
+    std::string program{}; ///< that a script's command starts: "sft.py", "openrlhf.cli.train_sft", "trl sft"; empty: not known
 };
 
 inline constexpr std::size_t kMostBytes = 8UL << 20U;

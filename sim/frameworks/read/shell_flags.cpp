@@ -161,6 +161,31 @@ std::optional<CountOfMpi> countOfMpi(const std::vector<ShellText>& words, std::s
                       count.is_number_integer() ? Json(std::max<std::int64_t>(1, count.get<std::int64_t>() / perNode)) : count};
 }
 
+/// Behind -m: what starts processes, and is no trainer itself.
+bool startsProcesses(const std::string& module)
+{
+    return module.starts_with("torch.distributed") || module.starts_with("accelerate.") || module.starts_with("deepspeed.");
+}
+
+/// What the command trains with: its first module or file of Python that is no launcher, else a program that takes a word for
+/// what it does.
+std::string trainerIn(const std::vector<ShellText>& words)
+{
+    constexpr std::array<std::string_view, 2> kOfTwoWords = {"trl", "swift"};
+    for (std::size_t at = 0; at < words.size(); ++at) {
+        const std::string& text = words[at].text;
+        const bool isModule = at > 0 && (words[at - 1].text == "-m" || words[at - 1].text == "--module");
+        if (isModule && !startsProcesses(text))
+            return text;
+        if (text.ends_with(".py"))
+            return programIn(words[at]);
+        if (at + 1 < words.size() && !words[at + 1].text.starts_with('-') &&
+            std::find(kOfTwoWords.begin(), kOfTwoWords.end(), programIn(words[at])) != kOfTwoWords.end())
+            return programIn(words[at]) + " " + words[at + 1].text;
+    }
+    return {};
+}
+
 void addFlags(const ShellScript& script, Sheet& sheet, const FailAtLine& fail, const std::vector<ShellText>& words,
               bool onlyLaunchers = false)
 {
@@ -215,11 +240,12 @@ void addFlags(const ShellScript& script, Sheet& sheet, const FailAtLine& fail, c
             continue;
         }
         const bool isShortFlag = text.size() > 1 && text[0] == '-' && isLetter(text[1]);
-        if (isShortFlag || text.ends_with(".py") || text == "-m") {
+        const bool isModule = !isProgram && at > 0 && words[at - 1].text == "-m" && !startsProcesses(text);
+        if (isShortFlag || isModule || (text.ends_with(".py") && !isProgram) || text == "-m") {
             current = nullptr;
             if (isShortFlag && (isProgram || text.size() > 2) && text != "-m")
                 tell(one, text.size() > 2 ? "has one dash: -" + text + " may be meant; not read" : "is not known here: not read");
-            isProgram = isProgram || text.ends_with(".py");
+            isProgram = isProgram || isModule || text.ends_with(".py");
             continue;
         }
         if (current == nullptr) {
@@ -296,6 +322,7 @@ const ShellCommand* addFlagsOf(const ShellScript& script, Sheet& sheet, const Fa
             chosen = &stored;
     }
     addFlags(script, sheet, fail, chosen->words);
+    sheet.program = trainerIn(chosen->words);
     if (chosen->words.size() > 1 && chosen->words.front().text == "megatron") // ms-swift's, with defaults of its own
         sheet.settings.push_back({"@program", "megatron " + chosen->words[1].text, chosen->words.front().line, "megatron"});
     if (chosen != &loose)

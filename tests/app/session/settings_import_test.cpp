@@ -88,6 +88,24 @@ TEST(SettingsImportTest, AnAnswerIsTakenAndItsQuestionStays)
     EXPECT_EQ(questionOn(settings, "/cluster")->value, "\"dgx-a100\"");
 }
 
+/// The batch of 256 is a multiple of what tp 1 leaves of 96 GPUs (48 replicas: 240, 288), and not of what tp 2 leaves (24).
+TEST(SettingsImportTest, NotesFollowTheAnswers)
+{
+    SettingsImport settings = imported(kScriptOfArguments);
+    const auto noteOnBatch = [&settings] {
+        for (const sim::Note& note : settings.notes())
+            if (note.setting == "global batch" && note.became == sim::Became::contradictory)
+                return note.text;
+        return std::string();
+    };
+    settings.answer("/layout/dp", "96");
+    EXPECT_THAT(noteOnBatch(), HasSubstr("dp 48"));
+    settings.answer("/layout/tp", "2");
+    EXPECT_THAT(noteOnBatch(), HasSubstr("dp 24")) << "not of the one rank that was guessed";
+    settings.answer("/layout/tp", "3");
+    EXPECT_EQ(noteOnBatch(), "") << "256 is a multiple of 16";
+}
+
 TEST(SettingsImportTest, NodesAreTheHostsOfTheClusterThatIsChosen)
 {
     SettingsImport settings = imported(std::string(kScript) + "#SBATCH --nodes=36\n#SBATCH --gpus-per-node=4\n");

@@ -87,4 +87,24 @@ TEST(BatchImport, WordsThatAShellKeepsForItselfAreTold)
     }
 }
 
+TEST(BatchImport, AnswersCountInWhatFollowsFromThem)
+{
+    const std::string script = "TP=$1\ntorchrun --nproc_per_node 8 --nnodes 3 pretrain_gpt.py " + kBatchJob +
+                               " --tensor-model-parallel-size $TP\n";
+    const auto imported = [&script](std::map<std::string, int, std::less<>> sizes) {
+        return sim::importSettings({{"run.sh", script}}, {.sizes = std::move(sizes)}, test::catalogue());
+    };
+    const auto batchNote = [](const sim::Imported& out) {
+        for (const sim::Note& note : out.notes)
+            if (note.setting == "global batch")
+                return note.text;
+        return std::string();
+    };
+    EXPECT_THAT(batchNote(imported({})), HasSubstr("x dp 24"));
+    const sim::Imported two = imported({{"/layout/tp", 2}});
+    EXPECT_THAT(batchNote(two), HasSubstr("x dp 12"));
+    EXPECT_EQ(sim::Json::parse(two.scenario)["layout"]["dp"], 12);
+    EXPECT_THAT(batchNote(imported({{"/layout/pp", 2}})), HasSubstr("x dp 24")) << "the file says it: no answer is asked for";
+}
+
 } // namespace

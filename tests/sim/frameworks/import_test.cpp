@@ -98,10 +98,13 @@ TEST(ImportForms, OldSpellingsAreTheNewOnes)
         {"--fp8-hybrid", "--fp8-format hybrid"},
         {"--use-custom-fsdp --data-parallel-sharding-strategy optim",
          "--use-megatron-fsdp --data-parallel-sharding-strategy optim"}};
+    const auto meant = [](const std::string& flags) {
+        Json meaning = meaningOf(importText("python x.py " + kFlags + " " + flags));
+        meaning["training"].erase("stack"); // an old spelling says the year, too
+        return meaning;
+    };
     for (const auto& [old, today] : pairs)
-        EXPECT_EQ(meaningOf(importText("python x.py " + kFlags + " " + old)),
-                  meaningOf(importText("python x.py " + kFlags + " " + today)))
-            << old;
+        EXPECT_EQ(meant(old), meant(today)) << old;
     const std::string titan = "[model]\nname = \"llama3\"\nflavor = \"8B\"\n";
     EXPECT_EQ(
         meaningOf(

@@ -242,9 +242,11 @@ TEST(Simulate, WhatIsWaitedForReadsAsInFindings)
         const json answer = runJson(command + " --json");
         const std::string bubble = sim::percentText(answer.at("bubble_fraction").get<double>());
         EXPECT_THAT(run(command).out, testing::ContainsRegex("\nbubble +" + bubble)) << command;
-        for (const json& finding : answer.at("findings"))
-            if (finding.at("kind") == "bubble")
+        for (const json& finding : answer.at("findings")) {
+            if (finding.at("kind") == "bubble") {
                 EXPECT_THAT(finding.at("title").get<std::string>(), testing::StartsWith(bubble)) << command;
+            }
+        }
     }
 }
 

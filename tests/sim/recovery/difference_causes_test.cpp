@@ -76,11 +76,11 @@ TEST(Causes, AreFewAndTheRestIsCounted)
     EXPECT_THAT(text, HasSubstr("  The step takes 88.0 % longer: 7.50 ms → 14.1 ms\n"));
     EXPECT_THAT(text, HasSubstr("  and 20 smaller ones, together 9.1 % of all that differs; --json has them all\n"));
     EXPECT_THAT(text, testing::Not(HasSubstr("tiny_")));
-    const nlohmann::ordered_json json = sim::differenceJson(difference);
-    EXPECT_EQ(json["findings"].size(), difference.findings.size());
-    EXPECT_EQ(json["causes"].size(), 2U);
-    EXPECT_EQ(json["causes"][1]["findings"].size(), 2U);
-    EXPECT_EQ(json["other_findings"]["count"], 20);
+    const nlohmann::ordered_json answer = sim::differenceJson(difference);
+    EXPECT_EQ(answer["findings"].size(), difference.findings.size());
+    EXPECT_EQ(answer["causes"].size(), 2U);
+    EXPECT_EQ(answer["causes"][1]["findings"].size(), 2U);
+    EXPECT_EQ(answer["other_findings"]["count"], 20);
 }
 
 TEST(Causes, OfSeveralRanksAreOneAsSlowAsTheSlowestOfThem)

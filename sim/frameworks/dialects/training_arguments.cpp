@@ -1,5 +1,6 @@
 // TrainingArguments of huggingface/transformers at 008e574, options of `accelerate launch` (huggingface/accelerate at 16cb6eb).
 #include "sim/frameworks/dialects/training_arguments.h"
+#include "sim/frameworks/catalogue_models.h"
 
 #include "sim/text/quoted.h"
 

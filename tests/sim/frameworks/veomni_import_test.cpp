@@ -10,16 +10,16 @@ using sim::Json;
 using test::importedText;
 using testing::HasSubstr;
 
-const std::string kModel =
+const std::string kVeomniModel =
     "model:\n  model_path: Qwen3-8B-Base\n  ops_implementation:\n    attn_implementation: flash_attention_2\n"
     "data:\n  train_path: tulu-3-sft-mixture\n  data_type: conversation\n  max_seq_len: 2048\n";
-const std::string kTrain = "train:\n  accelerator:\n    ulysses_size: 1\n    fsdp_config:\n      fsdp_mode: fsdp2\n"
-                           "  gradient_checkpointing:\n    enable: true\n  global_batch_size: 64\n  micro_batch_size: 2\n"
-                           "  optimizer:\n    type: adamw\n    lr: 1.0e-4\n  checkpoint:\n    output_dir: out\n";
+const std::string kVeomniTrain = "train:\n  accelerator:\n    ulysses_size: 1\n    fsdp_config:\n      fsdp_mode: fsdp2\n"
+                                 "  gradient_checkpointing:\n    enable: true\n  global_batch_size: 64\n  micro_batch_size: 2\n"
+                                 "  optimizer:\n    type: adamw\n    lr: 1.0e-4\n  checkpoint:\n    output_dir: out\n";
 
 TEST(VeOmniImport, ShardsAllByFsdp2)
 {
-    const auto out = importedText(kModel + kTrain, 16);
+    const auto out = importedText(kVeomniModel + kVeomniTrain, 16);
     EXPECT_EQ(out.imported.kind, "veomni-yaml");
     EXPECT_EQ(Json::parse(out.imported.scenario)["model"]["base"], "qwen3-8b");
     EXPECT_EQ(out.at("/layout/dp"), 16);
@@ -36,7 +36,7 @@ TEST(VeOmniImport, ShardsAllByFsdp2)
 
 TEST(VeOmniImport, ExpertsAreFoldedAndUlyssesCutsSequences)
 {
-    std::string text = kModel + kTrain;
+    std::string text = kVeomniModel + kVeomniTrain;
     text.replace(text.find("Qwen3-8B-Base"), 13, "Qwen3-30B-A3B");
     text.replace(text.find("ulysses_size: 1"), 15, "ulysses_size: 2\n    ep_size: 8\n    dp_replicate_size: 2");
     const auto out = importedText(text, 16);
@@ -49,18 +49,19 @@ TEST(VeOmniImport, ExpertsAreFoldedAndUlyssesCutsSequences)
 
 TEST(VeOmniImport, WhatItRefusesIsTold)
 {
-    std::string text = kModel + kTrain;
+    std::string text = kVeomniModel + kVeomniTrain;
     text.replace(text.find("ulysses_size: 1"), 15, "tp_size: 2");
     EXPECT_EQ(importedText(text, 16).became("train.accelerator.tp_size"), "contradictory");
 }
 
 TEST(VeOmniImport, ReadsItsOlderNames)
 {
-    const auto out = importedText(kModel + "train:\n  data_parallel_mode: fsdp2\n  ulysses_parallel_size: 1\n"
-                                           "  enable_full_shard: false\n  enable_gradient_checkpointing: false\n"
-                                           "  enable_mixed_precision: true\n  global_batch_size: 64\n  micro_batch_size: 1\n"
-                                           "  optimizer: adamw\n  lr: 1.0e-4\n  use_wandb: false\n",
-                                  8);
+    const auto out =
+        importedText(kVeomniModel + "train:\n  data_parallel_mode: fsdp2\n  ulysses_parallel_size: 1\n"
+                                    "  enable_full_shard: false\n  enable_gradient_checkpointing: false\n"
+                                    "  enable_mixed_precision: true\n  global_batch_size: 64\n  micro_batch_size: 1\n"
+                                    "  optimizer: adamw\n  lr: 1.0e-4\n  use_wandb: false\n",
+                     8);
     EXPECT_EQ(out.imported.kind, "veomni-yaml");
     EXPECT_EQ(out.at("/layout/zero_stage"), 2);
     EXPECT_EQ(out.at("/training/recompute"), "none");
@@ -69,7 +70,7 @@ TEST(VeOmniImport, ReadsItsOlderNames)
 
 TEST(VeOmniImport, PreferencesAreTwoSequencesEach)
 {
-    std::string text = kModel + kTrain;
+    std::string text = kVeomniModel + kVeomniTrain;
     text.replace(text.find("conversation"), 12, "dpo");
     const auto out = importedText(text, 8);
     EXPECT_EQ(out.at("/training/micro_batch_size"), 4);

@@ -36,7 +36,7 @@ std::string valueAt(const json& flat, const std::string& pointer)
 json jobOf(const TrainingRequest& request, const std::string& device, const json& resumed)
 {
     json job = json::parse(request.scenarioJson);
-    const DataMark data = markOfData(request.scenario.live.data); // it counts, wherever it lies
+    const FileMark data = markOfData(request.scenario.live.data); // it counts, wherever it lies
     job["live"]["data"] = {{"bytes", data.bytes}, {"crc32", data.crc32}};
     job["the build"] = kBuildHash;
     job["the device"] = device;

@@ -149,8 +149,11 @@ private:
     void prepare()
     {
         const std::filesystem::path resumed = agree();
-        if (first())
+        if (first()) {
+            if (resumed.empty())
+                m_origin.emplace(originOfWeights());
             claimFolders(resumed);
+        }
         const int world = m_scenario.layout.worldSize();
         m_ranks = ranksOf(m_environment.process, m_environment.processes, world);
         if (const std::string why = whichStatesDoNotFit(m_scenario, memoryPlace(), hostMemoryLimits()); !why.empty())
@@ -178,6 +181,15 @@ private:
             huggingface::proveCanBeWritten(m_request.saveWeights, m_scenario, m_run->ranks(), m_environment.process, exchange());
         m_stream = std::make_unique<TrainingStream>(m_request, m_environment, m_store.get(), *m_run, m_device.device->info().name,
                                                     m_control);
+    }
+
+    /// Of a run that begins.
+    WeightsOrigin originOfWeights() const
+    {
+        if (m_request.weights.empty() || m_request.checkpoint.empty()) // nobody would be told
+            return {};
+        return {.folder = std::filesystem::absolute(m_request.weights).lexically_normal().string(),
+                .mark = huggingface::markOfWeights(m_request.weights)};
     }
 
     void readWeights()
@@ -224,7 +236,9 @@ private:
     void checkResumed(const std::filesystem::path& resumed, const CheckpointInfo& info)
     {
         m_firstStep = info.step + 1;
+        m_origin = info.weights;
         checkIsOfModel(resumed, info, m_scenario);
+        checkIsOfData(resumed, info, m_scenario);
         if (const std::string others = otherSettings(info, m_scenario); first() && !others.empty())
             sayLine("warning: " + resumed.string() + " is of a run with other settings: " + others +
                     "; it goes on with those given here");
@@ -296,7 +310,7 @@ private:
         if (!m_request.checkpoint.empty()) {
             m_claim.emplace(m_request.checkpoint, "checkpoint");
             removeUnfinishedCheckpoints(m_request.checkpoint);
-            checkHoldsNoOtherRun(m_request.checkpoint, resumed, m_firstStep - 1, m_scenario);
+            checkHoldsNoOtherRun(m_request.checkpoint, resumed, m_firstStep - 1, m_scenario, m_origin);
         }
         std::error_code none;
         if (!m_request.saveWeights.empty() && !std::filesystem::equivalent(m_request.saveWeights, m_request.checkpoint, none))
@@ -420,10 +434,14 @@ private:
 
     void saveCheckpoint(int step)
     {
+        if (first() && !m_data) // the first process writes the manifest
+            m_data = markOfData(m_scenario.live.data);
         const auto path = writeCheckpoint(m_request.checkpoint,
                                           {.step = step,
                                            .scenarioJson = m_request.scenarioJson,
                                            .seed = m_scenario.live.seed,
+                                           .data = m_data,
+                                           .weights = m_origin,
                                            .gradients = m_request.gradients},
                                           m_run->ranks(), m_environment.process, exchange());
         if (first() && !m_request.quiet)
@@ -502,6 +520,8 @@ private:
     const DeviceChoice m_device;
     std::optional<FolderClaim> m_claim, m_claimOfWeights; ///< of the folders that it writes to; the first process's
     nlohmann::ordered_json m_config;                      ///< of the model that it began with; null: of none
+    std::optional<WeightsOrigin> m_origin;                ///< of its weights, where that is known
+    std::optional<FileMark> m_data;                       ///< once it is asked for
     Control m_control;
     RankRange m_ranks;
     int m_firstStep = 1;

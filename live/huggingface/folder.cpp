@@ -2,6 +2,7 @@
 
 #include "live/huggingface/foreign_keys.h"
 #include "live/huggingface/stored_model.h"
+#include "live/runtime/crc32.h"
 #include "live/runtime/snapshot.h"
 #include "sim/error.h"
 #include "sim/scenario/files.h"
@@ -236,6 +237,20 @@ ordered_json readWeights(const fs::path& folder, const sim::Scenario& scenario, 
         return json();
     });
     return config;
+}
+
+FileMark markOfWeights(const fs::path& folder)
+{
+    const std::vector<fs::path> files = weightFiles(folder);
+    FileMark all;
+    std::string lines;
+    for (const fs::path& file : files) {
+        const FileMark mark = markOf(PlacedFile(file, PlacedFile::Mode::read), kMostMarkedBytes / files.size());
+        all.bytes += mark.bytes;
+        lines += file.filename().string() + ": " + markText(mark) + "\n";
+    }
+    all.crc32 = crc32(lines.data(), lines.size());
+    return all;
 }
 
 void checkCanBeWritten(const sim::Model& model)

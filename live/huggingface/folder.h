@@ -2,6 +2,7 @@
 // model.safetensors.index.json lists.
 #pragma once
 
+#include "live/runtime/file_mark.h"
 #include "live/runtime/phases.h"
 #include "live/runtime/rank.h"
 
@@ -16,6 +17,10 @@ namespace live::huggingface {
 /// that is not known, damaged, or holds what is no number.
 nlohmann::ordered_json readWeights(const std::filesystem::path& folder, const sim::Scenario&, const std::vector<Rank*>&,
                                    int process = 0, const ExchangeTexts& = exchangeWithNobody);
+
+/// Which weights a folder holds: the bytes of its files of tensors, and the checksum of a line for each, "NAME: 16 bytes with
+/// checksum 7\n", in the order of their names; they share what is read for a mark. Throws sim::Error.
+FileMark markOfWeights(const std::filesystem::path& folder);
 
 /// Throws sim::Error if no class has all of the model: to learn it before a run.
 void checkCanBeWritten(const sim::Model&);

@@ -86,16 +86,22 @@ nlohmann::ordered_json readJson(const fs::path& path)
     return read;
 }
 
-StoredModel::StoredModel(const fs::path& folder) : m_folder(folder)
+std::vector<fs::path> weightFiles(const fs::path& folder)
 {
-    if (fs::exists(folder / kSingle)) {
-        open(folder / kSingle);
-        return;
-    }
+    if (fs::exists(folder / kSingle))
+        return {folder / kSingle};
     if (!fs::exists(folder / kIndex))
         throw sim::Error(folder.string() + " has neither " + kSingle + " nor " + kIndex);
+    std::vector<fs::path> files;
     for (const std::string& file : filesOf(folder / kIndex))
-        open(folder / file);
+        files.push_back(folder / file);
+    return files;
+}
+
+StoredModel::StoredModel(const fs::path& folder) : m_folder(folder)
+{
+    for (const fs::path& file : weightFiles(folder))
+        open(file);
 }
 
 void StoredModel::open(const fs::path& path)

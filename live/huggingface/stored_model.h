@@ -45,6 +45,9 @@ void forEachRun(const ParameterSpec& spec, const Place& place, std::int64_t firs
     }
 }
 
+/// The files that hold a folder's tensors. Throws sim::Error: it has none, or its index is no good.
+std::vector<std::filesystem::path> weightFiles(const std::filesystem::path& folder);
+
 class StoredModel {
 public:
     /// Opens the files and reads their headers. Throws sim::Error.

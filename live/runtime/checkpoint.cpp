@@ -5,6 +5,7 @@
 #include "sim/error.h"
 #include "sim/scenario/files.h"
 #include "sim/text/failure_text.h"
+#include "sim/text/quoted.h"
 
 #include <algorithm>
 #include <array>
@@ -48,6 +49,11 @@ bool isKept(const QuantityName& quantity, const Rank& rank)
 std::map<std::string, std::string> metadataOf(const std::string& quantity, std::int64_t step)
 {
     return {{"format", kFormat}, {"quantity", quantity}, {"step", std::to_string(step)}};
+}
+
+json jsonOf(const FileMark& mark)
+{
+    return {{"bytes", mark.bytes}, {"crc32", mark.crc32}};
 }
 
 /// What a process has written of a tensor.
@@ -210,6 +216,14 @@ private:
                          {"seed", m_info.seed},
                          {"scenario", m_info.scenarioJson},
                          {"files", json::object()}};
+        if (m_info.data)
+            manifest["data"] = jsonOf(*m_info.data);
+        if (m_info.weights) {
+            const WeightsOrigin& origin = *m_info.weights;
+            manifest["weights"] = origin.folder.empty() ? json() : jsonOf(origin.mark);
+            if (!origin.folder.empty())
+                manifest["weights"]["folder"] = sim::validUtf8(origin.folder);
+        }
         for (const QuantityName& quantity : m_quantities) {
             const std::uint64_t headerBytes = headerOf(quantity).size();
             json tensors = json::object();
@@ -501,8 +515,30 @@ CheckpointInfo readCheckpointInfo(const fs::path& checkpoint)
     const auto step = manifest.at("step").get<std::int64_t>();
     if (step < 0 || step >= std::numeric_limits<int>::max())
         refuseDamaged(checkpoint / "manifest.json", "step " + std::to_string(step) + " is none of a run");
-    return {
+    CheckpointInfo info{
         .step = static_cast<int>(step), .scenarioJson = manifest.at("scenario"), .seed = manifest.at("seed"), .crc32 = checksum};
+    const auto markAt = [&](const char* key) -> FileMark {
+        const json &mark = manifest.at(key), bytes = mark.value("bytes", json()), crc = mark.value("crc32", json());
+        if (!bytes.is_number_unsigned() || !crc.is_number_unsigned() || crc.get<std::uint64_t>() > 0xFFFFFFFF)
+            refuseDamaged(checkpoint / "manifest.json", std::string("it has no good \"") + key + "\"");
+        return {.bytes = bytes, .crc32 = crc};
+    };
+    if (manifest.contains("data")) {
+        has("data", &json::is_object);
+        info.data = markAt("data");
+    }
+    if (manifest.contains("weights")) {
+        info.weights.emplace();
+        if (!manifest.at("weights").is_null()) {
+            has("weights", &json::is_object);
+            info.weights->mark = markAt("weights");
+            const json folder = manifest.at("weights").value("folder", json());
+            if (!folder.is_string())
+                refuseDamaged(checkpoint / "manifest.json", "it does not say of which folder its \"weights\" are");
+            info.weights->folder = folder;
+        }
+    }
+    return info;
 }
 
 void readCheckpoint(const fs::path& checkpoint, const std::vector<Rank*>& ranks, int process, const ExchangeTexts& exchange)

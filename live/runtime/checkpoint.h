@@ -4,20 +4,30 @@
 // disk. docs/live.md has the format.
 #pragma once
 
+#include "live/runtime/file_mark.h"
 #include "live/runtime/phases.h"
 #include "live/runtime/snapshot.h"
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace live {
 
+/// The weights that a run began with.
+struct WeightsOrigin {
+    std::string folder; ///< of a Hugging Face model (--weights); empty: random ones of the seed
+    FileMark mark;      ///< of its files (huggingface::markOfWeights)
+};
+
 struct CheckpointInfo {
     int step = 0; ///< that was done last
     std::string scenarioJson;
     std::uint64_t seed = 0;
-    bool gradients = false;  ///< that step's too: to be compared, not to go on from
+    std::optional<FileMark> data;         ///< that was trained on; nothing: of before this was kept
+    std::optional<WeightsOrigin> weights; ///< likewise; of a run that went on from others, what the first of them began with
+    bool gradients = false;               ///< that step's too: to be compared, not to go on from
     std::uint32_t crc32 = 0; ///< of its manifest, which has those of all tensors: which checkpoint it is; once it is written
 };
 

@@ -110,24 +110,50 @@ std::vector<sim::ChangedKey> changesOfModel(const sim::Scenario& its, const sim:
     });
 }
 
-/// Of two names: the files count, wherever they lie. One that is not to be found may be either's.
-bool mayBeSameData(const std::string& a, const std::string& b)
+/// Of two names: what they hold counts, wherever they lie. `mark`: of the first, when it was trained on. What nobody knows of one
+/// that is not to be found may be either's.
+bool mayBeSameData(const std::string& a, const std::optional<FileMark>& mark, const std::string& b)
 {
     namespace fs = std::filesystem;
     if (a == "builtin" || b == "builtin" || isTokenIds(a) != isTokenIds(b))
         return false;
     try {
-        return fs::equivalent(a, b) || (fs::file_size(a) == fs::file_size(b) && markOfData(a).crc32 == markOfData(b).crc32);
+        return mark ? *mark == markOfData(b) : fs::equivalent(a, b) || markOfData(a) == markOfData(b);
     } catch (const std::exception&) { // moved since, on another machine, or not to be read
         return true;
     }
 }
 
-std::vector<sim::ChangedKey> changesOfTraining(const sim::Scenario& its, const sim::Scenario& mine)
+/// live.data as the manifest's scenario has it, whether or not this version reads that.
+std::string nameOfData(const CheckpointInfo& info)
+{
+    const auto scenario = nlohmann::json::parse(info.scenarioJson, nullptr, false);
+    const nlohmann::json::json_pointer place("/live/data");
+    return scenario.contains(place) && scenario.at(place).is_string() ? scenario.at(place).get<std::string>() : std::string();
+}
+
+/// What a file of the same name held and what it holds; "" where that is the same, or not known.
+std::string changeOfData(const CheckpointInfo& info, const sim::Scenario& mine)
+{
+    const std::string name = std::filesystem::path(nameOfData(info)).filename().string();
+    if (!info.data || name != std::filesystem::path(mine.live.data).filename().string())
+        return {};
+    const FileMark now = markOfData(mine.live.data);
+    return now == *info.data
+               ? std::string()
+               : "live.data, " + sim::shownText(name) + ", is " + markText(*info.data) + " there, " + markText(now) + " here";
+}
+
+std::string originText(const WeightsOrigin& origin)
+{
+    return origin.folder.empty() ? "random" : "of " + sim::shownPlace(origin.folder) + " (" + markText(origin.mark) + ")";
+}
+
+std::vector<sim::ChangedKey> changesOfTraining(const CheckpointInfo& info, const sim::Scenario& its, const sim::Scenario& mine)
 {
     return changesOf(its, mine, [&](const std::string& pointer) {
         if (pointer == "/live/data")
-            return !mayBeSameData(its.live.data, mine.live.data);
+            return !mayBeSameData(its.live.data, info.data, mine.live.data);
         if (pointer == "/live/aux_loss")
             return its.model.moeLayers() > 0 || mine.model.moeLayers() > 0;
         const bool isOfTheRun = pointer.starts_with("/live/") && pointer != "/live/device" && pointer != "/live/steps";
@@ -168,13 +194,20 @@ void checkIsOfModel(const std::filesystem::path& checkpoint, const CheckpointInf
                          "; nearest: " + settingsOfChanges(changes));
 }
 
+void checkIsOfData(const std::filesystem::path& checkpoint, const CheckpointInfo& info, const sim::Scenario& mine)
+{
+    if (const std::string change = changeOfData(info, mine); !change.empty())
+        throw sim::Error("checkpoint: " + checkpoint.string() + " is of other data: " + change +
+                         "; nearest: the file as it was; to go on with what it holds now, give it another name");
+}
+
 std::string otherSettings(const CheckpointInfo& info, const sim::Scenario& mine)
 {
-    return changesText(changesOfTraining(scenarioOf(info, mine), mine));
+    return changesText(changesOfTraining(info, scenarioOf(info, mine), mine));
 }
 
 void checkHoldsNoOtherRun(const std::filesystem::path& folder, const std::filesystem::path& resumed, int stepsDone,
-                          const sim::Scenario& mine)
+                          const sim::Scenario& mine, const std::optional<WeightsOrigin>& weights)
 {
     std::filesystem::path newest;
     CheckpointInfo info;
@@ -190,10 +223,15 @@ void checkHoldsNoOtherRun(const std::filesystem::path& folder, const std::filesy
         return;
     const sim::Scenario its = scenarioOf(info, mine);
     std::vector<sim::ChangedKey> changes = changesOfModel(its, mine);
-    const std::vector<sim::ChangedKey> others = changesOfTraining(its, mine);
+    const std::vector<sim::ChangedKey> others = changesOfTraining(info, its, mine);
     changes.insert(changes.end(), others.begin(), others.end());
-    if (!changes.empty())
-        throw sim::Error("checkpoint: " + newest.string() + " is of another run: " + changesText(changes) +
+    std::string told = changesText(changes);
+    const auto tell = [&](const std::string& what) { told += (told.empty() || what.empty() ? "" : "; ") + what; };
+    tell(changeOfData(info, mine));
+    if (weights && info.weights && weights->mark != info.weights->mark)
+        tell("weights at the beginning are " + originText(*info.weights) + " there, " + originText(*weights) + " here");
+    if (!told.empty())
+        throw sim::Error("checkpoint: " + newest.string() + " is of another run: " + told +
                          "; nearest: a folder of its own for this one");
 }
 

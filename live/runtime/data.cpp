@@ -1,7 +1,6 @@
 #include "live/runtime/data.h"
 
 #include "live/kernels/philox.h"
-#include "live/runtime/crc32.h"
 #include "sim/error.h"
 #include "sim/scenario/catalogue.h"
 #include "sim/scenario/document.h"
@@ -38,14 +37,14 @@ std::unique_ptr<PlacedFile> openData(const std::string& data)
     }
 }
 
-void forEachPieceOfData(const PlacedFile& file, const std::function<void(std::uint64_t at, const std::string&)>& use)
+void forEachPieceOfData(const PlacedFile& file, const std::function<void(const std::string&)>& use)
 {
     const std::uint64_t bytes = file.size();
     std::string piece;
     for (std::uint64_t at = 0; at < bytes; at += kPieceOfData) {
         piece.resize(std::min(kPieceOfData, bytes - at));
         file.read(at, piece.data(), piece.size());
-        use(at, piece);
+        use(piece);
     }
 }
 
@@ -57,7 +56,7 @@ std::vector<std::int32_t> tokenOfByte(const PlacedFile& text, int vocabulary)
     if (vocabulary >= static_cast<int>(kByteValues))
         return token;
     std::array<std::int64_t, kByteValues> count{};
-    forEachPieceOfData(text, [&](std::uint64_t, const std::string& piece) {
+    forEachPieceOfData(text, [&](const std::string& piece) {
         for (const char c : piece)
             ++count[static_cast<unsigned char>(c)];
     });
@@ -175,12 +174,9 @@ bool isTokenIds(const std::string& data)
     return data.ends_with(".npy") || data.ends_with(".bin");
 }
 
-DataMark markOfData(const std::string& data)
+FileMark markOfData(const std::string& data)
 {
-    const std::unique_ptr<PlacedFile> file = openData(data);
-    PiecewiseCrc32 crc(file->size());
-    forEachPieceOfData(*file, [&](std::uint64_t at, const std::string& piece) { crc.add(at, piece.data(), piece.size()); });
-    return {.bytes = file->size(), .crc32 = crc.value()};
+    return markOf(*openData(data));
 }
 
 TokenSource::TokenSource(std::string data, int vocabulary, int sequenceLength, std::uint64_t seed)

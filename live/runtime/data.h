@@ -2,6 +2,7 @@
 // of a step does not depend on the layout. The file is read where a sequence lies, never held: it may be larger than memory.
 #pragma once
 
+#include "live/runtime/file_mark.h"
 #include "live/runtime/tensor_file.h"
 
 #include <array>
@@ -17,13 +18,8 @@ namespace live {
 /// header where there is one. Everything else is a text.
 bool isTokenIds(const std::string& data);
 
-/// Whether processes train on the same.
-struct DataMark {
-    std::uint64_t bytes = 0;
-    std::uint32_t crc32 = 0;
-};
-/// O(bytes). Throws sim::Error.
-DataMark markOfData(const std::string& data);
+/// Whether two runs, or the processes of one, train on the same. Throws sim::ScenarioError: it cannot be read.
+FileMark markOfData(const std::string& data);
 
 class TokenSource {
 public:

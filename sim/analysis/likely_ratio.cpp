@@ -4,6 +4,8 @@
 #include "sim/text/number_text.h"
 
 #include <cmath>
+#include <tuple>
+#include <utility>
 
 namespace sim {
 namespace {
@@ -17,6 +19,16 @@ struct Own {
     {
     }
 };
+
+/// Of times, b over a.
+std::pair<double, double> likelyBetween(const Uncertainty& a, const Uncertainty& b, bool isOfOneJob, double predicted)
+{
+    const Own ofA(a), ofB(b);
+    const double half =
+        isOfOneJob ? b.ratioShare * (ofA.half + ofB.half) / 2 : std::sqrt(ofA.half * ofA.half + ofB.half * ofB.half);
+    const double middle = ofB.middle - ofA.middle; // both are off by the same where they are one job
+    return {predicted * portableExp(middle - half), predicted * portableExp(middle + half)};
+}
 
 bool areOneJob(const Scenario& a, const Scenario& b)
 {
@@ -38,9 +50,14 @@ std::string changeText(double ratio)
 
 } // namespace
 
+bool canTellApart(const Uncertainty& a, const Uncertainty& b, bool isOfOneJob, double predicted)
+{
+    const auto [low, high] = likelyBetween(a, b, isOfOneJob, predicted);
+    return LikelyRatio{.low = low, .high = high}.canTell();
+}
+
 LikelyRatio likelyRatio(const Scenario& a, const Scenario& b, double predicted)
 {
-    const Own ofA(a.uncertainty), ofB(b.uncertainty);
     LikelyRatio out{
         .predicted = predicted, .level = a.uncertainty.isKnown() ? b.uncertainty.level : 0, .isOfOneJob = areOneJob(a, b)};
     if (predicted == 1 && areOneStep(a, b)) {
@@ -48,11 +65,7 @@ LikelyRatio likelyRatio(const Scenario& a, const Scenario& b, double predicted)
         out.basis = "the same step";
         return out;
     }
-    const double half = out.isOfOneJob ? b.uncertainty.ratioShare * (ofA.half + ofB.half) / 2
-                                       : std::sqrt(ofA.half * ofA.half + ofB.half * ofB.half);
-    const double middle = ofB.middle - ofA.middle; // both are off by the same where they are one job
-    out.low = predicted * portableExp(middle - half);
-    out.high = predicted * portableExp(middle + half);
+    std::tie(out.low, out.high) = likelyBetween(a.uncertainty, b.uncertainty, out.isOfOneJob, predicted);
     out.basis = out.isOfOneJob && out.isKnown()              ? b.uncertainty.ratioBasis
                 : a.uncertainty.basis == b.uncertainty.basis ? a.uncertainty.basis
                                                              : a.uncertainty.basis + "; " + b.uncertainty.basis;

@@ -22,6 +22,10 @@ struct LikelyRatio {
     bool operator==(const LikelyRatio&) const = default;
 };
 
+/// Whether a time is longer or shorter than another that it is `predicted` times as long as, of predictions that are as sure as
+/// these: LikelyRatio::canTell() where the steps are two. `isOfOneJob`: as there.
+bool canTellApart(const Uncertainty& a, const Uncertainty& b, bool isOfOneJob, double predicted);
+
 /// `predicted`: time of b over that of a, of the step or of a token. Simplified: whatever is changed about a job, and however
 /// much, it is as sure as one setting.
 LikelyRatio likelyRatio(const Scenario& a, const Scenario& b, double predicted);

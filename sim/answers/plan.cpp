@@ -167,6 +167,12 @@ Answer planAnswer(const PlanAnswer& plan, const PlanRequest& request)
         answer["job"] = jobOf(request, plan.base);
         answer["order"] = plan.firstOrder;
         answer["open"] = std::isfinite(plan.openKey) ? Answer(plan.openKey) : Answer(nullptr);
+        answer["sure"] = Answer::array();
+        for (const auto& [software, sure] : plan.sure)
+            answer["sure"].push_back({{"stack", software.empty() ? Answer(nullptr) : valueOf(software)},
+                                      {"low", sure.stepLow},
+                                      {"high", sure.stepHigh},
+                                      {"ratio_share", sure.ratioShare}});
     }
     return answer;
 }

@@ -43,8 +43,8 @@ std::string partDigest(const Answer&);
 /// `covered`, `proved`, `gap`, the first of `best` and, of `rejected`, grids that break a rule. What depends on the order that
 /// layouts were looked at in, which a part does by itself, is put together: `seconds`, `evaluated`, `tightened` and `simulated`
 /// add up, further places of `best` and `pareto` are of what any part tells, and why each other grid lost is said beside the
-/// first of its part. `tie_with_first` is null of what is of another part than the first. The parts stand unchanged under
-/// `parts`.
+/// first of its part. `tie_with_first` is as the search in one piece says it of the same layout, null where parts do not say how
+/// sure their steps are (`sure`), as those of earlier versions do not. The parts stand unchanged under `parts`.
 Answer mergedPlans(const std::vector<Answer>&, int top, const std::vector<std::string>& files = {});
 
 } // namespace sim

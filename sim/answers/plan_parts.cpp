@@ -1,4 +1,5 @@
 // Parts of one search as one answer.
+#include "sim/analysis/likely_ratio.h"
 #include "sim/answers/plan.h"
 #include "sim/error.h"
 #include "sim/memory_limit.h"
@@ -7,6 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -36,23 +38,65 @@ double paceOf(const Answer& layout)
     return layout.at(layout.contains("pace_s") ? "pace_s" : "step_time_s").get<double>();
 }
 
-/// Layouts of all parts, by `list`. Whether the model can tell them from the first of another part, no part knows.
-std::vector<Answer> layoutsOf(const std::vector<Answer>& parts, const Answer* first, const char* list)
+/// Whether the model can tell layouts of any part from the first of all.
+class Ties {
+public:
+    Ties(const std::vector<Answer>& parts, const Answer* first, bool byHeadroom) : m_first(first), m_byHeadroom(byHeadroom)
+    {
+        for (const Answer& part : parts)
+            if (part.contains("sure")) // parts of earlier versions lack it
+                for (const Answer& of : part.at("sure"))
+                    m_sure.emplace(of.at("stack").dump(), Uncertainty{.stepLow = of.at("low").get<double>(),
+                                                                      .stepHigh = of.at("high").get<double>(),
+                                                                      .ratioShare = of.at("ratio_share").get<double>()});
+    }
+
+    /// As a search in one piece says it: what PlannedLayout::tieWithFirst is.
+    Answer withTie(const Answer& part, Answer layout) const
+    {
+        if (&part == m_first || m_first == nullptr)
+            return layout;
+        const Answer& first = m_first->at("best").at(0);
+        const auto ofFirst = m_sure.find(softwareOf(first)), of = m_sure.find(softwareOf(layout));
+        if (m_byHeadroom)
+            layout["tie_with_first"] = false;
+        else if (of == m_sure.end() || ofFirst == m_sure.end())
+            layout["tie_with_first"] = nullptr;
+        else
+            layout["tie_with_first"] = !canTellApart(ofFirst->second, of->second, of == ofFirst, paceOf(layout) / paceOf(first));
+        return layout;
+    }
+
+private:
+    /// As JSON; it may follow from the stage of ZeRO, else no layout names one.
+    static std::string softwareOf(const Answer& layout)
+    {
+        const Answer& settings = layout.at("settings");
+        const auto stack = settings.find("/training/stack");
+        return stack == settings.end() ? "null" : stack->dump();
+    }
+
+    const Answer* m_first;
+    bool m_byHeadroom;
+    std::map<std::string, Uncertainty> m_sure; ///< by the software, as JSON; null: what the job has
+};
+
+/// Layouts of all parts, by `list`.
+std::vector<Answer> layoutsOf(const std::vector<Answer>& parts, const Ties& ties, const char* list)
 {
     std::vector<Answer> all;
     for (const Answer& part : parts)
         for (const Answer& layout : part.at(list))
-            if (all.push_back(layout); &part != first)
-                all.back()["tie_with_first"] = nullptr;
+            all.push_back(ties.withTie(part, layout));
     return all;
 }
 
 /// The first of all, and those that follow it of what the parts say.
-Answer bestOf(const std::vector<Answer>& parts, const Answer* first, int top, bool byHeadroom)
+Answer bestOf(const std::vector<Answer>& parts, const Answer* first, const Ties& ties, int top, bool byHeadroom)
 {
     if (first == nullptr || top < 1)
         return Answer::array();
-    std::vector<Answer> all = layoutsOf(parts, first, "best");
+    std::vector<Answer> all = layoutsOf(parts, ties, "best");
     const auto keyOf = [&](const Answer& layout) {
         const double pace = paceOf(layout), peak = layout.at("peak_memory_gib").get<double>();
         return byHeadroom ? std::pair(peak, pace) : std::pair(pace, peak);
@@ -65,9 +109,9 @@ Answer bestOf(const std::vector<Answer>& parts, const Answer* first, int top, bo
 }
 
 /// What no other is both faster and leaner than.
-Answer frontierOf(const std::vector<Answer>& parts, const Answer* first)
+Answer frontierOf(const std::vector<Answer>& parts, const Ties& ties)
 {
-    std::vector<Answer> all = layoutsOf(parts, first, "pareto");
+    std::vector<Answer> all = layoutsOf(parts, ties, "pareto");
     std::stable_sort(all.begin(), all.end(), [](const Answer& a, const Answer& b) { return paceOf(a) < paceOf(b); });
     Answer frontier = Answer::array();
     double most = -kNothingOpen;
@@ -80,7 +124,7 @@ Answer frontierOf(const std::vector<Answer>& parts, const Answer* first)
 }
 
 /// The grid of a part's first, which is first there and not of all.
-Answer gridOfFirst(const Answer& part, const Answer& first, bool byHeadroom)
+Answer gridOfFirst(const Answer& part, const Answer& first, const Ties& ties, bool byHeadroom)
 {
     constexpr std::size_t kSizesInOrder = 3; // tp and those after it
     Answer grid = Answer::object();
@@ -96,20 +140,21 @@ Answer gridOfFirst(const Answer& part, const Answer& first, bool byHeadroom)
     grid["text"] = std::string(part.at("proved").get<bool>() ? "the best of it" : "the best of it that was simulated") +
                    (byHeadroom ? " holds " : " takes ") + told(keyOf(best)) + ", " +
                    told(std::max(0.0, keyOf(best) - keyOf(first.at("best").at(0)))) + " more";
-    grid["best"] = best;
-    grid["best"]["tie_with_first"] = nullptr;
+    grid["best"] = ties.withTie(part, best);
     return grid;
 }
 
 /// Every grid but the first one's, in the order of grids; what was said beside the first of a part says so.
-Answer rejectedOfAll(const std::vector<Answer>& parts, const Answer* first, bool byHeadroom)
+Answer rejectedOfAll(const std::vector<Answer>& parts, const Answer* first, const Ties& ties, bool byHeadroom)
 {
     std::vector<Answer> all;
     for (const Answer& part : parts) {
         if (&part != first && !part.at("best").empty())
-            all.push_back(gridOfFirst(part, *first, byHeadroom));
+            all.push_back(gridOfFirst(part, *first, ties, byHeadroom));
         for (const Answer& grid : part.at("rejected")) {
             all.push_back(grid);
+            if (!grid.at("best").is_null())
+                all.back()["best"] = ties.withTie(part, grid.at("best"));
             if (const Answer& reason = grid.at("reason");
                 &part != first && !part.at("best").empty() && reason != "rule" && reason != "memory")
                 all.back()["text"] =
@@ -142,7 +187,7 @@ Answer mergedPlans(const std::vector<Answer>& parts, int top, const std::vector<
         return at < files.size() ? files[at] + ": " + number : number;
     };
     Answer merged = parts.front();
-    for (const char* key : {"part", "job", "order", "open", "too_large_text", "why", "digest"})
+    for (const char* key : {"part", "job", "order", "open", "too_large_text", "why", "sure", "digest"})
         merged.erase(key);
     const Answer* first = nullptr;
     double open = kNothingOpen, seconds = 0;
@@ -198,9 +243,10 @@ Answer mergedPlans(const std::vector<Answer>& parts, int top, const std::vector<
         merged["tightened"] = tightened;
         merged["simulated"] = simulated;
         const bool byHeadroom = merged.at("objective") == "headroom";
-        merged["best"] = bestOf(parts, first, top, byHeadroom);
-        merged["pareto"] = frontierOf(parts, first);
-        merged["rejected"] = rejectedOfAll(parts, first, byHeadroom);
+        const Ties ties(parts, first, byHeadroom);
+        merged["best"] = bestOf(parts, first, ties, top, byHeadroom);
+        merged["pareto"] = frontierOf(parts, ties);
+        merged["rejected"] = rejectedOfAll(parts, first, ties, byHeadroom);
     } catch (const Answer::exception&) {
         throw Error("a file is not an answer of plan --part I/N --json");
     }

@@ -81,7 +81,7 @@ void Rules::stages()
                                                   [&](std::int64_t v) { return range.holds(v) && hasLayersFor(pp * v / copies); })
                                  : nearestNumbers(pp, 1, pp,
                                                   [&](std::int64_t p) {
-                                                      return m_family->holdsRanks(p) &&
+                                                      return m_family->holdsRanks(p) && m_provenance.ranks() % p == 0 &&
                                                              hasLayersFor(p * s.virtualStages / copies);
                                                   }),
                           "give layers_per_stage with zeros");

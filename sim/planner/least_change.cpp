@@ -13,7 +13,6 @@
 #include "sim/scenario/words.h"
 #include "sim/simulate/memory_cap.h"
 #include "sim/simulate/simulation.h"
-#include "sim/text/beside_limit.h"
 #include "sim/text/number_text.h"
 
 #include <algorithm>
@@ -34,6 +33,7 @@ struct Changeable {
     const char* name;
     bool isSplit; ///< how the model and the batch lie on the GPUs
 };
+constexpr const char* kOffloaded = "training.offload.optimizer";
 constexpr std::array<Changeable, 10> kChangeable{{{"training.recompute", "recompute", false},
                                                   {"training.micro_batch_size", "micro-batch", false},
                                                   {"layout.zero_stage", "ZeRO stage", false},
@@ -43,9 +43,10 @@ constexpr std::array<Changeable, 10> kChangeable{{{"training.recompute", "recomp
                                                   {"layout.cp", "cp", true},
                                                   {"layout.dp", "dp", true},
                                                   {"layout.ep", "ep", true},
-                                                  {"training.offload.optimizer", "offloaded optimizer", false}}};
+                                                  {kOffloaded, "offloaded optimizer", false}}};
 constexpr const char* kSoftware = "training.stack";
-constexpr std::size_t kOffload = 9; ///< changed alone, never beside others: a share has too many values
+constexpr std::size_t kOffload = 9;          ///< in no set: a share has too many values for many of them
+constexpr SettingSet kBesideOffload = 0b111; ///< one of these may change with it
 constexpr SettingSet kSplit = 0b1'1111'0000;
 constexpr SettingSet kGrid = 0b0'1111'0000; ///< of these the product is the number of GPUs
 constexpr SettingSet kExperts = 0b1'0000'0000;
@@ -53,6 +54,16 @@ constexpr int kMostSimulatedOfSet = 60;
 constexpr double kAnyStep = 1e30; ///< seconds: whatever fits is fast enough
 constexpr int kTimesAsManyGpus = 16;
 constexpr int kOffloadParts = 20; ///< the share that is offloaded is a number of these
+
+/// "recompute, micro-batch or ZeRO stage"
+std::string namesOf(SettingSet set)
+{
+    std::string names;
+    for (std::size_t i = 0; i < kChangeable.size(); ++i)
+        if ((set >> i & 1) != 0)
+            names += (names.empty() ? "" : (set >> i) == 1 ? " or " : ", ") + std::string(kChangeable[i].name);
+    return names;
+}
 
 int layersOfChunk(const Scenario& scenario)
 {
@@ -125,12 +136,15 @@ public:
             const bool isOfThisModel = (SettingSet{1} << i) != kExperts || m_scenario.model.numExperts > 0;
             if (isHeld || !isOfThisModel)
                 continue;
-            m_out.searched +=
-                (m_out.searched.empty() ? "" : ", ") + std::string(kChangeable[i].name) + (i == kOffload ? " by itself" : "");
-            if (i == kOffload)
+            if (i == kOffload) {
                 m_mayOffload = true;
-            else
+                m_out.besideOffload = namesOf(m_all & kBesideOffload);
+            } else {
                 m_all |= SettingSet{1} << i;
+            }
+            m_out.searched += (m_out.searched.empty() ? "" : ", ") + std::string(kChangeable[i].name);
+            if (i == kOffload)
+                m_out.searched += " by itself" + (m_out.besideOffload.empty() ? "" : " or beside " + m_out.besideOffload);
         }
     }
 
@@ -272,11 +286,15 @@ private:
         return sets;
     }
 
-    /// One setting that is changed by itself, to what no set of settings has.
-    struct Alone {
+    /// A change to what no set of settings has.
+    struct Beside {
         ScenarioDocument document;
         double stepSeconds = 0;
     };
+    static bool isFaster(const std::optional<Beside>& a, const std::optional<Beside>& b)
+    {
+        return a && (!b || a->stepSeconds < b->stepSeconds);
+    }
 
     /// Modules of selective recomputation, one or two at a time: a plan has one set of them.
     static std::vector<std::string> moduleSets()
@@ -301,7 +319,7 @@ private:
     }
 
     /// The step of the job with one setting changed, where that is legal and fits.
-    std::optional<Alone> withAlone(const char* pointer, const std::string& json) const
+    std::optional<Beside> withAlone(const char* pointer, const std::string& json) const
     {
         checkCancelled();
         const ScenarioDocument document = jobWith(pointer, json);
@@ -311,13 +329,13 @@ private:
         const auto step = simulate(*resolved.scenario);
         if (step->metrics().peakMemoryGib > m_out.capacityGib || !step->metrics().hostFits)
             return std::nullopt;
-        return Alone{document, step->metrics().stepTimeSeconds};
+        return Beside{document, step->metrics().stepTimeSeconds};
     }
 
     /// Of all that is changed by itself; of the share of the optimizer that is offloaded the least that is enough.
-    std::optional<Alone> fastestAlone()
+    std::optional<Beside> fastestAlone()
     {
-        std::vector<std::optional<Alone>> found;
+        std::vector<std::optional<Beside>> found;
         const bool holdsModules = std::any_of(m_request.fixed.begin(), m_request.fixed.end(), [](const PlanSetting& fixed) {
             return dotted(fixed.first).starts_with("training.recompute");
         });
@@ -329,17 +347,15 @@ private:
             m_out.triesModules = true;
         }
         if (m_mayOffload) {
-            constexpr const char* kPointer = kChangeable[kOffload].pointer;
             const auto isTaken = [&](double share) {
-                const auto resolved = jobWith(kPointer, Json(share).dump()).resolve(m_catalogue);
+                const auto resolved = jobWith(kOffloaded, Json(share).dump()).resolve(m_catalogue);
                 return resolved.scenario && !breaksLimit(m_request.framework, *resolved.scenario);
             };
             // A framework may keep all of the optimizer on the host, or nothing.
             m_out.offloadsParts = isTaken(0.5) || !isTaken(1);
-            const int all = m_out.offloadsParts ? kOffloadParts : 1;
-            const auto shareOf = [all](int parts) { return Json(1.0 * parts / all).dump(); };
+            const int all = offloadParts();
             const auto fitsGpus = [&](int parts) {
-                const auto resolved = jobWith(kPointer, shareOf(parts)).resolve(m_catalogue);
+                const auto resolved = jobWith(kOffloaded, shareOf(parts)).resolve(m_catalogue);
                 return resolved.scenario && simulate(*resolved.scenario)->metrics().peakMemoryGib <= m_out.capacityGib;
             };
             // What the host holds grows, what the GPUs hold shrinks: the least that the GPUs take is the host's best too, and
@@ -350,14 +366,53 @@ private:
                     const int middle = (tooLittle + enough) / 2;
                     (fitsGpus(middle) ? enough : tooLittle) = middle;
                 }
-                found.push_back(withAlone(kPointer, shareOf(enough)));
+                found.push_back(withAlone(kOffloaded, shareOf(enough)));
             }
             m_out.triesOffload = true;
         }
-        std::optional<Alone> best;
-        for (std::optional<Alone>& each : found)
-            if (each && (!best || each->stepSeconds < best->stepSeconds))
+        std::optional<Beside> best;
+        for (std::optional<Beside>& each : found)
+            if (isFaster(each, best))
                 best = std::move(each);
+        return best;
+    }
+
+    int offloadParts() const { return m_out.offloadsParts ? kOffloadParts : 1; }
+    std::string shareOf(int parts) const { return Json(1.0 * parts / offloadParts()).dump(); }
+
+    /// Of each share of the optimizer on the host and one of kBesideOffload with it: a plan for each two of them. `proved`
+    /// becomes false where the best of one is not.
+    std::optional<Beside> fastestBesideOffload(bool& proved)
+    {
+        std::optional<Beside> best;
+        for (const SettingSet beside : {0b001U, 0b010U, 0b100U}) {
+            if (!m_mayOffload || (beside & kBesideOffload & m_all) == 0)
+                continue;
+            ++m_out.setsTried;
+            m_out.triesBesideOffload = true;
+            // From all of it on: the GPUs hold more with each part that is taken back.
+            for (int parts = offloadParts(); parts >= 0; --parts) {
+                checkCancelled();
+                PlanRequest request = requestOf(beside, m_out.gpusBefore, 0);
+                request.document.set(kOffloaded, shareOf(parts));
+                if (1.0 * parts / offloadParts() == m_scenario.training.offload.optimizer)
+                    continue; // the other setting alone
+                const PlanAnswer answer = plan(request, m_catalogue);
+                if (answer.stopped)
+                    throw Cancelled();
+                bool& ofWhat = answer.best.empty() ? m_out.proved : proved;
+                ofWhat = ofWhat && answer.proved;
+                const auto isTooMuchForHost = [](const RejectedGrid& grid) { return grid.needHostGib > 0; };
+                if (answer.best.empty() && std::none_of(answer.rejected.begin(), answer.rejected.end(), isTooMuchForHost))
+                    break;
+                if (answer.best.empty())
+                    continue;
+                std::optional<Beside> found(
+                    {withSettings(request, answer.best.front().settings), answer.best.front().stepSeconds});
+                if (isFaster(found, best))
+                    best = std::move(found);
+            }
+        }
         return best;
     }
 
@@ -365,18 +420,15 @@ private:
     {
         m_tooFew.clear();
         const bool keepsGpus = gpus == m_out.gpusBefore;
-        const std::optional<Alone> alone = keepsGpus ? fastestAlone() : std::nullopt;
+        const std::optional<Beside> alone = keepsGpus ? fastestAlone() : std::nullopt;
         const bool hasSets = m_all != 0 && (keepsGpus || (m_all & kGrid) != 0) && !planOf(m_all, gpus, kAnyStep).best.empty();
-        if (!hasSets && alone)
-            take(alone->document, gpus);
-        if (!hasSets)
-            return alone.has_value();
-        if (keepsGpus && (m_all & ~kSplit) != 0)
+        if (hasSets && keepsGpus && (m_all & ~kSplit) != 0)
             planOf(m_all & ~kSplit, gpus, kAnyStep); // where that does not fit, nothing of it does
-        for (int count = 1; count <= std::popcount(m_all); ++count) {
+        constexpr int kWithOffload = 2;
+        for (int count = 1; count <= std::max(std::popcount(m_all), kWithOffload); ++count) {
             std::optional<PlannedLayout> best;
             bool isOfSplit = false, proved = true;
-            for (const SettingSet set : setsOf(count, gpus)) {
+            for (const SettingSet set : hasSets ? setsOf(count, gpus) : std::vector<SettingSet>()) {
                 const bool ofSplit = (set & kSplit) != 0;
                 if (isKnownToBeTooFew(set) || (best && ofSplit != isOfSplit))
                     continue;
@@ -387,11 +439,14 @@ private:
                 best = answer.best.front();
                 isOfSplit = ofSplit;
             }
-            if (!best && (count > 1 || !alone))
+            const std::optional<Beside> beside = count == 1                           ? alone
+                                                 : count == kWithOffload && keepsGpus ? fastestBesideOffload(proved)
+                                                                                      : std::nullopt;
+            if (!best && !beside)
                 continue;
             m_out.proved = m_out.proved && proved;
-            const bool takesAlone = count == 1 && alone && (!best || isOfSplit || alone->stepSeconds < best->stepSeconds);
-            take(takesAlone ? alone->document : withSettings(requestOf(m_all, gpus, 0), best->settings), gpus);
+            const bool takesBeside = beside && (!best || isOfSplit || beside->stepSeconds < best->stepSeconds);
+            take(takesBeside ? beside->document : withSettings(requestOf(m_all, gpus, 0), best->settings), gpus);
             return true;
         }
         return false;
@@ -458,51 +513,7 @@ private:
     LeastChange m_out;
 };
 
-BesideLimit gibBeside(double needGib, double limitGib)
-{
-    return {needGib * kBytesPerGib, limitGib * kBytesPerGib, Unit::bytes};
-}
-
 } // namespace
-
-std::string LeastChange::text() const
-{
-    const BesideLimit gpu = gibBeside(peakBeforeGib, capacityGib), host = gibBeside(hostBeforeGib, hostCapacityGib);
-    if (fitsAlready)
-        return "It fits as it is: the fullest GPU holds " + gpu.need() + " of " + gpu.limit();
-    if (!found())
-        return (overfillsHost ? "What is offloaded would take " + host.need() + " of the " + host.limit() + " of a node's host"
-                              : "The fullest GPU would hold " + gpu.need() + " of " + gpu.limit()) +
-               ", and no change of " + searched +
-               (proved ? " or of the number of GPUs that was tried makes it fit" : " that was tried makes it fit");
-    const double more = stepSeconds / stepBeforeSeconds - 1;
-    const std::string tight = tightText(peakGib, capacityGib - peakGib);
-    std::string text = edit.text + ": then the fullest GPU holds " + gpu.text(peakGib * kBytesPerGib) + " of " + gpu.limit() +
-                       " instead of " + gpu.need() + (tight.empty() ? "" : " (" + tight + ")") +
-                       (overfillsHost ? ", what is offloaded takes " + host.text(hostGib * kBytesPerGib) + " of the " +
-                                            host.limit() + " of a node's host instead of " + host.need()
-                                      : std::string()) +
-                       ", and a step takes " + numberText(stepSeconds, Unit::seconds) + ", " +
-                       (std::abs(more) < 0.0005 ? std::string("as long as")
-                                                : percentText(std::abs(more)) + (more > 0 ? " more than" : " less than")) +
-                       " the " + numberText(stepBeforeSeconds, Unit::seconds) + " it would take if it fitted";
-    if (!keepsGpus())
-        text += "; on " + countedText(gpusBefore, "GPU") + " nothing of " + searched + " is enough";
-    return text;
-}
-
-std::string LeastChange::proofText() const
-{
-    return std::string(!proved      ? "Not proved"
-                       : keepsSplit ? "No fewer settings are enough, and of as many that leave the split as it is none are faster"
-                                    : "No fewer settings are enough, and of as many none are faster") +
-           ", of " + searched + " (" + countedText(setsTried, "set") + " of them tried" +
-           (triesModules ? "; of recomputation none, full, or its usual modules, and alone each one or two modules" : "") +
-           (!triesOffload   ? ""
-            : offloadsParts ? "; the optimizer's share on the host in twentieths, beside no other setting"
-                            : "; all of the optimizer on the host, beside no other setting") +
-           "). Types of gradients and moments, which change the arithmetic, and all else were not tried";
-}
 
 LeastChange leastChange(const PlanRequest& request, const Catalogue& catalogue)
 {

@@ -14,8 +14,8 @@
 namespace sim {
 
 /// Of what may be changed, in the order in which one would rather: recomputation, micro-batch, ZeRO stage, sequence parallelism;
-/// then the sizes that say how the model is split; beside no other setting, what of the optimizer the host holds. Everything else
-/// stays, or follows from them. More GPUs come last.
+/// then the sizes that say how the model is split; by itself or beside one of the first three, what of the optimizer the host
+/// holds. Everything else stays, or follows from them. More GPUs come last.
 struct ChangedSetting {
     std::string pointer;       ///< "layout.tp"
     std::string before, after; ///< as a person says them: "none", "full, 3 layers of each chunk", "4"
@@ -35,7 +35,8 @@ struct LeastChange {
     double stepBeforeSeconds = 0, stepSeconds = 0; ///< of the engine; the step before as if it fitted
     int setsTried = 0;                             ///< of settings
     std::string searched;                          ///< of all that can be changed what was not held: "recompute, tp, pp"
-    bool triesModules = false, triesOffload = false, offloadsParts = true;
+    std::string besideOffload;                     ///< of these one may change with it: "recompute, micro-batch or ZeRO stage"
+    bool triesModules = false, triesOffload = false, triesBesideOffload = false, offloadsParts = true;
     /// That no fewer settings are enough, and that none with as many is faster: where this one leaves the split, of those that
     /// do. Without settings: that nothing is.
     bool proved = false;

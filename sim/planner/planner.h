@@ -131,6 +131,8 @@ struct PlanAnswer {
     std::vector<RejectedGrid> rejected;           ///< every grid but the first one's, in the order of grids
     std::string noGrid;                           ///< where a size that is held leaves no grid: why, as notDividing() has it
     std::string base; ///< model, cluster and what else no layout changes, resolved: parts of one search have the same
+    /// Of a part: how sure its layouts' steps are, by the software that their settings name, as JSON; "": they name none.
+    std::map<std::string, Uncertainty> sure;
     ScenarioDocument firstDocument(const PlanRequest&) const; ///< the request's with the first one's settings
 };
 

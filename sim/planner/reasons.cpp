@@ -11,6 +11,9 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <initializer_list>
+#include <map>
+#include <utility>
 
 namespace sim {
 namespace {
@@ -113,6 +116,27 @@ std::string notDividing(std::string_view pointer, std::string_view value, int gp
            nearestNumbers(size, 1, gpus, [&](std::int64_t each) { return gpus % each == 0 && (!isLegal || isLegal(each)); });
 }
 
+/// "tp 4 x pp 8 = 32 does not divide 16", of the sizes among these that are held: each does, and together they do not. `isWorld`:
+/// where all are held they are to be as many as there are GPUs.
+std::string productNotDividing(const PlanSpace& space, std::initializer_list<const char*> sizes, bool isWorld)
+{
+    const std::map<std::string, std::string> held = space.heldFixed();
+    const auto isHeld = [&](const char* size) { return held.contains("/layout/" + std::string(size)); };
+    std::int64_t product = 1;
+    std::string names;
+    for (const char* size : sizes)
+        if (const auto found = held.find("/layout/" + std::string(size)); found != held.end() && found->second != "1") {
+            product *= std::stoi(found->second);
+            names += (names.empty() ? "" : " x ") + std::string(size) + " " + found->second;
+        }
+    if (space.gpus % product != 0)
+        return names + " = " + std::to_string(product) + " does not divide " + std::to_string(space.gpus);
+    const bool isAll = isWorld && std::all_of(sizes.begin(), sizes.end(), isHeld) && product != space.gpus;
+    return isAll ? (names.empty() ? "every size is 1" : names + " = " + std::to_string(product)) + ", not " +
+                       std::to_string(space.gpus)
+                 : std::string();
+}
+
 std::string whyNoGrid(const PlanSpace& space)
 {
     const auto cutsModel = [&](std::int64_t tp) {
@@ -128,7 +152,8 @@ std::string whyNoGrid(const PlanSpace& space)
         if (std::string text = notDividing(pointer, value, space.gpus, isLegal); !text.empty())
             return text;
     }
-    return {};
+    std::string text = productNotDividing(space, {"tp", "cp", "pp", "dp"}, true);
+    return !text.empty() ? text : productNotDividing(space, {"ep", "etp", "pp"}, false);
 }
 
 std::string whyIllegal(const PlanSpace& space, const PlanGrid& grid)
@@ -278,6 +303,24 @@ PlanRequest withAsked(const PlanRequest& request, const std::vector<PlanSetting>
     with.top = 1;
     return with;
 }
+
+/// Why none of these has a layout that fits: what is said of the one that is nearest to it, and of how many others it is not.
+std::string whyNone(const std::vector<RejectedGrid>& grids)
+{
+    const auto distance = [](const RejectedGrid& grid) {
+        const std::array nearest{PlanReason::open, PlanReason::memory, PlanReason::rule};
+        return std::pair(std::find(nearest.begin(), nearest.end(), grid.reason) - nearest.begin(),
+                         grid.needGib + grid.needHostGib);
+    };
+    const auto nearest = std::min_element(
+        grids.begin(), grids.end(), [&](const RejectedGrid& a, const RejectedGrid& b) { return distance(a) < distance(b); });
+    const auto isOpen = [](const RejectedGrid& grid) { return grid.reason == PlanReason::open; };
+    const std::size_t others = std::any_of(grids.begin(), grids.end(), isOpen) ? 0 : grids.size() - 1;
+    return nearest->grid.text() + ": " + nearest->text +
+           (others == 0   ? ""
+            : others == 1 ? "; nor does the other grid with it take the job"
+                          : "; nor does any of the " + std::to_string(others) + " other grids with it take the job");
+}
 } // namespace
 
 void requirePlannable(const PlanRequest& request, const Catalogue& catalogue)
@@ -309,7 +352,7 @@ PlanWhy whyNot(const PlanRequest& request, const Catalogue& catalogue, const Pla
     if (other.best.empty()) {
         why.text = other.rejected.empty() ? "no grid" + request.partText() + " has it on " + countedText(answer.gpus, "GPU") +
                                                 (other.noGrid.empty() ? "" : "; " + other.noGrid)
-                                          : other.rejected.front().grid.text() + ": " + other.rejected.front().text;
+                                          : whyNone(other.rejected);
         return why;
     }
     why.other = other.best.front();

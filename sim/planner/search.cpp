@@ -100,6 +100,18 @@ void Search::explore()
     }
 }
 
+namespace {
+
+std::string softwareIn(const std::vector<PlanSetting>& settings)
+{
+    for (const auto& [pointer, json] : settings)
+        if (pointer == "training.stack")
+            return json;
+    return {};
+}
+
+} // namespace
+
 /// What is known now, whether the search goes on or not.
 void Search::finish(PlanAnswer& answer)
 {
@@ -129,12 +141,16 @@ void Search::finish(PlanAnswer& answer)
         answer.noGrid = whyNoGrid(m_space);
     if (m_request.isOfPart())
         answer.base = resolvedText(m_space.base);
-    if (!m_found.empty())
-        for (Found& found : m_found) {
-            const double ratio = found.layout.paceSeconds() / m_found.front().layout.paceSeconds();
-            found.layout.tieWithFirst = !byHeadroom() && &found != &m_found.front() &&
-                                        !likelyRatio(*m_found.front().scenario, *found.scenario, ratio).canTell();
-        }
+    for (Found& found : m_found) {
+        const double ratio = found.layout.paceSeconds() / m_found.front().layout.paceSeconds();
+        found.layout.tieWithFirst = !byHeadroom() && &found != &m_found.front() &&
+                                    !likelyRatio(*m_found.front().scenario, *found.scenario, ratio).canTell();
+        if (m_request.isOfPart())
+            answer.sure[softwareIn(found.layout.settings)] = found.scenario->uncertainty;
+    }
+    for (const Found& found : m_found) // the best of each grid, which is the first of it here
+        if (GridRecord& record = m_grids[asIndex(found.from.grid)]; record.best && record.best->settings == found.layout.settings)
+            record.best->tieWithFirst = found.layout.tieWithFirst;
     std::set<Choice> told; // the same with a smaller batch is no layout of its own
     for (std::size_t i = 0; i < m_found.size() && static_cast<int>(answer.best.size()) < m_request.top; ++i) {
         if (told.insert(m_found[i].from.choice.ofAnyBatch()).second)

@@ -52,10 +52,13 @@ void PlanSpace::applyTo(Scenario& scenario, const Choice& choice) const
 
 void PlanSpace::applySoftware(Scenario& scenario) const
 {
-    if (m_stackOfZero3) {
-        const Stack& stack = scenario.layout.zeroStage == 3 ? *m_stackOfZero3 : base.training.stack;
-        if (scenario.training.stack.id != stack.id)
+    if (m_softwareOfZero3) {
+        const bool isZero3 = scenario.layout.zeroStage == 3;
+        const Stack& stack = isZero3 ? m_softwareOfZero3->first : base.training.stack;
+        if (scenario.training.stack.id != stack.id) {
             scenario.training.stack = stack;
+            scenario.uncertainty = isZero3 ? m_softwareOfZero3->second : base.uncertainty;
+        }
     }
     if (!m_request.framework.empty())
         scenario.training.overlap = base.training.overlap;

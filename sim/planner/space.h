@@ -150,8 +150,8 @@ private:
     bool m_orderFollows = false; ///< the framework has one alone
     /// The framework's, where the job names none; with stage 3 of ZeRO another, if it has one, else `base` has it.
     bool m_stackFollows = false;
-    std::optional<Stack> m_stackOfZero3;
-    int m_group = 0, m_slices = 0; ///< 0: as usual
+    std::optional<std::pair<Stack, Uncertainty>> m_softwareOfZero3; ///< and how sure its times are
+    int m_group = 0, m_slices = 0;                                  ///< 0: as usual
     template <typename IsLegal>
     bool isLegalWithEachBatch(Scenario&, const IsLegal&) const;
     mutable std::mutex m_lock;

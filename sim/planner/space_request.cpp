@@ -202,7 +202,8 @@ PlanSpace::PlanSpace(const PlanRequest& request, const Catalogue& catalogue) : m
     if (const auto ofZero3 = softwareOf(request.framework, m_document, 3); ofZero3 && ofZero3 != neutral.get("training.stack")) {
         ScenarioDocument with = neutral;
         with.set("training.stack", *ofZero3);
-        m_stackOfZero3 = resolvedScenario(with, catalogue).training.stack; // formats and kernels that follow are the same
+        const Scenario ofStack = resolvedScenario(with, catalogue);
+        m_softwareOfZero3.emplace(ofStack.training.stack, ofStack.uncertainty); // formats and kernels that follow are the same
     }
     // Sizes of the layout are the search's, but for one that no layout of this model has.
     if (const auto ep = m_document.get("layout.ep"); ep && !free.ep && base.model.numExperts == 0) {

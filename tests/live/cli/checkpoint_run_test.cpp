@@ -222,6 +222,54 @@ TEST(RankscopeLive, MixesNoTwoRunsInAFolderAndGoesOnWithNoOtherModel)
     EXPECT_TRUE(std::filesystem::exists(folder + "/step-00000003"));
 }
 
+TEST(RankscopeLive, GoesOnWithNoDataThatChangedAndKeepsWhichWeightsARunBeganWith)
+{
+    const std::string folder = (scratch() / "of a text").string(), text = (scratch() / "text.txt").string(),
+                      weights = (scratch() / "of a model").string();
+    std::ofstream(text) << std::string(5000, 'a');
+    const auto run = [&](const std::vector<std::string>& more) {
+        std::vector<std::string> arguments = {"run", gallery("58-"), "--device", "cpu", "--set", "live.data=" + text};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        Child child(arguments);
+        const int code = child.wait();
+        return std::pair(code, child.err());
+    };
+    const auto manifest = [&](const std::string& step) {
+        return json::parse(std::ifstream(folder + "/step-0000000" + step + "/manifest.json"));
+    };
+    ASSERT_EQ(run({"--steps", "1", "--save-weights", weights}).first, 0);
+    const auto begun = run({"--steps", "1", "--checkpoint", folder, "--weights", weights});
+    ASSERT_EQ(begun.first, 0) << begun.second;
+    EXPECT_EQ(manifest("1").at("data").at("bytes"), 5000);
+    const json origin = manifest("1").at("weights");
+    EXPECT_EQ(origin.at("folder"), weights);
+    EXPECT_EQ(origin.at("bytes"), std::filesystem::file_size(weights + "/model.safetensors"));
+    const auto goOn = [&](const std::string& steps) {
+        return run({"--steps", steps, "--resume", folder, "--checkpoint", folder});
+    };
+    const auto same = goOn("2");
+    EXPECT_EQ(same.first, 0) << same.second;
+    EXPECT_EQ(manifest("2").at("weights"), origin) << "what the run that it goes on from began with";
+    const auto random = run({"--steps", "1", "--checkpoint", folder});
+    EXPECT_EQ(random.first, 1);
+    EXPECT_NE(random.second.find("weights at the beginning are of " + weights), std::string::npos) << random.second;
+
+    std::ofstream(text, std::ios::app) << "b";
+    const auto changed = goOn("3");
+    EXPECT_EQ(changed.first, 1);
+    EXPECT_NE(changed.second.find("is of other data: live.data, text.txt, is 5000 bytes with checksum " +
+                                  std::to_string(manifest("1").at("data").at("crc32").get<std::uint32_t>()) +
+                                  " there, 5001 bytes with checksum "),
+              std::string::npos)
+        << changed.second;
+    EXPECT_FALSE(std::filesystem::exists(folder + "/step-00000003"));
+    const std::string renamed = (scratch() / "longer.txt").string();
+    std::filesystem::rename(text, renamed);
+    const auto told = run({"--steps", "3", "--resume", folder, "--set", "live.data=" + renamed});
+    EXPECT_EQ(told.first, 0) << told.second;
+    EXPECT_NE(told.second.find("is of a run with other settings: live.data is "), std::string::npos) << told.second;
+}
+
 TEST(RankscopeLive, SaysWhenTheDiskIsFull)
 {
     const std::string folder = (scratch() / "full").string();

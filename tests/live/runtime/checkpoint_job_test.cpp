@@ -1,6 +1,7 @@
 // Which run a checkpoint is of: by what its scenario computes and learns from, not by names and shapes alone.
 #include "live/runtime/checkpoint_job.h"
 #include "live/runtime/crc32.h"
+#include "live/runtime/data.h"
 #include "sim/error.h"
 #include "sim/scenario/document.h"
 #include "tests/live/support/jobs.h"
@@ -87,12 +88,60 @@ TEST(CheckpointJob, TellsByWhichSettingsARunLearnsOtherwise)
         EXPECT_EQ(otherSettings(info, job({setting})), "") << setting;
 }
 
+/// "" where a checkpoint of that run is gone on from by this one.
+std::string refusalOfData(const CheckpointInfo& info, const sim::Scenario& mine)
+{
+    try {
+        checkIsOfData("ck", info, mine);
+    } catch (const sim::Error& error) {
+        return error.what();
+    }
+    return "";
+}
+
+TEST(CheckpointJob, RefusesDataThatChangedUnderTheirName)
+{
+    const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "rankscope_changed_data";
+    const auto write = [&](const char* name, const std::string& text) {
+        std::filesystem::create_directories((folder / name).parent_path());
+        std::ofstream(folder / name) << text;
+        return job({"live.data=" + (folder / name).string()});
+    };
+    const std::string text = "What is trained on, and again.", other = "What is trained on, and AGAIN.";
+    const auto checksum = [](const std::string& of) { return std::to_string(crc32(of.data(), of.size())); };
+    const sim::Scenario mine = write("text.txt", text);
+    CheckpointInfo info = infoOf(mine);
+    const CheckpointInfo unmarked = info; // of before marks were kept
+    info.data = markOfData(mine.live.data);
+    EXPECT_EQ(refusalOfData(info, mine), "");
+    EXPECT_EQ(refusalOfData(info, write("moved/text.txt", text)), "");
+    write("text.txt", other);
+    EXPECT_EQ(refusalOfData(info, mine), "checkpoint: ck is of other data: live.data, text.txt, is 30 bytes with checksum " +
+                                             checksum(text) + " there, 30 bytes with checksum " + checksum(other) +
+                                             " here; nearest: the file as it was; to go on with what it holds now, give it "
+                                             "another name");
+    EXPECT_EQ(refusalOfData(unmarked, mine), "");
+    write("text.txt", text + "!");
+    EXPECT_NE(refusalOfData(info, mine).find("is 30 bytes with checksum " + checksum(text) + " there, 31 bytes"),
+              std::string::npos);
+    EXPECT_NE(refusalOfData(info, write("moved/text.txt", other)), "") << "of the same name, elsewhere";
+    // By another name it is another setting, which is told.
+    const sim::Scenario renamed = write("other.txt", other);
+    std::filesystem::remove(folder / "text.txt");
+    EXPECT_EQ(refusalOfData(info, renamed), "");
+    EXPECT_NE(otherSettings(info, renamed).find("live.data is "), std::string::npos) << "though the file is gone";
+    EXPECT_EQ(otherSettings(unmarked, renamed), "") << "who knows what it held";
+    EXPECT_EQ(otherSettings(info, write("copy.txt", text)), "");
+    std::filesystem::remove_all(folder);
+}
+
 class CheckpointFolder : public testing::Test {
 protected:
     CheckpointFolder() { std::filesystem::create_directories(m_folder); }
     ~CheckpointFolder() override { std::filesystem::remove_all(m_folder); }
 
-    std::filesystem::path add(const sim::Scenario& scenario, int step) const
+    std::filesystem::path add(const sim::Scenario& scenario, int step,
+                              const nlohmann::json& more = nlohmann::json::object()) const
     {
         const std::filesystem::path path = m_folder / ("step-0000000" + std::to_string(step));
         nlohmann::json manifest = {{"format", "rankscope-checkpoint"},
@@ -101,6 +150,7 @@ protected:
                                    {"seed", scenario.live.seed},
                                    {"scenario", sim::resolvedText(scenario)},
                                    {"files", nlohmann::json::object()}};
+        manifest.update(more);
         const std::string text = manifest.dump();
         manifest["crc32"] = crc32(text.data(), text.size());
         std::filesystem::create_directories(path);
@@ -108,10 +158,11 @@ protected:
         return path;
     }
     /// "" where a run may write there.
-    std::string refusal(const Settings& mine, const std::filesystem::path& resumed = {}, int stepsDone = 0) const
+    std::string refusal(const Settings& mine, const std::filesystem::path& resumed = {}, int stepsDone = 0,
+                        const std::optional<WeightsOrigin>& weights = {}) const
     {
         try {
-            checkHoldsNoOtherRun(m_folder, resumed, stepsDone, job(mine));
+            checkHoldsNoOtherRun(m_folder, resumed, stepsDone, job(mine), weights);
         } catch (const sim::Error& error) {
             return error.what();
         }
@@ -133,6 +184,40 @@ TEST_F(CheckpointFolder, OfAnotherRunIsRefusedUnlessItIsThisOnesPast)
     EXPECT_EQ(refusal({"live.seed=2"}, eighth / "", 8), "");
     EXPECT_NE(refusal({"live.seed=2"}, fourth, 4), "") << "its step 8 would stay";
     EXPECT_NE(refusal({"live.seed=2"}, m_folder.parent_path(), 8), "") << "it goes on from elsewhere";
+}
+
+TEST_F(CheckpointFolder, OfARunThatBeganWithOtherWeightsIsRefused)
+{
+    const auto begin = [&](const std::optional<WeightsOrigin>& weights) { return refusal({}, {}, 0, weights); };
+    const WeightsOrigin one{.folder = "/models/one", .mark = {.bytes = 10, .crc32 = 1}},
+        copy{.folder = "/models/copy", .mark = one.mark}, other{.folder = "/models/other", .mark = {.bytes = 10, .crc32 = 2}};
+    add(job({}), 4);
+    EXPECT_EQ(begin(one), "") << "nobody knows what it began with";
+    add(job({}), 4, {{"weights", {{"folder", "/models/one"}, {"bytes", 10}, {"crc32", 1}}}});
+    EXPECT_EQ(begin(one), "");
+    EXPECT_EQ(begin(copy), "");
+    EXPECT_EQ(begin({}), "") << "that is not known";
+    EXPECT_NE(begin(other).find("is of another run: weights at the beginning are of /models/one (10 bytes with checksum 1) "
+                                "there, of /models/other (10 bytes with checksum 2) here; nearest: a folder of its own"),
+              std::string::npos)
+        << begin(other);
+    EXPECT_NE(begin(WeightsOrigin{}).find("(10 bytes with checksum 1) there, random here"), std::string::npos);
+    add(job({}), 8, {{"weights", nullptr}});
+    EXPECT_EQ(begin(WeightsOrigin{}), "");
+    EXPECT_NE(begin(one).find("weights at the beginning are random there, of /models/one"), std::string::npos);
+}
+
+TEST_F(CheckpointFolder, OfDataThatChangedSinceIsOfAnotherRun)
+{
+    const std::filesystem::path file = m_folder / "text.txt";
+    std::ofstream(file) << "What is trained on, and again.";
+    const std::string data = "live.data=" + file.string();
+    const FileMark mark = markOfData(file.string());
+    add(job({data}), 4, {{"data", {{"bytes", mark.bytes}, {"crc32", mark.crc32}}}});
+    EXPECT_EQ(refusal({data}), "");
+    std::ofstream(file, std::ios::app) << "!";
+    EXPECT_NE(refusal({data}).find("is of another run: live.data, text.txt, is 30 bytes with checksum "), std::string::npos)
+        << refusal({data});
 }
 
 TEST_F(CheckpointFolder, DataAreWhatTheFilesHoldWhereverTheyLie)

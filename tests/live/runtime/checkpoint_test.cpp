@@ -148,6 +148,46 @@ TEST_F(Checkpoint, TheNewestHasTheLargestNumberHoweverManyDigits)
     EXPECT_EQ(findCheckpoint(m_folder).filename(), "step-100000000");
 }
 
+TEST_F(Checkpoint, KeepsWhatTheRunWasTrainedOnAndBeganWith)
+{
+    Trained trained({});
+    const FileMark data{.bytes = std::uint64_t{1} << 40U, .crc32 = 0xFFFFFFFF}, mark{.bytes = 5, .crc32 = 7};
+    CheckpointInfo info{
+        .step = 2, .scenarioJson = "{}", .data = data, .weights = WeightsOrigin{.folder = "/a/m\xff", .mark = mark}};
+    const auto written = [&] { return readCheckpointInfo(writeCheckpoint(m_folder, info, trained.run.ranks())); };
+    EXPECT_EQ(written().data, data);
+    ASSERT_TRUE(written().weights);
+    EXPECT_EQ(written().weights->folder, "/a/m\uFFFD") << "names are bytes, which JSON does not take";
+    EXPECT_EQ(written().weights->mark, mark);
+    info.weights = WeightsOrigin{};
+    ASSERT_TRUE(written().weights);
+    EXPECT_EQ(written().weights->folder, "");
+    info.data.reset();
+    info.weights.reset();
+    EXPECT_FALSE(written().data || written().weights) << "as one of before they were kept";
+    readCheckpoint(findCheckpoint(m_folder), trained.run.ranks());
+
+    const fs::path manifest = findCheckpoint(m_folder) / "manifest.json";
+    for (const auto& [key, value] : {std::pair{"data", R"({"bytes":1})"},
+                                     {"data", "null"},
+                                     {"data", R"({"bytes":-1,"crc32":1})"},
+                                     {"data", R"({"bytes":1,"crc32":4294967296})"},
+                                     {"weights", "7"},
+                                     {"weights", R"({"folder":"a","bytes":1})"},
+                                     {"weights", R"({"bytes":1,"crc32":1})"}}) {
+        auto damaged = nlohmann::json::parse(read(manifest));
+        damaged.erase("crc32");
+        damaged[key] = nlohmann::json::parse(value);
+        const std::string text = damaged.dump();
+        damaged["crc32"] = crc32(text.data(), text.size());
+        const std::string whole = read(manifest);
+        write(manifest, damaged.dump());
+        const std::string why = failureOf([&] { readCheckpointInfo(manifest.parent_path()); });
+        EXPECT_NE(why.find(std::string("\"") + key + "\""), std::string::npos) << key << value << ": " << why;
+        write(manifest, whole);
+    }
+}
+
 TEST_F(Checkpoint, ComesBackOnEveryLayoutBitForBit)
 {
     const Settings wide = {"layout.tp=2", "layout.pp=2", "training.global_batch_size=8"};

@@ -8,58 +8,24 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 #include <map>
 
 using namespace sim;
 using test::EveryLayout;
+using test::jobText;
+using test::kNoLayout;
+using test::leastOf;
 using test::PlanDice;
+using test::someMargin;
 using test::TriedLayout;
 
 namespace {
-
-constexpr double kNoLayout = std::numeric_limits<double>::infinity();
-
-/// Of those that fit into so much: the least of what is counted, and of equals of the other.
-std::pair<double, double> leastOf(const std::vector<TriedLayout>& layouts, double capacityGib, PlanObjective objective)
-{
-    std::pair best{kNoLayout, kNoLayout};
-    for (const TriedLayout& layout : layouts) {
-        if (layout.peakMemoryGib > capacityGib)
-            continue;
-        const std::pair of{layout.stepSeconds, layout.peakMemoryGib};
-        best = std::min(best, objective == PlanObjective::headroom ? std::pair{of.second, of.first} : of);
-    }
-    return best;
-}
-
-/// A margin under which some of them fit and some do not; 0: none.
-double someMargin(const std::vector<TriedLayout>& layouts, PlanDice& dice, double gpuGib)
-{
-    if (layouts.empty() || dice.oneIn(3))
-        return 0;
-    std::vector<double> peaks;
-    for (const TriedLayout& layout : layouts)
-        peaks.push_back(layout.peakMemoryGib);
-    std::sort(peaks.begin(), peaks.end());
-    const std::size_t at = peaks.size() * static_cast<std::size_t>(dice.of({0, 2, 10, 40})) / 100;
-    return gpuGib - peaks[at] * (1 + 1e-9);
-}
 
 /// Of jobs that are tried many times over: fewer layouts are left.
 void holdZero(PlanRequest& request)
 {
     std::erase_if(request.fixed, [](const PlanSetting& fixed) { return fixed.first == "layout.zero_stage"; });
     request.fixed.emplace_back("layout.zero_stage", "1");
-}
-
-std::string jobText(const PlanRequest& request)
-{
-    std::string text =
-        request.document.text() + "\n" + std::to_string(request.gpus) + " GPUs, margin " + std::to_string(request.marginGib);
-    for (const auto& [pointer, value] : request.fixed)
-        text += " " + pointer + "=" + value;
-    return text;
 }
 
 } // namespace

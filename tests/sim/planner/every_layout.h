@@ -10,6 +10,7 @@
 #include <array>
 #include <cstddef>
 #include <initializer_list>
+#include <limits>
 #include <optional>
 #include <random>
 #include <string>
@@ -90,6 +91,7 @@ struct TriedLayout {
     std::vector<sim::PlanSetting> settings;
     double stepSeconds = 0, peakMemoryGib = 0;
     int batch = 0;
+    bool fitsHost = true;
 };
 
 /// Every layout that the reader takes, of those that differ in what they do, each simulated: dimension by dimension what it may
@@ -168,7 +170,7 @@ private:
         if (pointer == "layout.pp")
             return words(divisorsOf(gpus / tp / cp), any);
         if (pointer == "layout.dp")
-            return {std::to_string(gpus / tp / cp / pp)};
+            return words({gpus / tp / cp / pp}, [](int size) { return size > 0; }); // none beside sizes that are held
         if (pointer == "layout.ep")
             return words(divisorsOf(gpus / pp), [&](int ep) { return experts % ep == 0; });
         if (pointer == "layout.etp")
@@ -242,7 +244,8 @@ private:
                          .settings = m_chosen,
                          .stepSeconds = step->metrics().stepTimeSeconds,
                          .peakMemoryGib = step->metrics().peakMemoryGib,
-                         .batch = chosen("training.global_batch_size")});
+                         .batch = chosen("training.global_batch_size"),
+                         .fitsHost = step->metrics().hostFits});
     }
 
     const sim::PlanRequest& m_request;
@@ -251,5 +254,43 @@ private:
     std::vector<sim::PlanSetting> m_chosen;
     std::vector<TriedLayout> m_all;
 };
+
+inline constexpr double kNoLayout = std::numeric_limits<double>::infinity();
+
+/// Of those that fit into so much, and their hosts: the least of what is counted, and of equals of the other.
+inline std::pair<double, double> leastOf(const std::vector<TriedLayout>& layouts, double capacityGib,
+                                         sim::PlanObjective objective)
+{
+    std::pair best{kNoLayout, kNoLayout};
+    for (const TriedLayout& layout : layouts) {
+        if (layout.peakMemoryGib > capacityGib || !layout.fitsHost)
+            continue;
+        const std::pair of{layout.stepSeconds, layout.peakMemoryGib};
+        best = std::min(best, objective == sim::PlanObjective::headroom ? std::pair{of.second, of.first} : of);
+    }
+    return best;
+}
+
+/// A margin under which some of them fit and some do not; 0: none.
+inline double someMargin(const std::vector<TriedLayout>& layouts, PlanDice& dice, double gpuGib)
+{
+    if (layouts.empty() || dice.oneIn(3))
+        return 0;
+    std::vector<double> peaks;
+    for (const TriedLayout& layout : layouts)
+        peaks.push_back(layout.peakMemoryGib);
+    std::sort(peaks.begin(), peaks.end());
+    const std::size_t at = peaks.size() * static_cast<std::size_t>(dice.of({0, 2, 10, 40})) / 100;
+    return std::max(0.0, gpuGib - peaks[at] * (1 + 1e-9));
+}
+
+inline std::string jobText(const sim::PlanRequest& request)
+{
+    std::string text =
+        request.document.text() + "\n" + std::to_string(request.gpus) + " GPUs, margin " + std::to_string(request.marginGib);
+    for (const auto& [pointer, value] : request.fixed)
+        text += " " + pointer + "=" + value;
+    return text;
+}
 
 } // namespace test

@@ -103,6 +103,19 @@ public:
         return best;
     }
 
+    /// What is changed beside the share of the optimizer on the host, each twentieth of it.
+    std::optional<double> fastestBesideOffload() const
+    {
+        std::optional<double> best;
+        for (int twentieths = 1; twentieths <= 20; ++twentieths) {
+            ScenarioDocument document = m_document;
+            document.set("training.offload.optimizer", std::to_string(0.05 * twentieths));
+            for (const unsigned beside : {0b001U, 0b010U, 0b100U})
+                tryAll(beside, 0, document, best);
+        }
+        return best;
+    }
+
     /// What is changed by itself alone: modules that run again, one or two, and the optimizer's share on the host.
     std::optional<double> fastestAlone(bool mayOffload) const
     {
@@ -137,7 +150,7 @@ private:
             if (!resolved.scenario || resolved.scenario->layout.worldSize() != m_gpus)
                 return;
             const auto step = simulate(*resolved.scenario);
-            if (step->metrics().fits)
+            if (step->metrics().fits && step->metrics().hostFits)
                 best = std::min(best.value_or(1e9), step->metrics().stepTimeSeconds);
             return;
         }
@@ -160,7 +173,7 @@ TEST(LeastChange, FitsAndNoSmallerOneDoes)
     const auto oneOf = [&](std::initializer_list<const char*> values) {
         return std::string(*(values.begin() + static_cast<std::ptrdiff_t>(random() % values.size())));
     };
-    int found = 0, ofSeveral = 0, ofMoreGpus = 0, ofAlone = 0;
+    int found = 0, ofSeveral = 0, ofMoreGpus = 0, ofAlone = 0, besideOffload = 0;
     for (int i = 0; i < test::tries(40); ++i) {
         ScenarioDocument job = ScenarioDocument::parse(kJob);
         const bool isSmall = i % 2 == 0; // how it is split is not looked at, by trying everything, in the other half
@@ -179,13 +192,18 @@ TEST(LeastChange, FitsAndNoSmallerOneDoes)
         PlanRequest request{.document = job};
         if (!mayOffload)
             request.fixed.emplace_back("training.offload.optimizer", "0");
+        else if (i % 2 == 0) // nor may it be split otherwise
+            for (const char* size : {"layout.tp", "layout.pp", "layout.cp", "layout.dp"})
+                request.fixed.emplace_back(size, job.get(size).value_or("1"));
         const LeastChange change = leastChange(request, test::catalogue());
         EXPECT_TRUE(change.proved);
         EXPECT_FALSE(change.fitsAlready);
         const std::optional<double> alone = BruteForce(job, false).fastestAlone(mayOffload);
         EXPECT_TRUE(change.found() || !alone);
-        if (!change.found())
+        if (!change.found()) {
+            EXPECT_FALSE(mayOffload && BruteForce(job, false).fastestBesideOffload().has_value());
             continue;
+        }
         ++found;
         ofSeveral += change.settings.size() > 1 ? 1 : 0;
         ofMoreGpus += change.keepsGpus() ? 0 : 1;
@@ -204,7 +222,7 @@ TEST(LeastChange, FitsAndNoSmallerOneDoes)
             if (count > std::min(most, isSmall ? 4 : 2))
                 continue;
             const std::optional<double> step_ = all.fastest(set);
-            if (count < most || !change.keepsGpus()) {
+            if (count < most || !change.keepsGpus()) { // of a double no single one is enough
                 EXPECT_FALSE(step_.has_value()) << "set " << set;
             } else if (step_ && set < 16) {
                 fastest = std::min(fastest.value_or(1e9), *step_);
@@ -215,6 +233,13 @@ TEST(LeastChange, FitsAndNoSmallerOneDoes)
             ofAlone += fastest && *fastest <= *alone ? 0 : 1;
             fastest = std::min(fastest.value_or(1e9), *alone);
         }
+        if (mayOffload && !alone && (change.settings.size() > 1 || !change.keepsGpus())) {
+            const std::optional<double> beside = all.fastestBesideOffload();
+            EXPECT_FALSE(beside && (change.settings.size() > 2 || !change.keepsGpus())) << change.edit.text;
+            besideOffload += beside && (!fastest || *beside < *fastest) ? 1 : 0;
+            if (beside)
+                fastest = std::min(fastest.value_or(1e9), *beside);
+        }
         if (fastest) { // those that leave the split come first
             EXPECT_EQ(change.stepSeconds, *fastest);
             for (const ChangedSetting& setting : change.settings)
@@ -224,8 +249,49 @@ TEST(LeastChange, FitsAndNoSmallerOneDoes)
     EXPECT_GT(found, test::tries(25));
     EXPECT_TRUE(ofSeveral > 5 || test::oneIn() > 1) << ofSeveral;
     EXPECT_GT(ofAlone, 0);
-    std::printf("%d found, %d of several settings, %d of more GPUs, %d of modules or the host alone\n", found, ofSeveral,
-                ofMoreGpus, ofAlone);
+    EXPECT_TRUE(besideOffload > 0 || test::oneIn() > 1);
+    std::printf(
+        "%d found, %d of several settings, %d of more GPUs, %d of modules or the host alone, %d of the host and one more\n",
+        found, ofSeveral, ofMoreGpus, ofAlone, besideOffload);
+}
+
+/// Half the optimizer and half the micro-batch: neither is enough where the GPUs just hold what both leave.
+TEST(LeastChange, OffloadsBesideOneOtherSettingWhereNeitherIsEnough)
+{
+    PlanRequest request = ofShare(ScenarioDocument::parse(kJob), 0);
+    request.document.erase("training.offload.optimizer");
+    const auto peakOf = [&](const char* microBatch, double share) {
+        ScenarioDocument job = request.document;
+        job.set("training.micro_batch_size", microBatch);
+        job.set("training.offload.optimizer", Json(share).dump());
+        return stepOf(job)->metrics().peakMemoryGib;
+    };
+    const double gib = peakOf("1", 0.5);
+    request.document.set("cluster.gpu.memory_gib", Json(gib).dump());
+    ASSERT_GT(peakOf("1", 0), gib);
+    ASSERT_GT(peakOf("4", 1), gib);
+    const LeastChange none = leastChange(request, test::catalogue());
+    EXPECT_FALSE(none.found());
+    EXPECT_TRUE(none.proved);
+    EXPECT_THAT(none.text(), HasSubstr("no change of offloaded optimizer by itself or of the number of GPUs"));
+    std::erase_if(request.fixed, [](const PlanSetting& held) { return held.first == "training.micro_batch_size"; });
+    const LeastChange both = leastChange(request, test::catalogue());
+    ASSERT_EQ(both.settings.size(), 2U) << both.text();
+    EXPECT_EQ(both.settings[0].pointer, "training.micro_batch_size");
+    EXPECT_EQ(both.settings[1].pointer, "training.offload.optimizer");
+    EXPECT_TRUE(both.proved);
+    const auto step = stepOf(withChange(request.document, both));
+    EXPECT_TRUE(step->metrics().fits && step->metrics().hostFits);
+    EXPECT_EQ(step->metrics().stepTimeSeconds, both.stepSeconds);
+    EXPECT_THAT(both.edit.text, testing::ContainsRegex("micro-batch 4 → [12], offloaded optimizer 0 % → [0-9]+ %"));
+    EXPECT_THAT(both.proofText(), HasSubstr("offloaded optimizer by itself or beside micro-batch ("));
+    EXPECT_THAT(both.proofText(),
+                HasSubstr("share on the host in twentieths, beside no other setting than micro-batch, one at a time"));
+
+    // What the host holds is enough for one of them.
+    ScenarioDocument small = request.document;
+    small.set("cluster.host.memory_gib", "0.001");
+    EXPECT_FALSE(leastChange({.document = small, .gpus = 8, .fixed = request.fixed}, test::catalogue()).found());
 }
 
 TEST(LeastChange, SaysWhatTheEngineSays)
@@ -505,7 +571,9 @@ TEST(LeastChange, ClaimsNoMoreThanItLookedAt)
     ASSERT_TRUE(change.found());
     ASSERT_TRUE(change.keepsSplit); // sets that change the split were not looked at then
     EXPECT_THAT(change.proofText(), HasSubstr("that leave the split as it is none are faster"));
-    EXPECT_THAT(change.proofText(), HasSubstr("sequence parallelism, tp, pp, cp, dp, offloaded optimizer by itself ("));
+    EXPECT_THAT(change.proofText(),
+                HasSubstr("sequence parallelism, tp, pp, cp, dp, offloaded optimizer by itself or beside recompute, "
+                          "micro-batch or ZeRO stage ("));
     EXPECT_THAT(change.proofText(), HasSubstr("each one or two modules"));
     EXPECT_THAT(change.proofText(), HasSubstr("share on the host in twentieths, beside no other setting"));
     EXPECT_THAT(change.proofText(), HasSubstr("Types of gradients and moments"));

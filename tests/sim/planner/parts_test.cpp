@@ -2,6 +2,7 @@
 #include "sim/planner/planner.h"
 
 #include "sim/answers/plan.h"
+#include "sim/scenario/files.h"
 #include "tests/sim/planner/tiny_job.h"
 #include "tests/support/catalogue.h"
 
@@ -10,6 +11,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -86,6 +88,87 @@ TEST(Planner, MergesPartsIntoWhatTheWholeSays)
                 }
             }
         }
+}
+
+/// What the search in one piece says of ties, by a layout's settings.
+std::map<std::string, bool> tiesOf(const Answer& all)
+{
+    std::map<std::string, bool> ties;
+    const auto note = [&](const Answer& layout) {
+        const auto [known, isNew] = ties.emplace(layout.at("settings").dump(), layout.at("tie_with_first").get<bool>());
+        EXPECT_EQ(known->second, layout.at("tie_with_first")) << layout.dump();
+    };
+    for (const char* list : {"best", "pareto"})
+        for (const Answer& layout : all.at(list))
+            note(layout);
+    for (const Answer& grid : all.at("rejected"))
+        if (!grid.at("best").is_null())
+            note(grid.at("best"));
+    return ties;
+}
+
+TEST(Planner, MergesTiesAsTheWholeSaysThem)
+{
+    PlanRequest small = tinyJob(), framed = tinyJob();
+    small.fixed = {{"schedule.kind", "1f1b"}};
+    framed.framework = "deepspeed"; // whose software is another with ZeRO 3
+    for (PlanRequest whole : {small, framed})
+        for (const PlanObjective objective : {PlanObjective::time, PlanObjective::headroom}) {
+            whole.objective = objective;
+            whole.top = 1000;
+            const std::map<std::string, bool> expected = tiesOf(planAnswer(plan(whole, test::catalogue()), whole));
+            const std::vector<Answer> parts = partsOf(whole, 3);
+            const Answer merged = mergedPlans(parts, 1000);
+            SCOPED_TRACE(whole.framework + (objective == PlanObjective::time ? " by time" : " by headroom"));
+            int ties = 0, apart = 0, compared = 0;
+            const auto check = [&](const Answer& layout) {
+                ASSERT_TRUE(layout.at("tie_with_first").is_boolean()) << layout.dump();
+                const auto found = expected.find(layout.at("settings").dump());
+                compared += found != expected.end() ? 1 : 0;
+                if (found != expected.end()) {
+                    EXPECT_EQ(layout.at("tie_with_first"), found->second) << layout.dump();
+                }
+                ++(layout.at("tie_with_first").get<bool>() ? ties : apart);
+            };
+            for (const char* list : {"best", "pareto"})
+                for (const Answer& layout : merged.at(list))
+                    check(layout);
+            for (const Answer& grid : merged.at("rejected"))
+                if (!grid.at("best").is_null())
+                    check(grid.at("best"));
+            EXPECT_GT(compared, 3);
+            EXPECT_GT(apart, 0);
+            EXPECT_EQ(ties > 0, objective == PlanObjective::time);
+            EXPECT_FALSE(merged.contains("sure"));
+            std::vector<Answer> before = parts; // as parts of earlier versions
+            for (Answer& part : before)
+                part.erase("sure");
+            const Answer unsure = mergedPlans(before, 1000);
+            EXPECT_TRUE(std::any_of(unsure.at("best").begin(), unsure.at("best").end(), [&](const Answer& layout) {
+                return layout.at("tie_with_first").is_null() == (objective == PlanObjective::time);
+            }));
+        }
+}
+
+/// The best of a grid that lost, too.
+TEST(Planner, SaysOfTheBestOfEachGridWhetherItIsATie)
+{
+    constexpr std::size_t kMostBytes = 1 << 20;
+    PlanRequest request{
+        .document = ScenarioDocument::parse(readFile(RANKSCOPE_SOURCE_DIR "/scenarios/60-tiny-tp2-pp2-dp2.json", kMostBytes))};
+    request.top = 1000;
+    const PlanAnswer answer = plan(request, test::catalogue());
+    int ties = 0;
+    for (const RejectedGrid& grid : answer.rejected) {
+        if (!grid.best)
+            continue;
+        const auto same = std::find_if(answer.best.begin(), answer.best.end(),
+                                       [&](const PlannedLayout& layout) { return layout.settings == grid.best->settings; });
+        ASSERT_NE(same, answer.best.end()) << grid.grid.text();
+        EXPECT_EQ(grid.best->tieWithFirst, same->tieWithFirst) << grid.grid.text();
+        ties += same->tieWithFirst ? 1 : 0;
+    }
+    EXPECT_GT(ties, 0);
 }
 
 TEST(Planner, MergesNoProofThatAPartDoesNotHave)

@@ -187,6 +187,36 @@ TEST(Planner, AnswersWhyNotOfSeveralSettingsAtOnce)
     EXPECT_EQ(json["asked_with"][0]["pointer"], "/layout/pp");
 }
 
+TEST(Planner, SaysOfSizesThatAreAskedForTogetherWhatTheyMakeTogether)
+{
+    PlanRequest request = requestOf(kTinyJob, 16, {{"schedule.kind", "1f1b"}, {"layout.zero_stage", "1"}});
+    PlanAnswer answer; // with which what is asked for is compared
+    answer.gpus = 16;
+    answer.best.emplace_back();
+    const auto whyNone = [&](const std::vector<PlanSetting>& asked) {
+        return whyNot(request, test::catalogue(), answer, asked).text;
+    };
+    EXPECT_EQ(whyNone({{"layout.tp", "8"}, {"layout.pp", "4"}}),
+              "no grid has it on 16 GPUs; tp 8 x pp 4 = 32 does not divide 16");
+    EXPECT_EQ(whyNone({{"layout.tp", "2"}, {"layout.cp", "1"}, {"layout.pp", "2"}, {"layout.dp", "2"}}),
+              "no grid has it on 16 GPUs; tp 2 x pp 2 x dp 2 = 8, not 16");
+    EXPECT_EQ(whyNone({{"layout.tp", "3"}}), "no grid has it on 16 GPUs; 3 does not divide 16; nearest: 2, 4");
+    request.document.set("model.num_experts", "8");
+    request.document.set("model.num_experts_per_tok", "2");
+    EXPECT_EQ(whyNone({{"layout.ep", "8"}, {"layout.etp", "4"}}),
+              "no grid has it on 16 GPUs; ep 8 x etp 4 = 32 does not divide 16");
+}
+
+/// Of four layers on sixteen GPUs: six ranks could be filled, and do not divide them.
+TEST(Planner, NamesOfPipelinesThatLayersDoNotFillTheNearestThatDividesTheGpus)
+{
+    const PlanRequest request = requestOf(kTinyJob, 16, {{"schedule.kind", "1f1b"}, {"layout.pp", "16"}});
+    const PlanAnswer answer = plan(request, test::catalogue());
+    ASSERT_EQ(answer.rejected.size(), 1U);
+    EXPECT_THAT(answer.rejected.front().text,
+                testing::HasSubstr("cannot fill pp 16 x virtual_stages 1 = 16 stages; nearest: 4, or"));
+}
+
 TEST(Planner, SaysOfHeldExpertRanksWhatTheyDoNotDivide)
 {
     const auto problemOf = [](const char* ep) -> std::string {

@@ -193,9 +193,22 @@ TEST(PlannerWhy, IsAnsweredByWhatHoldsWhenItIsOpened)
             }
             EXPECT_TRUE(of.best.empty());
             checkReasons(askedOf(request, asked), of);
-            if (!of.rejected.empty()) {
-                EXPECT_EQ(why.text, of.rejected.front().grid.text() + ": " + of.rejected.front().text);
-            }
+            if (of.rejected.empty())
+                continue;
+            const auto told = std::find_if(of.rejected.begin(), of.rejected.end(), [&](const RejectedGrid& grid) {
+                return why.text.starts_with(grid.grid.text() + ": " + grid.text);
+            });
+            ASSERT_NE(told, of.rejected.end()) << why.text;
+            for (const RejectedGrid& grid : of.rejected) // what is legal is nearer, and of it what needs least
+                if (grid.reason == PlanReason::memory) {
+                    EXPECT_EQ(told->reason, PlanReason::memory) << why.text;
+                    EXPECT_LE(told->needGib + told->needHostGib, grid.needGib + grid.needHostGib) << why.text;
+                }
+            const std::size_t others = of.rejected.size() - 1;
+            EXPECT_THAT(why.text, testing::EndsWith(others == 0   ? told->text
+                                                    : others == 1 ? "; nor does the other grid with it take the job"
+                                                                  : "any of the " + std::to_string(others) +
+                                                                        " other grids with it take the job"));
         }
     }
     std::printf("%d beside the first, %d impossible; reasons:", beside, impossible);

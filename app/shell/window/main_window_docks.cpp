@@ -100,7 +100,8 @@ OpsPanel* MainWindow::buildOps()
     out->setMinimumWidth(kNarrowestDock); // it folds: wider it would push the pictures out of a narrow window
     out->setTheme(themeFor(m_settings.theme));
     out->follow(m_desk);
-    out->setHidden(m_masksNumbers);
+    if (m_masksNumbers) // else its dock shows it: before that it would be a window of its own
+        out->hide();
     connect(out, &OpsPanel::spanRequested, this, [this](SpanRef span) { m_workspace->selectSpan(span); });
     connect(out, &OpsPanel::kernelsRequested, this, [this] { run(CommandId::showKernels); });
     connect(out, &OpsPanel::saved, this, &MainWindow::tellSaved);

@@ -86,7 +86,7 @@ private:
     /// For the gradients of weights: sequence parallelism has kept a slice of what it gathered, unless autograd keeps the whole.
     bool regathersInputs() const;
     void passBytes(const Operator&);
-    void passGradients(const Operator&, bool split, int pieces = 1);
+    std::int64_t passedGradients(const Operator&, bool split) const;
     void waitFor(StreamMask);
     void receive(PassFlags, Stream);
     /// What the pass has made, to another rank, if any; the pass ends when what it waits for is there.

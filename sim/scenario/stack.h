@@ -32,7 +32,9 @@ struct Fusion {
     double backwardTraffic = 1;  ///< likewise
     double launches = 1;         ///< kernels, forward
     double backwardLaunches = 2; ///< backward; of a product both gradients
-    double saved = 1;            ///< what is kept for the backward pass over what a fused kernel keeps
+    /// What is kept for the backward pass over what a fused kernel keeps, where activations have 16 bits. Of a norm what lies
+    /// beyond 1 are copies in single precision, of the loss half of 1 are logits in 16 bits: neither is there in fp32.
+    double saved = 1;
     bool operator==(const Fusion&) const = default;
 };
 

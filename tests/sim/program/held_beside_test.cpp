@@ -121,6 +121,27 @@ TEST(HeldBeside, ALossInChunksMakesTheHeadsGradientTwiceBeforeItIsAdded)
     EXPECT_EQ(heldBy(test::programOf(scenario), "head.logits"), kept + (2 + 4) * h * v);
     scenario.model.lora.rank = 8; // whose head is frozen
     EXPECT_EQ(heldBy(test::programOf(scenario), "head.logits"), kept - 2 * h * v);
+    scenario.model.lora.rank = 0;
+    scenario.training.precision = Precision::fp32;
+    EXPECT_EQ(heldBy(test::programOf(scenario), "head.logits"), 2 * kept + 4 * h * v) << "is in single precision";
+}
+
+// LlamaRMSNorm keeps its input in fp32 and what it has normed in 16 bits: 6 bytes; in fp32 the first is the input itself, so 8.
+// torch's loss: log-softmax and two gradients in fp32, 12 bytes a logit, and in 16 bits the block of the logits.
+TEST(HeldBeside, InSinglePrecisionNothingIsKeptAgainInIt)
+{
+    Scenario scenario = test::smallScenario();
+    scenario.model.vocabSize = scenario.model.vocabSize / 64 * 64;
+    scenario.training.stack.parts[0].saved = 3;
+    scenario.training.stack.parts[5].saved = 3.5;
+    const std::int64_t t = tokensOf(scenario), h = scenario.model.hiddenSize, v = scenario.model.vocabSize;
+    EXPECT_EQ(heldBy(test::programOf(scenario), "mlp.norm"), 6 * t * h);
+    EXPECT_EQ(heldBy(test::programOf(scenario), "loss"), 14 * t * v);
+    scenario.training.precision = Precision::fp32;
+    EXPECT_EQ(heldBy(test::programOf(scenario), "mlp.norm"), 8 * t * h);
+    EXPECT_EQ(heldBy(test::programOf(scenario), "loss"), 12 * t * v);
+    scenario.training.stack.parts[5].saved = 0.5; // the gradient in place of logits
+    EXPECT_EQ(heldBy(test::programOf(scenario), "loss"), 4 * t * v);
 }
 
 TEST(HeldBeside, GradientsMayLieWhereTheHostsOptimizerIs)

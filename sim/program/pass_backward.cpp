@@ -74,7 +74,8 @@ Pass PassBuilder::backward(const StageContent& stage, ActionKind kind, PassFlags
     if (flags.reducesGradients && kind != ActionKind::backwardInput && reducesEveryMicrobatch(m_scenario) &&
         !m_scenario.training.overlap.gradReduce) {
         reduceBucket(stage.parameters().trained());
-        waitFor(kDataParallelStreams); // before the next micro-batch: nothing runs beside it
+        // Before the next micro-batch: nothing runs beside it.
+        waitFor(static_cast<StreamMask>(kDataParallelStreams | (gradientsOnHost(m_scenario) > 0 ? kHostStreams : 0)));
     }
     if (!weightsOnly)
         send(flags, Stream::sendBackward);

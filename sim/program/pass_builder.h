@@ -131,6 +131,7 @@ private:
     };
     void copy(Stream, std::string_view name, StreamMask waits, std::int64_t bytes);
     void copy(Stream, std::string_view name, const std::vector<Kept>&);
+    void addToHostGradients(ParameterElements);
     void hostOptimizer(std::int64_t elements);
     std::int64_t updateBytes(std::int64_t elements) const;
     std::vector<Kept> keptBytes(const Bucket&) const;

@@ -117,8 +117,9 @@ struct Stack {
     /// Gradients that a backward kernel reads and writes are tensors of their own, beside all that is kept. Where this is unset
     /// they are taken to find room in what is freed: SimuMax's ranks of Megatron-Core hold no more.
     bool passesGradients = false;
-    /// Where the host has the optimizer's states, gradients are added up there too (DeepSpeed, stage3.py:
-    /// grad_partitions_flat_buffer is on the device of the optimizer).
+    /// ZeRO 2 and 3 without a pipeline: where the host has the optimizer's states, it has gradients too, which are added up on
+    /// the GPU and so come and go with each micro-batch (DeepSpeed, stage3.py: grad_partitions_flat_buffer is on the device of
+    /// the optimizer, partition_grads adds to it).
     bool offloadsGradients = false;
     RecomputeModules selective = {RecomputeModule::coreAttention}; ///< what selective recomputation runs again, unless said
     /// ZeRO 1: gradients are all-reduced, and what a rank has updated it broadcasts by itself: whole tensors, so that of more

@@ -151,9 +151,31 @@ TEST(HeldBeside, GradientsMayLieWhereTheHostsOptimizerIs)
         const ModelStates here = test::programOf(scenario).ranks[0].states;
         EXPECT_EQ(here.gradients, test::programOf(test::smallScenario()).ranks[0].states.gradients);
         scenario.training.stack.offloadsGradients = true;
+        EXPECT_EQ(test::programOf(scenario).ranks[0].states.gradients, here.gradients) << "where they add up whole they stay";
+        scenario.layout.zeroStage = 3;
         const ModelStates there = test::programOf(scenario).ranks[0].states;
         EXPECT_NEAR(static_cast<double>(there.gradients), (1 - fraction) * static_cast<double>(here.gradients), 1);
         EXPECT_EQ(there.gradients + there.hostOptimizer, here.gradients + here.hostOptimizer);
         EXPECT_EQ(there.optimizer, here.optimizer);
     }
+}
+
+// DeepSpeed's partition_grads: with each micro-batch the sum comes to the GPU and goes back. Here 2 bytes of each gradient.
+TEST(HeldBeside, GradientsOnTheHostComeAndGoWithEachMicrobatch)
+{
+    for (const int microbatches : {1, 2, 4})
+        for (const int ranks : {1, 2}) {
+            Scenario scenario = test::smallScenario(1, 1, ranks, microbatches);
+            scenario.layout.zeroStage = 3;
+            scenario.training.offload.optimizer = 1;
+            scenario.training.gradientBytes = 2;
+            scenario.training.stack.offloadsGradients = true;
+            const Program program = test::programOf(scenario);
+            const auto all = static_cast<double>(program.ranks[0].states.parameterElements) / ranks * 2 * microbatches;
+            EXPECT_NEAR(test::bytesOf(program, "gradient sums from host"), all, 100);
+            EXPECT_NEAR(test::bytesOf(program, "gradient sums to host"), all, 100);
+            const auto held = [](const Op& op, const OpShape&) { return static_cast<double>(op.allocBytes); };
+            EXPECT_NEAR(test::sumOf(program, "gradient sums from host", held), 2 * all, 200) << "and what is added to it";
+            EXPECT_EQ(leftOver(program), 0);
+        }
 }

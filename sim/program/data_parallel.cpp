@@ -174,9 +174,14 @@ Pass PassBuilder::gather(const StageContent& chunk)
 /// What the optimizer works with while it updates so many parameters.
 std::int64_t PassBuilder::updateBytes(std::int64_t elements) const
 {
-    const Stack& stack = m_scenario.training.stack;
-    const auto together = static_cast<std::int64_t>(stack.updatedTogether);
-    return checkedScale(together > 0 ? std::min(elements, together) : elements, stack.updateBytes);
+    const Training& training = m_scenario.training;
+    const Stack& stack = training.stack;
+    Checked bytesEach;
+    if (training.optimizer == Optimizer::adamw)
+        bytesEach += Checked(stack.updateMoments) * training.momentBytes;
+    if (stack.joinsGradients)
+        bytesEach += m_stateBytes.gradient + (m_stateBytes.hostGradient > m_stateBytes.gradient ? m_stateBytes.hostGradient : 0);
+    return bytesEach * (stack.updatedTogether > 0 ? std::min(elements, stack.updatedTogether) : elements);
 }
 
 Pass PassBuilder::finish(ParameterElements elements, bool sharesEmbedding, std::int64_t embeddingElements)

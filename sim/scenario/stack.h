@@ -67,14 +67,18 @@ struct Stack {
     double optimizerBytes = 12;     ///< moved a parameter that a rank updates, besides the update: norm, clipping, copies
     double gradientBytes = 4;       ///< moved a gradient that a rank holds: zeroing, scaling
     double weightGradientBytes = 0; ///< held for a moment for each weight whose gradient is computed, before it is added up
-    /// Held for each parameter that a rank updates, while it does: of DeepSpeed its gradients joined, and those in single
-    /// precision (stage3.py, _prepare_fp32_grad_for_sub_group); of torch's foreach AdamW the root of the second moment, and that
-    /// with eps (torch/optim/adamw.py, _multi_tensor_adamw).
-    double updateBytes = 0;
-    double updatedTogether = 0; ///< so many parameters at a time (DeepSpeed's sub_group_size); 0: all
-    double stepMs = 0;          ///< host work that every step waits for
+    /// Held while AdamW updates, in the type of its moments and of as many elements as it updates: of torch's foreach AdamW the
+    /// root of the second moment, to which eps is added in place since PyTorch 2.1, and into another tensor before
+    /// (torch/optim/adamw.py, _multi_tensor_adamw).
+    std::int64_t updateMoments = 0;
+    /// Before parameters are updated their gradients are joined, and then copied into what the optimizer works in, if that is
+    /// another type (DeepSpeed, stage3.py, _prepare_fp32_grad_for_sub_group: flatten and to).
+    bool joinsGradients = false;
+    std::int64_t updatedTogether = 0; ///< so many parameters at a time (DeepSpeed's sub_group_size); 0: all
+    double stepMs = 0;                ///< host work that every step waits for
     /// What the loss keeps where ranks have parts of the vocabulary, as its Fusion::saved; 0: that. Of torch's loss_parallel,
-    /// four tensors in single precision meet in the backward pass (torch/distributed/tensor/parallel/loss.py).
+    /// four tensors in single precision meet in the backward pass (torch/distributed/tensor/parallel/loss.py), beside logits in
+    /// 16 bits where the allocator has no other use for their block.
     double shardedLossSaved = 0;
     std::string gradientDtype = "fp32"; ///< what gradients are added up and reduced in, unless the scenario says
     /// 8 and 4 bits: products keep inputs and gradients as they read them, not as the precision of activations has them.

@@ -100,10 +100,19 @@ TEST(HeldBeside, AnOptimizerHoldsWhatItWorksWithForSoManyParametersAtATime)
     scenario.layout.zeroStage = 3;
     const std::int64_t shard = test::programOf(scenario).ranks[0].states.optimizer / 12;
     EXPECT_EQ(heldBy(test::programOf(scenario), "optimizer"), 0);
-    scenario.training.stack.updateBytes = 6;
-    EXPECT_NEAR(static_cast<double>(heldBy(test::programOf(scenario), "optimizer")), 6.0 * static_cast<double>(shard), 12);
+    scenario.training.stack.updateMoments = 1;
+    scenario.training.gradientBytes = 2;
+    EXPECT_NEAR(static_cast<double>(heldBy(test::programOf(scenario), "optimizer")), 4.0 * static_cast<double>(shard), 8);
     scenario.training.stack.updatedTogether = 1000;
-    EXPECT_EQ(heldBy(test::programOf(scenario), "optimizer"), 6000);
+    EXPECT_EQ(heldBy(test::programOf(scenario), "optimizer"), 4000);
+    scenario.training.stack.joinsGradients = true;
+    EXPECT_EQ(heldBy(test::programOf(scenario), "optimizer"), 4000 + 6000) << "gradients joined, and in single precision";
+    scenario.training.gradientBytes = 4;
+    EXPECT_EQ(heldBy(test::programOf(scenario), "optimizer"), 4000 + 4000) << "which they are already";
+    scenario.training.momentBytes = 2;
+    EXPECT_EQ(heldBy(test::programOf(scenario), "optimizer"), 2000 + 4000);
+    scenario.training.optimizer = Optimizer::sgd; // has no moments
+    EXPECT_EQ(heldBy(test::programOf(scenario), "optimizer"), 4000);
     scenario.training.offload.optimizer = 1; // all of it the host's
     EXPECT_EQ(heldBy(test::programOf(scenario), "optimizer"), 0);
     EXPECT_EQ(leftOver(test::programOf(scenario)), 0);

@@ -5,6 +5,7 @@
 #include "sim/model/operator_builder.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 namespace sim {
@@ -72,6 +73,22 @@ std::optional<StackPart> stackPartOf(KernelFamily family)
     return kParts[asIndex(family)];
 }
 
+namespace {
+
+/// What stacks say of 16 bits, in single precision: a copy in it takes no more than what it would be a copy of, which it then is.
+/// A norm keeps 1, and copies of twice the bytes that now have as many; the loss keeps blocks of 4 bytes a logit, beside which
+/// logits in 16 bits count half, and which is one at least.
+void keepWide(Sharding& sharding)
+{
+    double &norm = sharding.saved[asIndex(StackPart::norm)], &loss = sharding.saved[asIndex(StackPart::loss)];
+    if (norm > 1)
+        norm = 1 + (norm - 1) / 2;
+    if (loss > 0)
+        loss = std::max(1.0, std::floor(loss));
+}
+
+} // namespace
+
 Sharding Sharding::of(const Scenario& scenario)
 {
     const Layout& layout = scenario.layout;
@@ -109,6 +126,8 @@ Sharding Sharding::of(const Scenario& scenario)
         sharding.saved[part] = training.stack.parts[part].saved;
     if (layout.tp > 1 && !training.stack.gathersLogits && training.stack.shardedLossSaved > 0)
         sharding.saved[asIndex(StackPart::loss)] = training.stack.shardedLossSaved;
+    if (sharding.bytesPerElement >= 4)
+        keepWide(sharding);
     return sharding;
 }
 
@@ -197,9 +216,11 @@ void inChunks(OperatorBuilder& builder, std::size_t from, std::size_t lossIndex)
     projection.savedBytes = builder.activation() + weightGradient;
     projection.savedInputBytes = projection.moduleInputBytes = projection.savedGradientBytes = 0;
     loss.passingBytes = ceilDivide(std::exchange(loss.savedBytes, 0), pieces);
-    // Of each chunk the weights' gradient is a product of its own, and a copy in single precision, before it is added.
+    // Of each chunk the weights' gradient is a product of its own, and in 16 bits a copy in single precision, before it is added.
     constexpr int kWide = 4;
-    projection.passingBytes = weightGradient + weightGradient / builder.m_bytes * kWide;
+    projection.passingBytes = weightGradient;
+    if (builder.m_bytes < kWide)
+        projection.passingBytes = weightGradient + weightGradient / builder.m_bytes * kWide;
 }
 
 OperatorList head(OperatorBuilder builder, bool ownsEmbedding, bool tensorParallel)

@@ -126,15 +126,16 @@ void PassBuilder::reduceBucket(ParameterElements elements, bool held)
     if (routed > 0)
         communicate(CommunicatorRole::exptDp, kind, "grad.reduce.experts", routed);
     reduceReplicas(CommunicatorRole::exptReplicate, "grad.reduce.experts.replicas", routed / ranks.routed);
-    if (m_pass.ops.size() == before || layout.zeroStage < 2)
-        return;
-    // The whole gradient lives until it is reduced: for one micro-batch, or with a pipeline since the chunk's first one.
-    const bool accumulates = layout.pp > 1;
-    const std::int64_t whole = wholeBytes(elements, m_stateBytes.gradient);
-    if (!accumulates && !held)
-        m_pass.ops[before].allocBytes = whole;
-    m_pass.ops[before].freeBytes = whole;
-    m_pass.ops[before].buffer = true;
+    if (m_pass.ops.size() > before && layout.zeroStage >= 2) {
+        // The whole gradient lives until it is reduced: for one micro-batch, or with a pipeline since the chunk's first one.
+        const bool accumulates = layout.pp > 1;
+        const std::int64_t whole = wholeBytes(elements, m_stateBytes.gradient);
+        if (!accumulates && !held)
+            m_pass.ops[before].allocBytes = whole;
+        m_pass.ops[before].freeBytes = whole;
+        m_pass.ops[before].buffer = true;
+    }
+    addToHostGradients(elements);
 }
 
 /// Where a pass reduces its gradients bucket by bucket: of those that several buckets add to, which wait for the last.
@@ -173,9 +174,14 @@ Pass PassBuilder::gather(const StageContent& chunk)
 /// What the optimizer works with while it updates so many parameters.
 std::int64_t PassBuilder::updateBytes(std::int64_t elements) const
 {
-    const Stack& stack = m_scenario.training.stack;
-    const auto together = static_cast<std::int64_t>(stack.updatedTogether);
-    return checkedScale(together > 0 ? std::min(elements, together) : elements, stack.updateBytes);
+    const Training& training = m_scenario.training;
+    const Stack& stack = training.stack;
+    Checked bytesEach;
+    if (training.optimizer == Optimizer::adamw)
+        bytesEach += Checked(stack.updateMoments) * training.momentBytes;
+    if (stack.joinsGradients)
+        bytesEach += m_stateBytes.gradient + (m_stateBytes.hostGradient > m_stateBytes.gradient ? m_stateBytes.hostGradient : 0);
+    return bytesEach * (stack.updatedTogether > 0 ? std::min(elements, stack.updatedTogether) : elements);
 }
 
 Pass PassBuilder::finish(ParameterElements elements, bool sharesEmbedding, std::int64_t embeddingElements)

@@ -70,6 +70,25 @@ void PassBuilder::bringFromHost(const Bucket& bucket)
     copy(Stream::fromHost, "activations from host", kept);
 }
 
+/// Gradients that a micro-batch has reduced are added to the host's on the GPU, which come for that and go back (DeepSpeed,
+/// stage3.py, partition_grads). Of the first micro-batch they go out first and come back, where the norm is taken: as many bytes,
+/// by the same stream. What came and what is added to it are there meanwhile.
+void PassBuilder::addToHostGradients(ParameterElements elements)
+{
+    const ShardRanks ranks = ShardRanks::of(m_scenario.layout);
+    const Checked shard = Checked(elements.dense) / ranks.dense + Checked(elements.routed) / ranks.routed;
+    const std::int64_t bytes = checkedScale(shard * m_stateBytes.gradient, gradientsOnHost(m_scenario));
+    if (bytes == 0)
+        return;
+    copy(Stream::fromHost, "gradient sums from host",
+         static_cast<StreamMask>(kDataParallelStreams | maskOf(Stream::compute) | maskOf(Stream::toHost)), bytes);
+    m_pass.ops.back().allocBytes = checkedMultiply(2, bytes);
+    m_pass.ops.back().buffer = true;
+    copy(Stream::toHost, "gradient sums to host", maskOf(Stream::fromHost), bytes);
+    m_pass.ops.back().freeBytes = checkedMultiply(2, bytes);
+    m_pass.ops.back().buffer = true;
+}
+
 /// Gradients of so many elements go out, the host updates what it holds, and new parameters come in.
 void PassBuilder::hostOptimizer(std::int64_t elements)
 {

@@ -74,7 +74,8 @@ Pass PassBuilder::backward(const StageContent& stage, ActionKind kind, PassFlags
     if (flags.reducesGradients && kind != ActionKind::backwardInput && reducesEveryMicrobatch(m_scenario) &&
         !m_scenario.training.overlap.gradReduce) {
         reduceBucket(stage.parameters().trained());
-        waitFor(kDataParallelStreams); // before the next micro-batch: nothing runs beside it
+        // Before the next micro-batch: nothing runs beside it.
+        waitFor(static_cast<StreamMask>(kDataParallelStreams | (gradientsOnHost(m_scenario) > 0 ? kHostStreams : 0)));
     }
     if (!weightsOnly)
         send(flags, Stream::sendBackward);
@@ -125,15 +126,18 @@ bool PassBuilder::overlapGradientGather(const Bucket& bucket, std::size_t index,
     piece.pieces = static_cast<int>(ceilDivide(gemm.pieces, kTensorOverlapPieces));
     piece.narrowedBy = narrowedBy(bucket, index);
     const StreamMask before = static_cast<StreamMask>(maskOf(Stream::compute) | m_nextWaits);
+    const std::int64_t passing = passedGradients(gemm, split);
     for (int i = 0; i < kTensorOverlapPieces; ++i) {
         exchange(CommunicatorRole::tp, CollectiveKind::allGather, collective.name,
                  gatheredOperandBytes(bucket, index) / kTensorOverlapPieces, i == 0 ? before : StreamMask{0});
         compute(gemm, ".dgrad", purpose, piece);
         passBytes(gemm);
-        passGradients(gemm, split, kTensorOverlapPieces);
+        if (i == 0) // pieces are slices of one tensor
+            m_pass.ops.back().allocBytes = checkedAdd(m_pass.ops.back().allocBytes, passing);
     }
     Op& last = m_pass.ops.back();
-    last.freeBytes = checkedAdd(last.freeBytes, keptBytes(gemm) - (trainsWeights(gemm) ? gemm.savedInputBytes : 0));
+    last.freeBytes =
+        checkedAdd(checkedAdd(last.freeBytes, passing), keptBytes(gemm) - (trainsWeights(gemm) ? gemm.savedInputBytes : 0));
     if (split && trainsWeights(gemm))
         last.allocBytes = checkedAdd(last.allocBytes, gemm.savedGradientBytes);
     if (!split && trainsWeights(gemm))
@@ -161,9 +165,11 @@ void PassBuilder::inputGradient(const Operator& op, OpPurpose purpose, bool spli
         compute(op, ".backward", purpose, memoryShape(op, KernelPass::backward));
         break;
     }
-    passGradients(op, split);
+    const std::int64_t passing = passedGradients(op, split);
     Op& last = m_pass.ops.back();
-    last.freeBytes = checkedAdd(last.freeBytes, keptBytes(op) - (trainsWeights(op) ? op.savedInputBytes : 0));
+    last.allocBytes = checkedAdd(last.allocBytes, passing);
+    last.freeBytes =
+        checkedAdd(checkedAdd(last.freeBytes, passing), keptBytes(op) - (trainsWeights(op) ? op.savedInputBytes : 0));
     if (split && trainsWeights(op))
         last.allocBytes = checkedAdd(last.allocBytes, op.savedGradientBytes);
 }

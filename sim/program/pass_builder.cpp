@@ -155,12 +155,12 @@ void PassBuilder::passBytes(const Operator& op)
     kernel.freeBytes = checkedAdd(kernel.freeBytes, op.passingBytes);
 }
 
-/// The last kernel makes the operator's input gradient, or one of so many pieces of it: gradients of results and of inputs are
-/// there beside all that is kept (Stack::passesGradients). With a split backward pass those of a product's results are kept.
-void PassBuilder::passGradients(const Operator& op, bool split, int pieces)
+/// While the operator's input gradient is made, gradients of results and of inputs are there beside all that is kept
+/// (Stack::passesGradients). With a split backward pass those of a product's results are kept.
+std::int64_t PassBuilder::passedGradients(const Operator& op, bool split) const
 {
     if (!m_scenario.training.stack.passesGradients)
-        return;
+        return 0;
     Checked bytes;
     if (op.kind == OperatorKind::attention || (op.kind == OperatorKind::elementwise && !op.routed && hasOwnGradients(op.family)))
         bytes = op.forwardBytes; // one for all that it reads and writes
@@ -170,9 +170,7 @@ void PassBuilder::passGradients(const Operator& op, bool split, int pieces)
         const Checked results = keepsResults ? Checked(0) : Checked(op.m) * op.n;
         bytes = op.batch * (inputs + results) * elementBytes(m_scenario.training.precision) / op.pieces;
     }
-    Op& kernel = m_pass.ops.back();
-    kernel.allocBytes = checkedAdd(kernel.allocBytes, bytes / pieces);
-    kernel.freeBytes = checkedAdd(kernel.freeBytes, bytes / pieces);
+    return bytes;
 }
 
 void PassBuilder::waitFor(StreamMask streams)

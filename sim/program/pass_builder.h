@@ -86,7 +86,7 @@ private:
     /// For the gradients of weights: sequence parallelism has kept a slice of what it gathered, unless autograd keeps the whole.
     bool regathersInputs() const;
     void passBytes(const Operator&);
-    void passGradients(const Operator&, bool split, int pieces = 1);
+    std::int64_t passedGradients(const Operator&, bool split) const;
     void waitFor(StreamMask);
     void receive(PassFlags, Stream);
     /// What the pass has made, to another rank, if any; the pass ends when what it waits for is there.
@@ -131,6 +131,7 @@ private:
     };
     void copy(Stream, std::string_view name, StreamMask waits, std::int64_t bytes);
     void copy(Stream, std::string_view name, const std::vector<Kept>&);
+    void addToHostGradients(ParameterElements);
     void hostOptimizer(std::int64_t elements);
     std::int64_t updateBytes(std::int64_t elements) const;
     std::vector<Kept> keptBytes(const Bucket&) const;

@@ -109,6 +109,12 @@ ParameterElements ShardRanks::cut(ParameterElements elements) const
     return elements;
 }
 
+double gradientsOnHost(const Scenario& scenario)
+{
+    const Training& training = scenario.training;
+    return training.stack.offloadsGradients && reducesEveryMicrobatch(scenario) ? training.offload.optimizer : 0;
+}
+
 ModelStates modelStates(const Scenario& scenario, ParameterElements elements)
 {
     const StateBytes bytes = StateBytes::of(scenario.training);
@@ -137,7 +143,7 @@ ModelStates modelStates(const Scenario& scenario, ParameterElements elements)
                 wholeOf(ranks.cut(elements)) * bytes.computed - sparedByFrozen(scenario, wholeOf(ranks.cut(elements.matrices())));
         const double onHost = scenario.training.offload.optimizer;
         const Checked gradients = (zero >= 2 ? trainedShard : trained) * bytes.gradient;
-        const std::int64_t hostGradients = scenario.training.stack.offloadsGradients ? checkedScale(gradients, onHost) : 0;
+        const std::int64_t hostGradients = checkedScale(gradients, gradientsOnHost(scenario));
         states.gradients = gradients - hostGradients;
         const Checked optimizer = (zero >= 1 ? trainedShard : trained) * bytes.optimizer;
         const std::int64_t hostStates = checkedScale(optimizer, onHost);

@@ -85,6 +85,9 @@ ParameterGathering parameterGathering(const Scenario&);
 /// Sharded gradients cannot add up whole. With a pipeline they do all the same, see modelStates().
 bool reducesEveryMicrobatch(const Scenario&);
 
+/// The share of a rank's gradients that the host has (Stack::offloadsGradients): where they add up whole they stay on the GPU.
+double gradientsOnHost(const Scenario&);
+
 /// With a pipeline, gathered parameters of ZeRO 3 stay for the step (as PyTorch's FSDP under pipelining): otherwise every
 /// micro-batch would pay the communication again. Gradients of ZeRO 2 and 3 then add up whole, chunk by chunk, from the first to
 /// the last micro-batch; those buffers come and go in the program.

@@ -32,7 +32,9 @@ struct Fusion {
     double backwardTraffic = 1;  ///< likewise
     double launches = 1;         ///< kernels, forward
     double backwardLaunches = 2; ///< backward; of a product both gradients
-    double saved = 1;            ///< what is kept for the backward pass over what a fused kernel keeps
+    /// What is kept for the backward pass over what a fused kernel keeps, where activations have 16 bits. Of a norm what lies
+    /// beyond 1 are copies in single precision, of the loss half of 1 are logits in 16 bits: neither is there in fp32.
+    double saved = 1;
     bool operator==(const Fusion&) const = default;
 };
 
@@ -65,14 +67,18 @@ struct Stack {
     double optimizerBytes = 12;     ///< moved a parameter that a rank updates, besides the update: norm, clipping, copies
     double gradientBytes = 4;       ///< moved a gradient that a rank holds: zeroing, scaling
     double weightGradientBytes = 0; ///< held for a moment for each weight whose gradient is computed, before it is added up
-    /// Held for each parameter that a rank updates, while it does: of DeepSpeed its gradients joined, and those in single
-    /// precision (stage3.py, _prepare_fp32_grad_for_sub_group); of torch's foreach AdamW the root of the second moment, and that
-    /// with eps (torch/optim/adamw.py, _multi_tensor_adamw).
-    double updateBytes = 0;
-    double updatedTogether = 0; ///< so many parameters at a time (DeepSpeed's sub_group_size); 0: all
-    double stepMs = 0;          ///< host work that every step waits for
+    /// Held while AdamW updates, in the type of its moments and of as many elements as it updates: of torch's foreach AdamW the
+    /// root of the second moment, to which eps is added in place since PyTorch 2.1, and into another tensor before
+    /// (torch/optim/adamw.py, _multi_tensor_adamw).
+    std::int64_t updateMoments = 0;
+    /// Before parameters are updated their gradients are joined, and then copied into what the optimizer works in, if that is
+    /// another type (DeepSpeed, stage3.py, _prepare_fp32_grad_for_sub_group: flatten and to).
+    bool joinsGradients = false;
+    std::int64_t updatedTogether = 0; ///< so many parameters at a time (DeepSpeed's sub_group_size); 0: all
+    double stepMs = 0;                ///< host work that every step waits for
     /// What the loss keeps where ranks have parts of the vocabulary, as its Fusion::saved; 0: that. Of torch's loss_parallel,
-    /// four tensors in single precision meet in the backward pass (torch/distributed/tensor/parallel/loss.py).
+    /// four tensors in single precision meet in the backward pass (torch/distributed/tensor/parallel/loss.py), beside logits in
+    /// 16 bits where the allocator has no other use for their block.
     double shardedLossSaved = 0;
     std::string gradientDtype = "fp32"; ///< what gradients are added up and reduced in, unless the scenario says
     /// 8 and 4 bits: products keep inputs and gradients as they read them, not as the precision of activations has them.
@@ -115,8 +121,9 @@ struct Stack {
     /// Gradients that a backward kernel reads and writes are tensors of their own, beside all that is kept. Where this is unset
     /// they are taken to find room in what is freed: SimuMax's ranks of Megatron-Core hold no more.
     bool passesGradients = false;
-    /// Where the host has the optimizer's states, gradients are added up there too (DeepSpeed, stage3.py:
-    /// grad_partitions_flat_buffer is on the device of the optimizer).
+    /// ZeRO 2 and 3 without a pipeline: where the host has the optimizer's states, it has gradients too, which are added up on
+    /// the GPU and so come and go with each micro-batch (DeepSpeed, stage3.py: grad_partitions_flat_buffer is on the device of
+    /// the optimizer, partition_grads adds to it).
     bool offloadsGradients = false;
     RecomputeModules selective = {RecomputeModule::coreAttention}; ///< what selective recomputation runs again, unless said
     /// ZeRO 1: gradients are all-reduced, and what a rank has updated it broadcasts by itself: whole tensors, so that of more

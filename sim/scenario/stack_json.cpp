@@ -27,12 +27,17 @@ constexpr StackKey kStackKeys[] = {{"gemm", &Stack::gemm},
                                    {"gradient_bytes", &Stack::gradientBytes},
                                    {"gather_bytes", &Stack::gatherBytes},
                                    {"weight_gradient_bytes", &Stack::weightGradientBytes},
-                                   {"update_bytes", &Stack::updateBytes},
-                                   {"updated_together", &Stack::updatedTogether},
                                    {"step_ms", &Stack::stepMs},
                                    {"ring_merge_bytes", &Stack::ringMergeBytes},
                                    {"ring_gradient_bytes", &Stack::ringGradientBytes},
                                    {"sharded_loss_saved", &Stack::shardedLossSaved}};
+
+/// What is counted.
+struct StackCount {
+    const char* key;
+    std::int64_t Stack::*member;
+};
+constexpr StackCount kStackCounts[] = {{"update_moments", &Stack::updateMoments}, {"updated_together", &Stack::updatedTogether}};
 
 /// What the software does or does not.
 struct StackFlag {
@@ -51,6 +56,7 @@ constexpr StackFlag kStackFlags[] = {{"pads_vocabulary", &Stack::padsVocabulary}
                                      {"keeps_unread", &Stack::keepsUnread},
                                      {"passes_gradients", &Stack::passesGradients},
                                      {"offloads_gradients", &Stack::offloadsGradients},
+                                     {"joins_gradients", &Stack::joinsGradients},
                                      {"sends_shards", &Stack::sendsShards},
                                      {"reduces_whole", &Stack::reducesWhole},
                                      {"reduces_wide", &Stack::reducesWide},
@@ -65,14 +71,16 @@ constexpr StackFlag kStackFlags[] = {{"pads_vocabulary", &Stack::padsVocabulary}
                                      {"scatters_sends", &Stack::scattersSends},
                                      {"gathers_chunks", &Stack::gathersChunks}};
 
-/// Both by their keys: to look for each of them among a stack's forty took a fifth of the time in which a scenario is read.
+/// All by their keys: to look for each of them among a stack's forty took a fifth of the time in which a scenario is read.
 const auto& membersByKey()
 {
     static const auto kMembers = [] {
-        std::unordered_map<std::string_view, std::variant<bool Stack::*, double Stack::*>> out;
+        std::unordered_map<std::string_view, std::variant<bool Stack::*, double Stack::*, std::int64_t Stack::*>> out;
         for (const auto& [key, member] : kStackFlags)
             out.emplace(key, member);
         for (const auto& [key, member] : kStackKeys)
+            out.emplace(key, member);
+        for (const auto& [key, member] : kStackCounts)
             out.emplace(key, member);
         return out;
     }();
@@ -140,6 +148,8 @@ Json toJson(const Stack& stack)
         json[key] = stack.*member;
     for (const auto& [key, member] : kStackKeys)
         json[key] = number(stack.*member);
+    for (const auto& [key, member] : kStackCounts)
+        json[key] = stack.*member;
     for (std::size_t part = 0; part < kStackPartNames.size(); ++part) {
         const Fusion& fusion = stack.parts[part];
         json[std::string(kStackPartNames[part])] = {{"traffic", {number(fusion.traffic), number(fusion.backwardTraffic)}},

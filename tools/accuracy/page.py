@@ -238,7 +238,7 @@ def page(answer, left_out_part):
     corners = answer["corners"]
 
     def gib(source):
-        return " to ".join(number(of) for of in corners["missing_gib"][source])
+        return " to ".join(number(of) for of in corners["missing_gib"][source] or []) or "–"
 
     lines = [
         "# How far predictions lie from measurements",

@@ -211,8 +211,9 @@ Explanation Explainer::states(MetricId id) const
             experts /= account.term("d_e", shards.routed, Unit::count, "ranks that share the experts' states");
         elements = elements + experts;
     }
-    const bool goesToHost = state.shardedFrom == 1 || (state.shardedFrom == 2 && m_scenario.training.stack.offloadsGradients);
-    const double offloaded = goesToHost ? m_scenario.training.offload.optimizer : 0;
+    const double offloaded = state.shardedFrom == 1   ? m_scenario.training.offload.optimizer
+                             : state.shardedFrom == 2 ? gradientsOnHost(m_scenario)
+                                                      : 0;
     if (offloaded > 0)
         elements *= Formula::number(1) - account.term("f", offloaded, Unit::fraction, "that the host holds");
     Formula bytesOfAll = elements * account.term("b", state.bytesEach, Unit::bytes, "a parameter: " + state.consistsOf);

@@ -2,6 +2,7 @@
 #include "sim/analysis/findings/finding_rules.h"
 #include "sim/cost/cost.h"
 #include "sim/memory_limit.h"
+#include "sim/program/states.h"
 #include "sim/simulate/exposed_transfers.h"
 #include "sim/text/beside_limit.h"
 
@@ -44,7 +45,7 @@ void hostFull(const RuleContext& context, FindingList& out)
     finding.title = "Does not fit the host: the GPUs of a node offload " +
                     say(finding, ClaimOf::hostMemory, used, beside.need()) + ", and it has " +
                     say(finding, ClaimOf::hostHas, has, beside.limit());
-    finding.reason = std::string("Optimizer states ") + (context.training.stack.offloadsGradients ? "and gradients " : "") +
+    finding.reason = std::string("Optimizer states ") + (gradientsOnHost(context.scenario) > 0 ? "and gradients " : "") +
                      "stay there, and activations from a micro-batch's forward pass to its backward pass.";
     finding.show = {.pictures = {"memory"}};
     offerLess(context, finding);

@@ -288,6 +288,7 @@ TEST(Explain, TheHostsRateIsTheOneThatWasSimulated)
 TEST(Explain, GradientsOnTheHostAreTakenOffThoseOfTheGpu)
 {
     Scenario scenario = test::offloadedScenario(0.75, 0);
+    scenario.layout.zeroStage = 3;
     const auto gradients = [&] { return explain(*simulate(scenario), MetricId::gradientMemory); };
     const double whole = gradients().result.value;
     scenario.training.stack.offloadsGradients = true;

@@ -142,6 +142,10 @@ TEST(ResolvedText, KeepsEveryCornerOfAScenario)
     scenario.training.stack.rerunsUnread = false;
     scenario.training.stack.keepsUnread = true;
     scenario.training.stack.shardedLossSaved = 4;
+    scenario.training.stack.passesGradients = scenario.training.stack.offloadsGradients = true;
+    scenario.training.stack.joinsGradients = true;
+    scenario.training.stack.updateMoments = 2;
+    scenario.training.stack.updatedTogether = 1'000'000'007;
     scenario.training.stack.blocksLaunches = scenario.training.stack.reducesWhole = scenario.training.stack.reducesWide =
         scenario.training.stack.plainTensorParallel = scenario.training.stack.gathersLogits = true;
     scenario.training.stack.sendsShards = scenario.training.stack.scattersSends = scenario.training.stack.gathersChunks =

@@ -66,6 +66,26 @@ TEST(Stack, ThatIsUnknownIsToldWithTheNearest)
     EXPECT_THAT(outcome.problems.at(0).text(), HasSubstr("megatron-te-2025"));
 }
 
+// Read as a fraction half a parameter at a time would be all of them.
+TEST(Stack, CountsAreWholeNumbers)
+{
+    for (const char* key : {"updated_together", "update_moments"}) {
+        const auto given = [key](const char* value) {
+            return resolved(R"({"stack":{"base":"huggingface",")" + std::string(key) + "\":" + value + "}}");
+        };
+        EXPECT_TRUE(given("3").scenario) << key;
+        const auto outcome = given("0.5");
+        ASSERT_FALSE(outcome.scenario) << key;
+        EXPECT_THAT(outcome.problems.at(0).text(), HasSubstr(key));
+    }
+}
+
+TEST(Stack, OfPyTorchHoldsWhatItsAdamWMakes)
+{
+    EXPECT_EQ(trainingOf(R"({"stack":"huggingface"})").stack.updateMoments, 1) << "PyTorch 2.1";
+    EXPECT_TRUE(trainingOf(R"({"stack":"deepspeed-2023"})", 3).stack.joinsGradients);
+}
+
 TEST(Stack, ChoosesAttentionAndGradientsUnlessTheScenarioDoes)
 {
     EXPECT_EQ(trainingOf("{}").attention, AttentionKernel::cudnn);

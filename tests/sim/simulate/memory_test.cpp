@@ -173,7 +173,7 @@ TEST(MemoryContents, WhatTheOptimizerWorksWithIsBuffersOfItsOwn)
     Scenario scenario = test::smallScenario(1, 1, 4);
     scenario.layout.zeroStage = 3;
     const std::int64_t before = simulate(scenario)->memoryOfClass(0).buffers;
-    scenario.training.stack.updateBytes = 600; // more than any layer holds
+    scenario.training.stack.updateMoments = 150; // of 4 bytes: more than any layer holds
     const auto simulation = simulate(scenario);
     const MemoryCurves curves = simulation->memoryCurves(0);
     const MemoryContents contents = simulation->memoryContents(0, curves.timeNs[curves.peak()]);

@@ -60,6 +60,7 @@ struct AlikeCollectives {
     CollectiveSends sends = CollectiveSends::twiceRound;
     bool ofLayers = false;
     std::int64_t bytes = 0; ///< 0 of states
+    int narrowedBy = 1;
     auto operator<=>(const AlikeCollectives&) const = default;
 };
 
@@ -120,6 +121,7 @@ const std::vector<FoundCollective>& CollectiveCounter::walk(std::uint32_t pass, 
                                                    : CollectivePhase::backward;
         found.alike.ofLayers = !isOfStates && op.layer >= 0;
         found.alike.bytes = isOfStates ? 0 : found.bytes;
+        found.alike.narrowedBy = ops.shapes[i].narrowedBy;
         out.push_back(found);
     }
     return out;
@@ -177,6 +179,7 @@ std::vector<CollectiveUse> CollectiveCounter::uses() const
                               .reducedInNetwork = inNetwork,
                               .ofLayers = alike.ofLayers,
                               .bytes = alike.bytes,
+                              .narrowedBy = alike.narrowedBy,
                               .members = members};
             for (const auto& [layer, count] : counted.ofLayer)
                 ++use.layersByCount[count];

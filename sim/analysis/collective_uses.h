@@ -53,6 +53,7 @@ struct CollectiveUse {
     bool reducedInNetwork = false;
     bool ofLayers = false;  ///< else of the embedding, the head or the whole step
     std::int64_t bytes = 0; ///< of each one's tensor; states: of all together, one rank of each stage
+    int narrowedBy = 1;     ///< times as narrow as activations are: 2 in 8 bits, of 16
     std::int64_t count = 0; ///< one rank of each stage together; states: 1
     /// Layers of the model, by how often each has them, all ranks that hold it together; empty where it is not of layers.
     std::map<std::int64_t, int> layersByCount;

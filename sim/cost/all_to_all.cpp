@@ -23,7 +23,8 @@ int outermostInNode(const Cluster& cluster)
 TokenChoice TokenChoice::of(const Scenario& scenario)
 {
     const Model& model = scenario.model;
-    return {.copies = scenario.training.moe.sendOncePerNode ? std::max(1, model.numExpertsPerTok) : 1,
+    return {.isOncePerNode = scenario.training.moe.sendOncePerNode,
+            .copies = std::max(1, model.numExpertsPerTok),
             .groups = model.expertGroups,
             .chosenGroups = model.chosenGroups};
 }
@@ -34,7 +35,7 @@ AllToAllRoutes allToAllRoutes(const GroupShape& group, const Cluster& cluster, c
     const auto tier = asIndex(std::max(0, routes.nodeTier));
     const int nodes = routes.nodeTier < 0 ? group.size : tier < group.domains.size() ? group.domains[tier] : 1;
     routes.membersOfNode = routes.members / nodes;
-    routes.isOnce = choice.copies > 1;
+    routes.isOnce = choice.isOncePerNode;
     if (routes.isOnce) {
         const auto shared = [&choice](int places) {
             return sharedCopies(reachablePlaces(places, choice.groups, choice.chosenGroups), choice.copies);

@@ -24,7 +24,8 @@ struct AllToAllRoutes {
 
 /// How a token's experts are chosen, as far as its way depends on it.
 struct TokenChoice {
-    int copies = 1; ///< experts that it goes to, where a node takes one copy for all of its own; else 1
+    bool isOncePerNode = false; ///< which software sends it, also to a single expert: a node takes one copy for all of its own
+    int copies = 1;             ///< experts that it goes to
     int groups = 1, chosenGroups = 1;
     static TokenChoice of(const Scenario&);
 };

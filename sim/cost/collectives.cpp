@@ -34,6 +34,16 @@ double bytesPerSecondAmong(const Cluster& cluster, std::size_t tier, double send
                : std::min(alone, bytesPerSecondOf(cluster, cluster.networkTier()) / senders);
 }
 
+/// What kernels that take one copy of a token reach of bytesPerSecondOf over a tier inside a node. Over NVSwitches that also add
+/// (NVLink SHARP: Hopper, Blackwell) receivers lose nothing beyond Efficiency::network, which is in that rate: DeepEP's kernels
+/// send 134 to 138 of an H800's 200 GB/s (docs/legacy.md, EP8), HybridEP's 560 to 660 of 900 on GB200 and B200
+/// (docs/README_Hybrid-EP.md, kernels alone, what a rank keeps left out). H100, H200, B300 and GB300 have the same switches, and
+/// are taken to do as well. Nobody has printed other links, PCIe or meshes: there it is as with plain all-to-alls.
+double oneCopyRate(const Cluster& cluster, std::size_t tier)
+{
+    return cluster.tiers[tier].inNetworkReduction ? 1 : cluster.efficiency.allToAll;
+}
+
 /// Of a group's members that send out of a domain over a tier, so many: ranks that send over the card of each of them, itself
 /// among these, in the mean over the cards (GroupShape::cards).
 double sendersOverCard(const GroupShape& group, std::size_t tier, double members)
@@ -134,10 +144,9 @@ AllToAll allToAllOf(const GroupShape& group, const Cluster& cluster, double byte
             const double members = inside - reachedInside;
             const bool isInNode = static_cast<int>(t) <= routes.nodeTier;
             const double share = isInNode ? routes.inNodeShare(members) : members / group.size * routes.leaving;
-            // Kernels that take one copy of a token lose nothing inside a node: DeepEP's send 134 to 138 of an H800's 200 GB/s
-            // (docs/legacy.md, EP8), HybridEP's 560 to 660 of 900 on GB200 and B200 (docs/README_Hybrid-EP.md, kernels alone,
-            // what a rank keeps left out). Over InfiniBand they send 44 of 50.
-            const double sent = bytes * share / (routes.isOnce && isInNode ? 1 : cluster.efficiency.allToAll);
+            // Over InfiniBand DeepEP sends 44 of 50 GB/s.
+            const double reached = routes.isOnce && isInNode ? oneCopyRate(cluster, t) : cluster.efficiency.allToAll;
+            const double sent = bytes * share / reached;
             const double senders = sendersOverCard(group, t, t == 0 ? 1 : (group.*membersIn)(t - 1));
             occupy(all.portSeconds, cluster, t, sent, Passing::others, senders);
             const double rate = bytesPerSecondOf(cluster, t) * linkShare(cluster, t, inside / reachedInside);

@@ -9,7 +9,9 @@ namespace {
 constexpr double kSecondsOfMicrosecond = 1e-6, kSecondsOfMillisecond = 1e-3;
 
 /// Launches for the cast of one expert's operand, a tensor of its own: its largest element is zeroed and found, its scale
-/// follows, and it is cast (Transformer Engine, split_quantize; with a scale a block, cast and two orders of scales).
+/// follows, and it is cast (Transformer Engine, split_quantize; with a scale a block, cast and two orders of scales). In NVFP4
+/// too, though one expert's cast has three kernels where a product's alone would (NVFP4Quantizer): newer versions put those of
+/// up to 64 experts into one launch each (split_quantize_nvfp4_impl), so that three for each would be far from both.
 constexpr double kLaunchesOfExpertsCast = 4;
 
 /// Of a layer, what neither works for single experts nor brings tokens there.
@@ -95,7 +97,7 @@ std::vector<PassLaunches> CostModel::launches(const Program& program) const
         };
         double host = 0;
         bool hasKernel = false;
-        Counts counts(m_tokenChoice.copies > 1);
+        Counts counts(m_tokenChoice.isOncePerNode);
         for (std::size_t i = 0; i < pass.ops.size(); ++i) {
             const Op& op = pass.ops[i];
             OpLaunch& launch = launches[p].ops[i];

@@ -129,7 +129,7 @@ bool PassBuilder::overlapGradientGather(const Bucket& bucket, std::size_t index,
     const std::int64_t passing = passedGradients(gemm, split);
     for (int i = 0; i < kTensorOverlapPieces; ++i) {
         exchange(CommunicatorRole::tp, CollectiveKind::allGather, collective.name,
-                 gatheredOperandBytes(bucket, index) / kTensorOverlapPieces, i == 0 ? before : StreamMask{0});
+                 gatheredOperand(bucket, index).piece(kTensorOverlapPieces), i == 0 ? before : StreamMask{0});
         compute(gemm, ".dgrad", purpose, piece);
         passBytes(gemm);
         if (i == 0) // pieces are slices of one tensor
@@ -201,7 +201,7 @@ void PassBuilder::backwardOfFirst(const Bucket& bucket, std::size_t index, Actio
         return;
     }
     if (const auto gathering = gatheringOf(bucket.list.operators, index); gathering && regathersInputs())
-        exchange(CommunicatorRole::tp, CollectiveKind::allGather, regatherName(op), gatheredOperandBytes(bucket, *gathering),
+        exchange(CommunicatorRole::tp, CollectiveKind::allGather, regatherName(op), gatheredOperand(bucket, *gathering),
                  static_cast<StreamMask>(maskOf(Stream::compute) | m_nextWaits));
     weightGradient(op, OpPurpose::backward, false);
 }
@@ -235,8 +235,8 @@ void PassBuilder::backwardOperator(const Bucket& bucket, std::size_t index, Acti
         const bool regathers = trainsWeights(op) && gathering && regathersInputs() && !split;
         if (regathers) { // the weight gradient needs the whole input, of which a slice was kept; runs beside the input gradient
             const StreamMask before = m_nextWaits;
-            communicate(CommunicatorRole::tp, CollectiveKind::allGather, regatherName(op),
-                        gatheredOperandBytes(bucket, *gathering), before);
+            communicate(CommunicatorRole::tp, CollectiveKind::allGather, regatherName(op), gatheredOperand(bucket, *gathering),
+                        before);
         }
         const bool isReduced = index + 1 < operators.size() && operators[index + 1].kind == OperatorKind::leaveTensorParallel;
         inputGradient(op, purpose, split, isReduced ? narrowedBy(bucket, index + 1) : 1);
@@ -262,7 +262,7 @@ void PassBuilder::backwardOperator(const Bucket& bucket, std::size_t index, Acti
         break;
     case OperatorKind::leaveTensorParallel:
         if (sequenceParallel) {
-            exchange(CommunicatorRole::tp, CollectiveKind::allGather, op.name, gatheredOperandBytes(bucket, index),
+            exchange(CommunicatorRole::tp, CollectiveKind::allGather, op.name, gatheredOperand(bucket, index),
                      static_cast<StreamMask>(maskOf(Stream::compute) | m_nextWaits));
         }
         break;
@@ -323,7 +323,7 @@ void PassBuilder::weightPass(const Bucket& bucket)
             continue;
         if (const auto gathering = gatheringOf(operators, i); gathering && regathersInputs())
             exchange(CommunicatorRole::tp, CollectiveKind::allGather, regatherName(operators[i]),
-                     gatheredOperandBytes(bucket, *gathering));
+                     gatheredOperand(bucket, *gathering));
         weightGradient(operators[i], OpPurpose::backwardWeight, true);
     }
 }

@@ -123,13 +123,13 @@ std::int64_t PassBuilder::messagesOf(std::int64_t gatheredBytes)
     return std::max<std::int64_t>(1, std::llround(std::min(1.0, share) * m_rankShards->count));
 }
 
-void PassBuilder::communicate(CommunicatorRole group, CollectiveKind kind, std::string_view name, std::int64_t bytes,
+void PassBuilder::communicate(CommunicatorRole group, CollectiveKind kind, std::string_view name, SentTensor sent,
                               StreamMask waits, int pieces)
 {
     const bool isOfTokens = group == CommunicatorRole::ep || group == CommunicatorRole::exptTp;
     std::int64_t messages = 1;
     if (group == CommunicatorRole::dpShard && kind == CollectiveKind::allGather && sendsShards())
-        messages = messagesOf(bytes);
+        messages = messagesOf(sent.bytes);
     if (communicatorSize(group, m_scenario) > 1)
         emit({.kind = OpKind::collective,
               .stream = streamOf(group),
@@ -137,13 +137,18 @@ void PassBuilder::communicate(CommunicatorRole group, CollectiveKind kind, std::
               .group = group,
               .purpose = OpPurpose::communication,
               .label = m_labels.intern(name)},
-             {.collective = kind, .routed = isOfTokens, .pieces = pieces, .batch = messages, .bytes = bytes});
+             {.collective = kind,
+              .routed = isOfTokens,
+              .narrowedBy = sent.narrowedBy,
+              .pieces = pieces,
+              .batch = messages,
+              .bytes = sent.bytes});
 }
 
-void PassBuilder::exchange(CommunicatorRole group, CollectiveKind kind, std::string_view name, std::int64_t bytes,
-                           StreamMask waits, int pieces)
+void PassBuilder::exchange(CommunicatorRole group, CollectiveKind kind, std::string_view name, SentTensor sent, StreamMask waits,
+                           int pieces)
 {
-    communicate(group, kind, name, bytes, waits, pieces);
+    communicate(group, kind, name, sent, waits, pieces);
     m_nextWaits |= maskOf(streamOf(group));
 }
 
@@ -238,17 +243,20 @@ bool PassBuilder::gathersNarrow(const Bucket& bucket, std::size_t index) const
            (index + 3 >= operators.size() || readsNarrow(index + 3));
 }
 
-std::int64_t PassBuilder::gatheredOperandBytes(const Bucket& bucket, std::size_t index) const
+SentTensor PassBuilder::gatheredOperand(const Bucket& bucket, std::size_t index) const
 {
-    return bucket.list.operators[index].commBytes /
-           (gathersNarrow(bucket, index) ? narrowingOf(m_scenario.training.precision) : 1);
+    const SentTensor wide = bucket.list.operators[index].commBytes;
+    return gathersNarrow(bucket, index) ? wide.narrower(narrowingOf(m_scenario.training.precision)) : wide;
 }
 
-/// What a product writes for the reduction that runs beside it is in 8 bits, from 16.
-bool PassBuilder::reducesNarrow(const Operator& product) const
+/// What a product writes for the reduction that runs beside it is in 8 bits, from 16; in 4 bits none is.
+SentTensor PassBuilder::reducedResult(const Operator& product, std::int64_t bytes) const
 {
+    const SentTensor wide = bytes;
     const Precision precision = m_scenario.training.precision;
-    return m_scenario.training.stack.narrowReduce && product.lowPrecision && isNarrow(precision) && narrowingOf(precision) == 2;
+    const bool isNarrowed =
+        m_scenario.training.stack.narrowReduce && product.lowPrecision && isNarrow(precision) && narrowingOf(precision) == 2;
+    return isNarrowed ? wide.narrower(2) : wide;
 }
 
 int PassBuilder::narrowedBy(const Bucket& bucket, std::optional<std::size_t> gathering) const
@@ -354,12 +362,11 @@ std::size_t PassBuilder::overlapTensorCollective(const Bucket& bucket, std::size
     piece.bytes = gemm.forwardBytes / kTensorOverlapPieces;
     piece.pieces = static_cast<int>(ceilDivide(gemm.pieces, kTensorOverlapPieces));
     piece.narrowedBy = narrowedBy(bucket, gatheringOf(operators, gathers ? index + 1 : index));
-    const std::int64_t bytes =
-        (gathers ? gatheredOperandBytes(bucket, index) : collective.commBytes / (reducesNarrow(gemm) ? 2 : 1)) /
-        kTensorOverlapPieces;
+    const SentTensor sent =
+        (gathers ? gatheredOperand(bucket, index) : reducedResult(gemm, collective.commBytes)).piece(kTensorOverlapPieces);
     for (int i = 0; i < kTensorOverlapPieces; ++i) {
         if (gathers) { // gathering needs only the kernel before; each piece of the GEMM needs its own piece of the input
-            exchange(CommunicatorRole::tp, CollectiveKind::allGather, collective.name, bytes,
+            exchange(CommunicatorRole::tp, CollectiveKind::allGather, collective.name, sent,
                      i == 0 ? maskOf(Stream::compute) : StreamMask{0});
         }
         compute(gemm, "", purpose, piece);
@@ -367,7 +374,7 @@ std::size_t PassBuilder::overlapTensorCollective(const Bucket& bucket, std::size
             m_pass.ops.back().allocBytes = allocatedBytes(gemm);
         passBytes(gemm);
         if (reduces)
-            communicate(CommunicatorRole::tp, CollectiveKind::reduceScatter, collective.name, bytes);
+            communicate(CommunicatorRole::tp, CollectiveKind::reduceScatter, collective.name, sent);
     }
     if (reduces)
         m_nextWaits |= maskOf(Stream::tp);
@@ -403,7 +410,7 @@ void PassBuilder::forwardOperator(const Bucket& bucket, std::size_t index, OpPur
     }
     case OperatorKind::enterTensorParallel:
         if (sequenceParallel) {
-            exchange(CommunicatorRole::tp, CollectiveKind::allGather, op.name, gatheredOperandBytes(bucket, index));
+            exchange(CommunicatorRole::tp, CollectiveKind::allGather, op.name, gatheredOperand(bucket, index));
         }
         break;
     case OperatorKind::leaveTensorParallel:

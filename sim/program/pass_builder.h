@@ -2,6 +2,7 @@
 // their streams. Private to sim/program.
 #pragma once
 
+#include "sim/checked.h"
 #include "sim/program/labels.h"
 #include "sim/program/program.h"
 #include "sim/program/states.h"
@@ -57,6 +58,22 @@ bool gathersChunks(const Scenario&);
 /// What is gathered for a product a second time: of another width for a prediction module, and latents.
 std::string_view regatherName(const Operator&);
 
+/// What a collective works on: its whole tensor, as it travels.
+struct SentTensor {
+    SentTensor(std::int64_t wide) : bytes(wide) {}   // NOLINT(google-explicit-constructor): mostly all there is to say
+    SentTensor(const Checked& wide) : bytes(wide) {} // NOLINT(google-explicit-constructor)
+    /// One of so many pieces.
+    SentTensor piece(int pieces) const { return {bytes / pieces, narrowedBy}; }
+    /// The same elements in fewer bits.
+    SentTensor narrower(int by) const { return {bytes / by, narrowedBy * by}; }
+
+    std::int64_t bytes;
+    int narrowedBy = 1;
+
+private:
+    SentTensor(std::int64_t sent, int narrowed) : bytes(sent), narrowedBy(narrowed) {}
+};
+
 class PassBuilder {
 public:
     PassBuilder(const Scenario&, Labels&);
@@ -75,11 +92,11 @@ public:
 private:
     Op& emit(Op, const OpShape&);
     void compute(const Operator&, std::string_view suffix, OpPurpose, const OpShape&);
-    void communicate(CommunicatorRole, CollectiveKind, std::string_view name, std::int64_t bytes,
+    void communicate(CommunicatorRole, CollectiveKind, std::string_view name, SentTensor,
                      StreamMask waits = maskOf(Stream::compute), int pieces = 1);
     /// The same, and the next kernel waits for it.
-    void exchange(CommunicatorRole, CollectiveKind, std::string_view name, std::int64_t bytes,
-                  StreamMask waits = maskOf(Stream::compute), int pieces = 1);
+    void exchange(CommunicatorRole, CollectiveKind, std::string_view name, SentTensor, StreamMask waits = maskOf(Stream::compute),
+                  int pieces = 1);
     /// Stack::sendsShards, where it applies.
     bool sendsShards() const;
     bool reducesWhole() const; ///< Stack::reducesWhole, or as shards are sent
@@ -147,8 +164,8 @@ private:
     std::int64_t wholeBytes(ParameterElements, int bytesEach) const;
     std::int64_t gatheredBytes(const Bucket&) const;
     bool gathersNarrow(const Bucket&, std::size_t index) const;
-    std::int64_t gatheredOperandBytes(const Bucket&, std::size_t index) const;
-    bool reducesNarrow(const Operator& product) const;
+    SentTensor gatheredOperand(const Bucket&, std::size_t index) const;
+    SentTensor reducedResult(const Operator& product, std::int64_t bytes) const;
     /// Ranks that made a slice each of the operand narrow that `gathering` brings together; 1 where none is gathered so.
     int narrowedBy(const Bucket&, std::optional<std::size_t> gathering) const;
     /// Gradients of a chunk that its micro-batches add up whole before they are sharded.

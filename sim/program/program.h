@@ -87,7 +87,7 @@ struct OpShape {
     KernelPass pass = KernelPass::forward;
     bool lowPrecision = false; ///< of a GEMM: in 8 or 4 bits where the precision says so
     bool routed = false;       ///< of tokens that are sent to experts: as many as the busiest rank gets, see workOverMean()
-    /// Of such a GEMM: ranks that made a slice of the operand narrow each, before it was gathered.
+    /// Of such a GEMM: ranks that made a slice of its operand narrow each. Of a collective: how much narrower elements travel.
     int narrowedBy = 1;
     int pieces = 1; ///< kernels, or collectives, that each work on as many of its tokens, one after the other
     /// GEMM: rows and columns of the result, length of the sums. Attention, elementwise: as in Operator; optimizer: one row.

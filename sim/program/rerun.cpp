@@ -153,7 +153,7 @@ void PassBuilder::runAgain(const Bucket& bucket, const Rerun& rerun)
         if (const auto gathering = gatheringOf(operators, i);
             gathering && m_scenario.layout.sequenceParallel && !operators[*gathering].modules.has(rerun.module))
             exchange(CommunicatorRole::tp, CollectiveKind::allGather, regatherName(operators[i]),
-                     gatheredOperandBytes(bucket, *gathering));
+                     gatheredOperand(bucket, *gathering));
         const std::size_t consumed = overlapTensorCollective(bucket, i, OpPurpose::recompute, true);
         if (consumed > 0)
             i += consumed - 1;

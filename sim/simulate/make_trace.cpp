@@ -199,11 +199,13 @@ void TraceMaker::countMessages()
 /// By receiver and slot.
 void TraceMaker::addFlows()
 {
-    m_trace.flows.reserve(m_messages.size()); // growing by moving all of them would take long between two looks
-    for (const auto& [from, to] : m_messages) {
+    const auto isDrawn = [](const Message& of) { return of.from.track != kNoTrack && of.to.track != kNoTrack; };
+    // Growing by moving all of them would take long between two looks.
+    m_trace.flows.reserve(asIndex(std::count_if(m_messages.begin(), m_messages.end(), isDrawn)));
+    for (const Message& of : m_messages) {
         m_poll();
-        if (from.track != kNoTrack && to.track != kNoTrack)
-            m_trace.flows.push_back({from.track, from.span, to.track, to.span});
+        if (isDrawn(of))
+            m_trace.flows.push_back({of.from.track, of.from.span, of.to.track, of.to.span});
     }
 }
 

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace sim {
 namespace {
@@ -84,9 +85,15 @@ Trace Simulation::trace(TraceDetail detail) const
 
 const std::optional<Slowness>& Simulation::slowness() const
 {
+    {
+        const std::scoped_lock lock(m_slownessLock);
+        if (m_slowness)
+            return *m_slowness;
+    }
+    std::optional<Slowness> found = findSlowness(*this); // without the lock: who waited for that could not be cancelled
     const std::scoped_lock lock(m_slownessLock);
     if (!m_slowness)
-        m_slowness = findSlowness(*this);
+        m_slowness.emplace(std::move(found));
     return *m_slowness;
 }
 

@@ -51,7 +51,7 @@ public:
     /// Trace of one rank of each class: process i of the trace is class i. Made anew on each call.
     Trace trace(TraceDetail) const;
 
-    /// What its perturbations cost (slowness.h). Simulates when it is first asked, and no more.
+    /// What its perturbations cost (slowness.h). Simulates until it is known, and no more: threads that ask meanwhile, each.
     const std::optional<Slowness>& slowness() const;
 
 private:

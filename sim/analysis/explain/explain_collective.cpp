@@ -69,6 +69,8 @@ std::string useName(const CollectiveUse& use)
     }
 }
 
+constexpr const char* kPieces = "pieces, to overlap with the product";
+
 bool isClose(double value, double expected)
 {
     return std::abs(value - expected) <= 1e-6 * std::abs(expected);
@@ -96,9 +98,14 @@ Formula TrafficExplainer::tokens(Account& account, bool ofSlice) const
     return out;
 }
 
-Formula TrafficExplainer::elementSize(Account& account) const
+/// `narrowedBy`: times as narrow as it is kept.
+Formula TrafficExplainer::elementSize(Account& account, int narrowedBy) const
 {
-    return account.term("e", m_sharding.bytesPerElement, Unit::bytes, "an element of an activation");
+    const double bytes = static_cast<double>(m_sharding.bytesPerElement) / narrowedBy;
+    return account.term("e", bytes, Unit::bytes,
+                        narrowedBy == 1 ? "an element of an activation"
+                        : bytes < 1     ? "an element, sent in 4 bits"
+                                        : "an element, sent in 8 bits");
 }
 
 /// What one collective works on, of shapes alone.
@@ -123,21 +130,10 @@ Explanation TrafficExplainer::tensor(const CollectiveUse& use) const
             tensor = Formula::number(2) * std::move(tensor);
             value *= 2;
         }
-        const Stack& stack = m_scenario.training.stack;
-        const bool mayBeNarrow = (stack.narrowGather || stack.narrowReduce) && use.sends == CollectiveSends::onceRound &&
-                                 isNarrow(m_scenario.training.precision);
-        const double pieces = std::round(value / whole);
-        const int narrowing = narrowingOf(m_scenario.training.precision);
-        if (mayBeNarrow && (pieces == narrowing || pieces == narrowing * 4)) {
-            const double bytes = static_cast<double>(m_sharding.bytesPerElement) / narrowing;
-            tensor *=
-                account.term("e", bytes, Unit::bytes, bytes < 1 ? "an element, sent in 4 bits" : "an element, sent in 8 bits");
-            value /= narrowing;
-        } else {
-            tensor *= elementSize(account);
-        }
+        tensor *= elementSize(account, use.narrowedBy);
+        value /= use.narrowedBy;
         if (const double parts = std::round(value / whole); parts > 1) {
-            tensor /= account.term("i", parts, Unit::count, "pieces, to overlap with the product");
+            tensor /= account.term("i", parts, Unit::count, kPieces);
             value /= parts;
         }
         form = std::move(tensor);
@@ -169,12 +165,12 @@ Explanation TrafficExplainer::tensor(const CollectiveUse& use) const
                                isKeys    ? "rotated elements of a key, of all heads"
                                : isQuery ? "elements of a query's latent vector"
                                          : "elements of a latent vector of key and value");
-        const double narrowing = std::round(value / whole); // gathered in 8 or 4 bits, in pieces that overlap with the product
-        if (narrowing > 1) {
-            latent /= account.term("i", narrowing, Unit::count, "pieces, or times as narrow as activations");
-            value /= narrowing;
+        value /= use.narrowedBy;
+        if (const double parts = std::round(value / whole); parts > 1) {
+            latent /= account.term("i", parts, Unit::count, kPieces);
+            value /= parts;
         }
-        latent *= elementSize(account);
+        latent *= elementSize(account, use.narrowedBy);
         form = std::move(latent);
         break;
     }

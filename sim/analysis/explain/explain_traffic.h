@@ -41,7 +41,7 @@ private:
     // explain_collective.cpp
     Formula sequences(Account&) const;
     Formula tokens(Account&, bool ofSlice) const;
-    Formula elementSize(Account&) const;
+    Formula elementSize(Account&, int narrowedBy = 1) const;
     Explanation tensor(const CollectiveUse&) const;
     Explanation count(const CollectiveUse&) const;
     Explanation use(const CollectiveUse&, std::string symbol) const;

@@ -183,6 +183,33 @@ TEST(ExplainTraffic, AndOfReductionsInEightBits)
     EXPECT_EQ(narrow, 1) << "forward; backward their gradients are gathered as they are";
 }
 
+/// What overlaps with a product goes in four pieces, which are no elements of 4 bits.
+TEST(ExplainTraffic, AndOfElementsInFourBitsWhereTheyAreSentSo)
+{
+    const auto sentInFourBits = [](bool reduces, bool gathers) {
+        Scenario scenario = test::smallScenario(4);
+        scenario.layout.sequenceParallel = true;
+        scenario.training.precision = Precision::nvfp4;
+        scenario.training.overlap.tpComm = true;
+        scenario.training.stack.narrowReduce = reduces;
+        scenario.training.stack.narrowGather = gathers;
+        const auto simulation = simulate(scenario);
+        expectBecauseOfAll(*simulation, 1e-3);
+        int narrow = 0, inPieces = 0;
+        test::forAll(because(*simulation, CommunicatorRole::tp), [&](const Explanation& e) {
+            for (const Term& term : e.terms) {
+                narrow += term.meaning == "an element, sent in 4 bits";
+                inPieces += term.meaning == "pieces, to overlap with the product";
+            }
+        });
+        EXPECT_GT(inPieces, 0);
+        return narrow;
+    };
+    EXPECT_EQ(sentInFourBits(false, false), 0);
+    EXPECT_EQ(sentInFourBits(true, false), 0) << "reductions are in 8 bits or 16";
+    EXPECT_GT(sentInFourBits(true, true), 0);
+}
+
 TEST(ExplainTraffic, LogitsThatAreGatheredAreNoActivations)
 {
     Scenario scenario = test::smallScenario(4, 1, 1);

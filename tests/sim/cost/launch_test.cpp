@@ -157,14 +157,18 @@ TEST(LaunchCosts, ExpertsThatAreStartedOneByOneWaitForTheHostAndItForTheirTokens
     EXPECT_NEAR(static_cast<double>(single[1]), 5e3 + own(permute), 10) << "it has waited for what comes before";
     EXPECT_NEAR(static_cast<double>(grouped[2]), own(experts), 10);
     EXPECT_NEAR(static_cast<double>(single[2]), 16 * (9e3 + 4 * 5e3) - own(permute) + own(experts), 10);
-    scenario.model.numExpertsPerTok = 8;
     scenario.training.moe.sendOncePerNode = true;
     program.passes[0].ops.push_back(program.passes[0].ops.back());
     program.passes[0].shapes.push_back(experts);
-    const auto counted = durations();
-    EXPECT_NEAR(static_cast<double>(counted[1]), own(permute), 10) << "counts come with the tokens";
-    EXPECT_NEAR(static_cast<double>(counted[2]), 16 * (9e3 + 4 * 5e3) + own(experts), 10) << "and the host begins behind them";
-    EXPECT_NEAR(static_cast<double>(counted[3]), 16 * (9e3 + 4 * 5e3), 10) << "once: it knows them then";
+    for (const int expertsOfToken : {8, 1}) {
+        SCOPED_TRACE(expertsOfToken);
+        scenario.model.numExpertsPerTok = expertsOfToken;
+        const auto counted = durations();
+        EXPECT_NEAR(static_cast<double>(counted[1]), own(permute), 10) << "counts come with the tokens";
+        EXPECT_NEAR(static_cast<double>(counted[2]), 16 * (9e3 + 4 * 5e3) + own(experts), 10)
+            << "and the host begins behind them";
+        EXPECT_NEAR(static_cast<double>(counted[3]), 16 * (9e3 + 4 * 5e3), 10) << "once: it knows them then";
+    }
     scenario.training.moe.sendOncePerNode = false;
     program.passes[0].ops.pop_back();
     program.passes[0].shapes.pop_back();

@@ -1,31 +1,46 @@
 #include "sim/scenario/document.h"
-#include "sim/simulate/exposed_transfers.h"
+#include "sim/simulate/action_class.h"
+#include "sim/simulate/class_walk.h"
+#include "sim/simulate/simulation.h"
 #include "tests/support/catalogue.h"
 #include "tests/support/scenarios.h"
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 
 using namespace sim;
 
 namespace {
 
-/// Op by op, of a class without routed tokens.
+/// Op by op: a walk that leaves nothing out.
 TimeShares opByOp(const Simulation& simulation, int c)
 {
     TimeShares sums;
-    for (const ExposedTransfer& each : exposedTransfers(simulation, c))
-        (each.dimension ? sums.exposedNs[*each.dimension] : sums.exposedHostNs) += each.endNs - each.beginNs;
-    const EngineResult& times = simulation.times();
-    std::size_t place = times.firstOp[static_cast<std::size_t>(c)];
-    const int pipelineRank = simulation.classes().pipelineRank[static_cast<std::size_t>(c)];
-    for (const Step& step : simulation.program().ranks[static_cast<std::size_t>(pipelineRank)].steps)
-        for (const Op& op : simulation.program().passes[step.pass].ops) {
-            if (op.kind == OpKind::compute)
-                sums.busyNs += times.opEndNs[place] - times.opStartNs[place];
-            ++place;
-        }
+    ClassWalk(
+        simulation.program(), simulation.classes(), simulation.prices(), simulation.times(), c,
+        [&sums](const Op& op, const OpShape& shape, std::int64_t ns, std::int64_t beyondMeanNs) {
+            const std::int64_t ofMean = ns - beyondMeanNs;
+            sums.expertWaitNs += beyondMeanNs;
+            sums.busyNs += ofMean;
+            if (op.purpose == OpPurpose::recompute)
+                sums.recomputationNs += ofMean;
+            else if (op.purpose == OpPurpose::optimizer)
+                sums.optimizerNs += ofMean;
+            else if (isAttention(shape))
+                sums.attentionNs += ofMean;
+            else if (shape.kernel != KernelKind::memoryBound)
+                sums.gemmNs += ofMean;
+        },
+        [&sums](std::optional<Stream> stream, std::uint16_t, std::int64_t begin, std::int64_t end) {
+            const auto dimension = stream ? dimensionOf(*stream) : std::nullopt;
+            (dimension ? sums.exposedNs[*dimension] : sums.exposedHostNs) += end - begin;
+            sums.launchNs += stream ? 0 : end - begin;
+        })
+        .throughAll();
     return sums;
 }
 
@@ -34,9 +49,16 @@ void expectSharesOfEveryOp(const Simulation& simulation, const std::string& of)
     for (int c = 0; c < simulation.classCount(); ++c) {
         const TimeShares& told = simulation.timeOfClass(c);
         const TimeShares sums = opByOp(simulation, c);
+        for (const auto& [member, name] : {std::pair{&TimeShares::busyNs, "busy"},
+                                           {&TimeShares::recomputationNs, "recomputation"},
+                                           {&TimeShares::optimizerNs, "optimizer"},
+                                           {&TimeShares::gemmNs, "gemm"},
+                                           {&TimeShares::attentionNs, "attention"},
+                                           {&TimeShares::exposedHostNs, "exposed to the host"},
+                                           {&TimeShares::launchNs, "launches"},
+                                           {&TimeShares::expertWaitNs, "waiting for experts"}})
+            EXPECT_EQ(told.*member, sums.*member) << name << " of " << of << " class " << c;
         EXPECT_EQ(told.exposedNs, sums.exposedNs) << of << " class " << c;
-        EXPECT_EQ(told.exposedHostNs, sums.exposedHostNs) << of << " class " << c;
-        EXPECT_EQ(told.busyNs, sums.busyNs) << of << " class " << c;
     }
 }
 
@@ -56,6 +78,35 @@ TEST(MeasureShares, AreThoseOfEveryOp)
                                               {.kind = PerturbationKind::slowLink, .rank = 3, .factor = 1.7}};
                 expectSharesOfEveryOp(*simulate(scenario), std::to_string(sigma) + " " + std::to_string(zero));
             }
+}
+
+/// Experts that have more tokens than the mean, whose kernels a host starts late, and some of it run again.
+TEST(MeasureShares, OfRoutedTokens)
+{
+    for (const bool isOncePerNode : {false, true})
+        for (const double imbalance : {1.0, 1.5}) {
+            Scenario scenario = test::smallScenario(1, 2, 4, 32);
+            scenario.model.numExperts = 8;
+            scenario.model.numExpertsPerTok = 2;
+            scenario.model.moeIntermediateSize = 512;
+            scenario.layout.ep = 4;
+            scenario.training.recompute = Recompute::full;
+            scenario.training.recomputeLayers = 1;
+            scenario.training.moe.imbalance = imbalance;
+            scenario.training.moe.sendOncePerNode = isOncePerNode;
+            scenario.training.stack.expertLaunchUs = 20;
+            const auto simulation = simulate(scenario);
+            expectSharesOfEveryOp(*simulation, "imbalance " + std::to_string(imbalance));
+            TimeShares all;
+            for (int c = 0; c < simulation->classCount(); ++c) {
+                all.expertWaitNs += simulation->timeOfClass(c).expertWaitNs;
+                all.launchNs += simulation->timeOfClass(c).launchNs;
+                all.recomputationNs += simulation->timeOfClass(c).recomputationNs;
+            }
+            EXPECT_EQ(all.expertWaitNs > 0, imbalance > 1);
+            EXPECT_GT(all.launchNs, 0);
+            EXPECT_GT(all.recomputationNs, 0);
+        }
 }
 
 TEST(MeasureShares, OfGalleryFiles)

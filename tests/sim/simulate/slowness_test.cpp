@@ -5,6 +5,10 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
+#include <future>
+
 using namespace sim;
 
 namespace {
@@ -91,6 +95,32 @@ TEST(Slowness, OneIsAloneWhereTheOthersCostNothing)
     EXPECT_TRUE(isAlone({hardly, slow}));
     EXPECT_FALSE(isAlone({alsoSlow, slow}));
     EXPECT_FALSE(simulate(asked)->slowness());
+}
+
+TEST(Slowness, WhoAsksMeanwhileCanBeCancelled)
+{
+    const auto slow =
+        simulate(slowedBy(test::smallScenario(1, 4, 1, 8), {{.kind = PerturbationKind::slowGpu, .rank = 1, .factor = 2}}));
+    std::atomic<bool> hasAsked = false;
+    std::future<bool> other;
+    const CancelScope whileItSimulates([&] {
+        if (!hasAsked.exchange(true)) {
+            other = std::async(std::launch::async, [&slow] {
+                const CancelScope cancelled([] { return true; });
+                try {
+                    slow->slowness();
+                } catch (const Cancelled&) {
+                    return true;
+                }
+                return false;
+            });
+            EXPECT_EQ(other.wait_for(std::chrono::seconds(20)), std::future_status::ready) << "it waits for the other";
+        }
+        return false;
+    });
+    EXPECT_TRUE(slow->slowness());
+    ASSERT_TRUE(other.valid());
+    EXPECT_TRUE(other.get());
 }
 
 /// Findings ask, and so does each formula of the bubble.

@@ -190,6 +190,7 @@ TEST(ExplainTraffic, AndOfElementsInFourBitsWhereTheyAreSentSo)
         Scenario scenario = test::smallScenario(4);
         scenario.layout.sequenceParallel = true;
         scenario.training.precision = Precision::nvfp4;
+        scenario.cluster.gpu.peakTflops[Precision::nvfp4] = 4000;
         scenario.training.overlap.tpComm = true;
         scenario.training.stack.narrowReduce = reduces;
         scenario.training.stack.narrowGather = gathers;

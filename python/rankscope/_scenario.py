@@ -9,7 +9,7 @@ import os
 import pathlib
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
-from ._program import Problem, ProgramError, ScenarioError, ask_json
+from ._program import ArgumentError, Problem, ProgramError, ScenarioError, ask_json
 
 Scenario = Union[str, "os.PathLike[str]", Mapping[str, Any]]
 
@@ -61,7 +61,7 @@ def load(scenario: Scenario) -> Tuple[Dict[str, Any], Optional[pathlib.Path]]:
     if isinstance(scenario, str) and is_json(scenario):
         return _read(scenario, "the text"), None
     if not isinstance(scenario, (str, os.PathLike)):
-        raise TypeError(f"a scenario is a path, a dict or JSON text, not {type(scenario).__name__}")
+        raise ArgumentError(f"a scenario is a path, a dict or JSON text, not {type(scenario).__name__}")
     if scenario == "":
         raise ScenarioError([Problem("", "the path of the scenario is empty")])
     path = pathlib.Path(scenario)

@@ -1,6 +1,7 @@
 #include "sim/cli/table.h"
 
 #include "sim/text/csv_cell.h"
+#include "sim/text/rounded_parts.h"
 
 #include <algorithm>
 #include <array>
@@ -85,7 +86,7 @@ std::string fixed(double value, int decimals)
 
 std::string percent(double fraction)
 {
-    return fixed(fraction * 100, 1) + " %";
+    return tenthsOfPercentText(fraction) + " %";
 }
 
 namespace {

@@ -45,7 +45,7 @@ void tellCauses(RunDifference&);
 /// What kernels of this name have in common with others: what they are for where `isRenamed`, as other GPUs and libraries do the
 /// same by kernels of other names; else the function, in whatever form: "at::native::vectorized_elementwise_kernel".
 std::string subjectOfKernel(const std::string& name, bool isRenamed);
-/// "communication over dp"; the name where that tells no axis.
+/// "Communication over dp"; the name where that tells no axis.
 std::string subjectOfCollective(const std::string& name);
 
 } // namespace sim

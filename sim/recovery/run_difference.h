@@ -72,7 +72,7 @@ struct DifferenceFinding {
     double seconds = 0; ///< of a step: more (slower) or less
     std::vector<int> ranks;
     std::string
-        subject; ///< what it shares with others of its kind: "matrix products"; findings of one kind and subject are one cause
+        subject; ///< what it shares with others of its kind: "Matrix products"; findings of one kind and subject are one cause
     Verdict verdict = Verdict::alike;
     double costSeconds = 0; ///< of the mean rank's step; of a rank or a stage its own, for which the others wait
 };

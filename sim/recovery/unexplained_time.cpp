@@ -2,23 +2,39 @@
 
 #include "sim/recovery/recovered_json.h"
 #include "sim/recovery/run_findings.h"
+#include "sim/schedule/families/families.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 #include <utility>
 
 namespace sim {
 namespace {
 
-/// Of the step: (p - 1) / (v m + p - 1) of 1F1B with v chunks a rank (Narayanan et al. 2021, section 2.2); other schedules idle
-/// less. 0 where no pipeline is known.
-double scheduleBubble(const Recovered& recovered)
+/// Ranks wait so many times as long as their passes take, by the schedule alone: its family's closed form, over the time without
+/// the bubble, which no other idling lengthens. 0 where the schedule is unknown, or its family has no closed form.
+double bubbleOverPasses(const Recovered& recovered)
 {
     if (!hasPipeline(recovered) || recovered.schedule->microbatches < 1)
         return 0;
     const RecoveredSchedule& of = *recovered.schedule;
-    const double empty = of.pipelineRanks - 1, full = std::max(1, of.virtualStages) * of.microbatches;
-    return empty / (full + empty);
+    const ScheduleFamily* const family = findScheduleFamily(of.kind);
+    if (family == nullptr || family->bubble.of == nullptr)
+        return 0;
+    const auto [idle, all] =
+        family->bubble.of(of.pipelineRanks, std::max(1, of.virtualStages), of.microbatches * std::max(1, of.slices));
+    return all > idle ? static_cast<double>(idle) / (all - idle) : 0;
+}
+
+/// A rank's passes: what it computes, and what it exchanges in the midst of that.
+double passesNs(const RankTime& rank)
+{
+    std::int64_t ns = rank.computingNs;
+    for (const char* axis : {"tp", "cp", "ep"})
+        if (const auto exposed = rank.exposedByAxis.find(axis); exposed != rank.exposedByAxis.end())
+            ns += exposed->second;
+    return static_cast<double>(ns);
 }
 
 } // namespace
@@ -32,9 +48,11 @@ std::vector<RunFinding> unexplainedTime(const Recovered& recovered, const RunAns
         return static_cast<double>(rank.idleNs - (isHostTold ? rank.hostBoundNs : 0)) /
                std::max(1.0, static_cast<double>(rank.windowNs));
     };
-    double idle = 0, copies = 0, window = 0;
+    const double overPasses = bubbleOverPasses(recovered);
+    double idle = 0, copies = 0, window = 0, bubble = 0;
     for (const RankTime& rank : times) {
         idle += idleOf(rank) * static_cast<double>(rank.windowNs);
+        bubble += overPasses * passesNs(rank);
         copies += static_cast<double>(rank.copyNs);
         window += static_cast<double>(rank.windowNs);
     }
@@ -52,13 +70,12 @@ std::vector<RunFinding> unexplainedTime(const Recovered& recovered, const RunAns
     if (copies > kWorthTelling * window)
         tell("copying", copies, "copies and does nothing else",
              ": data that stays on the device, or copies beside kernels, save it.");
-    const double bubble = scheduleBubble(recovered);
-    if ((!found.empty() && hasPipeline(recovered)) || idle <= (bubble + kWorthTelling) * window)
+    if ((!found.empty() && hasPipeline(recovered)) || idle <= bubble + kWorthTelling * window)
         return told;
     std::string detail;
     if (bubble > 0)
         detail += "; of that the schedule's own bubble, of " + std::to_string(recovered.schedule->stages) + " stages and " +
-                  std::to_string(recovered.schedule->microbatches) + " micro-batches, is " + percentText(bubble);
+                  std::to_string(recovered.schedule->microbatches) + " micro-batches, is " + timeText(secondsOf(bubble / ranks));
     const auto idlest =
         std::max_element(times.begin(), times.end(), [&](const RankTime& a, const RankTime& b) { return idleOf(a) < idleOf(b); });
     if (idleOf(*idlest) > idle / window + kWorthTelling) // where one does, the mean tells little

@@ -1,5 +1,7 @@
 #include "sim/text/number_text.h"
 
+#include "sim/text/rounded_parts.h"
+
 #include <array>
 #include <cmath>
 #include <cstdio>
@@ -94,8 +96,10 @@ double asShown(double value, Unit unit, int digits)
 
 std::string percentText(double fraction)
 {
-    std::array<char, 32> out{};
-    std::snprintf(out.data(), out.size(), fraction < 0.9995 ? "%.1f %%" : "%.0f %%", fraction * 100);
+    if (fraction < 0.9995)
+        return tenthsOfPercentText(fraction) + " %";
+    std::array<char, 400> out{};
+    std::snprintf(out.data(), out.size(), "%.0f %%", fraction * 100);
     return out.data();
 }
 

@@ -2,19 +2,20 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <vector>
 
 namespace sim {
 
-/// Tenths of a per cent, as percentText tells them.
-inline constexpr double kShownShare = 0.001;
+/// Per cent with one decimal and without the sign, "13.2": how shares are rounded wherever they are shown.
+std::string tenthsOfPercentText(double share);
 
-/// Each to a whole number of `step`, and all together to `whole` as that is rounded: what rounding leaves goes to the largest
-/// part, of which it is the least.
-std::vector<double> roundedParts(std::vector<double> parts, double whole = 1, double step = kShownShare);
+/// Each to tenths of a per cent as tenthsOfPercentText rounds it, and all together to `whole` as that is rounded: what rounding
+/// leaves goes to the largest part, of which it is the least.
+std::vector<double> roundedParts(std::vector<double> parts, double whole = 1);
 
 /// What rounding leaves goes to the part at `rest`, which is told nowhere else: the others read as they do where each is told
 /// alone. To the largest where it would take more than `rest` has.
-std::vector<double> roundedPartsAndRest(std::vector<double> parts, std::size_t rest, double whole = 1, double step = kShownShare);
+std::vector<double> roundedPartsAndRest(std::vector<double> parts, std::size_t rest, double whole = 1);
 
 } // namespace sim

@@ -219,6 +219,10 @@ class Problems(unittest.TestCase):
                 question()
         trace = ROOT / "tests" / "data" / "slow-rank" / "run.json.gz"
         for told, question in (  # whichever a script expects
+            ("^a scenario is a path, a dict or JSON text, not int$", lambda: rankscope.simulate(5)),
+            ("^a scenario is a path, a dict or JSON text, not int$", lambda: rankscope.plan(5)),
+            ("^a scenario is a path, a dict or JSON text, not int$", lambda: rankscope.figure(5, "timeline")),
+            ("^a scenario is a path, a dict or JSON text, not list$", lambda: rankscope.simulate([job])),
             ("^sizes takes numbers of GPUs, and has none$", lambda: rankscope.plan(job, sizes=())),
             ("^sizes takes numbers of GPUs, not '8'$", lambda: rankscope.plan(job, sizes="8")),
             ("^sizes takes numbers of GPUs in whole numbers above 0, not 0$", lambda: rankscope.plan(job, sizes=0)),

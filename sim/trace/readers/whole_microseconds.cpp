@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <set>
 #include <string>
@@ -10,6 +11,9 @@ namespace sim {
 namespace {
 
 constexpr std::int64_t kUnitNs = 1000; ///< libkineto wrote start and length of an activity in µs, until it began to write ns
+/// Between two spans of a stream that goes on: rounding makes up to one, and a kernel begins within about one when its stream's
+/// last has ended. A stream that did nothing for longer waited for its host, or for another stream.
+constexpr std::int64_t kGoesOnNs = 2 * kUnitNs;
 
 bool areWholeMicroseconds(const RecordedSpans& spans)
 {
@@ -58,19 +62,26 @@ void mendRoundedEnds(RecordedSpans& all, const std::vector<RecordedTrack>& track
     for (const RecordedTrack& row : tracks)
         if (mendRow(spans, durations, row) && row.isDevice)
             roundedUp.insert(row.process);
-    std::map<std::string, std::vector<std::int64_t>> begins;
     const auto ofDevice = [&](const RecordedTrack& row, auto&& use) {
         if (row.isDevice && roundedUp.contains(row.process))
             for (std::uint32_t span = row.first; span < row.last; ++span)
                 if (isDeviceWork(spans.kind[span]))
-                    use(begins[row.process], span);
+                    use(span);
     };
-    for (const RecordedTrack& row : tracks)
-        ofDevice(row, [&](std::vector<std::int64_t>& of, std::uint32_t span) { of.push_back(spans.startNs[span]); });
+    std::map<std::string, std::vector<std::int64_t>> begins; // of a process's streams where they had waited
+    for (const RecordedTrack& row : tracks) {
+        std::int64_t doneNs = std::numeric_limits<std::int64_t>::min();
+        ofDevice(row, [&](std::uint32_t span) {
+            if (spans.startNs[span] > doneNs + kGoesOnNs)
+                begins[row.process].push_back(spans.startNs[span]);
+            doneNs = std::max(doneNs, spans.startNs[span] + durations[span]);
+        });
+    }
     for (auto& [process, of] : begins)
         std::sort(of.begin(), of.end());
     for (const RecordedTrack& row : tracks)
-        ofDevice(row, [&](const std::vector<std::int64_t>& of, std::uint32_t span) {
+        ofDevice(row, [&](std::uint32_t span) {
+            const std::vector<std::int64_t>& of = begins[row.process];
             if (durations[span] > kUnitNs &&
                 std::binary_search(of.begin(), of.end(), spans.startNs[span] + durations[span] - kUnitNs))
                 durations[span] -= kUnitNs;

@@ -10,7 +10,8 @@ namespace sim {
 
 /// Where all times are whole microseconds, ends go back by the one that rounding put on them: to the begin of what the same row
 /// did next, and to the end of what they ran in. Where a device's rows show that lengths were rounded up, its streams are told
-/// apart as well: what waited for another stream's kernel begins when that ends. Begins stay, and so does the order of spans.
+/// apart as well: a stream that did nothing until another's kernel ended, to the microsecond, waited for that. Streams that go on
+/// beside each other keep their times. Begins stay, and so does the order of spans.
 /// O(spans log spans); of finer times O(1).
 void mendRoundedEnds(RecordedSpans&, const std::vector<RecordedTrack>&);
 

@@ -71,6 +71,19 @@ TEST(WholeMicroseconds, OfStreamsThatWaitForEachOtherOverlapNoMore)
                 ElementsAre(std::pair(6, 11), std::pair(10, 15)));
 }
 
+TEST(WholeMicroseconds, OfStreamsThatRunSideBySideStay)
+{
+    // The first stream goes on from b to c and d, in two kernels of a microsecond's distance, while the second's end beside them.
+    EXPECT_THAT(microsecondsOf(readSpans({{"kernel", "a", 7, "6", "5"},
+                                          {"kernel", "b", 7, "10", "5"},
+                                          {"kernel", "c", 7, "15", "9"},
+                                          {"kernel", "d", 7, "25", "9"},
+                                          {"kernel", "ncclDevKernel_AllReduce", 8, "8", "8"},
+                                          {"kernel", "ncclDevKernel_AllReduce", 8, "17", "9"}})),
+                ElementsAre(std::pair(6, 10), std::pair(10, 15), std::pair(15, 24), std::pair(25, 34), std::pair(8, 16),
+                            std::pair(17, 26)));
+}
+
 TEST(WholeMicroseconds, OfTheHostNestAsTheyDid)
 {
     // A call outlasts its operator by one, an annotation its neighbour.

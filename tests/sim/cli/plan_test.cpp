@@ -391,6 +391,24 @@ TEST(PlanCommand, NamesWhatItDidNotComeToWhenItIsStopped)
                 AllOf(EndsWith("how far each constant may move.\n"), Not(HasSubstr("while one constant moves"))));
 }
 
+TEST(PlanCommand, SaysOnceOfAllGridsThatItDidNotComeTo)
+{
+    const std::string text = interrupted("plan " + gallery("42-") + " -j 1").out;
+    const std::string untold = "open: not looked at yet: the search was stopped before\n";
+    const std::size_t at = text.find(untold);
+    ASSERT_NE(at, std::string::npos);
+    EXPECT_EQ(text.find(untold, at + 1), std::string::npos) << "once";
+    EXPECT_THAT(text, testing::ContainsRegex("  [0-9,]+ grids, as tp [0-9]+, cp [0-9]+, pp [0-9]+, dp [0-9]+, ep [0-9]+[^:]*: " +
+                                             untold));
+}
+
+TEST(PlanCommand, TellsTheMemoryOfSmallModelsInMebibytes)
+{
+    const std::string job = "plan " + gallery("60-") + " -j 1 --fix schedule.kind=1f1b ";
+    EXPECT_THAT(run(job + "--sizes 4,8").out, AllOf(HasSubstr("MiB"), Not(HasSubstr("0.0 "))));
+    EXPECT_THAT(run(job + "--phases 128,64").out, AllOf(HasSubstr("MiB"), Not(HasSubstr("0.0 "))));
+}
+
 TEST(PlanCommand, SaysWhyNothingFitsAPhase)
 {
     const std::string job = "plan " + gallery("60-") + " -j 1 --set cluster.gpu.memory_gib=0.001 --fix schedule.kind=1f1b ";

@@ -189,7 +189,8 @@ void printPlan(const Answer& answer, std::ostream& out)
         table.print(out);
         out << tightRemark(best.front().at("peak_memory_gib").get<double>(), best.front().at("headroom_gib").get<double>());
         if (best.size() > 1)
-            out << "Places after the first are of what was simulated; others between them may not have been.\n";
+            out << "Places after the first are of what was simulated; others between them may not have been.\n"
+                << (answer.contains("no_ties") ? "Ties cannot be told: " + answer.at("no_ties").get<std::string>() + "\n" : "");
         if (const Answer& frontier = answer.value("pareto", Answer::array()); frontier.size() > 1) {
             constexpr std::size_t kMostOfFrontier = 8;
             out << "Faster or leaner, of what was simulated:";

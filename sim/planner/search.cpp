@@ -129,10 +129,12 @@ void Search::finish(PlanAnswer& answer)
         answer.noGrid = whyNoGrid(m_space);
     if (m_request.isOfPart())
         answer.base = resolvedText(m_space.base);
+    if (const Uncertainty& sure = m_space.base.uncertainty; !sure.isKnown())
+        answer.noTies = sure.basis;
     if (!m_found.empty())
         for (Found& found : m_found) {
             const double ratio = found.layout.paceSeconds() / m_found.front().layout.paceSeconds();
-            found.layout.tieWithFirst = !byHeadroom() && &found != &m_found.front() &&
+            found.layout.tieWithFirst = answer.noTies.empty() && !byHeadroom() && &found != &m_found.front() &&
                                         !likelyRatio(*m_found.front().scenario, *found.scenario, ratio).canTell();
         }
     std::set<Choice> told; // the same with a smaller batch is no layout of its own

@@ -409,6 +409,19 @@ TEST(PlanCommand, TellsTheMemoryOfSmallModelsInMebibytes)
     EXPECT_THAT(run(job + "--phases 128,64").out, AllOf(HasSubstr("MiB"), Not(HasSubstr("0.0 "))));
 }
 
+TEST(PlanCommand, TellsNoTiesWhereNoStepsWereMeasured)
+{
+    const std::string job = "plan " + gallery("64-") + " -j 1 --top 5";
+    const std::string text = run(job).out, untold = "Ties cannot be told: no steps of CPUs were measured\n";
+    EXPECT_THAT(text, AllOf(HasSubstr(untold), Not(HasSubstr("tie with the first"))));
+    const json answer = runJson(job + " --json");
+    EXPECT_EQ(answer.at("no_ties"), "no steps of CPUs were measured");
+    ASSERT_GT(answer.at("best").size(), 1U);
+    for (const json& layout : answer.at("best"))
+        EXPECT_TRUE(layout.at("tie_with_first").is_null());
+    EXPECT_FALSE(runJson("plan " + gallery("05-") + " --fix schedule.kind=1f1b -j 1 --json").contains("no_ties"));
+}
+
 TEST(PlanCommand, SaysWhyNothingFitsAPhase)
 {
     const std::string job = "plan " + gallery("60-") + " -j 1 --set cluster.gpu.memory_gib=0.001 --fix schedule.kind=1f1b ";

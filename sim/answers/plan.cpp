@@ -162,7 +162,7 @@ Answer planAnswer(const PlanAnswer& plan, const PlanRequest& request)
         answer["too_large_text"] = plan.tooLargeText;
     if (!plan.noGrid.empty())
         answer["no_grid"] = plan.noGrid;
-    if (!plan.noTies.empty()) {
+    if (!plan.noTies.empty() && request.objective != PlanObjective::headroom) { // which has none
         answer["no_ties"] = plan.noTies;
         for (const char* list : {"best", "pareto"})
             for (Answer& layout : answer[list])

@@ -195,7 +195,7 @@ TEST(ScheduleFamilies, RefuseSizesThatCannotBe)
     EXPECT_THAT(refusal(request("interleaved-1f1b", 1 << 16, 1 << 16, 1 << 20)), HasSubstr("more than 100,000,000 actions"));
 
     // The nearest is one that the family takes: a multiple of the ranks.
-    EXPECT_THAT(refusal(request("interleaved-1f1b", 7, 2, 7'000'000, 7)), HasSubstr("actions; nearest: 2,380,952 micro-batches"));
+    EXPECT_THAT(refusal(request("interleaved-1f1b", 8, 2, 8'000'000, 8)), HasSubstr("actions; nearest: 2,083,328 micro-batches"));
 
     ScheduleRequest overlapped = request("gpipe", 2, 1, 4);
     overlapped.overlapExpertComm = true;

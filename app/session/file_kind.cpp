@@ -34,6 +34,8 @@ bool isText(unsigned char c)
 
 std::string otherKind(std::string_view firstBytes)
 {
+    if (firstBytes.starts_with("\xff\xfe"sv) || firstBytes.starts_with("\xfe\xff"sv))
+        return {}; // UTF-16, as PowerShell's > writes it: the reader says what to do
     for (const auto& [magic, kind] : kKinds)
         if (firstBytes.starts_with(magic))
             return kind;

@@ -6,7 +6,7 @@
 
 namespace app {
 
-/// "a picture (PNG)", "a text, not JSON"; empty where it may be a scenario.
+/// "a picture (PNG)", "a text, not JSON"; empty where it may be a scenario, if in UTF-16.
 std::string otherKind(std::string_view firstBytes);
 
 } // namespace app

@@ -161,9 +161,10 @@ PlanCellState PlanSearch::searchedCell(const PlanFound& of, const PlanCellState&
         const auto scenarioOf = [&](const sim::PlanRequest& request, const sim::PlannedLayout& layout) {
             return sim::resolvedScenario(sim::withSettings(request, layout.settings), m_catalogue);
         };
-        best.tieWithFirst = !sim::likelyRatio(scenarioOf(of.request, first), scenarioOf(found.request, best),
-                                              best.paceSeconds() / first.paceSeconds())
-                                 .canTell();
+        best.tieWithFirst =
+            answer.noTies.empty() && !sim::likelyRatio(scenarioOf(of.request, first), scenarioOf(found.request, best),
+                                                       best.paceSeconds() / first.paceSeconds())
+                                          .canTell();
     }
     found.answer = std::make_shared<const sim::PlanAnswer>(std::move(answer));
     return found;

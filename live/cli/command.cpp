@@ -26,7 +26,7 @@ sim::Scenario readScenario(const std::string& file, const sim::Catalogue& catalo
 {
     const sim::ScenarioDocument document = sim::readDocument(file, catalogue, overrides);
     for (const std::string& out : outputs)
-        sim::cli::keepInputs(sim::filesOf(document, catalogue), out);
+        sim::keepInputs(sim::filesOf(document, catalogue), out);
     std::vector<sim::Problem> warnings;
     sim::Scenario scenario = sim::resolvedScenario(document, catalogue, &warnings);
     for (const sim::Problem& warning : warnings)

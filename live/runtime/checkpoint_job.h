@@ -30,6 +30,6 @@ std::string otherSettings(const CheckpointInfo&, const sim::Scenario& mine);
 /// one, which goes on in the folder of `resumed` (empty: it begins) after `stepsDone`. `weights`: that this one began with, where
 /// that is known. Throws sim::Error.
 void checkHoldsNoOtherRun(const std::filesystem::path& folder, const std::filesystem::path& resumed, int stepsDone,
-                          const sim::Scenario& mine, const std::optional<WeightsOrigin>& weights = {});
+                          const sim::Scenario& mine, const std::optional<WeightsOrigin>& weights = std::nullopt);
 
 } // namespace live

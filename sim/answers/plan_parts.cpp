@@ -54,7 +54,7 @@ public:
     /// As a search in one piece says it: what PlannedLayout::tieWithFirst is.
     Answer withTie(const Answer& part, Answer layout) const
     {
-        if (&part == m_first || m_first == nullptr)
+        if (&part == m_first || m_first == nullptr || part.contains("no_ties")) // null there
             return layout;
         const Answer& first = m_first->at("best").at(0);
         const auto ofFirst = m_sure.find(softwareOf(first)), of = m_sure.find(softwareOf(layout));

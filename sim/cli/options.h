@@ -29,14 +29,6 @@ public:
     using Error::Error;
 };
 
-/// Throws Error where what is to be written is one of what was read, by whatever name.
-inline void keepInputs(const std::vector<std::filesystem::path>& inputs, const std::string& out)
-{
-    for (const std::filesystem::path& in : inputs)
-        if (std::error_code none; std::filesystem::equivalent(in, out, none))
-            throw Error(shownPlace(out) + ": is a file that was read: write to another name");
-}
-
 /// Anything but nothing: an unset variable of a shell would go for an option not given.
 inline CLI::Validator notEmpty()
 {

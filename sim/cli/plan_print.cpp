@@ -27,8 +27,6 @@ std::string valueIn(const Answer& answer, const Answer& settings, const char* po
     return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-constexpr double kMibOfGib = 1024;
-
 /// "66.0 GiB"; of less than one "21.9 MiB".
 std::string planMemory(double gib)
 {
@@ -117,6 +115,12 @@ std::string whyNothing(const Answer& answer)
 
 } // namespace
 
+std::string MemoryColumn::text(double gib) const
+{
+    constexpr double kMibOfGib = 1024;
+    return fixed(gib * (m_isSmall ? kMibOfGib : 1), 1);
+}
+
 void printPlan(const Answer& answer, std::ostream& out)
 {
     const Answer& best = answer.at("best");
@@ -145,9 +149,11 @@ void printPlan(const Answer& answer, std::ostream& out)
         if (hasCost || hasHours)
             header.push_back((hasCost ? "cost" : "GPU hours") +
                              (best.front().contains("run_days") ? " of the run" : ofBatch(paceBatch)));
-        const bool isSmall = std::all_of(best.begin(), best.end(),
-                                         [](const Answer& layout) { return layout.at("peak_memory_gib").get<double>() < 1; });
-        header.insert(header.end(), {isSmall ? "MiB" : "GiB", ""});
+        double mostGib = 0;
+        for (const Answer& layout : best)
+            mostGib = std::max(mostGib, layout.at("peak_memory_gib").get<double>());
+        const MemoryColumn memory(mostGib);
+        header.insert(header.end(), {memory.name(), ""});
         Table table(header);
         int place = 0;
         for (const Answer& layout : best) {
@@ -173,7 +179,7 @@ void printPlan(const Answer& answer, std::ostream& out)
                 row.push_back(tokensADay(layout.at("tokens_per_second").get<double>()));
             if (hasCost || hasHours)
                 row.push_back(amount(layout.at(hasCost ? "cost" : "gpu_hours").get<double>()));
-            row.push_back(fixed(layout.at("peak_memory_gib").get<double>() * (isSmall ? kMibOfGib : 1), 1));
+            row.push_back(memory.text(layout.at("peak_memory_gib").get<double>()));
             const std::string tie = layout.at("tie_with_first") == true ? "tie with the first" : "";
             const std::string tight =
                 tightText(layout.at("peak_memory_gib").get<double>(), layout.at("headroom_gib").get<double>());
@@ -183,7 +189,8 @@ void printPlan(const Answer& answer, std::ostream& out)
         table.print(out);
         out << tightRemark(best.front().at("peak_memory_gib").get<double>(), best.front().at("headroom_gib").get<double>());
         if (best.size() > 1)
-            out << "Places after the first are of what was simulated; others between them may not have been.\n";
+            out << "Places after the first are of what was simulated; others between them may not have been.\n"
+                << (answer.contains("no_ties") ? "Ties cannot be told: " + answer.at("no_ties").get<std::string>() + "\n" : "");
         if (const Answer& frontier = answer.value("pareto", Answer::array()); frontier.size() > 1) {
             constexpr std::size_t kMostOfFrontier = 8;
             out << "Faster or leaner, of what was simulated:";
@@ -204,15 +211,25 @@ void printPlan(const Answer& answer, std::ostream& out)
     if (!reasons.empty()) {
         out << "\nGrids not chosen:";
         for (const char* separator = " "; const auto& [reason, number] : reasons) {
-            out << separator << number << " " << reason;
+            out << separator << grouped(number) << " " << reason;
             separator = ", ";
         }
         out << "\n";
     }
     printRules(answer, out);
+    // Of those that a stopped search did not come to, there is the same to say.
+    std::map<std::string, int> open;
+    for (const Answer& grid : answer.at("rejected"))
+        if (grid.at("reason") == "open")
+            ++open[grid.at("text").get<std::string>()];
     for (const Answer& grid : answer.at("rejected")) {
         if (grid.at("reason") == "rule")
             continue;
+        if (const auto alike = open.find(grid.at("text").get<std::string>()); grid.at("reason") == "open" && alike->second != 1) {
+            if (const int count = std::exchange(alike->second, 0); count > 0)
+                out << "  " << countedText(count, "grid") << ", as " << gridIn(grid) << ": open: " << alike->first << "\n";
+            continue;
+        }
         out << "  tp " << grid.at("tp") << ", cp " << grid.at("cp") << ", pp " << grid.at("pp") << ", dp " << grid.at("dp");
         if (grid.at("ep") != 1 || grid.at("etp") != grid.at("tp"))
             out << ", ep " << grid.at("ep") << ", etp " << grid.at("etp");

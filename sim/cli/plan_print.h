@@ -10,6 +10,18 @@
 
 namespace sim::cli {
 
+/// A column of layouts' memory: in GiB, and in MiB where all take less than one.
+class MemoryColumn {
+public:
+    /// `mostGib`: the largest of it; 0 where there is none.
+    explicit MemoryColumn(double mostGib) : m_isSmall(mostGib > 0 && mostGib < 1) {}
+    const char* name() const { return m_isSmall ? "MiB" : "GiB"; } ///< its heading
+    std::string text(double gib) const;                            ///< "66.0"
+
+private:
+    bool m_isSmall;
+};
+
 void printPlan(const Answer&, std::ostream&);
 /// A line on a winner that leaves little memory free, with what keeps more; else empty.
 std::string tightRemark(double peakGib, double headroomGib);

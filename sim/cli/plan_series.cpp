@@ -78,7 +78,11 @@ void printNotBegun(const std::vector<std::string>& names, const char* between)
 
 void printPhases(const std::vector<PlannedPhase>& planned, const std::vector<Phase>& asked)
 {
-    Table table({"sequence", "batch", "step", "tokens a day", "GiB", "", "layout", "with the last one's"});
+    double mostGib = 0;
+    for (const PlannedPhase& each : planned)
+        mostGib = std::max(mostGib, each.answer.best.empty() ? 0 : each.answer.best.front().peakMemoryGib);
+    const MemoryColumn memory(mostGib);
+    Table table({"sequence", "batch", "step", "tokens a day", memory.name(), "", "layout", "with the last one's"});
     for (const PlannedPhase& each : planned) {
         const PlanAnswer& answer = each.answer;
         const std::string batch = each.phase.batch > 0 ? grouped(each.phase.batch) : "as given";
@@ -89,7 +93,7 @@ void printPhases(const std::vector<PlannedPhase>& planned, const std::vector<Pha
         }
         const PlannedLayout& best = answer.best.front();
         table.add({grouped(each.phase.sequenceLength), batch, seconds(best.stepSeconds), tokensADay(best.tokensPerSecond),
-                   fixed(best.peakMemoryGib, 1), proofOf(answer), best.grid.text(),
+                   memory.text(best.peakMemoryGib), proofOf(answer), best.grid.text(),
                    each.kept                 ? seconds(each.kept->stepSeconds)
                    : each.whyNotKept.empty() ? "-"
                                              : "not possible"});
@@ -129,7 +133,11 @@ void printBySize(const std::vector<PlanAnswer>& plans, const Answer& answer, con
         header.push_back(paid + ofBatch(paceBatch));
     if (paceBatch > 0)
         header.emplace_back("batch");
-    header.insert(header.end(), {"GiB", "", "layout"});
+    double mostGib = 0;
+    for (const PlanAnswer& plan : plans)
+        mostGib = std::max(mostGib, plan.best.empty() ? 0 : plan.best.front().peakMemoryGib);
+    const MemoryColumn memory(mostGib);
+    header.insert(header.end(), {memory.name(), "", "layout"});
     Table table(header);
     for (const PlanAnswer& plan : plans) {
         std::vector<std::string> row{grouped(plan.gpus)};
@@ -148,7 +156,7 @@ void printBySize(const std::vector<PlanAnswer>& plans, const Answer& answer, con
             for (const auto& [pointer, value] : best.settings)
                 if (paceBatch > 0 && pointer == "training.global_batch_size")
                     row.push_back(value);
-            row.insert(row.end(), {fixed(best.peakMemoryGib, 1), proofOf(plan), best.grid.text()});
+            row.insert(row.end(), {memory.text(best.peakMemoryGib), proofOf(plan), best.grid.text()});
         }
         table.add(std::move(row));
     }

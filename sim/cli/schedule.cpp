@@ -14,6 +14,7 @@
 #include "sim/schedule/search/synthesis.h"
 #include "sim/schedule/text/csv.h"
 #include "sim/schedule/text/export.h"
+#include "sim/text/number_text.h"
 #include "sim/text/quoted.h"
 
 #include <array>
@@ -187,6 +188,10 @@ void run(const ScheduleArguments& arguments)
     const PassTimes passes{forward, inputGradient, weightGradient, comm, arguments.overlapped};
     const auto [full, untilWeightGradient] = numbersOf<2>("--memory", arguments.memory);
     const PassMemory memory{full, untilWeightGradient};
+    if (memory.weight > memory.full)
+        throw UsageError("--memory " + shownText(arguments.memory) +
+                         ": MW is the part of MB that stays until the weight gradient, and no more than all of it; nearest: " +
+                         numberText(full, Unit::number) + "," + numberText(full, Unit::number));
     ChosenSchedule chosen;
     PassPrices prices{.times = {passes}, .memory = {memory}};
     if (arguments.import.empty()) {

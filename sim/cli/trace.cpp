@@ -11,6 +11,7 @@
 #include "sim/recovery/run_difference.h"
 #include "sim/recovery/run_digest.h"
 #include "sim/scenario/files.h"
+#include "sim/scenario/named_files.h"
 #include "sim/text/number_text.h"
 #include "sim/trace/cache/cached_reading.h"
 #include "sim/trace/cache/mapped_file.h"

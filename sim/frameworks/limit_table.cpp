@@ -187,6 +187,16 @@ bool addsUpInOtherFormat(const Scenario& s)
     return s.layout.zeroStage == 0 && t.gradientBytes != (isWhole ? 4 : 2);
 }
 
+} // namespace
+
+std::string fsdpPipelineText(const Scenario& s)
+{
+    return "/layout/zero_stage: ZeRO " + digits(s.layout.zeroStage) + " is Megatron-FSDP's, which excludes pipelines; pp is " +
+           digits(s.layout.pp) + "; nearest: ZeRO 1, or pp 1";
+}
+
+namespace {
+
 constexpr std::string_view kMegatronKinds = "1f1b, interleaved-1f1b";
 constexpr std::string_view kTitanKinds = "gpipe, 1f1b, interleaved-1f1b, looped-bfs, interleaved-zb, zb-v, dualpipe-v";
 constexpr std::string_view kTwoKinds = "gpipe, 1f1b";
@@ -214,10 +224,7 @@ const std::array kLayoutLimits{
                 }},
     LayoutLimit{"megatron", Breach::refused,
                 [](const Scenario& s) { return s.layout.zeroStage == 3 && s.layout.pp > 1 && isSplitInReplicas(s); },
-                [](const Scenario& s) {
-                    return "/layout/zero_stage: Megatron-FSDP (ZeRO-3) excludes pipelines; pp is " + digits(s.layout.pp) +
-                           "; nearest: ZeRO 1, or pp 1";
-                }},
+                fsdpPipelineText},
     LayoutLimit{"megatron", Breach::refused,
                 [](const Scenario& s) { return s.model.numExperts > 0 && s.layout.tp > 1 && !s.layout.sequenceParallel; },
                 [](const Scenario& s) {

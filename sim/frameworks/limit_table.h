@@ -25,6 +25,8 @@ struct LayoutLimit {
 /// In the order in which they are told: what the framework refuses first.
 std::span<const LayoutLimit> layoutLimits();
 
+/// What Megatron says of a stage of its FSDP in a pipeline, by the stage that the scenario has.
+std::string fsdpPipelineText(const Scenario&);
 bool isPartlyRecomputed(const Scenario&);
 bool isSelective(const Scenario&);
 /// Whether Megatron hides experts' transfers beside the passes of another micro-batch (transformer_config.py, __post_init__).

@@ -79,7 +79,7 @@ struct PlannedLayout {
     double floorSeconds = 0;      ///< of the first, cheap kind
     double tokensPerSecond = 0, peakMemoryGib = 0, headroomGib = 0;
     double gpuHours = 0, cost = 0; ///< of the run's tokens, where the document says how many; else of the request's batch
-    bool tieWithFirst = false;     ///< the model cannot tell its step from the first one's; never for headroom
+    bool tieWithFirst = false;     ///< the model cannot tell its step from the first one's; never for headroom, nor with noTies
     double runDays = 0;            ///< of the run's tokens; 0: the document does not say how many
     ByStepPart<std::int64_t> use;  ///< the step in nanoseconds, by what it went to; adds up to the step
     /// What the request's global batch takes at its pace: what layouts are compared by.
@@ -130,7 +130,8 @@ struct PlanAnswer {
     std::vector<PlannedLayout> pareto;            ///< of step time and headroom, among those simulated
     std::vector<RejectedGrid> rejected;           ///< every grid but the first one's, in the order of grids
     std::string noGrid;                           ///< where a size that is held leaves no grid: why, as notDividing() has it
-    std::string base; ///< model, cluster and what else no layout changes, resolved: parts of one search have the same
+    std::string noTies; ///< where no steps of the hardware were measured: that, for then ties cannot be told; else empty
+    std::string base;   ///< model, cluster and what else no layout changes, resolved: parts of one search have the same
     /// Of a part: how sure its layouts' steps are, by the software that their settings name, as JSON; "": they name none.
     std::map<std::string, Uncertainty> sure;
     ScenarioDocument firstDocument(const PlanRequest&) const; ///< the request's with the first one's settings

@@ -141,9 +141,11 @@ void Search::finish(PlanAnswer& answer)
         answer.noGrid = whyNoGrid(m_space);
     if (m_request.isOfPart())
         answer.base = resolvedText(m_space.base);
+    if (const Uncertainty& sure = m_space.base.uncertainty; !sure.isKnown())
+        answer.noTies = sure.basis;
     for (Found& found : m_found) {
         const double ratio = found.layout.paceSeconds() / m_found.front().layout.paceSeconds();
-        found.layout.tieWithFirst = !byHeadroom() && &found != &m_found.front() &&
+        found.layout.tieWithFirst = answer.noTies.empty() && !byHeadroom() && &found != &m_found.front() &&
                                     !likelyRatio(*m_found.front().scenario, *found.scenario, ratio).canTell();
         if (m_request.isOfPart())
             answer.sure[softwareIn(found.layout.settings)] = found.scenario->uncertainty;

@@ -4,6 +4,7 @@
 #include "sim/scenario/hardware_profile.h"
 #include "sim/scenario/json_text.h"
 #include "sim/scenario/profile_file.h"
+#include "sim/text/quoted.h"
 
 #include <optional>
 #include <system_error>
@@ -94,6 +95,13 @@ std::vector<fs::path> filesOf(const ScenarioDocument& document, const Catalogue&
         if (auto place = placeOfData(document.fileName(), *name))
             files.push_back(std::move(*place));
     return files;
+}
+
+void keepInputs(const std::vector<fs::path>& inputs, const std::string& out)
+{
+    for (const fs::path& in : inputs)
+        if (std::error_code none; fs::equivalent(in, out, none))
+            throw Error(shownPlace(out) + ": is a file that was read: write to another name");
 }
 
 ScenarioDocument withFilesInside(const ScenarioDocument& document, const Catalogue& catalogue)

@@ -25,6 +25,9 @@ std::optional<std::filesystem::path> placeOfData(const std::string& scenarioFile
 /// What the scenario is read from: its own file, and those that it names.
 std::vector<std::filesystem::path> filesOf(const ScenarioDocument&, const Catalogue&);
 
+/// Throws Error where what is to be written is one of what was read, by whatever name. What is no file is none that was read.
+void keepInputs(const std::vector<std::filesystem::path>& inputs, const std::string& out);
+
 /// The same job, to be read where those files are not: what they hold stands in it. One that cannot be read is named as before.
 ScenarioDocument withFilesInside(const ScenarioDocument&, const Catalogue&);
 

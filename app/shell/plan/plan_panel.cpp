@@ -316,6 +316,9 @@ void PlanPanel::refreshDetail()
                             .arg(QString::fromStdString(tight));
             if (layout.tieWithFirst)
                 text += tr(". A tie: the model cannot tell it from the first");
+            else if (const sim::PlanAnswer& all = m_picture->answer();
+                     !all.noTies.empty() && !all.best.empty() && all.best.front().settings != layout.settings)
+                text += tr(". Whether it is a tie with the first cannot be told: %1").arg(QString::fromStdString(all.noTies));
         } else if (cell) {
             text = QString::fromStdString(cellText(*m_picture, *cell));
             if (m_search.isAskingCell())

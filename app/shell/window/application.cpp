@@ -33,6 +33,7 @@
 #include "app/views/pictures.h"
 #include "live/stream/keys.h"
 #include "sim/lesson/play.h"
+#include "sim/scenario/named_files.h"
 #include "sim/text/quoted.h"
 
 #include <QApplication>
@@ -45,9 +46,11 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <optional>
 #include <span>
 #include <stdexcept>
+#include <vector>
 
 #if defined(__GLIBC__)
 #include <malloc.h>
@@ -88,6 +91,23 @@ CommandLine readCommandLine(int argc, char** argv, const QString& version)
 ThemeChoice themeChoice(const QString& name)
 {
     return themeNamed(name).value_or(ThemeChoice::light);
+}
+
+/// What is written takes the place of nothing that was read. Throws sim::Error.
+void keepRead(const std::vector<std::filesystem::path>& read, const StartOptions& options)
+{
+    for (const QString& out : {options.screenshot, options.figureFile, options.page, options.film, options.handout})
+        sim::keepInputs(read, out.toStdString());
+}
+
+/// The files that the command line names; links and ids are none.
+void keepNamedFiles(const StartOptions& options)
+{
+    std::vector<std::filesystem::path> read;
+    for (const QString& file :
+         QStringList{options.file, options.lesson, options.key, options.serverKey} + options.moreFiles + options.compare)
+        read.emplace_back(file.toStdString());
+    keepRead(read, options);
 }
 
 void waitUntilSettled(MainWindow& window)
@@ -201,6 +221,8 @@ int saveScreenshot(MainWindow& window, const StartOptions& options)
     QBuffer buffer(&png);
     buffer.open(QIODevice::WriteOnly);
     shown->grab().save(&buffer, "PNG");
+    if (const Session& session = window.session(); session.isOpen())
+        keepRead(sim::filesOf(session.document(), session.catalogue()), options);
     saveWhole(options.screenshot, png);
     if (failure.isEmpty())
         return 0;
@@ -222,8 +244,10 @@ int saveComparison(const sim::Catalogue& catalogue, const StartOptions& options,
     };
     std::vector<CompareView::Side> others;
     for (const QString& path : options.compare) {
-        const SimulationPtr other = sim::simulate(sim::resolvedScenario(
-            isScenarioLink(path) ? readDocument(path) : sim::readDocument(path.toStdString(), catalogue, {}), catalogue));
+        const sim::ScenarioDocument document =
+            isScenarioLink(path) ? readDocument(path) : sim::readDocument(path.toStdString(), catalogue, {});
+        keepRead(sim::filesOf(document, catalogue), options);
+        const SimulationPtr other = sim::simulate(sim::resolvedScenario(document, catalogue));
         others.push_back(side(other, nameOf(other->scenario())));
     }
     const ShownStep first{others.front().simulation, others.front().actions};
@@ -274,6 +298,7 @@ StartScenario scenarioOf(const sim::Catalogue& catalogue, const StartOptions& op
                                        "--set " + sim::shownText(assignment.toStdString()) + ": " + error.what(),
                                        sim::Severity::error}});
         }
+    keepRead(sim::filesOf(document, catalogue), options);
     sim::Scenario scenario = sim::resolvedScenario(document, catalogue);
     const auto before =
         options.overrides.isEmpty() || isScenarioLink(options.file) ? std::nullopt : file.resolve(catalogue).scenario;
@@ -505,6 +530,7 @@ int runApplication(int argc, char** argv, const QString& version)
     QApplication::setApplicationVersion(version);
     QApplication::setDesktopFileName(QStringLiteral("rankscope"));
     try {
+        keepNamedFiles(options);
         sim::Catalogue catalogue = sim::Catalogue::load(sim::Catalogue::findAssets());
         if (!options.isPicture())
             installTranslation(application, QString::fromStdString(catalogue.assets().string()), settings.language);

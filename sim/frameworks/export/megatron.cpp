@@ -1,5 +1,7 @@
 // Megatron-LM, NeMo 1 and Megatron-Bridge: one set of settings in three spellings.
 #include "sim/frameworks/export/writers.h"
+#include "sim/frameworks/limit_table.h"
+#include "sim/frameworks/limits.h"
 
 #include <algorithm>
 #include <array>
@@ -103,6 +105,8 @@ bool isYoungerThanNemo(std::string_view name)
 std::string writeNemo(const Scenario& s)
 {
     const bool sharesGradients = s.layout.zeroStage == 2; // of its FSDP; Megatron Core's own has no such stage
+    if (sharesGradients && s.layout.pp > 1 && isSplitInReplicas(s))
+        throw Error(fsdpPipelineText(s)); // with the stage that the file has, not that of the flags
     Scenario asFsdp = s;
     asFsdp.layout.zeroStage = sharesGradients ? 3 : s.layout.zeroStage;
     const MegatronFlags flags = megatronFlags(asFsdp);

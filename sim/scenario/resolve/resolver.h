@@ -82,6 +82,17 @@ private:
     void refuseKind(const std::string& pointer);
     void report(const std::string& pointer, std::string message);
 
+    /// The nearest entries or, where none is near, all that a sentence holds.
+    static std::string nearestOrAll(const std::string& id, const std::vector<std::string>& ids)
+    {
+        constexpr std::size_t kMostListed = 24;
+        std::string text = nearestWords(id, ids);
+        if (text.empty() && ids.size() <= kMostListed)
+            for (const std::string& each : ids)
+                text += (text.empty() ? "; possible: " : ", ") + quotedText(each);
+        return text;
+    }
+
     /// A string, or an object with "base", that names an entry of the catalogue.
     template <typename Lookup>
     Block basedBlock(const Block& parent, std::string_view key, std::string_view what,
@@ -99,7 +110,7 @@ private:
         const Json* entry = lookup(*id);
         if (entry == nullptr) {
             report(isShort ? at : at + "/base",
-                   "the catalogue has no " + std::string(what) + " " + quotedText(*id) + nearestWords(*id, idsOf(entries)));
+                   "the catalogue has no " + std::string(what) + " " + quotedText(*id) + nearestOrAll(*id, idsOf(entries)));
             m_out.broken.insert(at);
         }
         return block(at, *value, entry, *id);

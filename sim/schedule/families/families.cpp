@@ -3,6 +3,7 @@
 #include "sim/error.h"
 #include "sim/schedule/order_parts.h"
 #include "sim/text/nearest.h"
+#include "sim/text/number_text.h"
 #include "sim/text/quoted.h"
 
 #include <algorithm>
@@ -98,6 +99,17 @@ std::optional<std::string> sizeUnmet(const ScheduleFamily& family, const Schedul
     return slotsUnmet(family, request);
 }
 
+/// "; nearest: 333 micro-batches": the most that the family takes of those up to `most`.
+std::string nearestMicrobatches(const ScheduleFamily& family, ScheduleRequest request, std::int64_t most)
+{
+    const auto isLegal = [&](std::int64_t microbatches) {
+        request.microbatches = static_cast<int>(microbatches);
+        return !family.firstUnmet(numbersOf(family, request));
+    };
+    const std::vector<std::int64_t> nearest = nearestValues(most + 1, 1, most, isLegal);
+    return nearest.empty() ? std::string() : "; nearest: " + countedText(nearest.front(), "micro-batch");
+}
+
 /// What no trait can make legal: sizes below 1, more actions than there is memory for, choices that the family does not offer.
 std::optional<std::string> choicesUnmet(const ScheduleFamily& family, const ScheduleRequest& request)
 {
@@ -105,12 +117,15 @@ std::optional<std::string> choicesUnmet(const ScheduleFamily& family, const Sche
         return request.kind + " needs at least 1 pipeline rank; it has " + std::to_string(request.ranks);
     if (request.microbatches < 1)
         return request.kind + " needs at least 1 micro-batch; it has " + std::to_string(request.microbatches);
-    const double stages = 1.0 * request.ranks * std::max(request.virtualStages, 1); // products that need not fit 64 bits
-    if (3 * stages * request.microbatches * std::max(request.slices, 1) > static_cast<double>(kMostActions))
-        return request.kind + " on " + std::to_string(request.ranks) + " pipeline ranks with " +
-               std::to_string(request.virtualStages) +
-               (request.virtualStages == 1 ? " virtual stage and " : " virtual stages and ") +
-               microbatchesText(request.microbatches) + " is more than " + std::to_string(kMostActions) + " actions";
+    // Of one micro-batch; products that need not fit 64 bits.
+    const double actions = 3.0 * request.ranks * std::max(request.virtualStages, 1) * std::max(request.slices, 1);
+    if (actions * request.microbatches > static_cast<double>(kMostActions)) {
+        const auto most = static_cast<std::int64_t>(static_cast<double>(kMostActions) / actions);
+        return request.kind + " on " + countedText(request.ranks, "pipeline rank") + " with " +
+               countedText(request.virtualStages, "virtual stage") + " and " + countedText(request.microbatches, "micro-batch") +
+               " is more than " + numberText(static_cast<double>(kMostActions), Unit::count) + " actions" +
+               nearestMicrobatches(family, request, most);
+    }
     if (request.overlapExpertComm && !family.overlapsExperts)
         return request.kind + " has no order that overlaps expert communication by choice; " +
                kindsWith([](const ScheduleFamily& of) { return of.overlapsExperts; }) + " have";

@@ -139,6 +139,41 @@ TEST_F(OnePicture, BadInputExitsWithOneAndAllProblems)
     EXPECT_EQ(rankscope({galleryFile(kTiny), QStringLiteral("--screenshot"), path("no/such/a.png")}).exitCode, 1);
 }
 
+/// Neither by its own name nor by another one of the same file, whatever is written.
+TEST_F(OnePicture, NeverTakesThePlaceOfWhatItWasReadFrom)
+{
+    const QString file = path("z.png"), other = path("other.json"), profile = path("profile.png");
+    const QString picture = path("l.png"), page = path("l.html");
+    ASSERT_TRUE(QFile::copy(galleryFile(kSixteen), file) && QFile::copy(file, other));
+    ASSERT_TRUE(QFile::link(other, picture) && QFile::link(other, page));
+    const QByteArray before = contents(file), constants = "{\"gemm\": 0.5}";
+    {
+        QFile out(profile);
+        ASSERT_TRUE(out.open(QIODevice::WriteOnly) && out.write(constants) == constants.size());
+    }
+    const QString screenshot = QStringLiteral("--screenshot"), figure = QStringLiteral("--figure");
+    const QString compare = QStringLiteral("--compare"), timeline = QStringLiteral("timeline");
+    const QStringList calls[] = {
+        {file, screenshot, file},
+        {other, screenshot, picture},
+        {other, QStringLiteral("--page"), page},
+        {file, figure, timeline, file},
+        {file, compare, other, figure, QStringLiteral("compare"), picture},
+        {file, compare, other, screenshot, picture},
+        {other, QStringLiteral("--set"), QStringLiteral("cluster.efficiency=profile.png"), figure, timeline, profile},
+        {other, QStringLiteral("--set"), QStringLiteral("cluster.efficiency=profile.png"), screenshot, profile},
+    };
+    for (const QStringList& arguments : calls) {
+        const Outcome outcome = rankscope(arguments);
+        EXPECT_EQ(outcome.exitCode, 1) << outcome.error.toStdString();
+        EXPECT_EQ(outcome.error,
+                  (arguments.back() + QStringLiteral(": is a file that was read: write to another name\n")).toUtf8());
+        EXPECT_EQ(contents(file), before);
+        EXPECT_EQ(contents(other), before);
+        EXPECT_EQ(contents(profile), constants);
+    }
+}
+
 TEST_F(OnePicture, CalledWronglyExitsWithTwo)
 {
     EXPECT_EQ(rankscope({QStringLiteral("--lesson"), QStringLiteral("first"), galleryFile(kTiny)}).exitCode, 2);

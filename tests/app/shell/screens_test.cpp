@@ -669,6 +669,8 @@ TEST(FileKind, TellsPicturesAndTextsFromScenarios)
     EXPECT_EQ(otherKind("Dear reader,\nthis is no scenario"), "a text, not JSON");
     EXPECT_EQ(otherKind("  { \"format\": \"rankscope-scenario\" }"), "");
     EXPECT_EQ(otherKind("{\"traceEvents\": []}"), "a trace (Chrome trace events)");
+    EXPECT_EQ(otherKind(std::string_view("\xff\xfe{\0", 4)), ""); // whose reader names the encoding
+    EXPECT_EQ(otherKind(std::string_view("\xfe\xff\0{", 4)), "");
     EXPECT_EQ(otherKind(std::string_view("\0\1\2", 3)), "neither text nor a file known here");
 }
 

@@ -391,6 +391,37 @@ TEST(PlanCommand, NamesWhatItDidNotComeToWhenItIsStopped)
                 AllOf(EndsWith("how far each constant may move.\n"), Not(HasSubstr("while one constant moves"))));
 }
 
+TEST(PlanCommand, SaysOnceOfAllGridsThatItDidNotComeTo)
+{
+    const std::string text = interrupted("plan " + gallery("42-") + " -j 1").out;
+    const std::string untold = "open: not looked at yet: the search was stopped before\n";
+    const std::size_t at = text.find(untold);
+    ASSERT_NE(at, std::string::npos);
+    EXPECT_EQ(text.find(untold, at + 1), std::string::npos) << "once";
+    EXPECT_THAT(text, testing::ContainsRegex("  [0-9,]+ grids, as tp [0-9]+, cp [0-9]+, pp [0-9]+, dp [0-9]+, ep [0-9]+[^:]*: " +
+                                             untold));
+}
+
+TEST(PlanCommand, TellsTheMemoryOfSmallModelsInMebibytes)
+{
+    const std::string job = "plan " + gallery("60-") + " -j 1 --fix schedule.kind=1f1b ";
+    EXPECT_THAT(run(job + "--sizes 4,8").out, AllOf(HasSubstr("MiB"), Not(HasSubstr("0.0 "))));
+    EXPECT_THAT(run(job + "--phases 128,64").out, AllOf(HasSubstr("MiB"), Not(HasSubstr("0.0 "))));
+}
+
+TEST(PlanCommand, TellsNoTiesWhereNoStepsWereMeasured)
+{
+    const std::string job = "plan " + gallery("64-") + " -j 1 --top 5";
+    const std::string text = run(job).out, untold = "Ties cannot be told: no steps of CPUs were measured\n";
+    EXPECT_THAT(text, AllOf(HasSubstr(untold), Not(HasSubstr("tie with the first"))));
+    const json answer = runJson(job + " --json");
+    EXPECT_EQ(answer.at("no_ties"), "no steps of CPUs were measured");
+    ASSERT_GT(answer.at("best").size(), 1U);
+    for (const json& layout : answer.at("best"))
+        EXPECT_TRUE(layout.at("tie_with_first").is_null());
+    EXPECT_FALSE(runJson("plan " + gallery("05-") + " --fix schedule.kind=1f1b -j 1 --json").contains("no_ties"));
+}
+
 TEST(PlanCommand, SaysWhyNothingFitsAPhase)
 {
     const std::string job = "plan " + gallery("60-") + " -j 1 --set cluster.gpu.memory_gib=0.001 --fix schedule.kind=1f1b ";

@@ -211,11 +211,24 @@ TEST(ScheduleCommand, PlansByTheGivenTimes)
               runJson("schedule --kind zb-2p --stages 4 --microbatches 8 --format json").at("ranks"));
 }
 
+TEST(ScheduleCommand, HoldsNoMoreUntilTheWeightGradientThanAll)
+{
+    for (const char* kind : {"1f1b", "zb-h1", "auto"}) {
+        const std::string job = std::string("schedule --stages 4 --microbatches 8 --kind ") + kind + " --memory ";
+        const test::Outcome outcome = run(job + "1,5");
+        EXPECT_EQ(outcome.code, 2) << kind;
+        EXPECT_THAT(outcome.err, testing::HasSubstr("no more than all of it; nearest: 1,1")) << kind;
+        EXPECT_EQ(run(job + "1,1").code, 0) << kind;
+    }
+}
+
 TEST(ScheduleCommand, RefusesBillionsOfActionsAndTimesOfManyMillions)
 {
     const test::Outcome billions = run("schedule --kind 1f1b --stages 1000 --microbatches 1000000");
     EXPECT_NE(billions.code, 0);
-    EXPECT_THAT(billions.err, testing::HasSubstr("more than 100000000 actions"));
+    EXPECT_THAT(billions.err,
+                testing::HasSubstr("1f1b on 1,000 pipeline ranks with 1 virtual stage and 1,000,000 micro-batches is more "
+                                   "than 100,000,000 actions; nearest: 33,333 micro-batches"));
     const test::Outcome times = run("schedule --kind 1f1b --stages 8 --microbatches 1000000 --format json");
     EXPECT_NE(times.code, 0);
     EXPECT_THAT(times.err, testing::HasSubstr("GiB of memory, the limit is 1.0 GiB; nearest: "));

@@ -476,6 +476,10 @@ TEST(ExportForms, NemosFsdpSharesGradientsAlone)
     EXPECT_THAT(formOf("nemo-yaml", scenario), HasSubstr("fsdp_sharding_strategy: grad"));
     EXPECT_FALSE(loses("nemo-yaml", scenario, "/layout/zero_stage"));
     EXPECT_THAT(formOf("megatron-args", scenario), HasSubstr("no ZeRO-2"));
+    for (const char* stage : {"2", "3"}) // the stage that the file has, though the flags are those of the third
+        EXPECT_THAT(
+            formOf("nemo-yaml", changed("llama3-8b", {{"layout.dp", "4"}, {"layout.pp", "2"}, {"layout.zero_stage", stage}})),
+            HasSubstr("ZeRO " + std::string(stage) + " is Megatron-FSDP's, which excludes pipelines; pp is 2"));
 }
 
 } // namespace

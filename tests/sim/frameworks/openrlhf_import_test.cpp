@@ -12,7 +12,7 @@ using test::importedText;
 using testing::Contains;
 using testing::HasSubstr;
 
-const std::string kFlags =
+const std::string kOpenRlhfFlags =
     " --data.max_len 2048 --data.dataset Open-Orca/OpenOrca --train.batch_size 256 --train.micro_batch_size 2 "
     "--model.model_name_or_path meta-llama/Meta-Llama-3-8B --ckpt.output_dir out --ckpt.save_steps -1 "
     "--logger.logging_steps 1 --eval.steps -1 --ds.zero_stage 2 --train.max_epochs 1 --ds.param_dtype bf16 "
@@ -20,7 +20,7 @@ const std::string kFlags =
 
 TEST(OpenRlhfImport, AllFlagsOfItsScriptsAreKnown)
 {
-    const auto out = importedText("deepspeed --module openrlhf.cli.train_sft" + kFlags, 8);
+    const auto out = importedText("deepspeed --module openrlhf.cli.train_sft" + kOpenRlhfFlags, 8);
     EXPECT_EQ(out.imported.kind, "deepspeed-json");
     EXPECT_EQ(out.at("/layout/zero_stage"), 2);
     EXPECT_EQ(out.at("/training/micro_batch_size"), 2);
@@ -29,20 +29,20 @@ TEST(OpenRlhfImport, AllFlagsOfItsScriptsAreKnown)
     EXPECT_EQ(out.count(Became::unknown), 1) << "the cluster";
     EXPECT_EQ(out.became("bf16.enabled"), "no note") << "the type is given";
     EXPECT_EQ(out.became("--ds.nonsense"), "no note");
-    EXPECT_EQ(importedText("deepspeed --module openrlhf.cli.train_sft --ds.nonsense 3" + kFlags, 8).became("--ds.nonsense"),
+    EXPECT_EQ(importedText("deepspeed --module openrlhf.cli.train_sft --ds.nonsense 3" + kOpenRlhfFlags, 8).became("--ds.nonsense"),
               "unknown");
 }
 
 TEST(OpenRlhfImport, ItsSoftwareIsTransformersUnderDeepSpeed)
 {
-    const auto out = importedText("deepspeed --module openrlhf.cli.train_sft" + kFlags, 8);
+    const auto out = importedText("deepspeed --module openrlhf.cli.train_sft" + kOpenRlhfFlags, 8);
     EXPECT_EQ(out.at("/training/stack/id"), "huggingface");
     EXPECT_THAT(out.imported.unknown, testing::Not(Contains("/training/stack")));
 }
 
 TEST(OpenRlhfImport, PairsAreTwoSequences)
 {
-    const auto out = importedText("deepspeed --module openrlhf.cli.train_dpo" + kFlags, 8);
+    const auto out = importedText("deepspeed --module openrlhf.cli.train_dpo" + kOpenRlhfFlags, 8);
     EXPECT_EQ(out.at("/training/micro_batch_size"), 4);
     EXPECT_EQ(out.at("/training/global_batch_size"), 512);
     EXPECT_THAT(out.textOn("objective"), HasSubstr("reference"));

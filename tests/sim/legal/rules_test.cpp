@@ -78,6 +78,10 @@ TEST(Rules, OfAModelThatIsUnknownSayNothing)
     EXPECT_THAT(textsOf(resolved(kNoLength, {}).problems), testing::IsEmpty());
     EXPECT_THAT(textsOf(resolved(kNoLength, {"model=llama3-9b"}).problems),
                 testing::ElementsAre(testing::HasSubstr("the catalogue has no model \"llama3-9b\"; nearest: ")));
+    for (const char* framework : {"torchtitan", "picotron"}) // near none: all of them
+        EXPECT_THAT(
+            textsOf(resolved(kNoLength, {std::string("training.stack=") + framework}).problems),
+            testing::Contains(testing::AllOf(testing::HasSubstr("; possible: "), testing::HasSubstr("\"pytorch-eager\""))));
     EXPECT_THAT(textsOf(resolved(kNoLength, {"model=llama3-9b", "training.sequence_length=0"}).problems), testing::SizeIs(2));
 }
 

@@ -185,14 +185,17 @@ TEST(ScheduleFamilies, RefuseSizesThatCannotBe)
         EXPECT_THAT(refusal(request(kind, 0, 1, 4)), HasSubstr("needs at least 1 pipeline rank; it has 0"));
         EXPECT_THAT(refusal(request(kind, 2, 1, 0)), HasSubstr("needs at least 1 micro-batch; it has 0"));
         EXPECT_THAT(refusal(request(kind, 2, 0, 4)), HasSubstr("a rank; it has 0; nearest: 1"));
-        EXPECT_THAT(refusal(request(kind, 1 << 30, 1, 1 << 30)), HasSubstr("more than 100000000 actions"));
+        EXPECT_THAT(refusal(request(kind, 1 << 30, 1, 1 << 30)), HasSubstr("more than 100,000,000 actions"));
     }
     EXPECT_THAT(refusal(request("1f1b", 2, 3, 4)),
                 HasSubstr("1f1b has exactly 1 chunk a rank; it has 3; nearest: 1, or interleaved-1f1b"));
     EXPECT_THAT(refusal(request("interleaved-1f1b", 2, 1, 4)), HasSubstr("a rank; it has 1; nearest: 2, or 1f1b"));
     EXPECT_THAT(refusal(request("interleaved-1f1b", 4, 2, -8)), HasSubstr("it has -8"));
     EXPECT_THAT(refusal(request("interleaved-1f1b", 4, 2, 8, -1)), HasSubstr("the interleaving group is -1"));
-    EXPECT_THAT(refusal(request("interleaved-1f1b", 1 << 16, 1 << 16, 1 << 20)), HasSubstr("more than 100000000 actions"));
+    EXPECT_THAT(refusal(request("interleaved-1f1b", 1 << 16, 1 << 16, 1 << 20)), HasSubstr("more than 100,000,000 actions"));
+
+    // The nearest is one that the family takes: a multiple of the ranks.
+    EXPECT_THAT(refusal(request("interleaved-1f1b", 8, 2, 8'000'000, 8)), HasSubstr("actions; nearest: 2,083,328 micro-batches"));
 
     ScheduleRequest overlapped = request("gpipe", 2, 1, 4);
     overlapped.overlapExpertComm = true;

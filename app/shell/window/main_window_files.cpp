@@ -118,7 +118,7 @@ bool MainWindow::mayLoseChanges()
     if (!mayLoseOrder())
         return false;
     const bool isLessons = m_showsScene && m_session.path().isEmpty(); // what was tried in a lesson is nobody's work
-    if (!m_session.isModified() || m_options.reproducible || isLessons)
+    if (!m_session.hasWork() || m_options.reproducible || isLessons)
         return true;
     const auto answer =
         QMessageBox::question(this, tr("Unsaved Changes"), tr("Save the changes to “%1”?").arg(m_session.displayName()),

@@ -62,7 +62,7 @@ void MainWindow::importSettings(SettingsImport settings, const QStringList& over
             return {};
         });
         m_banner->dismiss();
-        m_session.startNew(document);
+        m_session.startImported(document);
         if (!problems.empty())
             m_banner->tell(tr("Not all of the command line could be set"), problems);
     });

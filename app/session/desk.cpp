@@ -353,12 +353,12 @@ void Desk::setSeen(std::size_t picture, bool seen)
 
 void Desk::requestLegalValues()
 {
-    if (!m_session.isOpen() || !m_session.scenario())
+    if (!m_session.isOpen() || !m_session.shownValues())
         return;
     m_awaits.legalValues = true;
     m_worker.ask(
         kindOf(kLegalValues),
-        [document = withoutView(m_session.document()), catalogue = m_session.catalogue(), lastLegal = *m_session.scenario(),
+        [document = withoutView(m_session.document()), catalogue = m_session.catalogue(), lastLegal = *m_session.shownValues(),
          rule = m_layoutRule] { return legalValues(document, catalogue, lastLegal, rule); },
         [this](const LegalValueTable& values) {
             m_awaits.legalValues = false;

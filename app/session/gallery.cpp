@@ -1,7 +1,9 @@
 #include "app/session/gallery.h"
 
 #include "app/session/failure.h"
+#include "app/session/names_apart.h"
 #include "app/session/plain_words.h"
+#include "app/session/scenario_state.h"
 
 #include <QFile>
 #include <QFileInfo>
@@ -72,6 +74,30 @@ GalleryEntry readGalleryEntry(const QString& path, const sim::Catalogue& catalog
     if (!problems.empty())
         entry.summary = QString::fromStdString(problems.front().text());
     return entry;
+}
+
+QStringList titlesOf(const QStringList& paths)
+{
+    constexpr qint64 kLargest = 1 << 20; // a larger one is a recorded run, or takes too long to read for its name
+    QStringList titles;
+    for (const QString& path : paths) {
+        QString title;
+        if (path.endsWith(QLatin1String(".json")) && QFileInfo(path).size() <= kLargest)
+            (void)problemsOf(path, [&]() -> Problems { // what cannot be read has no title
+                const sim::ScenarioDocument document = readDocument(path);
+                if (document.get("/format") == "\"rankscope-scenario\"")
+                    title = QString::fromStdString(unquoted(document.get("/name").value_or(std::string())));
+                return {};
+            });
+        titles << title;
+    }
+    const QStringList names = namesApart(paths, &QFileInfo::completeBaseName);
+    QStringList out;
+    for (qsizetype i = 0; i < paths.size(); ++i)
+        out << (titles[i].isEmpty()            ? names[i]
+                : titles.count(titles[i]) == 1 ? titles[i]
+                                               : QStringLiteral("%1 – %2").arg(titles[i], names[i]));
+    return out;
 }
 
 std::vector<GalleryEntry> readGallery(const std::filesystem::path& folder, const sim::Catalogue& catalogue)

@@ -36,6 +36,10 @@ struct GalleryEntry {
 std::vector<GalleryEntry> readGallery(const std::filesystem::path& folder, const sim::Catalogue&);
 GalleryEntry readGalleryEntry(const QString& path, const sim::Catalogue&);
 
+/// What a list of files calls each: the name that a scenario has in its file, with the file's own behind it where another has the
+/// same; of all other files their names without ending, told apart by their folders.
+QStringList titlesOf(const QStringList& paths);
+
 /// Entries that belong together, under one heading.
 struct GallerySection {
     QString title, about;             ///< empty: no heading

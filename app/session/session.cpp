@@ -2,6 +2,7 @@
 
 #include "app/session/scenario_link.h"
 #include "app/session/scenario_name.h"
+#include "sim/scenario/filled_in.h"
 #include "sim/scenario/named_files.h"
 
 #include <QFileInfo>
@@ -166,8 +167,10 @@ QString Session::displayName() const
 {
     if (!isOpen())
         return {};
+    if (!m_scenario && m_path.isEmpty())
+        return m_filledIn && !m_filledIn->name.empty() ? nameOf(*m_filledIn) : QStringLiteral("Untitled");
     if (!m_scenario)
-        return m_path.isEmpty() ? QStringLiteral("Untitled") : QFileInfo(m_path).completeBaseName();
+        return QFileInfo(m_path).completeBaseName();
     const std::optional<sim::Scenario>& named = m_savedScenario ? m_savedScenario : m_shownScenario;
     return named ? shownName({*m_document, *m_scenario}, {m_savedScenario ? *m_saved : *m_shown, *named}) : nameOf(*m_scenario);
 }
@@ -259,6 +262,12 @@ void Session::startNew(const sim::ScenarioDocument& document)
     setSaved(std::nullopt);
     Q_EMIT fileChanged();
     keepSafe();
+}
+
+void Session::startImported(const sim::ScenarioDocument& document)
+{
+    startNew(document);
+    m_isImported = true;
 }
 
 void Session::show(const sim::ScenarioDocument& document)
@@ -495,6 +504,8 @@ void Session::replace(std::optional<sim::ScenarioDocument> document, const QStri
     m_undo.setClean();
     m_document = std::move(document);
     m_scenario.reset();
+    m_filledIn.reset();
+    m_isImported = false;
     m_path = path;
     m_stamp = FileStamp::of(path);
     m_saved = m_document;
@@ -539,6 +550,10 @@ void Session::take(sim::ScenarioDocument::Resolved resolved)
     m_legal = resolved.scenario.has_value() && !hasError(m_problems);
     if (m_legal)
         m_scenario = std::move(resolved.scenario);
+    if (m_scenario)
+        m_filledIn.reset();
+    else if (m_document)
+        m_filledIn = sim::filledIn(*m_document, m_catalogue);
 }
 
 void Session::keepSafe()

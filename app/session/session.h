@@ -32,6 +32,9 @@ public:
     const sim::ScenarioDocument& document() const { return *m_document; } ///< only if isOpen()
     /// The last legal state of this document; nullptr if it never had one.
     const sim::Scenario* scenario() const { return m_scenario ? &*m_scenario : nullptr; }
+    /// The same; of a document that was never legal its own values with what they leave open filled in, to show and to repair,
+    /// not to simulate. nullptr where they cannot be read.
+    const sim::Scenario* shownValues() const { return m_scenario ? &*m_scenario : m_filledIn ? &*m_filledIn : nullptr; }
     /// Of the document as it is now, errors and warnings.
     const Problems& problems() const { return m_problems; }
     bool isLegal() const { return m_legal; }
@@ -44,6 +47,9 @@ public:
     /// stand still once it has as many steps as it keeps.
     quint64 placeInHistory() const;
     bool isModified() const { return isOpen() && !m_undo.isClean(); }
+    /// Closing it loses what somebody did here: settings of another framework that nobody has changed since can be imported
+    /// again.
+    bool hasWork() const { return isModified() && !(m_isImported && m_undo.index() == 0); }
     QString path() const { return m_path; } ///< empty if never saved
     /// The scenario's name, else one made of its settings; what has changed since the file is said behind it.
     QString displayName() const;
@@ -67,6 +73,8 @@ public:
     static QString overridesText(const QStringList& overrides);
     /// A document that is in no file yet.
     void startNew(const sim::ScenarioDocument&);
+    /// The same, of settings of another framework.
+    void startImported(const sim::ScenarioDocument&);
     /// A document that is somebody else's, such as a lesson's: in no file, and nothing to save until it is edited.
     void show(const sim::ScenarioDocument&);
     /// Takes up unsaved work again, even if it is not legal at the moment.
@@ -113,10 +121,11 @@ private:
     sim::Catalogue m_catalogue;
     std::optional<sim::ScenarioDocument> m_document;
     std::optional<sim::Scenario> m_scenario;
+    std::optional<sim::Scenario> m_filledIn; ///< while it has not been legal
     std::optional<sim::ScenarioDocument> m_saved, m_shown;
     std::optional<sim::Scenario> m_savedScenario, m_shownScenario; ///< what its name says, too
     Problems m_problems;
-    bool m_legal = false;
+    bool m_legal = false, m_isImported = false;
     QUndoStack m_undo;
     quint64 m_lastPlace = 0; ///< of the steps that were ever made
     QString m_path;

@@ -353,7 +353,8 @@ void SettingsImportDialog::showResult()
     constexpr std::size_t kMostShown = 3;
     for (const sim::Problem& problem : resolved.problems)
         if (problem.severity == sim::Severity::error && lines.size() < static_cast<qsizetype>(kMostShown))
-            lines << plainWords(beginningOf(problem.message));
+            lines << plainWords(
+                beginningOf(problem.pointer.empty() ? problem.message : problem.pointer + ": " + problem.message));
     m_problems->setText(lines.join(QLatin1Char('\n')));
     m_problems->setVisible(!lines.isEmpty());
 }

@@ -129,7 +129,7 @@ private:
     void placeRows();
     void takeFile();
     bool isRelevant(const FormRow&) const;
-    ScenarioState state() const { return {m_session.document(), m_session.scenario(), m_session.catalogue()}; }
+    ScenarioState state() const { return {m_session.document(), m_session.shownValues(), m_session.catalogue()}; }
     void choose(FormRow*, const QString& json, int gesture);
     void judgeRefused();
     void followHistory();

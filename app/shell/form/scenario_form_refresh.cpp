@@ -206,10 +206,8 @@ void ScenarioForm::refreshWords(const ScenarioState& now)
             button->setAccessibleDescription(tr("Takes off what was changed of it"));
         }
     }
-    const sim::Scenario* s = m_session.scenario();
-    if (!s)
-        return;
-    const bool isOfNow = m_session.isLegal(); // else it is of the values before
+    const sim::Scenario* s = m_session.shownValues();
+    const bool isOfNow = s && (m_session.isLegal() || !m_session.scenario()); // else it is of the values before
     rowAt(Control::nodes)->setNote(isOfNow ? clusterNote(*s) : QString());
     rowAt(Control::globalBatchSize)->setNote(isOfNow ? batchNote(*s) : QString());
     const sim::ScheduleFamily* family = isOfNow ? sim::findScheduleFamily(s->schedule.kind) : nullptr;
@@ -327,7 +325,7 @@ void ScenarioForm::refreshProblems()
 
 bool ScenarioForm::isRelevant(const FormRow& row) const
 {
-    const sim::Scenario* s = m_session.scenario();
+    const sim::Scenario* s = m_session.shownValues();
     return !row.key().isRelevant || !s || row.key().isRelevant(*s) || row.hasProblem();
 }
 

@@ -1,6 +1,5 @@
 #include "app/shell/gallery/gallery_page.h"
 
-#include "app/session/names_apart.h"
 #include "app/shell/gallery/gallery_cards.h"
 #include "app/shell/widgets/style.h"
 
@@ -173,7 +172,7 @@ void GalleryPage::markInContents(const QString& heading)
 void GalleryPage::setRecentFiles(const QStringList& files)
 {
     m_recent->clear();
-    const QStringList names = namesApart(files, &QFileInfo::completeBaseName);
+    const QStringList names = titlesOf(files);
     for (qsizetype i = 0; i < files.size(); ++i) {
         auto* item = new QListWidgetItem(names[i], m_recent);
         item->setData(Qt::UserRole, files[i]);

@@ -28,6 +28,7 @@
 #include "app/views/grid/grid_view.h"
 #include "app/views/timeline/timeline_view.h"
 #include "sim/error.h"
+#include "sim/simulate/memory_cap.h"
 #include "sim/trace/export.h"
 
 #include <QAction>
@@ -63,12 +64,17 @@ const QString kPlacesFindingsKey = QStringLiteral("window/places_findings");
 const QString kPicturesKey = QStringLiteral("window/pictures");
 const QString kFoldsKey = QStringLiteral("form/folds");
 
-/// "Llama 3.1 405B … on 16,384 GPUs · tp 8 · pp 16 · dp 128. Step 5.06 s, MFU 41.3 %, bubble 8.1 %. Simulated with Rankscope."
+/// "Llama 3.1 405B … on 16,384 GPUs · tp 8 · pp 16 · dp 128. Step 5.06 s, MFU 41.3 %, bubble 8.1 %. Simulated with Rankscope.";
+/// of a step that cannot run "… dp 128. Does not fit: needs 89.5 of 80 GiB; if it did: step 5.06 s, …".
 QString captionOf(const sim::Simulation& simulation)
 {
     const sim::Metrics& m = simulation.metrics();
-    return MainWindow::tr("%1. Step %2, MFU %3, bubble %4. Simulated with Rankscope.")
-        .arg(layoutLine(simulation.scenario().layout).simplified(), durationQuantity(m.stepTimeSeconds).text(),
+    const auto misfit = sim::misfit(simulation);
+    const QString step =
+        misfit ? MainWindow::tr("Does not fit: needs %1; if it did: step").arg(QString::fromStdString(misfit->text()))
+               : MainWindow::tr("Step");
+    return MainWindow::tr("%1. %2 %3, MFU %4, bubble %5. Simulated with Rankscope.")
+        .arg(layoutLine(simulation.scenario().layout).simplified(), step, durationQuantity(m.stepTimeSeconds).text(),
              percentQuantity(m.mfu).text(), percentQuantity(m.bubbleFraction).text());
 }
 
@@ -118,7 +124,7 @@ bool MainWindow::mayLoseChanges()
     if (!mayLoseOrder())
         return false;
     const bool isLessons = m_showsScene && m_session.path().isEmpty(); // what was tried in a lesson is nobody's work
-    if (!m_session.isModified() || m_options.reproducible || isLessons)
+    if (!m_session.hasWork() || m_options.reproducible || isLessons)
         return true;
     const auto answer =
         QMessageBox::question(this, tr("Unsaved Changes"), tr("Save the changes to “%1”?").arg(m_session.displayName()),

@@ -1,4 +1,5 @@
 // Settings of other frameworks: taken up as a scenario, and the scenario as settings.
+#include "app/session/settings.h"
 #include "app/session/settings_import.h"
 #include "app/shell/dialogs/copy_settings_dialog.h"
 #include "app/shell/dialogs/settings_import_dialog.h"
@@ -46,6 +47,8 @@ Problems MainWindow::importSettings(const QStringList& paths, const QStringList&
         problems = {{paths.front().toStdString(), {}, failure.toStdString(), sim::Severity::error}};
     if (problems.empty())
         importSettings(std::move(*settings), overrides);
+    if (problems.empty() && paths.size() == 1 && !m_options.reproducible) // one that opens it again
+        tellIfForgotten(addRecentFile(paths.front()));
     return problems;
 }
 
@@ -62,7 +65,7 @@ void MainWindow::importSettings(SettingsImport settings, const QStringList& over
             return {};
         });
         m_banner->dismiss();
-        m_session.startNew(document);
+        m_session.startImported(document);
         if (!problems.empty())
             m_banner->tell(tr("Not all of the command line could be set"), problems);
     });

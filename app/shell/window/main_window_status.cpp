@@ -9,6 +9,7 @@
 #include "app/shell/widgets/status_line.h"
 #include "app/shell/widgets/style.h"
 #include "app/shell/window/main_window.h"
+#include "sim/simulate/memory_cap.h"
 
 #include <QAction>
 #include <QLabel>
@@ -154,6 +155,8 @@ void MainWindow::showStatus()
     QString text = tr("Step %1").arg(durationQuantity(metrics.stepTimeSeconds).text());
     if (!m_options.reproducible)
         text += tr(", simulated in %1").arg(durationQuantity(metrics.wallMs * 1e-3).text());
+    if (const auto misfit = sim::misfit(*m_desk.simulation())) // the cards that say it may be behind another tab
+        text = tr("Does not fit: needs %1").arg(QString::fromStdString(misfit->text())) + QStringLiteral(" · ") + text;
     m_resultLabel->setText(text);
 }
 

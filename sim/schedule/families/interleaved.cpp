@@ -74,6 +74,10 @@ ScheduleFamily interleavedFamily()
         .microbatches = {.isMet = isWhole,
                          .text =
                              [](const PipelineNumbers& of, const std::string& group) {
+                                 if (of.microbatches < of.group)
+                                     return "at least " + microbatchesText(static_cast<int>(of.group)) + ", a whole group";
+                                 if (of.group == of.ranks) // what fills the pipeline is a group
+                                     return "whole groups of " + group;
                                  return "groups of " + group + ", the last one whole or of at least " + std::to_string(of.ranks);
                              }},
         .bubble = {"(p − 1) / (v × m + p − 1)", fillAndDrain, "Narayanan et al. 2021, section 2.2.2"},

@@ -173,9 +173,9 @@ TEST(PlainWords, NameSettingsAsTheFormDoes)
     EXPECT_EQ(plainWords(QStringLiteral("global_batch_size 60 is no multiple")),
               QStringLiteral("global batch 60 is no multiple"));
     EXPECT_EQ(plainWords(QStringLiteral("/layout/zero_stage: 4")), QStringLiteral("ZeRO: 4"));
-    EXPECT_EQ(plainWords(QStringLiteral(
-                  "33 gives 33 micro-batches, and interleaved-1f1b on pp 8 wants groups of 8 (default), the last one whole")),
-              QStringLiteral("33 gives 33 micro-batches, and Interleaved 1F1B on pp 8 wants groups of 8, the last one whole"));
+    EXPECT_EQ(
+        plainWords(QStringLiteral("33 gives 33 micro-batches, and interleaved-1f1b on pp 8 wants whole groups of 8 (default)")),
+        QStringLiteral("33 gives 33 micro-batches, and Interleaved 1F1B on pp 8 wants whole groups of 8"));
     EXPECT_EQ(plainWords(QStringLiteral("kind 1f1b in zb-h1-like-file.json")),
               QStringLiteral("kind 1F1B in zb-h1-like-file.json"));
     EXPECT_EQ(plainWords(QStringLiteral("30 does not divide hidden_size 4096; nearest: 16, 32")),

@@ -669,6 +669,17 @@ TEST(Gallery, WithoutThemesThereAreNoHeadings)
     EXPECT_EQ(others.front().entries, std::vector<std::size_t>{0});
 }
 
+TEST_F(SessionTest, AListOfFilesCallsScenariosByTheirNames)
+{
+    const auto named = [this](const char* file, const QByteArray& name) {
+        return write(file, R"({"format":"rankscope-scenario","version":1,"name":")" + name + "\"}");
+    };
+    const QStringList paths{named("one.json", "Small job"), named("two.json", "Twin"), named("three.json", "Twin"),
+                            write("trace.json", R"({"traceEvents":[],"name":"no scenario"})"), write("run.sh", "echo")};
+    EXPECT_EQ(titlesOf(paths), (QStringList{QStringLiteral("Small job"), QStringLiteral("Twin – two"),
+                                            QStringLiteral("Twin – three"), QStringLiteral("trace"), QStringLiteral("run")}));
+}
+
 TEST(Gallery, SearchFindsAllWordsInAnyCase)
 {
     const GalleryEntry entry = readGalleryEntry(galleryFile(kLarge), catalogue());

@@ -231,6 +231,19 @@ TEST_F(RememberingWindowTest, OpenedFilesAreRecent)
     EXPECT_EQ(recentFiles(), (QStringList{galleryFile(kTiny), galleryFile(kSixteen)}));
 }
 
+TEST_F(RememberingWindowTest, ImportedSettingsAreRecent)
+{
+    clearRecentFiles();
+    const QTemporaryDir folder;
+    QFile script(folder.filePath(QStringLiteral("run.sh")));
+    ASSERT_TRUE(script.open(QIODevice::WriteOnly));
+    script.write("pretrain_gpt.py --num-layers 32 --hidden-size 4096 --num-attention-heads 32 --seq-length 4096 "
+                 "--micro-batch-size 1 --global-batch-size 8 --bf16\n");
+    script.close();
+    ASSERT_TRUE(window.openFile(script.fileName()).empty());
+    EXPECT_EQ(recentFiles(), QStringList{script.fileName()});
+}
+
 TEST_F(RememberingWindowTest, ARecordedRunIsRecentOnceItIsRead)
 {
     clearRecentFiles();

@@ -1,6 +1,7 @@
 // Settings of other frameworks: dropped on the window, asked about, opened; and the scenario copied as settings.
 #include "app/shell/dialogs/copy_settings_dialog.h"
 #include "app/shell/dialogs/settings_import_dialog.h"
+#include "app/shell/form/scenario_form.h"
 #include "app/shell/widgets/problem_banner.h"
 #include "tests/app/shell/window_fixture.h"
 
@@ -101,6 +102,40 @@ TEST_F(SettingsDialogs, ADroppedScriptIsAskedAboutAndOpened)
     EXPECT_EQ(shownLayout().tp, 4);
     EXPECT_EQ(window.desk().simulation()->scenario().cluster.nodes, 4);
     EXPECT_TRUE(window.session().isModified()) << "it is in no file";
+}
+
+/// One micro-batch is too few for the order: nothing can be shown but what the file says.
+TEST_F(SettingsDialogs, AJobWithAProblemShowsItsOwnValuesAndCanBeRepaired)
+{
+    open(kSeventyBillion);
+    drop({file("small.toml", "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nlocal_batch_size = 1\nseq_len = 8192\n"
+                             "[parallelism]\ntensor_parallel_degree = 2\npipeline_parallel_degree = 2\n"
+                             "pipeline_parallel_schedule = \"Interleaved1F1B\"\n")});
+    ASSERT_TRUE(importing());
+    bool saysWhy = false;
+    for (const QLabel* label : importing()->findChildren<QLabel*>())
+        saysWhy = saysWhy || label->text().contains(QStringLiteral("wants at least 2 micro-batches"));
+    EXPECT_TRUE(saysWhy);
+    press(*importing(), "Open");
+    settle();
+    const Session& session = window.session();
+    ASSERT_FALSE(session.isLegal());
+    EXPECT_EQ(session.scenario(), nullptr);
+    ASSERT_TRUE(session.shownValues());
+    EXPECT_EQ(session.shownValues()->model.numHiddenLayers, 32) << "those of the job before are 80";
+    EXPECT_EQ(session.displayName(), QStringLiteral("small.toml"));
+    EXPECT_FALSE(session.hasWork()) << "it can be imported again";
+    bool told = false;
+    for (const QLabel* label : window.form().findChildren<QLabel*>()) {
+        EXPECT_FALSE(label->text().contains(QStringLiteral("80 layers"))) << label->text().toStdString();
+        told = told || label->text().contains(QStringLiteral("32 layers"));
+    }
+    EXPECT_TRUE(told);
+    window.form().row(Control::globalBatchSize)->spinBox()->stepBy(1);
+    settle();
+    EXPECT_TRUE(session.isLegal());
+    EXPECT_TRUE(session.hasWork());
+    EXPECT_EQ(shownLayout().worldSize(), 4);
 }
 
 /// 64 GPUs are no multiple of 3 x 2 ranks, but 66 are; nor are these of 4 x 2, but 64 are.

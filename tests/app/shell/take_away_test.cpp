@@ -11,6 +11,7 @@
 #include "app/views/timeline/timeline_view.h"
 #include "sim/error.h"
 #include "sim/schedule/families/families.h"
+#include "sim/simulate/memory_cap.h"
 #include "tests/app/session/session_fixtures.h"
 
 #include <QApplication>
@@ -23,11 +24,13 @@
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QImage>
+#include <QLabel>
 #include <QLineEdit>
 #include <QMessageBox>
 #include <QMimeData>
 #include <QPlainTextEdit>
 #include <QPushButton>
+#include <QStatusBar>
 #include <QTabBar>
 #include <QTemporaryDir>
 #include <QTest>
@@ -124,6 +127,29 @@ TEST_F(TakeAwayTest, WordsOfAFigureAreOfTheStepInItUnlessSomebodyTypedThem)
     EXPECT_EQ(title->text(), QStringLiteral("Mine"));
     dialog->save(path("a.svg"));
     EXPECT_TRUE(contents(path("a.svg")).contains("Mine") && contents(path("a.svg")).contains(stepTime().toUtf8()));
+    dialog->reject();
+}
+
+/// Numbers of a step that cannot run never leave the window without that.
+TEST_F(TakeAwayTest, CaptionAndStatusSayThatAStepDoesNotFit)
+{
+    open(galleryFile(kTiny));
+    const auto status = [this] {
+        QString all;
+        for (const QLabel* label : window.statusBar()->findChildren<QLabel*>())
+            all += label->text() + QLatin1Char('\n');
+        return all;
+    };
+    EXPECT_FALSE(status().contains(QStringLiteral("Does not fit")));
+    window.session().edit(makeKeyEdit("/cluster/gpu/memory_gib", "0.001", "memory", "80", "0.001"));
+    ASSERT_TRUE(waitFor([this] { return window.isSettled(); }));
+    const auto misfit = sim::misfit(*window.desk().simulation());
+    ASSERT_TRUE(misfit);
+    const QString told = QStringLiteral("Does not fit: needs ") + QString::fromStdString(misfit->text());
+    EXPECT_TRUE(status().contains(told)) << status().toStdString();
+    auto* dialog = openedBy<ExportDialog>(CommandId::exportFigure);
+    ASSERT_TRUE(dialog);
+    EXPECT_TRUE(dialog->findChild<QPlainTextEdit*>()->toPlainText().contains(told + QStringLiteral("; if it did: step ")));
     dialog->reject();
 }
 

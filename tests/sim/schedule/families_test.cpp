@@ -226,16 +226,16 @@ TEST(InterleavedSchedule, RefusesOnePipelineRankAsMegatronDoes)
 TEST(InterleavedSchedule, SaysWhichGroupsAndMicrobatchesWouldDo)
 {
     EXPECT_EQ(refusal(request("interleaved-1f1b", 4, 2, 10)),
-              "interleaved-1f1b on pp 4 wants groups of 4 (default), the last one whole or of at least 4; it has 10; nearest: 8, "
-              "12, or groups of 5");
+              "interleaved-1f1b on pp 4 wants whole groups of 4 (default); it has 10; nearest: 8, 12, or groups of 5");
     EXPECT_EQ(refusal(request("interleaved-1f1b", 4, 2, 2)),
-              "interleaved-1f1b on pp 4 wants groups of 4 (default), the last one whole or of at least 4; it has 2; nearest: 4");
+              "interleaved-1f1b on pp 4 wants at least 4 micro-batches, a whole group; it has 2; nearest: 4");
     EXPECT_EQ(refusal(request("interleaved-1f1b", 4, 2, 8, 3)),
               "interleaved-1f1b on pp 4 wants groups of at least 4; it has 3; nearest: 4");
-    EXPECT_EQ(
-        refusal(request("interleaved-1f1b", 4, 2, 8, 9)),
-        "interleaved-1f1b on pp 4 wants groups of 9, the last one whole or of at least 4; it has 8; nearest: 9, or groups of "
-        "8");
+    EXPECT_EQ(refusal(request("interleaved-1f1b", 4, 2, 8, 9)),
+              "interleaved-1f1b on pp 4 wants at least 9 micro-batches, a whole group; it has 8; nearest: 9, or groups of 8");
+    EXPECT_EQ(refusal(request("interleaved-1f1b", 4, 2, 10, 8)),
+              "interleaved-1f1b on pp 4 wants groups of 8, the last one whole or of at least 4; it has 10; nearest: 8, 12, or "
+              "groups of 6, 10");
     EXPECT_EQ(refusal(request("interleaved-1f1b", 4, 2, 11, 7)), "accepted") << "the last group of 4 fills the pipeline";
 }
 

@@ -81,8 +81,9 @@ QString written(double value, const char* format)
     return QString::fromStdString(sim::writtenValue(value, format));
 }
 
-/// Of a claim and its two sides, as whyNot tells them of one that does not hold; empty: its form has no words.
-QString claimWords(const QString& text)
+/// Of a claim and its two sides, as whyNot tells them of one that does not hold: what is, and of one that is not met what is
+/// asked for. Empty: its form has no words.
+QString claimWords(const QString& text, bool isMet)
 {
     static const QRegularExpression kGroup(
         QStringLiteral("^mine\\.groups\\((\\d+)\\)\\.([a-z_]+)\\s*==\\s*\\[(.*?)\\] does not hold(?:: .*? is \\[(.*?)\\])?"));
@@ -90,6 +91,8 @@ QString claimWords(const QString& text)
         const auto listed = [&](int part) {
             return group.captured(part).remove(QLatin1Char(' ')).replace(QLatin1Char(','), QStringLiteral(", "));
         };
+        if (isMet)
+            return QObject::tr("the %1 group of rank %2 is %3").arg(group.captured(2), group.captured(1), listed(3));
         const QString asked = QObject::tr("it should be %1").arg(listed(3));
         return group.captured(4).isEmpty()
                    ? asked
@@ -106,8 +109,10 @@ QString claimWords(const QString& text)
     const auto asked = valueIn(claim.captured(4), claim.captured(3));
     if (!is || !asked)
         return {};
-    return wordsOf(*subject, claim.captured(1)).arg(written(*is, subject->format)) + QStringLiteral("; ") +
-           askedWords(claim.captured(2)).arg(written(*asked, subject->format).remove(kNoughts));
+    const QString what = wordsOf(*subject, claim.captured(1)).arg(written(*is, subject->format));
+    if (isMet)
+        return what;
+    return what + QStringLiteral("; ") + askedWords(claim.captured(2)).arg(written(*asked, subject->format).remove(kNoughts));
 }
 
 QString unfitWords()
@@ -131,7 +136,7 @@ QString fitWords(const sim::Cases& names, bool fits)
 
 QString goalText(const std::string& unmet)
 {
-    const QString words = unmet.starts_with("mine.fits ") ? unfitWords() : claimWords(QString::fromStdString(unmet));
+    const QString words = unmet.starts_with("mine.fits ") ? unfitWords() : claimWords(QString::fromStdString(unmet), false);
     return words.isEmpty() ? QString::fromStdString(unmet) : words;
 }
 
@@ -164,8 +169,8 @@ QStringList goalTexts(const sim::Challenge& challenge, const sim::ScenarioDocume
         else if (why)
             words = goalText(*why);
         else
-            words = claimWords(
-                QString::fromStdString(goal + " does not hold: " + sim::Expression::parse(goal).sides(names))); // told alike
+            words =
+                claimWords(QString::fromStdString(goal + " does not hold: " + sim::Expression::parse(goal).sides(names)), true);
         if (!words.isEmpty())
             texts << (why ? QObject::tr("✗ Not yet: %1") : QObject::tr("✓ Met: %1")).arg(words);
     }

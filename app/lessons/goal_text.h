@@ -14,8 +14,8 @@ QString goalText(const std::string& unmet);
 /// What besides its goal keeps a challenge from being reached: no job at all, a setting that may not be changed, too many of
 /// them. Empty: nothing.
 QString hindranceText(const sim::ChallengeState&);
-/// Each part of its goal, what it is and what is asked for, marked as met or not: "✓ Met: the MFU is 50.1 %, at least 48 % is
-/// asked for". One that is met and has no words is left out. `step`: of `mine`.
+/// Each part of its goal, marked as met or not: "✓ Met: the MFU is 50.1 %", "✗ Not yet: the MFU is 40.3 %; it should be at
+/// least 48 %". One that is met and has no words is left out. `step`: of `mine`.
 QStringList goalTexts(const sim::Challenge&, const sim::ScenarioDocument& mine, const sim::Cases&,
                       const std::shared_ptr<const sim::Simulation>& step);
 

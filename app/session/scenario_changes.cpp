@@ -62,6 +62,10 @@ std::string valueText(const std::string& pointer, const std::string& json)
         for (const sim::ScheduleFamily& family : sim::scheduleFamilies())
             if (family.kind == text)
                 return std::string(family.title);
+    if (pointer == "/training/recompute") // an object where not all layers are
+        if (const int layers = QJsonDocument::fromJson(QByteArray::fromStdString(json))[QStringLiteral("layers")].toInt();
+            layers > 0)
+            return text + ", " + std::to_string(layers) + (layers == 1 ? " layer a chunk" : " layers a chunk");
     return text;
 }
 

@@ -48,7 +48,8 @@ Table metricsTable(const TableSource& source)
 {
     const sim::Metrics& m = source.simulation.metrics();
     const double capacityGib = source.simulation.scenario().cluster.gpu.memoryGib;
-    const std::string attention = source.simulation.scenario().training.causal ? "causal attention" : "attention in full";
+    const std::string attention =
+        source.simulation.scenario().training.causal ? "attention halved, as it is causal" : "attention in full";
     Table table{
         {"quantity", "value", "unit", "convention"},
         {{"step time", text(m.stepTimeSeconds), "s", "first action to the end of the optimizer step"},
@@ -56,9 +57,9 @@ Table metricsTable(const TableSource& source)
          {"tokens per second per GPU", text(m.tokensPerSecondPerGpu), "1/s", ""},
          {"model FLOP rate per GPU", text(m.modelTflopsPerGpu), "TFLOP/s", "attention halved where causal; no recomputation"},
          {"hardware FLOP rate per GPU", text(m.hardwareTflopsPerGpu), "TFLOP/s", "with recomputation"},
-         {"MFU", text(m.mfu), "fraction of peak", "PaLM, appendix B; " + attention},
+         {"MFU", text(m.mfu), "fraction of peak", "PaLM, appendix B, with " + attention},
          {"MFU, full attention", text(m.mfuFullAttention), "fraction of peak",
-          "as in Megatron-LM's papers; counts work that causal kernels leave out, so it may exceed 1"},
+          "as in PaLM and Megatron-LM's papers; counts work that causal kernels leave out, so it may exceed 1"},
          {"HFU", text(m.hfu), "fraction of peak", "Korthikanti et al. 2022, section 6"},
          {"bubble", text(m.bubbleFraction), "fraction of the step", "mean over ranks"}}};
     for (const sim::Dimension dimension : sim::kDimensions)

@@ -235,7 +235,7 @@ void DetailsPanel::showRun()
     if (m_failing)
         lines << tr("with failures; without %1").arg(lasts(ideal));
     if (m_simulation->scenario().training.tokens <= 0)
-        lines << tr("so many tokens to compare by: the scenario says no number");
+        lines << tr("tokens supposed, to compare jobs by: the scenario names none");
     if (!sim::fitsEverywhere(*m_simulation))
         lines.prepend(tr("if it fitted"));
     m_run->setNote(lines.join(QLatin1Char('\n')));

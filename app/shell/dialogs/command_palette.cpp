@@ -5,6 +5,7 @@
 
 #include <QAccessible>
 #include <QKeyEvent>
+#include <QLabel>
 #include <QLineEdit>
 #include <QListWidget>
 #include <QMetaObject>
@@ -76,9 +77,24 @@ int matchScore(const QString& text, const QString& typed)
     return std::max(score, 0);
 }
 
+namespace {
+
+/// By the name of the entry, or a word at the beginning of what else it is called.
+int scoreOf(const PaletteEntry& entry, const QString& typed)
+{
+    int best = matchScore(entry.text, typed);
+    constexpr int kCalledSo = 290, kShortest = 3; // letters: fewer begin too many words
+    for (const QString& name : entry.also)
+        if (typed.size() >= kShortest && name.startsWith(typed, Qt::CaseInsensitive))
+            best = std::max(best, kCalledSo);
+    return best;
+}
+
+} // namespace
+
 CommandPalette::CommandPalette(std::function<std::vector<PaletteEntry>()> commands, int worldSize, QWidget* parent)
     : QDialog(parent, Qt::Popup | Qt::FramelessWindowHint), m_commands(std::move(commands)), m_worldSize(worldSize),
-      m_line(new QLineEdit), m_list(new QListWidget)
+      m_line(new QLineEdit), m_list(new QListWidget), m_nothing(new QLabel(tr("Nothing is found")))
 {
     setAttribute(Qt::WA_DeleteOnClose);
     setWindowTitle(tr("Command Palette"));
@@ -102,6 +118,8 @@ CommandPalette::CommandPalette(std::function<std::vector<PaletteEntry>()> comman
     column->setContentsMargins(8, 8, 8, 8);
     column->setSpacing(8);
     column->addWidget(m_line);
+    setRole(m_nothing, "muted");
+    column->addWidget(m_nothing);
     column->addWidget(m_list);
     connect(m_line, &QLineEdit::textChanged, this, &CommandPalette::fill);
     connect(m_line, &QLineEdit::returnPressed, this, &CommandPalette::run);
@@ -152,7 +170,7 @@ void CommandPalette::fill()
     };
     std::vector<std::pair<int, PaletteEntry>> matching;
     for (PaletteEntry& command : m_commands())
-        if (const int score = matchScore(command.text, typed); score >= 0)
+        if (const int score = scoreOf(command, typed); score >= 0)
             matching.emplace_back(score, std::move(command));
     std::stable_sort(matching.begin(), matching.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
     std::vector<PaletteEntry> found;
@@ -179,7 +197,10 @@ void CommandPalette::fill()
         add(command->second);
     for (auto entry = others; entry != found.end(); ++entry)
         add(*entry);
-    m_list->setCurrentRow(0);
+    m_nothing->setVisible(m_list->count() == 0);
+    const bool isOnlyLastResort =
+        m_found.size() == static_cast<std::size_t>(m_list->count()) && !m_found.empty() && m_found.front().isLastResort;
+    m_list->setCurrentRow(isOnlyLastResort ? -1 : 0);
 }
 
 void CommandPalette::run()

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <QDialog>
+#include <QStringList>
 
 #include <functional>
 #include <vector>
 
+class QLabel;
 class QLineEdit;
 class QListWidget;
 
@@ -15,8 +17,10 @@ namespace app {
 struct PaletteEntry {
     QString text, hint; ///< the hint stands at the right: of commands their keys
     std::function<void()> run;
-    QString what = {};    ///< a sentence, as a tool tip; empty: the hint
-    bool isMeant = false; ///< is called what was typed: stands before commands that merely have its letters
+    QString what = {};         ///< a sentence, as a tool tip; empty: the hint
+    bool isMeant = false;      ///< is called what was typed: stands before commands that merely have its letters
+    QStringList also = {};     ///< what else it is called
+    bool isLastResort = false; ///< is not chosen until somebody moves to it: nothing that was typed names it
 };
 
 class CommandPalette : public QDialog {
@@ -46,6 +50,7 @@ private:
     std::vector<PaletteEntry> m_found; ///< commands, then from the sources: in the list's order
     QLineEdit* m_line;
     QListWidget* m_list;
+    QLabel* m_nothing; ///< said in place of an empty list
 };
 
 /// How well a text answers what was typed: the letters must come in order; whole words and beginnings count more. Negative: not

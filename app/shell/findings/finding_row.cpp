@@ -62,9 +62,11 @@ QString stepChangeText(const sim::EditEffect& effect)
 QString sureText(const sim::EditEffect& effect)
 {
     constexpr double kShown = 0.0005; // what timeText tells from nothing
-    return std::fabs(effect.timePerToken) < kShown
-               ? QString()
-               : QString::fromStdString(sim::sureText(effect.likely)).replace(QLatin1Char('-'), QStringLiteral("−"));
+    if (std::fabs(effect.timePerToken) < kShown)
+        return {};
+    if (effect.likely.isKnown() && !effect.likely.canTell() && !memoryText(effect).isEmpty()) // which is counted
+        return QObject::tr("the change of time is %1").arg(QLatin1String(sim::kCannotTell));
+    return QString::fromStdString(sim::sureText(effect.likely)).replace(QLatin1Char('-'), QStringLiteral("−"));
 }
 
 QString memoryText(const sim::EditEffect& effect)
@@ -220,14 +222,22 @@ void FindingRow::setEffect(std::size_t edit, const std::optional<sim::EditEffect
     ++m_measured;
     const QString text = QString::fromStdString(m_finding.suggestions.at(edit).text);
     if (effect && sim::helps(m_finding.kind, *effect)) {
+        const sim::TriedEdit tried{m_finding.suggestions[edit], *effect};
+        if (std::any_of(m_offered.begin(), m_offered.end(), [&](const auto& other) { return sim::isOutdone(tried, other); }))
+            return showProgress();
+        for (std::size_t i = m_offered.size(); i-- > 0;)
+            if (sim::isOutdone(m_offered[i], tried)) {
+                delete m_edits->itemAt(static_cast<int>(i))->widget(); // and with it its place
+                m_offered.erase(m_offered.begin() + static_cast<std::ptrdiff_t>(i));
+            }
         auto* button = new SuggestionButton(text, *effect);
         connect(button, &QPushButton::clicked, this, [this, edit] { Q_EMIT editRequested(edit); });
-        const auto isBetter = [kind = m_finding.kind](const sim::EditEffect& a, const sim::EditEffect& b) {
-            return sim::isOfferedBefore(kind, a, b);
+        const auto isBetter = [kind = m_finding.kind](const sim::TriedEdit& a, const sim::TriedEdit& b) {
+            return sim::isOfferedBefore(kind, a.effect, b.effect);
         };
-        const auto place = std::upper_bound(m_offered.begin(), m_offered.end(), *effect, isBetter);
+        const auto place = std::upper_bound(m_offered.begin(), m_offered.end(), tried, isBetter);
         m_edits->insertWidget(static_cast<int>(place - m_offered.begin()), button);
-        m_offered.insert(place, *effect);
+        m_offered.insert(place, tried);
     } else if (effect) {
         m_useless << tr("%1 (%2)").arg(text, uselessText(*effect));
     }

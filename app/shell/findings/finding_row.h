@@ -56,8 +56,8 @@ private:
 
     const sim::Finding m_finding;
     std::size_t m_measured = 0;
-    std::vector<sim::EditEffect> m_offered; ///< by place in m_edits: sim::isOfferedBefore
-    QStringList m_useless;                  ///< edits that were tried and do not help
+    std::vector<sim::TriedEdit> m_offered; ///< by place in m_edits: sim::isOfferedBefore
+    QStringList m_useless;                 ///< edits that were tried and do not help
     QLabel* m_progress;
     QVBoxLayout* m_edits;
     QPushButton* m_fix;

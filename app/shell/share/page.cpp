@@ -95,7 +95,7 @@ QString wholeRunHtml(const sim::Simulation& simulation)
     };
     QString note = ifItFitted(simulation) + QString::fromStdString(sim::tokensText(run.tokens));
     if (simulation.scenario().training.tokens <= 0)
-        note += QObject::tr(" to compare by: the scenario says no number");
+        note += QObject::tr(", supposed, to compare jobs by: the scenario names none");
     if (std::isfinite(run.days))
         note +=
             QObject::tr("; %1 GPU hours; %2").arg(countQuantity(run.gpuHours).text(), QString::fromStdString(run.energyText()));

@@ -2,6 +2,9 @@
 #include "app/shell/window/commands.h"
 
 #include <QCoreApplication>
+#include <QStringList>
+
+#include <array>
 
 namespace app {
 namespace {
@@ -84,6 +87,31 @@ QString textOf(const Command& command)
 QString whatOf(const Command& command)
 {
     return translated(command.what);
+}
+
+QStringList otherWordsOf(const Command& command)
+{
+    struct Words {
+        CommandId of;
+        const char* words; ///< separated by a comma
+    };
+    static constexpr std::array kWords{
+        Words{CommandId::exportFigure, QT_TRANSLATE_NOOP("Commands", "screenshot,picture,image")},
+        Words{CommandId::copyFigure, QT_TRANSLATE_NOOP("Commands", "screenshot,copy picture,copy image")},
+        Words{CommandId::copySettings, QT_TRANSLATE_NOOP("Commands", "copy megatron,megatron arguments,torchtitan,command line")},
+        Words{CommandId::textLarger, QT_TRANSLATE_NOOP("Commands", "font,bigger text,text size,zoom text")},
+        Words{CommandId::textSmaller, QT_TRANSLATE_NOOP("Commands", "font,text size")},
+        Words{CommandId::because, QT_TRANSLATE_NOOP("Commands", "explain,why,sensitivity,formula,where a number comes from")},
+        Words{CommandId::showDetails, QT_TRANSLATE_NOOP("Commands", "measured by others,reality,accuracy,error")},
+        Words{CommandId::showForm, QT_TRANSLATE_NOOP("Commands", "what if,presets")},
+        Words{CommandId::showLive, QT_TRANSLATE_NOOP("Commands", "live demo,live run,training")},
+        Words{CommandId::trainScenario, QT_TRANSLATE_NOOP("Commands", "live demo,live run")},
+    };
+    QStringList out;
+    for (const Words& words : kWords)
+        if (words.of == command.id)
+            out += translated(words.words).split(QLatin1Char(','));
+    return out;
 }
 
 QString plainText(const Command& command)

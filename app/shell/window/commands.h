@@ -212,6 +212,8 @@ QString keysOf(const Command&);    ///< all its shortcuts, as people read them
 QString textOf(const Command&);    ///< in the language of the program, with its mnemonic
 QString whatOf(const Command&);    ///< likewise
 QString plainText(const Command&); ///< text without mnemonic and dots
+/// What else people call what a command does: "screenshot" of a figure.
+QStringList otherWordsOf(const Command&);
 /// The canvas command of a key: with Shift where one is meant so, else by position where the platform tells it (W/A/S/D lie the
 /// same on every keyboard), else by letter.
 const Command* canvasCommand(const QKeyEvent&);

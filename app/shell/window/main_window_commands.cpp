@@ -395,7 +395,7 @@ void MainWindow::openPalette(const QString& typed)
         std::vector<PaletteEntry> out;
         for (const Command& c : commands())
             if (c.id != CommandId::palette && c.enabled(*this))
-                out.push_back({plainText(c), keysOf(c), [this, id = c.id] { run(id); }, whatOf(c)});
+                out.push_back({plainText(c), keysOf(c), [this, id = c.id] { run(id); }, whatOf(c), false, otherWordsOf(c)});
         return out;
     };
     auto* palette = new CommandPalette(runnable, hasStep ? m_desk.simulation()->mesh().worldSize() : 0, this);
@@ -426,7 +426,9 @@ void MainWindow::openPalette(const QString& typed)
         palette->addSource([this, trace = m_desk.step().trace](const QString& text) {
             return findSpans(text, *trace, [this](SpanRef span) { m_workspace->selectSpan(span); });
         });
-        palette->addSource([this](const QString& text) {
+        palette->addSource([this, trace = m_desk.step().trace](const QString& text) {
+            if (!hasSpansCalled(text, *trace))
+                return std::vector<PaletteEntry>();
             const auto light = [this, text] {
                 const auto found = static_cast<std::int64_t>(m_workspace->findSpans(text));
                 statusBar()->showMessage(found == 0 ? tr("No span is called “%1”").arg(text)
@@ -435,7 +437,8 @@ void MainWindow::openPalette(const QString& typed)
                                              : tr("%1 spans are called “%2”; N goes to the next").arg(separated(found)).arg(text),
                                          8000);
             };
-            return std::vector<PaletteEntry>{{tr("Light all spans called “%1”").arg(text), tr("Timeline"), light}};
+            return std::vector<PaletteEntry>{
+                {tr("Light all spans called “%1”").arg(text), tr("Timeline"), light, {}, false, {}, true}};
         });
     }
     connect(palette, &CommandPalette::rankChosen, &m_desk, &Desk::selectRank, Qt::QueuedConnection);

@@ -8,6 +8,7 @@
 #include "sim/text/spoken_name.h"
 
 #include <QFileInfo>
+#include <QRegularExpression>
 
 #include <algorithm>
 #include <set>
@@ -71,6 +72,18 @@ std::vector<PaletteEntry> findFiles(const QString& typed, const QStringList& rec
         }
     }
     return out;
+}
+
+bool hasSpansCalled(const QString& typed, const sim::Trace& trace)
+{
+    static const QRegularExpression kAction(QStringLiteral("^\\d*[A-Za-z]+\\d+$"));
+    const bool mayBeAction = kAction.match(typed).hasMatch();
+    return std::any_of(trace.kinds.begin(), trace.kinds.end(), [&](const sim::SpanKind& kind) {
+        const QString letter = QString::fromLatin1(opClassLetter(kind.opClass));
+        return QString::fromStdString(sim::spokenOp(kind.name)).contains(typed, Qt::CaseInsensitive) ||
+               (!letter.isEmpty() && (typed.compare(letter, Qt::CaseInsensitive) == 0 ||
+                                      (mayBeAction && typed.contains(letter, Qt::CaseInsensitive))));
+    });
 }
 
 std::vector<PaletteEntry> findSpans(const QString& typed, const sim::Trace& trace, const std::function<void(SpanRef)>& select)
@@ -181,7 +194,8 @@ std::vector<PaletteEntry> findWhatIfs(const QString& typed, const std::vector<Pr
     std::vector<PaletteEntry> out;
     for (const Preset& preset : whatIfs) {
         const QString name = QString::fromStdString(preset.name);
-        if (matchScore(name, typed) >= 0)
+        const bool asksForAll = QObject::tr("what if").startsWith(typed, Qt::CaseInsensitive) && typed.size() > 2;
+        if (asksForAll || matchScore(name, typed) >= 0)
             out.push_back({name, QObject::tr("What if"), [perform, preset] { perform(preset); }});
     }
     return out;

@@ -17,6 +17,7 @@ namespace {
 using sim::asIndex;
 
 constexpr float kSeamedCell = 6;
+constexpr float kProgressBar = 3;                      ///< height of what tells how far an action has come, lens Now
 constexpr float kNarrowestText = 12, kLowestText = 10; ///< cells below are colour alone; numbers have nothing below their line
 constexpr float kAroundName = 12;                      ///< pixels, or what two cells beside each other say reads as one
 constexpr float kRoomyCell = 56;                       ///< from here on a text keeps away from the edges
@@ -263,15 +264,18 @@ void GridPainter::movingCells()
 void GridPainter::cellContent(int rank, Rect cell, const LensColors& colors)
 {
     const Color text = colors.text[toneOf(m_layout.column(rank), m_layout.row(rank))];
-    if (m_scene.reading.lens == GridLens::now && !m_scene.reading.doing.empty())
+    const bool hasBars = m_scene.reading.lens == GridLens::now && !m_scene.reading.doing.empty();
+    if (hasBars)
         cellDoing(rank, cell, text);
-    cellText(rank, cell, text);
+    // A bar is of the text's colour: over one a number could not be read.
+    if (!hasBars || cell.height() >= m_canvas.textHeight(FontFace::small) + 2 * kProgressBar)
+        cellText(rank, cell, text);
 }
 
 /// How far the action has come, along the bottom; what is communicated beside it, along the top; a broken edge around who waits.
 void GridPainter::cellDoing(int rank, Rect cell, Color textColor)
 {
-    constexpr float kBar = 3;
+    constexpr float kBar = kProgressBar;
     const std::size_t unit = m_scene.reading.unitOf(m_scene.simulation, rank);
     if (const auto& doing = m_scene.reading.doing[unit]) {
         const Rect bar{cell.left, cell.bottom - kBar, cell.right, cell.bottom};

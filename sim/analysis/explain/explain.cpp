@@ -173,7 +173,8 @@ Explanation Explainer::idealTime() const
 {
     Account account = accountOf(m_simulation, StepPart::modelFlops, m_seconds);
     const Formula flops = account.term(modelFlops(!m_scenario.training.causal));
-    return account.close(flops / capability(account), "What the step would take if every GPU ran at its peak.", kPalmB);
+    return account.close(flops / capability(account), "What the step would take if every GPU ran at its peak.",
+                         m_scenario.training.causal ? kPalmBHalved : kPalmB);
 }
 
 Explanation Explainer::recomputeTime() const
@@ -275,7 +276,9 @@ Explanation Explainer::flopRate(bool hardware) const
     return account.close(flops / (time * worldTerm(account)),
                          hardware ? "With the FLOPs that recomputation runs again."
                                   : "Attention counted as the model needs it (half where causal), no recomputation.",
-                         hardware ? kKorthikanti6 : kPalmB);
+                         hardware                     ? kKorthikanti6
+                         : m_scenario.training.causal ? kPalmBHalved
+                                                      : kPalmB);
 }
 
 Explanation Explainer::utilisation(MetricId id) const
@@ -289,15 +292,17 @@ Explanation Explainer::utilisation(MetricId id) const
     const Formula time = account.term(stepTime());
     const std::string convention =
         hardware ? "Recomputed FLOPs count; attention as the model needs it."
-        : full
-            ? "Attention over the whole sequence, also where it is causal, as Megatron-LM's papers count: with work that causal "
-              "kernels leave out, so it may exceed 100 %. No recomputation."
-            : "Attention at half where it is causal, no recomputation, over the dense peak of the precision.";
-    return account.close(flops / Formula::product({time, worldTerm(account), peakTerm(account)}), convention,
-                         hardware ? kKorthikanti6
-                         : full   ? "Narayanan et al. 2021, appendix, without its recomputation"
-                                  : kPalmB,
-                         {.pictures = {"timeline"}});
+        : full ? "Attention over the whole sequence, also where it is causal, as PaLM and Megatron-LM's papers count: with work "
+                 "that causal "
+                 "kernels leave out, so it may exceed 100 %. No recomputation."
+               : "Attention at half where it is causal, no recomputation, over the dense peak of the precision.";
+    return account.close(
+        flops / Formula::product({time, worldTerm(account), peakTerm(account)}), convention,
+        hardware ? kKorthikanti6
+        : full   ? "Chowdhery et al. 2022 (PaLM), appendix B; Narayanan et al. 2021, appendix, without its recomputation"
+        : m_scenario.training.causal ? kPalmBHalved
+                                     : kPalmB,
+        {.pictures = {"timeline"}});
 }
 
 /// Means over the ranks of each pipeline coordinate; coordinates have equally many.

@@ -151,7 +151,7 @@ Explanation Explainer::attentionFlops(bool full) const
                          full ? "Every token attends to the whole sequence" + limits + "."
                               : "Causal: a token attends to half of the sequence on average" + limits +
                                     ", so the factor 2 is gone.",
-                         kPalmB);
+                         full ? kPalmB : kPalmBHalved);
 }
 
 Explanation Explainer::modelFlops(bool fullAttention) const
@@ -173,9 +173,10 @@ Explanation Explainer::modelFlops(bool fullAttention) const
             account.term("F_r", 2 * adapterWeights(model), Unit::flops, "of those, in products with adapters");
         return account.close(tokens * (Formula::number(2) * linear + trained + Formula::number(3) * attention()),
                              "Frozen weights need the gradient of their input alone: 4 FLOPs a parameter and token instead of 6.",
-                             kPalmB);
+                             fullAttention ? kPalmB : kPalmBHalved);
     }
-    return account.close(Formula::number(3) * tokens * (linear + attention()), "The backward pass is twice the forward.", kPalmB);
+    return account.close(Formula::number(3) * tokens * (linear + attention()), "The backward pass is twice the forward.",
+                         fullAttention ? kPalmB : kPalmBHalved);
 }
 
 Explanation Explainer::hardwareFlops() const

@@ -33,7 +33,8 @@ Explanation steps(const Simulation& simulation, const WholeRun& run)
     const Training& t = simulation.scenario().training;
     Account account("optimizer steps", "N", run.steps, Unit::count);
     account.term("D", run.tokens, Unit::count,
-                 t.tokens > 0 ? "tokens to train on, as given" : "tokens to train on, to compare by: the scenario does not say");
+                 t.tokens > 0 ? "tokens to train on, as given"
+                              : "tokens to train on, supposed, to compare jobs by: the scenario names none");
     account.term("B", t.globalBatchSize, Unit::count, "sequences in the global batch");
     account.term("s", t.sequenceLength, Unit::count, "tokens a sequence");
     return account.close({}, "⌈D / (B × s)⌉: the last step may have more tokens than are left.", "");

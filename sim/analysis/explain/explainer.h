@@ -11,6 +11,9 @@ namespace sim {
 
 inline constexpr const char* kKorthikanti6 = "Korthikanti et al. 2022, section 6";
 inline constexpr const char* kPalmB = "Chowdhery et al. 2022 (PaLM), appendix B";
+/// PaLM counts attention in full, 12 L H Q T a token; that where it is causal half of it is work is a convention of later papers.
+inline constexpr const char* kPalmBHalved =
+    "Chowdhery et al. 2022 (PaLM), appendix B, which counts attention in full; where it is causal, half of that here";
 
 /// Elements that one rank of each stage holds, all stages together, before any sharding over data-parallel ranks.
 Explanation parametersOfStages(const Simulation&, bool routed, bool trained); // explain_memory.cpp

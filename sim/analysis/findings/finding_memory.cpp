@@ -162,7 +162,8 @@ void fits(const RuleContext& context, const Fullest& full, FindingList& out)
                                     (over == 1 ? " does not fit." : " do not fit."));
     } else {
         finding.kind = FindingKind::nearlyFull;
-        finding.severity = FindingSeverity::hint;
+        // With what the allocator keeps it runs out.
+        finding.severity = used * (1 + kAllocatorReserve) > capacity ? FindingSeverity::costly : FindingSeverity::hint;
         finding.title = "Nearly full: " + rank + " holds " + has + ", " +
                         say(finding, ClaimOf::bytesLeft, capacity - used, Unit::bytes) + " are left";
         finding.reason = "Caching allocators reserve " +

@@ -246,6 +246,12 @@ bool isOfferedBefore(FindingKind kind, const EditEffect& a, const EditEffect& b)
     return ofA != ofB ? ofA > ofB : a.timePerToken < b.timePerToken;
 }
 
+bool isOutdone(const TriedEdit& tried, const TriedEdit& by)
+{
+    return by.edit.changes.size() < tried.edit.changes.size() && by.effect.fitsAll() >= tried.effect.fitsAll() &&
+           by.effect.timePerToken <= tried.effect.timePerToken && by.effect.peakChangeGib <= tried.effect.peakChangeGib;
+}
+
 std::vector<std::size_t> rankedByGain(const std::vector<Finding>& findings, const std::vector<std::vector<EditEffect>>& tried)
 {
     const auto isUntold = [&](std::size_t i) {

@@ -48,7 +48,7 @@ std::string_view findingKindName(FindingKind);
 
 enum class FindingSeverity : std::uint8_t {
     broken, ///< cannot run, or not as asked
-    costly, ///< a good part of the step
+    costly, ///< a good part of the step, or likely to run out of memory
     hint,   ///< worth knowing
     note    ///< nothing to do about it
 };
@@ -216,6 +216,13 @@ inline bool helps(FindingKind kind, const EditEffect& effect)
 }
 /// Is `a` to be offered before `b`? What fits, then what the model can tell apart, then what is fastest.
 bool isOfferedBefore(FindingKind, const EditEffect& a, const EditEffect& b);
+/// An edit and what it brought.
+struct TriedEdit {
+    SuggestedEdit edit;
+    EditEffect effect;
+};
+/// Does `by` bring as much with fewer settings? No more time a token and no more memory, and it fits where that does.
+bool isOutdone(const TriedEdit&, const TriedEdit& by);
 /// Findings in the order in which to show them when their edits have been tried: as they were found, but among those of a
 /// severity the ones where all that helps is untold come last. `tried`: [finding]. Indices.
 std::vector<std::size_t> rankedByGain(const std::vector<Finding>&, const std::vector<std::vector<EditEffect>>& tried);

@@ -134,6 +134,18 @@ TEST(ScenarioChanges, WhatFilesSayComesBeforeWhatFollows)
         std::is_partitioned(changes.begin(), changes.end(), [](const ScenarioChange& change) { return !change.follows; }));
 }
 
+TEST(ScenarioChanges, SayHowManyLayersAreRecomputed)
+{
+    const sim::ScenarioDocument a = document("17-schedule-1f1b.json");
+    sim::ScenarioDocument b = a;
+    b.set("/training/recompute", R"({"kind":"full","layers":2})");
+    const auto changes = scenarioChanges(a, scenario(a), b, scenario(b));
+    const auto found = std::find_if(changes.begin(), changes.end(),
+                                    [](const ScenarioChange& change) { return change.key.pointer == "/training/recompute"; });
+    ASSERT_NE(found, changes.end());
+    EXPECT_EQ(found->textB, "full, 2 layers a chunk");
+}
+
 TEST(ScenarioChanges, TakingThemAllOverMakesTheOther)
 {
     const sim::ScenarioDocument a = document("17-schedule-1f1b.json");

@@ -4,6 +4,7 @@
 #include "app/views/common/labels.h"
 
 #include <QKeyEvent>
+#include <QListWidget>
 
 #include <gtest/gtest.h>
 
@@ -120,6 +121,43 @@ TEST(Palette, OffersTheCommandsThatAnswerWhatIsTyped)
         << "the better first";
     palette.setFilter(QStringLiteral("zzz"));
     EXPECT_TRUE(palette.shown().isEmpty());
+}
+
+TEST(Palette, FindsACommandByWhatElseItIsCalled)
+{
+    CommandPalette palette(
+        [] {
+            std::vector<PaletteEntry> out;
+            for (const Command& c : commands())
+                out.push_back({plainText(c), {}, {}, {}, false, otherWordsOf(c)});
+            return out;
+        },
+        0);
+    for (const auto& [typed, id] : {std::pair{"screenshot", CommandId::exportFigure},
+                                    {"font", CommandId::textLarger},
+                                    {"bigger text", CommandId::textLarger},
+                                    {"copy megatron", CommandId::copySettings},
+                                    {"explain", CommandId::because},
+                                    {"reality", CommandId::showDetails},
+                                    {"measured by others", CommandId::showDetails},
+                                    {"accuracy", CommandId::showDetails},
+                                    {"live demo", CommandId::showLive}}) {
+        palette.setFilter(QLatin1String(typed));
+        EXPECT_TRUE(palette.shown().first(std::min<qsizetype>(3, palette.shown().size())).contains(plainText(command(id))))
+            << typed;
+    }
+}
+
+TEST(Palette, ALastResortIsNotChosenUnasked)
+{
+    CommandPalette palette([] { return std::vector<PaletteEntry>(); }, 0);
+    palette.addSource([](const QString&) {
+        return std::vector<PaletteEntry>{{QStringLiteral("Light"), {}, {}, {}, false, {}, true}};
+    });
+    palette.setFilter(QStringLiteral("what"));
+    const auto* list = palette.findChild<QListWidget*>();
+    ASSERT_EQ(list->count(), 1);
+    EXPECT_EQ(list->currentRow(), -1) << "Return does nothing";
 }
 
 TEST(Palette, WhatIsCalledExactlySoComesFirst)

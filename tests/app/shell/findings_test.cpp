@@ -63,7 +63,9 @@ TEST(FindingsPanel, WhatMendsAJobStandsBesideWhatIsWrongAndIsReadBeforeWhatWasTr
 {
     FindingRow row(finding(sim::FindingKind::doesNotFit, sim::FindingSeverity::broken, {kFewer, kWithout}), lightTheme());
     for (const std::size_t edit : {0U, 1U})
-        row.setEffect(edit, sim::EditEffect{.stepSeconds = 1, .timePerToken = -0.2, .peakGib = 32, .peakChangeGib = -50});
+        row.setEffect(
+            edit,
+            sim::EditEffect{.stepSeconds = 1, .timePerToken = -0.2, .peakGib = 32, .peakChangeGib = edit == 0 ? -55.0 : -50.0});
     row.resize(300, 400);
     row.show();
     const auto* fix = row.findChild<QPushButton*>(QStringLiteral("fixThis"));
@@ -85,6 +87,18 @@ TEST(FindingsPanel, WhatMendsAJobStandsBesideWhatIsWrongAndIsReadBeforeWhatWasTr
     EXPECT_EQ(place(fix), place(*title) + 1) << "read right after the line that says what is wrong";
     for (const SuggestionButton* button : tried)
         EXPECT_LT(place(fix), place(button));
+}
+
+TEST(FindingsPanel, DropsWhatFewerSettingsBringAsWell)
+{
+    for (const std::size_t first : {0U, 1U}) {
+        FindingRow row(finding(sim::FindingKind::nearlyFull, sim::FindingSeverity::costly, {kFewer, kWithout}), lightTheme());
+        for (const std::size_t edit : {first, 1 - first})
+            row.setEffect(edit, sim::EditEffect{.stepSeconds = 1, .peakGib = 60, .peakChangeGib = edit == 0 ? -15.6 : -19.8});
+        const auto offered = row.findChildren<SuggestionButton*>();
+        ASSERT_EQ(offered.size(), 1) << "whichever is tried first";
+        EXPECT_TRUE(offered.front()->accessibleName().contains(QString::fromStdString(kWithout.text)));
+    }
 }
 
 TEST(FindingsPanel, OffersWhatHelpsAndNamesWhatDoesNot)
@@ -121,6 +135,14 @@ TEST(FindingsPanel, SaysHowSureAGainIs)
     };
     EXPECT_EQ(described(0.92, 0.98), QStringLiteral("−5.0 % time a token, likely −8.0 % to −2.0 %"));
     EXPECT_EQ(described(0.89, 1.01), QStringLiteral("−5.0 % time a token, smaller than the model's own error"));
+    const SuggestionButton room(QStringLiteral("cp 1 → 2"),
+                                sim::EditEffect{.stepSeconds = 1,
+                                                .timePerToken = 0.032,
+                                                .peakGib = 60,
+                                                .peakChangeGib = -19.8,
+                                                .likely = {.predicted = 1.032, .low = 0.97, .high = 1.1, .level = 0.8}});
+    EXPECT_TRUE(room.accessibleDescription().endsWith(QStringLiteral("the change of time is smaller than the model's own error")))
+        << "the memory is counted: " << qPrintable(room.accessibleDescription());
 }
 
 TEST(FindingsPanel, ALongerStepOfMoreTokensIsTold)

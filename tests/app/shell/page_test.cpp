@@ -80,7 +80,7 @@ TEST(Page, TellsTheWholeRunAndWhereItsTokensAreNotSaid)
 {
     sim::ScenarioDocument job = document(kSixteen);
     const auto run = sim::wholeRun(*sim::simulate(scenario(job)), 1e12);
-    const QLatin1String supposed("to compare by: the scenario says no number");
+    const QLatin1String supposed("supposed, to compare jobs by: the scenario names none");
     EXPECT_TRUE(page(job).contains(supposed)) << "as beside the step";
     job.set("/training/tokens", "1e12");
     const QString html = page(job);
@@ -109,7 +109,7 @@ TEST(Page, CallsAttentionCausalWhereItIs)
     EXPECT_TRUE(page(job).contains(QLatin1String("causal; attention in full ")));
     job.set("/training/causal", "false");
     EXPECT_FALSE(page(job).contains(QLatin1String("causal; attention"))) << "in a card";
-    EXPECT_FALSE(page(job).contains(QLatin1String("; causal attention"))) << "in the table";
+    EXPECT_FALSE(page(job).contains(QLatin1String("as it is causal"))) << "in the table";
 }
 
 TEST(Page, PicturesShareNoIds)

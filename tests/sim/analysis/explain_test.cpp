@@ -194,6 +194,10 @@ TEST(Explain, ShowsTheNumbersOfTheScenario)
     EXPECT_NE(mfu.inNumbers().find("16,384"), std::string::npos) << mfu.inNumbers();
     EXPECT_NE(mfu.inNumbers().find("989 TFLOP/s)"), std::string::npos) << mfu.inNumbers();
     EXPECT_NE(mfu.source.find("PaLM"), std::string::npos);
+    EXPECT_NE(mfu.source.find("half of that here"), std::string::npos) << "PaLM counts attention in full: " << mfu.source;
+    const std::string inFull = explain(*opened.simulation, MetricId::mfuFullAttention).source;
+    EXPECT_NE(inFull.find("PaLM"), std::string::npos);
+    EXPECT_EQ(inFull.find("half"), std::string::npos) << inFull;
     const Explanation parameters = explain(*opened.simulation, MetricId::parameters);
     EXPECT_EQ(test::evaluate(parameters.inNumbers()), 405853388800.0) << parameters.inNumbers();
 }

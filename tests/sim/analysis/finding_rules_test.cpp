@@ -55,6 +55,15 @@ TEST(FindingRules, NearlyFullIsNotTheSameAsFull)
     const auto with = [](const char* gib) { return findingsOf("17", {std::string("cluster.gpu.memory_gib=") + gib}); };
     EXPECT_TRUE(has(with("18"), FindingKind::nearlyFull));
     EXPECT_FALSE(has(with("18"), FindingKind::doesNotFit));
+    const double peakGib = test::openNumber("17").simulation->metrics().peakMemoryGib;
+    for (const auto& [room, severity] :
+         {std::pair{1.02, FindingSeverity::costly}, {1.045, FindingSeverity::hint}}) { // beside a reserve of 4 %
+        const auto all = with(std::to_string(room * peakGib).c_str());
+        const auto found =
+            std::find_if(all.begin(), all.end(), [](const Finding& f) { return f.kind == FindingKind::nearlyFull; });
+        ASSERT_NE(found, all.end()) << room;
+        EXPECT_EQ(found->severity, severity) << room;
+    }
     EXPECT_FALSE(has(with("20"), FindingKind::nearlyFull));
     EXPECT_TRUE(has(with("17"), FindingKind::doesNotFit));
     EXPECT_FALSE(has(with("17"), FindingKind::nearlyFull));

@@ -195,6 +195,20 @@ TEST(EditEffects, WhatTheModelCannotTellIsOfferedBehindWhatItCan)
     EXPECT_EQ(rankedByGain(found, {{untold}, {untold, told}, {}, {told}, {}}), (std::vector<std::size_t>{1, 2, 0, 3, 4}));
 }
 
+TEST(EditEffects, AnEditIsOutdoneByFewerSettingsThatBringAsMuch)
+{
+    const auto tried = [](std::size_t settings, double time, double gib) {
+        return TriedEdit{{.text = {}, .changes = std::vector<Change>(settings)},
+                         {.timePerToken = time, .peakGib = 60, .peakChangeGib = gib, .likely = {}}};
+    };
+    const TriedEdit three = tried(3, 0.032, -15.6), two = tried(2, 0.032, -19.8);
+    EXPECT_TRUE(isOutdone(three, two));
+    EXPECT_FALSE(isOutdone(two, three));
+    EXPECT_FALSE(isOutdone(two, two)) << "as many settings: two ways";
+    EXPECT_FALSE(isOutdone(three, tried(2, 0.04, -19.8))) << "at more time";
+    EXPECT_FALSE(isOutdone(three, tried(2, 0.01, -15))) << "of less room";
+}
+
 TEST(EditEffects, OnAMissedCapAreJudgedByTheCapAndNotByTheGpu)
 {
     const Metrics before{.stepTimeSeconds = 2, .tokensPerSecond = 100, .peakMemoryGib = 40};

@@ -89,8 +89,8 @@ TEST(BatchImport, WordsThatAShellKeepsForItselfAreTold)
 
 TEST(BatchImport, AnswersCountInWhatFollowsFromThem)
 {
-    const std::string script = "TP=$1\ntorchrun --nproc_per_node 8 --nnodes 3 pretrain_gpt.py " + kBatchJob +
-                               " --tensor-model-parallel-size $TP\n";
+    const std::string script =
+        "TP=$1\ntorchrun --nproc_per_node 8 --nnodes 3 pretrain_gpt.py " + kBatchJob + " --tensor-model-parallel-size $TP\n";
     const auto imported = [&script](std::map<std::string, int, std::less<>> sizes) {
         return sim::importSettings({{"run.sh", script}}, {.sizes = std::move(sizes)}, test::catalogue());
     };

@@ -29,8 +29,9 @@ TEST(OpenRlhfImport, AllFlagsOfItsScriptsAreKnown)
     EXPECT_EQ(out.count(Became::unknown), 1) << "the cluster";
     EXPECT_EQ(out.became("bf16.enabled"), "no note") << "the type is given";
     EXPECT_EQ(out.became("--ds.nonsense"), "no note");
-    EXPECT_EQ(importedText("deepspeed --module openrlhf.cli.train_sft --ds.nonsense 3" + kOpenRlhfFlags, 8).became("--ds.nonsense"),
-              "unknown");
+    EXPECT_EQ(
+        importedText("deepspeed --module openrlhf.cli.train_sft --ds.nonsense 3" + kOpenRlhfFlags, 8).became("--ds.nonsense"),
+        "unknown");
 }
 
 TEST(OpenRlhfImport, ItsSoftwareIsTransformersUnderDeepSpeed)

@@ -315,6 +315,7 @@ Problems Session::saveAs(const QString& path)
     if (isOther)
         take(m_document->resolve(m_catalogue));
     setSaved(m_document);
+    m_isImported = false;
     m_undo.setClean();
     m_autosaveTimer.stop();
     m_autosave.remove();

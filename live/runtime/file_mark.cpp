@@ -10,9 +10,9 @@ FileMark markOf(const PlacedFile& file, std::uint64_t mostBytes)
 {
     constexpr std::uint64_t kPieceBytes = std::uint64_t{64} << 10U;
     const std::uint64_t bytes = file.size();
-    const bool isWhole = bytes <= std::max(mostBytes, kPieceBytes);
+    const bool isWhole = bytes <= std::max(mostBytes, 2 * kPieceBytes);
     const std::uint64_t pieces =
-        isWhole ? (bytes + kPieceBytes - 1) / kPieceBytes : std::max<std::uint64_t>(1, mostBytes / kPieceBytes);
+        isWhole ? (bytes + kPieceBytes - 1) / kPieceBytes : std::max<std::uint64_t>(2, mostBytes / kPieceBytes);
     PiecewiseCrc32 crc(isWhole ? bytes : pieces * kPieceBytes);
     std::string piece;
     for (std::uint64_t i = 0; i < pieces; ++i) {

@@ -162,15 +162,8 @@ Answer planAnswer(const PlanAnswer& plan, const PlanRequest& request)
         answer["too_large_text"] = plan.tooLargeText;
     if (!plan.noGrid.empty())
         answer["no_grid"] = plan.noGrid;
-    if (!plan.noTies.empty() && request.objective != PlanObjective::headroom) { // which has none
+    if (!plan.noTies.empty() && request.objective != PlanObjective::headroom) // which has none
         answer["no_ties"] = plan.noTies;
-        for (const char* list : {"best", "pareto"})
-            for (Answer& layout : answer[list])
-                layout["tie_with_first"] = nullptr;
-        for (Answer& grid : answer["rejected"])
-            if (!grid["best"].is_null())
-                grid["best"]["tie_with_first"] = nullptr;
-    }
     if (request.isOfPart()) { // what putting the parts together takes
         answer["part"] = {request.part + 1, request.parts};
         answer["job"] = jobOf(request, plan.base);

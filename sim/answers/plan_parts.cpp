@@ -54,10 +54,10 @@ public:
     /// As a search in one piece says it: what PlannedLayout::tieWithFirst is.
     Answer withTie(const Answer& part, Answer layout) const
     {
-        if (&part == m_first || m_first == nullptr || part.contains("no_ties")) // null there
+        if (&part == m_first || m_first == nullptr || part.contains("no_ties")) // false there
             return layout;
         const Answer& first = m_first->at("best").at(0);
-        const auto ofFirst = m_sure.find(softwareOf(first)), of = m_sure.find(softwareOf(layout));
+        const auto ofFirst = sureOf(first), of = sureOf(layout);
         if (m_byHeadroom)
             layout["tie_with_first"] = false;
         else if (of == m_sure.end() || ofFirst == m_sure.end())
@@ -74,6 +74,13 @@ private:
         const Answer& settings = layout.at("settings");
         const auto stack = settings.find("/training/stack");
         return stack == settings.end() ? "null" : stack->dump();
+    }
+
+    /// Software that all layouts are held to stands in their settings, and parts know it as what the job has.
+    std::map<std::string, Uncertainty>::const_iterator sureOf(const Answer& layout) const
+    {
+        const auto of = m_sure.find(softwareOf(layout));
+        return of == m_sure.end() ? m_sure.find("null") : of;
     }
 
     const Answer* m_first;

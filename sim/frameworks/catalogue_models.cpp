@@ -26,8 +26,8 @@ constexpr std::array kSameSizes = {
     // DeepSeek-R1 and what was distilled from it; that of 1.5B has a head of its own
     SameSizes{"deepseekr1distillqwen7b", "qwen257b"}, SameSizes{"deepseekr1distillqwen14b", "qwen2514b"},
     SameSizes{"deepseekr1distillqwen32b", "qwen2532b"}, SameSizes{"deepseekr1distillllama8b", "llama38b"},
-    SameSizes{"deepseekr1distillllama70b", "llama370b"}, SameSizes{"deepseekr10528", "deepseekv3"},
-    SameSizes{"deepseekr1zero", "deepseekv3"},
+    SameSizes{"deepseekr1distillllama70b", "llama370b"}, SameSizes{"deepseekr10528qwen38b", "qwen38b"},
+    SameSizes{"deepseekr10528", "deepseekv3"}, SameSizes{"deepseekr1zero", "deepseekv3"},
     // tuned by others
     SameSizes{"llama7b", "llama27b"}, SameSizes{"llama13b", "llama213b"}, SameSizes{"vicuna7b", "llama27b"},
     SameSizes{"vicuna13b", "llama213b"}, SameSizes{"zephyr7bgemma", "gemma7b"}, SameSizes{"zephyr7b", "mistral7b"},

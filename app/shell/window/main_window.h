@@ -314,7 +314,7 @@ private:
     void copyLink();
     void openFromClipboard();
     void chooseSettings();
-    void importSettings(SettingsImport, const QStringList& overrides);
+    void importSettings(SettingsImport, const QStringList& overrides, const QString& path = {});
     void copySettings();
     void readHelp();
     void showTermsOnCards();

@@ -46,19 +46,17 @@ Problems MainWindow::importSettings(const QStringList& paths, const QStringList&
     if (!failure.isEmpty())
         problems = {{paths.front().toStdString(), {}, failure.toStdString(), sim::Severity::error}};
     if (problems.empty())
-        importSettings(std::move(*settings), overrides);
-    if (problems.empty() && paths.size() == 1 && !m_options.reproducible) // one that opens it again
-        tellIfForgotten(addRecentFile(paths.front()));
+        importSettings(std::move(*settings), overrides, paths.size() == 1 ? paths.front() : QString());
     return problems;
 }
 
-/// What the files do not say is asked.
-void MainWindow::importSettings(SettingsImport settings, const QStringList& overrides)
+/// What the files do not say is asked. `path`: a file that opens it again.
+void MainWindow::importSettings(SettingsImport settings, const QStringList& overrides, const QString& path)
 {
     if (!mayLoseChanges())
         return;
     auto* dialog = new SettingsImportDialog(std::move(settings), this);
-    connect(dialog, &SettingsImportDialog::chosen, this, [this, overrides](sim::ScenarioDocument document) {
+    connect(dialog, &SettingsImportDialog::chosen, this, [this, overrides, path](sim::ScenarioDocument document) {
         const Problems problems = problemsOf(Session::overridesText(overrides), [&]() -> Problems {
             for (const QString& assignment : overrides)
                 document.applyOverride(assignment.toStdString(), m_session.catalogue());
@@ -66,6 +64,8 @@ void MainWindow::importSettings(SettingsImport settings, const QStringList& over
         });
         m_banner->dismiss();
         m_session.startImported(document);
+        if (!path.isEmpty() && !m_options.reproducible)
+            tellIfForgotten(addRecentFile(path));
         if (!problems.empty())
             m_banner->tell(tr("Not all of the command line could be set"), problems);
     });

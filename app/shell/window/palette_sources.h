@@ -18,9 +18,9 @@ namespace app {
 /// Recent files first, then those of the gallery; best matches first, a few of each.
 std::vector<PaletteEntry> findFiles(const QString& typed, const QStringList& recent, const std::vector<GalleryEntry>& gallery,
                                     const std::function<void(const QString& path)>& open);
-/// Spans of that name ("0F3", or "F3" of any stage; "find" may stand before it), the first of each track; a few.
 /// Whether a span has that in its name, or may be that action ("0F3").
 bool hasSpansCalled(const QString& typed, const sim::Trace&);
+/// Spans of that name ("0F3", or "F3" of any stage; "find" may stand before it), the first of each track; a few.
 std::vector<PaletteEntry> findSpans(const QString& typed, const sim::Trace&, const std::function<void(SpanRef)>& select);
 /// Families of schedules whose title or whose word in the file answers what was typed.
 std::vector<PaletteEntry> findSchedules(const QString& typed, const std::function<void(std::string_view kind)>& choose);

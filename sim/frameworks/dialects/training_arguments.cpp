@@ -2,6 +2,7 @@
 #include "sim/frameworks/dialects/training_arguments.h"
 #include "sim/frameworks/catalogue_models.h"
 
+#include "sim/text/characters.h"
 #include "sim/text/quoted.h"
 
 #include <algorithm>
@@ -49,6 +50,21 @@ struct NamedLauncher {
     /// Of those that TRL brings along (trl/accelerate_configs), which all start eight processes.
     bool isOfTrl() const { return setting == "accelerate_config" && name.find('.') == std::string::npos; }
 };
+/// "zero3", "zero_stage2", "ds-stage-1": not the digit of "zero_a100".
+std::optional<int> stageInName(std::string_view name)
+{
+    for (const std::string_view word : {"stage", "zero"}) {
+        std::size_t at = name.find(word);
+        if (at == std::string_view::npos)
+            continue;
+        at = name.find_first_not_of("_-", at + word.size());
+        if (at != std::string_view::npos && name[at] >= '0' && name[at] <= '3' &&
+            (at + 1 == name.size() || !isDigit(name[at + 1])))
+            return name[at] - '0';
+    }
+    return std::nullopt;
+}
+
 std::optional<NamedLauncher> namedLauncher(const Reading& reading)
 {
     for (const char* setting : {"accelerate_config", "config_file"}) {
@@ -56,12 +72,10 @@ std::optional<NamedLauncher> namedLauncher(const Reading& reading)
         if (given == nullptr || !given->is_string())
             continue;
         const std::string path = given->get<std::string>(), name = smallWord(path.substr(path.rfind('/') + 1));
-        const std::size_t zero = std::min(name.find("zero"), name.find("stage"));
-        const std::size_t digit = zero == std::string::npos ? zero : name.find_first_of("0123", zero);
-        if (digit != std::string::npos)
-            return NamedLauncher{setting, name, name[digit] - '0', true};
         if (name.find("fsdp") != std::string::npos)
             return NamedLauncher{setting, name, 3, false};
+        if (const std::optional<int> stage = stageInName(name))
+            return NamedLauncher{setting, name, *stage, true};
         if (name.find("multi_gpu") != std::string::npos || name.find("single_gpu") != std::string::npos ||
             name.find("ddp") != std::string::npos)
             return NamedLauncher{setting, name, 0, false};

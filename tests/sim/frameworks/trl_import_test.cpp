@@ -147,4 +147,16 @@ TEST(TrlImport, NothingIsLostWithoutANote)
     EXPECT_EQ(out.became("packing"), "not_representable");
 }
 
+TEST(TrlImport, AStageStandsRightBehindItsWordInAFilesName)
+{
+    const std::string command = "accelerate launch --num_processes 8 --config_file ";
+    const std::string rest = " -m trl.scripts.sft --model_name_or_path deepseek-ai/DeepSeek-R1-0528-Qwen3-8B "
+                             "--per_device_train_batch_size 1\n";
+    const auto stageTwo = importedText(command + "ds_zero_stage2.yaml" + rest);
+    EXPECT_EQ(stageTwo.at("/layout/zero_stage"), 2);
+    EXPECT_EQ(Json::parse(stageTwo.imported.scenario)["model"]["base"], "qwen3-8b") << "its distillation, not DeepSeek-V3";
+    EXPECT_THAT(importedText(command + "ds_zero_a100.yaml" + rest).imported.unknown, Contains("/layout/zero_stage"));
+    EXPECT_EQ(importedText(command + "fsdp_stage1.yaml" + rest).at("/layout/zero_stage"), 3) << "FSDP's, which has no stages";
+}
+
 } // namespace

@@ -14,7 +14,6 @@
 #include "sim/schedule/search/synthesis.h"
 #include "sim/schedule/text/csv.h"
 #include "sim/schedule/text/export.h"
-#include "sim/text/number_text.h"
 #include "sim/text/quoted.h"
 
 #include <array>
@@ -188,10 +187,12 @@ void run(const ScheduleArguments& arguments)
     const PassTimes passes{forward, inputGradient, weightGradient, comm, arguments.overlapped};
     const auto [full, untilWeightGradient] = numbersOf<2>("--memory", arguments.memory);
     const PassMemory memory{full, untilWeightGradient};
-    if (memory.weight > memory.full)
+    if (memory.weight > memory.full) {
+        const std::string all = arguments.memory.substr(0, arguments.memory.find(','));
         throw UsageError("--memory " + shownText(arguments.memory) +
                          ": MW is the part of MB that stays until the weight gradient, and no more than all of it; nearest: " +
-                         numberText(full, Unit::number) + "," + numberText(full, Unit::number));
+                         shownText(all + "," + all));
+    }
     ChosenSchedule chosen;
     PassPrices prices{.times = {passes}, .memory = {memory}};
     if (arguments.import.empty()) {

@@ -169,7 +169,9 @@ protected:
         return "";
     }
 
-    const std::filesystem::path m_folder = std::filesystem::path(testing::TempDir()) / "rankscope_checkpoint_folder";
+    const std::filesystem::path m_folder = // each test's own: they run beside each other
+        std::filesystem::path(testing::TempDir()) /
+        (std::string("rankscope_checkpoint_folder_") + testing::UnitTest::GetInstance()->current_test_info()->name());
 };
 
 TEST_F(CheckpointFolder, OfAnotherRunIsRefusedUnlessItIsThisOnesPast)

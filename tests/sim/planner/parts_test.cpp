@@ -154,9 +154,9 @@ TEST(Planner, MergesTiesAsTheWholeSaysThem)
 TEST(Planner, SaysOfTheBestOfEachGridWhetherItIsATie)
 {
     constexpr std::size_t kMostBytes = 1 << 20;
-    PlanRequest request{
-        .document = ScenarioDocument::parse(readFile(RANKSCOPE_SOURCE_DIR "/scenarios/60-tiny-tp2-pp2-dp2.json", kMostBytes))};
-    request.top = 1000;
+    PlanRequest request{.document = ScenarioDocument::parse(
+                            readFile(RANKSCOPE_SOURCE_DIR "/scenarios/05-dp2-tp4-pp2-sixteen-gpus.json", kMostBytes))};
+    request.top = 100'000;
     const PlanAnswer answer = plan(request, test::catalogue());
     int ties = 0;
     for (const RejectedGrid& grid : answer.rejected) {

@@ -316,9 +316,10 @@ void PlanPanel::refreshDetail()
                             .arg(QString::fromStdString(tight));
             if (layout.tieWithFirst)
                 text += tr(". A tie: the model cannot tell it from the first");
-            else if (const sim::PlanAnswer& all = m_picture->answer();
-                     !all.noTies.empty() && !all.best.empty() && all.best.front().settings != layout.settings)
-                text += tr(". Whether it is a tie with the first cannot be told: %1").arg(QString::fromStdString(all.noTies));
+            else if (!m_picture->isEmpty() && !m_picture->answer().noTies.empty() && !m_picture->answer().best.empty() &&
+                     m_picture->answer().best.front().settings != layout.settings)
+                text += tr(". Whether it is a tie with the first cannot be told: %1")
+                            .arg(QString::fromStdString(m_picture->answer().noTies));
         } else if (cell) {
             text = QString::fromStdString(cellText(*m_picture, *cell));
             if (m_search.isAskingCell())

@@ -2,6 +2,7 @@
 #include "app/lessons/lesson_panel.h"
 #include "app/session/settings.h"
 #include "app/shell/details/details_panel.h"
+#include "app/shell/dialogs/settings_import_dialog.h"
 #include "app/shell/form/scenario_form.h"
 #include "app/shell/gallery/gallery_page.h"
 #include "sim/trace/export.h"
@@ -241,6 +242,10 @@ TEST_F(RememberingWindowTest, ImportedSettingsAreRecent)
                  "--micro-batch-size 1 --global-batch-size 8 --bf16\n");
     script.close();
     ASSERT_TRUE(window.openFile(script.fileName()).empty());
+    auto* dialog = window.findChild<SettingsImportDialog*>();
+    ASSERT_TRUE(dialog);
+    EXPECT_EQ(recentFiles(), QStringList()) << "nothing is open yet";
+    Q_EMIT dialog->chosen(sim::ScenarioDocument::parse(kTiny));
     EXPECT_EQ(recentFiles(), QStringList{script.fileName()});
 }
 

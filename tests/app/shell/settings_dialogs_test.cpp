@@ -2,6 +2,7 @@
 #include "app/shell/dialogs/copy_settings_dialog.h"
 #include "app/shell/dialogs/settings_import_dialog.h"
 #include "app/shell/form/scenario_form.h"
+#include "app/shell/widgets/fold_section.h"
 #include "app/shell/widgets/problem_banner.h"
 #include "tests/app/shell/window_fixture.h"
 
@@ -126,9 +127,9 @@ TEST_F(SettingsDialogs, AJobWithAProblemShowsItsOwnValuesAndCanBeRepaired)
     EXPECT_EQ(session.displayName(), QStringLiteral("small.toml"));
     EXPECT_FALSE(session.hasWork()) << "it can be imported again";
     bool told = false;
-    for (const QLabel* label : window.form().findChildren<QLabel*>()) {
-        EXPECT_FALSE(label->text().contains(QStringLiteral("80 layers"))) << label->text().toStdString();
-        told = told || label->text().contains(QStringLiteral("32 layers"));
+    for (const FoldHeader* header : window.form().findChildren<FoldHeader*>()) {
+        EXPECT_FALSE(header->toolTip().contains(QStringLiteral("80 layers"))) << header->toolTip().toStdString();
+        told = told || header->toolTip().contains(QStringLiteral("32 layers"));
     }
     EXPECT_TRUE(told);
     window.form().row(Control::globalBatchSize)->spinBox()->stepBy(1);

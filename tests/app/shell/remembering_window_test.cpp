@@ -245,7 +245,7 @@ TEST_F(RememberingWindowTest, ImportedSettingsAreRecent)
     auto* dialog = window.findChild<SettingsImportDialog*>();
     ASSERT_TRUE(dialog);
     EXPECT_EQ(recentFiles(), QStringList()) << "nothing is open yet";
-    Q_EMIT dialog->chosen(sim::ScenarioDocument::parse(kTiny));
+    Q_EMIT dialog->chosen(document(kTiny));
     EXPECT_EQ(recentFiles(), QStringList{script.fileName()});
 }
 

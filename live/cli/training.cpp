@@ -311,6 +311,7 @@ private:
             m_claim.emplace(m_request.checkpoint, "checkpoint");
             removeUnfinishedCheckpoints(m_request.checkpoint);
             checkHoldsNoOtherRun(m_request.checkpoint, resumed, m_firstStep - 1, m_scenario, m_origin);
+            m_data = markOfData(m_scenario.live.data); // as it is before training reads it
         }
         std::error_code none;
         if (!m_request.saveWeights.empty() && !std::filesystem::equivalent(m_request.saveWeights, m_request.checkpoint, none))
@@ -434,8 +435,6 @@ private:
 
     void saveCheckpoint(int step)
     {
-        if (first() && !m_data) // the first process writes the manifest
-            m_data = markOfData(m_scenario.live.data);
         const auto path = writeCheckpoint(m_request.checkpoint,
                                           {.step = step,
                                            .scenarioJson = m_request.scenarioJson,
@@ -521,7 +520,7 @@ private:
     std::optional<FolderClaim> m_claim, m_claimOfWeights; ///< of the folders that it writes to; the first process's
     nlohmann::ordered_json m_config;                      ///< of the model that it began with; null: of none
     std::optional<WeightsOrigin> m_origin;                ///< of its weights, where that is known
-    std::optional<FileMark> m_data;                       ///< once it is asked for
+    std::optional<FileMark> m_data;                       ///< where checkpoints are written, by the first process
     Control m_control;
     RankRange m_ranks;
     int m_firstStep = 1;

@@ -17,6 +17,12 @@ namespace sim {
 namespace {
 
 constexpr std::size_t kMostSuggestions = 4;
+constexpr double kNoticeable = 0.005; ///< share of a step's time, or of the peak memory
+
+double noticeableGib(const EditEffect& effect)
+{
+    return kNoticeable * (effect.peakGib - effect.peakChangeGib);
+}
 
 ScenarioDocument changed(ScenarioDocument document, const SuggestedEdit& edit)
 {
@@ -207,9 +213,7 @@ EditEffect effectOf(const Simulation& before, const Simulation& after)
 
 EditWorth worthOf(FindingKind kind, const EditEffect& effect)
 {
-    constexpr double kNoticeable = 0.005;
-    const double peakBefore = effect.peakGib - effect.peakChangeGib;
-    const bool hasMoreRoom = effect.fits && effect.peakChangeGib < -kNoticeable * peakBefore;
+    const bool hasMoreRoom = effect.fits && effect.peakChangeGib < -noticeableGib(effect);
     const auto toldIf = [](bool helps) { return helps ? EditWorth::told : EditWorth::none; };
     const auto worthOfTime = [&] {
         if (!effect.fits || effect.timePerToken >= -kNoticeable)
@@ -249,7 +253,8 @@ bool isOfferedBefore(FindingKind kind, const EditEffect& a, const EditEffect& b)
 bool isOutdone(const TriedEdit& tried, const TriedEdit& by)
 {
     return by.edit.changes.size() < tried.edit.changes.size() && by.effect.fitsAll() >= tried.effect.fitsAll() &&
-           by.effect.timePerToken <= tried.effect.timePerToken && by.effect.peakChangeGib <= tried.effect.peakChangeGib;
+           by.effect.timePerToken <= tried.effect.timePerToken + kNoticeable &&
+           by.effect.peakChangeGib <= tried.effect.peakChangeGib + noticeableGib(tried.effect);
 }
 
 std::vector<std::size_t> rankedByGain(const std::vector<Finding>& findings, const std::vector<std::vector<EditEffect>>& tried)

@@ -221,7 +221,7 @@ struct TriedEdit {
     SuggestedEdit edit;
     EditEffect effect;
 };
-/// Does `by` bring as much with fewer settings? No more time a token and no more memory, and it fits where that does.
+/// Does `by` bring as much with fewer settings? No noticeably more time a token or memory, and it fits where that does.
 bool isOutdone(const TriedEdit&, const TriedEdit& by);
 /// Findings in the order in which to show them when their edits have been tried: as they were found, but among those of a
 /// severity the ones where all that helps is untold come last. `tried`: [finding]. Indices.

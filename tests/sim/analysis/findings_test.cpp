@@ -207,6 +207,8 @@ TEST(EditEffects, AnEditIsOutdoneByFewerSettingsThatBringAsMuch)
     EXPECT_FALSE(isOutdone(two, two)) << "as many settings: two ways";
     EXPECT_FALSE(isOutdone(three, tried(2, 0.04, -19.8))) << "at more time";
     EXPECT_FALSE(isOutdone(three, tried(2, 0.01, -15))) << "of less room";
+    EXPECT_TRUE(isOutdone(three, tried(2, 0.0323, -19.8))) << "at more time that nobody notices";
+    EXPECT_TRUE(isOutdone(three, tried(2, 0.032, -15.5))) << "of room that nobody notices";
 }
 
 TEST(EditEffects, OnAMissedCapAreJudgedByTheCapAndNotByTheGpu)

@@ -62,7 +62,7 @@ Moe::Moe(RankContext& context, const Shape& shape, Bucket& dense, Bucket& expert
             expert.gate = &experts.add(inner(".gate"));
         expert.up = &experts.add(inner(".up"), m_gated);
         expert.down = &experts.add(columnsOfMatrix(name + ".down", shape.hidden, m_columns, slice, model.numHiddenLayers));
-        if (model.bias || model.expertBias) {
+        if (model.hasExpertBias()) {
             if (m_gated)
                 expert.gateBias = &experts.add(sliceOfVector(name + ".gate_bias", m_columns, slice));
             expert.upBias = &experts.add(sliceOfVector(name + ".up_bias", m_columns, slice), m_gated);

@@ -77,12 +77,15 @@ void runImport(const ImportArguments& arguments)
     ImportOptions options{.kind = arguments.from};
     if (arguments.gpus > 0)
         options.gpus = arguments.gpus;
-    for (const std::string& assignment : arguments.overrides) { // what else follows from a size the reading knows
+    for (const std::string& assignment : arguments.overrides) { // what else follows from these the reading knows
         const std::size_t equals = assignment.find('=');
-        if (const std::optional<int> size = equals == std::string::npos
-                                                ? std::nullopt
-                                                : sim::wholeNumber<int>(frameworks::valueOf(assignment.substr(equals + 1))))
-            options.sizes.emplace(slashed(assignment.substr(0, equals)), *size);
+        if (equals == std::string::npos)
+            continue;
+        const std::string pointer = slashed(assignment.substr(0, equals)), value = assignment.substr(equals + 1);
+        if (const std::optional<int> size = sim::wholeNumber<int>(frameworks::valueOf(value)))
+            options.sizes.emplace(pointer, *size);
+        else if (pointer == "/cluster/base" && catalogue().clusterJson(value) != nullptr)
+            options.cluster = value;
     }
     Imported imported = importSettings(files, options, catalogue());
     ScenarioDocument document = ScenarioDocument::parse(imported.scenario);

@@ -60,6 +60,33 @@ Json clusterOf(Job& job)
     return cluster;
 }
 
+/// Says how many tokens the run has, where a file says its steps or samples.
+void sayTokens(Job& job)
+{
+    struct RunLength {
+        std::string_view name;
+        bool isSamples = false;
+    };
+    constexpr std::array kLengths = {RunLength{"train_samples", true}, RunLength{"train_iters"},
+                                     RunLength{"training.steps"},      RunLength{"tokens.train_steps"},
+                                     RunLength{"trainer.max_steps"},   RunLength{"train.max_steps"},
+                                     RunLength{"max_steps"},           RunLength{"steps"}};
+    const double sequence = numberIn(job.training, "sequence_length"), batch = numberIn(job.training, "global_batch_size");
+    const bool isRamped =
+        job.reading.peek("rampup_batch_size") != nullptr || job.reading.peek("step_batch_size_schedule") != nullptr;
+    for (const RunLength& length : kLengths) {
+        const Json* const value = job.reading.peek(length.name);
+        if (value == nullptr || !value->is_number_integer() || value->get<double>() < 1 || (isRamped && !length.isSamples))
+            continue;
+        const double tokens = value->get<double>() * sequence * (length.isSamples ? 1 : batch);
+        const std::optional<KeyFacts> facts = keyFacts(job.catalogue, "/training/tokens");
+        if (job.training.contains("tokens") || tokens < 1 || (facts && tokens > facts->high))
+            continue;
+        job.training["tokens"] = tokens;
+        job.reading.say(length.name, Became::used, {}, "/training/tokens");
+    }
+}
+
 struct Unusable {
     std::string pointer, why;
 };
@@ -187,6 +214,7 @@ Imported scenarioOf(Job&& job, std::string_view kind)
     if (job.pp > 1 && !job.schedule.contains("kind"))
         job.schedule["kind"] = "1f1b";
     const Json cluster = clusterOf(job);
+    sayTokens(job);
 
     // What the files leave to somebody else is asked for, too, where it is a key.
     for (const std::string& pointer : job.reading.outside())

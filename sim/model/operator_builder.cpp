@@ -221,7 +221,7 @@ void OperatorBuilder::mlp(std::string_view up, std::string_view between, std::st
         forward = 0;
         backward = projections * tensor;
     } else if (routed &&
-               m_model.expertBias) { // clamped and put together by kernels of their own, in weighted_bias_quick_geglu_impl
+               m_model.hasExpertBias()) { // clamped and put together by kernels of their own, in weighted_bias_quick_geglu_impl
         forward += 4 * projections * tensor;
         backward += 5 * projections * tensor;
     }
@@ -273,7 +273,7 @@ void OperatorBuilder::experts()
     if (etp > 1)
         collective(OperatorKind::enterExpertTensor, "moe.gather", routedBytes * etp);
     mlp("moe.up", "moe.act", "moe.down", routedTokens * etp, ProductInput::own);
-    if (m_model.expertBias && !m_sharding.fusesExperts) {
+    if (m_model.hasExpertBias() && !m_sharding.fusesExperts) {
         // Each expert's bias times the weight of a token, in single precision and piece by piece (Megatron-Core,
         // TEGroupedMLP._apply_bias): product, sum, concatenation and cast move 28 bytes forward; the gradients of all three 36.
         const Checked elements = routedElements * etp;

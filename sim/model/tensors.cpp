@@ -61,7 +61,7 @@ public:
         if (!moe)
             return mlp(kDenseMlp, m_model.intermediateSize, m_model.bias);
         matrix("router", "moe.router", TensorRole::router, TensorSplit::whole, m_hidden, m_model.numExperts, m_model.routerBias);
-        mlp(kExpert, m_model.moeIntermediateSize, m_model.bias || m_model.expertBias, true);
+        mlp(kExpert, m_model.moeIntermediateSize, m_model.hasExpertBias(), true);
         if (m_model.numSharedExperts > 0)
             mlp(kSharedExpert, std::int64_t{m_model.numSharedExperts} * m_model.moeIntermediateSize, m_model.bias);
     }

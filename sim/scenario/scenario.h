@@ -159,6 +159,7 @@ struct Model {
     int vHeadDim = 0;
     Lora lora; ///< training.lora of the file: what is trained decides what tensors there are
 
+    bool hasExpertBias() const { return bias || expertBias; }
     bool isMoeLayer(int layer) const
     {
         return numExperts > 0 && layer >= firstKDenseReplace && (layer - firstKDenseReplace) % moeLayerFreq == 0;

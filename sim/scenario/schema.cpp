@@ -1,5 +1,6 @@
 #include "sim/scenario/schema.h"
 
+#include "sim/scenario/other_names.h"
 #include "sim/scenario/problem_list.h"
 #include "sim/text/nearest.h"
 #include "sim/text/number_text.h"
@@ -270,8 +271,10 @@ struct Schema::Check {
         if (!rule.takes(value)) {
             const bool fraction = rule.type == "integer" && value.is_number();
             report(place, [&] {
+                const bool isText = value.is_string() && (rule.type == "integer" || rule.type == "number");
                 return fraction ? shown(value) + " is not a whole number"
-                                : described(value) + " where " + kindNamed(rule.type) + " is expected";
+                                : described(value) + " where " + kindNamed(rule.type) + " is expected" +
+                                      (isText ? withoutUnitText(value.get_ref<const std::string&>()) : std::string());
             });
             return;
         }
@@ -297,8 +300,9 @@ struct Schema::Check {
                 names.push_back(word.is_string() ? word.get<std::string>() : word.dump());
             const std::string pointer = place.pointer(), key = pointer.substr(pointer.rfind('/') + 1);
             const bool isEntry = key.find_first_not_of("0123456789") == std::string::npos; // of a list
-            return shown(value) + ": unknown " + (isEntry ? "word" : key) +
-                   nearestWords(value.is_string() ? value.get_ref<const std::string&>() : value.dump(), names);
+            const std::string given = value.is_string() ? value.get<std::string>() : value.dump();
+            const std::string own = pointer == "/schedule/kind" ? ownNameText(given, true) : std::string();
+            return shown(value) + ": unknown " + (isEntry ? "word" : key) + (own.empty() ? nearestWords(given, names) : own);
         });
     }
 
@@ -362,7 +366,8 @@ struct Schema::Check {
                     if (rule.known != nullptr)
                         for (const auto& [known, unused] : rule.known->items())
                             keys.push_back(known);
-                    return std::string(kUnknownKey) + nearestWords(name, keys);
+                    const std::string own = ownNameText(name, false);
+                    return std::string(kUnknownKey) + (own.empty() ? nearestWords(name, keys) : own);
                 });
         }
         if (rule.required != nullptr)

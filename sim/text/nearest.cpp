@@ -1,13 +1,19 @@
 #include "sim/text/nearest.h"
 
 #include <algorithm>
+#include <cctype>
 #include <numeric>
 #include <utility>
 
 namespace sim {
 namespace {
 
-/// Edits (insert, delete, replace) that turn one word into the other.
+bool isDigit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/// Edits (insert, delete, replace) that turn one word into the other; another digit counts twice.
 std::size_t editDistance(std::string_view from, std::string_view to)
 {
     std::vector<std::size_t> row(to.size() + 1);
@@ -15,7 +21,8 @@ std::size_t editDistance(std::string_view from, std::string_view to)
     for (std::size_t i = 1; i <= from.size(); ++i) {
         std::size_t diagonal = std::exchange(row[0], i);
         for (std::size_t j = 1; j <= to.size(); ++j) {
-            const std::size_t replaced = diagonal + (from[i - 1] == to[j - 1] ? 0 : 1);
+            const bool areDigits = isDigit(from[i - 1]) && isDigit(to[j - 1]); // "gpt2" is not "gpt3" mistyped
+            const std::size_t replaced = diagonal + (from[i - 1] == to[j - 1] ? 0 : areDigits ? 2 : 1);
             diagonal = row[j];
             row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
         }
@@ -37,10 +44,43 @@ std::vector<std::string_view> partsOf(std::string_view word)
     return parts;
 }
 
+/// The last part of a path, as in "Qwen/Qwen3-8B", in lower case.
+std::string plainOf(std::string_view word)
+{
+    std::string plain(word.substr(word.rfind('/') + 1));
+    std::transform(plain.begin(), plain.end(), plain.begin(),
+                   [](unsigned char c) { return c < 0x80 ? static_cast<char>(std::tolower(c)) : static_cast<char>(c); });
+    return plain;
+}
+
+std::string withoutDashes(std::string_view word)
+{
+    std::string out(word);
+    std::erase_if(out, [](char c) { return c == '-' || c == '_' || c == ' ' || c == '.'; });
+    return out;
+}
+
+/// Whether both have a part that names one thing of many: letters with digits, as "h100" and "70b".
+bool shareName(std::string_view word, std::string_view candidate)
+{
+    constexpr std::size_t kShortest = 3;
+    const auto isName = [](std::string_view part) {
+        const auto digits = std::count_if(part.begin(), part.end(), isDigit);
+        return part.size() >= kShortest && digits > 0 && static_cast<std::size_t>(digits) < part.size();
+    };
+    const auto given = partsOf(word), wanted = partsOf(candidate);
+    return std::any_of(given.begin(), given.end(), [&](std::string_view part) {
+        return isName(part) && std::find(wanted.begin(), wanted.end(), part) != wanted.end();
+    });
+}
+
 /// Edits, or less where a person took the right parts in the wrong order, too many or too few of them.
 std::size_t distanceOf(std::string_view word, std::string_view candidate)
 {
-    const std::size_t edits = editDistance(word, candidate);
+    const std::string joined = withoutDashes(word), wantedJoined = withoutDashes(candidate);
+    const std::size_t edits = joined == wantedJoined ? std::min<std::size_t>(1, editDistance(word, candidate))
+                              : joined.size() >= 3 && wantedJoined.starts_with(joined) ? 1
+                                                                                       : editDistance(word, candidate);
     const auto given = partsOf(word), wanted = partsOf(candidate);
     if (given == wanted)
         return std::min<std::size_t>(edits, 1);
@@ -54,16 +94,24 @@ std::size_t distanceOf(std::string_view word, std::string_view candidate)
 
 } // namespace
 
-std::string nearestWords(std::string_view word, const std::vector<std::string>& words)
+std::string nearestWords(std::string_view given, const std::vector<std::string>& words)
 {
     constexpr std::size_t kLongestWord = 80, kMost = 3, kFew = 16;
     std::vector<std::pair<std::size_t, std::string_view>> close;
-    if (word.size() <= kLongestWord)
+    if (given.size() <= kLongestWord) {
+        const std::string word = plainOf(given);
+        const auto isOfTheName = [&](const std::string& candidate) { return shareName(word, candidate); };
+        const bool hasName = std::any_of(words.begin(), words.end(), isOfTheName);
+        const std::size_t farthest = word.size() < 4 ? 1 : std::max<std::size_t>(2, word.size() / 3);
         for (const std::string& candidate : words) {
-            const std::size_t distance = distanceOf(word, candidate);
-            if (distance <= std::max<std::size_t>(2, word.size() / 3))
+            const std::size_t distance = distanceOf(word, plainOf(candidate));
+            if (hasName ? isOfTheName(candidate) : distance <= farthest)
                 close.emplace_back(distance, candidate);
         }
+        const auto isFar = [&](const auto& one) { return one.first > farthest; };
+        if (!std::all_of(close.begin(), close.end(), isFar))
+            std::erase_if(close, isFar);
+    }
     std::stable_sort(close.begin(), close.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     if (close.size() > kMost)
         close.resize(kMost);

@@ -9,7 +9,8 @@
 namespace sim {
 
 /// "; nearest: \"1f1b\", \"zb-1p\"": up to three words that are close to `word` (edits, or one contains the other); all of them
-/// if none is close and there are few.
+/// if none is close and there are few. Capitals do not count, nor what stands before a "/"; where `word` has a part with letters
+/// and digits that some have, as "h100", only those are close.
 std::string nearestWords(std::string_view word, const std::vector<std::string>& words);
 
 /// The largest legal value below and the smallest above `value`, both multiples of `unit` within [low, high], as far as there

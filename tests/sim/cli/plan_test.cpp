@@ -491,6 +491,15 @@ TEST(PlanCommand, AnswersAsTheManualHasIt)
     EXPECT_THAT(run("export " + job + " --to megatron " + typed).out, HasSubstr("--micro-batch-size 2"));
 }
 
+TEST(ImportCommand, CountsNodesOfTheClusterThatIsNamed)
+{
+    const std::string script = write("racks.sh", "python pretrain_gpt.py --num-layers 24 --hidden-size 2048 --seq-length 2048 "
+                                                 "--num-attention-heads 16 --max-position-embeddings 2048 --bf16\n");
+    const json imported = runJson("import " + script + " --gpus 64 --set cluster.base=gb200-nvl72 --json");
+    EXPECT_EQ(imported.at("scenario").at("cluster"), (json{{"base", "gb200-nvl72"}, {"nodes", 16}}));
+    EXPECT_EQ(imported.at("problems"), json::array());
+}
+
 /// The sentence of docs/manual.md.
 TEST(PlanCommand, SaysWhichLayoutLosesLeastWhereNotAllGoesAsPlanned)
 {

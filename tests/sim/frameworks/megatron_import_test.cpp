@@ -29,6 +29,17 @@ TEST(MegatronImport, ParametersIn8BitsHaveNoNarrowCopiesBesideThem)
     EXPECT_EQ(importedText(kJob + "--fp8-param-gather", 8).count(Became::harmless), 1);
 }
 
+TEST(MegatronImport, HowLongItTrainsIsTheTokensOfTheRun)
+{
+    EXPECT_EQ(importedText(kJob + "--train-iters 500", 8).at("/training/tokens"), 500.0 * 64 * 2048);
+    EXPECT_EQ(importedText(kJob + "--train-samples 1831054", 8).at("/training/tokens"), 1831054.0 * 2048);
+    const std::string ramp = "--rampup-batch-size 16 16 100000 ";
+    EXPECT_EQ(importedText(kJob + ramp + "--train-samples 1831054", 8).at("/training/tokens"), 1831054.0 * 2048);
+    EXPECT_EQ(importedText(kJob + ramp + "--train-iters 500", 8).at("/training/tokens"),
+              importedText(kJob, 8).at("/training/tokens"))
+        << "its steps differ: not said";
+}
+
 TEST(MegatronImport, GroupedQueriesWithoutANumberShareOneGroup)
 {
     EXPECT_EQ(importedText(kJob + "--group-query-attention", 8).at("/model/num_key_value_heads"), 1);

@@ -194,6 +194,10 @@ TEST(ExpertsWithBiases, AddThemPieceByPieceUnlessTheirSoftwareFusesAll)
     of.model.expertBias = true;
     EXPECT_DOUBLE_EQ(bytes("moe.bias"), 28 * elements);
     EXPECT_DOUBLE_EQ(bytes("moe.act"), act + 8 * 2 * width) << "both halves are clamped and put together";
+    of.model.expertBias = false;
+    of.model.bias = true;
+    EXPECT_DOUBLE_EQ(bytes("moe.bias"), 28 * elements) << "every matrix has one, experts' too";
+    EXPECT_DOUBLE_EQ(bytes("moe.act"), act + 8 * 2 * width);
     of.sharding.fusesExperts = true;
     EXPECT_EQ(of.find("moe.bias"), nullptr);
     EXPECT_DOUBLE_EQ(bytes("moe.act"), 0);

@@ -69,7 +69,7 @@ TEST(Stack, ThatIsUnknownIsToldWithTheNearest)
 // Read as a fraction half a parameter at a time would be all of them.
 TEST(Stack, CountsAreWholeNumbers)
 {
-    for (const char* key : {"updated_together", "update_moments"}) {
+    for (const char* key : {"updated_together", "update_moments", "reduce_bucket", "reductions_ahead"}) {
         const auto given = [key](const char* value) {
             return resolved(R"({"stack":{"base":"huggingface",")" + std::string(key) + "\":" + value + "}}");
         };

@@ -86,6 +86,17 @@ TEST(Stack, OfPyTorchHoldsWhatItsAdamWMakes)
     EXPECT_TRUE(trainingOf(R"({"stack":"deepspeed-2023"})", 3).stack.joinsGradients);
 }
 
+TEST(Stack, OfDeepSpeedAndPyTorchSayWhatTheirCommunicationHolds)
+{
+    const Stack deepSpeed = trainingOf(R"({"stack":{"base":"deepspeed-2023","reduce_bucket":500000000}})", 3).stack;
+    EXPECT_EQ(deepSpeed.reduceBucket, 500'000'000);
+    EXPECT_EQ(deepSpeed.reductionsAhead, 3) << "one more than max_param_reduce_events";
+    EXPECT_TRUE(deepSpeed.keepsLossHead);
+    for (const char* id : {"pytorch-eager", "pytorch-compiled", "pytorch-compiled-2025", "pytorch-compiled-2026"})
+        EXPECT_TRUE(trainingOf("{\"stack\":\"" + std::string(id) + "\"}").stack.keepsMessages) << id;
+    EXPECT_FALSE(trainingOf(R"({"stack":"pytorch-megatron"})").stack.keepsMessages) << "has a pipeline of its own";
+}
+
 TEST(Stack, ChoosesAttentionAndGradientsUnlessTheScenarioDoes)
 {
     EXPECT_EQ(trainingOf("{}").attention, AttentionKernel::cudnn);

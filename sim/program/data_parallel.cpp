@@ -148,6 +148,19 @@ std::int64_t PassBuilder::sharedGradientBytes(const StageContent& stage) const
     return bytes;
 }
 
+/// Stack::reductionsAhead, of a pass whose gradients are reduced beside it.
+std::int64_t PassBuilder::startedAheadBytes(const StageContent& stage, ActionKind kind, PassFlags flags) const
+{
+    const Stack& stack = m_scenario.training.stack;
+    if (kind == ActionKind::backwardInput || !flags.reducesGradients || !reducesEveryMicrobatch(m_scenario) ||
+        !m_scenario.training.overlap.gradReduce)
+        return 0;
+    const ParameterElements trained = ShardRanks::of(m_scenario.layout).cut(stage.parameters().trained());
+    const Checked ahead =
+        std::min(checkedMultiply(stack.reductionsAhead, stack.reduceBucket), checkedAdd(trained.dense, trained.routed));
+    return ahead * (m_stateBytes.gradient + (flags.gathersParameters ? m_stateBytes.computed : 0));
+}
+
 std::int64_t PassBuilder::accumulatedBytes(ParameterElements elements) const
 {
     const Layout& layout = m_scenario.layout;

@@ -40,6 +40,7 @@ private:
     int rankOf(int stage) const { return m_schedule.stageToRank[asIndex(stage)]; }
     bool holdsEntry(int rank) const;
     int otherRank(int stage, bool before) const;
+    std::int64_t messageBufferBytes(const std::vector<int>& stages) const;
     std::int32_t slot(const Action& producer, int consumerStage) const;
 
     const Scenario& m_scenario;
@@ -119,6 +120,15 @@ int Lowering::otherRank(int stage, bool before) const
         return -1;
     const int neighbour = rankOf(before ? stage - 1 : stage + 1);
     return neighbour == rankOf(stage) ? -1 : neighbour;
+}
+
+/// Of gradients that these stages of a rank get from others: Stack::keepsMessages.
+std::int64_t Lowering::messageBufferBytes(const std::vector<int>& stages) const
+{
+    if (!m_scenario.training.stack.keepsMessages)
+        return 0;
+    const auto getting = std::count_if(stages.begin(), stages.end(), [this](int stage) { return otherRank(stage, false) >= 0; });
+    return Checked(m_program.sendBytes) * getting * m_schedule.microbatches;
 }
 
 /// A rank's mailbox has a place for every activation and every gradient its chunks receive.
@@ -205,6 +215,9 @@ void Lowering::lowerRank(int rank)
     for (const int stage : stages)
         parameters += content(stage).parameters();
     program.states = modelStates(m_scenario, parameters);
+    program.states.reductionBuffers = reductionBufferBytes(m_scenario, parameters);
+    program.states.messageBuffers = messageBufferBytes(stages);
+    program.states.buffers += Checked(program.states.reductionBuffers) + program.states.messageBuffers;
 
     if (gathersEachStep && overlap.paramGather && !stageOrder.empty()) {
         const StageContent& first = content(stageOrder.front());

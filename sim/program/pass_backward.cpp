@@ -21,11 +21,18 @@ Pass PassBuilder::backward(const StageContent& stage, ActionKind kind, PassFlags
         m_pass.ops.back().allocBytes = bytes;
         m_pass.ops.back().buffer = true;
     }
+    const std::int64_t startedAhead = startedAheadBytes(stage, kind, flags);
+    const auto holdAhead = [&](std::int64_t Op::*change) {
+        if (startedAhead > 0)
+            moment(kStartedAhead, change, startedAhead).buffer = true;
+    };
+    holdAhead(&Op::allocBytes);
     if (!weightsOnly)
         receive(flags, Stream::sendBackward);
     // For a frozen embedding's gradient nobody asks, nor for its parameters.
     const auto gathers = [&](std::size_t i) {
-        return flags.gathersParameters && !weightsOnly && !stage.buckets[i].list.endsBackward && !stage.buckets[i].usedAgain;
+        const Bucket& bucket = stage.buckets[i];
+        return flags.gathersParameters && !weightsOnly && !bucket.list.endsBackward && !bucket.usedAgain && !bucket.staysGathered;
     };
     const bool prefetches = m_scenario.training.overlap.paramGather;
     const auto count = stage.buckets.size();
@@ -71,12 +78,18 @@ Pass PassBuilder::backward(const StageContent& stage, ActionKind kind, PassFlags
             awaitNext();
     }
     m_layer = -1;
+    for (const Bucket& bucket : stage.buckets)
+        if (flags.gathersParameters && !weightsOnly && bucket.staysGathered && !bucket.usedAgain)
+            releaseBucket(bucket);
+    holdAhead(&Op::freeBytes);
     if (flags.reducesGradients && kind != ActionKind::backwardInput && reducesEveryMicrobatch(m_scenario) &&
         !m_scenario.training.overlap.gradReduce) {
         reduceBucket(stage.parameters().trained());
         // Before the next micro-batch: nothing runs beside it.
         waitFor(static_cast<StreamMask>(kDataParallelStreams | (gradientsOnHost(m_scenario) > 0 ? kHostStreams : 0)));
     }
+    if (!weightsOnly && flags.receives && m_scenario.training.stack.keepsMessages)
+        moment(kStageOutput, &Op::freeBytes, messageBytes());
     if (!weightsOnly)
         send(flags, Stream::sendBackward);
     return std::move(m_pass);

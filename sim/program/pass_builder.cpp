@@ -186,6 +186,23 @@ void PassBuilder::waitFor(StreamMask streams)
          {});
 }
 
+Op& PassBuilder::moment(std::string_view name, std::int64_t Op::*change, std::int64_t bytes)
+{
+    const StreamMask pending = std::exchange(m_nextWaits, StreamMask{0});
+    waitFor(0);
+    m_nextWaits = pending;
+    Op& op = m_pass.ops.back();
+    op.*change = bytes;
+    op.label = m_labels.intern(name);
+    return op;
+}
+
+std::int64_t PassBuilder::messageBytes() const
+{
+    const Sharding sharding = Sharding::of(m_scenario);
+    return Checked(sharding.localTokens()) * m_scenario.model.hiddenSize * sharding.bytesPerElement;
+}
+
 void PassBuilder::receive(PassFlags flags, Stream matching)
 {
     if (!flags.receives)
@@ -299,10 +316,12 @@ Pass PassBuilder::forward(const StageContent& stage, PassFlags flags, const Stag
         awaitHost();
         if (isOffloaded(bucket))
             sendToHost(bucket);
-        if (flags.releasesParameters && !bucket.usedAgain)
+        if (flags.releasesParameters && !bucket.usedAgain && !bucket.staysGathered)
             releaseBucket(bucket);
     }
     m_layer = -1;
+    if (flags.sends && m_scenario.training.stack.keepsMessages)
+        moment(kStageOutput, &Op::allocBytes, messageBytes());
     send(flags, Stream::sendForward);
     awaitHost();
     return std::move(m_pass);

@@ -23,6 +23,7 @@ struct Bucket {
     /// Another bucket of the stage works with its weights, too: a tied head, prediction modules. PyTorch's FSDP puts these with
     /// the model's root, which stays gathered from its first use to its last, and whose gradients add up whole in between.
     bool usedAgain = false;
+    bool staysGathered = false; ///< Stack::keepsLossHead
     ParameterElements parameters() const;
 };
 
@@ -106,6 +107,9 @@ private:
     std::int64_t passedGradients(const Operator&, bool split) const;
     void waitFor(StreamMask);
     void receive(PassFlags, Stream);
+    /// A moment at which so many bytes are taken or dropped, and nothing waited for.
+    Op& moment(std::string_view name, std::int64_t Op::*change, std::int64_t bytes);
+    std::int64_t messageBytes() const; ///< that a stage hands on to the next
     /// What the pass has made, to another rank, if any; the pass ends when what it waits for is there.
     void send(PassFlags, Stream);
 
@@ -161,6 +165,7 @@ private:
     /// `held`: its whole gradients have had their room since the pass began.
     void reduceBucket(ParameterElements, bool held = false);
     std::int64_t sharedGradientBytes(const StageContent&) const;
+    std::int64_t startedAheadBytes(const StageContent&, ActionKind, PassFlags) const;
     std::int64_t wholeBytes(ParameterElements, int bytesEach) const;
     std::int64_t gatheredBytes(const Bucket&) const;
     bool gathersNarrow(const Bucket&, std::size_t index) const;

@@ -34,8 +34,9 @@ StageContent makeStageContent(const Scenario& scenario, const Sharding& of, cons
     }
     if (key.head) {
         const bool isEmbedding = tied && key.ownsEmbedding;
-        content.buckets.push_back(
-            {.list = operatorsOf(model, sharding, ModelPart::head, isEmbedding), .usedAgain = predicts && !isEmbedding});
+        content.buckets.push_back({.list = operatorsOf(model, sharding, ModelPart::head, isEmbedding),
+                                   .usedAgain = predicts && !isEmbedding,
+                                   .staysGathered = training.lossChunkTokens > 0 && training.stack.keepsLossHead});
         for (int i = 0; i < model.numNextnPredictLayers; ++i) {
             // A tied head is the embedding; and the first module's copy serves the others.
             addLayer(operatorsOf(model, sharding, ModelPart::prediction, key.ownsEmbedding || tied || i > 0), layers + i);

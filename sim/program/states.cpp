@@ -109,6 +109,16 @@ ParameterElements ShardRanks::cut(ParameterElements elements) const
     return elements;
 }
 
+std::int64_t reductionBufferBytes(const Scenario& scenario, ParameterElements elements)
+{
+    const std::int64_t bucket = scenario.training.stack.reduceBucket;
+    const ParameterElements trained = elements.trained();
+    const std::int64_t all = checkedAdd(trained.dense, trained.routed);
+    if (scenario.layout.zeroStage < 2 || all == 0)
+        return 0;
+    return (Checked(bucket) + std::min(bucket, all)) * StateBytes::of(scenario.training).gradient;
+}
+
 double gradientsOnHost(const Scenario& scenario)
 {
     const Training& training = scenario.training;

@@ -82,6 +82,10 @@ enum class ParameterGathering : std::uint8_t {
 };
 ParameterGathering parameterGathering(const Scenario&);
 
+/// Where a rank with these elements copies and joins gradients before they are reduced (Stack::reduceBucket): once for all of
+/// them, so that it is no part of modelStates(), which add up over parts of the model.
+std::int64_t reductionBufferBytes(const Scenario&, ParameterElements);
+
 /// Sharded gradients cannot add up whole. With a pipeline they do all the same, see modelStates().
 bool reducesEveryMicrobatch(const Scenario&);
 

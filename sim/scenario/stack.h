@@ -75,7 +75,21 @@ struct Stack {
     /// another type (DeepSpeed, stage3.py, _prepare_fp32_grad_for_sub_group: flatten and to).
     bool joinsGradients = false;
     std::int64_t updatedTogether = 0; ///< so many parameters at a time (DeepSpeed's sub_group_size); 0: all
-    double stepMs = 0;                ///< host work that every step waits for
+    /// ZeRO 2 and 3: gradients are copied into a buffer of so many elements, which is always there, and what has come together in
+    /// it is joined in another before it is reduced. That one is of the reduction's stream, whose memory the allocator gives to
+    /// none else: it is always there, too. (DeepSpeed's contiguous_gradients and reduce_bucket_size: stage3.py,
+    /// __add_grad_to_ipg_bucket, and coalesced_collectives.py, reduce_scatter_coalesced.) 0: they are reduced where they lie.
+    std::int64_t reduceBucket = 0;
+    /// The host starts kernels ahead of the GPU until so many of these buffers wait to be reduced (DeepSpeed, stage3.py: one more
+    /// than max_param_reduce_events). An allocator gives memory when a kernel is started, and takes what another stream has used
+    /// back when that stream has come to its end: of so many gradients, and of the parameters they are of, if ZeRO 3 gathers
+    /// them, both are held besides those that the GPU works with.
+    std::int64_t reductionsAhead = 0;
+    /// ZeRO 3: a loss that takes a chunk of tokens at a time reads the head's weights itself, without its module, so that they
+    /// count as the whole model's and stay gathered from their first use to the end of the backward pass (DeepSpeed,
+    /// parameter_offload.py, ZeROOrderedDict: register_external_parameter).
+    bool keepsLossHead = false;
+    double stepMs = 0; ///< host work that every step waits for
     /// What the loss keeps where ranks have parts of the vocabulary, as its Fusion::saved; 0: that. Of torch's loss_parallel,
     /// four tensors in single precision meet in the backward pass (torch/distributed/tensor/parallel/loss.py), beside logits in
     /// 16 bits where the allocator has no other use for their block.
@@ -158,6 +172,11 @@ struct Stack {
     /// to add the block's.
     double ringMergeBytes = 6, ringGradientBytes = 6;
     bool ringGradientsWide = false; ///< those of keys and values travel in single precision (PyTorch)
+    /// Pipelines: what a stage has handed on is kept until its backward pass has ended, and for each gradient that it is to get
+    /// in a step there is a tensor from the beginning (torch/distributed/pipelining/stage.py, fwd_cache and grad_recv_info;
+    /// Megatron- Core drops the first and makes the second when it is due, deallocate_output_tensor of
+    /// pipeline_parallel/schedules.py).
+    bool keepsMessages = false;
     bool scattersSends = false; ///< between stages each rank sends its part of what tensor parallelism has copies of, and gathers
     /// ZeRO 1 and 2, several chunks a rank: all parameters of a chunk are gathered while the chunk before it runs, on all stages
     /// at once (Megatron-LM's align_param_gather); otherwise a layer's while the layer before it runs.

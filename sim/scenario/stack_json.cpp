@@ -37,7 +37,10 @@ struct StackCount {
     const char* key;
     std::int64_t Stack::*member;
 };
-constexpr StackCount kStackCounts[] = {{"update_moments", &Stack::updateMoments}, {"updated_together", &Stack::updatedTogether}};
+constexpr StackCount kStackCounts[] = {{"update_moments", &Stack::updateMoments},
+                                       {"updated_together", &Stack::updatedTogether},
+                                       {"reduce_bucket", &Stack::reduceBucket},
+                                       {"reductions_ahead", &Stack::reductionsAhead}};
 
 /// What the software does or does not.
 struct StackFlag {
@@ -57,6 +60,7 @@ constexpr StackFlag kStackFlags[] = {{"pads_vocabulary", &Stack::padsVocabulary}
                                      {"passes_gradients", &Stack::passesGradients},
                                      {"offloads_gradients", &Stack::offloadsGradients},
                                      {"joins_gradients", &Stack::joinsGradients},
+                                     {"keeps_loss_head", &Stack::keepsLossHead},
                                      {"sends_shards", &Stack::sendsShards},
                                      {"reduces_whole", &Stack::reducesWhole},
                                      {"reduces_wide", &Stack::reducesWide},
@@ -69,6 +73,7 @@ constexpr StackFlag kStackFlags[] = {{"pads_vocabulary", &Stack::padsVocabulary}
                                      {"repeats_keys", &Stack::repeatsKeys},
                                      {"ring_gradients_wide", &Stack::ringGradientsWide},
                                      {"scatters_sends", &Stack::scattersSends},
+                                     {"keeps_messages", &Stack::keepsMessages},
                                      {"gathers_chunks", &Stack::gathersChunks}};
 
 /// All by their keys: to look for each of them among a stack's forty took a fifth of the time in which a scenario is read.

@@ -173,8 +173,12 @@ MemoryContents measureMemoryContents(const Program& program, const RankClasses& 
 {
     std::size_t left = eventsUntil(program, classes, result, c, atNs);
     MemoryContents contents{.sum = statesOf(program, classes, c)};
-    contents.narrowWeights = program.ranks[asIndex(classes.pipelineRank[asIndex(c)])].states.narrowWeights;
-    contents.gatheredParameters = contents.sum.buffers - contents.narrowWeights;
+    const ModelStates& states = program.ranks[asIndex(classes.pipelineRank[asIndex(c)])].states;
+    contents.narrowWeights = states.narrowWeights;
+    contents.messageBuffers = states.messageBuffers;
+    contents.reductionBuffers = states.reductionBuffers;
+    contents.gatheredParameters =
+        contents.sum.buffers - contents.narrowWeights - contents.messageBuffers - contents.reductionBuffers;
     std::map<std::pair<int, int>, std::int64_t> byMicrobatch; // stage, micro-batch
     std::vector<std::int64_t> byLabel(program.labels.size(), 0);
     if (left > 0)
@@ -193,6 +197,10 @@ MemoryContents measureMemoryContents(const Program& program, const RankClasses& 
             contents.sum.buffers += event.bytes;
             if (op.purpose == OpPurpose::optimizer) // its own: neither parameters nor gradients of layers
                 return --left > 0;
+            if (program.labels[op.label] == kStartedAhead) {
+                contents.startedAhead += event.bytes;
+                return --left > 0;
+            }
             const bool gathers = op.purpose == OpPurpose::communication && program.labels[op.label].starts_with("param.gather");
             const bool releases = op.kind == OpKind::wait && event.bytes < 0;
             (gathers || releases ? contents.gatheredParameters : contents.wholeGradients) += event.bytes;

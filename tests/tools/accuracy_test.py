@@ -62,8 +62,8 @@ class Published(unittest.TestCase):
         self.assertLessEqual(self.answer["korthikanti"]["max"], 7)
 
     def test_memory_order_bubbles_and_intervals(self):
-        most = {"korthikanti22": 4, "simumax-b200": 2, "torchtitan": 8, "zero-bubble": 4.5, "infini": 3, "litgpt-lora": 4,
-                "primus": 6, "qwen-full": 25, "qwen-lora": 7, "qwen-lora-z3": 22, "thunder": 11, "stas": 20, "torchtune": 6}
+        most = {"korthikanti22": 4, "simumax-b200": 2, "torchtitan": 7, "zero-bubble": 4.5, "infini": 3, "litgpt-lora": 4,
+                "primus": 6, "qwen-full": 19, "qwen-lora": 5, "qwen-lora-z3": 14, "thunder": 11, "stas": 6, "torchtune": 6}
         for name, of in self.answer["memory"].items():
             self.assertLessEqual(of["mean_abs"], most[name], name)
         self.assertGreaterEqual(self.answer["oom_right"], 96)
@@ -197,6 +197,27 @@ class Reading(unittest.TestCase):
         self.assertEqual({self.scenario(name)["training"].get("master_weights") for name in self.rows if name.startswith("thunder/")},
                          {False})
         self.assertNotIn("master_weights", self.scenario("torchtitan-a100/8B-op/64gpu")["training"])
+
+    def test_memory_is_what_its_source_measured(self):
+        """Qwen prints 10^9 bytes of the device: 162.0 G of all parameters of 7B were on two GPUs of 80 GiB."""
+        self.assertAlmostEqual(published.peak_gib(self.rows["qwen-full/1.8B/256"]), 43.5e9 / 2**30 - 1.3)
+        self.assertAlmostEqual(published.peak_gib(self.rows["qwen-lora-z3/72B/256"]), 53.85e9 / 2**30 - 1.3 - 2 * 688 / 1024)
+        self.assertAlmostEqual(published.peak_gib(self.rows["stas/B200/8K"]), 16.3 / 1.04)
+        self.assertAlmostEqual(published.peak_gib(self.rows["torchtune/3B-lora/A100"]), 8.5)
+
+    def test_what_was_held_before_the_first_step_counts_where_a_figure_is_since_the_process_began(self):
+        row = dict(self.rows["stas/B200/8K"], predicted={"peak_gib": 12, "parameters_gib": 1.87})
+        self.assertAlmostEqual(score.highest_gib(row), 8 * 1.87)
+        self.assertEqual(score.highest_gib(dict(row, id="other/8K")), 12)
+        self.assertEqual(score.highest_gib(dict(row, predicted={"peak_gib": 120, "parameters_gib": 1.87})), 120)
+
+    def test_deepspeeds_buckets_are_as_large_as_the_rows_recipe_has_them(self):
+        def bucket(name):
+            return self.scenario(name)["training"]["stack"].get("reduce_bucket")
+
+        self.assertEqual(bucket("stas/B200/8K"), 500_000_000)
+        self.assertEqual(bucket("qwen-full/1.8B/256"), 2048**2)
+        self.assertIsNone(bucket("qwen-lora/1.8B/256"))
 
     def test_what_the_host_has_of_the_optimizer(self):
         self.assertEqual(self.scenario("stas/H200/64K")["training"]["offload"], {"optimizer": 1.0})

@@ -340,10 +340,10 @@ def page(answer, left_out_part):
         f"{off(corners['torch_cp'])}, where 8B over 65,536 on two ranks is as predicted; no source says why. What PyTorch has reserved "
         "for 405B is more than predicted too, most with longest sequences.",
         "- What DeepSpeed's stage 3 holds beside what it computes with. Measured are more GiB than predicted: of Qwen 72B with adapters on "
-        f"4 GPUs {gib('qwen-lora-z3')} at lengths from 256 to 8,192 tokens, of Qwen 1.8B on one {gib('qwen-full')}, of Llama 3.1 8B with "
-        f"its optimizer on the host {gib('stas')} from 8,192 to 262,144. Of Qwen 72B it is about the same at every length; no source says what it "
-        "is. Its streams have pools of the allocator of their own, and parameters are made whole before they are cut: what that "
-        "leaves in pieces is not simulated.",
+        f"4 GPUs {gib('qwen-lora-z3')} at lengths from 256 to 8,192 tokens, of Qwen 1.8B on one {gib('qwen-full')}. How far its host runs "
+        "ahead is known where reductions hold it up, as with all parameters of Llama 3.1 8B (`reductions_ahead`); frozen ones are dropped "
+        "late as well (deepspeedai/DeepSpeed, issue 7217), and no source says how late. Nor is it simulated what blocks of other sizes "
+        "leave of the memory that the update and the gradients' norm in fp64 have had.",
         "- What a broadcast of one shard after the other takes (InternEvo): three latencies a hop, by hand, from its steps with ZeRO 1 over 512 "
         "and 1,024 GPUs, which are not `calibration`.",
         "- Mixtures of experts of a software's first releases, before its kernels for them: the same layouts are up to 1.7 times faster a "

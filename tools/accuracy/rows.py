@@ -110,15 +110,28 @@ NARROW_PARAMETERS = r"^(dgxc|nemo-|megatron-bridge|megatron-lm-llama)"
 # H100. v2.3 (v25.05) and Megatron-Bridge have it no more.
 NARROW_REDUCTIONS = r"^dgxc/(v25\.02\.02/llama3\.1-405b|v25\.04\.02/llama3\.1-(70|405)b)/fp8-ds/H100"
 
-# What the device says is in use, CUDA's kernels among it: "the kernels alone take up 1.3GB of GPU memory" (Transformers,
-# model_memory_anatomy.md, by NVML). Qwen's README does not say how it measured; of its figures of LoRA at 256 tokens what weights
-# and logits leave is 28 bytes for each parameter of adapters, and 1.2 GiB for none.
+# What the device says is in use, in 10^9 bytes, CUDA's kernels among it: "the kernels alone take up 1.3GB of GPU memory"
+# (Transformers, model_memory_anatomy.md, by NVML). Qwen's README does not say how it measured, and prints "G". Two GPUs of 80 GiB
+# hold its 162.0 G (Qwen-7B, all parameters, 1,024 tokens) only if these are no GiB; and of LoRA at 256 tokens weights and logits
+# leave 18 to 20 bytes for each parameter of adapters, which have 16, and 1.4 GB for none, with all three models.
 DEVICE_MEMORY = r"^qwen"
 KERNELS_GIB = 1.3
+# Where there are several GPUs, NCCL's communicators too: 688 MiB each among four A100 (NVIDIA/nccl, issue 964). DeepSpeed has two
+# that work: parameters are gathered over the world's, gradients are reduced over its clone (utils/groups.py, _clone_world_group).
+NCCL_GIB = 2 * 688 / 1024
 
 # Qwen's own model code gives cross-entropy its logits as they are (modeling_qwen.py, QWenLMHeadModel.forward). Under DeepSpeed
 # Transformers' Trainer casts nothing: logits, their shifted copy, log-softmax and gradient are in 16 bits, 8 bytes an element.
-QWEN_LOSS = (r"^qwen-(full|lora-z3)/", {"loss": {"saved": 2}})
+# Without it autocast has log-softmax in single precision: it and two gradients are alive together, 12 bytes.
+QWEN_LOSSES = [(r"^qwen-(full|lora-z3)/", {"loss": {"saved": 2}}), (r"^qwen-lora/", {"loss": {"saved": 3}})]
+
+# Gradients that DeepSpeed reduces together: "auto" of Qwen's finetune/ds_config_zero3.json, which Transformers makes the square of
+# the hidden size; stas' benchmark.py says nothing, and zero/config.py then 5e8.
+DEEPSPEED_BUCKETS = [(r"^qwen-(full|lora-z3)/", lambda hidden: hidden**2), (r"^stas/", lambda hidden: 500_000_000)]
+
+# The most that was reserved since the process began (benchmark.py: max_memory_reserved, reset by nothing). Its model is made outside
+# zero.Init, so that it lay whole on each GPU before it was cut (DeepSpeed's engine.py, _configure_distributed_model).
+WHOLE_AT_FIRST = r"^stas/"
 
 # Of selective recomputation, as Megatron-Core names them.
 MODULES = ["core_attn", "moe_act", "layernorm", "mla_up_proj", "mlp", "moe", "shared_experts"]
@@ -236,7 +249,7 @@ def peak_gib(row):
     """Measured gigabytes that the fullest GPU had allocated. What is printed in GB is GiB (facts of the sources)."""
     measured = row["measured"]
     if measured.get("mem_gib") and re.search(DEVICE_MEMORY, row["id"]):
-        return measured["mem_gib"] - KERNELS_GIB
+        return measured["mem_gib"] * 1e9 / 2**30 - KERNELS_GIB - (NCCL_GIB if row["hw"]["gpus"] > 1 else 0)
     for key in ("mem_alloc_gib", "mem_gib", "mem_gb"):
         if measured.get(key):
             return measured[key]
@@ -577,10 +590,14 @@ def scenario_of(row, tiers):
         stack = {"base": stack} | (FUSED_NORM if kernels["rms_kernel"] else {}) | (
             {} if kernels["softmax_in_steps"] else FUSED_SOFTMAX) | (
             NEOX_LOSS if re.search("GPT-NeoX", software_of(row)) else {})
-    if re.search(QWEN_LOSS[0], row["id"]):
-        stack = {"base": stack} | QWEN_LOSS[1]
+    for pattern, loss in QWEN_LOSSES:
+        if re.search(pattern, row["id"]):
+            stack = {"base": stack} | loss
     if isinstance(stack, str) and re.search("Liger", row.get("software") or ""):
         stack = {"base": stack} | LIGER
+    for pattern, bucket in DEEPSPEED_BUCKETS:
+        if re.search(pattern, row["id"]):
+            stack = (stack if isinstance(stack, dict) else {"base": stack}) | {"reduce_bucket": bucket(row["model"]["hidden"])}
     if stack and graphs_of(row):
         stack = {"base": stack, "cuda_graphs": graphs_of(row)}
         if is_moe(row) and graphs_of(row) == "step":

@@ -90,7 +90,7 @@ def predict(program, assets, rows):
         first = memory[0]
         predicted = {"step_s": step["step_time_s"], "peak_gib": step["peak_memory_gib"], "fits": step["fits"],
                      "answer": step, "by_stage_gib": [rank["total"] for rank in memory],
-                     "activation_gib": first["activations"] + first["buffers"],
+                     "activation_gib": first["activations"] + first["buffers"], "parameters_gib": first["parameters"],
                      "states_gib": first["parameters"] + first["gradients"] + first["optimizer"]}
         if "more" in of:
             seconds = [answer["simulate"]["step_time_s"] - answer["simulate"].get("computing", {}).get("optimizer_s", 0)
@@ -153,6 +153,13 @@ def time_errors(rows):
     return out
 
 
+def highest_gib(row):
+    """Predicted gigabytes that the fullest GPU held at any time that the row's figure is about."""
+    predicted = row["predicted"]
+    whole = predicted["parameters_gib"] * row["hw"]["gpus"] if re.search(published.WHOLE_AT_FIRST, row["id"]) else 0
+    return max(predicted["peak_gib"], whole)
+
+
 def memory_errors(rows):
     """(row, what, relative error)."""
     out = []
@@ -170,7 +177,7 @@ def memory_errors(rows):
             for rank, gib in by_rank.items():
                 out.append((row, "rank", stages[min(len(stages) - 1, int(rank) // count)] / gib - 1))
         elif published.peak_gib(row):
-            out.append((row, "peak", predicted["peak_gib"] / published.peak_gib(row) - 1))
+            out.append((row, "peak", highest_gib(row) / published.peak_gib(row) - 1))
     return out
 
 
@@ -341,7 +348,7 @@ def corners(rows):
 
     def missing_gib(source):
         """[least, most] GiB that predictions of a source's memory are short of what was measured; None without any."""
-        short = [published.peak_gib(row) - row["predicted"]["peak_gib"] for row, what, _ in memory_errors(rows)
+        short = [published.peak_gib(row) - highest_gib(row) for row, what, _ in memory_errors(rows)
                  if published.source(row) == source and what == "peak"]
         return [min(short), max(short)] if short else None
 

@@ -421,8 +421,11 @@ void OverTimePainter::contentsList(Rect area, const sim::MemoryContents& held, c
         const auto buffers = static_cast<double>(held.sum.buffers);
         for (const auto& [name, bytes, part] :
              {std::tuple{"narrow weights", held.narrowWeights, sim::HeldBuffer::narrowWeights},
+              {"gradients to receive", held.messageBuffers, sim::HeldBuffer::messageBuffers},
+              {"gradients' buffers", held.reductionBuffers, sim::HeldBuffer::reductionBuffers},
               {"gathered parameters", held.gatheredParameters, sim::HeldBuffer::gatheredParameters},
-              {"gradients not yet reduced", held.wholeGradients, sim::HeldBuffer::wholeGradients}})
+              {"gradients not yet reduced", held.wholeGradients, sim::HeldBuffer::wholeGradients},
+              {"started ahead", held.startedAhead, sim::HeldBuffer::startedAhead}})
             if (bytes > 0)
                 add({name}, bytesText(static_cast<double>(bytes)), static_cast<double>(bytes) / buffers, m_theme.buffers,
                     [step, rank, atNs, which = part] { return one([=] { return sim::explainHeld(*step, which, rank, atNs); }); });

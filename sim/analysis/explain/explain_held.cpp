@@ -1,6 +1,7 @@
 #include "sim/analysis/explain/explain_held.h"
 
 #include "sim/analysis/explain/account.h"
+#include "sim/program/states.h"
 #include "sim/text/spoken_name.h"
 
 #include <algorithm>
@@ -50,6 +51,24 @@ public:
                 {},
                 "What products in 8 or 4 bits read of the weights, forward and backward, is kept from step to step "
                 "beside the weights in 16 bits.",
+                kSimulated, show());
+        }
+        if (part == HeldBuffer::messageBuffers) {
+            Account account("where gradients of the next stage arrive", "b_m", static_cast<double>(m_held.messageBuffers),
+                            Unit::bytes);
+            return account.close({}, "For each micro-batch of the step there is a tensor from the beginning.",
+                                 "torch/distributed/pipelining/stage.py, grad_recv_info", show());
+        }
+        if (part == HeldBuffer::reductionBuffers)
+            return reductionBuffers();
+        if (part == HeldBuffer::startedAhead) {
+            Account account("what the host has started ahead " + m_when, "b_a", static_cast<double>(m_held.startedAhead),
+                            Unit::bytes);
+            return account.close(
+                {},
+                "Parameters and gradients of passes that the GPU has not come to: an allocator gives memory when "
+                "the host starts a kernel, which it does until " +
+                    std::to_string(m_simulation.scenario().training.stack.reductionsAhead) + " reductions are to come.",
                 kSimulated, show());
         }
         const bool gathered = part == HeldBuffer::gatheredParameters;
@@ -115,6 +134,22 @@ private:
                              kSimulated, show());
     }
 
+    /// A buffer of so many elements, and what is joined of it.
+    Explanation reductionBuffers() const
+    {
+        const Training& training = m_simulation.scenario().training;
+        const double bytesEach = StateBytes::of(training).gradient;
+        const double bucket = static_cast<double>(training.stack.reduceBucket);
+        Account account("where gradients are reduced", "b_r", static_cast<double>(m_held.reductionBuffers), Unit::bytes);
+        const double joined = static_cast<double>(m_held.reductionBuffers) / bytesEach - bucket;
+        const Formula elements = account.term("B", bucket, Unit::count, "gradients that come together in one buffer") +
+                                 account.term("J", joined, Unit::count, "of them joined in another, which is reduced");
+        return account.close(elements * account.term("b", bytesEach, Unit::bytes, "of each"),
+                             "Both are there from step to step: the second is memory of the reduction's stream, which an "
+                             "allocator gives to no other.",
+                             "DeepSpeed's contiguous_gradients and reduce_bucket_size", show());
+    }
+
     Explanation buffers() const
     {
         Account account("buffers " + m_when, "M_b", static_cast<double>(m_held.sum.buffers), Unit::bytes);
@@ -124,9 +159,14 @@ private:
                 parts.push_back(account.term(symbol, static_cast<double>(bytes), Unit::bytes, meaning));
         };
         add("b_w", m_held.narrowWeights, "narrow copies of weights, which products read");
+        add("b_m", m_held.messageBuffers, "where gradients of the next stage arrive");
+        add("b_r", m_held.reductionBuffers, "where gradients come together before they are reduced");
         add("b_p", m_held.gatheredParameters, "parameters gathered from their shards");
         add("b_g", m_held.wholeGradients, "gradients not yet reduced to the rank's shard");
-        add("b_rest", m_held.sum.buffers - m_held.narrowWeights - m_held.gatheredParameters - m_held.wholeGradients,
+        add("b_a", m_held.startedAhead, "of what the host has started ahead of the GPU");
+        add("b_rest",
+            m_held.sum.buffers - m_held.narrowWeights - m_held.messageBuffers - m_held.reductionBuffers -
+                m_held.gatheredParameters - m_held.wholeGradients - m_held.startedAhead,
             "messages, workspace of kernels and of communication");
         return account.close(Formula::sum(std::move(parts)),
                              "What comes and goes beside activations, or is kept for computing alone.", kSimulated, show());

@@ -15,7 +15,14 @@ Explanation explainHeld(const Simulation&, MetricId part, int rank, std::int64_t
 Explanation explainCapacity(const Simulation&);
 
 /// A part of the buffers at a time.
-enum class HeldBuffer : std::uint8_t { narrowWeights, gatheredParameters, wholeGradients };
+enum class HeldBuffer : std::uint8_t {
+    narrowWeights,
+    messageBuffers,
+    reductionBuffers,
+    startedAhead,
+    gatheredParameters,
+    wholeGradients
+};
 Explanation explainHeld(const Simulation&, HeldBuffer, int rank, std::int64_t atNs);
 
 /// What a micro-batch, or a slice of one, keeps on a stage: `group` is one of MemoryContents::microbatches of that moment.

@@ -259,6 +259,9 @@ Explanation Explainer::buffers() const
     const bool keepsNarrow = isNarrow(m_scenario.training.precision) && m_scenario.training.stack.keepsNarrowWeights;
     return account.close({},
                          std::string("Simulated: ") + (keepsNarrow ? "narrow copies of weights, " : "") +
+                             (m_scenario.training.stack.reduceBucket > 0 && m_scenario.layout.zeroStage >= 2
+                                  ? "where gradients come together before they are reduced, "
+                                  : "") +
                              "gathered parameters and gradients on their way, at the peak.",
                          kSimulated, showMemory());
 }

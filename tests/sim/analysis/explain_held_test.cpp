@@ -52,11 +52,34 @@ TEST(ExplainHeld, AddsUpToWhatIsHeldAtAnyMoment)
                 for (std::size_t t = 0; t < held.tensors.size(); ++t)
                     is(explainHeldTensors(*simulation, rank, curves.timeNs[k], t), held.tensors[t].bytes);
                 is(explainHeld(*simulation, HeldBuffer::narrowWeights, rank, curves.timeNs[k]), held.narrowWeights);
+                is(explainHeld(*simulation, HeldBuffer::messageBuffers, rank, curves.timeNs[k]), held.messageBuffers);
+                is(explainHeld(*simulation, HeldBuffer::reductionBuffers, rank, curves.timeNs[k]), held.reductionBuffers);
                 is(explainHeld(*simulation, HeldBuffer::gatheredParameters, rank, curves.timeNs[k]), held.gatheredParameters);
                 is(explainHeld(*simulation, HeldBuffer::wholeGradients, rank, curves.timeNs[k]), held.wholeGradients);
             }
         }
     }
+}
+
+TEST(ExplainHeld, SaysWhereGradientsAreReducedAndWhatTheHostHasStartedAhead)
+{
+    Scenario scenario = test::smallScenario(1, 1, 4, 2);
+    scenario.layout.zeroStage = 3;
+    scenario.training.stack.reduceBucket = 1000;
+    scenario.training.stack.reductionsAhead = 2;
+    const auto simulation = simulate(scenario);
+    const MemoryCurves curves = simulation->memoryCurves(0);
+    bool isAhead = false;
+    for (const std::int64_t time : curves.timeNs) {
+        const Explanation bucket = explainHeld(*simulation, HeldBuffer::reductionBuffers, 0, time);
+        EXPECT_EQ(bucket.result.value, 8000);
+        EXPECT_EQ(formulaValue(bucket), 8000);
+        const Explanation ahead = explainHeld(*simulation, HeldBuffer::startedAhead, 0, time);
+        isAhead = isAhead || ahead.result.value == 12000;
+        const Explanation all = explainHeld(*simulation, MetricId::bufferMemory, 0, time);
+        EXPECT_NEAR(formulaValue(all), all.result.value, 1);
+    }
+    EXPECT_TRUE(isAhead);
 }
 
 TEST(ExplainStage, GivesTheNumbersOfTheComparedStages)

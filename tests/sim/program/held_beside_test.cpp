@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string_view>
 #include <vector>
 
@@ -133,6 +134,107 @@ TEST(HeldBeside, ALossInChunksMakesTheHeadsGradientTwiceBeforeItIsAdded)
     scenario.model.lora.rank = 0;
     scenario.training.precision = Precision::fp32;
     EXPECT_EQ(heldBy(test::programOf(scenario), "head.logits"), 2 * kept + 4 * h * v) << "is in single precision";
+}
+
+// DeepSpeed's contiguous_gradients: 1,000 gradients come together in one buffer and are joined in another, 4 bytes each.
+TEST(HeldBeside, GradientsComeTogetherInABufferOfTheirOwnAndAreJoinedInAnother)
+{
+    Scenario scenario = test::smallScenario(1, 1, 4);
+    scenario.layout.zeroStage = 3;
+    const ModelStates plain = test::programOf(scenario).ranks[0].states;
+    EXPECT_EQ(plain.buffers, 0);
+    scenario.training.stack.reduceBucket = 1000;
+    ModelStates states = test::programOf(scenario).ranks[0].states;
+    EXPECT_EQ(states.reductionBuffers, (1000 + 1000) * 4);
+    EXPECT_EQ(states.buffers, states.reductionBuffers);
+    const std::int64_t all = states.parameterElements;
+    scenario.training.stack.reduceBucket = 2 * all;
+    scenario.training.gradientBytes = 2;
+    EXPECT_EQ(test::programOf(scenario).ranks[0].states.reductionBuffers, (2 * all + all) * 2)
+        << "no more is joined than there is";
+    scenario.layout.zeroStage = 1;
+    EXPECT_EQ(test::programOf(scenario).ranks[0].states.buffers, 0);
+    scenario.layout.zeroStage = 3;
+    scenario.model.lora.rank = 8;
+    states = test::programOf(scenario).ranks[0].states;
+    EXPECT_EQ(states.reductionBuffers, (2 * all + states.gradients / 2 * 4) * 2)
+        << "of adapters alone; a rank has a quarter of them";
+}
+
+// The host is three buffers of 1,000 gradients ahead: 4 bytes of each, and 2 of each parameter, which ZeRO 3 gathers.
+TEST(HeldBeside, WhatTheHostStartsAheadHasItsMemory)
+{
+    Scenario scenario = test::smallScenario(1, 1, 4, 2);
+    scenario.layout.zeroStage = 3;
+    scenario.training.stack.reduceBucket = 1000;
+    EXPECT_EQ(test::sumOf(test::programOf(scenario), kStartedAhead, [](const Op&, const OpShape&) { return 1; }), 0);
+    scenario.training.stack.reductionsAhead = 3;
+    const auto held = [](const Op& op, const OpShape&) { return static_cast<double>(op.allocBytes); };
+    EXPECT_EQ(test::sumOf(test::programOf(scenario), kStartedAhead, held), 2 * 3000 * (4 + 2)) << "in each backward pass";
+    EXPECT_EQ(leftOver(test::programOf(scenario)), 0);
+    scenario.layout.zeroStage = 2;
+    EXPECT_EQ(test::sumOf(test::programOf(scenario), kStartedAhead, held), 2 * 3000 * 4) << "parameters are there in any case";
+    scenario.layout.zeroStage = 3;
+    scenario.training.stack.reduceBucket = 1'000'000'000;
+    const Program program = test::programOf(scenario);
+    EXPECT_EQ(test::sumOf(program, kStartedAhead, held), 2.0 * static_cast<double>(program.ranks[0].states.parameterElements) * 6)
+        << "no more than all of them";
+    scenario.training.overlap.gradReduce = false;
+    EXPECT_EQ(test::sumOf(test::programOf(scenario), kStartedAhead, held), 0) << "the host waits for each reduction";
+}
+
+// PyTorch's pipelines: of three micro-batches each, all but the last rank hold the outputs that they have sent, one message each,
+// until the backward pass has ended; and they have a tensor for each of three gradients.
+TEST(HeldBeside, PyTorchsStagesKeepWhatTheyHaveHandedOnAndHaveRoomForAllGradients)
+{
+    Scenario scenario = test::smallScenario(1, 4, 1, 3);
+    const std::int64_t plain = test::programOf(scenario).ranks[0].states.buffers;
+    const std::int64_t message = test::programOf(scenario).sendBytes;
+    EXPECT_EQ(message, 2 * tokensOf(scenario) * scenario.model.hiddenSize);
+    scenario.training.stack.keepsMessages = true;
+    const Program program = test::programOf(scenario);
+    for (int rank = 0; rank < 4; ++rank) {
+        const RankProgram& of = program.ranks[static_cast<std::size_t>(rank)];
+        EXPECT_EQ(of.states.messageBuffers, rank < 3 ? 3 * message : 0) << rank;
+        EXPECT_EQ(of.states.buffers - of.states.messageBuffers, plain);
+        std::int64_t held = 0, most = 0, changes = 0;
+        for (const Step& step : of.steps)
+            for (const Op& op : program.passes[step.pass].ops)
+                if (program.labels[op.label] == kStageOutput) {
+                    held += op.allocBytes - op.freeBytes;
+                    most = std::max(most, held);
+                    ++changes;
+                    EXPECT_FALSE(op.buffer) << "it is the micro-batch's";
+                }
+        EXPECT_EQ(changes, rank < 3 ? 6 : 0) << rank;
+        EXPECT_EQ(most, std::min(3, 4 - rank) * (rank < 3 ? message : 0)) << "as many as 1F1B has in flight";
+        EXPECT_EQ(held, 0);
+    }
+}
+
+// With Liger's loss under DeepSpeed's ZeRO 3 the head is gathered once a micro-batch, and dropped behind all else.
+TEST(HeldBeside, AHeadThatALossInChunksReadsStaysGatheredToTheEndOfTheBackwardPass)
+{
+    Scenario scenario = test::smallScenario(1, 1, 4, 2);
+    scenario.layout.zeroStage = 3;
+    const double before = test::countOf(test::programOf(scenario), "param.gather");
+    scenario.training.stack.keepsLossHead = true;
+    EXPECT_EQ(test::countOf(test::programOf(scenario), "param.gather"), before) << "another loss has the head's module compute";
+    scenario.training.lossChunkTokens = static_cast<int>(tokensOf(scenario) / 4);
+    const Program program = test::programOf(scenario);
+    EXPECT_EQ(test::countOf(program, "param.gather"), before - 2);
+    EXPECT_EQ(leftOver(program), 0);
+    const RankProgram& rank = program.ranks[0];
+    std::int64_t headBytes = 0;
+    for (const Op& op : program.passes[rank.steps[0].pass].ops) // a forward pass, whose last gathering is the head's
+        if (program.labels[op.label] == "param.gather")
+            headBytes = op.allocBytes;
+    EXPECT_GE(headBytes, 2 * std::int64_t{scenario.model.vocabSize} * scenario.model.hiddenSize);
+    const std::vector<Op>& backward = program.passes[rank.steps[1].pass].ops;
+    const auto dropsHead = [&](const Op& op) { return op.kind == OpKind::wait && op.freeBytes == headBytes; };
+    const auto dropped = std::find_if(backward.begin(), backward.end(), dropsHead);
+    ASSERT_NE(dropped, backward.end());
+    EXPECT_TRUE(std::none_of(dropped, backward.end(), [](const Op& op) { return op.kind == OpKind::compute; }));
 }
 
 // LlamaRMSNorm keeps its input in fp32 and what it has normed in 16 bits: 6 bytes; in fp32 the first is the input itself, so 8.

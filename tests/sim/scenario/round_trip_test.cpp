@@ -143,7 +143,9 @@ TEST(ResolvedText, KeepsEveryCornerOfAScenario)
     scenario.training.stack.keepsUnread = true;
     scenario.training.stack.shardedLossSaved = 4;
     scenario.training.stack.passesGradients = scenario.training.stack.offloadsGradients = true;
-    scenario.training.stack.joinsGradients = true;
+    scenario.training.stack.joinsGradients = scenario.training.stack.keepsLossHead = scenario.training.stack.keepsMessages = true;
+    scenario.training.stack.reduceBucket = 500'000'003;
+    scenario.training.stack.reductionsAhead = 5;
     scenario.training.stack.updateMoments = 2;
     scenario.training.stack.updatedTogether = 1'000'000'007;
     scenario.training.stack.blocksLaunches = scenario.training.stack.reducesWhole = scenario.training.stack.reducesWide =

@@ -69,7 +69,7 @@ TEST(Stack, ThatIsUnknownIsToldWithTheNearest)
 // Read as a fraction half a parameter at a time would be all of them.
 TEST(Stack, CountsAreWholeNumbers)
 {
-    for (const char* key : {"updated_together", "update_moments"}) {
+    for (const char* key : {"updated_together", "update_moments", "reduce_bucket", "reductions_ahead"}) {
         const auto given = [key](const char* value) {
             return resolved(R"({"stack":{"base":"huggingface",")" + std::string(key) + "\":" + value + "}}");
         };
@@ -84,6 +84,17 @@ TEST(Stack, OfPyTorchHoldsWhatItsAdamWMakes)
 {
     EXPECT_EQ(trainingOf(R"({"stack":"huggingface"})").stack.updateMoments, 1) << "PyTorch 2.1";
     EXPECT_TRUE(trainingOf(R"({"stack":"deepspeed-2023"})", 3).stack.joinsGradients);
+}
+
+TEST(Stack, OfDeepSpeedAndPyTorchSayWhatTheirCommunicationHolds)
+{
+    const Stack deepSpeed = trainingOf(R"({"stack":{"base":"deepspeed-2023","reduce_bucket":500000000}})", 3).stack;
+    EXPECT_EQ(deepSpeed.reduceBucket, 500'000'000);
+    EXPECT_EQ(deepSpeed.reductionsAhead, 3) << "one more than max_param_reduce_events";
+    EXPECT_TRUE(deepSpeed.keepsLossHead);
+    for (const char* id : {"pytorch-eager", "pytorch-compiled", "pytorch-compiled-2025", "pytorch-compiled-2026"})
+        EXPECT_TRUE(trainingOf("{\"stack\":\"" + std::string(id) + "\"}").stack.keepsMessages) << id;
+    EXPECT_FALSE(trainingOf(R"({"stack":"pytorch-megatron"})").stack.keepsMessages) << "has a pipeline of its own";
 }
 
 TEST(Stack, ChoosesAttentionAndGradientsUnlessTheScenarioDoes)

@@ -118,7 +118,9 @@ TEST(MemoryContents, PartsSumUpToTheCurvesAtAnyTime)
             EXPECT_EQ(std::accumulate(contents.tensors.begin(), contents.tensors.end(), std::int64_t{0},
                                       [](std::int64_t sum, const HeldTensors& t) { return sum + t.bytes; }),
                       contents.sum.activations);
-            EXPECT_EQ(contents.narrowWeights + contents.gatheredParameters + contents.wholeGradients, contents.sum.buffers);
+            EXPECT_EQ(contents.narrowWeights + contents.messageBuffers + contents.reductionBuffers + contents.gatheredParameters +
+                          contents.wholeGradients + contents.startedAhead,
+                      contents.sum.buffers);
             EXPECT_GE(contents.gatheredParameters, 0);
             EXPECT_GE(contents.wholeGradients, 0);
             for (const HeldMicrobatches& held : contents.microbatches) {
@@ -165,6 +167,27 @@ TEST(MemoryContents, OfZero3NamesGatheredParametersAndWholeGradients)
     EXPECT_GT(gathered, 0);
     EXPECT_GT(gradients, 0);
     EXPECT_EQ(curves.states.buffers, 0);
+}
+
+TEST(MemoryContents, NamesWhereGradientsAreReducedAndWhatTheHostHasStartedAhead)
+{
+    Scenario scenario = test::smallScenario(1, 1, 4, 2);
+    scenario.layout.zeroStage = 3;
+    scenario.training.stack.reduceBucket = 1000;
+    scenario.training.stack.reductionsAhead = 2;
+    const auto simulation = simulate(scenario);
+    const MemoryCurves curves = simulation->memoryCurves(0);
+    EXPECT_EQ(curves.states.buffers, 8000);
+    std::int64_t ahead = 0;
+    for (const std::int64_t time : curves.timeNs) {
+        const MemoryContents contents = simulation->memoryContents(0, time);
+        EXPECT_EQ(contents.reductionBuffers, 8000);
+        EXPECT_GE(contents.gatheredParameters, 0);
+        EXPECT_EQ(contents.reductionBuffers + contents.gatheredParameters + contents.wholeGradients + contents.startedAhead,
+                  contents.sum.buffers);
+        ahead = std::max(ahead, contents.startedAhead);
+    }
+    EXPECT_EQ(ahead, 2000 * (4 + 2));
 }
 
 // A rank of ZeRO 3 whose update holds 6 bytes for each of its parameters: neither gathered parameters nor gradients of layers.

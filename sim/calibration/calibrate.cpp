@@ -122,7 +122,7 @@ private:
     {
         const bool isSend = exchange == Exchange::send || (exchange == Exchange::sendReceive && axes == "pp");
         return std::string(exchangeName(isSend ? Exchange::send : exchange)) + " over " +
-               (axes.empty() ? "groups of unknown use" : axes);
+               (axes.empty() || axes == kAllToAllUse ? "groups of unknown use" : axes);
     }
 
     /// What a row's ops were predicted to take together, and which of their times a profile gets.

@@ -21,6 +21,9 @@ struct Candidate {
     std::string why;
     bool sumsActivations = false; ///< by use: sums ahead of any backward, as many and as large as layers have
     bool sums = false;            ///< by use
+    /// By use, a step and rank: all-to-alls that are no exchange of heads; whether the ranks name tables of embeddings.
+    double allToAlls = 0;
+    bool namesTables = false;
 };
 
 constexpr std::array kSums{Exchange::allReduce, Exchange::reduceScatter, Exchange::reduce};
@@ -115,7 +118,7 @@ std::vector<KnownGroup> completed(std::span<const KnownGroup> groups, int world,
 }
 
 /// Groups that a description gives a role are looked at by role: two roles may have one shape, and a role's groups must tile.
-std::vector<Candidate> candidatesOf(std::span<const KnownGroup> groups, std::span<const int> recorded,
+std::vector<Candidate> candidatesOf(std::span<const KnownGroup> groups, int world, std::span<const int> recorded,
                                     std::vector<std::string>& problems)
 {
     std::map<GroupRole, std::vector<std::size_t>> named;
@@ -172,7 +175,7 @@ std::vector<Candidate> candidatesOf(std::span<const KnownGroup> groups, std::spa
             Carried use;
             for (const std::size_t group : partition.groups)
                 use += groups[all[group]].carried;
-            for (const GuessedRole& guessed : rolesFromUse(use))
+            for (const GuessedRole& guessed : rolesFromUse(use, partition.size() < world))
                 if (guessed.role == GroupRole::context) {
                     Candidate context{.partition = partition, .role = guessed.role, .sure = guessed.sure, .why = {}};
                     context.why = groupsText(partition) + ": " + guessed.why;
@@ -193,7 +196,10 @@ std::vector<Candidate> candidatesOf(std::span<const KnownGroup> groups, std::spa
         candidate.partition = std::move(partition);
         candidate.why = groupsText(candidate.partition);
         candidate.sums = std::any_of(kSums.begin(), kSums.end(), [&](Exchange e) { return carried.of(e) > 0; });
-        const std::vector<GuessedRole> guesses = isComposite ? std::vector<GuessedRole>() : rolesFromUse(carried);
+        const bool isPart = candidate.partition.size() < world;
+        const std::vector<GuessedRole> guesses = isComposite ? std::vector<GuessedRole>() : rolesFromUse(carried, isPart);
+        candidate.allToAlls = exchangesHeads(carried) ? 0 : carried.of(Exchange::allToAll);
+        candidate.namesTables = carried.namedTables > 0;
         if (guesses.empty()) {
             candidate.role = isComposite ? GroupRole::composite : GroupRole::unknown;
             candidates.push_back(std::move(candidate));
@@ -347,6 +353,7 @@ private:
     void findNamed();
     RecoveredAxis unnamedAxis(const Digit& atom) const;
     void addExperts();
+    void addAllToAlls();
     const Candidate* best(std::initializer_list<GroupRole>, const Digit& atom) const;
     const Candidate* ofDataAcross(const Digit& atom) const;
 
@@ -362,6 +369,7 @@ void AxisFinder::findUnnamed()
         return;
     for (const Digit& atom : m_result.atoms)
         m_result.axes.push_back(unnamedAxis(atom));
+    addAllToAlls();
 }
 
 /// Neither a description nor use says what for.
@@ -514,7 +522,7 @@ void AxisFinder::addExperts()
                                                     (candidate.isNamed == expert->isNamed && candidate.sure > expert->sure)))
             expert = &candidate;
     if (expert == nullptr)
-        return;
+        return addAllToAlls();
     m_result.axes.push_back({.name = "ep",
                              .size = expert->partition.size(),
                              .stride = expert->partition.digits.front().stride,
@@ -522,6 +530,26 @@ void AxisFinder::addExperts()
                              .evidence = expert->why + "; it lies across the other axes",
                              .sure = expert->sure,
                              .partNames = {}});
+}
+
+void AxisFinder::addAllToAlls()
+{
+    const Candidate* most = nullptr;
+    for (const Candidate& candidate : m_candidates)
+        if (candidate.allToAlls > 0 && (most == nullptr || candidate.allToAlls > most->allToAlls))
+            most = &candidate;
+    if (most == nullptr)
+        return;
+    m_result.allToAlls = {.name = {},
+                          .size = most->partition.size(),
+                          .stride = most->partition.digits.front().stride,
+                          .parts = most->partition.digits,
+                          .evidence = groupsText(most->partition) + ": all-to-alls, " +
+                                      numberText(most->allToAlls, Unit::number) + " a step and rank; " +
+                                      (most->namesTables ? "tables of embeddings are named, and no experts"
+                                                         : "nothing tells of experts, of heads or of tables"),
+                          .sure = most->namesTables ? 0.8 : 0.6,
+                          .partNames = {}};
 }
 
 } // namespace
@@ -574,7 +602,7 @@ RecoveredAxes recoverAxes(std::span<const KnownGroup> groups, int worldSize, std
         whole = completed(groups, worldSize, recorded);
         groups = whole;
     }
-    AxisFinder(candidatesOf(groups, recorded, result.problems), worldSize, result).find();
+    AxisFinder(candidatesOf(groups, worldSize, recorded, result.problems), worldSize, result).find();
     if (anyPartial)
         for (RecoveredAxis& axis : result.axes) {
             axis.sure /= 2;
@@ -592,7 +620,7 @@ RecoveredAxes recoverAxes(std::span<const KnownGroup> groups, int worldSize, std
     RecoveredAxes result;
     result.worldSize = worldSize;
     std::vector<std::string> ofOtherAxes;
-    AxisFinder(candidatesOf(groups, recorded, ofOtherAxes), worldSize, result).take(named, evidence);
+    AxisFinder(candidatesOf(groups, worldSize, recorded, ofOtherAxes), worldSize, result).take(named, evidence);
     return result;
 }
 

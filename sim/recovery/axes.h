@@ -6,6 +6,7 @@
 #include "sim/recovery/group_role.h"
 #include "sim/recovery/group_shape.h"
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -34,8 +35,10 @@ struct RecoveredAxis {
 struct RecoveredAxes {
     int worldSize = 0;
     std::vector<RecoveredAxis> axes; ///< of size 2 and more, dense ones by stride, then ep, which lies across them
-    std::vector<Digit> atoms;        ///< the finest digits that groups tell apart: their product is the world
-    bool areGroupsKnown = false;     ///< of several ranks and not all, however they lie
+    /// Without a name, where ranks exchange all-to-alls of which nothing tells that they are experts' or of heads.
+    std::optional<RecoveredAxis> allToAlls;
+    std::vector<Digit> atoms;    ///< the finest digits that groups tell apart: their product is the world
+    bool areGroupsKnown = false; ///< of several ranks and not all, however they lie
     std::vector<std::string> problems;
 
     const RecoveredAxis* find(std::string_view name) const;

@@ -1,4 +1,5 @@
-// The few causes that matter of all that two runs differ in: findings that have one are one, and small ones are counted.
+// The few causes that matter of all that two runs differ in: findings that have one are one, and small ones are counted. None
+// is a balance: what is longer, shorter, new or gone stands for itself.
 #include "sim/recovery/compared_runs.h"
 #include "sim/recovery/kernel_words.h"
 #include "sim/text/characters.h"
@@ -6,8 +7,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <compare>
 #include <map>
-#include <tuple>
 
 namespace sim {
 namespace {
@@ -31,28 +32,41 @@ bool isShorter(const DifferenceFinding& finding)
     return finding.verdict == Verdict::faster || finding.verdict == Verdict::gone;
 }
 
-/// "14 are new, 29 gone, 2 take longer"
-std::string countsText(const std::vector<const DifferenceFinding*>& of)
+/// Whose parts may be new or gone, and change in both directions: what these cost is told apart, as a sum of all would hide it.
+bool isOfNames(const DifferenceFinding& finding)
 {
-    constexpr std::pair<Verdict, const char*> kWords[] = {{Verdict::appeared, "new"},
-                                                          {Verdict::gone, "gone"},
-                                                          {Verdict::slower, "longer than before"},
-                                                          {Verdict::faster, "shorter than before"}};
-    std::string text;
-    for (const auto& [verdict, word] : kWords)
-        if (const auto count =
-                std::count_if(of.begin(), of.end(), [v = verdict](const auto* finding) { return finding->verdict == v; });
-            count > 0)
-            text += (text.empty() ? "" : ", ") + std::to_string(count) + " " + word;
-    return text;
+    return finding.kind == "kernel" || finding.kind == "collective";
+}
+
+const char* changeText(Verdict verdict)
+{
+    switch (verdict) {
+    case Verdict::appeared:
+        return "are new";
+    case Verdict::gone:
+        return "are gone";
+    case Verdict::faster:
+        return "take less";
+    case Verdict::alike:
+    case Verdict::slower:
+        break;
+    }
+    return "take longer";
+}
+
+std::string amountText(double seconds)
+{
+    constexpr double kNothing = 1e-9;
+    return std::abs(seconds) < kNothing
+               ? std::string("no more and no less")
+               : numberText(std::abs(seconds), Unit::seconds) + " a step of the mean rank" + (seconds < 0 ? " less" : " more");
 }
 
 std::string titleOf(const std::vector<const DifferenceFinding*>& of, double seconds)
 {
     const DifferenceFinding& first = *of.front();
     const std::string many = std::to_string(of.size());
-    const char* const moreOrLess = seconds < 0 ? " less" : " more";
-    const std::string amount = numberText(std::abs(seconds), Unit::seconds) + " a step of the mean rank" + moreOrLess;
+    const std::string amount = amountText(seconds);
     const char* const direction = isShorter(first) ? "shorter" : "longer";
     if (first.kind == "rank")
         return many + " ranks compute " + direction + " than the other ranks' change explains";
@@ -65,7 +79,7 @@ std::string titleOf(const std::vector<const DifferenceFinding*>& of, double seco
     constexpr std::size_t kMostOfSubject = 100; // functions of templates have names of any length
     const std::size_t cut = cutBetweenCharacters(first.subject, std::min(kMostOfSubject, first.subject.size()));
     return first.subject.substr(0, cut) + (cut < first.subject.size() ? "…" : "") + ", " + many + " kinds of " +
-           (first.kind == "kernel" ? "kernels" : "collectives") + " (" + countsText(of) + "): " + amount;
+           (first.kind == "kernel" ? "kernels" : "collectives") + " that " + changeText(first.verdict) + ": " + amount;
 }
 
 /// "at::native::(anonymous namespace)::multi_tensor_apply_kernel" of a kernel's whole name.
@@ -109,28 +123,51 @@ std::vector<const DifferenceFinding*> RunDifference::headlines() const
 
 void tellCauses(RunDifference& difference)
 {
-    // What is alike shares its direction too, but for kernels and collectives: what is new is in place of what is gone.
-    std::map<std::tuple<std::string, std::string, bool>, std::vector<std::size_t>> byCause;
+    struct Key {
+        std::string kind, subject;
+        Verdict verdict = Verdict::alike;
+        auto operator<=>(const Key&) const = default; // NOLINT(modernize-use-nullptr)
+    };
+    std::map<Key, std::vector<std::size_t>> byCause;
     for (std::size_t i = 0; i < difference.findings.size(); ++i) {
         const DifferenceFinding& of = difference.findings[i];
         if (!isHeadline(of))
-            byCause[{of.kind, of.subject, of.subject.empty() && isShorter(of)}].push_back(i);
+            byCause[{of.kind, of.subject,
+                     isOfNames(of)   ? of.verdict
+                     : isShorter(of) ? Verdict::faster
+                                     : Verdict::slower}]
+                .push_back(i);
     }
+    const auto costOf = [&](const std::vector<std::size_t>& findings) {
+        const DifferenceFinding& largest = difference.findings[findings.front()]; // as they stand there
+        double seconds = 0;
+        for (const std::size_t i : findings)
+            seconds += difference.findings[i].costSeconds;
+        return isWaitedFor(largest) ? largest.costSeconds : seconds;
+    };
     std::vector<DifferenceCause> all;
-    double sum = 0;
     for (auto& [key, findings] : byCause) {
         DifferenceCause& cause = all.emplace_back();
         std::vector<const DifferenceFinding*> of;
         for (const std::size_t i : findings)
-            of.push_back(&difference.findings[i]); // the largest first, as they stand there
-        for (const DifferenceFinding* finding : of)
-            cause.seconds = isWaitedFor(*finding) ? of.front()->costSeconds : cause.seconds + finding->costSeconds;
+            of.push_back(&difference.findings[i]);
+        cause.seconds = costOf(findings);
         const bool isOne = of.size() == 1;
         cause.title = isOne ? of.front()->title : titleOf(of, cause.seconds);
         cause.detail = isOne ? of.front()->detail : "The largest: " + of.front()->title + ". " + of.front()->detail;
-        cause.findings = std::move(findings);
-        sum += std::abs(cause.seconds);
+        // What is new may do what is gone did: other GPUs and libraries call their kernels otherwise.
+        const bool isNew = key.verdict == Verdict::appeared;
+        if (isNew || key.verdict == Verdict::gone)
+            if (const auto other = byCause.find({key.kind, key.subject, isNew ? Verdict::gone : Verdict::appeared});
+                other != byCause.end() && !key.subject.empty())
+                cause.detail += " Of the like " + std::to_string(other->second.size()) +
+                                (other->second.size() == 1 ? " is " : " are ") + (isNew ? "gone" : "new") + ": with " +
+                                (other->second.size() == 1 ? "it " : "them ") +
+                                amountText(cause.seconds + costOf(other->second)) + ".";
+        cause.findings = findings;
+        difference.differingSeconds += std::abs(cause.seconds);
     }
+    const double sum = difference.differingSeconds;
     const auto isWaiting = [&](const DifferenceCause& cause) {
         return difference.findings[cause.findings.front()].kind == "waiting";
     };

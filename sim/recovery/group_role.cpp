@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <numeric>
+#include <optional>
 #include <vector>
 
 namespace sim {
@@ -121,6 +123,10 @@ Carried& Carried::operator+=(const Carried& other)
     mean(attentionGathers, other.attentionGathers);
     mean(attentionAllToAlls, other.attentionAllToAlls);
     mean(guessedAllToAlls, other.guessedAllToAlls);
+    mean(namedExperts, other.namedExperts);
+    mean(namedTables, other.namedTables);
+    mean(apartFromAttention, other.apartFromAttention);
+    mean(aroundAttention, other.aroundAttention);
     mean(alongLines, other.alongLines);
     mean(roundRings, other.roundRings);
     mean(untold, other.untold);
@@ -130,13 +136,52 @@ Carried& Carried::operator+=(const Carried& other)
     return *this;
 }
 
-std::vector<GuessedRole> rolesFromUse(const Carried& carried)
+namespace {
+
+std::string eachText(double count)
+{
+    return numberText(count, Unit::number) + " a step and rank";
+}
+
+/// What tells that all-to-alls carry tokens to experts and back; nothing where nothing does.
+std::optional<GuessedRole> expertsFromUse(const Carried& carried, bool isPart)
+{
+    const double count = carried.of(Exchange::allToAll);
+    const std::string each = eachText(count);
+    std::optional<GuessedRole> role;
+    const auto told = [&](double sure, const std::string& why) {
+        role = {GroupRole::expert, sure, "all-to-alls, " + each + ", " + why};
+    };
+    constexpr double kOfALayer = 4; // there and back, forwards and backwards
+    if (carried.namedExperts > 0)
+        told(0.8, "and experts are named");
+    else if (carried.namedTables > 0)
+        return {};
+    else if (carried.aroundAttention >= 1 && 2 * carried.apartFromAttention >= carried.aroundAttention)
+        told(0.7, "and what is computed between them is attention and something else in turn");
+    else if (isPart && count >= kOfALayer && std::fmod(count, 2) == 0)
+        told(0.6, "in pairs as of tokens that go and come back, of a part of the ranks");
+    if (role && 2 * carried.guessedAllToAlls >= count)
+        return GuessedRole{GroupRole::expert, 0.4,
+                           "sends and receives that end together, and do not say whether with all or with a neighbour, " + each};
+    return role;
+}
+
+} // namespace
+
+bool exchangesHeads(const Carried& carried)
+{
+    // About half bring what attention waits for, the others take its result away.
+    return carried.attentionAllToAlls >= 1 && carried.attentionAllToAlls >= 0.3 * carried.of(Exchange::allToAll);
+}
+
+std::vector<GuessedRole> rolesFromUse(const Carried& carried, bool isPart)
 {
     std::vector<GuessedRole> roles;
     const double total = carried.total();
     if (carried.ranks <= 0 || total <= 0)
         return roles;
-    const auto each = [](double count) { return numberText(count, Unit::number) + " a step and rank"; };
+    const auto each = eachText;
     const double oneWay = carried.of(Exchange::send) + carried.of(Exchange::receive);
     const double bothWays = carried.of(Exchange::sendReceive);
     const double allToAll = carried.of(Exchange::allToAll);
@@ -147,23 +192,16 @@ std::vector<GuessedRole> rolesFromUse(const Carried& carried)
     const bool isPipeline = !isRing && (oneWay > 0 || carried.alongLines > 0);
     if (isPipeline)
         roles.push_back({GroupRole::pipeline, 0.9, "sends and receives between neighbours, " + each(oneWay + bothWays)});
-    // Of those that exchange heads about half bring what attention waits for, the others take its result away.
-    const bool exchangesHeads = carried.attentionAllToAlls >= 1 && carried.attentionAllToAlls >= 0.3 * allToAll;
-    if (exchangesHeads)
+    const bool areHeads = exchangesHeads(carried);
+    if (areHeads)
         roles.push_back({GroupRole::context, 0.7, "all-to-alls that attention waits for, " + each(carried.attentionAllToAlls)});
-    if (allToAll > 0 && !exchangesHeads)
-        roles.push_back(2 * carried.guessedAllToAlls < allToAll
-                            ? GuessedRole{GroupRole::expert, 0.8, "all-to-alls, " + each(allToAll)}
-                            : GuessedRole{GroupRole::expert, 0.4,
-                                          "sends and receives that end together, and do not say whether with all or with a "
-                                          "neighbour, " +
-                                              each(allToAll)});
+    else if (const auto experts = allToAll > 0 ? expertsFromUse(carried, isPart) : std::nullopt)
+        roles.push_back(*experts);
     if (carried.earlyReduces > 0)
         roles.push_back({GroupRole::tensor, 0.8, "sums before any backward has ended, " + each(reducing)});
-    if (oneWay + bothWays > 0 && !isPipeline && !exchangesHeads)
+    if (oneWay + bothWays > 0 && !isPipeline && !areHeads)
         roles.push_back({GroupRole::context, 0.7, "rings of sends and receives, " + each(oneWay + bothWays)});
-    else if (!exchangesHeads && carried.earlyReduces <= 0 && carried.attentionGathers >= 1 &&
-             carried.attentionGathers >= 0.3 * gathers)
+    else if (!areHeads && carried.earlyReduces <= 0 && carried.attentionGathers >= 1 && carried.attentionGathers >= 0.3 * gathers)
         roles.push_back({GroupRole::context, 0.6, "all-gathers that attention waits for, " + each(carried.attentionGathers)});
     double summed = 0;
     for (const Exchange exchange : {Exchange::allReduce, Exchange::reduceScatter, Exchange::reduce})

@@ -41,11 +41,14 @@ bool holdsAllExperts(std::string_view description);
 struct Carried {
     std::array<double, kExchangeCount> count{}; ///< by Exchange
     std::array<double, kExchangeCount> bytes{};
-    double earlyReduces = 0;               ///< all-reduces and reduce-scatters before the first backward can have ended
-    double attentionGathers = 0;           ///< all-gathers and rings that the next attention kernel waits for
-    double guessedAllToAlls = 0;           ///< that may be sends and receives between neighbours as well
-    double attentionAllToAlls = 0;         ///< all-to-alls that it waits for: heads are exchanged for slices of the sequence
-    double alongLines = 0, roundRings = 0; ///< kernels of sends and receives, of groups whose TransferWay is so
+    double earlyReduces = 0;                  ///< all-reduces and reduce-scatters before the first backward can have ended
+    double attentionGathers = 0;              ///< all-gathers and rings that the next attention kernel waits for
+    double guessedAllToAlls = 0;              ///< that may be sends and receives between neighbours as well
+    double attentionAllToAlls = 0;            ///< all-to-alls that it waits for: heads are exchanged for slices of the sequence
+    double alongLines = 0, roundRings = 0;    ///< kernels of sends and receives, of groups whose TransferWay is so
+    double namedExperts = 0, namedTables = 0; ///< of its ranks, those that name experts; tables of embeddings dealt to ranks
+    /// All-to-alls after which it computes without attention, and such after which it computes with attention, until the next.
+    double apartFromAttention = 0, aroundAttention = 0;
     /// Of its ranks, those of which no backward is told; those that run a model and never train it; those that sum in collectives
     /// of which no group is known.
     double untold = 0, inferring = 0, sumsElsewhere = 0;
@@ -60,7 +63,10 @@ struct GuessedRole {
     double sure = 0; ///< 0 … 1
     std::string why; ///< "sends and receives, 16 a step and rank"
 };
-/// All that fit, as a job makes one group of the same ranks serve several axes; empty where nothing tells.
-std::vector<GuessedRole> rolesFromUse(const Carried&);
+/// Whether attention waits for its all-to-alls: heads are exchanged for slices of the sequence.
+bool exchangesHeads(const Carried&);
+/// All that fit, as a job makes one group of the same ranks serve several axes; empty where nothing tells. `isPart`: of a group
+/// that has others beside it. All-to-alls are no experts' by themselves: recommenders exchange rows of tables so.
+std::vector<GuessedRole> rolesFromUse(const Carried&, bool isPart);
 
 } // namespace sim

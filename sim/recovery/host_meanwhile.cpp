@@ -1,5 +1,7 @@
 #include "sim/recovery/host_meanwhile.h"
 
+#include "sim/recovery/told_mark.h"
+
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -42,7 +44,7 @@ std::string hostMeanwhile(const RunEvidence& evidence, std::size_t rank, std::ve
     for (const auto& [name, doing] : byName)
         if (2 * doing.idleNs > all && (found == 0 || doing.longNs < byName.at(found).longNs))
             found = name;
-    return all > 0 && found != 0 ? evidence.names[found] : std::string();
+    return all > 0 && found != 0 ? toldMark(evidence.names[found]) : std::string();
 }
 
 } // namespace sim

@@ -10,8 +10,8 @@
 
 namespace sim {
 
-/// The innermost annotation that covers most of what the rank's device idles in `when`; "" where it does not idle, or none does.
-/// O(spans log spans).
+/// As toldMark() has it, the innermost annotation that covers most of what the rank's device idles in `when`; "" where it does
+/// not idle, or none does. O(spans log spans).
 std::string hostMeanwhile(const RunEvidence&, std::size_t rank, std::vector<BusyTime::Span> when);
 
 } // namespace sim

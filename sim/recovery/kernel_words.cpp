@@ -43,6 +43,26 @@ bool namesProduct(std::string_view lowered)
                                      "_mm_", "splitkreduce"});
 }
 
+bool namesExperts(std::string_view lowered)
+{
+    if (holdsOneOfWords(lowered, {"expert", "router", "deep_ep", "deepep", "dpsk::ep::", "grouped_gemm", "groupedgemm",
+                                  "grouped_mm", "unpermute", "token_dispatch", "token_combine"}))
+        return true;
+    // "fused_moe_kernel", "MoELayer", and no word that only ends so.
+    constexpr std::string_view kMixture = "moe";
+    for (std::size_t at = lowered.find(kMixture); at != std::string_view::npos; at = lowered.find(kMixture, at + 1))
+        if (at == 0 || std::isalpha(static_cast<unsigned char>(lowered[at - 1])) == 0)
+            return true;
+    return false;
+}
+
+bool namesTables(std::string_view lowered)
+{
+    return holdsOneOfWords(lowered, {"all2all_data", "sparse_data_dist", "kjtlist", "kjtalltoall", "kjt ", "pooledembedding",
+                                     "pooled_embedding", "embeddingbag", "embedding_bag", "split_embedding", "sparse_arch",
+                                     "sparse_features", "sparse_data_kernel", "global_emb"});
+}
+
 std::string loweredName(std::string_view name)
 {
     std::string lowered(name);

@@ -19,6 +19,10 @@ bool namesOptimizer(std::string_view lowered);
 bool namesFusedAttention(std::string_view lowered);
 /// Of cuBLAS, CUTLASS, Triton, ROCm and PyTorch's own.
 bool namesProduct(std::string_view lowered);
+/// A mixture of experts at work: its router, its tokens on their way, its products.
+bool namesExperts(std::string_view lowered);
+/// Tables of embeddings that are dealt to ranks, as recommenders have them (TorchRec, FBGEMM).
+bool namesTables(std::string_view lowered);
 /// In lower case, as these ask for it.
 std::string loweredName(std::string_view name);
 

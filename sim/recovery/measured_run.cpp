@@ -1,6 +1,7 @@
 #include "sim/recovery/measured_run.h"
 
 #include "sim/recovery/busy_time.h"
+#include "sim/recovery/rank_time.h"
 #include "sim/text/number_text.h"
 
 #include <algorithm>
@@ -142,9 +143,10 @@ void nameAxesAs(const MeasuredRun& other, MeasuredRun& run)
     std::map<CollectiveClass, ClassSeries> named;
     for (auto& [of, series] : run.collectives) {
         std::set<std::string> axes;
-        if (of.axis.empty() && !other.collectives.contains(of))
+        const auto isNamed = [](const CollectiveClass& one) { return !one.axis.empty() && one.axis != kAllToAllUse; };
+        if (!isNamed(of) && !other.collectives.contains(of))
             for (const auto& [its, unused] : other.collectives)
-                if (eitherEndOf(its.what) == eitherEndOf(of.what) && its.members == of.members && !its.axis.empty())
+                if (eitherEndOf(its.what) == eitherEndOf(of.what) && its.members == of.members && isNamed(its))
                     axes.insert(its.axis);
         CollectiveClass as = of;
         if (axes.size() == 1)
@@ -188,9 +190,9 @@ void leaveOutUntold(MeasuredRun& a, MeasuredRun& b, std::vector<std::string>& pr
 std::string CollectiveClass::text() const
 {
     return what +
-           (!axis.empty()  ? " over " + axis
-            : members == 0 ? std::string(" of an unknown group")
-                           : " over " + countedText(static_cast<std::int64_t>(members), "rank")) +
+           (!axis.empty() && axis != kAllToAllUse ? " over " + axis
+            : members == 0                        ? std::string(" of an unknown group")
+                                                  : " over " + countedText(static_cast<std::int64_t>(members), "rank")) +
            (isWithWaiting ? ", waiting included" : "");
 }
 

@@ -200,8 +200,10 @@ AxesOfGroups::AxesOfGroups(const Recovered& recovered)
         const bool fits = experts != nullptr && liesAlong(*experts, group.ranks);
         if (fits && isNamedForExperts(group))
             axes = "ep";
+        const bool isUntold = recovered.axes.allToAlls && liesAlong(*recovered.axes.allToAlls, group.ranks);
         // Ranks of a sequence or of a cut matrix have all-to-alls of their own.
-        m_ofAllToAlls.push_back(fits && axes != "cp" && axes != "tp" ? "ep" : axes);
+        const bool haveOwn = axes == "cp" || axes == "tp";
+        m_ofAllToAlls.push_back(haveOwn ? axes : fits ? "ep" : isUntold ? std::string(kAllToAllUse) : axes);
         m_axes.push_back(std::move(axes));
     }
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sim {
@@ -51,11 +52,14 @@ struct RunTimes {
     double imbalance = 1;            ///< slowest stage over the mean: 1 is even
 };
 
+/// In the place of an axis: all-to-alls of which nothing tells what they are for.
+inline constexpr std::string_view kAllToAllUse = "all-to-all";
+
 /// The axes whose ranks a group joins: "tp", "dp_cp". "" where they are unknown.
 std::string axesOfGroup(const RecoveredAxes&, const std::vector<int>& ranks);
 
 /// The same of every group of a run, and by what goes over it: experts often lie over the very ranks that dp joins, where the
-/// group's own name, or an all-to-all, tells that it is theirs.
+/// group's own name, or an all-to-all, tells that it is theirs. Of RecoveredAxes::allToAlls it is kAllToAllUse.
 class AxesOfGroups {
 public:
     explicit AxesOfGroups(const Recovered&);

@@ -251,7 +251,8 @@ RecordedWait RecordedWaits::waitOf(const RecordedGap& gap)
         if (span->isComm) {
             const CommSpan& comm = rank.comms[span->place];
             const std::string& axes = m_axes.of(comm.group, comm.exchange);
-            return links.communicating(segment, span->place, axes == "tp" || axes == "cp" || axes == "ep");
+            return links.communicating(segment, span->place,
+                                       axes == "tp" || axes == "cp" || axes == "ep" || axes == kAllToAllUse);
         }
         const WorkSpan& work = rank.work[span->place];
         LinkMaker::Work made{.pass = {},

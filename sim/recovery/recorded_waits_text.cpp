@@ -80,7 +80,7 @@ std::string RecordedWaits::linkText(const RecordedWaitLink& link)
     const std::string& axes = m_axes.of(comm.group, comm.exchange);
     const std::string what = comm.exchange == Exchange::unknown ? spokenOp(briefName(m_evidence.names[comm.name]))
                                                                 : std::string(exchangeName(comm.exchange));
-    return "the " + what + (axes.empty() ? " of " + rank : " in " + spokenGroup(axes));
+    return "the " + what + (axes.empty() || axes == kAllToAllUse ? " of " + rank : " in " + spokenGroup(axes));
 }
 
 /// Of the collective that the rank waits in: who came last. It is named where that is not what is waited for first. Of several in

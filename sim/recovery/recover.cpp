@@ -1,8 +1,10 @@
 #include "sim/recovery/recover.h"
+
 #include "sim/recovery/counted_passes.h"
 
 #include "sim/cancel.h"
 #include "sim/error.h"
+#include "sim/recovery/busy_time.h"
 #include "sim/recovery/from_recording.h"
 #include "sim/recovery/kernel_words.h"
 #include "sim/recovery/listed_groups.h"
@@ -129,12 +131,74 @@ bool precedesAttention(const KernelWords& words, const RankEvidence& rank, const
     return next == rank.work.begin() || std::prev(next)->endNs <= soon;
 }
 
+/// What a rank's kernels, exchanges and marks name, beside who is in which group.
+struct NamedParts {
+    bool experts = false, tables = false;
+};
+
+NamedParts namedPartsOf(const RankEvidence& rank, const std::vector<NamedParts>& byName)
+{
+    NamedParts named;
+    const auto look = [&](const auto& spans) {
+        for (const auto& span : spans) {
+            named.experts = named.experts || byName[span.name].experts;
+            named.tables = named.tables || byName[span.name].tables;
+        }
+    };
+    look(rank.work);
+    look(rank.comms);
+    look(rank.marks);
+    return named;
+}
+
+/// Frames of Python name files that a job may have and not use.
+std::vector<NamedParts> partsByName(const RunEvidence& evidence)
+{
+    std::vector<NamedParts> parts;
+    for (const std::string& name : evidence.names) {
+        const std::string lowered = loweredName(name);
+        const bool isFrame = lowered.find(".py(") != std::string::npos;
+        parts.push_back({!isFrame && namesExperts(lowered), !isFrame && namesTables(lowered)});
+    }
+    return parts;
+}
+
+/// What a rank computes from the end of an all-to-all to the begin of the group's next: with attention in it, or without.
+class BetweenAllToAlls {
+public:
+    BetweenAllToAlls(const RankEvidence& rank, const KernelWords& words)
+    {
+        std::vector<BusyTime::Span> all, attention;
+        for (const WorkSpan& span : rank.work)
+            if (span.work == DeviceWork::kernel) {
+                all.emplace_back(span.startNs, span.endNs);
+                if (words.isAttention[span.name])
+                    attention.emplace_back(span.startNs, span.endNs);
+            }
+        m_all = BusyTime(std::move(all));
+        m_attention = BusyTime(std::move(attention));
+    }
+    void add(const CommSpan& span, Carried& group)
+    {
+        const auto [last, isFirst] = m_lastEndNs.try_emplace(span.group, span.endNs);
+        constexpr std::int64_t kNothingNs = 2000; // tokens and their weights travel apart
+        if (!isFirst && m_all.within(last->second, span.startNs) >= kNothingNs)
+            ++(m_attention.within(last->second, span.startNs) > 0 ? group.aroundAttention : group.apartFromAttention);
+        last->second = std::max(last->second, span.endNs);
+    }
+
+private:
+    BusyTime m_all, m_attention;
+    std::map<std::int32_t, std::int64_t> m_lastEndNs;
+};
+
 /// What each group carries in the typical step.
 std::vector<Carried> carriedByGroup(const RunEvidence& evidence, const std::vector<std::pair<std::int64_t, std::int64_t>>& window)
 {
     std::vector<Carried> carried(evidence.groups.size());
     const KernelWords words(evidence);
     const std::vector<TransferWay> ways = transferWays(evidence);
+    const std::vector<NamedParts> byName = partsByName(evidence);
     std::map<std::pair<std::int32_t, std::size_t>, bool> tookPart;
     for (std::size_t r = 0; r < evidence.ranks.size(); ++r) {
         const RankEvidence& rank = evidence.ranks[r];
@@ -144,6 +208,8 @@ std::vector<Carried> carriedByGroup(const RunEvidence& evidence, const std::vect
         const bool sumsElsewhere = std::any_of(rank.comms.begin(), rank.comms.end(), [&](const CommSpan& span) {
             return span.group < 0 && reduces(span.exchange) && span.startNs >= window[r].first && span.startNs < window[r].second;
         });
+        const NamedParts named = namedPartsOf(rank, byName);
+        BetweenAllToAlls between(rank, words);
         std::map<std::int32_t, int> gathers; // of groups, until each sums for the first time
         std::set<std::int32_t> sums;
         // Where no backward is told: a step that is cut by the order of its sums begins with one; and who gathers several times
@@ -173,6 +239,8 @@ std::vector<Carried> carriedByGroup(const RunEvidence& evidence, const std::vect
                 ++group.attentionGathers;
             if (span.exchange == Exchange::allToAll && evidence.groups[static_cast<std::size_t>(span.group)].areAllToAllsGuessed)
                 ++group.guessedAllToAlls;
+            if (span.exchange == Exchange::allToAll)
+                between.add(span, group);
             if (span.exchange == Exchange::allToAll && precedesAttention(words, rank, ends, span))
                 ++group.attentionAllToAlls;
             if (const TransferWay way = ways[static_cast<std::size_t>(span.group)]; isTransfer(span.exchange)) {
@@ -183,6 +251,8 @@ std::vector<Carried> carriedByGroup(const RunEvidence& evidence, const std::vect
                 ++group.ranks;
                 group.untold += backward.isTold ? 0 : 1;
                 group.inferring += infers ? 1 : 0;
+                group.namedExperts += named.experts ? 1 : 0;
+                group.namedTables += named.tables ? 1 : 0;
                 group.sumsElsewhere += sumsElsewhere ? 1 : 0;
             }
         }
@@ -198,6 +268,10 @@ std::vector<Carried> carriedByGroup(const RunEvidence& evidence, const std::vect
         group.attentionGathers /= group.ranks;
         group.attentionAllToAlls /= group.ranks;
         group.guessedAllToAlls /= group.ranks;
+        group.namedExperts /= group.ranks;
+        group.namedTables /= group.ranks;
+        group.apartFromAttention /= group.ranks;
+        group.aroundAttention /= group.ranks;
         group.untold /= group.ranks;
         group.inferring /= group.ranks;
         group.sumsElsewhere /= group.ranks;

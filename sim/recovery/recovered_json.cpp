@@ -23,24 +23,28 @@ double rounded(double value, double parts)
     return std::round(value * parts) / parts;
 }
 
+Json axisJson(const RecoveredAxis& axis)
+{
+    Json entry{{"name", axis.name.empty() ? Json() : Json(axis.name)},
+               {"size", axis.size},
+               {"stride", axis.stride},
+               {"evidence", axis.evidence},
+               {"sure", rounded(axis.sure, 100)}};
+    if (axis.parts.size() > 1)
+        for (std::size_t i = 0; i < axis.parts.size(); ++i) {
+            const bool hasName = i < axis.partNames.size();
+            entry["parts"].push_back({{"name", hasName ? Json(axis.partNames[i]) : Json()},
+                                      {"size", axis.parts[i].size},
+                                      {"stride", axis.parts[i].stride}});
+        }
+    return entry;
+}
+
 Json axesJson(const RecoveredAxes& axes)
 {
     Json list = Json::array();
-    for (const RecoveredAxis& axis : axes.axes) {
-        Json entry{{"name", axis.name.empty() ? Json() : Json(axis.name)},
-                   {"size", axis.size},
-                   {"stride", axis.stride},
-                   {"evidence", axis.evidence},
-                   {"sure", rounded(axis.sure, 100)}};
-        if (axis.parts.size() > 1)
-            for (std::size_t i = 0; i < axis.parts.size(); ++i) {
-                const bool hasName = i < axis.partNames.size();
-                entry["parts"].push_back({{"name", hasName ? Json(axis.partNames[i]) : Json()},
-                                          {"size", axis.parts[i].size},
-                                          {"stride", axis.parts[i].stride}});
-            }
-        list.push_back(std::move(entry));
-    }
+    for (const RecoveredAxis& axis : axes.axes)
+        list.push_back(axisJson(axis));
     return list;
 }
 
@@ -170,9 +174,12 @@ std::vector<std::string> toldProblems(const Recovered& recovered)
 
 nlohmann::ordered_json recoveredJson(const Recovered& recovered)
 {
-    return {{"axes", axesJson(recovered.axes)},    {"schedule", scheduleJson(recovered.schedule)},
-            {"clock", clockJson(recovered)},       {"groups", groupsJson(recovered.groups)},
-            {"steps", stepsJson(recovered.steps)}, {"problems", recovered.problems}};
+    Json json{{"axes", axesJson(recovered.axes)},    {"schedule", scheduleJson(recovered.schedule)},
+              {"clock", clockJson(recovered)},       {"groups", groupsJson(recovered.groups)},
+              {"steps", stepsJson(recovered.steps)}, {"problems", recovered.problems}};
+    if (recovered.axes.allToAlls)
+        json["all_to_alls"] = axisJson(*recovered.axes.allToAlls);
+    return json;
 }
 
 std::string recoveredText(const Recovered& recovered)
@@ -182,6 +189,9 @@ std::string recoveredText(const Recovered& recovered)
         text += "  " + (axis.name.empty() ? std::string("?") : axis.name) + " " + std::to_string(axis.size) + ", ranks " +
                 std::to_string(axis.stride) + " apart, " + chosenPercentText(rounded(axis.sure, 100)) +
                 " sure: " + axis.evidence + "\n";
+    if (const auto& exchanging = recovered.axes.allToAlls)
+        text += "  all-to-alls of " + std::to_string(exchanging->size) + " ranks, " + std::to_string(exchanging->stride) +
+                " apart, " + chosenPercentText(rounded(exchanging->sure, 100)) + " sure: " + exchanging->evidence + "\n";
     if (recovered.axes.axes.empty())
         text += "  none were recovered\n";
     text += "schedule\n";

@@ -105,7 +105,8 @@ std::string reachedText(const Recovered& recovered, const PathStretch& stretch)
     const std::string& name = recovered.evidence.names[stretch.reachedName];
     const Exchange exchange = exchangeFromName(name);
     const std::string axis = stretch.reachedBy < 0 ? std::string() : AxesOfGroups(recovered).of(stretch.reachedBy, exchange);
-    return (exchange == Exchange::unknown ? name : std::string(exchangeName(exchange))) + (axis.empty() ? "" : " over " + axis);
+    return (exchange == Exchange::unknown ? name : std::string(exchangeName(exchange))) +
+           (axis.empty() || axis == kAllToAllUse ? "" : " over " + axis);
 }
 
 nlohmann::ordered_json answersJson(const Recovered& recovered, const RunAnswers& answers)

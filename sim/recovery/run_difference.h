@@ -77,11 +77,12 @@ struct DifferenceFinding {
     double costSeconds = 0; ///< of the mean rank's step; of a rank or a stage its own, for which the others wait
 };
 
-/// Findings that have one cause: the same kernel in many forms, one axis's collectives, ranks that all got slower.
+/// Findings that have one cause and change alike: the same kernel in many forms, one axis's collectives, ranks that all got
+/// slower. What is new and what is gone are two.
 struct DifferenceCause {
     std::string title, detail;         ///< of one finding its own
     double seconds = 0;                ///< as DifferenceFinding::costSeconds, more (slower) or less
-    double share = 0;                  ///< of all that was found, 0 … 1
+    double share = 0;                  ///< of RunDifference::differingSeconds, 0 … 1
     std::vector<std::size_t> findings; ///< indices, the largest first
 };
 
@@ -99,7 +100,8 @@ struct RunDifference {
     /// The few that matter, the largest first and waiting last: nine tenths of all that was found, or the first eight.
     std::vector<DifferenceCause> causes;
     std::size_t otherFindings = 0;     ///< of causes that are too small for these
-    double otherShare = 0;             ///< of all that was found
+    double otherShare = 0;             ///< of differingSeconds
+    double differingSeconds = 0;       ///< what causes cost added up, longer and shorter alike: more than the step changed by
     std::vector<std::string> problems; ///< what makes the two hard to compare
 
     /// The step and what was configured: what everything else is a part of, or follows from.
@@ -114,7 +116,8 @@ RunDifference differenceOf(const Recovered& a, const Recovered& b);
 
 nlohmann::ordered_json differenceJson(const RunDifference&);
 std::string differenceText(const RunDifference&);
-/// "and 41 smaller ones, together 0.8 % of all that differs"; empty where there are none.
+/// "and 41 smaller ones, together 0.8 % of the 17.6 ms that all changes add up to, whether longer or shorter"; empty where there
+/// are none.
 std::string otherFindingsText(const RunDifference&);
 
 } // namespace sim

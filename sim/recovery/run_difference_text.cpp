@@ -100,6 +100,7 @@ nlohmann::ordered_json differenceJson(const RunDifference& of)
                                   {"share", cause.share},
                                   {"findings", cause.findings}});
     json["other_findings"] = {{"count", of.otherFindings}, {"share", of.otherShare}};
+    json["differing_s"] = of.differingSeconds;
     json["problems"] = of.problems;
     return json;
 }
@@ -109,7 +110,8 @@ std::string otherFindingsText(const RunDifference& of)
     return of.otherFindings == 0
                ? std::string()
                : "and " + std::to_string(of.otherFindings) + " smaller " + (of.otherFindings == 1 ? "one, " : "ones, together ") +
-                     percentText(of.otherShare) + " of all that differs";
+                     percentText(of.otherShare) + " of the " + numberText(of.differingSeconds, Unit::seconds) +
+                     " that all changes add up to, whether longer or shorter";
 }
 
 std::string differenceText(const RunDifference& of)

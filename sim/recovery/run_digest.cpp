@@ -40,7 +40,9 @@ public:
             for (auto& bytes : group.carried.bytes)
                 m_archive(bytes);
             all(group.carried.earlyReduces, group.carried.attentionGathers, group.carried.attentionAllToAlls,
-                group.carried.untold, group.carried.inferring, group.carried.sumsElsewhere, group.carried.ranks, group.isPartial);
+                group.carried.namedExperts, group.carried.namedTables, group.carried.apartFromAttention,
+                group.carried.aroundAttention, group.carried.untold, group.carried.inferring, group.carried.sumsElsewhere,
+                group.carried.ranks, group.isPartial);
         });
         axes(of.axes);
         steps(of.steps);
@@ -156,12 +158,14 @@ private:
         m_archive(of.areGroupsKnown);
         const auto digit = [&](auto& part) { all(part.stride, part.size); };
         m_archive(of.worldSize);
-        m_archive.list(of.axes, [&](auto& axis) {
+        const auto one = [&](auto& axis) {
             all(axis.name, axis.size, axis.stride);
             m_archive.list(axis.parts, digit);
             all(axis.evidence, axis.sure);
             texts(axis.partNames);
-        });
+        };
+        m_archive.list(of.axes, one);
+        optional(of.allToAlls, one);
         m_archive.list(of.atoms, digit);
         texts(of.problems);
     }
@@ -324,10 +328,8 @@ private:
         require(of.worldSize >= 0 && of.worldSize <= kMostRanks, "a world of no size");
         const std::int64_t world = std::max(1, of.worldSize);
         std::int64_t dense = 1;
-        for (const RecoveredAxis& axis : of.axes) {
+        const auto check = [world](const RecoveredAxis& axis) {
             require(axis.size >= 1 && axis.size <= world && axis.stride >= 1 && axis.stride <= world, "an axis of no size");
-            if (axis.name != "ep") // which lies across the others
-                dense *= axis.size;
             std::int64_t all = 1;
             for (const Digit& part : axis.parts) {
                 require(part.size >= 1 && part.stride >= 1 && part.size <= world && part.stride <= world,
@@ -335,6 +337,13 @@ private:
                 all *= part.size;
                 require(all <= axis.size, "parts larger than their axis");
             }
+        };
+        if (of.allToAlls)
+            check(*of.allToAlls);
+        for (const RecoveredAxis& axis : of.axes) {
+            check(axis);
+            if (axis.name != "ep") // which lies across the others
+                dense *= axis.size;
             require(dense <= world, "axes of more ranks than there are");
         }
         for (const Digit& atom : of.atoms)

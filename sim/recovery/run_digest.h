@@ -17,7 +17,7 @@
 namespace sim {
 
 /// The name under which a cache keeps it: another one whenever recovery, answers or this file change what they say.
-inline constexpr std::string_view kDigestName = "digest 9";
+inline constexpr std::string_view kDigestName = "digest 10";
 
 /// A step as it is first shown.
 struct DigestedStep {

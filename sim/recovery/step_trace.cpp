@@ -380,7 +380,9 @@ private:
             const CommSpan& span = rank.comms[i];
             const std::string& axes = m_run.axes.of(span.group, span.exchange);
             const OpClass opClass = classOfAxes(axes, span.exchange);
-            const std::string word = axes.empty() ? (isTransfer(span.exchange) ? "pp" : std::string(kUnknownUse)) : axes;
+            const std::string word = axes == kAllToAllUse ? std::string(kUnknownUse)
+                                     : axes.empty()       ? (isTransfer(span.exchange) ? "pp" : std::string(kUnknownUse))
+                                                          : axes;
             const auto rowKey = std::pair(word, span.stream);
             Row& row = rows[rowKey];
             if (row.name.empty()) {

@@ -1,5 +1,6 @@
 #include "sim/recovery/unexplained_time.h"
 
+#include "sim/recovery/rank_time.h"
 #include "sim/recovery/recovered_json.h"
 #include "sim/recovery/run_findings.h"
 #include "sim/schedule/families/families.h"
@@ -7,6 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace sim {
@@ -31,8 +33,8 @@ double bubbleOverPasses(const Recovered& recovered)
 double passesNs(const RankTime& rank)
 {
     std::int64_t ns = rank.computingNs;
-    for (const char* axis : {"tp", "cp", "ep"})
-        if (const auto exposed = rank.exposedByAxis.find(axis); exposed != rank.exposedByAxis.end())
+    for (const std::string_view axis : {std::string_view("tp"), std::string_view("cp"), std::string_view("ep"), kAllToAllUse})
+        if (const auto exposed = rank.exposedByAxis.find(std::string(axis)); exposed != rank.exposedByAxis.end())
             ns += exposed->second;
     return static_cast<double>(ns);
 }

@@ -555,6 +555,30 @@ layers = 18 if how == "every layer" else 0
 assert (seen["0F"], seen["0B"], seen["Sequential"]) == (2, 2, 2 * layers), seen  # layers forward and backward
 assert not attachment._hooks.errors
 """
+BACKWARD = """
+class Apart(Net):
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x) * 1  # something between two layers
+        return x
+hooked, register = [], torch.Tensor.register_hook
+torch.Tensor.register_hook = lambda tensor, hook: (hooked.append(tensor), register(tensor, hook))[1]
+for made, hooks in ((Net(), 9 + 1), (Apart(), 9 + 8 + 1)):  # a layer's output each, the model's, and inputs that are no layer's output
+    recorder = attachment._recorder
+    attachment.watch(made)  # a second one is not found by itself
+    train(made, 1)
+    del hooked[:]
+    before = len(recorder)
+    train(made, 1)
+    spans = [span for span in list(recorder._queue)[before:] if span[0] is not None]
+    passes = [span for span in spans if recorder.kinds[span[2]]["name"] == "Sequential" and recorder.kinds[span[2]]["class"] == 1]
+    assert (len(hooked), len(passes)) == (hooks, 9), (len(hooked), len(passes))
+    layers = [recorder.kinds[span[2]]["layer"] for span in passes]
+    assert layers == list(range(8, -1, -1)), layers
+    for one, after in zip(passes, passes[1:]):  # start and end
+        assert one[4] <= one[5] <= after[4] and (one[5] == after[4]) == (hooks == 10), (one, after)
+assert not attachment._hooks.errors
+"""
 RAISE = """
 class Stops(Net):
     def forward(self, x):
@@ -622,6 +646,9 @@ class WithPyTorch(unittest.TestCase):
         for how in ("at first", "in place", "every layer", "trained before"):
             with self.subTest(how):
                 self.run_attached(COMPILE, how)
+
+    def test_a_tensor_between_two_layers_ends_one_and_begins_the_other(self):
+        self.run_attached(BACKWARD)
 
     def test_models_are_found_after_a_compiled_one_that_ended_by_an_exception(self):
         self.run_attached(RAISE)

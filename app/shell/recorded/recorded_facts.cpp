@@ -169,6 +169,9 @@ void RecordedFacts::show(const RecoveredRun& run)
                     .arg(axis.size)
                     .arg(axis.stride),
                 surely(axis.sure), QString::fromStdString(axis.evidence));
+    if (const auto& exchanging = recovered.axes.allToAlls)
+        addFact(tr("All-to-alls of %1 ranks, %2 apart").arg(exchanging->size).arg(exchanging->stride), surely(exchanging->sure),
+                QString::fromStdString(exchanging->evidence));
     const std::string unknownGrid = recovered.axes.unknownGrid();
     if (!unknownGrid.empty())
         addFact(tr("The grid of ranks is not known: if you know it, say it below"), {}, QString::fromStdString(unknownGrid));

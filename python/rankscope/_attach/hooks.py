@@ -30,14 +30,15 @@ class Hooks:
         self._around = weakref.WeakKeyDictionary()  # by module: (enter, leave, handles of its hooks)
         self._hooked = 0
         self._backward = None  # the module whose backward runs
+        self._last_out = None  # refers to the output of the last part whose backward is watched
         self._optimizer, self._optimizing = None, None
         self.on_step = None
         self.on_work = None  # before the first forward pass
 
     def guarded(self, function):
-        """A hook that never raises into the job."""
+        """A hook that never raises into the job. Made for each tensor that one is put on: it bears no name or text of `function`,
+        which take as long to copy as all the rest of a span."""
 
-        @functools.wraps(function)
         def hook(*arguments, **named):
             if not self.recorder.enabled or self.errors >= MOST_ERRORS:
                 return None
@@ -327,7 +328,7 @@ class Hooks:
         self._action("B", 0, microbatch, began, self.recorder.clock.stamp())
 
     def _watch_part(self, name, layer, module):
-        recorder, torch = self.recorder, self.torch
+        recorder, torch, tensor_class = self.recorder, self.torch, self.torch.Tensor
         began = []
         self._parts_began.append(began)
         kinds = {}
@@ -348,10 +349,11 @@ class Hooks:
             start, microbatch = began.pop(), self.microbatch
             again = self._backward is not None
             recorder.span(wire.COMPUTE, kind(wire.RECOMPUTE if again else wire.FORWARD), start, recorder.clock.stamp(), microbatch)
-            out = models.first_tensor(torch, output)
+            out = output if type(output) is tensor_class else models.first_tensor(torch, output)
             if out is None or not out.requires_grad or not torch.is_grad_enabled():
                 return
             inside = models.first_tensor(torch, inputs, needs_grad=True)
+            before, self._last_out = self._last_out, weakref.ref(out)
             mine = (id(part), microbatch)
 
             def begins(_):
@@ -360,7 +362,8 @@ class Hooks:
                     torch.autograd.Variable._execution_engine.queue_callback(self.guarded(lambda: self._end_backward(mine)))
 
             out.register_hook(self.guarded(begins))
-            if inside is not None:
+            # The part before, whose output it is, begins its backward where this one ends.
+            if inside is not None and (before is None or before() is not inside):
                 inside.register_hook(self.guarded(lambda _: self._end_backward(mine)))
             # Held by the hook no longer than the graph: only whether there is one was asked.
             inside = None if inside is None else True

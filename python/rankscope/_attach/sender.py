@@ -130,7 +130,9 @@ class Sender:
                 break
             if stopping and (not len(self._recorder) and self._unsent is None and self.state == "attached" or time.monotonic() > self._goodbye[2]):
                 break
-            self._listen(0.02 if self.state != "attached" or stopping else self._interval)
+            # While nobody has answered there is nothing to be quick for: an answer ends the wait.
+            unheard = self.state != "attached" and self._pings == 0
+            self._listen(0.02 if stopping or not (unheard or self.state == "attached") else self._interval)
             self.seconds = time.thread_time()
         failed, message, _ = self._goodbye
         if self.state == "attached":

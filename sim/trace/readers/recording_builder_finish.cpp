@@ -111,11 +111,11 @@ Recording RecordingBuilder::finish(std::int64_t baseNs)
         reorder(m_spans.kind, order);
         reorder(m_spans.meaning, order);
         reorder(m_spans.microbatch, order);
-        mendRoundedEnds(m_spans, m_tracks);
         std::vector<std::uint32_t> placeOf(order.size());
         for (std::uint32_t place = 0; place < order.size(); ++place)
             placeOf[order[place]] = place;
         joinLaunches(placeOf);
+        mendRoundedEnds(m_spans, m_tracks, about.links);
         joinFlows(placeOf);
         joinCollectives(placeOf);
         for (Step& step : m_steps)

@@ -14,6 +14,8 @@ constexpr std::int64_t kUnitNs = 1000; ///< libkineto wrote start and length of 
 /// Between two spans of a stream that goes on: rounding makes up to one, and a kernel begins within about one when its stream's
 /// last has ended. A stream that did nothing for longer waited for its host, or for another stream.
 constexpr std::int64_t kGoesOnNs = 2 * kUnitNs;
+/// From the begin of a launch to that of its kernel on a stream that has nothing else to do; mostly 5 to 15 µs.
+constexpr std::int64_t kLaunchNs = 20 * kUnitNs;
 
 bool areWholeMicroseconds(const RecordedSpans& spans)
 {
@@ -52,7 +54,7 @@ bool mendRow(const RecordedSpans& spans, std::vector<std::int64_t>& durations, c
 
 } // namespace
 
-void mendRoundedEnds(RecordedSpans& all, const std::vector<RecordedTrack>& tracks)
+void mendRoundedEnds(RecordedSpans& all, const std::vector<RecordedTrack>& tracks, const RecordedColumn<RecordedLink>& links)
 {
     const RecordedSpans& spans = all;
     if (!areWholeMicroseconds(spans))
@@ -68,11 +70,17 @@ void mendRoundedEnds(RecordedSpans& all, const std::vector<RecordedTrack>& track
                 if (isDeviceWork(spans.kind[span]))
                     use(span);
     };
+    if (roundedUp.empty())
+        return;
+    std::vector<bool> isJustAsked(spans.size());
+    for (const RecordedLink& link : links)
+        if (link.kind == RecordedLink::Kind::launch)
+            isJustAsked[link.to] = spans.startNs[link.to] - spans.startNs[link.from] <= kLaunchNs;
     std::map<std::string, std::vector<std::int64_t>> begins; // of a process's streams where they had waited
     for (const RecordedTrack& row : tracks) {
         std::int64_t doneNs = std::numeric_limits<std::int64_t>::min();
         ofDevice(row, [&](std::uint32_t span) {
-            if (spans.startNs[span] > doneNs + kGoesOnNs)
+            if (spans.startNs[span] > doneNs + kGoesOnNs && !isJustAsked[span])
                 begins[row.process].push_back(spans.startNs[span]);
             doneNs = std::max(doneNs, spans.startNs[span] + durations[span]);
         });

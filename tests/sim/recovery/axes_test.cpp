@@ -271,6 +271,7 @@ TEST(Axes, OfAPartOfTheRanksDivideTheWorld)
     sim::KnownGroup group{.name = {}, .description = {}, .ranks = {0, 3, 6}, .evidence = {}, .carried = {}, .isPartial = true};
     group.carried.count[static_cast<std::size_t>(sim::Exchange::allToAll)] = 4;
     group.carried.ranks = 3;
+    group.carried.namedExperts = 1;
     const auto axesOf = [&](std::vector<int> members, int world, std::vector<int> recorded) {
         group.ranks = std::move(members);
         return sim::recoverAxes(std::vector{group}, world, recorded);

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -63,23 +64,35 @@ TEST(Causes, AreFewAndTheRestIsCounted)
                                         {"void unchanged<int>(int)", 500}}),
                           runOfKernels(other));
     EXPECT_EQ(difference.findings.size(), 1U + 4U + 2U + 20U) << "all of them, the step first";
-    ASSERT_EQ(difference.causes.size(), 2U);
+    ASSERT_EQ(difference.causes.size(), 3U);
     EXPECT_EQ(difference.causes[0].title,
-              "Matrix products, 4 kinds of kernels (2 new, 2 gone): 5.00 ms a step of the mean rank more");
-    EXPECT_THAT(difference.causes[0].detail, testing::StartsWith("The largest: volta_sgemm_32x128_nn is new: 6.00 ms"));
-    EXPECT_NEAR(difference.causes[0].share, 5 / 6.6, 1e-3);
-    EXPECT_EQ(difference.causes[1].title, "at::native::vectorized_elementwise_kernel, 2 kinds of kernels (2 longer than before): "
+              "Matrix products, 2 kinds of kernels that are new: 10.0 ms a step of the mean rank more");
+    EXPECT_EQ(difference.causes[0].detail,
+              "The largest: volta_sgemm_32x128_nn is new: 6.00 ms a step and rank. It has no fellow of "
+              "its name in the other run. Of the like 2 are gone: with them 5.00 ms a step of the mean "
+              "rank more.");
+    EXPECT_NEAR(difference.causes[0].seconds, 0.010, 1e-9);
+    EXPECT_EQ(difference.causes[1].title,
+              "Matrix products, 2 kinds of kernels that are gone: 5.00 ms a step of the mean rank less");
+    EXPECT_THAT(difference.causes[1].detail,
+                testing::EndsWith("Of the like 2 are new: with them 5.00 ms a step of the mean rank more."));
+    EXPECT_NEAR(difference.causes[1].seconds, -0.005, 1e-9);
+    EXPECT_EQ(difference.causes[2].title, "at::native::vectorized_elementwise_kernel, 2 kinds of kernels that take longer: "
                                           "1.00 ms a step of the mean rank more");
+    EXPECT_NEAR(difference.differingSeconds, 0.0166, 1e-9) << "10 new, 5 gone, 1 longer, 0.6 of small ones";
+    EXPECT_NEAR(difference.causes[0].share, 10 / 16.6, 1e-3);
     EXPECT_EQ(difference.otherFindings, 20U);
-    EXPECT_NEAR(difference.otherShare, 0.6 / 6.6, 1e-3);
+    EXPECT_NEAR(difference.otherShare, 0.6 / 16.6, 1e-3);
     const std::string text = sim::differenceText(difference);
     EXPECT_THAT(text, HasSubstr("  The step takes 88.0 % longer: 7.50 ms → 14.1 ms\n"));
-    EXPECT_THAT(text, HasSubstr("  and 20 smaller ones, together 9.1 % of all that differs; --json has them all\n"));
+    EXPECT_THAT(text, HasSubstr("  and 20 smaller ones, together 3.6 % of the 16.6 ms that all changes add up to, whether longer "
+                                "or shorter; --json has them all\n"));
     EXPECT_THAT(text, testing::Not(HasSubstr("tiny_")));
     const nlohmann::ordered_json answer = sim::differenceJson(difference);
     EXPECT_EQ(answer["findings"].size(), difference.findings.size());
-    EXPECT_EQ(answer["causes"].size(), 2U);
+    EXPECT_EQ(answer["causes"].size(), 3U);
     EXPECT_EQ(answer["causes"][1]["findings"].size(), 2U);
+    EXPECT_NEAR(answer["differing_s"].get<double>(), 0.0166, 1e-9);
     EXPECT_EQ(answer["other_findings"]["count"], 20);
 }
 
@@ -100,6 +113,23 @@ TEST(Causes, OfSeveralRanksAreOneAsSlowAsTheSlowestOfThem)
     EXPECT_EQ(cause->seconds, slowest->seconds);
     EXPECT_EQ(difference.findings[cause->findings.front()].ranks, std::vector<int>{5});
     EXPECT_THAT(cause->detail, testing::StartsWith("The largest: Rank 5 computes "));
+}
+
+TEST(Causes, ThatAreNewInPlaceOfWhatIsGoneDoNotCancel)
+{
+    // A library that was swapped for one as fast, and one kernel of a function that got faster as another got slower.
+    const std::string add = "void at::native::pointwise<Add>(int)", mul = "void at::native::pointwise<Mul>(int)";
+    const sim::RunDifference difference =
+        sim::differenceOf(runOfKernels({{"ampere_sgemm_tn", 5000}, {add, 1000}, {mul, 2000}, {"same", 4000}}),
+                          runOfKernels({{"nvjet_hsh_tn", 5000}, {add, 2000}, {mul, 1000}, {"same", 4000}}));
+    ASSERT_EQ(difference.causes.size(), 4U) << sim::differenceText(difference);
+    std::vector<int> us;
+    for (const sim::DifferenceCause& cause : difference.causes)
+        us.push_back(static_cast<int>(std::lround(cause.seconds * 1e6)));
+    EXPECT_THAT(us, testing::UnorderedElementsAre(5000, -5000, 1000, -1000));
+    EXPECT_NEAR(difference.differingSeconds, 0.012, 1e-9) << "though the step takes as long";
+    EXPECT_THAT(difference.causes[0].detail + difference.causes[1].detail,
+                HasSubstr("Of the like 1 is gone: with it no more and no less."));
 }
 
 TEST(Causes, OfOneAreToldInItsOwnWords)

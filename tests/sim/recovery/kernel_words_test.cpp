@@ -40,4 +40,24 @@ TEST(KernelWords, AreOneTableAlsoOfAotritonAndFlexAttention)
     EXPECT_FALSE(sim::namesFusedAttention("nvjet_hsh_128x256_64x4_nnt"));
 }
 
+TEST(KernelWords, TellExpertsFromTablesOfEmbeddings)
+{
+    // Megatron Core, Transformer Engine, vLLM, DeepSeek; TorchRec, FBGEMM.
+    for (const char* name : {"MoELayer: forward", "fused_moe_kernel", "_unpermute_kernel", "dpsk::ep::internode::dispatch",
+                             "TopKRouter", "void grouped_gemm::kernel<1>", "SequentialMLP experts"}) {
+        EXPECT_TRUE(sim::namesExperts(sim::loweredName(name))) << name;
+        EXPECT_FALSE(sim::namesTables(sim::loweredName(name))) << name;
+    }
+    for (const char* name : {"## all2all_data:kjt splits ##", "## KJTListSplitsAwaitable wait() ##",
+                             "## wait_sparse_data_dist ##", "split_embedding_codegen_forward_unweighted_kernel",
+                             "## PooledEmbeddingsAwaitable wait() ##", "void fbgemm_gpu::permute_2D_sparse_data_kernel<long>"}) {
+        EXPECT_FALSE(sim::namesExperts(sim::loweredName(name))) << name;
+        EXPECT_TRUE(sim::namesTables(sim::loweredName(name))) << name;
+    }
+    for (const char* name : {"embedding_dense_backward", "vocab_embedding", "ampere_sgemm", "themoe", "permute"}) {
+        EXPECT_FALSE(sim::namesExperts(sim::loweredName(name))) << name;
+        EXPECT_FALSE(sim::namesTables(sim::loweredName(name))) << name;
+    }
+}
+
 } // namespace

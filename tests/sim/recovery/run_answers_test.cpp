@@ -43,6 +43,31 @@ sim::RunEvidence dlrm()
     return evidence;
 }
 
+TEST(RealRun, OfARecommenderHasNoExperts)
+{
+    sim::RunEvidence evidence = dlrm();
+    const sim::Recovered bare = sim::recover(evidence);
+    EXPECT_EQ(bare.axes.find("ep"), nullptr);
+    ASSERT_TRUE(bare.axes.allToAlls);
+    EXPECT_EQ(bare.axes.allToAlls->size, 8);
+    EXPECT_THAT(bare.axes.allToAlls->evidence, testing::HasSubstr("all-to-alls, 5.00 a step and rank; nothing tells of experts"));
+    EXPECT_EQ(sim::AxesOfGroups(bare).of(0, sim::Exchange::allToAll), "all-to-all");
+    EXPECT_EQ(sim::recoveredJson(bare).at("all_to_alls").at("size"), 8);
+    EXPECT_THAT(sim::recoveredText(bare), testing::HasSubstr("all-to-alls of 8 ranks, 1 apart, 60 % sure"));
+    // As its own files name them.
+    evidence.names.emplace_back("## all2all_data:kjt splits ##");
+    for (sim::RankEvidence& rank : evidence.ranks)
+        rank.marks.push_back({.startNs = rank.comms[0].startNs - 5000, .endNs = rank.comms[0].startNs, .name = 2});
+    const sim::Recovered named = sim::recover(evidence);
+    ASSERT_TRUE(named.axes.allToAlls);
+    EXPECT_THAT(named.axes.allToAlls->evidence, testing::HasSubstr("tables of embeddings are named, and no experts"));
+    EXPECT_GT(named.axes.allToAlls->sure, bare.axes.allToAlls->sure);
+    evidence.names.back() = "MoELayer: forward";
+    const sim::Recovered experts = sim::recover(evidence);
+    EXPECT_EQ(experts.axes.sizeOf("ep"), 8);
+    EXPECT_FALSE(experts.axes.allToAlls);
+}
+
 TEST(RealRun, OfEightGpusHasOneGroupAndALateRankSeven)
 {
     const sim::Recovered recovered = sim::recover(dlrm());
@@ -188,7 +213,7 @@ TEST(PlantedStraggler, IsWhoKeptThePartnerThatComesLate)
     EXPECT_EQ(arrivals.ranks[3].causedNs, 0) << "it comes late to dp as it waited in tp";
     EXPECT_EQ(arrivals.ranks[2].why, sim::Lateness::idles);
     EXPECT_THAT(arrivals.text, testing::HasSubstr("causes 100 % of the waiting"));
-    EXPECT_THAT(arrivals.text, testing::HasSubstr("which meanwhile was in enumerate(DataLoader)"));
+    EXPECT_THAT(arrivals.text, testing::HasSubstr("which meanwhile was in \"enumerate(DataLoader)\""));
 }
 
 TEST(PlantedStraggler, OfASlowLinkHasNoLongerKernels)
@@ -404,11 +429,39 @@ TEST(ExchangedHeads, AreContextParallelAndNoExperts)
     ulysses.ranks = 4;
     ulysses.count[static_cast<std::size_t>(sim::Exchange::allToAll)] = 16;
     ulysses.attentionAllToAlls = 8;
-    ASSERT_EQ(sim::rolesFromUse(ulysses).size(), 1U);
-    EXPECT_EQ(sim::rolesFromUse(ulysses)[0].role, sim::GroupRole::context);
+    ASSERT_EQ(sim::rolesFromUse(ulysses, false).size(), 1U);
+    EXPECT_EQ(sim::rolesFromUse(ulysses, false)[0].role, sim::GroupRole::context);
     ulysses.attentionAllToAlls = 0;
-    ASSERT_EQ(sim::rolesFromUse(ulysses).size(), 1U);
-    EXPECT_EQ(sim::rolesFromUse(ulysses)[0].role, sim::GroupRole::expert);
+    ulysses.namedExperts = 1;
+    ASSERT_EQ(sim::rolesFromUse(ulysses, false).size(), 1U);
+    EXPECT_EQ(sim::rolesFromUse(ulysses, false)[0].role, sim::GroupRole::expert);
+}
+
+TEST(AllToAlls, AreExpertsOnlyWhereSomethingTellsOfThese)
+{
+    const auto exchanges = static_cast<std::size_t>(sim::Exchange::allToAll);
+    sim::Carried plain;
+    plain.ranks = 8;
+    plain.count[exchanges] = 8;
+    const auto sureOf = [](const sim::Carried& carried, bool isPart) {
+        const auto roles = sim::rolesFromUse(carried, isPart);
+        return roles.size() == 1 && roles[0].role == sim::GroupRole::expert ? roles[0].sure : 0;
+    };
+    EXPECT_EQ(sureOf(plain, false), 0) << "any job may exchange over all its ranks";
+    EXPECT_EQ(sureOf(plain, true), 0.6) << "pairs of a part of the ranks";
+    sim::Carried odd = plain;
+    odd.count[exchanges] = 5;
+    EXPECT_EQ(sureOf(odd, true), 0) << "tokens that go come back";
+    sim::Carried layers = plain;
+    layers.aroundAttention = 2;
+    EXPECT_EQ(sureOf(layers, false), 0) << "attention alone lies between them";
+    layers.apartFromAttention = 2;
+    EXPECT_EQ(sureOf(layers, false), 0.7);
+    sim::Carried tables = layers;
+    tables.namedTables = 1;
+    EXPECT_EQ(sureOf(tables, true), 0) << "a recommender with attention";
+    tables.namedExperts = 1;
+    EXPECT_EQ(sureOf(tables, false), 0.8);
 }
 
 TEST(RolesFromUse, TakeSumsForThoseOfGradientsOnlyWhereABackwardWasSeen)
@@ -416,22 +469,22 @@ TEST(RolesFromUse, TakeSumsForThoseOfGradientsOnlyWhereABackwardWasSeen)
     sim::Carried sums;
     sums.ranks = 2;
     sums.count[static_cast<std::size_t>(sim::Exchange::reduceScatter)] = 9;
-    ASSERT_EQ(sim::rolesFromUse(sums).size(), 1U);
-    EXPECT_EQ(sim::rolesFromUse(sums)[0].role, sim::GroupRole::data);
-    EXPECT_THAT(sim::rolesFromUse(sums)[0].why, testing::HasSubstr("only after the first backward"));
+    ASSERT_EQ(sim::rolesFromUse(sums, false).size(), 1U);
+    EXPECT_EQ(sim::rolesFromUse(sums, false)[0].role, sim::GroupRole::data);
+    EXPECT_THAT(sim::rolesFromUse(sums, false)[0].why, testing::HasSubstr("only after the first backward"));
     sums.untold = 1;
-    EXPECT_EQ(sim::rolesFromUse(sums)[0].role, sim::GroupRole::data);
-    EXPECT_LT(sim::rolesFromUse(sums)[0].sure, 0.7);
-    EXPECT_THAT(sim::rolesFromUse(sums)[0].why, testing::HasSubstr("no backward is told"));
+    EXPECT_EQ(sim::rolesFromUse(sums, false)[0].role, sim::GroupRole::data);
+    EXPECT_LT(sim::rolesFromUse(sums, false)[0].sure, 0.7);
+    EXPECT_THAT(sim::rolesFromUse(sums, false)[0].why, testing::HasSubstr("no backward is told"));
     sums.inferring = 1;
-    EXPECT_EQ(sim::rolesFromUse(sums)[0].role, sim::GroupRole::tensor);
+    EXPECT_EQ(sim::rolesFromUse(sums, false)[0].role, sim::GroupRole::tensor);
 
     sim::Carried gathers;
     gathers.ranks = 8;
     gathers.count[static_cast<std::size_t>(sim::Exchange::allGather)] = 1;
-    EXPECT_THAT(sim::rolesFromUse(gathers).at(0).why, testing::HasSubstr("gathers and never sums"));
+    EXPECT_THAT(sim::rolesFromUse(gathers, false).at(0).why, testing::HasSubstr("gathers and never sums"));
     gathers.untold = gathers.inferring = gathers.sumsElsewhere = 1; // as vLLM, whose sums are kernels of its own
-    EXPECT_EQ(sim::rolesFromUse(gathers).at(0).role, sim::GroupRole::tensor);
+    EXPECT_EQ(sim::rolesFromUse(gathers, false).at(0).role, sim::GroupRole::tensor);
 }
 
 TEST(SaidGrid, OfOneStageHasNoFindingOfStages)

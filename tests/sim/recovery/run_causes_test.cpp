@@ -321,7 +321,7 @@ TEST(LateHosts, AreFoundWhereFewWaitForThemInCollectives)
     const sim::RunFinding* const late = findingOf(answers, "late-rank");
     ASSERT_NE(late, nullptr) << answers.arrivals.text;
     EXPECT_THAT(late->ranks, ElementsAre(1));
-    EXPECT_THAT(late->detail, HasSubstr("its host asks late, which meanwhile was in enumerate(DataLoader)"));
+    EXPECT_THAT(late->detail, HasSubstr("its host asks late, which meanwhile was in \"enumerate(DataLoader)\""));
 }
 
 TEST(StepsThatTakeLonger, SayWhoseDoingItIsInThem)
@@ -354,7 +354,7 @@ TEST(StepsThatTakeLonger, SayWhoseDoingItIsInThem)
         } else {
             EXPECT_THAT(outlier->detail,
                         HasSubstr("The others wait in it for rank 2, which idles 9.00 ms longer than in its other "
-                                  "steps, its host in enumerate(DataLoader)."));
+                                  "steps, its host in \"enumerate(DataLoader)\"."));
             EXPECT_THAT(outlier->ranks, ElementsAre(2));
         }
     }

@@ -563,7 +563,7 @@ TEST(ComparedRuns, NameTheRankWhoseHostGotLater)
     const sim::DifferenceFinding* const idle = firstOf(difference, "idle");
     ASSERT_NE(idle, nullptr);
     EXPECT_THAT(idle->title, HasSubstr("The device of rank 2 waits 5.00 ms longer a step for its host"));
-    EXPECT_THAT(idle->detail, HasSubstr("most of which its host was in enumerate(DataLoader)."));
+    EXPECT_THAT(idle->detail, HasSubstr("most of which its host was in \"enumerate(DataLoader)\"."));
     EXPECT_THAT(idle->ranks, testing::ElementsAre(2));
     const auto isWaiting = [](const sim::DifferenceFinding& finding) { return finding.kind == "waiting"; };
     const auto waiting = std::find_if(difference.findings.begin(), difference.findings.end(), isWaiting);

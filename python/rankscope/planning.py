@@ -144,6 +144,7 @@ def import_settings(
     gpus: Optional[int] = None,
 ) -> Result:
     """A framework's settings as a scenario: `scenario` (for simulate()), `notes` (what became of each setting), `unknown`.
+    Settings of a job that breaks a rule of the layout are read all the same: `legal` is False then, and `problems` say why.
 
     `settings`: a path, several of one job, or the text itself (a command line, a script, YAML, TOML, JSON). `kind` as
     `rankscope-sim import --from` takes it; recognised by content without it."""

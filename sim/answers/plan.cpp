@@ -112,6 +112,11 @@ std::string jobOf(const PlanRequest& request, const std::string& base)
 
 } // namespace
 
+Answer leastMemoryAnswer(const LeastMemory& least, int gpus)
+{
+    return {{"gib", least.gib}, {"has_gib", least.hasGib}, {"gpus", least.gpus}, {"text", least.text(gpus)}};
+}
+
 Answer planAnswer(const PlanAnswer& plan, const PlanRequest& request)
 {
     const bool hasPrice = request.price > 0;
@@ -160,6 +165,8 @@ Answer planAnswer(const PlanAnswer& plan, const PlanRequest& request)
         answer["pace_batch"] = plan.paceBatch;
     if (plan.tooLarge > 0)
         answer["too_large_text"] = plan.tooLargeText;
+    if (plan.least)
+        answer["least"] = leastMemoryAnswer(*plan.least, plan.gpus);
     if (!plan.noGrid.empty())
         answer["no_grid"] = plan.noGrid;
     if (!plan.noTies.empty() && request.objective != PlanObjective::headroom) // which has none
@@ -338,7 +345,8 @@ std::string planProof(const Answer& answer)
     if (!ofPart.empty() && proved && answer.at("best").empty() && answer.at("rejected").empty())
         text += "; nothing is" + ofPart + ": there are fewer grids than parts";
     else if (answer.at("best").empty() && isJudged)
-        text += (proved ? "; none" : "; none that was reached") + ofPart + " fits";
+        text += (proved ? "; none" : "; none that was reached") + ofPart + " fits" +
+                (answer.contains("least") ? ": " + answer.at("least").at("text").get<std::string>() : std::string());
     else if (!isJudged)
         text += " yet";
     else if (proved)

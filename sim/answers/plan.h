@@ -17,6 +17,8 @@ namespace sim {
 /// `settings` of a layout are what it takes to simulate it from the document: what the request holds fixed too. Where no steps
 /// of the hardware were measured, `no_ties` says so, and no `tie_with_first` is true.
 Answer planAnswer(const PlanAnswer&, const PlanRequest&);
+/// `gpus`: of the request that it is of.
+Answer leastMemoryAnswer(const LeastMemory&, int gpus);
 /// How many layouts were judged and how, and what is proved of the first: lines of text, of an answer or of what was merged.
 std::string planProof(const Answer&);
 Answer whyAnswer(const PlanWhy&, const PlanRequest&);

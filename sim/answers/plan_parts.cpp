@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -179,6 +180,25 @@ Answer rejectedOfAll(const std::vector<Answer>& parts, const Answer* first, cons
     return all;
 }
 
+/// Where every part that has legal layouts refuses them by what each holds at least: the least of all; else nothing.
+std::optional<Answer> leastOfAll(const std::vector<Answer>& parts)
+{
+    std::optional<LeastMemory> least;
+    for (const Answer& part : parts) {
+        if (!part.contains("least")) {
+            if (part.at("covered").get<std::int64_t>() > 0)
+                return std::nullopt;
+            continue;
+        }
+        const Answer& of = part.at("least");
+        if (const double gib = of.at("gib").get<double>(); !least || gib < least->gib)
+            least = {.gib = gib, .hasGib = of.at("has_gib").get<double>(), .gpus = of.at("gpus").get<std::int64_t>()};
+    }
+    if (!least)
+        return std::nullopt;
+    return leastMemoryAnswer(*least, parts.front().at("gpus").get<int>());
+}
+
 } // namespace
 
 Answer mergedPlans(const std::vector<Answer>& parts, int top, const std::vector<std::string>& files)
@@ -194,7 +214,7 @@ Answer mergedPlans(const std::vector<Answer>& parts, int top, const std::vector<
         return at < files.size() ? files[at] + ": " + number : number;
     };
     Answer merged = parts.front();
-    for (const char* key : {"part", "job", "order", "open", "too_large_text", "why", "sure", "digest"})
+    for (const char* key : {"part", "job", "order", "open", "too_large_text", "why", "sure", "digest", "least"})
         merged.erase(key);
     const Answer* first = nullptr;
     double open = kNothingOpen, seconds = 0;
@@ -249,6 +269,8 @@ Answer mergedPlans(const std::vector<Answer>& parts, int top, const std::vector<
         merged["evaluated"] = evaluated;
         merged["tightened"] = tightened;
         merged["simulated"] = simulated;
+        if (const std::optional<Answer> least = leastOfAll(parts))
+            merged["least"] = *least;
         const bool byHeadroom = merged.at("objective") == "headroom";
         const Ties ties(parts, first, byHeadroom);
         merged["best"] = bestOf(parts, first, ties, top, byHeadroom);

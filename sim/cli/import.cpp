@@ -108,11 +108,8 @@ void runImport(const ImportArguments& arguments)
         Json problems = Json::array();
         for (const Problem& problem : resolved.problems)
             problems.push_back(problem.text());
-        std::cout << Json{{"kind", imported.kind},
-                          {"scenario", Json::parse(text)},
-                          {"unknown", imported.unknown},
-                          {"notes", notes},
-                          {"problems", problems}}
+        std::cout << Json{{"kind", imported.kind}, {"scenario", Json::parse(text)},          {"unknown", imported.unknown},
+                          {"notes", notes},        {"legal", resolved.scenario.has_value()}, {"problems", problems}}
                          .dump(2)
                   << "\n";
         return;
@@ -121,6 +118,8 @@ void runImport(const ImportArguments& arguments)
     printNotes(imported, arguments.files.front(), arguments.all);
     for (const Problem& problem : resolved.problems)
         std::cerr << linesForAPerson("scenario: " + problem.text());
+    if (!resolved.scenario) // the settings were read all the same: that is what was asked for
+        std::cerr << "scenario: its job breaks a rule, and is refused wherever a legal one is asked for; plan finds others\n";
 }
 
 std::vector<std::string> idsOfFrameworks(bool onlyExported)
@@ -177,8 +176,9 @@ void runExport(const ExportArguments& arguments)
 
 void addImport(CLI::App& app)
 {
-    CLI::App* command =
-        app.add_subcommand("import", "Settings of another framework as a scenario; what became of each on standard error");
+    CLI::App* command = app.add_subcommand(
+        "import", "Settings of another framework as a scenario; what became of each on standard error. Succeeds "
+                  "where they were read, if the job breaks a rule, too, which validate refuses");
     auto arguments = std::make_shared<ImportArguments>();
     command->add_option("FILE", arguments->files, "Files of one job: a script and its JSON, a YAML and a model's config.json")
         ->type_name("")
@@ -191,7 +191,8 @@ void addImport(CLI::App& app)
         ->type_name("N")
         ->check(wholeNumberFrom(1));
     addOverrides(*command, arguments->overrides);
-    command->add_flag("--json", arguments->json, "One JSON document: kind, scenario, unknown, notes");
+    command->add_flag("--json", arguments->json,
+                      "One JSON document: kind, scenario, unknown, notes, whether the job is legal and problems");
     command->add_flag("--all-notes", arguments->all, "Also what is used or harmless, setting by setting");
     command->callback([arguments] { runImport(*arguments); });
 }

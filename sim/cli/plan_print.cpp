@@ -98,11 +98,13 @@ std::string whyNothing(const Answer& answer)
     }
     if (host != nullptr)
         return "; as of " + gridIn(*host) + ": " + host->at("text").get<std::string>();
+    const std::string least = answer.contains("least") ? "; " + answer.at("least").at("text").get<std::string>() : std::string();
     if (leanest != nullptr)
         return "; the leanest that was found, " + gridIn(*leanest) + ", holds " +
-               planMemory(leanest->at("need_gib").get<double>()) +
-               " on its fullest GPU: more GPUs (--gpus), a smaller --margin or "
-               "fewer --fix may help";
+               planMemory(leanest->at("need_gib").get<double>()) + " on its fullest GPU" + least +
+               ": more GPUs (--gpus), a smaller --margin or fewer --fix may help";
+    if (!least.empty())
+        return least + ": more GPUs (--gpus), a smaller --margin or fewer --fix may help";
     if (answer.at("covered").get<std::int64_t>() > 0 && forbidden < rejected.size())
         return "; more GPUs (--gpus), a smaller --margin or fewer --fix may help";
     const auto most = std::max_element(rules.begin(), rules.end(),

@@ -75,6 +75,32 @@ bool namesAnother(std::string_view given, std::size_t rest)
                                     [&](std::string_view word) { return small.find(word) != std::string::npos; });
 }
 
+/// Names of models of images whose text tower has another name than what is left without "VL".
+constexpr std::array kTextTowers = {
+    SameSizes{"qwen2vl2b", "qwen2.5-1.5b"},   SameSizes{"qwen3vl2b", "qwen3-1.7b"},     SameSizes{"llava157b", "llama2-7b"},
+    SameSizes{"llavav157b", "llama2-7b"},     SameSizes{"llava1513b", "llama2-13b"},    SameSizes{"llavav1513b", "llama2-13b"},
+    SameSizes{"internvl31b", "qwen2.5-0.5b"}, SameSizes{"internvl32b", "qwen2.5-1.5b"}, SameSizes{"internvl38b", "qwen2.5-7b"},
+    SameSizes{"internvl314b", "qwen2.5-14b"}, SameSizes{"internvl338b", "qwen2.5-32b"}, SameSizes{"internvl378b", "qwen2.5-72b"}};
+
+/// The catalogue's model that reads text beside an encoder of images: "Qwen2.5-VL-7B-Instruct" is Qwen2.5 7B with one. Empty: not
+/// known to be any.
+std::string textTowerByName(const Catalogue& catalogue, const std::string& name)
+{
+    const std::string plain = plainModelName(name);
+    for (const SameSizes& one : kTextTowers)
+        if (plain.starts_with(one.name))
+            return std::string(one.as);
+    std::string small = name.substr(name.rfind('/') + 1);
+    std::transform(small.begin(), small.end(), small.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    for (std::size_t at = small.find("vl"); at != std::string::npos; at = small.find("vl", at + 1)) {
+        const bool isWord = at > 0 && (small[at - 1] == '-' || small[at - 1] == '_') &&
+                            (at + 2 == small.size() || small[at + 2] == '-' || small[at + 2] == '_');
+        if (isWord && small.starts_with("qwen"))
+            return modelByName(catalogue, small.substr(0, at - 1) + small.substr(at + 2));
+    }
+    return {};
+}
+
 /// A size of a model; where it is not written, what follows from others.
 int impliedSize(const Json& model, const std::string& key)
 {
@@ -186,6 +212,16 @@ void putModelByName(Job& job, std::string_view setting, const std::string& name)
     if (!id.empty()) {
         job.model["base"] = id;
         job.reading.say(setting, Became::used, "the catalogue's " + id, "/model/base");
+        return;
+    }
+    if (const std::string tower = textTowerByName(job.catalogue, name); !tower.empty()) {
+        job.model["base"] = tower;
+        job.reading.say(
+            setting, Became::notRepresentable,
+            "reads images, which has no key: the catalogue's " + tower +
+                ", its text tower, is imported; the encoder's parameters and passes are not counted, and the tokens of "
+                "images only as far as the sequence length has them",
+            "/model/base");
         return;
     }
     job.reading.say(setting, Became::unknown,

@@ -113,7 +113,7 @@ Sheet sheetOf(const std::string& kind, const std::string& file, const std::strin
                    ? readArgumentDump(file, text)
                    : ofCommand(readShell(file, text, others));
     }
-    const bool isCommand = (kind == "trl-args" && !isTrainersFile(text)) || kind == "swift-args";
+    const bool isCommand = (kind == "trl-args" && !isTrainersFile(text)) || (kind == "swift-args" && !isSwiftFile(text));
     if (isCommand || (kind == "deepspeed-json" && contains(text, {"--"})))
         return ofCommand(readShell(file, text, others));
     if (kind == "torchtitan-toml") {

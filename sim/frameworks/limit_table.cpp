@@ -111,9 +111,23 @@ std::string expertsText(std::string_view framework, const Scenario& s)
     return "/layout/etp: " + std::string(framework) + " cuts experts as it cuts all else: etp " + digits(s.layout.etp) +
            " is not tp " + digits(s.layout.tp);
 }
-bool hasOtherGroup(const Scenario& s)
+/// Of a schedule that deals micro-batches in groups: how many PyTorch's has in one, 0: it cannot deal these.
+std::optional<int> titanGroup(const Scenario& s)
 {
-    return s.layout.pp > 1 && s.schedule.virtualStages > 1 && s.schedule.microbatchGroup != s.layout.pp;
+    if (s.layout.pp == 1 || !isListed("interleaved-1f1b, interleaved-zb", s.schedule.kind)) // finding a family takes longer
+        return std::nullopt;
+    return microbatchGroupOf("torchtitan", s.layout.pp, s.microbatches());
+}
+bool isOfOneStageARank(const Scenario& s)
+{
+    return s.schedule.kind == "gpipe" || s.schedule.kind == "1f1b";
+}
+/// "3 micro-batches on 4 pipeline ranks; nearest: 4 of them, 8 sequences".
+std::string microbatchesOnRanks(const Scenario& s, int nearest)
+{
+    return digits(s.microbatches()) + (s.microbatches() == 1 ? " micro-batch on " : " micro-batches on ") + digits(s.layout.pp) +
+           " pipeline ranks; nearest: " + digits(nearest) + " of them, " +
+           digits(std::int64_t{nearest} * s.training.microBatchSize * s.layout.dp) + " sequences";
 }
 std::string zeroText(std::string_view framework, std::string_view stages, std::string_view nearest, const Scenario& s)
 {
@@ -310,6 +324,16 @@ const std::array kLayoutLimits{
                            digits(s.model.numHiddenLayers) +
                            " layers, without pipeline stages and without recomputation; nearest: 0";
                 }},
+    // core/pipeline_parallel/schedules.py: the group of an interleaved schedule lies in [PP, micro-batches]
+    LayoutLimit{"megatron", Breach::refused,
+                [](const Scenario& s) {
+                    return s.layout.pp > 1 && s.schedule.virtualStages > 1 && s.microbatches() < s.layout.pp;
+                },
+                [](const Scenario& s) {
+                    return "/training/global_batch_size: Megatron's interleaved schedule takes no fewer micro-batches than "
+                           "pipeline ranks, not " +
+                           microbatchesOnRanks(s, s.layout.pp);
+                }},
     // torchtitan, models/llama3/infra/parallelize.py and distributed/pipeline_parallel.py
     LayoutLimit{"torchtitan", Breach::refused, [](const Scenario& s) { return isOtherKind(kTitanKinds, s); },
                 [](const Scenario& s) { return scheduleText("torchtitan", kTitanKinds, s); }},
@@ -403,10 +427,28 @@ const std::array kLayoutLimits{
                 }},
     LayoutLimit{"torchtitan", Breach::otherwise, [](const Scenario& s) { return s.layout.ep == 1 && cutsExpertsOtherwise(s); },
                 [](const Scenario& s) { return expertsText("torchtitan without ep", s); }},
-    LayoutLimit{"torchtitan", Breach::otherwise, hasOtherGroup,
+    // PyTorch, distributed/pipelining/schedules.py
+    LayoutLimit{"torchtitan", Breach::refused,
+                [](const Scenario& s) { return isOfOneStageARank(s) && s.microbatches() < s.layout.pp; },
                 [](const Scenario& s) {
-                    return "/schedule/microbatch_group: torchtitan deals as many micro-batches as there are stages, " +
-                           digits(s.layout.pp) + ", not " + digits(s.schedule.microbatchGroup);
+                    return "/training/global_batch_size: PyTorch's GPipe and 1F1B take no fewer micro-batches than stages, not " +
+                           microbatchesOnRanks(s, s.layout.pp);
+                }},
+    LayoutLimit{"torchtitan", Breach::refused, [](const Scenario& s) { return titanGroup(s) == 0; },
+                [](const Scenario& s) {
+                    return "/training/global_batch_size: PyTorch deals micro-batches in equal rounds, as many as they fill the "
+                           "ranks: not " +
+                           microbatchesOnRanks(s, s.microbatches() / s.layout.pp * s.layout.pp);
+                }},
+    LayoutLimit{"torchtitan", Breach::otherwise,
+                [](const Scenario& s) {
+                    const std::optional<int> group = titanGroup(s);
+                    return group && *group != s.schedule.microbatchGroup;
+                },
+                [](const Scenario& s) {
+                    return "/schedule/microbatch_group: PyTorch deals " + digits(s.microbatches()) + " micro-batches on " +
+                           digits(s.layout.pp) + " pipeline ranks in rounds of " + digits(*titanGroup(s)) + ", not " +
+                           digits(s.schedule.microbatchGroup);
                 }},
     LayoutLimit{"torchtitan", Breach::otherwise, [](const Scenario& s) { return hasOtherOrder(s, true); },
                 [](const Scenario& s) { return orderText("torchtitan", "tp-cp-ep-dp-pp", s); }},

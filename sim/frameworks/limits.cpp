@@ -126,6 +126,14 @@ Overlap overlapOf(std::string_view id, const Scenario& s)
     return overlap;
 }
 
+int microbatchGroupOf(std::string_view id, int ranks, int microbatches)
+{
+    if (id != "torchtitan")
+        return ranks;
+    const int rounds = std::max(1, microbatches / std::max(1, ranks));
+    return microbatches % rounds == 0 ? microbatches / rounds : 0;
+}
+
 std::string_view onlyOrderOf(std::string_view id)
 {
     return id == "picotron" ? "tp-cp-ep-pp-dp" : "";

@@ -47,6 +47,10 @@ std::string exportProblem(const Framework&, const Scenario&, const Catalogue&);
 
 /// What the framework decides by itself of how communication is hidden: a function of layout and schedule.
 Overlap overlapOf(std::string_view id, const Scenario&);
+/// How many micro-batches a chunk takes before the next one, where its schedule deals in groups: as many as there are ranks, or
+/// for torchtitan what PyTorch makes of them (schedules.py, ScheduleInterleaved1F1B: max(1, m // ranks) equal rounds); 0: these
+/// cannot be dealt.
+int microbatchGroupOf(std::string_view id, int ranks, int microbatches);
 /// The only order of dimensions that it has; empty: several, or the usual.
 std::string_view onlyOrderOf(std::string_view id);
 

@@ -408,6 +408,26 @@ std::string Reading::placeOf(std::string_view name) const
     return "line " + std::to_string(setting.line) + (setting.file.empty() ? "" : " of " + setting.file);
 }
 
+namespace {
+
+/// What a variable of the environment changes of the step; empty: nothing.
+std::string whyVariableCounts(const Setting& setting)
+{
+    const std::string_view name = std::string_view(setting.name).substr(5); // "@env."
+    const auto has = [&](std::string_view word) { return name.find(word) != std::string_view::npos; };
+    if ((name.starts_with("NCCL_") || name.starts_with("RCCL_")) && !has("DEBUG") && !has("TIMEOUT") && !has("RETRY") &&
+        !has("SOCKET_IFNAME") && !has("ASYNC_ERROR") && !has("DUMP") && !has("TRACE"))
+        return "how NCCL sends has no key: collectives take as long as the cluster's, or a profile measured so "
+               "(cluster.efficiency)";
+    if (name == "CUDA_LAUNCH_BLOCKING" && setting.value == Json(1))
+        return "kernels that are waited for one by one have no key";
+    if (name.starts_with("NVTE_"))
+        return "how Transformer Engine computes is the software's: see training.stack";
+    return {};
+}
+
+} // namespace
+
 std::vector<Note> Reading::takeNotes()
 {
     std::vector<Note> notes;
@@ -423,7 +443,10 @@ std::vector<Note> Reading::takeNotes()
                      .became = Became::harmless,
                      .text = "is assigned again on line " + std::to_string(setting.replacedBy) + ", which counts"};
         } else if (!state.isTaken && setting.name.starts_with("@env.")) {
-            state = {.isTaken = true, .became = Became::harmless, .text = "a variable of the script"};
+            const std::string why = whyVariableCounts(setting);
+            state = {.isTaken = true,
+                     .became = why.empty() ? Became::harmless : Became::notRepresentable,
+                     .text = why.empty() ? "a variable of the script" : why};
         } else if (!state.isTaken && setting.name.starts_with("@launcher.")) {
             state = {.isTaken = true, .became = Became::harmless, .text = "an option of what starts the program"};
         } else if (!state.isTaken) {

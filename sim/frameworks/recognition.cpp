@@ -111,7 +111,7 @@ bool isSwiftText(const std::string& text)
 {
     return contains(text, {"swift sft", "swift pt ", "swift pt\\", "swift rlhf", "swift/cli/sft.py", "swift/cli/rlhf.py",
                            "swift/cli/pt.py"}) &&
-           contains(text, {"--"});
+           contains(text, {"--", ".yaml", ".yml", ".json"});
 }
 
 /// A command that starts TRL, or another program with the arguments of Transformers' Trainer, without DeepSpeed's launcher.
@@ -142,6 +142,13 @@ bool isTrainersFile(const std::string& text)
             hasKey(text, "dataset_name") || hasKey(text, "learning_rate"));
 }
 
+bool isSwiftFile(const std::string& text)
+{
+    return (hasKey(text, "model") || hasKey(text, "model_id_or_path")) &&
+           (hasKey(text, "train_type") || hasKey(text, "tuner_type") || hasKey(text, "sft_type") || hasKey(text, "rlhf_type")) &&
+           !hasKey(text, "tensor_model_parallel_size"); // "megatron sft", Megatron's
+}
+
 std::string kindOfText(const std::string& name, const std::string& text)
 {
     const bool isJson = firstCharacter(text) == '{';
@@ -169,7 +176,7 @@ std::string kindOfText(const std::string& name, const std::string& text)
         return "torchtitan-toml";
     if (isTrainersFile(text))
         return "trl-args";
-    if (isSwiftText(text))
+    if (isSwiftText(text) || isSwiftFile(text))
         return "swift-args";
     if (isTrlText(text))
         return "trl-args";

@@ -22,6 +22,8 @@ bool isTitanRegistry(const std::string& text);
 bool isPrimusText(const std::string& text);
 /// YAML or JSON of Transformers' arguments.
 bool isTrainersFile(const std::string& text);
+/// ms-swift's settings as a file, which `swift sft FILE` reads.
+bool isSwiftFile(const std::string& text);
 /// The kind of settings that a file looks most like; empty if none.
 std::string kindOfText(const std::string& name, const std::string& text);
 

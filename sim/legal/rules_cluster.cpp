@@ -127,16 +127,17 @@ void Rules::ropeScaling()
             return "scales rotary positions, and position_embedding is " +
                    std::string(toWord(kPositionWords, m.positionEmbedding)) + "; nearest: rope, or no rope_scaling";
         });
-    const auto inOrder = [&](const char* low, double slow, const char* high, double fast) {
-        if (slow >= fast)
+    const auto inOrder = [&](const char* low, double slow, const char* high, double fast, bool mayBeEqual) {
+        if (mayBeEqual ? slow > fast : slow >= fast)
             error(std::string("/model/rope_scaling/") + low, [&] {
-                return numberText(slow, Unit::number) + " is not less than " + high + " " + numberText(fast, Unit::number);
+                return numberText(slow, Unit::number) + (mayBeEqual ? " is more than " : " is not less than ") + high + " " +
+                       numberText(fast, Unit::number);
             });
     };
     if (scaling.kind == RopeScalingKind::llama3)
-        inOrder("low_freq_factor", scaling.lowFrequencyFactor, "high_freq_factor", scaling.highFrequencyFactor);
-    if (scaling.kind == RopeScalingKind::yarn)
-        inOrder("beta_slow", scaling.betaSlow, "beta_fast", scaling.betaFast);
+        inOrder("low_freq_factor", scaling.lowFrequencyFactor, "high_freq_factor", scaling.highFrequencyFactor, false);
+    if (scaling.kind == RopeScalingKind::yarn) // Kimi K2 has both at 1: nothing lies between
+        inOrder("beta_slow", scaling.betaSlow, "beta_fast", scaling.betaFast, true);
 }
 
 /// Where nobody wrote head_dim it follows from other keys; what these make of it must be what could have been written.

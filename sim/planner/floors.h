@@ -69,6 +69,13 @@ struct LayoutFloor {
     int fullestRank = 0;
 };
 
+/// Of the model's states on the fullest pipeline rank, however they are sharded and layers are dealt.
+struct StateFloor {
+    double bytes = 0;
+    double meanBytes = 0;            ///< of all ranks
+    std::vector<double> layersBytes; ///< [kind]: of as many layers as some rank has at least, all of that kind
+};
+
 /// What is the same for all ways of sharding a pipeline's shape: kind, chunks and depth of recomputation on one split of the
 /// model.
 struct ShapeFloor {
@@ -120,8 +127,11 @@ public:
     std::shared_ptr<const ShardFloors> shardsOf(const Choice&, const Scenario&) const;
     std::shared_ptr<const PartFloors> partsOf(const Choice&, const Scenario&) const;
     /// Under each kind of recomputation that may be, of every layout with this grid, micro-batch and sequence parallelism: its
-    /// kernels, dealt evenly, and the activations of one micro-batch.
-    std::map<Recompute, LayoutFloor> leastOf(const Choice&, const Scenario&) const;
+    /// kernels, dealt evenly, and the model's states with the activations of one micro-batch. `states`: of its grid.
+    std::map<Recompute, LayoutFloor> leastOf(const Choice&, const Scenario&, const StateFloor& states) const;
+    StateFloor leastStatesOf(const PlanGrid&) const;
+    /// Fewer cannot hold the model's states in so much memory each, whatever the layout.
+    std::int64_t fewestGpusOfStates(double capacityBytes) const;
     int kindOfLayer(int layer) const { return m_kindOfLayer[asIndex(layer)]; }
 
 private:
@@ -156,6 +166,13 @@ private:
     HalfFloors priceHalf(HalfOfLayer, const LayerKind&, const Scenario&) const;
     mutable std::map<HalfKey, HalfFloors> m_halves;
     const HalfFloors& halfOf(HalfOfLayer, std::size_t kind, const Choice&, const Scenario&) const;
+    /// Parameters of a rank whose stage has all layers, and of one layer of each kind.
+    struct SplitElements {
+        ParameterElements whole;
+        std::vector<ParameterElements> layer; ///< [kind]
+    };
+    std::shared_ptr<const SplitElements> elementsOf(const Scenario&) const;
+    mutable std::map<std::array<int, 3>, std::shared_ptr<const SplitElements>> m_elements; ///< by tp, ep, etp
     using ShardKey = std::tuple<PlanGrid, int, int, int>;
     mutable std::map<ShardKey, std::shared_ptr<const ShardFloors>> m_shards;
     /// With the ranks of a group that shards; 0: of layers.

@@ -71,17 +71,19 @@ const Floors::HalfFloors& Floors::halfOf(HalfOfLayer half, std::size_t kind, con
     return m_halves.try_emplace(key, std::move(made)).first->second;
 }
 
-std::map<Recompute, LayoutFloor> Floors::leastOf(const Choice& choice, const Scenario& scenario) const
+std::map<Recompute, LayoutFloor> Floors::leastOf(const Choice& choice, const Scenario& scenario, const StateFloor& states) const
 {
     std::vector<std::array<const HalfFloors*, 2>> halves; // [kind]
     for (std::size_t k = 0; k < m_kinds.size(); ++k)
         halves.push_back({&halfOf(HalfOfLayer::attention, k, choice, scenario), &halfOf(HalfOfLayer::rest, k, choice, scenario)});
-    // Some rank has so many layers, all of which hold the activations of a micro-batch when its last forward pass ends.
+    // Some rank has so many layers, all of which hold the activations of a micro-batch when its last forward pass ends. So do the
+    // layers of each rank, and some rank holds no less than the mean.
     const int most = (scenario.model.numHiddenLayers + choice.grid.pp - 1) / choice.grid.pp;
     std::map<Recompute, LayoutFloor> floors;
     for (const Recompute recompute : m_space.recomputes()) {
         LayoutFloor& floor = floors[recompute];
-        double leastKept = std::numeric_limits<double>::infinity();
+        const bool keeps = scenario.training.offload.activationLayers == 0;
+        double leastHeld = std::numeric_limits<double>::infinity(), allKept = 0;
         for (std::size_t k = 0; k < m_kinds.size(); ++k) {
             double kernelNs = 0, kept = 0;
             for (const HalfFloors* half : halves[k]) {
@@ -89,11 +91,11 @@ std::map<Recompute, LayoutFloor> Floors::leastOf(const Choice& choice, const Sce
                 kept += half->at(recompute).kept;
             }
             floor.stepNs += m_layersTo[k].back() * kernelNs;
-            leastKept = std::min(leastKept, kept);
+            leastHeld = std::min(leastHeld, states.layersBytes[k] + (keeps ? most * kept : 0));
+            allKept += keeps ? m_layersTo[k].back() * kept : 0;
         }
         floor.stepNs *= scenario.microbatches() / static_cast<double>(choice.grid.pp);
-        if (scenario.training.offload.activationLayers == 0)
-            floor.bytes = most * leastKept;
+        floor.bytes = std::max(leastHeld, states.meanBytes + allKept / choice.grid.pp);
     }
     return floors;
 }

@@ -109,6 +109,15 @@ struct RejectedGrid {
     std::vector<PlanSetting> needSettings{};
 };
 
+/// That no layout of a job fits, known from what each holds at least before anything is searched.
+struct LeastMemory {
+    double gib = 0;        ///< no layout's fullest GPU holds less
+    double hasGib = 0;     ///< that a layout may take of a GPU
+    std::int64_t gpus = 0; ///< fewer cannot hold the model's states, however they are sharded
+    /// "any holds at least 812.0 GiB of 80.0 GiB a GPU: …; the states alone take 82 GPUs or more".
+    std::string text(int gpusOfRequest) const;
+};
+
 struct PlanAnswer {
     std::int64_t covered = 0;   ///< legal layouts: evaluated, or cut by a bound
     std::int64_t evaluated = 0; ///< had their floor worked out
@@ -129,6 +138,7 @@ struct PlanAnswer {
     std::vector<double> firstOrder;               ///< of firsts of several parts, the one where this is least is the first of all
     std::vector<PlannedLayout> pareto;            ///< of step time and headroom, among those simulated
     std::vector<RejectedGrid> rejected;           ///< every grid but the first one's, in the order of grids
+    std::optional<LeastMemory> least;             ///< of a part: of its grids
     std::string noGrid;                           ///< where a size that is held leaves no grid: why, as notDividing() has it
     std::string noTies; ///< where no steps of the hardware were measured: that, for then ties cannot be told; else empty
     std::string base;   ///< model, cluster and what else no layout changes, resolved: parts of one search have the same

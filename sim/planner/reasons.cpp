@@ -137,6 +137,14 @@ std::string productNotDividing(const PlanSpace& space, std::initializer_list<con
                  : std::string();
 }
 
+std::string LeastMemory::text(int gpusOfRequest) const
+{
+    const std::string fewer = gpus > gpusOfRequest ? "; fewer than " + numberText(static_cast<double>(gpus), Unit::count) +
+                                                         " GPUs cannot hold its parameters, gradients and optimizer states"
+                                                   : "; with less held, or more sharded, it might fit";
+    return "the fullest GPU of any holds at least " + tooMuchText(gib * kBytesPerGib, " of ", hasGib * kBytesPerGib) + fewer;
+}
+
 std::string whyNoGrid(const PlanSpace& space)
 {
     const auto cutsModel = [&](std::int64_t tp) {
@@ -269,12 +277,14 @@ RejectedGrid rejectionOf(const GridRecord& record, const PlannedLayout* first, c
                                                tooMuchText(record.laid.bytes, " of ", chosen.capacityBytes) +
                                                how(record.laid.of) + ", the leanest layout of it that was found");
     }
-    if (record.floor.isSet() && record.floor.bytes <= record.activations.bytes)
+    if (record.floor.isSet() && record.floor.bytes <= record.bound.bytes)
         return because(PlanReason::memory, "pipeline rank " + std::to_string(record.floor.rank) + " holds more than " +
                                                tooMuchText(record.floor.bytes, " of ", chosen.capacityBytes) +
                                                how(record.floor.of));
-    return because(PlanReason::memory, "activations alone, without weights and what goes with them, take more than " +
-                                           tooMuchText(record.activations.bytes, " of ", chosen.capacityBytes));
+    const std::string what = "its parameters, gradients and optimizer states, sharded as far as they go,";
+    return because(PlanReason::memory, what + (record.isOfStates ? " take" : " and the activations of one micro-batch take") +
+                                           " at least " + tooMuchText(record.bound.bytes, " of ", chosen.capacityBytes) +
+                                           " a GPU");
 }
 
 std::string partText(std::int64_t number, std::int64_t parts)

@@ -35,15 +35,16 @@ struct GridRecord {
                 *this = {bytes_, rank_, of_};
         }
     };
-    Least activations;                                                 ///< of micro-batches alone, before anything is laid out
-    Least floor;                                                       ///< with the model's states: no layout like it holds less
+    Least bound;                                                       ///< of any schedule, before anything is laid out
+    bool isOfStates = false;                                           ///< `bound`: of the model's states alone
+    Least floor;                                                       ///< of one schedule: no layout like it holds less
     Least laid;                                                        ///< laid out or simulated: as much as the engine counts
     Least host;                                                        ///< of what fits its GPUs: on the fullest host
     std::vector<PlanSetting> laidSettings{};                           ///< of `laid`
     double leastStepSeconds = std::numeric_limits<double>::infinity(); ///< of what was simulated
     std::optional<PlannedLayout> best;
 
-    bool hasMemory() const { return activations.isSet() || floor.isSet() || laid.isSet(); }
+    bool hasMemory() const { return bound.isSet() || floor.isSet() || laid.isSet(); }
 };
 
 /// The first rule that every layout of the grid breaks.

@@ -206,12 +206,29 @@ void Search::finish(PlanAnswer& answer)
     answer.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - m_begun).count();
 }
 
+/// Of what is legal, where all of it was refused as it was surveyed.
+std::optional<LeastMemory> Search::leastMemory() const
+{
+    double bytes = kUnbounded;
+    for (const GridRecord& record : m_grids)
+        bytes = std::min(bytes, record.bound.bytes);
+    if (!std::isfinite(bytes))
+        return std::nullopt;
+    return LeastMemory{.gib = bytes / kBytesPerGib,
+                       .hasGib = m_capacityBytes / kBytesPerGib,
+                       .gpus = m_floors.fewestGpusOfStates(m_capacityBytes)};
+}
+
 PlanAnswer Search::run()
 {
     try {
         survey();
-        simulateKnown();
-        explore();
+        if (m_queue.empty()) {
+            m_answer.least = leastMemory();
+        } else {
+            simulateKnown();
+            explore();
+        }
         layOutLeanest();
     } catch (const Cancelled&) {
         m_answer.stopped = true;

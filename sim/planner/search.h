@@ -211,6 +211,7 @@ private:
     template <typename Take>
     void eachSharding(const Choice&, Scenario&, const Take&) const;
     int depthToJudge(const Choice&) const; ///< layers run again with which a framework is asked whether it has it
+    std::optional<LeastMemory> leastMemory() const;
     void layOutLeanest();
     GridRecord::Least leanestOf(const PlanGrid&) const;
     void report(bool always);

@@ -175,10 +175,14 @@ void Search::takeLaid(Waiting leaf, const Laid& of)
 }
 
 /// Of grids of which nothing fits the leanest layout is laid out, so that it can be said what it would take: as lean as one
-/// schedule goes. Of so many grids; of others the bound is told that cut them.
+/// schedule goes. Of so many grids; of others the bound is told that cut them, and of a job that was refused before anything was
+/// searched, too, unless its step is soon laid out: its answer is to come at once.
 void Search::layOutLeanest()
 {
     constexpr std::size_t kMost = 256;
+    constexpr double kSoonLaidOut = 2048; // layers of all micro-batches
+    if (m_answer.least && 1.0 * m_space.base.model.numHiddenLayers * m_space.base.training.globalBatchSize > kSoonLaidOut)
+        return;
     std::vector<bool> mayFit(m_grids.size(), false);
     const auto note = [&](const Waiting& waiting) { mayFit[asIndex(waiting.grid)] = true; };
     m_queue.each(note);

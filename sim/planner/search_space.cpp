@@ -56,6 +56,7 @@ void Search::surveyGrid(std::size_t index, GridRecord& record, std::vector<Waiti
     Scenario scratch = m_space.base;
     const bool filtered = !m_request.framework.empty();
     const std::vector<Recompute> recomputes = m_space.recomputes();
+    const StateFloor states = m_floors.leastStatesOf(record.grid);
     std::string refused;
     std::int64_t ways = 0; // of sharding
     for (const int zero : m_space.zeroStages(record.grid))
@@ -97,6 +98,13 @@ void Search::surveyGrid(std::size_t index, GridRecord& record, std::vector<Waiti
                 }
                 if (std::all_of(legal.begin(), legal.end(), [](const auto& of) { return of.second == 0; }))
                     continue;
+                if (states.bytes > m_capacityBytes) { // nothing needs to be priced
+                    for (const auto& [recompute, layouts] : legal)
+                        record.legal += layouts;
+                    record.bound.note(states.bytes, 0, choice);
+                    record.isOfStates = true;
+                    continue;
+                }
                 Choice node = choice;
                 node.batch = batches.front();
                 node.kind = 0;
@@ -104,7 +112,7 @@ void Search::surveyGrid(std::size_t index, GridRecord& record, std::vector<Waiti
                 node.zeroStage = 0;
                 node.dpShard = node.grid.dp * node.grid.cp;
                 m_space.applyTo(scratch, node);
-                for (const auto& [recompute, floor] : m_floors.leastOf(node, scratch)) {
+                for (const auto& [recompute, floor] : m_floors.leastOf(node, scratch, states)) {
                     record.legal += legal[recompute];
                     if (legal[recompute] == 0)
                         continue;
@@ -112,7 +120,7 @@ void Search::surveyGrid(std::size_t index, GridRecord& record, std::vector<Waiti
                     node.recomputeLayers = recompute == Recompute::full ? 1 : 0;
                     const double ns = floor.stepNs * m_space.paceOf(node); // of each batch
                     if (floor.bytes > m_capacityBytes) {
-                        record.activations.note(floor.bytes, 0, node);
+                        record.bound.note(floor.bytes, 0, node);
                         continue;
                     }
                     nodes.push_back({.key = byHeadroom() ? floor.bytes : ns,

@@ -47,6 +47,9 @@ void PlanSpace::applyTo(Scenario& scenario, const Choice& choice) const
     scenario.training.globalBatchSize = choice.batch > 0 ? choice.batch : base.training.globalBatchSize;
     scenario.training.recompute = choice.recompute;
     scenario.training.recomputeLayers = choice.recompute == Recompute::full ? choice.recomputeLayers : 0;
+    if (m_group == 0 && family.dealsInGroups()) // what cannot be dealt breaks its limit
+        if (const int group = microbatchGroupOf(m_request.framework, grid.pp, scenario.microbatches()); group > 0)
+            scenario.schedule.microbatchGroup = group;
     applySoftware(scenario);
 }
 

@@ -46,7 +46,10 @@ std::vector<PlanSetting> PlanSpace::settingsOf(const Choice& choice) const
     }
     if (m_nodes > 0)
         settings.emplace_back("cluster.nodes", std::to_string(m_nodes));
-    const Training training = scenarioOf(choice).training;
+    const Scenario scenario = scenarioOf(choice);
+    if (m_group == 0 && scenario.schedule.microbatchGroup != grid.pp)
+        settings.emplace_back("schedule.microbatch_group", std::to_string(scenario.schedule.microbatchGroup));
+    const Training& training = scenario.training;
     if (m_stackFollows)
         settings.emplace_back("training.stack", "\"" + training.stack.id + "\"");
     const Overlap& mine = training.overlap;
@@ -116,7 +119,8 @@ std::map<std::string, std::string> PlanSpace::heldRules() const
     else if (!m_layersGiven && !m_document.get("schedule.layers_per_stage"))
         all["/schedule/layers_per_stage"] = "balanced";
     if (!m_document.get("schedule.microbatch_group"))
-        all["/schedule/microbatch_group"] = "as many as pp";
+        all["/schedule/microbatch_group"] =
+            m_request.framework == "torchtitan" ? "as PyTorch deals them, in equal rounds of pp or more" : "as many as pp";
     // Limits of the search, where one leaves something out.
     bool isOneRank = false, hasMicroBatches = false, hasChunks = false;
     for (const PlanGrid& grid : grids()) {

@@ -458,6 +458,7 @@ class FrameworkSettings(unittest.TestCase):
             for settings in (self.SCRIPT, path, [path]):
                 imported = rankscope.import_settings(settings, gpus=8)
                 self.assertEqual((imported.kind, imported.scenario.layout.tp, imported.scenario.layout.dp), ("megatron-args", 2, 4))
+        self.assertTrue(imported.legal)
         text = rankscope.export_settings(imported.scenario, "megatron-args")
         self.assertIn("--tensor-model-parallel-size 2", text)
         again = rankscope.import_settings(str(text), "megatron-args", gpus=8)

@@ -267,6 +267,7 @@ void readBridge(Job& job)
             reading.say("peft.target_modules", Became::notRepresentable,
                         "names of Megatron's fused matrices: see training.lora.targets");
     }
+    reading.harmless(std::array<std::string_view, 2>{"dir", "log_dir"}); // of recipes
     reading.harmless(std::array<std::string_view, 29>{"version",
                                                       "optim.precision",
                                                       "optim.warmup_steps",

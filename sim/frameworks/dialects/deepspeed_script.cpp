@@ -139,6 +139,9 @@ void readTrainer(Job& job)
         putModelByName(job, "@model", *name);
     if (const std::optional<int> length = reading.size("@length", "/training/sequence_length"))
         job.training["sequence_length"] = *length;
+    if (reading.has(
+            "torch_dtype")) // of Transformers' scripts: what weights are loaded in; DeepSpeed makes them what it trains in
+        reading.say("torch_dtype", Became::harmless, "bf16 and fp16 say what is trained in");
     const std::optional<int> prompt = reading.size("max_prompt_seq_len", "/training/sequence_length");
     const std::optional<int> answer = reading.size("max_answer_seq_len", "/training/sequence_length");
     if (prompt && answer && *prompt < (1 << 28) && *answer < (1 << 28) && !reading.has("@length"))

@@ -18,7 +18,8 @@ void putMegatronActivation(Job& job)
     Reading& reading = job.reading;
     std::string act = "gelu";
     bool gated = false, isGiven = true;
-    if (const std::optional<std::string> word = reading.word("activation", "/model/hidden_act")) {
+    if (std::optional<std::string> word = reading.word("activation", "/model/hidden_act")) {
+        std::replace(word->begin(), word->end(), '_', '-');
         gated = word->find("glu") != std::string::npos;
         act = word->find("swiglu") != std::string::npos || *word == "silu" ? "silu"
               : word->find("squared") != std::string::npos                 ? "relu2"

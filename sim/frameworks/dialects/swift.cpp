@@ -143,11 +143,12 @@ void readSwift(Job& job)
     Reading& reading = job.reading;
     reading.apply(kSwiftNames);
     const std::string& program = reading.program();
-    const bool isPreference = program.find("rlhf") != std::string::npos;
+    const bool isPreference = program.find("rlhf") != std::string::npos || (program.empty() && reading.has("rlhf_type"));
     const std::string command = isPreference ? "rlhf" : program.find("pt") != std::string::npos ? "pt" : "sft";
     const std::string objective = isPreference ? reading.wordOr("rlhf_type", "", "dpo") : "sft";
     if (const auto name = reading.word("model", "/model/base"))
         putModelByName(job, "model", *name);
+    tellSettingsFile(job, "config");
     readSwiftSequenceParallel(job);
     const int cut = job.cp;
     AccelerateAxes axes = readSwiftWorld(job);

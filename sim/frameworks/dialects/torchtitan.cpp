@@ -243,6 +243,7 @@ void noteUnreadOfTitan(Reading& reading)
         Alias{"quantize.*.enable_fsdp_float8_all_gather", "parameters gathered in 8 bits have no key"},
         Alias{"float8.enable_fsdp_float8_all_gather", "parameters gathered in 8 bits have no key"},
         Alias{"parallelism.enable_compiled_autograd", "has no key"},
+        Alias{"experimental.enable_compiled_autograd", "has no key"},
         Alias{"parallelism.disable_loss_parallel", "each rank takes the whole loss: see training.stack.gathers_logits"},
         Alias{"activation_checkpoint.per_op_sac*", "lists of operators have no key"},
         Alias{"encoder.*", "an encoder beside the text model has no key: a stand-in without it is imported"},
@@ -257,13 +258,13 @@ void noteUnreadOfTitan(Reading& reading)
                                                                         "checkpoint.*",
                                                                         "comm.*",
                                                                         "validation.*",
-                                                                        "experimental.*",
+                                                                        "experimental.custom_*",
                                                                         "fault_tolerance.*",
                                                                         "memory_estimation.*",
                                                                         "float8.*",
                                                                         "quantize.*",
                                                                         "mx.*",
-                                                                        "compile.*",
+                                                                        "compile.backend",
                                                                         "training.steps",
                                                                         "training.dataset*",
                                                                         "training.mock_data",
@@ -280,7 +281,7 @@ void noteUnreadOfTitan(Reading& reading)
                                                                         "model.print_after_conversion",
                                                                         "model.hf_assets_path",
                                                                         "debug.*",
-                                                                        "activation_checkpoint.*",
+                                                                        "activation_checkpoint.*_rng_state",
                                                                         "model.tokenizer*",
                                                                         "parallelism.context_parallel_load_balancer",
                                                                         "training.*_folder"};
@@ -289,6 +290,9 @@ void noteUnreadOfTitan(Reading& reading)
                                                       "inference.*", "data.*", "module", "model.converters", "rdzv_*",
                                                       "local_ranks_filter", "role", "tee", "master_*", "node_rank", "hf_assets*",
                                                       "tokenizer*", "dump_folder", "dataloader.*"});
+    reading.harmless(std::array<std::string_view, 6>{
+        "activation_checkpoint.early_stop", "activation_checkpoint.determinism_check", "activation_checkpoint.debug",
+        "activation_checkpoint.*_pareto", "activation_checkpoint.memory_budget", "activation_checkpoint.selective_*"});
 }
 
 } // namespace

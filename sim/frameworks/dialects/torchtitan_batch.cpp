@@ -1,5 +1,6 @@
 // torchtitan's sequences and batches: of a rank, of the pipeline, of a step.
 #include "sim/frameworks/dialects/torchtitan_parts.h"
+#include "sim/frameworks/limits.h"
 
 #include <algorithm>
 
@@ -33,6 +34,31 @@ int ofOneFlush(Job& job, int local, int global)
                     std::to_string(step),
                 "/training/global_batch_size");
     return static_cast<int>(step);
+}
+
+/// The group of an interleaved schedule, and what PyTorch refuses of too few micro-batches.
+void dealMicrobatches(Job& job)
+{
+    const std::string kind = memberOr<std::string>(job.schedule, "kind", "1f1b");
+    const long long each = 1LL * *job.microBatch * job.dp;
+    const int microbatches = static_cast<int>(*job.globalBatch / each);
+    if (microbatches < 1 || *job.globalBatch % each != 0) // settleBatch has told
+        return;
+    const std::string of = std::to_string(microbatches) + " on " + std::to_string(job.pp) + " pipeline ranks";
+    if (kind != "interleaved-1f1b" && kind != "interleaved-zb") { // which deal in groups
+        if ((kind == "1f1b" || kind == "gpipe") && microbatches < job.pp)
+            job.reading.addNote("micro-batches", Became::contradictory,
+                                "PyTorch's GPipe and 1F1B take no fewer micro-batches than stages: " + of,
+                                "/training/global_batch_size");
+        return;
+    }
+    const int group = microbatchGroupOf("torchtitan", job.pp, microbatches);
+    if (group == 0)
+        job.reading.addNote("micro-batches", Became::contradictory,
+                            "PyTorch deals micro-batches in equal rounds, as many as they fill the ranks, and cannot deal " + of,
+                            "/training/global_batch_size");
+    else if (group != job.pp)
+        job.schedule["microbatch_group"] = group;
 }
 
 } // namespace
@@ -100,6 +126,8 @@ void readTitanBatch(Job& job, bool isOf2024)
     }
     job.globalBatch = job.pp > 1 ? ofOneFlush(job, local, global) : global;
     settleBatch(job);
+    if (job.pp > 1)
+        dealMicrobatches(job);
 }
 
 } // namespace sim::frameworks

@@ -361,6 +361,20 @@ void readQuantisedBase(Job& job)
     }
 }
 
+void tellSettingsFile(Job& job, std::string_view setting)
+{
+    const Json* const given = job.reading.peek(setting);
+    if (given == nullptr)
+        return;
+    const auto lastOf = [](const std::string& path) { return path.substr(path.rfind('/') + 1); };
+    const std::string name = lastOf(shownValue(*given));
+    const bool isBeside =
+        std::any_of(job.fileNames.begin(), job.fileNames.end(), [&](const std::string& file) { return lastOf(file) == name; });
+    job.reading.say(setting, isBeside ? Became::harmless : Became::unknown,
+                    isBeside ? "is read beside it"
+                             : "is a file of settings that is not given, and what it says is missing: give it as a further FILE");
+}
+
 void harmlessOfTrainer(Reading& reading)
 {
     if (reading.hasPrefix("ds_config."))

@@ -41,6 +41,9 @@ void putStackOfTrainer(Job&, const Sharding&, const std::string& setting);
 /// The rest of the Trainer's arguments, and of the files beside: those that no key says, and those of no effect on a step.
 void harmlessOfTrainer(Reading&);
 
+/// `setting` names a file that the program reads its settings from: that it is given beside, or is to be.
+void tellSettingsFile(Job&, std::string_view setting);
+
 /// training.lora under a trainer's names.
 struct LoraNames {
     std::string rank, targets, dropout;

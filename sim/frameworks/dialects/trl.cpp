@@ -181,6 +181,7 @@ void readTrl(Job& job)
         {"config_name", "the model's sizes: give its config.json too, or say them with --set model.…"},
     });
     reading.notRepresentable(kNot);
+    tellSettingsFile(job, "config");
     static constexpr auto kHarmless = std::to_array<std::string_view>({"config",
                                                                        "accelerate_config",
                                                                        "config_file",

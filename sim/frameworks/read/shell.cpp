@@ -34,6 +34,14 @@ bool isTraining(const ShellCommand& command)
     return programOf(command).text.find("train") != std::string::npos;
 }
 
+/// Variables that the program does not read and its libraries do, but for those that are looked for by their names.
+bool isOfLibraries(std::string_view name)
+{
+    return name.starts_with("NCCL_") || name.starts_with("RCCL_") || name.starts_with("TORCH_NCCL_") ||
+           name.starts_with("CUDA_DEVICE_MAX_") || name == "CUDA_LAUNCH_BLOCKING" || name.starts_with("PYTORCH_") ||
+           (name.starts_with("NVTE_") && name != "NVTE_FUSED_ATTN" && name != "NVTE_FLASH_ATTN");
+}
+
 } // namespace
 
 void ShellReader::readFile(const std::string& name, const std::string& text, int level)
@@ -71,6 +79,9 @@ Sheet ShellReader::take()
         if (const auto found = variables.find(name); found != variables.end())
             m_sheet.settings.push_back(
                 {std::string("@env.") + name, valueOf(joined(found->second)), lineOfVariable(found->second), name});
+    for (const auto& [name, value] : variables)
+        if (isOfLibraries(name) && !value.isArray)
+            m_sheet.settings.push_back({"@env." + name, valueOf(joined(value)), lineOfVariable(value), name});
     return placed();
 }
 

@@ -186,6 +186,25 @@ std::string trainerIn(const std::vector<ShellText>& words)
     return {};
 }
 
+/// Behind `swift sft`: a file that the program reads its settings from (ms-swift, swift/utils, parse_args).
+bool isSettingsFile(const std::vector<ShellText>& words, std::size_t at)
+{
+    const std::string& text = words[at].text;
+    if (!text.ends_with(".yaml") && !text.ends_with(".yml") && !text.ends_with(".json"))
+        return false;
+    return (at >= 2 && programIn(words[at - 2]) == "swift") ||
+           (at >= 1 && words[at - 1].text.find("swift/cli/") != std::string::npos);
+}
+
+/// What a command says: its flags, and a file of settings.
+std::size_t saidIn(const ShellCommand& command)
+{
+    std::size_t said = static_cast<std::size_t>(command.flags);
+    for (std::size_t at = 0; at < command.words.size(); ++at)
+        said += isSettingsFile(command.words, at) ? 1 : 0;
+    return said;
+}
+
 void addFlags(const ShellScript& script, Sheet& sheet, const FailAtLine& fail, const std::vector<ShellText>& words,
               bool onlyLaunchers = false)
 {
@@ -249,7 +268,9 @@ void addFlags(const ShellScript& script, Sheet& sheet, const FailAtLine& fail, c
             continue;
         }
         if (current == nullptr) {
-            if (isProgram)
+            if (isSettingsFile(words, at))
+                sheet.settings.push_back({"config", text, one.line, text});
+            else if (isProgram)
                 tell(one, "belongs to no flag: not read");
             continue;
         }
@@ -291,7 +312,7 @@ const ShellCommand* addFlagsOf(const ShellScript& script, Sheet& sheet, const Fa
     }
     const ShellCommand* chosen = &loose;
     for (const ShellCommand* made : whole)
-        if (made->flags > chosen->flags)
+        if (saidIn(*made) > saidIn(*chosen))
             chosen = made;
     ShellCommand stored;
     if (chosen->flags < 2) { // nothing is started here: the variables hold the flags
@@ -318,7 +339,7 @@ const ShellCommand* addFlagsOf(const ShellScript& script, Sheet& sheet, const Fa
         }
         for (const ShellText& one : stored.words)
             stored.flags += one.text.starts_with("--") ? 1 : 0;
-        if (stored.flags > chosen->flags)
+        if (saidIn(stored) > saidIn(*chosen))
             chosen = &stored;
     }
     addFlags(script, sheet, fail, chosen->words);

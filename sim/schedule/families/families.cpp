@@ -154,7 +154,7 @@ std::optional<PipelineNumber> ScheduleFamily::firstUnmet(const PipelineNumbers& 
         return PipelineNumber::chunks;
     if (isWrittenOut && numbers.lines != numbers.ranks)
         return PipelineNumber::lines;
-    if (dealsInGroups() && numbers.group < numbers.ranks)
+    if (dealsInGroups() && numbers.group < numbers.ranks && numbers.group != numbers.microbatches)
         return PipelineNumber::group;
     if (numbers.microbatches < 1 || (microbatches.isMet != nullptr && !microbatches.isMet(numbers)))
         return PipelineNumber::microbatches;
@@ -174,6 +174,11 @@ std::optional<UnmetDemand> ScheduleFamily::unmetDemand(const PipelineNumbers& nu
         PipelineNumbers changed = numbers;
         changed.*number = value;
         return firstUnmet(changed);
+    };
+    const bool fillsNone = numbers.microbatches < numbers.ranks;
+    const auto nearestGroups = [&] {
+        return nearestValues(numbers.group, std::min(numbers.ranks, numbers.microbatches), numbers.microbatches,
+                             [&](std::int64_t size) { return !with(&PipelineNumbers::group, size); });
     };
     switch (*about) {
     case PipelineNumber::ranks:
@@ -204,11 +209,9 @@ std::optional<UnmetDemand> ScheduleFamily::unmetDemand(const PipelineNumbers& nu
         break;
     case PipelineNumber::group:
         out.has = numbers.group;
-        out.says = asks + "groups of at least " + std::to_string(numbers.ranks);
-        out.nearest =
-            nearestValues(numbers.group, numbers.ranks, std::max(numbers.ranks, numbers.microbatches), [&](std::int64_t size) {
-                return numbers.microbatches < numbers.ranks || !with(&PipelineNumbers::group, size);
-            });
+        out.says = asks + "groups of at least " + std::to_string(numbers.ranks) +
+                   (fillsNone ? ", or one of all " + std::to_string(numbers.microbatches) + " micro-batches" : "");
+        out.nearest = nearestGroups();
         break;
     case PipelineNumber::microbatches:
         out.has = numbers.microbatches;
@@ -216,8 +219,7 @@ std::optional<UnmetDemand> ScheduleFamily::unmetDemand(const PipelineNumbers& nu
         out.nearest = nearestValues(numbers.microbatches, dealsInGroups() ? numbers.group : 1, INT32_MAX,
                                     [&](std::int64_t count) { return !with(&PipelineNumbers::microbatches, count); });
         if (dealsInGroups())
-            out.groups = nearestValues(numbers.group, numbers.ranks, numbers.microbatches,
-                                       [&](std::int64_t size) { return !with(&PipelineNumbers::group, size); });
+            out.groups = nearestGroups();
         break;
     }
     return out;

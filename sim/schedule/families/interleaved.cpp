@@ -4,6 +4,7 @@
 #include "sim/schedule/families/family_parts.h"
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 namespace sim {
@@ -11,11 +12,20 @@ namespace sim {
 namespace {
 
 /// Megatron Core, schedules.py: the interleaving group lies in [ranks, micro-batches], and what is left over is nothing or fills
-/// the pipeline.
+/// the pipeline. PyTorch takes fewer micro-batches than ranks as well, in one group.
 bool isWhole(const PipelineNumbers& of)
 {
     const std::int64_t left = of.group <= of.microbatches ? of.microbatches % of.group : -1;
     return left == 0 || left >= of.ranks;
+}
+
+/// Fewer micro-batches than ranks wait for each chunk to come round: a whole round of the ranks a chunk.
+std::array<int, 2> fillAndDrainOrGoRound(int ranks, int chunks, int microbatches)
+{
+    if (microbatches >= ranks)
+        return fillAndDrain(ranks, chunks, microbatches);
+    const int all = chunks * ranks + microbatches - 1;
+    return {all - chunks * microbatches, all};
 }
 
 int groupOfRanks(int ranks, int)
@@ -80,7 +90,7 @@ ScheduleFamily interleavedFamily()
                                      return "whole groups of " + group;
                                  return "groups of " + group + ", the last one whole or of at least " + std::to_string(of.ranks);
                              }},
-        .bubble = {"(p − 1) / (v × m + p − 1)", fillAndDrain, "Narayanan et al. 2021, section 2.2.2"},
+        .bubble = {"(p − 1) / (v × m + p − 1)", fillAndDrainOrGoRound, "Narayanan et al. 2021, section 2.2.2"},
         .make = makeInterleavedOneFOneB};
 }
 

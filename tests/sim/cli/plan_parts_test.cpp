@@ -63,6 +63,23 @@ TEST(PlanParts, TakesAPartWithoutGridsForAnAnswer)
     EXPECT_THAT(none.err, HasSubstr("no layout on 2 GPUs was found that is legal and fits; the leanest"));
 }
 
+TEST(PlanParts, SayTogetherWhatTheLeastIsThatAnyLayoutHolds)
+{
+    const std::string job = "plan " + gallery("53-") + " --gpus 8 -j 1 --json ";
+    const Outcome whole = run(job);
+    EXPECT_EQ(whole.code, 1);
+    EXPECT_THAT(whole.err, AllOf(HasSubstr("the fullest GPU of any holds at least"), HasSubstr("fewer than ")));
+    std::string files;
+    for (const char* part : {"1", "2", "3"})
+        files += " --merge " + write("least_" + std::string(part) + ".json", run(job + "--part " + part + "/3").out);
+    const Outcome merged = run("plan --json" + files);
+    EXPECT_EQ(merged.code, 1);
+    EXPECT_EQ(json::parse(merged.out).at("least"), json::parse(whole.out).at("least"));
+    EXPECT_EQ(json::parse(whole.out).at("simulated"), 0);
+    EXPECT_THAT(run("plan --merge " + write("least_whole.json", run(job + "--part 1/1").out)).out,
+                HasSubstr("; none fits: the fullest GPU of any holds at least"));
+}
+
 TEST(PlanParts, ReadsItsPartFromWhatStartedIt)
 {
     const auto partOf = [](std::map<std::string, std::string> variables) {

@@ -217,6 +217,25 @@ TEST(Export, AnOptimizerOnTheHostIsMegatronsPrecisionAwareOne)
                 HasSubstr("/training/moment_dtype"));
 }
 
+TEST(Export, FewerMicrobatchesThanRanksGoWhereTheFrameworkTakesThem)
+{
+    const auto of = [](const char* kind, const char* chunks, const char* batch, const char* group) {
+        return scenarioWith("llama3-8b", {{"layout.pp", "4"},
+                                          {"schedule.kind", kind},
+                                          {"schedule.virtual_stages", chunks},
+                                          {"schedule.microbatch_group", group},
+                                          {"training.overlap.p2p", "false"},
+                                          {"training.global_batch_size", batch}});
+    };
+    EXPECT_EQ(refusalOf(of("\"interleaved-1f1b\"", "2", "3", "3"), "torchtitan-toml"), "written");
+    EXPECT_THAT(
+        refusalOf(of("\"interleaved-1f1b\"", "2", "3", "3"), "megatron-args"),
+        HasSubstr("takes no fewer micro-batches than pipeline ranks, not 3 micro-batches on 4 pipeline ranks; nearest: 4"));
+    EXPECT_THAT(refusalOf(of("\"1f1b\"", "1", "3", "4"), "torchtitan-toml"), HasSubstr("GPipe and 1F1B take no fewer"));
+    EXPECT_EQ(refusalOf(of("\"1f1b\"", "1", "3", "4"), "megatron-args"), "written");
+    EXPECT_THAT(refusalOf(of("\"interleaved-1f1b\"", "2", "11", "7"), "torchtitan-toml"), HasSubstr("equal rounds"));
+}
+
 TEST(Export, MegatronHidesTransfersWhereItCan)
 {
     const auto interleaved = [](const char* pp, const char* p2p) {

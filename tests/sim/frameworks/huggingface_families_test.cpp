@@ -35,6 +35,18 @@ TEST(HuggingFaceFamilies, ALanguageModelWithOtherInputsIsOneOfItsFamily)
     EXPECT_EQ(configOf("llama").at("/model/qk_norm"), false);
 }
 
+TEST(HuggingFaceFamilies, RotationsOfKimiHaveNothingBetweenFastAndSlow)
+{
+    const auto scaled = [](const char* fast) {
+        const auto out = configOf("llama", std::string(R"("rope_scaling": {"type": "yarn", "factor": 32, "beta_slow": 1, )") +
+                                               R"("original_max_position_embeddings": 4096, "beta_fast": )" + fast + "}");
+        return sim::ScenarioDocument::parse(out.imported.scenario).resolve(test::catalogue()).scenario.has_value();
+    };
+    EXPECT_TRUE(scaled("32"));
+    EXPECT_TRUE(scaled("1")) << "config.json of Kimi-K2-Base";
+    EXPECT_FALSE(scaled("0.5"));
+}
+
 TEST(HuggingFaceFamilies, AnEmptyListOfLayersWithoutRotationIsAsNone)
 {
     const std::string experts = R"("num_local_experts": 16, "intermediate_size_mlp": 16384, "interleave_moe_layer_step": 1)";

@@ -43,6 +43,63 @@ TEST(ImportNotes, DropsNoWordOfACommandWithoutANote)
     })) << "a word is no value of it";
 }
 
+TEST(ImportNotes, TellsWhatLibrariesReadOfTheEnvironment)
+{
+    const Imported out = imported("run.sh", "export NCCL_IB_DISABLE=1 NCCL_DEBUG=INFO\nexport CUDA_DEVICE_MAX_CONNECTIONS=1\n"
+                                            "export NVTE_BWD_LAYERNORM_SM_MARGIN=16\nexport CUDA_LAUNCH_BLOCKING=0\nPATHS=/tmp\n"
+                                            "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 8 --hidden-size 128 "
+                                            "--num-attention-heads 4 --seq-length 128 --micro-batch-size 1\n");
+    const auto becameOf = [&](const std::string& setting) {
+        for (const Note& note : out.notes)
+            if (note.setting == setting)
+                return std::string(sim::wordOf(note.became));
+        return std::string("no note");
+    };
+    EXPECT_EQ(becameOf("NCCL_IB_DISABLE"), "not_representable") << "another network than the cluster's";
+    EXPECT_EQ(becameOf("NCCL_DEBUG"), "harmless");
+    EXPECT_EQ(becameOf("CUDA_DEVICE_MAX_CONNECTIONS"), "harmless");
+    EXPECT_EQ(becameOf("NVTE_BWD_LAYERNORM_SM_MARGIN"), "not_representable");
+    EXPECT_EQ(becameOf("CUDA_LAUNCH_BLOCKING"), "harmless");
+    EXPECT_EQ(becameOf("PATHS"), "no note") << "no setting of anything";
+}
+
+TEST(ImportNotes, CallsNoMisspeltSettingHarmless)
+{
+    const Imported out = imported("job.toml", "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[activation_checkpoint]\nmodes = "
+                                              "\"full\"\n[compile]\nenabled = true\n[experimental]\ncustom_import = \"x\"\n"
+                                              "mystery = 1\n");
+    const auto becameOf = [&](const std::string& setting) {
+        for (const Note& note : out.notes)
+            if (note.setting == setting)
+                return note.became;
+        return Became::used;
+    };
+    EXPECT_EQ(becameOf("activation_checkpoint.modes"), Became::unknown);
+    EXPECT_EQ(becameOf("compile.enabled"), Became::unknown);
+    EXPECT_EQ(becameOf("experimental.mystery"), Became::unknown);
+    EXPECT_EQ(becameOf("experimental.custom_import"), Became::harmless);
+}
+
+TEST(ImportNotes, TellsNoWordAsUnsayableThatIsTakenOver)
+{
+    const Imported yaml =
+        imported("job.yaml", "language_model:\n  num_layers: 8\n  hidden_size: 128\n  num_attention_heads: 4\n"
+                             "  activation_func: squared_relu\nmodel_parallel:\n  tensor_model_parallel_size: 2\n"
+                             "micro_batch_size: 1\nglobal_batch_size: 8\nseq_length: 128\n");
+    EXPECT_EQ(Json::parse(yaml.scenario).at("model").at("hidden_act"), "relu2");
+    for (const Note& note : yaml.notes)
+        if (note.setting == "language_model.activation_func") {
+            EXPECT_EQ(note.became, Became::used);
+        }
+    const Imported script =
+        imported("run.sh", "deepspeed --num_gpus 8 run_clm.py --model_name_or_path meta-llama/Llama-2-7b-hf "
+                           "--per_device_train_batch_size 4 --bf16 --torch_dtype bfloat16 --block_size 2048\n");
+    for (const Note& note : script.notes)
+        if (note.setting == "--torch_dtype") {
+            EXPECT_EQ(note.became, Became::harmless);
+        }
+}
+
 TEST(ImportNotes, TellsEachOfManyWordsBehindASwitch)
 {
     constexpr int kWords = 30'000;

@@ -4,6 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <tuple>
+#include <utility>
+#include <vector>
+
 namespace {
 
 using sim::Json;
@@ -76,6 +80,59 @@ TEST(SwiftImport, ReinforcementIsTold)
                                   "--per_device_train_batch_size 2 --gradient_accumulation_steps 1\n");
     EXPECT_EQ(dpo.at("/training/micro_batch_size"), 4);
     EXPECT_EQ(dpo.at("/training/global_batch_size"), 32);
+}
+
+TEST(SwiftImport, ItsYamlIsReadAloneAndBesideTheCommandThatNamesIt)
+{
+    const std::string yaml = "model: Qwen/Qwen3-8B\ntrain_type: full\ntorch_dtype: bfloat16\nmax_length: 8192\n"
+                             "per_device_train_batch_size: 2\ngradient_accumulation_steps: 4\ndeepspeed: zero3\n"
+                             "dataset:\n  - AI-ModelScope/alpaca-gpt4-data-zh#500\noutput_dir: out\n";
+    const auto alone = importedText(yaml, 8, "sft.yaml");
+    EXPECT_EQ(alone.imported.kind, "swift-args");
+    EXPECT_EQ(alone.at("/layout/zero_stage"), 3);
+    EXPECT_EQ(alone.at("/training/sequence_length"), 8192);
+    EXPECT_EQ(alone.at("/training/global_batch_size"), 64);
+    EXPECT_EQ(alone.count(sim::Became::unknown),
+              importedText("NPROC_PER_NODE=8 swift sft --model Qwen/Qwen3-8B --max_length 1\n").count(sim::Became::unknown))
+        << "the cluster alone is asked for";
+    const std::string script = "NPROC_PER_NODE=4 swift sft configs/sft.yaml\n";
+    for (const bool isYamlFirst : {false, true}) {
+        std::vector<sim::SettingsFile> files{{"run.sh", script}, {"sft.yaml", yaml}};
+        if (isYamlFirst)
+            std::swap(files[0], files[1]);
+        const sim::Imported both = sim::importSettings(files, {}, test::catalogue());
+        const Json scenario = Json::parse(both.scenario);
+        EXPECT_EQ(scenario.at("layout").at("dp"), 4);
+        EXPECT_EQ(scenario.at("training").at("global_batch_size"), 32);
+        EXPECT_EQ(scenario.at("layout").at("zero_stage"), 3);
+    }
+    const auto lacking = importedText(script);
+    EXPECT_EQ(lacking.imported.kind, "swift-args");
+    EXPECT_EQ(lacking.became("configs/sft.yaml"), "unknown");
+    EXPECT_THAT(lacking.textOn("configs/sft.yaml"), HasSubstr("give it as a further FILE"));
+    EXPECT_EQ(lacking.at("/layout/dp"), 4);
+    EXPECT_EQ(importedText("NPROC_PER_NODE=2 swift rlhf dpo.yaml\n", std::nullopt, "run.sh").became("dpo.yaml"), "unknown");
+    const auto dpo = importedText("rlhf_type: dpo\nmodel: Qwen/Qwen3-8B\nper_device_train_batch_size: 2\nmax_length: 1024\n", 8);
+    EXPECT_EQ(dpo.at("/training/micro_batch_size"), 4) << "pairs";
+}
+
+TEST(SwiftImport, AModelOfImagesIsItsTextTowerAndSaysSo)
+{
+    for (const auto& [name, layers, hidden] : {std::tuple{"Qwen/Qwen2.5-VL-7B-Instruct", 28, 3584},
+                                               {"Qwen/Qwen3-VL-8B-Instruct", 36, 4096},
+                                               {"Qwen/Qwen2-VL-2B-Instruct", 28, 1536},
+                                               {"Qwen/Qwen3-VL-30B-A3B-Instruct", 48, 2048},
+                                               {"OpenGVLab/InternVL3-8B", 28, 3584},
+                                               {"llava-hf/llava-1.5-7b-hf", 32, 4096}}) {
+        const auto out =
+            importedText(std::string("NPROC_PER_NODE=8 swift sft --model ") + name + " --max_length 4096 --deepspeed zero2\n");
+        EXPECT_EQ(out.at("/model/num_hidden_layers"), layers) << name;
+        EXPECT_EQ(out.at("/model/hidden_size"), hidden) << name;
+        EXPECT_EQ(out.became("--model"), "not_representable") << name;
+        EXPECT_THAT(out.textOn("--model"), HasSubstr("its text tower"));
+    }
+    const auto sound = importedText("NPROC_PER_NODE=8 swift sft --model Qwen/Qwen2-Audio-7B-Instruct --max_length 4096\n");
+    EXPECT_EQ(sound.became("--model"), "unknown") << "another model's";
 }
 
 } // namespace

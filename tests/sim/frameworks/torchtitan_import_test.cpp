@@ -26,6 +26,29 @@ TEST(TorchtitanImport, KnowsTheNamesOfItsFirstSpring)
     EXPECT_EQ(out.became("training.checkpoint_interval"), "harmless");
 }
 
+TEST(TorchtitanImport, DealsMicrobatchesAsPyTorchDoes)
+{
+    const auto of = [](const char* schedule, int sequences) {
+        return importedText(
+            "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nlocal_batch_size = " + std::to_string(sequences) +
+                "\nseq_len = 2048\n[parallelism]\npipeline_parallel_degree = 4\n"
+                "pipeline_parallel_microbatch_size = 1\npipeline_parallel_schedule = \"" +
+                schedule + "\"\n",
+            8);
+    };
+    EXPECT_EQ(of("Interleaved1F1B", 8).at("/schedule/microbatch_group"), 4);
+    for (const auto& [sequences, group] : {std::pair{3, 3}, {6, 6}, {10, 5}}) {
+        const auto out = of("Interleaved1F1B", sequences);
+        EXPECT_EQ(out.at("/schedule/microbatch_group"), group);
+        const auto scenario = sim::ScenarioDocument::parse(out.scenario.dump()).resolve(test::catalogue());
+        ASSERT_TRUE(scenario.scenario) << sequences;
+        EXPECT_NE(sim::exportSettings(*scenario.scenario, "torchtitan-toml", test::catalogue()).text, "");
+    }
+    EXPECT_EQ(of("Interleaved1F1B", 11).became("micro-batches"), "contradictory") << "no two equal rounds";
+    EXPECT_EQ(of("1F1B", 3).became("micro-batches"), "contradictory");
+    EXPECT_EQ(of("1F1B", 4).became("micro-batches"), "no note");
+}
+
 TEST(TorchtitanImport, FlavoursAreTheModelsOfItsRegistry)
 {
     EXPECT_EQ(importedText(model("qwen3", "1.7B"), 8).at("/model/hidden_size"), 2048);

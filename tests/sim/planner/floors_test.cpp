@@ -230,7 +230,9 @@ TEST(Floor, IsNoMoreThanTheStepNorTheMemory)
         const double ns = step->metrics().stepTimeSeconds * 1e9;
         EXPECT_LE(floors.leastOfShape(choice, made, *parts), ns + 1);
         EXPECT_LE(floor.stepNs, ns + 1);
-        const LayoutFloor least = floors.leastOf(choice, made).at(choice.recompute);
+        const StateFloor states = floors.leastStatesOf(choice.grid);
+        const LayoutFloor least = floors.leastOf(choice, made, states).at(choice.recompute);
+        EXPECT_LE(states.bytes, least.bytes);
         EXPECT_LE(least.stepNs, ns + 1);
         if (scenario.training.recompute != Recompute::full) {
             EXPECT_EQ(least.stepNs, kernelsOfLayersNs(made) * (made.microbatches() / static_cast<double>(made.layout.pp)));
@@ -248,6 +250,33 @@ TEST(Floor, IsNoMoreThanTheStepNorTheMemory)
     ASSERT_GT(count, 50);
     std::printf("floor is %.1f %% of the step on average of %d\n", 100 * sum / count, count);
     EXPECT_GT(sum / count, 0.6);
+}
+
+TEST(StateFloor, IsWhatShardsOfEverythingTake)
+{
+    const auto jobOf = [](const char* training) {
+        return PlanRequest{.document = ScenarioDocument::parse(std::string(R"({
+          "format": "rankscope-scenario", "version": 1,
+          "model": {"base": "llama3-8b"}, "cluster": {"base": "h100-sxm-ib400"}, "layout": {"tp": 1, "dp": 8},
+          "training": {"sequence_length": 2048, "global_batch_size": 64)") +
+                                                               training + "}}")};
+    };
+    const auto bytesOf = [](const PlanRequest& request, const PlanGrid& grid) {
+        const PlanSpace space(request, test::catalogue());
+        return Floors(space).leastStatesOf(grid).bytes / kBytesPerGib;
+    };
+    constexpr double kParameters = 8'030'261'248;
+    const PlanGrid replicas{.dp = 8}, split{.tp = 8, .etp = 8};
+    EXPECT_NEAR(bytesOf(jobOf(""), replicas), 18 * kParameters / 8 / kBytesPerGib, 0.01) << "bf16 with fp32 gradients";
+    EXPECT_NEAR(bytesOf(jobOf(""), split), 18 * kParameters / 8 / kBytesPerGib, 0.03)
+        << "norms are whole, the vocabulary is padded";
+    EXPECT_NEAR(bytesOf(jobOf(R"(, "offload": {"optimizer": 1})"), replicas), 6 * kParameters / 8 / kBytesPerGib, 0.01);
+    PlanRequest whole = jobOf("");
+    whole.fixed = {{"layout.zero_stage", "0"}};
+    EXPECT_NEAR(bytesOf(whole, replicas), 18 * kParameters / kBytesPerGib, 0.01) << "each replica holds all of it";
+    EXPECT_NEAR(bytesOf(whole, split), 18 * kParameters / 8 / kBytesPerGib, 0.03);
+    const PlanSpace space(whole, test::catalogue());
+    EXPECT_EQ(Floors(space).fewestGpusOfStates(10 * kBytesPerGib), 14) << "134.6 GiB";
 }
 
 // Parts priced for one layout serve all that split layers alike: whichever asked first, each gets what it would get alone.
@@ -274,7 +303,8 @@ TEST(Floor, IsTheSameWhateverWasPricedBefore)
             const Scenario scenario = space.scenarioOf(choice);
             const LayoutFloor floor =
                 floors.floorOf(choice, scenario, *floors.partsOf(choice, scenario), *floors.shardsOf(choice, scenario));
-            const LayoutFloor least = floors.leastOf(choice, scenario).at(choice.recompute);
+            const StateFloor states = floors.leastStatesOf(choice.grid);
+            const LayoutFloor least = floors.leastOf(choice, scenario, states).at(choice.recompute);
             return std::tuple(floor.stepNs, floor.bytes, floor.fullestRank, least.stepNs, least.bytes);
         };
         const Floors shared(space);

@@ -9,6 +9,7 @@
 #include "sim/scenario/document.h"
 #include "sim/scenario/json_text.h"
 #include "sim/simulate/simulation.h"
+#include "tests/sim/planner/tiny_job.h"
 #include "tests/support/catalogue.h"
 
 #include <gmock/gmock.h>
@@ -291,6 +292,26 @@ TEST(PlannerFrameworks, FullRecomputationIsFoundWhereNothingElseFits)
     const PlanAnswer answer = plan(request, test::catalogue());
     ASSERT_FALSE(answer.best.empty());
     EXPECT_THAT(answer.firstDocument(request).get("training.recompute").value_or(""), testing::HasSubstr("full"));
+}
+
+// Six micro-batches on four ranks are one round of PyTorch's, three are fewer than the ranks; Megatron takes neither.
+TEST(PlannerFrameworks, MicrobatchesAreDealtAsTorchtitanDealsThem)
+{
+    for (const char* batch : {"3", "6"}) {
+        PlanRequest request = test::tinyJob(
+            {{"layout.pp", "4"}, {"layout.dp", "1"}, {"schedule.kind", "interleaved-1f1b"}, {"training.micro_batch_size", "1"}});
+        request.document.set("training.global_batch_size", batch);
+        request.document.set("model.num_hidden_layers", "8");
+        request.gpus = 4;
+        request.framework = "torchtitan";
+        const PlanAnswer answer = plan(request, test::catalogue());
+        ASSERT_FALSE(answer.best.empty()) << batch;
+        EXPECT_THAT(answer.best.front().settings, testing::Contains(PlanSetting("schedule.microbatch_group", batch)));
+        const Scenario scenario = resolvedScenario(answer.firstDocument(request), test::catalogue());
+        EXPECT_EQ(simulate(scenario)->metrics().stepTimeSeconds, answer.best.front().stepSeconds);
+        request.framework = "megatron";
+        EXPECT_TRUE(plan(request, test::catalogue()).best.empty()) << batch;
+    }
 }
 
 /// Every layout would be refused for it, one after the other.

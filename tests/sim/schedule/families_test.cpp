@@ -304,7 +304,8 @@ TEST(ScheduleFamilies, MakeWhatTheirTraitsPromise)
         const Schedule schedule = family.make(asked);
         ++made;
         EXPECT_EQ(schedule.chains, family.modelCopies);
-        if (family.bubble.of != nullptr && (numbers.group == 0 || numbers.group == numbers.ranks)) {
+        const bool isUsual = numbers.group == 0 || numbers.group == numbers.ranks || numbers.group == numbers.microbatches;
+        if (family.bubble.of != nullptr && isUsual) {
             const auto [idle, all] = family.bubble.of(asked.ranks, asked.virtualStages, asked.microbatches);
             const sim::ScheduleTimes times = sim::evaluateSchedule(schedule, sim::PassTimes{1, 1, 1, 0});
             EXPECT_NEAR(times.makespan, 3.0 * all, 1e-9) << "in times of a forward and a backward of a chunk";

@@ -64,6 +64,25 @@ TEST(InterleavedSchedule, IsPyTorchs)
     }
 }
 
+// schedules.py, _calculate_single_rank_operations, of max(1, m // p) = 1 round: as many forward passes before the first backward
+// as min(m v, (v - 1) m + 2 (p - 1 - rank)).
+TEST(InterleavedSchedule, IsPyTorchsWithFewerMicrobatchesThanRanks)
+{
+    const auto orderOf = [](const Schedule& schedule) {
+        std::vector<std::string> ranks;
+        for (const auto& actions : schedule.actions)
+            ranks.push_back(golden::text(actions, schedule.slices));
+        return ranks;
+    };
+    EXPECT_THAT(orderOf(sim::makeSchedule(request("interleaved-1f1b", 3, 2, 2, 2))),
+                testing::ElementsAre("0F0 0F1 3F0 3F1 3B0 3B1 0B0 0B1", "1F0 1F1 4F0 4F1 4B0 4B1 1B0 1B1",
+                                     "2F0 2F1 5F0 5B0 5F1 5B1 2B0 2B1"));
+    EXPECT_THAT(orderOf(sim::makeSchedule(request("interleaved-1f1b", 4, 2, 3, 3))),
+                testing::ElementsAre(
+                    "0F0 0F1 0F2 4F0 4F1 4F2 4B0 4B1 4B2 0B0 0B1 0B2", "1F0 1F1 1F2 5F0 5F1 5F2 5B0 5B1 5B2 1B0 1B1 1B2",
+                    "2F0 2F1 2F2 6F0 6F1 6F2 6B0 6B1 6B2 2B0 2B1 2B2", "3F0 3F1 3F2 7F0 7B0 7F1 7B1 7F2 7B2 3B0 3B1 3B2"));
+}
+
 TEST(InterleavedSchedule, IsMegatrons)
 {
     for (const golden::Case& golden : golden::cases("megatron_interleaved")) {

@@ -97,7 +97,7 @@ void EngineRun::arrive(int c, const IssuedOp& issued, std::int64_t beginNs)
         return;
     const Rendezvous all = std::exchange(rendezvous, {});
     if (isShared && all.durationNs <= kLongestSharedNs) {
-        replace(m_transfers[asIndex(groupIndex)], {.stream = op.stream, .startNs = all.latestNs, .durationNs = all.durationNs});
+        replace(m_transfers[asIndex(groupIndex)], op.stream, all.latestNs, all.durationNs);
         m_transfers[asIndex(groupIndex)].isScheduled = true;
         schedule(EventKind::transferStarts, m_transfers[asIndex(groupIndex)].startNs, groupIndex);
         return;
@@ -151,7 +151,7 @@ void EngineRun::endTransfer(int transfer)
             m_result.stretched.push_back({issued.place, stretch});
         finish(c, state.stream, issued, m_nowNs);
         queue(c);
-        bring(peerOf(c, issued.step->sendTo).classIndex, issued.step->sendSlot, {.startNs = state.startNs, .endNs = m_nowNs});
+        bring(peerOf(c, issued.step->sendTo).classIndex, issued.step->sendSlot, state.startNs, m_nowNs);
         return;
     }
     for (const int member : m_classes.classGroups[asIndex(transfer)].classes) {

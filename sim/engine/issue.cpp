@@ -136,8 +136,10 @@ void EngineRun::issue(int c)
                 ready = std::max(ready, worker.tail[asIndex(std::countr_zero(known))]);
             if ((op.allocBytes | op.freeBytes) != 0) {
                 std::int64_t& account = op.buffer ? worker.buffers : worker.activations;
-                account += op.allocBytes;
-                if (worker.activations + worker.buffers > peak.activations + peak.buffers) {
+                const std::int64_t others = op.buffer ? worker.activations : worker.buffers;
+                const std::int64_t held = account + op.allocBytes;
+                account = held;
+                if (held + others > peak.activations + peak.buffers) {
                     peak = {.activations = worker.activations, .buffers = worker.buffers, .atNs = 0};
                     worker.peakPlace = worker.place;
                 }

@@ -109,14 +109,17 @@ const HelpEntry* Help::about(const QString& title) const
     for (const HelpEntry& entry : m_entries) {
         if (entry.kind != HelpEntry::Kind::term)
             continue;
-        for (const QString& name : QStringList{entry.title} + entry.also) {
-            const bool begins = title.startsWith(name, Qt::CaseInsensitive) &&
-                                (title.size() == name.size() || title[name.size()] == QLatin1Char(' '));
-            if (begins && name.size() > length) {
-                found = &entry;
-                length = name.size();
-            }
-        }
+        // Each row of the form asks for each name of each term: mostly where its words end tells enough.
+        const auto take = [&](const QString& name) {
+            const qsizetype size = name.size();
+            if (size <= length || title.size() < size || (title.size() > size && title[size] != QLatin1Char(' ')) ||
+                !title.startsWith(name, Qt::CaseInsensitive))
+                return;
+            found = &entry;
+            length = size;
+        };
+        take(entry.title);
+        std::for_each(entry.also.begin(), entry.also.end(), take);
     }
     return found;
 }

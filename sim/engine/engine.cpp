@@ -47,6 +47,7 @@ EngineRun::EngineRun(const Program& program, const RankClasses& classes, const P
         facts.program = &program.ranks[asIndex(facts.pipelineRank)];
         facts.durations = &prices.durations[asIndex(geometry)];
         facts.slowdown = &classes.slowdown[asIndex(c)];
+        facts.link = facts.slowdown->link;
         facts.runs =
             *facts.slowdown != RankSlowdown{}
                 ? nullptr
@@ -87,6 +88,7 @@ EngineResult EngineRun::run(const EngineWatch& watch)
                 const auto ahead = asIndex(m_queued[m_queued.size() - 1 - kAhead]);
                 fetch(m_workers[ahead]);
                 fetch(m_facts[ahead]);
+                __builtin_prefetch(&m_waiting[ahead], 1);
             }
             if (m_queued.size() > kAhead / 2)
                 fetchResults(m_queued[m_queued.size() - 1 - kAhead / 2]);
@@ -195,12 +197,16 @@ void EngineRun::fetchWhatItNames(const Event& event) const
     fetch(m_facts[asIndex(peer)]);
 }
 
-/// Keeps the number of its events.
-void EngineRun::replace(Transfer& transfer, const Transfer& by)
+/// Keeps the number of its events. Where it lies: see leaveOpen().
+void EngineRun::replace(Transfer& transfer, Stream stream, std::int64_t startNs, std::int64_t durationNs)
 {
-    const std::uint32_t version = transfer.version;
-    transfer = by;
-    transfer.version = version;
+    transfer.stream = stream;
+    transfer.startNs = startNs;
+    transfer.durationNs = durationNs;
+    transfer.left = 0;
+    transfer.rate = FairShare::kFullRate;
+    transfer.sinceNs = 0;
+    transfer.isScheduled = false;
 }
 
 void EngineRun::happen(const Event& event)

@@ -58,13 +58,18 @@ private:
         std::int64_t startedNs = 0; ///< by the host, likewise
         StreamMask open = 0;        ///< streams with what it still waits for
         bool hasBegun = false;
-        std::array<std::uint32_t, kStreamCount> tickets{}; ///< of that
+    };
+    /// For the op of a stream that has this ticket.
+    struct WaitingFor {
+        std::size_t number = 0;
+        std::uint32_t ticket = 0;
     };
 
-    struct WaitingOps {
-        Fifo<WaitingOp> ops;                            ///< in the order of the program
-        std::array<Fifo<std::size_t>, kStreamCount> on; ///< numbers of those that wait for a stream
-        std::vector<std::size_t> ready;                 ///< numbers of those that can begin
+    /// What is looked at each time that a class goes on comes first, in one line of the cache.
+    struct alignas(64) WaitingOps {
+        Fifo<WaitingOp> ops;                           ///< in the order of the program
+        std::vector<std::size_t> ready;                ///< numbers of those that can begin
+        std::array<Fifo<WaitingFor>, kStreamCount> on; ///< those that wait for a stream
     };
 
     /// The kernel whose end depends on what runs beside it.
@@ -86,8 +91,8 @@ private:
         std::uint32_t waitingKernels = 0; ///< of the waiting ops, how many are of the compute stream
         std::uint32_t kernelVersion = 0;  ///< of its events
         std::size_t step = 0, op = 0;
-        std::size_t place = 0;             ///< next op's place in the result
         std::size_t alonePlace = kNowhere; ///< of a run that it goes through without its crew
+        std::size_t place = 0;             ///< next op's place in the result; not beside `op`, see leaveOpen()
         std::int64_t kernelStartNs = 0;    ///< of what has begun last on the compute stream
         std::int64_t passStartNs = 0;      ///< kernelStartNs when the pass was issued
         HostClock host;
@@ -107,6 +112,7 @@ private:
         const OpDurations* durations = nullptr;
         QuietRuns* runs = nullptr; ///< null where perturbed
         const RankSlowdown* slowdown = nullptr;
+        double link = 1; ///< of that
         /// [role]: the factor of links, of collectives that are the class's own affair: whose members all do the same at the same
         /// time, and which meet no others; else 0.
         const std::array<double, kCommunicatorRoleCount>* ownFactor = nullptr;
@@ -163,7 +169,7 @@ private:
     }
     int groupOf(int c, CommunicatorRole role) const { return m_facts[asIndex(c)].groups[asIndex(role)]; }
     Message& messageAt(int c, std::int32_t slot) { return m_mailbox[m_facts[asIndex(c)].firstSlot + asIndex(slot)]; }
-    void replace(Transfer&, const Transfer&);
+    static void replace(Transfer&, Stream, std::int64_t startNs, std::int64_t durationNs);
     void fetchState(const Event&) const;
     void fetchWhatItNames(const Event&) const;
     void fetchResults(int c) const;
@@ -185,7 +191,7 @@ private:
     StreamMask losesTo(int c, const Step&, std::size_t op);
     StreamMask losesTo(int c, const Step&, std::size_t op, const QuietRun&);
     std::int64_t kernelNs(int c, const IssuedOp&) const;
-    void wait(int c, const IssuedOp&, Stream, StreamMask open, std::int64_t readyNs);
+    void wait(int c, const Step&, Stream, StreamMask open, std::int64_t readyNs);
     OpLaunch launchOf(const IssuedOp&) const;
     std::int64_t beginOf(int c, const WaitingOp&);
 
@@ -201,9 +207,13 @@ private:
     void send(int c, const IssuedOp&, std::int64_t readyNs);
     void post(int c, const IssuedOp&, std::int64_t readyNs);
     void carry(int c, const IssuedOp&, std::int64_t startNs);
-    void bring(int c, std::int32_t slot, const Message&);
+    void bring(int c, std::int32_t slot, std::int64_t startNs, std::int64_t endNs);
     void receive(int c, const IssuedOp&);
-    void leaveOpen(int c, Stream, const IssuedOp&);
+    void leaveOpen(int c, Stream stream, const IssuedOp& issued)
+    {
+        leaveOpen(c, stream, issued.step, issued.index, issued.ticket, issued.place);
+    }
+    void leaveOpen(int c, Stream, const Step*, std::uint32_t index, std::uint32_t ticket, std::size_t place);
     void finish(int c, Stream, const IssuedOp&, std::int64_t endNs);
 
     // Transfers: one a class group, and two a class: its messages, which follow each other on two streams.

@@ -35,10 +35,9 @@ public:
     void takeNext(std::vector<Event>& out)
     {
         const std::int64_t ns = nextNs();
-        out.clear();
-        for (; !m_instants.empty() && m_instants.top().ns == ns; m_instants.pop()) {
+        for (bool isFirst = true; !m_instants.empty() && m_instants.top().ns == ns; m_instants.pop(), isFirst = false) {
             Bucket& bucket = m_buckets[m_instants.top().bucket];
-            if (out.empty())
+            if (isFirst) // and the bucket gets what is in `out`, to be cleared behind it
                 out.swap(bucket.events);
             else
                 out.insert(out.end(), bucket.events.begin(), bucket.events.end());

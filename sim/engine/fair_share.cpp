@@ -7,7 +7,10 @@
 
 namespace sim {
 
-FairShare::FairShare(int ports, int transfers) : m_ports(asIndex(ports)), m_transfers(asIndex(transfers)) {}
+FairShare::FairShare(int ports, int transfers)
+    : m_ports(asIndex(ports)), m_filling(asIndex(ports)), m_transfers(asIndex(transfers))
+{
+}
 
 void FairShare::touch(int port)
 {
@@ -91,7 +94,7 @@ std::int64_t FairShare::level() const
     for (const int transfer : m_unfilled)
         least = std::min(least, m_transfers[asIndex(transfer)].speed);
     for (const int port : m_fullPorts)
-        if (const PortState& state = m_ports[asIndex(port)]; state.wanted > 0)
+        if (const Filling& state = m_filling[asIndex(port)]; state.wanted > 0)
             least = std::min(least, state.left * kFullRate / state.wanted);
     return least;
 }
@@ -103,21 +106,21 @@ void FairShare::fill()
         return claim.use * kFullRate / transfer.speed * claim.ranks;
     };
     for (const int port : m_fullPorts) {
-        m_ports[asIndex(port)].left = kWholePort;
-        m_ports[asIndex(port)].wanted = 0;
+        m_filling[asIndex(port)] = {.left = kWholePort, .wanted = 0};
     }
     for (const int transfer : m_unfilled) {
         const TransferState& state = m_transfers[asIndex(transfer)];
         for (const Claim& claim : state.claims)
-            m_ports[asIndex(claim.port)].wanted += wantedOf(state, claim);
+            m_filling[asIndex(claim.port)].wanted += wantedOf(state, claim);
     }
     while (!m_unfilled.empty()) {
         const std::int64_t reached = level();
         const auto isStopped = [&](int transfer) {
             const TransferState& state = m_transfers[asIndex(transfer)];
             return state.speed <= reached || std::any_of(state.claims.begin(), state.claims.end(), [&](const Claim& claim) {
-                       const PortState& port = m_ports[asIndex(claim.port)];
-                       return port.isCollected && port.wanted > 0 && port.left * kFullRate / port.wanted <= reached;
+                       const Filling& port = m_filling[asIndex(claim.port)];
+                       return m_ports[asIndex(claim.port)].isCollected && port.wanted > 0 &&
+                              port.left * kFullRate / port.wanted <= reached;
                    });
         };
         // All that stop at this level do so by the state before any of them took its share.
@@ -126,7 +129,7 @@ void FairShare::fill()
             TransferState& state = m_transfers[asIndex(*it)];
             const std::int64_t rate = std::clamp<std::int64_t>(reached * kFullRate / state.speed, 1, kFullRate);
             for (const Claim& claim : state.claims) {
-                PortState& port = m_ports[asIndex(claim.port)];
+                Filling& port = m_filling[asIndex(claim.port)];
                 port.wanted -= wantedOf(state, claim);
                 port.left = std::max<std::int64_t>(0, port.left - claim.use * rate / kFullRate * claim.ranks);
             }

@@ -33,8 +33,9 @@ public:
     void fetchPorts(int transfer) const
     {
         for (const Claim& claim : m_transfers[static_cast<std::size_t>(transfer)].claims)
-            __builtin_prefetch(&m_ports[static_cast<std::size_t>(claim.port)], 1);
+            fetchPort(claim.port);
     }
+    void fetchPort(int port) const { __builtin_prefetch(&m_ports[static_cast<std::size_t>(port)], 1); }
     /// Of a port that several of its ranks have together a transfer may have several claims.
     void begin(int transfer, const std::vector<Claim>&);
     void end(int transfer);
@@ -43,15 +44,18 @@ public:
     const std::vector<std::pair<int, std::int64_t>>& settle();
 
 private:
-    struct PortState {
+    /// There are many, and each transfer finds others: one line of the cache.
+    struct alignas(64) PortState {
         Few<int, 6> transfers;
         std::int64_t load = 0; ///< sum of what they claim
         bool wasFull = false;  ///< at the last settle
         bool isTouched = false;
-        // While rates are found:
+        bool isCollected = false; ///< while rates are found
+    };
+    /// While rates are found.
+    struct Filling {
         std::int64_t left = 0;   ///< of the port
         std::int64_t wanted = 0; ///< by those without a rate, for each unit that their level rises
-        bool isCollected = false;
     };
     struct TransferState {
         Few<Claim, 4> claims;
@@ -66,6 +70,7 @@ private:
     std::int64_t level() const;
 
     std::vector<PortState> m_ports;
+    std::vector<Filling> m_filling; ///< [port]
     std::vector<TransferState> m_transfers;
     std::vector<int> m_touched;
     std::vector<int> m_collected, m_fullPorts, m_unfilled;

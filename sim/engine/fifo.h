@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <utility>
 #include <vector>
 
 namespace sim {
@@ -18,11 +17,8 @@ public:
     std::size_t next() const { return m_forgotten + m_values.size(); }
     Value& operator[](std::size_t number) { return m_values[number - m_forgotten]; }
     const Value& operator[](std::size_t number) const { return m_values[number - m_forgotten]; }
-    Value& push(Value value)
-    {
-        m_values.push_back(std::move(value));
-        return m_values.back();
-    }
+    /// A new one at the end, to be filled in where it lies.
+    Value& push() { return m_values.emplace_back(); }
     void pop()
     {
         constexpr std::size_t kKept = 64; // forgetting moves what is left

@@ -136,15 +136,17 @@ void EngineRun::issue(int c)
                 ready = std::max(ready, worker.tail[asIndex(std::countr_zero(known))]);
             if ((op.allocBytes | op.freeBytes) != 0) {
                 std::int64_t& account = op.buffer ? worker.buffers : worker.activations;
-                account += op.allocBytes;
-                if (worker.activations + worker.buffers > peak.activations + peak.buffers) {
+                const std::int64_t others = op.buffer ? worker.activations : worker.buffers;
+                const std::int64_t held = account + op.allocBytes;
+                account = held;
+                if (held + others > peak.activations + peak.buffers) {
                     peak = {.activations = worker.activations, .buffers = worker.buffers, .atNs = 0};
                     worker.peakPlace = worker.place;
                 }
                 account -= op.freeBytes;
             }
             if (open != 0) {
-                wait(c, issuedHere(step, worker, stream), op.stream, open, ready);
+                wait(c, step, op.stream, open, ready);
                 continue;
             }
             const std::int64_t begins =
@@ -203,6 +205,29 @@ bool EngineRun::execute(int c, const QuietRun& run, const Step& step)
     return true;
 }
 
+namespace {
+
+/// Times of ops, so much later. A few at once, which a compiler makes vectors of.
+void placeAll(std::int64_t* __restrict starts, std::int64_t* __restrict ends, const QuietRun& run, std::int64_t laterNs)
+{
+    constexpr std::size_t kAtOnce = 8;
+    const std::int64_t* const own = run.ofStreams.starts.data();
+    const std::int64_t* const durations = run.durations.data();
+    const std::size_t count = run.size();
+    std::size_t i = 0;
+    for (; i + kAtOnce <= count; i += kAtOnce)
+        for (std::size_t k = 0; k < kAtOnce; ++k) {
+            starts[i + k] = laterNs + own[i + k];
+            ends[i + k] = laterNs + own[i + k] + durations[i + k];
+        }
+    for (; i < count; ++i) {
+        starts[i] = laterNs + own[i];
+        ends[i] = starts[i] + durations[i];
+    }
+}
+
+} // namespace
+
 void EngineRun::place(Worker& worker, const QuietRun& run, std::int64_t beginNs)
 {
     std::int64_t* const starts = m_result.opStartNs.data() + worker.place;
@@ -210,10 +235,7 @@ void EngineRun::place(Worker& worker, const QuietRun& run, std::int64_t beginNs)
     const QuietRun::Times &own = run.ofStreams, &host = run.ofHost;
     const std::int64_t hostNs = worker.host.beganNs;
     if (hostNs + run.hostLeadNs <= beginNs) { // it is ahead of all of them
-        for (std::size_t i = 0; i < run.size(); ++i) {
-            starts[i] = beginNs + own.starts[i];
-            ends[i] = starts[i] + run.durations[i];
-        }
+        placeAll(starts, ends, run, beginNs);
         for (unsigned left = run.used; left != 0; left &= left - 1) {
             const auto s = asIndex(std::countr_zero(left));
             worker.tail[s] = beginNs + own.tails[s];
@@ -296,25 +318,24 @@ StreamMask EngineRun::losesTo(int c, const Step& step, std::size_t op, const Qui
     return besides & (run.passing | (isLast ? freeAfter(c, step) : StreamMask{0}));
 }
 
-void EngineRun::wait(int c, const IssuedOp& issued, Stream stream, StreamMask open, std::int64_t readyNs)
+/// The next op of its program.
+void EngineRun::wait(int c, const Step& step, Stream stream, StreamMask open, std::int64_t readyNs)
 {
     Worker& worker = m_workers[asIndex(c)];
     WaitingOps& all = m_waiting[asIndex(c)];
     worker.waitingKernels += stream == Stream::compute ? 1 : 0;
     worker.waitedOn |= open;
     const std::size_t number = all.ops.next();
-    WaitingOp& waiting = all.ops.push({.op = issued,
-                                       .readyNs = readyNs,
-                                       .startedNs = worker.host.beganNs + launchOf(issued).startedNs,
-                                       .open = open,
-                                       .hasBegun = false,
-                                       .tickets = {}});
+    WaitingOp& waiting = all.ops.push();
+    waiting.op = issuedHere(step, worker, asIndex(stream));
+    waiting.readyNs = readyNs;
+    waiting.startedNs = worker.host.beganNs + launchOf(waiting.op).startedNs;
+    waiting.open = open;
     for (unsigned left = open; left != 0; left &= left - 1) {
         const auto s = asIndex(std::countr_zero(left));
-        waiting.tickets[s] = worker.tickets[s];
-        all.on[s].push(number);
+        all.on[s].push() = {.number = number, .ticket = worker.tickets[s]};
     }
-    worker.tickets[asIndex(stream)] = issued.ticket;
+    worker.tickets[asIndex(stream)] = waiting.op.ticket;
     worker.open |= maskOf(stream);
 }
 
@@ -376,14 +397,16 @@ void EngineRun::begin(int c, const IssuedOp& issued, std::int64_t beginNs)
     }
 }
 
-/// Its end is decided later.
-void EngineRun::leaveOpen(int c, Stream stream, const IssuedOp& issued)
+/// Its end is decided later. In pieces, as they were just written: a processor that reads two of them at once waits until both
+/// have reached its cache, and all that was written before them, which took a tenth of a step's time.
+[[gnu::noinline]] void EngineRun::leaveOpen(int c, Stream stream, const Step* step, std::uint32_t index, std::uint32_t ticket,
+                                            std::size_t place)
 {
     Worker& worker = m_workers[asIndex(c)];
-    worker.running[asIndex(stream)] = issued;
+    worker.running[asIndex(stream)] = {.step = step, .index = index, .ticket = ticket, .place = place};
     worker.begun |= maskOf(stream);
     worker.open |= maskOf(stream);
-    worker.tickets[asIndex(stream)] = std::max(worker.tickets[asIndex(stream)], issued.ticket);
+    worker.tickets[asIndex(stream)] = std::max(worker.tickets[asIndex(stream)], ticket);
 }
 
 void EngineRun::finish(int c, Stream stream, const IssuedOp& issued, std::int64_t endNs)
@@ -399,15 +422,13 @@ void EngineRun::finish(int c, Stream stream, const IssuedOp& issued, std::int64_
     if ((worker.waitedOn & maskOf(stream)) == 0)
         return;
     WaitingOps& waiting = m_waiting[asIndex(c)];
-    Fifo<std::size_t>& on = waiting.on[s];
-    for (; !on.empty(); on.pop()) {
-        WaitingOp& entry = waiting.ops[on.front()];
-        if (entry.tickets[s] != issued.ticket)
-            break;
+    Fifo<WaitingFor>& on = waiting.on[s];
+    for (; !on.empty() && on.front().ticket == issued.ticket; on.pop()) {
+        WaitingOp& entry = waiting.ops[on.front().number];
         entry.open &= static_cast<StreamMask>(~maskOf(stream));
         entry.readyNs = std::max(entry.readyNs, endNs);
         if (entry.open == 0) {
-            waiting.ready.push_back(on.front());
+            waiting.ready.push_back(on.front().number);
             worker.hasReady = true;
         }
     }

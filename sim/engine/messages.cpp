@@ -13,6 +13,7 @@ void EngineRun::send(int c, const IssuedOp& issued, std::int64_t readyNs)
 {
     const Step& step = *issued.step;
     const int peer = peerOf(c, step.sendTo).classIndex;
+    m_shared.fetchCards(m_fair, c, peer);
     if (!m_postsReceives || !programOf(peer).postsReceives) {
         carry(c, issued, readyNs);
         return;
@@ -51,14 +52,14 @@ void EngineRun::carry(int c, const IssuedOp& issued, std::int64_t startNs)
     const Step& step = *issued.step;
     const Stream stream = opOf(issued).stream;
     const auto& [pipelineRank, peer, tier] = peerOf(c, step.sendTo);
-    const double factor = std::max(m_facts[asIndex(c)].slowdown->link, m_facts[asIndex(peer)].slowdown->link);
+    const double factor = std::max(m_facts[asIndex(c)].link, m_facts[asIndex(peer)].link);
     const std::int64_t ownNs = (*m_facts[asIndex(c)].durations)[step.pass][issued.index];
     const std::int64_t duration = scaledNs(m_prices.sendNs[asIndex(tier)] + ownNs, factor);
     m_result.opStartNs[issued.place] = startNs;
     if (m_shared.isShared(c, peer, tier) && duration <= kLongestSharedNs) {
         const int transfer = messageOf(c, stream);
         leaveOpen(c, stream, issued);
-        replace(m_transfers[asIndex(transfer)], {.stream = stream, .startNs = startNs, .durationNs = duration});
+        replace(m_transfers[asIndex(transfer)], stream, startNs, duration);
         if (startNs > m_nowNs)
             schedule(EventKind::transferStarts, startNs, transfer);
         else
@@ -66,7 +67,7 @@ void EngineRun::carry(int c, const IssuedOp& issued, std::int64_t startNs)
         return;
     }
     finish(c, stream, issued, startNs + duration);
-    bring(peer, step.sendSlot, {.startNs = startNs, .endNs = startNs + duration});
+    bring(peer, step.sendSlot, startNs, startNs + duration);
 }
 
 void EngineRun::receive(int c, const IssuedOp& issued)
@@ -81,9 +82,9 @@ void EngineRun::receive(int c, const IssuedOp& issued)
 }
 
 /// A message is there.
-void EngineRun::bring(int c, std::int32_t slot, const Message& message)
+void EngineRun::bring(int c, std::int32_t slot, std::int64_t startNs, std::int64_t endNs)
 {
-    messageAt(c, slot) = message;
+    messageAt(c, slot) = {.startNs = startNs, .endNs = endNs};
     const unsigned waiting = m_workers[asIndex(c)].begun;
     for (unsigned begun = m_postsReceives ? waiting : waiting & maskOf(Stream::receive); begun != 0; begun &= begun - 1) {
         const auto stream = static_cast<Stream>(std::countr_zero(begun));
@@ -91,8 +92,8 @@ void EngineRun::bring(int c, std::int32_t slot, const Message& message)
         const OpKind kind = opOf(awaited).kind;
         if ((kind != OpKind::receive && kind != OpKind::post) || awaited.step->receiveSlot != slot)
             continue;
-        m_result.opStartNs[awaited.place] = message.startNs;
-        finish(c, stream, awaited, message.endNs);
+        m_result.opStartNs[awaited.place] = startNs;
+        finish(c, stream, awaited, endNs);
         queue(c);
     }
 }

@@ -36,6 +36,13 @@ public:
     /// What a member's part of a collective claims, added to `to`.
     void addClaims(std::vector<FairShare::Claim>& to, int classIndex, const PortUse&) const;
     void addMessageClaims(std::vector<FairShare::Claim>& to, int fromClass, int toClass, int tier) const;
+    /// Brings nearer what a message between nodes claims.
+    void fetchCards(const FairShare& of, int fromClass, int toClass) const
+    {
+        constexpr auto kCard = static_cast<std::size_t>(Port::network);
+        of.fetchPort(idOf(fromClass, kCard, out));
+        of.fetchPort(idOf(toClass, kCard, in));
+    }
 
 private:
     enum Direction : std::uint8_t { out, in };

@@ -90,14 +90,16 @@ void EngineRun::arrive(int c, const IssuedOp& issued, std::int64_t beginNs)
         return;
     }
     Rendezvous& rendezvous = m_rendezvous[asIndex(groupIndex)];
-    rendezvous.latestNs = rendezvous.arrived == 0 ? beginNs : std::max(rendezvous.latestNs, beginNs);
-    rendezvous.durationNs = std::max(rendezvous.durationNs, duration);
+    const Rendezvous all{.latestNs = rendezvous.arrived == 0 ? beginNs : std::max(rendezvous.latestNs, beginNs),
+                         .durationNs = std::max(rendezvous.durationNs, duration),
+                         .arrived = rendezvous.arrived + 1};
     leaveOpen(c, op.stream, issued);
-    if (++rendezvous.arrived < group.classes.size())
+    const bool isLast = all.arrived == group.classes.size();
+    rendezvous = isLast ? Rendezvous{} : all;
+    if (!isLast)
         return;
-    const Rendezvous all = std::exchange(rendezvous, {});
     if (isShared && all.durationNs <= kLongestSharedNs) {
-        replace(m_transfers[asIndex(groupIndex)], {.stream = op.stream, .startNs = all.latestNs, .durationNs = all.durationNs});
+        replace(m_transfers[asIndex(groupIndex)], op.stream, all.latestNs, all.durationNs);
         m_transfers[asIndex(groupIndex)].isScheduled = true;
         schedule(EventKind::transferStarts, m_transfers[asIndex(groupIndex)].startNs, groupIndex);
         return;
@@ -151,7 +153,7 @@ void EngineRun::endTransfer(int transfer)
             m_result.stretched.push_back({issued.place, stretch});
         finish(c, state.stream, issued, m_nowNs);
         queue(c);
-        bring(peerOf(c, issued.step->sendTo).classIndex, issued.step->sendSlot, {.startNs = state.startNs, .endNs = m_nowNs});
+        bring(peerOf(c, issued.step->sendTo).classIndex, issued.step->sendSlot, state.startNs, m_nowNs);
         return;
     }
     for (const int member : m_classes.classGroups[asIndex(transfer)].classes) {

@@ -294,7 +294,23 @@ void TraceMaker::addClass(int c)
         memory.add(0, 0, 0);
     HeldBytes held;
     std::size_t place = m_result.firstOp[asIndex(c)];
+    // Of a pass two times are looked at, far from those of the next: in no cache, unless they are asked for some passes ahead.
+    constexpr int kAhead = 8;
+    auto ahead = program.steps.begin();
+    std::size_t placeAhead = place;
+    const auto fetchNext = [&] {
+        if (kernels || ahead == program.steps.end())
+            return;
+        if (const PassSummary& of = m_summaries[ahead->pass]; of.firstCompute >= 0) {
+            __builtin_prefetch(m_result.opStartNs.data() + placeAhead + of.firstCompute);
+            __builtin_prefetch(m_result.opEndNs.data() + placeAhead + of.lastCompute);
+        }
+        placeAhead += m_program.passes[ahead++->pass].ops.size();
+    };
+    for (int i = 0; i < kAhead; ++i)
+        fetchNext();
     for (const Step& step : program.steps) {
+        fetchNext();
         const Pass& pass = m_program.passes[step.pass];
         m_poll(kernels ? 8 * pass.ops.size() + 8 : 8);
         const std::uint32_t kindOfFirst = kernels ? opKinds(step) : 0;

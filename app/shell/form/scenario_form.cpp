@@ -114,7 +114,7 @@ void ScenarioForm::setOtherNames(std::function<QStringList(std::string_view)> ot
 {
     m_otherNamesOf = std::move(otherNamesOf);
     for (FormRow* row : m_order)
-        tellTerm(row);
+        row->setOtherNames(m_otherNamesOf(row->key().pointer));
 }
 
 void ScenarioForm::tellTerm(FormRow* row) const

@@ -10,6 +10,7 @@
 #include "app/shell/recorded/recorded_panel.h"
 #include "app/shell/widgets/scenario_header.h"
 #include "tests/app/shell/window_fixture.h"
+#include "tests/support/tries.h"
 
 #include <QFile>
 #include <QFileInfo>
@@ -136,11 +137,16 @@ private:
 TEST_F(AnsweringWindow, IsNotHeldWhileTheGalleryIsClickedThroughFromEndToEnd)
 {
     settle();
-    QStringList paths;
-    for (const GalleryEntry& entry : window.gallery().entries())
+    QStringList all, paths;
+    for (const GalleryEntry& entry : window.gallery().entries()) // by their ranks
         if (!entry.lesson)
-            paths << entry.path;
-    ASSERT_GT(paths.size(), 80);
+            all << entry.path;
+    ASSERT_GT(all.size(), 80);
+    constexpr qsizetype kLargest = 4; // what takes longest is tried in any case
+    ::test::Tried which;
+    for (qsizetype i = 0; i < all.size(); ++i)
+        if (which.next() || i + kLargest >= all.size())
+            paths << all[i];
     const double mostMs = kSharing * kNoticedMs * ::test::patience();
     std::pair<double, std::string> worst;
     for (const QString& path : std::as_const(paths)) {

@@ -64,13 +64,14 @@ protected:
                     << where << ": " << label->text().toStdString();
             }
     }
-    /// What each widget tells of itself, as a pointer that rests on it sees it.
+    /// What each widget tells of itself, as a pointer that rests on it sees it; what it has told before is not asked again.
     void expectPlainTips(const char* where)
     {
         for (QWidget* of : QApplication::topLevelWidgets())
             for (QWidget* widget : of->findChildren<QWidget*>()) {
-                if (!widget->isVisible() || widget->toolTip().isEmpty())
+                if (!widget->isVisible() || widget->toolTip().isEmpty() || widget->property("told") == widget->toolTip())
                     continue;
+                widget->setProperty("told", widget->toolTip());
                 QToolTip::hideText();
                 const QPoint middle = widget->rect().center();
                 QHelpEvent help(QEvent::ToolTip, middle, widget->mapToGlobal(middle));

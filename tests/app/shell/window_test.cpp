@@ -403,21 +403,26 @@ TEST_F(WindowTest, DocksComeBackAsTheyWere)
 
 TEST_F(WindowTest, NoTextIsCut)
 {
-    for (const QSize size : {QSize(1600, 900), QSize(1280, 720)}) {
+    const QSize small(1280, 720), large(1600, 900);
+    const auto look = [this](const QSize& size, const char* what) {
         window.resize(size);
-        window.run(CommandId::gallery);
-        for (const char* name : {kSixteen, kLarge, "54-deepseek-v3-2048-h800.json"}) {
-            open(name);
-            window.desk().selectRank(13);
-            settle();
-            EXPECT_EQ(window.size(), size);
-            EXPECT_EQ(cutLabels(window).join(QLatin1Char('\n')).toStdString(), "") << name << " " << size.width();
-        }
-        window.form().row(Control::tp)->spinBox()->setValue(7);
         settle();
-        EXPECT_EQ(cutLabels(window).join(QLatin1Char('\n')).toStdString(), "") << size.width();
-        window.session().undoStack().undo();
+        EXPECT_EQ(window.size(), size) << what;
+        EXPECT_EQ(cutLabels(window).join(QLatin1Char('\n')).toStdString(), "") << what << " " << size.width();
+    };
+    for (const char* name : {kSixteen, kLarge, "54-deepseek-v3-2048-h800.json"}) {
+        window.resize(small); // opened where there is less room
+        window.run(CommandId::gallery);
+        open(name);
+        window.desk().selectRank(13);
+        settle();
+        look(small, name);
+        look(large, name);
     }
+    window.form().row(Control::tp)->spinBox()->setValue(7);
+    settle();
+    look(large, "what is not legal");
+    look(small, "what is not legal");
 }
 
 /// How often a widget was given another style.

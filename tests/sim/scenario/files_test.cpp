@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
+#include <initializer_list>
 #include <iterator>
 #include <string>
 #include <sys/resource.h>
@@ -76,6 +77,18 @@ TEST_F(Files, ThatAreTooLargeAreRefusedWithTheirSize)
     EXPECT_EQ(refusal(sparse, Pipes::read), sparse.string() + ": has 1,099,511,627,776 bytes; at most 1,000 are read");
     std::ofstream(path("fits")) << std::string(1000, 'x');
     EXPECT_EQ(readFile(path("fits"), 1000).size(), 1000U);
+}
+
+TEST_F(Files, AreReadWholeWhateverTheySayOfTheirLength)
+{
+    for (const std::size_t length : std::initializer_list<std::size_t>{0, 1, 511, 65'535, 65'536, 65'537, 200'000}) {
+        std::string text;
+        for (std::size_t i = 0; i < length; ++i)
+            text += static_cast<char>('a' + i % 26);
+        std::ofstream(path("long")) << text;
+        EXPECT_EQ(readFile(path("long"), 1U << 20U), text) << length;
+    }
+    EXPECT_NE(readFile("/proc/self/status", 1U << 20U).find("Name:"), std::string::npos) << "says that it has none";
 }
 
 TEST_F(Files, ArePipesWhereThatIsAskedFor)

@@ -25,6 +25,8 @@ QString rowName(sim::StepPart part, const std::string& dataTransfers)
         return QObject::tr("%1 exposed")
             .arg(isAxis ? first.toUpper() + shown.mid(first.size()) : shown.left(1).toUpper() + shown.mid(1));
     }
+    if (part == sim::StepPart::host)
+        return QObject::tr("Host exposed"); // as its neighbours are called
     const QString name = QString::fromUtf8(sim::factsOf(part).name);
     return name.left(1).toUpper() + name.mid(1);
 }

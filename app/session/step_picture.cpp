@@ -7,6 +7,8 @@
 #include "sim/cancel.h"
 #include "sim/error.h"
 #include "sim/scenario/document.h"
+#include "sim/scenario/pointer_text.h"
+#include "sim/scenario/schema.h"
 #include "sim/trace/time_use.h"
 
 #include <QObject>
@@ -74,7 +76,17 @@ PredictionPtr predict(const std::string& scenarioJson, const sim::Catalogue& cat
     auto out = std::make_shared<Prediction>();
     out->calibrated = measured != nullptr;
     try {
-        auto resolved = sim::ScenarioDocument::parse(scenarioJson).resolve(catalogue);
+        auto document = sim::ScenarioDocument::parse(scenarioJson);
+        auto resolved = document.resolve(catalogue);
+        if (!resolved.scenario) { // the run may be of a newer version
+            for (const sim::Problem& problem : resolved.problems)
+                if (problem.severity == sim::Severity::error && problem.message.starts_with(sim::Schema::kUnknownKey)) {
+                    document.erase(problem.pointer);
+                    out->unknownKeys << QString::fromStdString(sim::dotted(problem.pointer));
+                }
+            if (!out->unknownKeys.isEmpty())
+                resolved = document.resolve(catalogue);
+        }
         if (!resolved.scenario) {
             out->problem = resolved.problems.empty() ? QObject::tr("its scenario is not legal")
                                                      : plainWords(QString::fromStdString(resolved.problems.front().text()));

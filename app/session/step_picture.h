@@ -7,6 +7,7 @@
 #include "live/stream/history.h"
 
 #include <QString>
+#include <QStringList>
 
 #include <functional>
 #include <memory>
@@ -21,10 +22,11 @@ struct Prediction {
     bool calibrated = false;   ///< with what was measured of this machine
     TracePtr timeUse, kernels; ///< as of a StepPicture
     QString problem;
+    QStringList unknownKeys; ///< "training.something": of another version's scenario, predicted without them
 };
 using PredictionPtr = std::shared_ptr<const Prediction>;
-/// Of a resolved scenario's text; with `measured`, if any, instead of the efficiency that it names. Throws nothing but
-/// sim::Cancelled. O(ops of all ranks).
+/// Of a resolved scenario's text, without keys that only another version knows; with `measured`, if any, instead of the
+/// efficiency that it names. Throws nothing but sim::Cancelled. O(ops of all ranks).
 PredictionPtr predict(const std::string& scenarioJson, const sim::Catalogue&, const sim::Efficiency* measured = nullptr);
 
 enum class LiveClock {

@@ -8,6 +8,8 @@
 #include <QFileInfo>
 #include <QObject>
 
+#include <algorithm>
+#include <span>
 #include <string_view>
 
 namespace app {
@@ -25,6 +27,25 @@ bool isTrace(const QString& path)
         return false;
     const QByteArray head = file.read(kLookedAt);
     return sim::looksLikeTrace({head.constData(), static_cast<std::size_t>(head.size())});
+}
+
+QString whyNoRun(const QString& folder)
+{
+    constexpr qsizetype kMostLookedAt = 200;
+    const QDir in(folder);
+    const QString name = QFileInfo(in.absolutePath()).fileName();
+    const QFileInfoList files = in.entryInfoList(QDir::Files | QDir::Readable, QDir::Name);
+    const auto looked = std::span(files).first(static_cast<std::size_t>(std::min(files.size(), kMostLookedAt)));
+    if (std::ranges::any_of(looked, [](const QFileInfo& file) { return isTrace(file.filePath()); }))
+        return {};
+    const QString holds = !in.isReadable() ? QObject::tr("may not be read")
+                          : files.isEmpty()
+                              ? QObject::tr("holds no files")
+                              : QObject::tr("holds no trace of a profiler (PyTorch, Perfetto, Nsight, NCCL's flight "
+                                            "recorder, rankscope-live)");
+    const bool hasFolders = !in.entryList(QDir::Dirs | QDir::NoDotAndDotDot).isEmpty();
+    return QObject::tr("“%1” %2.").arg(name.isEmpty() ? in.absolutePath() : name, holds) +
+           (hasFolders ? QObject::tr(" Ctrl+Alt+O opens a folder with all folders in it.") : QString());
 }
 
 QString traceName(const QStringList& paths)

@@ -14,7 +14,7 @@ namespace sim {
 /// do (the next three), never both at once; what a rank waits for is the same in both.
 enum class StepPart : std::uint8_t {
     computing,
-    recomputation,
+    recomputation, ///< kernels that run again, for as long as they take
     optimizer,
     modelFlops,      ///< the model's FLOPs at the dense peak of the precision: MFU is this over the step
     recomputedFlops, ///< FLOPs run again, at that peak: HFU adds this
@@ -37,10 +37,10 @@ struct StepPartFacts {
 /// By StepPart, in the order in which they are told.
 inline constexpr std::array<StepPartFacts, 13> kStepPartFacts{{
     {"computing", "computing", "t_c"},
-    {"recomputation", "recomputation", "t_r"},
+    {"recomputation", "recomputation by the clock", "t_r"},
     {"optimizer", "optimizer", "t_o"},
     {"model FLOPs", "model FLOPs at peak speed", "t_model"},
-    {"recomputed FLOPs", "recomputation", "t_again"},
+    {"recomputed FLOPs", "recomputed FLOPs at peak speed", "t_again"},
     {"kernels below peak", "kernels below peak", "t_kernels"},
     {"exposed tp", "exposed tp communication", "t_tp", true},
     {"exposed cp", "exposed cp communication", "t_cp", true},

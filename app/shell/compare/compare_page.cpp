@@ -336,7 +336,7 @@ void ComparePage::showHeader()
     if (!comparison)
         return;
     const auto a = static_cast<double>(comparison->stepNs.a), b = static_cast<double>(comparison->stepNs.b);
-    m_difference->setText(a == b ? tr("No change") : QString::fromStdString(durationChangeText(a, b)));
+    m_difference->setText(a == b ? tr("No change") : QString::fromStdString(signedDurationText(b - a)));
     m_ratio->setText(a == b ? tr("in the step time") : tr("%1 step time").arg(QString::fromStdString(ratioText(a, b))));
 }
 

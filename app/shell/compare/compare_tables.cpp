@@ -72,14 +72,21 @@ QString deltaText(RowUnit unit, double delta)
     return (delta > 0 ? QStringLiteral("+") : QStringLiteral("−")) + size;
 }
 
-/// Beside both.
-QString deltaText(RowUnit unit, double a, double b)
+/// What differs by less than both could ever be told apart by is none.
+QString deltaText(const ComparisonRow& row)
 {
-    const QString alone = deltaText(unit, b - a);
-    if (alone.size() < 2)
-        return alone;
-    return alone.front() + QString::fromStdString(sizeThatAddsUp(valueText(unit, a).toStdString(),
-                                                                 valueText(unit, b).toStdString(), alone.mid(1).toStdString()));
+    constexpr double kNoise = 1e-5;
+    const double size = std::max(std::fabs(row.a), std::fabs(row.b));
+    return row.delta() != 0 && std::fabs(row.delta()) < kNoise * size ? QStringLiteral("≈0") : deltaText(row.unit, row.delta());
+}
+
+/// Why the three of a row may not add up as they are told; empty where they do.
+QString roundingText(RowUnit unit, double a, double b)
+{
+    const auto told = [unit](double value) { return valueText(unit, value).toStdString(); };
+    return addsUpAsTold(told(a), told(b), told(std::fabs(b - a)))
+               ? QString()
+               : QObject::tr("The exact difference, rounded once: %1.").arg(QLatin1String(kFiguresAreRounded));
 }
 
 /// With air at the left, so that lists of neighbouring columns do not run together.
@@ -418,18 +425,21 @@ void CompareTables::showRows(const std::vector<ComparisonRow>& rows)
             return Tint::muted;
         return (row.delta() < 0) == *row.lowerIsBetter ? Tint::better : Tint::worse;
     };
-    const auto withHint = [](const ComparisonRow& row, const QString& tip) {
-        const QString hint = row.because ? askHint() : QString();
-        return tip.isEmpty() ? hint : hint.isEmpty() ? tip : tip + QLatin1Char('\n') + hint;
+    const auto joined = [](const QString& tip, const QString& more) {
+        return tip.isEmpty() ? more : more.isEmpty() ? tip : tip + QLatin1Char('\n') + more;
+    };
+    const auto withHint = [joined](const ComparisonRow& row, const QString& tip) {
+        return joined(tip, row.because ? askHint() : QString());
     };
     for (const ComparisonRow& row : rows) {
         const QString indent = row.isTotal ? QString() : QStringLiteral("   ");
         addRow(m_rows, {{indent + row.name, row.name, Tint::none, row.isTotal},
                         {valueText(row.unit, row.a), withHint(row, {}), Tint::none, row.isTotal},
                         {valueText(row.unit, row.b), withHint(row, {}), Tint::none, row.isTotal},
-                        {deltaText(row.unit, row.a, row.b),
-                         withHint(row, row.likely ? QString::fromStdString(sim::sureText(*row.likely)) : QString()), tintOf(row),
-                         row.isTotal}});
+                        {deltaText(row),
+                         withHint(row, joined(row.likely ? QString::fromStdString(sim::sureText(*row.likely)) : QString(),
+                                              roundingText(row.unit, row.a, row.b))),
+                         tintOf(row), row.isTotal}});
     }
     m_rowsTitle->setVisible(!rows.empty());
     m_rows->setVisible(!rows.empty());
@@ -451,7 +461,7 @@ void CompareTables::showStages(const std::vector<sim::StageComparison>& stages)
                           seconds(stage.use.b.busy() - stage.use.a.busy()),
                           seconds(stage.use.b.exposed() - stage.use.a.exposed()),
                           seconds(stage.deltaNs(sim::StepPart::bubble)),
-                          {deltaText(RowUnit::gib, gib(stage.memory.a.total()), gib(stage.memory.b.total())), askHint()}});
+                          {deltaText(RowUnit::gib, gib(stage.memory.b.total()) - gib(stage.memory.a.total())), askHint()}});
     }
     const bool worthIt = stages.size() > 1;
     m_stagesTitle->setVisible(worthIt);

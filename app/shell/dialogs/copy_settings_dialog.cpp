@@ -1,6 +1,7 @@
 #include "app/shell/dialogs/copy_settings_dialog.h"
 
 #include "app/session/plain_words.h"
+#include "app/session/refusal_remedies.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/save_file.h"
 #include "app/shell/widgets/style.h"
@@ -30,11 +31,11 @@ QString textOf(std::string_view text)
 
 } // namespace
 
-CopySettingsDialog::CopySettingsDialog(const sim::Scenario& scenario, const sim::Catalogue& catalogue, const QString& fileName,
-                                       QWidget* parent)
-    : QDialog(parent), m_scenario(scenario), m_catalogue(catalogue), m_fileName(fileName), m_kinds(new QListWidget),
-      m_text(new QPlainTextEdit), m_notes(new QLabel), m_failure(new QLabel), m_copy(new QPushButton(tr("Copy"))),
-      m_save(new QPushButton(tr("Save…")))
+CopySettingsDialog::CopySettingsDialog(const sim::ScenarioDocument& document, const sim::Scenario& scenario,
+                                       const sim::Catalogue& catalogue, const QString& fileName, QWidget* parent)
+    : QDialog(parent), m_document(document), m_scenario(scenario), m_catalogue(catalogue), m_fileName(fileName),
+      m_kinds(new QListWidget), m_text(new QPlainTextEdit), m_notes(new QLabel), m_failure(new QLabel),
+      m_remedies(new QVBoxLayout), m_copy(new QPushButton(tr("Copy"))), m_save(new QPushButton(tr("Save…")))
 {
     setWindowTitle(tr("Copy as Settings"));
     setAttribute(Qt::WA_DeleteOnClose);
@@ -73,6 +74,7 @@ CopySettingsDialog::CopySettingsDialog(const sim::Scenario& scenario, const sim:
     auto* right = new QVBoxLayout;
     right->addWidget(m_text, 1);
     right->addWidget(m_failure);
+    right->addLayout(m_remedies);
     right->addWidget(m_notes);
     auto* middle = new QHBoxLayout;
     constexpr int kKindsWidth = 220;
@@ -149,10 +151,56 @@ void CopySettingsDialog::kindChanged()
     }
     m_failure->setText(failure);
     m_failure->setVisible(!failure.isEmpty());
+    if (!m_changed.isEmpty())
+        notes = tr("Changed in the scenario: %1; Edit > Undo takes it back.").arg(m_changed) +
+                (notes.isEmpty() ? QString() : QLatin1Char(' ') + notes);
     m_notes->setText(notes);
     m_notes->setVisible(!notes.isEmpty());
     m_copy->setEnabled(failure.isEmpty());
     m_save->setEnabled(failure.isEmpty());
+    offer({});
+    if (failure.isEmpty())
+        m_worker.dropAll();
+    else
+        findRemedies();
+}
+
+void CopySettingsDialog::findRemedies()
+{
+    m_worker.ask(
+        0,
+        [document = m_document, scenario = m_scenario, id = kind().id, &catalogue = m_catalogue] {
+            return refusalRemedies(document, scenario, id, catalogue);
+        },
+        [this](const std::vector<Edit>& remedies) { offer(remedies); }, [](const QString&) {});
+}
+
+void CopySettingsDialog::offer(const std::vector<Edit>& remedies)
+{
+    while (QLayoutItem* item = m_remedies->takeAt(0)) {
+        if (QWidget* button = item->widget()) {
+            button->hide();
+            button->deleteLater(); // it may be the one that was pressed
+        }
+        delete item;
+    }
+    for (const Edit& edit : remedies) {
+        const QString said = QString::fromStdString(edit.text);
+        auto* button = new QPushButton(tr("Set %1").arg(said));
+        button->setToolTip(tr("Changes the scenario by one step that can be undone: %1").arg(said));
+        connect(button, &QPushButton::clicked, this, [this, edit, said] {
+            m_changed += (m_changed.isEmpty() ? QString() : QStringLiteral("; ")) + said;
+            Q_EMIT remedyChosen(edit);
+        });
+        m_remedies->addWidget(button, 0, Qt::AlignLeft);
+    }
+}
+
+void CopySettingsDialog::setScenario(const sim::ScenarioDocument& document, const sim::Scenario& scenario)
+{
+    m_document = document;
+    m_scenario = scenario;
+    kindChanged();
 }
 
 void CopySettingsDialog::copy()

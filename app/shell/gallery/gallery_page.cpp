@@ -10,6 +10,8 @@
 #include <QLineEdit>
 #include <QListWidget>
 #include <QPushButton>
+#include <QScrollArea>
+#include <QScrollBar>
 #include <QVBoxLayout>
 
 #include <algorithm>
@@ -40,7 +42,8 @@ int heightOf(const QListWidget& list, int rows)
 GalleryPage::GalleryPage(QWidget* parent)
     : QFrame(parent), m_search(new QLineEdit), m_cards(new CardList), m_contents(new QListWidget), m_recent(new QListWidget),
       m_contentsTitle(new QLabel(tr("CONTENTS"))), m_recentTitle(new QLabel(tr("RECENT"))),
-      m_nothing(new QLabel(tr("Nothing in the gallery matches."))), m_recoveries(new QVBoxLayout), m_demo(makeDemo())
+      m_nothing(new QLabel(tr("Nothing in the gallery matches."))), m_recoveries(new QVBoxLayout),
+      m_recoveryArea(new QScrollArea), m_demo(makeDemo())
 {
     setRole(this, "page");
     auto* title = new QLabel(QStringLiteral("Rankscope"));
@@ -64,6 +67,17 @@ GalleryPage::GalleryPage(QWidget* parent)
     m_drop->setWordWrap(true);
     setRole(m_drop, "small");
 
+    auto* recoveries = new QWidget;
+    recoveries->setLayout(m_recoveries);
+    m_recoveries->setContentsMargins(0, 0, 0, 0);
+    m_recoveryArea->setWidget(recoveries);
+    m_recoveryArea->setWidgetResizable(true);
+    m_recoveryArea->setFrameShape(QFrame::NoFrame);
+    m_recoveryArea->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    m_recoveryArea->setFocusPolicy(Qt::NoFocus); // its buttons have the keyboard, and it follows
+    m_recoveryArea->setAccessibleName(tr("Unsaved work"));
+    setRole(m_recoveryArea, "clear");
+
     m_side = new QFrame;
     setRole(m_side, "side");
     m_side->setFixedWidth(kSideWidth);
@@ -74,7 +88,7 @@ GalleryPage::GalleryPage(QWidget* parent)
     sideColumn->addSpacing(kSpace);
     sideColumn->addWidget(open);
     sideColumn->addWidget(m_drop);
-    sideColumn->addLayout(m_recoveries);
+    sideColumn->addWidget(m_recoveryArea);
     sideColumn->addSpacing(kSpace);
     sideColumn->addWidget(m_contentsTitle);
     sideColumn->addWidget(m_contents, 100); // as high as it is, where there is room
@@ -246,9 +260,12 @@ void GalleryPage::setRecoveries(const std::vector<Recovery>& recoveries)
     shareSide();
 }
 
-/// Beside each other their buttons would be cut where letters are large.
+/// Beside each other their buttons would be cut where letters are large; of many cards those that do not fit are scrolled to.
 void GalleryPage::arrangeRecoveries()
 {
+    constexpr double kMostOfPage = 0.3;
+    const QMargins margins = m_side->layout()->contentsMargins();
+    const int wide = m_side->maximumWidth() - margins.left() - margins.right();
     for (int i = 0; i < m_recoveries->count(); ++i) {
         const QWidget* card = m_recoveries->itemAt(i)->widget();
         auto* buttons = card ? card->findChild<QBoxLayout*>(kRecoveryButtons) : nullptr;
@@ -257,10 +274,21 @@ void GalleryPage::arrangeRecoveries()
         int needed = -kSpace; // between them
         for (int each = 0; each < buttons->count(); ++each)
             needed += buttons->itemAt(each)->sizeHint().width() + kSpace;
-        const QMargins around = m_side->layout()->contentsMargins(), within = card->layout()->contentsMargins();
-        const int room = m_side->maximumWidth() - around.left() - around.right() - within.left() - within.right();
+        const QMargins within = card->layout()->contentsMargins();
+        const int bar = m_recoveryArea->verticalScrollBar()->sizeHint().width(),
+                  room = wide - bar - within.left() - within.right();
         buttons->setDirection(needed > room ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);
     }
+    const bool hasAny = m_recoveries->count() > 0;
+    m_recoveryArea->setVisible(hasAny);
+    if (!hasAny)
+        return;
+    const QLayoutItem& first = *m_recoveries->itemAt(0);
+    const int whole =
+        m_recoveries->hasHeightForWidth() ? m_recoveries->totalHeightForWidth(wide) : m_recoveries->totalSizeHint().height();
+    const int one = first.hasHeightForWidth() ? first.heightForWidth(wide) : first.sizeHint().height();
+    const int most = std::max(one, static_cast<int>(kMostOfPage * heightInSight()));
+    m_recoveryArea->setFixedHeight(std::min(whole, most));
 }
 
 bool GalleryPage::event(QEvent* event)

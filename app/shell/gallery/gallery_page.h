@@ -14,6 +14,7 @@ class QBoxLayout;
 class QLabel;
 class QLineEdit;
 class QListWidget;
+class QScrollArea;
 class QVBoxLayout;
 
 namespace app {
@@ -66,6 +67,7 @@ private:
     QListWidget *m_contents, *m_recent; ///< m_contents: the headings, since a screen shows only the first
     QLabel *m_contentsTitle, *m_recentTitle, *m_nothing, *m_drop = nullptr, *m_subtitle = nullptr;
     QVBoxLayout* m_recoveries;
+    QScrollArea* m_recoveryArea; ///< round them: much unsaved work leaves room for what else is there
     QFrame* m_side = nullptr;
     QBoxLayout *m_demoRow = nullptr, *m_main = nullptr;
     QFrame* m_demo;     ///< of a live training

@@ -200,8 +200,10 @@ void LivePanel::showNumbers(const LiveUpdate& update)
 QString LivePanel::predictionText(double seconds) const
 {
     const QString text = durationQuantity(seconds).text();
-    return m_uncalibratedSeconds ? tr("%1, %2 before calibrating").arg(text, durationQuantity(*m_uncalibratedSeconds).text())
-                                 : text;
+    const QString told =
+        m_uncalibratedSeconds ? tr("%1, %2 before calibrating").arg(text, durationQuantity(*m_uncalibratedSeconds).text()) : text;
+    const QString unknown = m_prediction ? m_prediction->unknownKeys.join(QStringLiteral(", ")) : QString();
+    return unknown.isEmpty() ? told : tr("%1, without %2, which this version does not know").arg(told, unknown);
 }
 
 void LivePanel::showPrediction()
@@ -219,7 +221,7 @@ void LivePanel::showPrediction()
                         .toStdString();
         if (simulation.scenario().cluster.efficiency.id.empty())
             side.note = tr("%1  ·  %2, not calibrated")
-                            .arg(durationQuantity(seconds).text(), QString::fromStdString(simulation.scenario().cluster.name))
+                            .arg(predictionText(seconds), QString::fromStdString(simulation.scenario().cluster.name))
                             .toStdString();
     } else {
         side.message = m_prediction ? m_prediction->problem.toStdString() : std::string();

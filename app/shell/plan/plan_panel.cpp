@@ -19,6 +19,7 @@
 #include <QSpinBox>
 #include <QSplitter>
 #include <QToolButton>
+#include <QVBoxLayout>
 
 #include <algorithm>
 #include <cmath>
@@ -189,6 +190,7 @@ void PlanPanel::resizeEvent(QResizeEvent* event)
 {
     QWidget::resizeEvent(event);
     placeSlider();
+    placeWords();
     m_sideButtons->button(1)->setText(width() >= kRoomForWords ? tr("Time and memory") : tr("Time"));
     m_sideButtons->button(2)->setText(width() >= kRoomForWords ? tr("Days and cost") : tr("Cost"));
     fold();
@@ -209,6 +211,25 @@ void PlanPanel::placeSlider()
         m_forWhat->insertWidget(m_forWhat->indexOf(m_gpus), m_gpuSlider, 1);
     else
         m_sliderLine->addWidget(m_gpuSlider);
+}
+
+/// In a low panel words would cover the map: they stand below it, and are scrolled to; its cells' tips say the same.
+void PlanPanel::placeWords()
+{
+    constexpr int kLow = 340;
+    const bool isLow = height() < kLow;
+    if (m_page == nullptr || std::exchange(m_isLow, isLow) == isLow)
+        return;
+    m_page->removeWidget(m_proof);
+    if (isLow) {
+        m_reason->removeWidget(m_detail);
+        m_page->addWidget(m_detail);
+        m_page->addWidget(m_proof);
+    } else {
+        m_page->removeWidget(m_detail);
+        m_reason->addWidget(m_detail);
+        m_page->insertWidget(m_page->indexOf(m_split), m_proof);
+    }
 }
 
 /// Controls below each other where they have no room beside each other.

@@ -29,6 +29,7 @@
 class QBoxLayout;
 class QButtonGroup;
 class QComboBox;
+class QHBoxLayout;
 class QLabel;
 class QMenu;
 class QProgressBar;
@@ -39,6 +40,7 @@ class QSpinBox;
 class QSplitter;
 class QStackedWidget;
 class QToolButton;
+class QVBoxLayout;
 
 namespace app {
 
@@ -150,6 +152,7 @@ private:
     void showMine();
     void fold();
     void placeSlider();
+    void placeWords();
     std::vector<int> gpuStops() const;
     void copyTable();
     int presentGpus() const;
@@ -204,7 +207,10 @@ private:
     QPushButton *m_open, *m_compare;
     QToolButton* m_copy;
     QScrollArea* m_area; ///< around all of it: a small panel folds, and scrolls where that is not enough
-    QBoxLayout *m_head = nullptr, *m_segments = nullptr;       ///< of controls; of what is beside the map
+    QBoxLayout *m_head = nullptr, *m_segments = nullptr; ///< of controls; of what is beside the map
+    QVBoxLayout* m_page = nullptr;                       ///< what scrolls
+    QHBoxLayout* m_reason = nullptr;                     ///< below it: where a low panel leaves room
+    bool m_isLow = false;
     QHBoxLayout *m_forWhat = nullptr, *m_sliderLine = nullptr; ///< where the slider stands, and where it has no room beside
     QTimer m_soon;                                             ///< another number of GPUs: dragging goes on
     QTimer m_guideSoon;                                        ///< the same of the path

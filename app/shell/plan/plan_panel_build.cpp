@@ -200,9 +200,9 @@ PlanPanel::PlanPanel(Desk& desk, Renderer renderer, QWidget* parent)
     m_head->setSpacing(8);
     m_head->addLayout(m_forWhat, 1);
     m_head->addLayout(limits, 1);
-    auto* reason = new QHBoxLayout; // below what scrolls: why a layout is chosen or not, and what it is chosen for, are in reach
-    reason->setContentsMargins(12, 4, 12, 0);
-    reason->addWidget(m_detail);
+    m_reason = new QHBoxLayout; // below what scrolls: why a layout is chosen or not, and what it is chosen for, are in reach
+    m_reason->setContentsMargins(12, 4, 12, 0);
+    m_reason->addWidget(m_detail);
     auto* buttons = new QHBoxLayout;
     buttons->setContentsMargins(12, 4, 12, 8);
     buttons->setSpacing(8);
@@ -210,7 +210,7 @@ PlanPanel::PlanPanel(Desk& desk, Renderer renderer, QWidget* parent)
     buttons->addStretch(1);
     buttons->addWidget(m_compare);
     buttons->addWidget(m_open);
-    auto* column = new QVBoxLayout(page);
+    auto* column = m_page = new QVBoxLayout(page);
     column->setContentsMargins(12, 6, 12, 4);
     column->setSpacing(4);
     column->addLayout(m_head);
@@ -228,7 +228,7 @@ PlanPanel::PlanPanel(Desk& desk, Renderer renderer, QWidget* parent)
     whole->setContentsMargins(0, 0, 0, 0);
     whole->setSpacing(0);
     whole->addWidget(m_area);
-    whole->addLayout(reason);
+    whole->addLayout(m_reason);
     whole->addLayout(buttons);
     setMinimumSize(kNarrowestPlan, kLowestPlan);
 

@@ -35,7 +35,7 @@ QString saidOf(const Other& other, const SimulationPtr& a)
     if (durationText(nsA) == durationText(nsB)) {
         text = QObject::tr("%1 takes as long as A.").arg(other.letter);
     } else {
-        const QString size = QString::fromStdString(durationChangeText(nsA, nsB)).mid(1);
+        const QString size = QString::fromStdString(durationText(std::abs(nsB - nsA)));
         text = (nsB > nsA ? QObject::tr("%1 takes %2 more than A, %3") : QObject::tr("%1 takes %2 less than A, %3"))
                    .arg(other.letter)
                    .arg(size, QString::fromStdString(ratioText(nsA, nsB)));

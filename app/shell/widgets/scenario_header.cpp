@@ -88,9 +88,13 @@ void ElidedLabel::elide()
 
 ScenarioHeader::ScenarioHeader(Session& session, QWidget* parent)
     : QFrame(parent), m_session(session), m_name(new ElidedLabel("heading")), m_summary(new ElidedLabel("muted")),
-      m_notice(new ElidedLabel("error")), m_layout(new ElidedLabel("muted")), m_text(new QLabel), m_more(new QToolButton)
+      m_layout(new ElidedLabel("muted")), m_notice(new QLabel), m_text(new QLabel), m_more(new QToolButton)
 {
     setRole(this, "header");
+    setRole(m_notice, "error");
+    m_notice->setTextFormat(Qt::PlainText);
+    m_notice->setWordWrap(true);
+    m_notice->setTextInteractionFlags(Qt::TextSelectableByMouse);
     m_text->setTextFormat(Qt::MarkdownText);
     m_text->setWordWrap(true);
     connect(m_text, &QLabel::linkActivated, this, [](const QString& link) {
@@ -160,7 +164,9 @@ void ScenarioHeader::refresh()
 {
     m_name->setText(m_session.displayName());
     m_noticeText = firstProblemText(m_session);
-    m_notice->setText(m_noticeText);
+    constexpr qsizetype kMostShown = 600; // of a hostile file's: the picture below needs a place, too
+    m_notice->setText(m_noticeText.size() > kMostShown ? m_noticeText.left(kMostShown) + QStringLiteral("…") : m_noticeText);
+    m_notice->setAccessibleName(m_noticeText);
     m_notice->setVisible(!m_noticeText.isEmpty());
 
     const sim::Scenario* scenario = m_session.scenario();

@@ -58,8 +58,8 @@ private:
     void showWholeText(bool);
 
     Session& m_session;
-    ElidedLabel *m_name, *m_summary, *m_notice, *m_layout;
-    QLabel* m_text;
+    ElidedLabel *m_name, *m_summary, *m_layout;
+    QLabel *m_notice, *m_text; ///< whole, in as many lines as they take: a notice ends in what would work
     QToolButton* m_more;
     QString m_noticeText;
     bool m_isLow = false; ///< the window

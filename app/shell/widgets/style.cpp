@@ -86,6 +86,9 @@ QMainWindow QTabBar[role="narrow"]::tab { min-width: 0; padding: 5px 8px; }
 QTabBar::tab { color: @muted; background: @panel; padding: 5px 12px; border: none; border-bottom: 2px solid transparent; font-size: 12px; }
 QTabBar::tab:selected { color: @text; border-bottom-color: @accent; font-weight: 600; }
 QTabBar::tab:selected:focus { color: @accent; background: @hover; }
+QTabBar::scroller { width: 44px; }
+QTabBar QToolButton::left-arrow { image: url(@leftward); width: 14px; height: 14px; }
+QTabBar QToolButton::right-arrow { image: url(@rightward); width: 14px; height: 14px; }
 QTabBar::tear { width: 0; image: none; border: none; }
 QTabBar::tab:hover { color: @text; background: @hover; }
 QMainWindow::separator { background: @border; width: 1px; height: 1px; }
@@ -257,6 +260,8 @@ QString styleSheet(const Theme& theme, const QString& assets)
         {QStringLiteral("@warningIcon"), assets + QStringLiteral("/icons/warning.svg")},
         {QStringLiteral("@question"), assets + QStringLiteral("/icons/question.svg")},
         {QStringLiteral("@bannerBack"), mixed(panel, error, 0.12).name()},
+        {QStringLiteral("@rightward"), assets + QStringLiteral("/icons/chevron-right.svg")},
+        {QStringLiteral("@leftward"), assets + QStringLiteral("/icons/chevron-left.svg")},
         {QStringLiteral("@upward"), assets + QStringLiteral("/icons/chevron-up.svg")},
         {QStringLiteral("@chevron"), assets + QStringLiteral("/icons/chevron.svg")},
         {QStringLiteral("@close"), assets + QStringLiteral("/icons/close.svg")},

@@ -17,6 +17,7 @@
 #include "app/shell/widgets/focus_habit.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/layout_habit.h"
+#include "app/shell/widgets/mnemonic_habit.h"
 #include "app/shell/widgets/problem_banner.h"
 #include "app/shell/widgets/scenario_header.h"
 #include "app/shell/window/problem_page.h"
@@ -54,6 +55,7 @@ MainWindow::MainWindow(sim::Catalogue catalogue, const WindowOptions& options)
 {
     new FocusHabit(this);
     new LayoutHabit(this);
+    new MnemonicHabit(this);
     // Before the widgets: they measure themselves with its fonts, and none has to be styled twice.
     applyStyle(themeFor(startTheme()), assetsPath());
     setAcceptDrops(true);

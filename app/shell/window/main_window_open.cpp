@@ -5,6 +5,7 @@
 #include "app/session/settings.h"
 #include "app/session/settings_import.h"
 #include "app/session/trace_file.h"
+#include "app/shell/dialogs/open_dialog.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/problem_banner.h"
 #include "app/shell/window/file_filters.h"
@@ -12,7 +13,6 @@
 #include "app/shell/window/problem_page.h"
 
 #include <QEventLoop>
-#include <QFileDialog>
 #include <QFileInfo>
 #include <QLocale>
 #include <QStatusBar>
@@ -24,10 +24,10 @@ namespace app {
 
 void MainWindow::chooseFile()
 {
-    const QStringList paths =
-        QFileDialog::getOpenFileNames(this, tr("Open a Scenario or a Recorded Run"),
-                                      m_session.path().isEmpty() ? QString() : QFileInfo(m_session.path()).path(), openFilter());
-    openAll(paths);
+    OpenDialog dialog(tr("Open a Scenario or a Recorded Run"),
+                      m_session.path().isEmpty() ? QString() : QFileInfo(m_session.path()).path(), openFilter(), this);
+    if (dialog.exec() == QDialog::Accepted)
+        openAll(dialog.chosen());
 }
 
 Problems MainWindow::openAll(const QStringList& paths)

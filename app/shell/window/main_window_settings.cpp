@@ -74,7 +74,11 @@ void MainWindow::importSettings(SettingsImport settings, const QStringList& over
 
 void MainWindow::copySettings()
 {
-    auto* dialog = new CopySettingsDialog(*m_session.scenario(), m_session.catalogue(), exportName(), this);
+    auto* dialog = new CopySettingsDialog(m_session.document(), *m_session.scenario(), m_session.catalogue(), exportName(), this);
+    connect(dialog, &CopySettingsDialog::remedyChosen, this, [this, dialog](const Edit& edit) {
+        m_session.edit(edit);
+        dialog->setScenario(m_session.document(), *m_session.scenario());
+    });
     connect(dialog, &CopySettingsDialog::copied, this,
             [this](const QString& name) { statusBar()->showMessage(tr("Copied as %1").arg(name), kToldForMs); });
     connect(dialog, &CopySettingsDialog::saved, this, &MainWindow::tellSaved);

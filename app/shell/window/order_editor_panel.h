@@ -28,6 +28,9 @@ public:
     CanvasWidget& canvas() const { return *m_canvas; }
     QPushButton* saveButton() const { return m_save; }
 
+protected:
+    void resizeEvent(QResizeEvent*) override;
+
 Q_SIGNALS:
     void saved(); ///< the order of draft() shall be the scenario's
     void cancelled();
@@ -38,7 +41,8 @@ private:
 
     OrderEditorView m_view; ///< before the canvas that shows it
     CanvasWidget* m_canvas;
-    QPushButton *m_save, *m_takeBack;
+    QPushButton *m_save, *m_takeBack, *m_cancel;
+    QWidget* m_title = nullptr;
 };
 
 } // namespace app

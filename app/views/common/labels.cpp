@@ -77,11 +77,11 @@ std::optional<ToldNumber> toldNumber(std::string_view text)
 
 } // namespace
 
-std::string sizeThatAddsUp(const std::string& a, const std::string& b, const std::string& size)
+bool addsUpAsTold(const std::string& a, const std::string& b, const std::string& size)
 {
     const auto from = toldNumber(a), to = toldNumber(b), told = toldNumber(size);
     if (!from || !to || !told || from->unit != to->unit || from->unit != told->unit)
-        return size;
+        return true; // nobody subtracts those
     const auto scaled = [](const ToldNumber& number, std::size_t decimals) {
         std::int64_t digits = number.digits;
         for (std::size_t i = number.decimals; i < decimals; ++i)
@@ -89,19 +89,12 @@ std::string sizeThatAddsUp(const std::string& a, const std::string& b, const std
         return digits;
     };
     const std::size_t decimals = std::max(from->decimals, to->decimals), finest = std::max(decimals, told->decimals);
-    const std::int64_t between = std::abs(scaled(*to, decimals) - scaled(*from, decimals));
-    if (between == 0)
-        return size;
-    std::int64_t ones = 1, unit = 1; // unit: of the last of the digits that both have, in the finest
-    for (std::size_t i = 0; i < decimals; ++i)
-        ones *= 10;
+    const std::int64_t between = std::abs(scaled(*to, finest) - scaled(*from, finest)), left = scaled(*told, finest) - between;
+    std::int64_t unit = 1; // of the last of the digits that both have, in the finest
     for (std::size_t i = decimals; i < finest; ++i)
         unit *= 10;
-    const bool toldFiner = told->decimals != from->decimals || told->decimals != to->decimals;
-    if (toldFiner && 2 * std::abs(scaled(*told, finest) - between * unit) <= unit)
-        return size; // it rounds to what the two differ by, and says more
-    const std::string behind = std::to_string(ones + between % ones).substr(1);
-    return countText(between / ones) + (behind.empty() ? "" : "." + behind) + std::string(told->unit);
+    const bool saysMore = told->decimals > decimals;
+    return between == 0 || left == 0 || (saysMore && 2 * std::abs(left) <= unit); // rounds to what the two differ by
 }
 
 std::string durationText(double nanoseconds)

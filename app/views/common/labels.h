@@ -19,9 +19,12 @@ std::string threeDigits(double);               ///< 3.21, 32.1, 321
 /// Of the largest number, written so: what is smaller beside it is lost in its rounding.
 inline constexpr double kLostInThreeDigits = 0.0005;
 std::string durationText(double nanoseconds); ///< 812 ns, 3.21 µs, 412 ms, 1.20 s
-/// The size of a difference as it is told beside the two numbers it is of: where all three are in one unit, what is told adds up,
-/// as in "25.4 ms", "44.4 ms", "19.0 ms" of 19.06; else, and where it rounds to that and says more, `size` as it is.
-std::string sizeThatAddsUp(const std::string& a, const std::string& b, const std::string& size);
+/// Whether the size of a difference is what a reader gets who subtracts the two numbers beside it as they are told: not in
+/// "25.4 ms", "44.4 ms", "19.1 ms" of 25.35, 44.41 and 19.06, each of which is rounded by itself. True where not all are in one
+/// unit, or the two are told alike.
+bool addsUpAsTold(const std::string& a, const std::string& b, const std::string& size);
+/// Said where something is not: what is told is right, and does not look so.
+inline constexpr const char* kFiguresAreRounded = "each figure is rounded by itself";
 std::string bytesText(double bytes);    ///< 71.2 GiB
 std::string bytesOfGibText(double gib); ///< the same of as many GiB: 640 MiB
 /// Both of "does not fit: 80.003 GiB of 80 GiB": what is beyond a limit in the digits that show it, three where that is enough.

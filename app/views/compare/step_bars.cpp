@@ -55,7 +55,7 @@ StepBars::StepBars(const std::vector<sim::Comparison>& toFirst, const std::vecto
         m_steps.back().fits = c.fits.b;
         const auto a = static_cast<double>(c.stepNs.a), b = static_cast<double>(c.stepNs.b);
         m_steps.back().difference =
-            durationText(a) == durationText(b) ? "equally long" : durationChangeText(a, b) + ", " + ratioText(a, b);
+            durationText(a) == durationText(b) ? "equally long" : signedDurationText(b - a) + ", " + ratioText(a, b);
     }
     for (const Step& step : m_steps)
         m_longestNs = std::max(m_longestNs, step.ns);

@@ -44,12 +44,6 @@ std::string signedText(double value, const std::string& size)
 
 } // namespace
 
-std::string durationChangeText(double fromNs, double toNs)
-{
-    return (toNs > fromNs ? "+" : "−") +
-           sizeThatAddsUp(durationText(fromNs), durationText(toNs), durationText(std::abs(toNs - fromNs)));
-}
-
 std::string signedDurationText(double ns)
 {
     return signedText(ns, durationText(std::abs(ns)));
@@ -57,7 +51,7 @@ std::string signedDurationText(double ns)
 
 std::string bytesChangeText(double from, double to)
 {
-    return signedText(to - from, sizeThatAddsUp(bytesText(from), bytesText(to), bytesText(std::abs(to - from))));
+    return signedText(to - from, bytesText(std::abs(to - from)));
 }
 
 std::string ratioText(double before, double after)
@@ -75,8 +69,10 @@ Waterfall::Waterfall(const sim::Comparison& c, const std::string& dataTransfers)
 {
     const auto a = static_cast<double>(c.stepNs.a), b = static_cast<double>(c.stepNs.b);
     const std::string both = durationText(a) + " → " + durationText(b);
-    const std::string delta = c.deltaNs() == 0 ? "equally long" : durationChangeText(a, b);
-    m_headlines = {"Step " + both + ": " + delta + (c.deltaNs() == 0 ? "" : ", " + ratioText(a, b)), both + ": " + delta, delta};
+    const std::string delta = c.deltaNs() == 0 ? "equally long" : signedDurationText(b - a);
+    const std::string ratio = c.deltaNs() == 0 ? "" : ", " + ratioText(a, b);
+    m_headlines = {"Step " + both + ": " + delta + ratio, both + ": " + delta, delta};
+    bool addsUp = addsUpAsTold(durationText(a), durationText(b), durationText(std::abs(b - a)));
 
     std::int64_t largest = 0;
     for (const sim::StepPart part : sim::kStepParts)
@@ -96,7 +92,8 @@ Waterfall::Waterfall(const sim::Comparison& c, const std::string& dataTransfers)
         if (change == 0)
             continue;
         const auto inA = static_cast<double>(c.use.a[part]), inB = static_cast<double>(c.use.b[part]);
-        const std::string difference = durationChangeText(inA, inB);
+        const std::string difference = signedDurationText(inB - inA);
+        addsUp = addsUp && addsUpAsTold(durationText(inA), durationText(inB), durationText(std::abs(inB - inA)));
         const std::string text = sim::partName(part, dataTransfers) + " " + difference + ": " + durationText(inA) + " in A, " +
                                  durationText(inB) + " in B";
         if (isSmall(part) && smallOnes > 1) {
@@ -122,6 +119,8 @@ Waterfall::Waterfall(const sim::Comparison& c, const std::string& dataTransfers)
                           .change = signedDurationText(static_cast<double>(rest))});
     m_bars.push_back(
         {.labels = {"B"}, .fromNs = 0, .toNs = c.stepNs.b, .isTotal = true, .description = "B: step " + durationText(b)});
+    if (!addsUp)
+        m_headlines.insert(m_headlines.begin(), m_headlines.front() + " (" + kFiguresAreRounded + ")");
 }
 
 /// Where bars stand and what their heights mean.

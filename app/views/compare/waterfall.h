@@ -23,7 +23,7 @@ public:
         std::int64_t fromNs = 0, toNs = 0;     ///< running total before and after; A and B begin at 0
         bool isTotal = false;                  ///< A or B
         std::string description;               ///< "exposed tp +12.3 ms: 40.0 ms in A, 52.3 ms in B"
-        std::string change = {};               ///< "+12.3 ms", between those two as they are told; none: of A or B
+        std::string change = {};               ///< "+12.3 ms", the exact difference, rounded once; none: of A or B
         std::int64_t deltaNs() const { return toNs - fromNs; }
     };
     const std::vector<Bar>& bars() const { return m_bars; }
@@ -49,9 +49,7 @@ private:
 
 /// "+12.3 ms", "−12.3 ms", "0".
 std::string signedDurationText(double ns);
-/// Of what stands beside both: it adds up as it is told.
-std::string durationChangeText(double fromNs, double toNs);
-/// "+3.10 GiB", "−3.10 GiB", "0": as durationChangeText() does.
+/// "+3.10 GiB", "−3.10 GiB", "0".
 std::string bytesChangeText(double from, double to);
 /// "+14.3 %", "−14.3 %", "3.2 times as much".
 std::string ratioText(double before, double after);

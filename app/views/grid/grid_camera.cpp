@@ -21,7 +21,7 @@ void GridCamera::look(const GridLayout& layout, Rect plot)
 Rect GridCamera::cellsArea() const
 {
     Rect cells = m_plot;
-    cells.left += GridLayout::kRulerColumn * static_cast<float>(m_layout->down().size());
+    cells.left += m_layout->widthOfRulers();
     cells.top += GridLayout::kRulerRow * static_cast<float>(m_layout->across().size());
     constexpr float kMostAbove = 24;
     cells.left += std::floor(std::max(0.0F, cells.width() - pictureWidth()) / 2);

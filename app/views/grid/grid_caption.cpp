@@ -123,7 +123,12 @@ private:
             std::vector<std::string> texts{"Point at a rank to see " + what + "; click to keep it.", "Point at a rank."};
             if (m_scene.reading.isOver)
                 texts = {"The step is over: every rank is done. Space plays it from its beginning.", "The step is over."};
-            else if (m_scene.reading.isBegin)
+            else if (m_scene.reading.lens == GridLens::now && !m_scene.reading.isBegin && !m_scene.reading.isLive)
+                texts.insert(texts.begin(), {"Point at a rank to see " + what +
+                                                 ". Bars: how far its pass has come, and above what is "
+                                                 "communicated. Arrows: what is sent on.",
+                                             "Bars: how far a pass has come; above, what is communicated. Arrows: sent on."});
+            if (m_scene.reading.isBegin && !m_scene.reading.isOver)
                 texts = {"The step begins. Space plays it; the time cursor can be dragged along it.", "The step begins."};
             textInside(m_canvas, area, fitting(m_canvas, texts, area.width(), FontFace::small), m_theme.mutedText,
                        FontFace::small);

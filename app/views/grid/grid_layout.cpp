@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 
 namespace app {
 namespace {
@@ -126,14 +127,26 @@ bool hidesNodes(const std::vector<GridLevel>& levels, bool physical)
            std::any_of(levels.begin(), levels.end() - 1, [](const GridLevel& level) { return level.isNode && level.title == 0; });
 }
 
+/// What "dp 112–127" takes beside the rows of a grid that is so wide.
+float rulerColumnOf(const GridLevel& level, float width)
+{
+    constexpr float kLetter = 6.3F, kAround = 10, kMostOfWidth = 0.16F; // of the small face
+    const std::size_t number = countText(level.axisSize - 1).size();
+    const bool holdsSeveral = level.wrapped() || level.stride > level.axisStride;
+    const std::size_t letters = level.shown().size() + 1 + (holdsSeveral ? 2 * number + 1 : number);
+    return std::clamp(kAround + kLetter * static_cast<float>(letters), GridLayout::kRulerColumn,
+                      std::max(GridLayout::kRulerColumn, kMostOfWidth * width));
+}
+
 /// Furnishes the levels as airily as the area allows.
 Rating rate(std::vector<GridLevel>& levels, float width, float height, bool physical, bool fixed)
 {
+    const float whole = width;
     for (std::size_t i = 0; i < levels.size(); ++i) {
         if (levels[i].titled)
             continue;
         if (levels[i].rows > 1 && (!levels[i].wrapped() || i + 1 == levels.size()))
-            width -= GridLayout::kRulerColumn;
+            width -= rulerColumnOf(levels[i], whole);
         else if (levels[i].columns > 1 && !levels[i].wrapped())
             height -= GridLayout::kRulerRow;
     }
@@ -187,6 +200,13 @@ GridLayout::GridLayout(GridPlan plan, float width, float height)
     place();
     lookUp();
     makeRulers();
+    for (Ruler& ruler : m_down)
+        ruler.column = rulerColumnOf(m_levels[asIndex(ruler.level)], width);
+}
+
+float GridLayout::widthOfRulers() const
+{
+    return std::accumulate(m_down.begin(), m_down.end(), 0.0F, [](float sum, const Ruler& ruler) { return sum + ruler.column; });
 }
 
 /// Tries every way to lay the levels out and keeps the one with the largest cells; straight rows and columns are worth a little.

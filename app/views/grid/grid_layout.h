@@ -22,6 +22,7 @@ struct Ruler {
     int axisSize = 1;
     std::vector<RulerLabel> labels; ///< ascending places
     int groupSize = 1;              ///< labels that form one run 0, 1, … before they repeat
+    float column = 0;               ///< pixels that one at the left takes
 };
 
 class GridLayout {
@@ -34,7 +35,8 @@ public:
     {
     }
 
-    static constexpr float kRulerRow = 16, kRulerColumn = 56; ///< room a ruler takes above and at the left
+    static constexpr float kRulerRow = 16;    ///< room a ruler takes above
+    static constexpr float kRulerColumn = 56; ///< at the left at least: as much as its widest label, where the grid is wide
 
     const std::vector<GridLevel>& levels() const { return m_levels; }
     int ranks() const { return m_ranks; }
@@ -47,6 +49,7 @@ public:
     float height() const { return m_height; }
     const std::vector<Ruler>& across() const { return m_across; } ///< rulers above, outermost first
     const std::vector<Ruler>& down() const { return m_down; }     ///< rulers at the left
+    float widthOfRulers() const;                                  ///< of those at the left
 
     int column(int rank) const { return columnOfPlace(placeOf(rank)); }
     int row(int rank) const { return rowOfPlace(placeOf(rank)); }

@@ -186,11 +186,10 @@ void paintRulers(Canvas& canvas, const GridScene& scene, GridTargets& targets)
         RulerPainter(canvas, scene, ruler, {cells.left, top, cells.right, top + GridLayout::kRulerRow}, true, targets).paint();
         top += GridLayout::kRulerRow;
     }
-    float left = cells.left - GridLayout::kRulerColumn * static_cast<float>(scene.layout.down().size());
+    float left = cells.left - scene.layout.widthOfRulers();
     for (const Ruler& ruler : scene.layout.down()) {
-        RulerPainter(canvas, scene, ruler, {left, cells.top, left + GridLayout::kRulerColumn, cells.bottom}, false, targets)
-            .paint();
-        left += GridLayout::kRulerColumn;
+        RulerPainter(canvas, scene, ruler, {left, cells.top, left + ruler.column, cells.bottom}, false, targets).paint();
+        left += ruler.column;
     }
 }
 

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 #include <string>
 #include <string_view>
@@ -18,19 +19,55 @@ namespace {
 
 constexpr float kBestRow = 44, kLowestBestRow = 20, kBestHead = 22, kBestNumbers = 128, kBestCosts = 110, kBestPlace = 18;
 
-/// The same in fewer letters, so that what tells two layouts apart is still there.
-std::string briefer(std::string text)
+using Replacement = std::pair<std::string_view, std::string_view>;
+
+template <std::size_t count>
+std::string replaced(std::string text, const std::array<Replacement, count>& by)
 {
-    constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kShorter{{{"micro-batch ", "mb "},
-                                                                                     {"sequence parallel", "sp"},
-                                                                                     {"recomputes ", "rc "},
-                                                                                     {" layers a chunk", ""},
-                                                                                     {" layer a chunk", ""},
-                                                                                     {"recomputation", "rc"}}};
-    for (const auto& [words, brief] : kShorter)
+    for (const auto& [words, brief] : by)
         if (const std::size_t at = text.find(words); at != std::string::npos)
             text.replace(at, words.size(), brief);
     return text;
+}
+
+/// The same in fewer letters, which can be read by themselves.
+std::string shorterWords(const std::string& text)
+{
+    constexpr std::array<Replacement, 4> kShorter{
+        {{"sequence parallel", "seq. parallel"}, {"recomputes ", "recompute "}, {" layers a chunk", ""}, {" layer a chunk", ""}}};
+    return replaced(text, kShorter);
+}
+
+struct Abbreviation {
+    std::string_view brief, means;
+};
+constexpr std::array<Abbreviation, 3> kAbbreviations{
+    {{"mb", "micro-batch"}, {"sp", "sequence parallel"}, {"rc", "recomputed layers"}}};
+
+/// In so few that what tells two layouts apart is still there; what they mean stands above.
+std::string briefer(const std::string& text)
+{
+    constexpr std::array<Replacement, 4> kBriefest{
+        {{"micro-batch ", "mb "}, {"seq. parallel", "sp"}, {"recompute ", "rc "}, {"recomputation", "rc"}}};
+    return replaced(shorterWords(text), kBriefest);
+}
+
+/// "mb: micro-batch, rc: recomputed layers", of those that stand in the texts.
+std::string abbreviationsIn(const std::vector<std::string>& texts)
+{
+    std::string out;
+    for (const auto& [brief, means] : kAbbreviations) {
+        const auto has = [word = brief](const std::string& text) {
+            const std::size_t at = text.find(word);
+            const auto isLetter = [&](std::size_t i) {
+                return i < text.size() && std::isalpha(static_cast<unsigned char>(text[i]));
+            };
+            return at != std::string::npos && (at == 0 || !isLetter(at - 1)) && !isLetter(at + word.size());
+        };
+        if (std::any_of(texts.begin(), texts.end(), has))
+            out += (out.empty() ? "" : ", ") + std::string(brief) + ": " + std::string(means);
+    }
+    return out;
 }
 
 } // namespace
@@ -79,13 +116,21 @@ void PlanBestLayouts::paint(Canvas& canvas) const
     const Rect area = canvas.area();
     const Theme& t = theme();
     const std::vector<sim::PlannedLayout>& best = picture().answer().best;
-    textInside(canvas, {area.left + kMargin, area.top, area.right - kMargin, area.top + kBestHead},
-               fitting(canvas,
-                       {"The best layouts, and what their steps go to (mean of ranks)", "The best layouts by what steps go to",
-                        "The best layouts"},
-                       area.width() - 2 * kMargin, FontFace::bold),
-               t.text, FontFace::bold);
+    std::vector<std::string> briefs; // drawn: the head says what they mean
+    const auto drawHead = [&] {
+        const Rect head{area.left + kMargin, area.top, area.right - kMargin, area.top + kBestHead};
+        const std::string means = abbreviationsIn(briefs);
+        const float told = means.empty() ? 0 : canvas.textWidth(means, FontFace::small) + kMargin;
+        const std::string title = fitting(canvas,
+                                          {"The best layouts, and what their steps go to (mean of ranks)",
+                                           "The best layouts by what steps go to", "The best layouts", "Best"},
+                                          head.width() - (told < head.width() ? told : 0), FontFace::bold);
+        textInside(canvas, head, title, t.text, FontFace::bold);
+        textInside(canvas, head, fitting(canvas, {means}, head.width(), FontFace::small), t.mutedText, FontFace::small,
+                   Align::right);
+    };
     if (best.empty()) {
+        drawHead();
         textInside(canvas, {area.left + kMargin, area.top + kBestHead, area.right - kMargin, area.top + kBestHead + 24},
                    "None that fits was found so far.", t.mutedText, FontFace::small);
         return;
@@ -111,7 +156,14 @@ void PlanBestLayouts::paint(Canvas& canvas) const
                    std::to_string(i + 1), t.text, FontFace::bold, Align::right);
         // Where all of it has no room, what tells it from the others; its grid is in the tooltip.
         const std::string all = layoutText(layout);
-        const std::vector<std::string> names{all, briefer(all), telling[i], briefer(telling[i])};
+        const std::vector<std::string> names{all,        shorterWords(all),        briefer(all),
+                                             telling[i], shorterWords(telling[i]), briefer(telling[i])};
+        const auto named = [&](float width) {
+            std::string name = fitting(canvas, names, width, FontFace::small);
+            if (name == briefer(name)) // what it is made of may be brief
+                briefs.push_back(name);
+            return name;
+        };
         if (hasText) {
             const std::string tight = picture().tightText(layout);
             const float warned = tight.empty() ? 0 : canvas.textWidth(tight, FontFace::small) + 8;
@@ -120,8 +172,7 @@ void PlanBestLayouts::paint(Canvas& canvas) const
                 warned > 0 && !fitting(canvas, {briefer(telling[i])}, words.width() - warned, FontFace::small).empty();
             Rect room = words;
             room.right -= isWarned ? warned : 0;
-            const float shown =
-                textInside(canvas, room, fitting(canvas, names, room.width(), FontFace::small), t.text, FontFace::small);
+            const float shown = textInside(canvas, room, named(room.width()), t.text, FontFace::small);
             if (isWarned)
                 textInside(canvas, {room.left + (shown > 0 ? shown + 8 : 0), words.top, words.right, words.bottom}, tight,
                            t.warning, FontFace::small);
@@ -143,8 +194,8 @@ void PlanBestLayouts::paint(Canvas& canvas) const
             const std::string name = sim::factsOf(part).name;
             const bool isNamed = !hasText && part == sim::StepPart::computing; // in a low list on its widest part
             const std::string shown =
-                fitting(canvas, isNamed ? names : std::vector<std::string>{name + " " + durationText(ns), name}, bar.width() - 6,
-                        FontFace::small);
+                isNamed ? named(bar.width() - 6)
+                        : fitting(canvas, {name + " " + durationText(ns), name}, bar.width() - 6, FontFace::small);
             textInside(canvas, {bar.left + 3, bar.top, bar.right, bar.bottom}, shown, readableOn(fill), FontFace::small);
         }
         const float right = std::max(at(layout.paceSeconds()), at(sum)) + 6;
@@ -161,6 +212,7 @@ void PlanBestLayouts::paint(Canvas& canvas) const
                    fitting(canvas, numbers, spot.rect.right - right, FontFace::small), t.text, FontFace::small);
         ++i;
     }
+    drawHead();
 }
 
 } // namespace app

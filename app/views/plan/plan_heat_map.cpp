@@ -16,7 +16,8 @@ namespace app {
 namespace {
 
 constexpr float kHeatGutter = 52, kHeatHead = 24, kHeatLegend = 22, kWidestPlanCell = 132, kHighestPlanCell = 58, kHeatGap = 2;
-constexpr float kLowestPlanCell = 18, kHeatFoot = 4; ///< a line of text and the gap
+constexpr float kLowestPlanCell = 17, kHeatFoot = 4; ///< a line of text and the gap
+constexpr float kRoomForLegend = 88;                 ///< of the map alone
 constexpr float kHatchPixels = 7;
 
 /// From the lower left to the upper right, all over the rectangle; `both`: the other way as well.
@@ -39,25 +40,30 @@ bool isRefused(PlanCellKind kind)
 struct LegendEntry {
     std::optional<PlanCellKind> kind; ///< nothing: where the scenario is
     const char* text;
+    int need = 0; ///< where not all have room: signs before words, words before colours
 };
 
 /// In the words of the cells.
-constexpr LegendEntry kLegendEntries[]{{PlanCellKind::winner, "best"},
-                                       {PlanCellKind::tie, "tie: closer than the model's own error"},
-                                       {std::nullopt, "yours: your tp and pp, at their best"},
-                                       {PlanCellKind::memory, "mem: too large"},
-                                       {PlanCellKind::rule, "no: not legal"},
-                                       {PlanCellKind::floor, "≥: cut by its floor"},
-                                       {PlanCellKind::open, "open: not looked at"}};
+constexpr LegendEntry kLegendEntries[]{{PlanCellKind::winner, "best", 6},
+                                       {PlanCellKind::tie, "tie: closer than the model's own error", 4},
+                                       {std::nullopt, "yours: your tp and pp, at their best", 5},
+                                       {PlanCellKind::memory, "mem: too large", 2},
+                                       {PlanCellKind::rule, "no: not legal", 3},
+                                       {PlanCellKind::slower, "≤: at most so much more", 1},
+                                       {PlanCellKind::floor, "≥: at least so much more", 0},
+                                       {PlanCellKind::open, "open: not looked at", 3}};
 
 std::vector<LegendEntry> legendOf(const PlanPicture& picture)
 {
+    const auto shows = [&](const LegendEntry& entry, const PlanCell& cell) {
+        const bool isAtMost = cell.kind == PlanCellKind::slower || cell.kind == PlanCellKind::tie;
+        return !entry.kind                           ? picture.isMine(cell)
+               : *entry.kind == PlanCellKind::slower ? isAtMost && !cell.isProved
+                                                     : cell.kind == *entry.kind;
+    };
     std::vector<LegendEntry> out;
     for (const LegendEntry& entry : kLegendEntries)
-        if (!entry.kind ? std::any_of(picture.cells().begin(), picture.cells().end(),
-                                      [&](const PlanCell& cell) { return picture.isMine(cell); })
-                        : std::any_of(picture.cells().begin(), picture.cells().end(),
-                                      [&](const PlanCell& cell) { return cell.kind == *entry.kind; }))
+        if (std::any_of(picture.cells().begin(), picture.cells().end(), [&](const PlanCell& cell) { return shows(entry, cell); }))
             out.push_back(entry);
     return out;
 }
@@ -80,6 +86,14 @@ int legendRowsOf(const std::vector<LegendEntry>& entries, float width)
     return rows;
 }
 
+/// "2.6×", "12×"
+std::string timesText(double times)
+{
+    constexpr double kTenths = 10;
+    const std::int64_t tenths = std::llround(times * kTenths);
+    return tenths < 100 ? countText(tenths / 10) + "." + std::to_string(tenths % 10) + "×" : countText(std::llround(times)) + "×";
+}
+
 /// What it says beside its time, longest first; the tooltip has the whole.
 std::vector<std::string> marginTexts(const PlanPicture& picture, const PlanCell& cell)
 {
@@ -89,6 +103,8 @@ std::vector<std::string> marginTexts(const PlanPicture& picture, const PlanCell&
     case PlanCellKind::tie:
         return {whole, "tie"};
     case PlanCellKind::slower:
+        if (constexpr double kTwice = 1; cell.margin >= kTwice) // a number alone would be read as one of percents or of times
+            return {whole, percent, timesText(1 + cell.margin)};
         return {whole, percent, number};
     case PlanCellKind::floor:
         return picture.byHeadroom() ? std::vector<std::string>{whole, "≥"} : std::vector<std::string>{whole, "≥ " + number, "≥"};
@@ -143,7 +159,6 @@ struct PlanHeatMap::Frame {
 
 PlanHeatMap::Frame PlanHeatMap::frame(Rect area) const
 {
-    constexpr float kRoomForLegend = 128; ///< of the map alone
     Frame f;
     f.tps = shownSizes(picture(), picture().tps(), &PlanCell::tp);
     f.pps = shownSizes(picture(), picture().pps(), &PlanCell::pp);
@@ -165,7 +180,7 @@ float PlanHeatMap::leastHeight() const
     if (!hasPicture())
         return 0;
     const auto rows = static_cast<float>(shownSizes(picture(), picture().pps(), &PlanCell::pp).size());
-    return kHeatHead + kLowestPlanCell * rows + kHeatFoot;
+    return std::max(kRoomForLegend, kHeatHead + kLowestPlanCell * rows) + (legendOf(picture()).empty() ? kHeatFoot : kHeatLegend);
 }
 
 std::vector<PlanView::Spot> PlanHeatMap::spots(Rect area) const
@@ -268,7 +283,11 @@ void PlanHeatMap::paint(Canvas& canvas) const
     }
     float x = f.left, y = f.legendTop;
     int row = 1;
-    for (const LegendEntry& entry : legendOf(picture())) {
+    std::vector<LegendEntry> entries = legendOf(picture());
+    if (legendRowsOf(entries, canvas.area().right - kMargin - f.left) > f.legendRows)
+        std::stable_sort(entries.begin(), entries.end(),
+                         [](const LegendEntry& one, const LegendEntry& other) { return one.need < other.need; });
+    for (const LegendEntry& entry : entries) {
         const float width = kLegendSwatch + 5 + canvas.textWidth(entry.text, FontFace::small);
         if (x > f.left && x + width > canvas.area().right - kMargin) {
             x = f.left;

@@ -80,7 +80,7 @@ class PlanHeatMap final : public PlanView {
 public:
     using PlanView::PlanView;
     std::string title() const override { return "Plan: tensor by pipeline parallelism"; }
-    float leastHeight() const; ///< with which every cell has room for a line of text
+    float leastHeight() const; ///< with which every cell has room for a line of text, and the legend for its signs
 
 protected:
     std::vector<Spot> spots(Rect area) const override;

@@ -319,26 +319,26 @@ void TimelineModel::nameRow(TimelineRow& row, int index) const
 {
     const sim::Process& process = m_trace->processes[static_cast<std::size_t>(index)];
     const std::string rank = "rank " + countText(process.rank);
+    const std::string others = countText(process.multiplicity - 1);      // that do as it does
     const std::string many = countText(process.multiplicity) + " ranks"; // however short, never called by one of them alone
     if (m_simulation && m_simulation->mesh().pipelineRanks() > 1) {
         const int pp = pipelineRankOf(index);
         const bool alone = m_rowsOfPipelineRank[static_cast<std::size_t>(pp)] == 1;
         const std::string stage = "pp " + std::to_string(pp);
         if (process.multiplicity == 1)
-            row.names = {rank + " · " + stage, rank, countText(process.rank)};
+            row.names = {rank + " · " + stage, rank + " · " + stage, rank, countText(process.rank)}; // as many as of several
         else if (alone)
             row.names = {stage + " · " + many, stage};
         else
-            row.names = {stage + " · " + rank + " and " + countText(process.multiplicity - 1) + " like it",
-                         stage + " · " + rank + " …", rank + " …", countText(process.rank) + " …"};
+            row.names = {rank + " and " + others + " like it · " + stage, rank + " +" + others + " · " + stage,
+                         rank + " +" + others, countText(process.rank) + " +" + others};
     } else if (process.multiplicity == 1) {
         row.names = {m_simulation || process.name.empty() ? rank : process.name, rank, countText(process.rank)};
     } else if (m_trace->processes.size() == 1) {
         const std::string all = process.multiplicity == 2 ? "both" : "all";
         row.names = {all + " " + (process.multiplicity == 2 ? "ranks" : many), many, all};
     } else {
-        row.names = {rank + " and " + countText(process.multiplicity - 1) + " like it", rank + " …",
-                     countText(process.rank) + " …"};
+        row.names = {rank + " and " + others + " like it", rank + " +" + others, countText(process.rank) + " +" + others};
     }
     if (row.tracks.empty() || m_trace->endNs <= 0)
         return;

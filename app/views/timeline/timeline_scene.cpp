@@ -38,6 +38,8 @@ void TimelineScene::setTrace(std::shared_ptr<PreparedTrace> next)
     rows.setModel(&model());
     if (wasStepping)
         steps.emplace(model()).goTo(step);
+    else
+        beforeSteps.reset();
 }
 
 void TimelineScene::prepare(Rect canvas)

@@ -36,6 +36,9 @@ struct TimelineScene {
     int wantedLegendLines = 1;                  ///< that the colours in use take
     int legendLines = 1;                        ///< that they have
     float storyHeight = 0;                      ///< of the words on the present step
+    std::optional<TimeWindow> beforeSteps;      ///< in sight before actions were revealed one by one, where that was too much
+    double stepsSpanNs = 0;                     ///< that was chosen in its place
+    bool framesSteps = false;                   ///< as soon as there is a place to
     bool dense = false, pathShown = false;
     std::string searchText;
     std::optional<TimeRange> zoomBox;            ///< dragged, to be zoomed to

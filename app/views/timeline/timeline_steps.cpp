@@ -21,6 +21,14 @@ TimelineSteps::TimelineSteps(const TimelineModel& model) : m_model(model), m_rev
     });
     if (const sim::Simulation* simulation = model.simulation())
         m_rule = warmUpRule(simulation->schedule());
+    if (!m_order.empty()) {
+        std::vector<std::int64_t> lengths;
+        for (const SpanRef& ref : m_order)
+            lengths.push_back(tracks[ref.track].durationNs[ref.span]);
+        const auto quarter = lengths.begin() + static_cast<std::ptrdiff_t>(lengths.size() / 4);
+        std::nth_element(lengths.begin(), quarter, lengths.end());
+        m_shortActionNs = *quarter;
+    }
     goTo(0);
 }
 

@@ -19,6 +19,8 @@ public:
     void goTo(std::size_t step);
     /// The action that starts now; nothing if the trace has none.
     std::optional<SpanRef> now() const;
+    /// As long as the shortest quarter of the actions at most: what has to be wide enough to be read.
+    std::int64_t shortActionNs() const { return m_shortActionNs; }
     /// Spans of a track that have started.
     std::size_t revealed(std::uint32_t track) const { return m_revealed[track]; }
     bool isRevealed(SpanRef ref) const { return ref.span < m_revealed[ref.track]; }
@@ -39,6 +41,7 @@ private:
     std::vector<std::size_t> m_revealed; ///< [track]
     std::optional<WarmUpRule> m_rule;
     std::size_t m_current = 0;
+    std::int64_t m_shortActionNs = 0;
 };
 
 } // namespace app

@@ -52,9 +52,14 @@ void TimelineView::setStepping(bool on)
     scene.selection.hoveredSpan.reset();
     if (on) {
         scene.steps.emplace(scene.model());
-        if (scene.rows.timesPlaced() > 0)
+        scene.framesSteps = true;
+        if (scene.rows.timesPlaced() > 0) {
             scene.prepare(scene.area); // the story takes room
+            frameSteps(scene);
+        }
         walkToStep(scene);
+    } else {
+        leaveSteps(scene);
     }
 }
 
@@ -249,6 +254,10 @@ void TimelineView::draw(Canvas& canvas)
     const bool movesRows = std::exchange(scene.storyHeight, story) != story;
     scene.prepare(canvas.area());
     scene.showSelectedRank();
+    if (scene.framesSteps) {
+        frameSteps(scene);
+        walkToStep(scene);
+    }
     if (scene.steps && movesRows && scene.steps->now())
         scene.rows.keepInSight(scene.model().rowOf(scene.steps->now()->track));
     beginNumbers(m_data->pointer.at());

@@ -7,7 +7,8 @@
 namespace app {
 namespace {
 
-constexpr double kLeastWait = 2; ///< pixels of one that is walked to: what is in sight
+constexpr double kLeastWait = 2;                        ///< pixels of one that is walked to: what is in sight
+constexpr double kLeastAction = 24, kWantedAction = 40; ///< pixels of one that is told about: "F12" and air; and where it is less
 
 /// Several selected ranks stay selected while one looks at what is theirs.
 void selectRankOf(TimelineScene& scene, int row)
@@ -70,8 +71,38 @@ void walkToStep(TimelineScene& scene)
     if (const auto now = scene.steps->now()) {
         scene.selection.selectSpan(now);
         scene.selection.cursorNs = scene.model().trace().tracks[now->track].startNs[now->span];
+        const TimeRange own = *scene.timesOf(now);
+        const std::int64_t length = own.endNs - own.beginNs;
+        const TimeRange around{std::max<std::int64_t>(0, own.beginNs - length),
+                               std::min(own.endNs + length, scene.model().trace().endNs)};
+        if (static_cast<double>(around.endNs - around.beginNs) <= scene.window.now().span())
+            scene.window.keepInSight(around);
         scene.keepInSight(*now);
     }
+}
+
+void frameSteps(TimelineScene& scene)
+{
+    scene.framesSteps = false;
+    const TimeWindow& seen = scene.window.now();
+    const auto width = static_cast<double>(scene.frame.rows.width());
+    const auto shortest = static_cast<double>(scene.steps ? scene.steps->shortActionNs() : 0);
+    if (width <= 0 || shortest <= 0 || shortest / seen.span() * width >= kLeastAction)
+        return;
+    const TimeWindow before = seen;
+    if (scene.window.zoom(seen.span() * kWantedAction / (shortest * width), 0)) {
+        scene.beforeSteps = before;
+        scene.stepsSpanNs = scene.window.now().span();
+    }
+}
+
+void leaveSteps(TimelineScene& scene)
+{
+    scene.framesSteps = false;
+    constexpr double kSame = 1e-6; // moves round
+    if (scene.beforeSteps && std::abs(scene.window.now().span() - scene.stepsSpanNs) <= kSame * scene.stepsSpanNs)
+        scene.window.show(*scene.beforeSteps);
+    scene.beforeSteps.reset();
 }
 
 bool walk(TimelineScene& scene, std::ptrdiff_t by)

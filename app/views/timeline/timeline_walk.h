@@ -16,7 +16,11 @@ bool walkToWait(TimelineScene&, bool backwards);
 /// To the longest of all rows.
 bool walkToLongestWait(TimelineScene&);
 bool walkToMatch(TimelineScene&, bool backwards);
-/// To the action that is revealed now, if any.
+/// To the action that is revealed now, if any, with as much time before and after it as it takes.
 void walkToStep(TimelineScene&);
+/// Nearer, where actions would be too narrow to be read; call when rows have their places.
+void frameSteps(TimelineScene&);
+/// What was in sight before, unless somebody zoomed since.
+void leaveSteps(TimelineScene&);
 
 } // namespace app

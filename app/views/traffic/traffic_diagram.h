@@ -9,6 +9,8 @@
 
 namespace app {
 
+inline constexpr float kWithinRadius = 9; ///< of all that is drawn round what moves within a box: it stays in there
+
 /// Where the diagram is drawn, and what the pointer meets.
 struct TrafficDiagramFrame {
     struct Strand { ///< one purpose of a link
@@ -37,8 +39,8 @@ struct TrafficDiagramFrame {
     std::optional<TrafficPair> pairAt(Point) const;
     const Gpu* gpuOf(int rank) const;
     const Strand* strandOf(TrafficPair, sim::Dimension) const; ///< nullptr: none is drawn
-    /// From GPU to GPU: below them within a node, else from edge to edge; over other nodes' heads along the arc of both nodes.
-    /// Purposes lie beside each other.
+    /// From GPU to GPU: below them within a node and in its box, else from edge to edge; over other nodes' heads along the arc of
+    /// both nodes. Purposes lie beside each other.
     std::vector<Point> curveBetween(const Gpu& from, const Gpu& to, sim::Dimension) const;
 };
 

@@ -11,7 +11,8 @@ namespace {
 using sim::asIndex;
 
 constexpr float kLowestBox = 17, kHighestBox = 190;
-constexpr float kLabelRoom = 78;          ///< outside the arcs, for their bytes in words
+constexpr float kLabelRoom = 78; ///< outside the arcs, for their bytes in words
+constexpr float kHighBox = 56, kLanes = 36, kLanesOfBox = 0.28F;
 constexpr float kNearPixels = 6;          ///< a pointer so close to an arc means it
 constexpr std::size_t kMostStrands = 160; ///< drawn; more are a carpet
 
@@ -68,8 +69,10 @@ void layOutGpus(Canvas& canvas, const TrafficScene& scene, const TrafficParts& p
         nameWidth = std::max(nameWidth, canvas.textWidth(part.name, FontFace::small));
     }
     const auto insideOf = [&](Rect box) {
+        // Below the GPUs of a high box is room for what goes from one to another.
+        const float lanes = box.height() >= kHighBox ? std::min(kLanes, box.height() * kLanesOfBox) : 0;
         return Rect{box.left + 4 + (frame.titleHeight > 0 ? 0 : nameWidth + 8), box.top + 3 + frame.titleHeight, box.right - 3,
-                    box.bottom - 2};
+                    box.bottom - 2 - lanes};
     };
     const Rect first = insideOf(frame.boxes.front());
     int rows = 1, columns = most;
@@ -196,11 +199,16 @@ std::vector<Point> TrafficDiagramFrame::curveBetween(const Gpu& from, const Gpu&
     const auto topOf = [&](const Gpu& gpu) { // of its node, lest arrows run over the node's name
         return from.part == to.part ? gpu.rect.top : boxes[asIndex(gpu.part)].top;
     };
-    const Point a{middleOf(from) + aside, isBeside || down ? from.rect.bottom : topOf(from)};
-    const Point b{middleOf(to) + aside, isBeside || !down ? to.rect.bottom : topOf(to)};
-    const bool isNext = std::abs(middleOf(from) - middleOf(to)) < 1.5F * from.rect.width(); // a ring's way back hangs below
-    const float depth = isBeside ? 12 + 4 * lane + (isNext ? 0.0F : 6.0F) : 0,
+    // What hangs below its GPUs stays in their box, lowest what comes back over several: a ring's way back.
+    constexpr float kLeastDepth = 8, kNextOfDepth = 0.82F;
+    const float floor = boxes[asIndex(from.part)].bottom - kWithinRadius;
+    const bool isNext = std::abs(middleOf(from) - middleOf(to)) < 1.5F * from.rect.width();
+    const float hung = std::min(from.rect.bottom, floor - kLeastDepth);
+    const float share = 0.4F + 0.6F * (lane + 1) / static_cast<float>(sim::kDimensions.size());
+    const float depth = isBeside ? (floor - hung) * share * (isNext ? kNextOfDepth : 1.0F) : 0,
                 lean = isBeside ? 0 : 10 + 4 * lane; // lean: apart from the rail
+    const Point a{middleOf(from) + aside, isBeside ? hung : down ? from.rect.bottom : topOf(from)};
+    const Point b{middleOf(to) + aside, isBeside ? hung : !down ? to.rect.bottom : topOf(to)};
     std::vector<Point> curve;
     constexpr int kPieces = 16;
     for (int i = 0; i <= kPieces; ++i) {

@@ -20,6 +20,7 @@ constexpr double kTail = 0.16;               ///< of the way: what is bright beh
 constexpr double kSlowed = 1.02;             ///< times as long as alone: links are shared
 constexpr float kNameShare = 0.45F;          ///< of a box: its name
 constexpr float kSmallest = 3, kLargest = 8; ///< radius of a packet
+constexpr float kRing = 3;                   ///< round one that is slowed
 
 class MotionPainter {
 public:
@@ -98,7 +99,7 @@ private:
             const Rect box = m_frame.boxes[asIndex(packet.from)].inset(4);
             const float y = box.top + box.height() * (static_cast<float>(packet.purpose) + 0.5F) /
                                           static_cast<float>(sim::kDimensions.size());
-            return {{box.left + box.width() * kNameShare, y}, {box.right - 4, y}};
+            return {{box.left + box.width() * kNameShare, y}, {box.right - kWithinRadius, y}};
         }
         const auto* strand = m_frame.strandOf({packet.from, packet.to}, packet.purpose);
         return strand == nullptr ? std::vector<Point>{} : strand->curve;
@@ -148,6 +149,19 @@ private:
         m_canvas.fillConvex(points, fill);
     }
 
+    /// Where both ends lie in one box: what moves there stays in it.
+    std::optional<Rect> boxAround(const TrafficPacket& packet) const
+    {
+        if (packet.from == packet.to)
+            return m_frame.boxes[asIndex(packet.from)];
+        if (!m_byRank || m_frame.level == TrafficLevel::ranks)
+            return std::nullopt;
+        const std::optional<int> from = rankOf(packet.from), to = rankOf(packet.to);
+        const auto *sender = from ? m_frame.gpuOf(*from) : nullptr, *receiver = to ? m_frame.gpuOf(*to) : nullptr;
+        return sender && receiver && sender->part == receiver->part ? std::optional(m_frame.boxes[asIndex(sender->part)])
+                                                                    : std::nullopt;
+    }
+
     void packet(const TrafficPacket& packet)
     {
         const std::vector<Point> curve = curveOf(packet);
@@ -155,12 +169,15 @@ private:
             return;
         const Point at = pointAlong(curve, packet.way);
         const auto share = static_cast<float>(std::sqrt(std::min(1.0, packet.bytes / m_motion.mostBytes())));
-        const bool within = packet.from == packet.to;
-        const float radius = (kSmallest + (kLargest - kSmallest) * share) * (within ? 0.6F : 1.0F);
+        const std::optional<Rect> within = boxAround(packet);
+        float radius = (kSmallest + (kLargest - kSmallest) * share) * (within ? 0.6F : 1.0F);
+        if (within) // with its edge and ring
+            radius =
+                std::clamp(std::min({at.y - within->top, within->bottom - at.y, within->right - at.x}) - kRing, 1.0F, radius);
         const Color fill = m_scene.fill(packet.purpose), edge = mix(fill, m_theme.text, 0.45F);
         m_canvas.polyline(piece(curve, std::max(0.0, packet.way - kTail), packet.way), fill, within ? 2.0F : radius);
         if (packet.stretch > kSlowed)
-            disc(at, radius + 3, m_theme.warning);
+            disc(at, radius + kRing, m_theme.warning);
         disc(at, radius + 1, edge);
         disc(at, radius, fill);
         if (m_canvas.wantsNodes())

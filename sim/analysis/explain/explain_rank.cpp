@@ -38,7 +38,7 @@ Formula sumOf(Account& account, const KernelTimes& times)
     add("t_gemm", times.gemm, "matrix products");
     add("t_attn", times.attention, "attention");
     add("t_mem", times.other, "kernels bound by memory: norms, activations, residuals, permutations");
-    add("t_again", times.recomputation, "recomputation");
+    add("t_r", times.recomputation, "recomputation, by the clock");
     add("t_opt", times.optimizer, "the optimizer");
     return Formula::sum(std::move(parts));
 }
@@ -321,7 +321,9 @@ Explanation explain(const Simulation& simulation, StepPart part)
         dimension ? "A transfer runs and the next kernel waits for it: " + collectivesText(simulation, *dimension) + "."
         : part == StepPart::bubble ? kBubbleIs
         : part == StepPart::host   ? "What could begin is not launched yet, or waits for what goes to the host or is its work."
-                                   : "Kernels run.",
+        : part == StepPart::recomputation
+            ? "Kernels of the forward pass run a second time, counted by the clock; their FLOPs at peak speed take less."
+            : "Kernels run.",
         kSimulated, {.pictures = {"timeline"}});
 }
 

@@ -183,6 +183,26 @@ TEST(LiveRun, ALateViewerGetsWhatWasBeforeIt)
     EXPECT_FALSE(told.prediction->problem.isEmpty());
 }
 
+/// A run of a newer version may say more of its scenario than this one knows.
+TEST(LiveRun, IsPredictedWithoutKeysOfAnotherVersionWhichAreNamed)
+{
+    sim::ScenarioDocument newer = sim::ScenarioDocument::parse(sim::resolvedText(tiny()));
+    newer.set("/training/of_tomorrow", "3");
+    newer.set("/layout/also_new", "{\"deep\": true}");
+    const PredictionPtr prediction = predict(newer.text(), catalogue());
+    EXPECT_TRUE(prediction->problem.isEmpty()) << prediction->problem.toStdString();
+    ASSERT_TRUE(prediction->simulation);
+    EXPECT_EQ(prediction->simulation->metrics().stepTimeSeconds,
+              sim::simulate(tiny(), {.full = true})->metrics().stepTimeSeconds);
+    QStringList unknown = prediction->unknownKeys;
+    unknown.sort();
+    EXPECT_EQ(unknown, QStringList({QStringLiteral("layout.also_new"), QStringLiteral("training.of_tomorrow")}));
+    EXPECT_TRUE(predict(sim::resolvedText(tiny()), catalogue())->unknownKeys.isEmpty());
+
+    newer.set("/layout/tp", "7");
+    EXPECT_FALSE(predict(newer.text(), catalogue())->problem.isEmpty()) << "what is wrong beside them is";
+}
+
 TEST(LiveRun, AFrozenPictureStaysWhileStepsGoOnArriving)
 {
     ::test::Run run;

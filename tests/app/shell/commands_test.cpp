@@ -141,6 +141,9 @@ TEST(Palette, FindsACommandByWhatElseItIsCalled)
                                     {"reality", CommandId::showDetails},
                                     {"measured by others", CommandId::showDetails},
                                     {"accuracy", CommandId::showDetails},
+                                    {"operations", CommandId::showOps},
+                                    {"new scenario", CommandId::newScenario},
+                                    {"compare schedules", CommandId::chooseSchedule},
                                     {"live demo", CommandId::showLive}}) {
         palette.setFilter(QLatin1String(typed));
         EXPECT_TRUE(palette.shown().first(std::min<qsizetype>(3, palette.shown().size())).contains(plainText(command(id))))

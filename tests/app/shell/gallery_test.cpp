@@ -8,6 +8,8 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QListWidget>
+#include <QPushButton>
+#include <QScrollArea>
 #include <QScrollBar>
 #include <QTest>
 
@@ -124,6 +126,34 @@ TEST_F(GalleryTest, BelowUnsavedWorkRecentFilesAreSeenAsRowsNotAsAHeadingAlone)
     settle();
     for (const QLabel* label : page.findChildren<QLabel*>())
         EXPECT_FALSE(label->isVisible() && label->text() == QStringLiteral("RECENT"));
+}
+
+/// What a window of 1024 × 640 leaves the page; four cards of it were 616 pixels high.
+TEST_F(GalleryTest, MuchUnsavedWorkIsScrolledAndLeavesTheContentsTheirPlace)
+{
+    page.setRecoveries(std::vector<Recovery>(4));
+    for (int round = 0; round < 10; ++round) {
+        page.resize(1024, 500);
+        QCoreApplication::processEvents();
+    }
+    EXPECT_EQ(page.height(), 500);
+    EXPECT_LT(page.minimumSizeHint().height(), 500);
+    auto* area = page.findChild<QScrollArea*>();
+    ASSERT_TRUE(area && area->isVisible());
+    EXPECT_GT(area->verticalScrollBar()->maximum(), 0);
+    const auto* contents = page.findChild<QListWidget*>();
+    EXPECT_GE(contents->visibleRegion().boundingRect().height(), 4 * contents->sizeHintForRow(0));
+    const auto buttons = area->findChildren<QPushButton*>();
+    ASSERT_EQ(buttons.size(), 8);
+    for (QPushButton* button : buttons) { // the keyboard reaches each, and it is seen then
+        button->setFocus();
+        area->ensureWidgetVisible(button);
+        QCoreApplication::processEvents();
+        EXPECT_EQ(button->visibleRegion().boundingRect(), button->rect());
+    }
+    page.setRecoveries({});
+    QCoreApplication::processEvents();
+    EXPECT_FALSE(area->isVisible());
 }
 
 TEST_F(GalleryTest, HeadingsAreWideAndCannotBeChosen)

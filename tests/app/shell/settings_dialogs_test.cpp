@@ -314,6 +314,32 @@ TEST_F(SettingsDialogs, CopiedAsFlagsItIsTheSameJobAgain)
     EXPECT_EQ(again.layout.dp, shownLayout().dp);
 }
 
+TEST_F(SettingsDialogs, ARefusalOffersWhatTheFrameworkWouldTakeAndSetsItAsOneStep)
+{
+    ASSERT_TRUE(window.openFile(galleryFile(kSeventyBillion)).empty());
+    settle();
+    window.session().edit({.assignments = {{"/layout/zero_stage", "2"}}, .text = "ZeRO 2"});
+    ASSERT_TRUE(window.session().isLegal());
+    ASSERT_GT(window.session().scenario()->layout.pp, 1);
+    window.run(CommandId::copySettings);
+    ASSERT_TRUE(copying());
+    copying()->show("megatron-args");
+    ASSERT_TRUE(copying()->text().isEmpty());
+    const auto remedy = [&]() -> QPushButton* {
+        for (QPushButton* button : copying()->findChildren<QPushButton*>())
+            if (button->isVisibleTo(copying()) && button->text() == QStringLiteral("Set ZeRO 2 → 1"))
+                return button;
+        return nullptr;
+    };
+    ASSERT_TRUE(QTest::qWaitFor([&] { return remedy() != nullptr; }));
+    remedy()->click();
+    EXPECT_EQ(window.session().scenario()->layout.zeroStage, 1);
+    EXPECT_THAT(copying()->text().toStdString(), HasSubstr("--use-distributed-optimizer")) << "the form that was asked for";
+    EXPECT_FALSE(remedy());
+    window.session().undoStack().undo();
+    EXPECT_EQ(window.session().scenario()->layout.zeroStage, 2);
+}
+
 TEST_F(SettingsDialogs, WhatAFrameworkWouldRefuseIsSaidAndNotCopied)
 {
     ASSERT_TRUE(window.openFile(galleryFile("55-deepseek-v3-256-gb200.json")).empty());

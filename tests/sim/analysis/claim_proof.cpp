@@ -306,7 +306,7 @@ private:
 double Prover::shareOfPart(const std::string& text) const
 {
     const std::map<std::string, double> parts{{"model FLOPs at peak speed", m_metrics.mfu},
-                                              {"recomputation", m_metrics.hfu - m_metrics.mfu},
+                                              {"recomputed FLOPs at peak speed", m_metrics.hfu - m_metrics.mfu},
                                               {"kernels below peak", busy() - m_metrics.hfu},
                                               {"exposed tp communication", exposed(Dimension::tp)},
                                               {"exposed cp communication", exposed(Dimension::cp)},

@@ -139,6 +139,20 @@ TEST(Waterfall, NumbersKeepTheirUnitsHoweverNarrowTheirColumns)
     }
 }
 
+TEST(Waterfall, BarsSayTheDifferenceRoundedOnceAndTheHeadlineThatFiguresAreRounded)
+{
+    sim::Comparison c;
+    c.use.a[sim::StepPart::bubble] = 25'350'000; // told as 25.4 ms
+    c.use.b[sim::StepPart::bubble] = 44'410'000; // 44.4 ms
+    c.stepNs = {100'000'000, 119'060'000};
+    const Waterfall waterfall(c);
+    EXPECT_EQ(waterfall.bars().at(1).change, "+19.1 ms");
+    EXPECT_EQ(waterfall.bars().at(1).description, "bubble +19.1 ms: 25.4 ms in A, 44.4 ms in B");
+    EXPECT_THAT(waterfall.headlines().front(), testing::EndsWith(std::string("(") + kFiguresAreRounded + ")"));
+    EXPECT_EQ(waterfall.headlines().back(), "+19.1 ms") << "the note goes where there is no room";
+    EXPECT_THAT(Waterfall(almostAlike()).headlines().front(), testing::Not(testing::HasSubstr(kFiguresAreRounded)));
+}
+
 TEST(Waterfall, EveryBarThatDoesNotBeginAtZeroIsBroken)
 {
     const Waterfall waterfall(almostAlike());
@@ -169,7 +183,7 @@ TEST(Waterfall, WordsOfChanges)
     EXPECT_EQ(bytesChangeText(2 * kGib, kGib), "−1.00 GiB");
     EXPECT_EQ(bytesChangeText(kGib, kGib), "0");
     EXPECT_EQ(bytesText(30.34 * kGib), "30.3 GiB");
-    EXPECT_EQ(bytesChangeText(30.34 * kGib, 24.47 * kGib), "−5.8 GiB") << "beside 30.3 and 24.5, as in the table";
+    EXPECT_EQ(bytesChangeText(30.34 * kGib, 24.47 * kGib), "−5.87 GiB") << "beside 30.3 and 24.5: rounded once";
     EXPECT_EQ(ratioText(100, 114.3), "+14.3 %");
     EXPECT_EQ(ratioText(100, 50), "−50.0 %");
     EXPECT_EQ(ratioText(100, 320), "3.20 times as much");

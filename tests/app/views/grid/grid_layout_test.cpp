@@ -53,7 +53,7 @@ void expectSound(const GridLayout& grid, int world, float width, float height, b
     for (int r = 1; r < grid.rows(); ++r)
         ASSERT_GE(grid.rowTop(r) - grid.rowTop(r - 1), grid.cellHeight() * 0.999F);
     if (mustFit) {
-        EXPECT_LE(grid.width() + GridLayout::kRulerColumn * static_cast<float>(grid.down().size()), width + 0.5F);
+        EXPECT_LE(grid.width() + grid.widthOfRulers(), width + 0.5F);
         EXPECT_LE(grid.height() + GridLayout::kRulerRow * static_cast<float>(grid.across().size()), height + 0.5F);
     }
 }

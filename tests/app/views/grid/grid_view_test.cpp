@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <tuple>
 
 namespace app {
 namespace {
@@ -34,6 +35,32 @@ TEST(GridView, TheTeachingGridShowsEveryRankAxisAndNode)
         EXPECT_THAT(canvas.texts(), testing::Contains(label));
     EXPECT_THAT(canvas.texts(), testing::Contains(testing::HasSubstr("tp 2 × cp 2 × pp 2 × dp 2 = 16 ranks")));
     expectCleanText(canvas);
+}
+
+TEST(GridView, TheLensNowSaysWhatItsBarsAndArrowsMean)
+{
+    Grid grid(teachingGrid());
+    const auto trace = std::make_shared<const sim::Trace>(grid.simulation->trace(sim::TraceDetail::actions));
+    grid.view.setStep({grid.simulation, trace});
+    grid.view.setLens(GridLens::now);
+    grid.selection.cursorNs = trace->endNs / 2;
+    EXPECT_THAT(grid.draw().texts(), testing::Contains(testing::HasSubstr("how far its pass has come")));
+    EXPECT_THAT(grid.draw({10, 20, 560, 440}).texts(), testing::Contains(testing::HasSubstr("how far a pass has come")));
+    grid.selection.cursorNs = 0;
+    EXPECT_THAT(grid.draw().texts(), testing::Contains(testing::HasSubstr("The step begins.")));
+}
+
+TEST(GridView, RowsSayWhichCoordinatesTheyHoldWhole)
+{
+    for (const auto& [tp, pp, dp] : {std::tuple(1, 1, 256), {8, 1, 128}, {2, 4, 64}, {1, 1, 1024}}) {
+        Grid grid(test::smallScenario(tp, pp, dp, 2 * pp));
+        for (const float width : {900.0F, 640.0F}) {
+            const RecorderCanvas canvas = grid.draw({10, 20, 10 + width, 640});
+            for (const std::string& text : canvas.texts())
+                EXPECT_FALSE(text.ends_with("…")) << text << " of dp " << dp << " in " << width;
+            expectCleanText(canvas);
+        }
+    }
 }
 
 TEST(GridView, NarrowCellsSayAsMuchAsTheirNeighbours)

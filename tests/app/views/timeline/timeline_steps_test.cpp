@@ -159,6 +159,58 @@ TEST(TimelineSteps, TheViewShowsWhatHasStartedAndTellsThePhaseOfTheRankInFocus)
     EXPECT_TRUE(timeline.draw().nodesOf("story").empty());
 }
 
+TEST(TimelineSteps, AreFramedSoThatEachPassIsReadWithItsNeighbours)
+{
+    sim::Scenario scenario = fourStages();
+    scenario.training.globalBatchSize = 64;
+    test::resolve(scenario);
+    Timeline timeline(scenario);
+    timeline.draw();
+    const TimeRange whole = timeline.view.visibleRange();
+    timeline.view.setStepping(true);
+    const auto& tracks = timeline.trace->tracks;
+    std::size_t steps = 0;
+    do {
+        const SpanRef now = *timeline.selection.selectedSpan;
+        const std::int64_t start = tracks[now.track].startNs[now.span], length = tracks[now.track].durationNs[now.span];
+        const TimeRange seen = timeline.view.visibleRange();
+        ASSERT_LE(seen.beginNs, std::max<std::int64_t>(0, start - length)) << steps;
+        ASSERT_GE(seen.endNs, std::min(start + 2 * length, timeline.trace->endNs)) << steps;
+        if (steps++ % 37 != 0)
+            continue;
+        const std::uint64_t id = static_cast<std::uint64_t>(now.track) << 32 | now.span;
+        const RecorderCanvas drawn = timeline.draw();
+        const auto nodes = drawn.nodesOf("span");
+        const auto own = std::find_if(nodes.begin(), nodes.end(), [id](const Node& node) { return node.id == id; });
+        ASSERT_TRUE(own != nodes.end()) << steps;
+        EXPECT_GE(own->rect.width(), 22) << steps << ": its name can be read";
+    } while (timeline.command(ViewCommand::next));
+    EXPECT_GT(steps, 500U);
+    timeline.view.setStepping(false);
+    EXPECT_EQ(timeline.view.visibleRange(), whole) << "as it was";
+}
+
+TEST(TimelineSteps, LeaveWhatIsInSightWhereEachPassCanBeReadOrSomebodyZoomed)
+{
+    Timeline few(fourStages());
+    few.draw();
+    const TimeRange whole = few.view.visibleRange();
+    few.view.setStepping(true);
+    EXPECT_EQ(few.view.visibleRange(), whole);
+
+    sim::Scenario scenario = fourStages();
+    scenario.training.globalBatchSize = 64;
+    test::resolve(scenario);
+    Timeline many(scenario);
+    many.view.setStepping(true); // before it was ever drawn
+    many.draw();
+    EXPECT_LT(many.view.visibleRange().endNs, whole.endNs * 4);
+    EXPECT_TRUE(many.command(ViewCommand::zoomIn));
+    const TimeRange own = many.view.visibleRange();
+    many.view.setStepping(false);
+    EXPECT_EQ(many.view.visibleRange(), own);
+}
+
 /// From 200 % text in the lowest window on.
 TEST(TimelineSteps, WhatHappensIsToldWholeAndFourRowsCanBeReadWhateverTheSize)
 {

@@ -1,0 +1,64 @@
+#include "app/shell/dialogs/open_dialog.h"
+
+#include "app/session/trace_file.h"
+#include "app/shell/widgets/style.h"
+
+#include <QDir>
+#include <QFileInfo>
+#include <QGridLayout>
+#include <QLabel>
+#include <QLineEdit>
+
+namespace app {
+
+OpenDialog::OpenDialog(const QString& title, const QString& folder, const QString& filter, QWidget* parent)
+    : QFileDialog(parent, title, folder, filter), m_missing(new QLabel)
+{
+    setFileMode(QFileDialog::ExistingFiles);
+    setRole(m_missing, "small");
+    m_missing->setObjectName(QStringLiteral("whatIsMissing"));
+    m_missing->setWordWrap(true);
+    m_missing->setTextFormat(Qt::PlainText);
+    m_missing->hide();
+    if (auto* grid = qobject_cast<QGridLayout*>(layout())) // none in a dialog of the desktop's
+        grid->addWidget(m_missing, grid->rowCount(), 0, 1, grid->columnCount());
+    else
+        m_missing->setParent(this);
+}
+
+QStringList OpenDialog::chosen() const
+{
+    return m_folder.isEmpty() ? selectedFiles() : QStringList(m_folder);
+}
+
+/// The one thing that is typed, or chosen in the list; of several nothing.
+QString OpenDialog::named() const
+{
+    const auto* name = findChild<QLineEdit*>(QStringLiteral("fileNameEdit")); // none in a dialog of the desktop's
+    QString typed = name != nullptr ? name->text().trimmed() : QString();
+    if (typed == QLatin1Char('~') || typed.startsWith(QLatin1String("~/")))
+        typed.replace(0, 1, QDir::homePath());
+    if (!typed.isEmpty() && QFileInfo(directory().absoluteFilePath(typed)).isDir())
+        return directory().absoluteFilePath(typed);
+    const QStringList files = selectedFiles();
+    return files.size() == 1 ? files.front() : QString();
+}
+
+void OpenDialog::accept()
+{
+    const QFileInfo only(named());
+    m_missing->hide();
+    m_folder.clear();
+    if (!only.isDir())
+        return QFileDialog::accept();
+    const QString why = whyNoRun(only.filePath());
+    if (!why.isEmpty()) {
+        m_missing->setText(why);
+        m_missing->show();
+        return QFileDialog::accept(); // goes into it
+    }
+    m_folder = QDir(only.filePath()).absolutePath();
+    QDialog::accept();
+}
+
+} // namespace app

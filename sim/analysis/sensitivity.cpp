@@ -1,5 +1,6 @@
 #include "sim/analysis/sensitivity.h"
 
+#include "sim/cost/cost.h"
 #include "sim/text/number_text.h"
 #include "sim/text/spoken_name.h"
 
@@ -30,14 +31,33 @@ Constant ofStack(const char* key, const char* meaning, double Stack::*member)
             [member](Scenario& s) { return std::vector<double*>{&(s.training.stack.*member)}; }};
 }
 
+/// What the GPU says of the attention kernel that the scenario takes.
+AttentionRate& attentionOf(Scenario& s)
+{
+    Efficiency& e = s.cluster.efficiency;
+    const bool isBlock = s.training.precision == Precision::mxfp8;
+    return attentionSpeed(s, true).isNarrow
+               ? e.narrowAttention[static_cast<std::size_t>(isBlock ? NarrowScaling::block : NarrowScaling::tensor)]
+               : e.attention[static_cast<std::size_t>(s.training.attention)];
+}
+
 /// Rates of the attention kernel that the scenario takes, in both directions.
 std::vector<double*> attentionRates(Scenario& s)
 {
     Efficiency& e = s.cluster.efficiency;
-    AttentionRate& own = e.attention[static_cast<std::size_t>(s.training.attention)];
+    AttentionRate& own = attentionOf(s);
     if (own.forward > 0)
         return {&own.forward, &own.backward};
     return {&e.attentionForward, &e.attentionBackward};
+}
+
+/// Likewise lengths: the GPU's own for this kernel, or what it says of all.
+std::vector<double*> attentionHalfLengths(Scenario& s)
+{
+    AttentionRate& own = attentionOf(s);
+    if (own.forwardHalfLength > 0 && own.backwardHalfLength > 0)
+        return {&own.forwardHalfLength, &own.backwardHalfLength};
+    return {&s.cluster.efficiency.attentionHalfLength};
 }
 
 std::vector<double*> fusedTraffic(Scenario& s)
@@ -59,7 +79,7 @@ std::vector<Constant> constants(const Scenario& scenario)
         ofGpu("gemm", "share of peak that matrix products reach", &Efficiency::gemm),
         ofGpu("gemm_half_k", "length of sums at which products reach half of that", &Efficiency::gemmHalfK),
         {"cluster.efficiency.attention", "share of peak that the attention kernel reaches, both ways", attentionRates, false},
-        ofGpu("attention_half_length", "keys at which attention reaches half of that", &Efficiency::attentionHalfLength),
+        {"cluster.efficiency.attention_half_length", "keys at which attention reaches half of that", attentionHalfLengths, false},
         ofGpu("memory", "share of memory bandwidth that other kernels reach", &Efficiency::memory),
         ofGpu("grouped_gemm", "further factor on products of experts", &Efficiency::groupedGemm),
         ofGpu("fp8_gemm", "further factor on products in 8 or 4 bits", &Efficiency::fp8Gemm),

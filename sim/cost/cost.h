@@ -30,10 +30,18 @@ inline constexpr std::size_t kPortCount = 4;
 /// The one that crossing a tier takes; over the spine one goes through the network card, too.
 Port portOf(const Cluster&, int tier);
 
-/// Keys that a query sees at which attention's backward pass reaches half of its rate, where forward needs one.
+/// Keys that a query sees at which attention's backward pass reaches half of its rate, where forward needs one and the GPU does
+/// not say (Hopper's kernels).
 inline constexpr double kBackwardHalfLength = 2.2;
-/// The same of both passes together: the backward pass has 2.5 times the work.
-inline constexpr double kMeanHalfLength = (1 + 2.5 * kBackwardHalfLength) / 3.5;
+
+/// How the fused attention of a scenario runs.
+struct AttentionSpeed {
+    double rate = 0, halfLength = 0, halfHead = 0; ///< as AttentionRate has them
+    bool isNarrow = false;                         ///< in 8 bits; the rate is of the peak there
+};
+AttentionSpeed attentionSpeed(const Scenario&, bool isForward);
+/// Keys at which attention reaches half of its rate, both passes together: the backward pass has 2.5 times the work.
+double meanAttentionHalfLength(const Scenario&);
 
 /// [Port]: the share of its rate that a transfer takes while it has the port to itself, in 1/kWholePort.
 using PortUse = std::array<std::uint32_t, kPortCount>;
@@ -82,6 +90,7 @@ private:
     double flopsPerSecond(const OpShape&) const; ///< peak of the units that it runs on
     double gemmSeconds(const OpShape&) const;
     double attentionSeconds(const OpShape&) const;
+    double attentionCastSeconds(const OpShape&) const;
     double castSeconds(const OpShape&) const;
     double kernelsOf(const OpShape&) const;                ///< that the host starts for it
     bool isCast(const OpShape&) const;                     ///< whether a kernel makes its operand narrow before it
@@ -104,10 +113,11 @@ private:
     std::int64_t m_hiddenSize = 0;
     int m_ranksOfHost = 1; ///< of the node with the most of them
     TokenChoice m_tokenChoice;
-    AttentionKernel m_attention = AttentionKernel::flash2;
-    double m_lowFlopsPerSecond = 0;  ///< dense peak of the precision
-    double m_wideFlopsPerSecond = 0; ///< what does not run in 8 or 4 bits runs in 16
-    bool m_casts = false;            ///< operands are made narrower before products
+    AttentionSpeed m_attentionForward, m_attentionBackward;
+    double m_narrowFlopsPerSecond = 0; ///< of attention in 8 bits; 0 where it runs in 16
+    double m_lowFlopsPerSecond = 0;    ///< dense peak of the precision
+    double m_wideFlopsPerSecond = 0;   ///< what does not run in 8 or 4 bits runs in 16
+    bool m_casts = false;              ///< operands are made narrower before products
     bool m_isCausal = true;
     int m_elementBytes = 2, m_gradientBytes = 4;
     double m_operandBytes = 2; ///< of products in the precision itself

@@ -68,6 +68,34 @@ std::string kernelText(const OpShape& shape, const Gpu& gpu)
 
 } // namespace
 
+AttentionSpeed attentionSpeed(const Scenario& scenario, bool isForward)
+{
+    constexpr double kHalfHead = 48;
+    const Efficiency& efficiency = scenario.cluster.efficiency;
+    const Training& training = scenario.training;
+    const AttentionRate* of = &efficiency.attention[static_cast<std::size_t>(training.attention)];
+    const bool isBlock = training.precision == Precision::mxfp8;
+    const AttentionRate& narrow =
+        efficiency.narrowAttention[static_cast<std::size_t>(isBlock ? NarrowScaling::block : NarrowScaling::tensor)];
+    AttentionSpeed speed{.isNarrow = training.stack.narrowAttention && training.attention == AttentionKernel::cudnn &&
+                                     isNarrow(training.precision) && narrow.forward > 0 && narrow.backward > 0 &&
+                                     scenario.cluster.gpu.peakTflops.contains(Precision::fp8)};
+    if (speed.isNarrow)
+        of = &narrow;
+    const auto either = [](double own, double other) { return own > 0 ? own : other; };
+    speed.rate =
+        isForward ? either(of->forward, efficiency.attentionForward) : either(of->backward, efficiency.attentionBackward);
+    speed.halfLength = isForward ? either(of->forwardHalfLength, efficiency.attentionHalfLength)
+                                 : either(of->backwardHalfLength, efficiency.attentionHalfLength * kBackwardHalfLength);
+    speed.halfHead = either(isForward ? of->forwardHalfHead : of->backwardHalfHead, kHalfHead);
+    return speed;
+}
+
+double meanAttentionHalfLength(const Scenario& scenario)
+{
+    return (attentionSpeed(scenario, true).halfLength + 2.5 * attentionSpeed(scenario, false).halfLength) / 3.5;
+}
+
 CostModel::CostModel(const Scenario& scenario)
     : m_cluster(scenario.cluster), m_elementBytes(elementBytes(scenario.training.precision))
 {
@@ -75,7 +103,10 @@ CostModel::CostModel(const Scenario& scenario)
     const Precision precision = scenario.training.precision;
     m_stack = scenario.training.stack;
     m_hiddenSize = scenario.model.hiddenSize;
-    m_attention = scenario.training.attention;
+    m_attentionForward = attentionSpeed(scenario, true);
+    m_attentionBackward = attentionSpeed(scenario, false);
+    if (m_attentionForward.isNarrow)
+        m_narrowFlopsPerSecond = peak(gpu, Precision::fp8);
     m_isCausal = scenario.training.causal;
     m_gradientBytes = scenario.training.gradientBytes;
     m_tokenChoice = TokenChoice::of(scenario);
@@ -210,34 +241,51 @@ double CostModel::castSeconds(const OpShape& shape) const
     return static_cast<double>(shape.batch) * m * k * (own * m_stack.castBytes + (1 - own) * transposed) / memoryBytesPerSecond();
 }
 
-/// Rates of a kernel for long sequences and heads of 128. Short sequences do not fill its loop, in the backward pass less than
-/// forward; in small heads exponentials cost as much as products (Shah et al. 2024, FlashAttention-3, section 3). A block of the
-/// GPU works on 128 queries of a head, and of a causal sequence the last block has the work of two: few heads, as of tensor
-/// parallelism, leave multiprocessors idle at its end. The numbers are those of FlashAttention-2 and cuDNN for whole causal
-/// sequences on Hopper (tools/measure/torch_kernels.py), 100 rows within 7 % in the root mean square. Not measured: windows,
-/// other masks and slices, whose blocks have the work that their keys say, and parts of a ring, which count as causal sequences.
+/// Rates of a kernel for long sequences and heads of 128. Short sequences do not fill its loop; in small heads exponentials cost
+/// as much as products (Shah et al. 2024, FlashAttention-3, section 3), on Blackwell more, whose products alone are faster
+/// (Zadouri et al. 2026, FlashAttention-4). A block of the GPU works on 128 queries of a head, and of a causal sequence the last
+/// block has the work of two: few heads, as of tensor parallelism, leave multiprocessors idle at its end. Whole causal sequences
+/// on Hopper, of FlashAttention-2 and cuDNN (tools/measure/torch_kernels.py): 100 rows within 7 % in the root mean square. Whole
+/// sequences, causal or not, and windows of 128 and 1,024 keys on Blackwell (NVIDIA/cudnn-frontend,
+/// benchmark/sdpa_benchmark_training): within 4 % in the root mean square, windows 12 % backward; forward those take up to
+/// twice as long, bound by what begins and ends a block. Not measured: slices, whose blocks have the work that their keys say,
+/// and parts of a ring, which count as causal sequences.
 double CostModel::attentionSeconds(const OpShape& shape) const
 {
-    const Efficiency& efficiency = m_cluster.efficiency;
     const bool isForward = shape.kernel == KernelKind::attentionForward;
-    const AttentionRate& rate = efficiency.attention[static_cast<std::size_t>(m_attention)];
-    double reached = isForward ? efficiency.attentionForward : efficiency.attentionBackward;
-    if (const double own = isForward ? rate.forward : rate.backward; own > 0)
-        reached = own;
-    const auto m = static_cast<double>(shape.m), n = static_cast<double>(shape.n);
+    const AttentionSpeed& speed = isForward ? m_attentionForward : m_attentionBackward;
+    const auto m = static_cast<double>(shape.m);
+    auto n = static_cast<double>(shape.n);
+    double flops = shape.flops, reached = speed.rate;
+    // In 8 bits the backward pass leaves out no keys before a window: of gpt-oss's layers it takes as long as of whole sequences
+    // (benchmark/sdpa_benchmark_training/results/gpt_oss of April 2026).
+    if (speed.isNarrow && !isForward && m_isCausal && n > 0 && n < m) {
+        flops *= m / n;
+        n = m;
+    }
     const double seen = 0.5 * n, queries = m * static_cast<double>(shape.batch);
-    constexpr double kHalfHead = 48, kFullHead = 128;
-    const auto head = static_cast<double>(shape.k);
-    if (head > 0)
-        reached *= std::min(1.0, head / (head + kHalfHead) * (kFullHead + kHalfHead) / kFullHead);
+    constexpr double kFullHead = 128;
+    if (const auto head = static_cast<double>(shape.k); head > 0)
+        reached *= std::min(1.0, head / (head + speed.halfHead) * (kFullHead + speed.halfHead) / kFullHead);
     if (seen > 0 && queries > 0) {
         constexpr double kTail = 0.67, kQueriesOfBlock = 128;
-        const double half = efficiency.attentionHalfLength * (isForward ? 1 : kBackwardHalfLength);
         // Of a slice of a causal sequence the last query sees m / 2 keys more than the mean, n / 2.
         const double lastOverMean = m_isCausal && m <= n ? 1 + m / n : 1;
-        reached /= 1 + half / seen + kTail * kQueriesOfBlock * lastOverMean * m_cluster.gpu.multiprocessors / queries;
+        reached /= 1 + speed.halfLength / seen + kTail * kQueriesOfBlock * lastOverMean * m_cluster.gpu.multiprocessors / queries;
     }
-    return shape.flops / (flopsPerSecond(shape) * reached);
+    return flops / (flopsPerSecond(shape) * reached) + attentionCastSeconds(shape);
+}
+
+/// What brings attention's operands to 8 bits: forward queries, keys and values, in the backward pass the gradient of the output
+/// (Transformer Engine, FusedAttnFunc, combine_and_quantize and dO_quantizer).
+double CostModel::attentionCastSeconds(const OpShape& shape) const
+{
+    if (m_narrowFlopsPerSecond == 0)
+        return 0;
+    const double output = static_cast<double>(shape.batch) * static_cast<double>(shape.m) * static_cast<double>(shape.k);
+    const double moved = static_cast<double>(shape.bytes) / m_elementBytes; // forward: operands and output
+    const double cast = shape.kernel == KernelKind::attentionForward ? std::max(output, moved - output) : output;
+    return cast * m_stack.castBytes / memoryBytesPerSecond();
 }
 
 OpShape pieceOf(OpShape shape)
@@ -315,6 +363,8 @@ bool CostModel::isCast(const OpShape& shape) const
 
 double CostModel::flopsPerSecond(const OpShape& shape) const
 {
+    if (m_narrowFlopsPerSecond > 0 && shape.family == KernelFamily::attention)
+        return m_narrowFlopsPerSecond;
     return shape.lowPrecision ? m_lowFlopsPerSecond : m_wideFlopsPerSecond;
 }
 

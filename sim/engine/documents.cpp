@@ -75,8 +75,7 @@ std::vector<std::vector<double>> attentionShares(const Scenario& scenario, int s
 {
     if (!scenario.training.documents.areGiven())
         return {};
-    const double half = scenario.cluster.efficiency.attentionHalfLength * kMeanHalfLength;
-    return sharesOf(scenario, step, (scenario.training.causal ? 2 : 1) * half);
+    return sharesOf(scenario, step, (scenario.training.causal ? 2 : 1) * meanAttentionHalfLength(scenario));
 }
 
 double attentionFlopsShare(const Scenario& scenario)

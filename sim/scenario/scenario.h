@@ -230,11 +230,18 @@ struct HardwareProfile {
     bool operator==(const HardwareProfile&) const = default;
 };
 
-/// Fractions of peak of an attention kernel.
+/// Fractions of peak of an attention kernel for long sequences and heads of 128, and at how many keys that a query sees, and
+/// which size of heads, it reaches half; 0: what holds of all kernels.
 struct AttentionRate {
     double forward = 0, backward = 0;
+    double forwardHalfLength = 0, backwardHalfLength = 0;
+    double forwardHalfHead = 0, backwardHalfHead = 0;
     bool operator==(const AttentionRate&) const = default;
 };
+
+/// What fused attention in 8 bits is scaled by: a tensor, or a block (mxfp8).
+enum class NarrowScaling : std::uint8_t { tensor, block };
+inline constexpr std::size_t kNarrowScalingCount = 2;
 
 /// What kernels reach of a GPU's peaks. Belongs to a GPU type (or a measured profile), never to a scenario.
 struct Efficiency {
@@ -245,6 +252,8 @@ struct Efficiency {
     double attentionBackward = 0.50; ///< fused attention, backward, likewise
     /// The same of single kernels, by AttentionKernel; 0 where the two above hold.
     std::array<AttentionRate, kAttentionKernelCount> attention{};
+    /// cuDNN's in 8 bits, of the peak in 8 bits, by NarrowScaling; forward 0 where there is none.
+    std::array<AttentionRate, kNarrowScalingCount> narrowAttention{};
     double attentionHalfLength = 139; ///< keys that a query sees at which attention reaches half of that
     double memory = 0.80;             ///< fraction of memory bandwidth that element-wise kernels reach
     /// Further factor on the GEMMs of all of a rank's experts, whose tiles fill waves together. 1: SimuMax's 120 measured shapes

@@ -117,6 +117,9 @@ struct Stack {
     /// fp8 with overlap.tp_comm: what is reduced behind a product, forward, travels in 8 bits (fp8_buf = True of proj_fprop and
     /// fc2_fprop in NeMo's tp_overlap_configs/userbuffers.py for H100, until v2.2; the product writes them into the buffer).
     bool narrowReduce = false;
+    /// 8 and 4 bits: cuDNN's attention computes in 8 bits as well, behind casts of what it reads (Transformer Engine, fp8_dpa of
+    /// a recipe; Megatron's --fp8-dot-product-attention). NVFP4 scales it by tensor.
+    bool narrowAttention = false;
     /// ZeRO 3, backward: the next layer's parameters are gathered behind the reduction of this one's gradients, so that both hold
     /// up the next layer (FSDP's BACKWARD_POST); otherwise while this layer computes.
     bool gathersAfterReduction = false;

@@ -50,6 +50,7 @@ struct StackFlag {
 constexpr StackFlag kStackFlags[] = {{"pads_vocabulary", &Stack::padsVocabulary},
                                      {"narrow_gather", &Stack::narrowGather},
                                      {"narrow_reduce", &Stack::narrowReduce},
+                                     {"narrow_attention", &Stack::narrowAttention},
                                      {"narrow_saved", &Stack::narrowSaved},
                                      {"shares_attention_output", &Stack::sharesAttentionOutput},
                                      {"keeps_narrow_weights", &Stack::keepsNarrowWeights},

@@ -61,6 +61,9 @@ inline constexpr Words<AttentionKernel, kAttentionKernelCount> kAttentionWords{{
                                                                                 {"flash2", AttentionKernel::flash2},
                                                                                 {"flash3", AttentionKernel::flash3},
                                                                                 {"cudnn", AttentionKernel::cudnn}}};
+/// cuDNN's attention in 8 bits, beside the words above where rates of kernels are said.
+inline constexpr Words<NarrowScaling, kNarrowScalingCount> kNarrowAttentionWords{
+    {{"cudnn_fp8", NarrowScaling::tensor}, {"cudnn_mxfp8", NarrowScaling::block}}};
 inline constexpr Words<CudaGraphs, 3> kCudaGraphsWords{
     {{"none", CudaGraphs::none}, {"attention", CudaGraphs::attention}, {"step", CudaGraphs::step}}};
 inline constexpr Words<PerturbationKind, 4> kPerturbationWords{{{"slow_gpu", PerturbationKind::slowGpu},

@@ -102,9 +102,19 @@ Json toJson(const Efficiency& e)
               {"host_memory", number(e.hostMemory)},
               {"beside_transfers", number(e.besideTransfers)},
               {"beside_all_to_all", number(e.besideAllToAll)}};
+    const auto writeAttention = [&json](std::string_view word, const AttentionRate& rate) {
+        const auto write = [&](const char* key, double forward, double backward) {
+            if (forward != 0 || backward != 0)
+                json[key][std::string(word)] = {number(forward), number(backward)};
+        };
+        write("attention", rate.forward, rate.backward);
+        write("attention_half_lengths", rate.forwardHalfLength, rate.backwardHalfLength);
+        write("attention_half_heads", rate.forwardHalfHead, rate.backwardHalfHead);
+    };
     for (const auto& [word, kernel] : kAttentionWords)
-        if (const AttentionRate& rate = e.attention[static_cast<std::size_t>(kernel)]; rate != AttentionRate{})
-            json["attention"][std::string(word)] = {number(rate.forward), number(rate.backward)};
+        writeAttention(word, e.attention[static_cast<std::size_t>(kernel)]);
+    for (const auto& [word, scaling] : kNarrowAttentionWords)
+        writeAttention(word, e.narrowAttention[static_cast<std::size_t>(scaling)]);
     json.update(toJson(e.profile));
     return json;
 }

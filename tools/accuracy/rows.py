@@ -198,6 +198,12 @@ STACK_SAYS = ("deepspeed-2023",)
 # head's time in its measurements, which a rank alone has five times that of two.
 UNPADDED = r"^vtrain/"
 
+# Attention computes in 8 bits (fp8_dot_product_attention) in those of Megatron-Bridge's recipes for mxfp8 whose graphs hold the whole
+# step, but for DeepSeek-V3's on GB200 (v0.5.0, scripts/performance/configs: deepseek, gpt_oss and qwen3_workload_base_configs.py;
+# v0.6.0, perf_recipes: _enable_hybridep_full_iteration_mxfp8, _enable_deepseek_full_iteration_mxfp8 and
+# _apply_gpt_oss_120b_full_iter_fp8mx_configs).
+WIDE_ATTENTION = r"/DeepSeekV3/GB200"
+
 # What a source trained with, where it is not what the model's name says.
 VOCABULARIES = [
     # llama3.1/llama3.1_405b.yaml of v25.02: GPT-2's tokenizer, padded to a multiple of 128 x tp.
@@ -602,6 +608,8 @@ def scenario_of(row, tiers):
         stack = {"base": stack, "cuda_graphs": graphs_of(row)}
         if is_moe(row) and graphs_of(row) == "step":
             stack["fuses_experts"] = True  # whose tokens the host must not count (use_transformer_engine_op_fuser)
+            if word == "mxfp8" and not re.search(WIDE_ATTENTION, row["id"]):
+                stack["narrow_attention"] = True
     narrow = re.search(NARROW_PARAMETERS, row["id"]) or extra_of(row).get("fp8_params")
     if word in ("fp8", "mxfp8") and narrow and str(stack_of(row)).startswith("megatron-te"):
         stack = (stack if isinstance(stack, dict) else {"base": stack}) | {"keeps_narrow_weights": False}

@@ -7,6 +7,29 @@
 #include <limits>
 
 namespace sim {
+namespace {
+
+/// {"cudnn": [forward, backward], ...}: one of the pairs of each kernel's rate.
+void readKernelPairs(const Json* kernels, Efficiency& efficiency, double AttentionRate::*forward, double AttentionRate::*backward)
+{
+    if (kernels == nullptr || !kernels->is_object())
+        return;
+    for (const auto& [word, pair] : kernels->items()) {
+        if (!pair.is_array() || pair.size() != 2)
+            continue;
+        const auto narrow = std::find_if(kNarrowAttentionWords.begin(), kNarrowAttentionWords.end(),
+                                         [&word = word](const auto& of) { return of.first == word; });
+        AttentionRate& rate =
+            narrow != kNarrowAttentionWords.end()
+                ? efficiency.narrowAttention[static_cast<std::size_t>(narrow->second)]
+                : efficiency.attention[static_cast<std::size_t>(fromWord(kAttentionWords, word, AttentionKernel::automatic))];
+        rate.*forward = valueAs<double>(pair[0]).value_or(0);
+        rate.*backward = valueAs<double>(pair[1]).value_or(0);
+    }
+}
+
+} // namespace
+
 void Resolver::readGpu(const Block& cluster, Efficiency& efficiency)
 {
     // An object without a base changes the GPU of the cluster's entry.
@@ -58,14 +81,19 @@ void Resolver::readEfficiency(const Block& from, const std::string& id, Efficien
     // the other's.
     const bool forwardGiven = from.read("attention_forward", efficiency.attentionForward);
     const bool backwardGiven = from.read("attention_backward", efficiency.attentionBackward);
+    const bool lengthGiven = from.read("attention_half_length", efficiency.attentionHalfLength);
     for (AttentionRate& rate : efficiency.attention) {
-        if (rate == AttentionRate{})
-            continue;
-        rate.forward = forwardGiven ? efficiency.attentionForward : rate.forward;
-        rate.backward = backwardGiven ? efficiency.attentionBackward : rate.backward;
+        if (rate.forward > 0 || rate.backward > 0) {
+            rate.forward = forwardGiven ? efficiency.attentionForward : rate.forward;
+            rate.backward = backwardGiven ? efficiency.attentionBackward : rate.backward;
+        }
         if (forwardGiven && backwardGiven)
-            rate = {};
+            rate.forward = rate.backward = 0;
+        if (lengthGiven)
+            rate.forwardHalfLength = rate.backwardHalfLength = 0;
     }
+    if (forwardGiven || backwardGiven) // in 16 bits: what those in 8 would reach it does not say
+        efficiency.narrowAttention = {};
     from.read("memory", efficiency.memory);
     from.read("grouped_gemm", efficiency.groupedGemm);
     from.read("fp8_gemm", efficiency.fp8Gemm);
@@ -73,14 +101,11 @@ void Resolver::readEfficiency(const Block& from, const std::string& id, Efficien
     from.read("host_memory", efficiency.hostMemory);
     from.read("weight_gradient", efficiency.weightGradient);
     from.read("kernel_us", efficiency.kernelUs);
-    from.read("attention_half_length", efficiency.attentionHalfLength);
-    if (const Json* kernels = from.find("attention"); kernels != nullptr && kernels->is_object())
-        for (const auto& [word, rates] : kernels->items()) {
-            const AttentionKernel kernel = fromWord(kAttentionWords, word, AttentionKernel::automatic);
-            if (rates.is_array() && rates.size() == 2)
-                efficiency.attention[static_cast<std::size_t>(kernel)] = {valueAs<double>(rates[0]).value_or(0),
-                                                                          valueAs<double>(rates[1]).value_or(0)};
-        }
+    readKernelPairs(from.find("attention"), efficiency, &AttentionRate::forward, &AttentionRate::backward);
+    readKernelPairs(from.find("attention_half_lengths"), efficiency, &AttentionRate::forwardHalfLength,
+                    &AttentionRate::backwardHalfLength);
+    readKernelPairs(from.find("attention_half_heads"), efficiency, &AttentionRate::forwardHalfHead,
+                    &AttentionRate::backwardHalfHead);
     from.read("launch_us", efficiency.launchUs);
     from.read("network", efficiency.network);
     from.read("inter_node", efficiency.interNode);

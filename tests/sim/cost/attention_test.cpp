@@ -13,6 +13,8 @@ protected:
     AttentionCosts()
     {
         Efficiency& efficiency = scenario.cluster.efficiency;
+        efficiency.attention.fill({});
+        efficiency.narrowAttention.fill({});
         efficiency.kernelUs = efficiency.attentionHalfLength = 0;
         efficiency.attention[static_cast<std::size_t>(AttentionKernel::flash3)] = {.forward = 0.8, .backward = 0.4};
     }
@@ -52,6 +54,84 @@ TEST_F(AttentionCosts, AreHigherForShortSequencesMostOfAllBackward)
     scenario.cluster.efficiency.attentionHalfLength = 4096; // a query of a causal sequence sees half of it
     EXPECT_NEAR(reached(forward), 0.4, 1e-4);
     EXPECT_NEAR(reached(backward), 0.4 / (1 + kBackwardHalfLength), 1e-4);
+}
+
+/// A kernel's own, each way, before what the GPU says of all.
+TEST_F(AttentionCosts, HaveTheLengthsAndHeadsOfTheirKernel)
+{
+    Efficiency& efficiency = scenario.cluster.efficiency;
+    efficiency.attentionHalfLength = 4096;
+    AttentionRate& own = efficiency.attention[static_cast<std::size_t>(AttentionKernel::flash3)];
+    own.forwardHalfLength = 2048;
+    EXPECT_NEAR(reached(forward), 0.8 / 1.5, 1e-4);
+    EXPECT_NEAR(reached(backward), 0.4 / (1 + kBackwardHalfLength), 1e-4) << "what the kernel does not say";
+    own.backwardHalfLength = 1024;
+    EXPECT_NEAR(reached(backward), 0.4 / 1.25, 1e-4);
+    EXPECT_NEAR(reached(forward, AttentionKernel::flash2), efficiency.attentionForward / 2, 1e-4);
+    scenario.training.attention = AttentionKernel::flash3;
+    EXPECT_DOUBLE_EQ(meanAttentionHalfLength(scenario), (2048 + 2.5 * 1024) / 3.5);
+
+    own.forwardHalfHead = 320;
+    own.backwardHalfHead = 64;
+    OpShape smallForward = forward, smallBackward = backward;
+    smallForward.k = smallBackward.k = 64;
+    EXPECT_NEAR(reached(smallForward), 0.8 / 1.5 * 64 / (64 + 320) * (128 + 320) / 128, 1e-4);
+    EXPECT_NEAR(reached(smallBackward), 0.4 / 1.25 * 64 / (64 + 64) * (128 + 64) / 128, 1e-4);
+}
+
+/// Where software asks for it and the GPU says how fast it is; of the peak in 8 bits, behind a cast of what it reads.
+TEST_F(AttentionCosts, InEightBitsAreThoseOfTheKernelThereAndOfItsCasts)
+{
+    Efficiency& efficiency = scenario.cluster.efficiency;
+    AttentionRate& wide = efficiency.attention[static_cast<std::size_t>(AttentionKernel::cudnn)];
+    wide = {.forward = 0.6, .backward = 0.5};
+    efficiency.narrowAttention = {{{.forward = 0.3, .backward = 0.2}, {.forward = 0.25, .backward = 0.15}}};
+    const double widePeak = scenario.cluster.gpu.peakTflops.at(Precision::bf16) * 1e12,
+                 narrowPeak = scenario.cluster.gpu.peakTflops.at(Precision::fp8) * 1e12;
+    ASSERT_GT(narrowPeak, 1.9 * widePeak);
+    scenario.cluster.gpu.peakTflops[Precision::mxfp8] = narrowPeak / 1e12;
+    scenario.training.stack.castBytes = 0;
+    const auto rate = [&](const OpShape& shape) { return reached(shape, AttentionKernel::cudnn) * widePeak; };
+    scenario.training.precision = Precision::fp8;
+    EXPECT_NEAR(rate(forward) / widePeak, 0.6, 1e-4) << "nobody asked for it";
+    scenario.training.stack.narrowAttention = true;
+    EXPECT_NEAR(rate(forward) / narrowPeak, 0.3, 1e-4);
+    EXPECT_NEAR(rate(backward) / narrowPeak, 0.2, 1e-4);
+    scenario.training.precision = Precision::mxfp8;
+    EXPECT_NEAR(rate(forward) / narrowPeak, 0.25, 1e-4);
+    EXPECT_NEAR(reached(forward) * widePeak / widePeak, 0.8, 1e-4) << "FlashAttention-3 has none";
+    scenario.training.precision = Precision::bf16;
+    EXPECT_NEAR(rate(forward) / widePeak, 0.6, 1e-4);
+
+    // A window's backward pass meets all keys of a causal sequence; forward they are left out.
+    scenario.training.precision = Precision::fp8;
+    OpShape window = forward, windowBackward = backward;
+    window.n = windowBackward.n = 2 * 512;
+    EXPECT_NEAR(rate(window) / narrowPeak, 0.3, 1e-4);
+    EXPECT_NEAR(rate(windowBackward) / narrowPeak, 0.2 / 8, 1e-4);
+    scenario.training.stack.narrowAttention = false;
+    EXPECT_NEAR(rate(windowBackward) / widePeak, 0.5, 1e-4);
+
+    scenario.training.stack.narrowAttention = true;
+    scenario.training.stack.castBytes = 3;
+    const double bandwidth = scenario.cluster.gpu.memoryBandwidthGBs * 1e9 * efficiency.memory;
+    OpShape one = forward;
+    one.batch = 64;
+    one.flops = 1;
+    const double output = 64.0 * 8192 * 128; // and queries; keys and values of 16 heads
+    one.bytes = static_cast<std::int64_t>(2 * (2 * output + 2 * output / 4));
+    efficiency.launchUs = 0;
+    const auto ns = [&](const OpShape& shape) {
+        scenario.training.attention = AttentionKernel::cudnn;
+        return static_cast<double>(CostModel(scenario).kernelNs(shape));
+    };
+    scenario.training.stack.parts[static_cast<std::size_t>(StackPart::attention)] = {.traffic = 0, .backwardTraffic = 0};
+    const double operands = static_cast<double>(one.bytes) / bandwidth * 1e9, cast = 3 * output / bandwidth * 1e9;
+    EXPECT_NEAR(ns(one), std::max(operands, 1.5 * cast), 2);
+    OpShape oneBackward = one;
+    oneBackward.kernel = KernelKind::attentionBackward;
+    oneBackward.pass = KernelPass::backward;
+    EXPECT_NEAR(ns(oneBackward), std::max(operands, cast), 2);
 }
 
 TEST_F(AttentionCosts, AreHigherForSmallHeads)

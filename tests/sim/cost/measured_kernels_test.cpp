@@ -95,6 +95,55 @@ TEST(MeasuredKernels, AttentionTakesItsTimeForManyHeadsAndFewForShortSequencesAn
         EXPECT_NEAR(sum.first / sum.second, 0, 0.04) << which;
 }
 
+/// cuDNN's, in 16 and 8 bits, whole sequences and windows, as NVIDIA prints them.
+TEST(MeasuredKernels, AttentionOnBlackwellTakesItsTimeInSixteenAndInEightBits)
+{
+    std::ifstream file(std::string(RANKSCOPE_TEST_DATA) + "/measured/blackwell_attention.json");
+    const json document = json::parse(file);
+    std::map<std::string, std::pair<double, int>> squares;
+    for (const json& row : document.at("rows")) {
+        const std::string gpu = row.at("gpu"), type = row.at("type");
+        const bool isForward = row.at("pass") == "forward", isCausal = row.at("causal");
+        const json scenario = {
+            {"format", "rankscope-scenario"},
+            {"version", 1},
+            {"name", "kernels"},
+            {"model", {{"base", "gpt2"}}},
+            {"cluster", {{"base", gpu + "-nvl72"}}},
+            {"layout", json::object()},
+            {"schedule", {{"kind", "1f1b"}}},
+            {"training",
+             {{"sequence_length", 1024},
+              {"micro_batch_size", 1},
+              {"global_batch_size", 72},
+              {"precision", type},
+              {"attention", "cudnn"},
+              {"causal", isCausal},
+              {"stack", {{"base", "megatron-te-2025"}, {"narrow_attention", type != "bf16"}, {"cast_bytes", 0}}}}}};
+        static const Catalogue catalogue = Catalogue::load(Catalogue::findAssets());
+        OpShape shape = attention(row);
+        const double length = row.at("length"), window = row.at("window");
+        const double seen = window > 0 ? window - window * window / length / 2 : length / (isCausal ? 2 : 1);
+        shape.n = static_cast<std::int64_t>(2 * seen);
+        shape.flops *= seen / (length / 2);
+        const CostModel costs(resolvedScenario(ScenarioDocument::parse(scenario.dump()), catalogue));
+        const double error = std::log(1e-3 * static_cast<double>(costs.kernelNs(shape)) / row.at("us").get<double>());
+        const std::string name = gpu + ", " + type + ", " + (isForward ? "forward" : "backward") + (window > 0 ? ", window" : "");
+        squares[name].first += error * error;
+        ++squares[name].second;
+        if (window == 0) {
+            EXPECT_LT(std::abs(error), 0.15) << row;
+        }
+    }
+    ASSERT_EQ(squares.size(), 24U);
+    for (const auto& [name, sum] : squares) {
+        const double rms = std::sqrt(sum.first / sum.second);
+        std::printf("[ measured ] %s: %.1f %% of %d\n", name.c_str(), 100 * rms, sum.second);
+        const bool isWindow = name.find("window") != std::string::npos, isForward = name.find("forward") != std::string::npos;
+        EXPECT_LT(rms, !isWindow ? 0.05 : !isForward ? 0.13 : 0.7) << name; // windows, forward, are bound by no products
+    }
+}
+
 /// The GPU's constants were fitted to steps of 2023 and 2024; products of CUDA 13 are faster.
 TEST(MeasuredKernels, ProductsOfCuda13TakeLessTimeThanTheConstantsGiveThem)
 {

@@ -35,7 +35,9 @@ TEST(Documents, OfEqualLengthsTakeTheTimeOfTheirPairs)
     EXPECT_DOUBLE_EQ(onlyShare(scenario), 0.25);
     scenario.training.documents.lengths = {768}; // and a rest of 256
     EXPECT_DOUBLE_EQ(onlyShare(scenario), (9 + 1) / 16.0);
-    scenario.cluster.efficiency.attentionHalfLength = 64 / kMeanHalfLength; // of keys seen; causal queries see half
+    AttentionRate& kernel = scenario.cluster.efficiency.attention[static_cast<std::size_t>(scenario.training.attention)];
+    kernel.forwardHalfLength = 29; // of keys seen; causal queries see half
+    kernel.backwardHalfLength = (3.5 * 64 - 29) / 2.5;
     EXPECT_DOUBLE_EQ(onlyShare(scenario), (768.0 * 896 + 256.0 * 384) / (1024.0 * 1152));
     scenario.training.causal = false;
     EXPECT_DOUBLE_EQ(onlyShare(scenario), (768.0 * 832 + 256.0 * 320) / (1024.0 * 1088));

@@ -153,7 +153,13 @@ TEST(ResolvedText, KeepsEveryCornerOfAScenario)
     scenario.training.stack.sendsShards = scenario.training.stack.scattersSends = scenario.training.stack.gathersChunks =
         scenario.training.stack.narrowGather = scenario.training.stack.narrowReduce = scenario.training.stack.repeatsKeys = true;
     scenario.training.stack.parts[0] = {.traffic = 2, .backwardTraffic = 3, .launches = 4, .backwardLaunches = 5, .saved = 6};
-    scenario.cluster.efficiency.attention[3] = {.forward = 0.4, .backward = 0.3};
+    scenario.cluster.efficiency.attention[3] = {.forward = 0.4, .backward = 0.3, .forwardHalfLength = 7, .backwardHalfLength = 8};
+    scenario.cluster.efficiency.attention[3].forwardHalfHead = 9;
+    scenario.cluster.efficiency.attention[3].backwardHalfHead = 10;
+    scenario.cluster.efficiency.narrowAttention = {
+        {{.forward = 0.2, .backward = 0.1},
+         {.forward = 0.3, .backward = 0.25, .forwardHalfLength = 11, .backwardHalfLength = 12}}};
+    scenario.training.stack.narrowAttention = true;
     scenario.layout.reshardAfterForward = true;
     scenario.training.overlap = {.gradReduce = false, .paramGather = false, .tpComm = true, .p2p = false};
     scenario.perturbations = {

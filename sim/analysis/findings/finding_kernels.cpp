@@ -112,6 +112,7 @@ struct LessRecomputation {
     std::string title; ///< up to how much time it saves
     SuggestedEdit edit;
     Metrics metrics;
+    bool isOfHalf = false; ///< the micro-batch
     double share(const RuleContext& context) const { return 1 - metrics.stepTimeSeconds / context.step(); }
 };
 
@@ -167,7 +168,7 @@ std::optional<LessRecomputation> lighterKind(const RuleContext& context, Scenari
         const std::optional<Metrics> without = context.with(scenario);
         if (!without || without->peakMemoryGib > kRoom * scenario.cluster.gpu.memoryGib)
             continue;
-        LessRecomputation out{{}, context.edits.recompute(less), *without};
+        LessRecomputation out{.title = {}, .edit = context.edits.recompute(less), .metrics = *without};
         if (out.share(context) < kLeastSaving)
             continue;
         const bool isByOperators = scenario.training.recomputeModules.has(RecomputeModule::operators);
@@ -187,8 +188,9 @@ std::optional<LessRecomputation> fewerLayers(const RuleContext& context, const S
     const auto fewest = fewestRecomputed(context, scenario, kRoom * scenario.cluster.gpu.memoryGib * kBytesPerGib);
     if (!fewest)
         return std::nullopt;
-    LessRecomputation out{"Recomputing every layer is not needed: with those kept that have room",
-                          context.edits.recomputeLayers(fewest->layers), fewest->metrics};
+    LessRecomputation out{.title = "Recomputing every layer is not needed: with those kept that have room",
+                          .edit = context.edits.recomputeLayers(fewest->layers),
+                          .metrics = fewest->metrics};
     return out.share(context) >= kLeastSaving ? std::optional(out) : std::nullopt;
 }
 
@@ -215,6 +217,7 @@ void recomputation(const RuleContext& context, FindingList& out)
         for (auto way : {lighterKind(context, smaller), fewerLayers(context, smaller)})
             if (way) {
                 way->title = "With half the micro-batch less has to be recomputed:";
+                way->isOfHalf = true;
                 way->edit = Edits::both(context.edits.microBatch(half), way->edit);
                 ways.push_back(std::move(*way));
             }
@@ -225,6 +228,8 @@ void recomputation(const RuleContext& context, FindingList& out)
         return a.metrics.stepTimeSeconds < b.metrics.stepTimeSeconds;
     });
     Finding finding = needlessRecomputation(context, ways.front());
+    if (ways.front().isOfHalf) // as it is, what is recomputed is needed
+        finding.severity = FindingSeverity::hint;
     for (std::size_t i = 1; i < ways.size(); ++i)
         offer(finding, ways[i].edit);
     out.push_back(std::move(finding));

@@ -41,6 +41,12 @@ bool Rules::isLegal(RulesOf asked)
     return m_isLegal;
 }
 
+std::string Rules::orElse(const std::string& numbers, const std::string& other)
+{
+    const char* const alone = other.starts_with("give ") ? "; " : "; nearest: ";
+    return numbers + (other.empty() ? "" : (numbers.empty() ? alone : ", or ") + other);
+}
+
 std::string Rules::counted(std::int64_t count, std::string_view noun)
 {
     return text(count) + " " + std::string(noun) + (count == 1 ? "" : "s");

@@ -13,6 +13,9 @@
 
 namespace sim {
 
+/// Larger jobs exist nowhere, and a typing error must not ask for terabytes.
+inline constexpr std::int64_t kMostRanks = 1 << 20;
+
 /// Those of the pipeline look at schedule, micro-batches, pipeline ranks, layers and recomputation; others at the whole job, but
 /// at nothing of the schedule except its slices.
 enum class RulesOf : std::uint8_t { all, pipeline, others };
@@ -39,6 +42,8 @@ private:
     bool isGiven(std::string_view key) const { return !isTold() || m_provenance.isGiven(key); }
     bool isWritten(std::string_view key) const { return isTold() && m_provenance.isWritten(key); }
     static std::string text(std::int64_t value) { return std::to_string(value); }
+    /// Adds to "; nearest: 2" what else would be right: "kind 1f1b", or what to do: "give …".
+    static std::string orElse(const std::string& numbers, const std::string& other);
     /// "1 node", "2 nodes".
     static std::string counted(std::int64_t count, std::string_view noun);
     /// "num_attention_heads 128 (of llama3-405b)".
@@ -85,6 +90,9 @@ private:
     void order();
     void sharding();
     void placement();
+    bool takesSplit(const Layout&) const;
+    /// "dp 4, 8": the nearest sizes of an axis that would do, `most` at most; empty where none would.
+    std::string otherSizes(std::string_view name, int Layout::*size, std::int64_t most = kMostRanks) const;
 
     // rules_schedule.cpp: stages and the schedule over them, sequences, batch
     void kind();
@@ -93,11 +101,13 @@ private:
     std::string kindInstead() const;
     void scheduleKind();
     void scheduleKeys();
-    std::int64_t sequenceUnit() const;
+    std::int64_t sequenceUnit(const Layout&) const;
     void sequences();
     void batch();
     /// A multiple of `unit`, and at most `most`.
     std::string nearestBatches(std::int64_t unit, std::int64_t most) const;
+    bool takesMicrobatches(std::int64_t count) const;
+    std::string otherMicroBatches() const; ///< "micro_batch_size 2, 4": those that the batch takes as it is
     void slices(int length);
     void microbatches();
 

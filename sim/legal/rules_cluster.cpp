@@ -14,13 +14,6 @@
 
 namespace sim {
 
-namespace {
-
-/// Larger jobs exist nowhere, and a typing error must not ask for terabytes.
-constexpr std::int64_t kMostRanks = 1 << 20;
-
-} // namespace
-
 /// What is divided by. The schema has told it of what the file says.
 void Rules::sizes()
 {
@@ -329,10 +322,9 @@ void Rules::world()
     };
     const std::int64_t needed = (ranks + c.gpusPerNode - 1) / c.gpusPerNode;
     if (ranks > gpus) {
-        const std::int64_t others = ranks / l.dp;
         error("/cluster/nodes", [&] {
-            return factors() + " = " + text(ranks) + " ranks need as many GPUs; " + has() + "; nearest: nodes " + text(needed) +
-                   (gpus >= others ? ", or dp " + text(gpus / others) : "");
+            return factors() + " = " + text(ranks) + " ranks need as many GPUs; " + has() +
+                   orElse("; nearest: nodes " + text(needed), otherSizes("dp", &Layout::dp, gpus / (ranks / l.dp)));
         });
     } else if (ranks < gpus && isWritten("/cluster/nodes") && gpus - ranks >= c.gpusPerNode) {
         warning("/cluster/nodes", [&] {

@@ -1,6 +1,7 @@
 // What the parallel dimensions cut, and where ranks and shards lie.
 #include "sim/legal/rules.h"
 
+#include "sim/legal/whole_groups.h"
 #include "sim/text/nearest.h"
 #include "sim/text/quoted.h"
 #include "sim/text/spoken_name.h"
@@ -112,6 +113,34 @@ bool Rules::takesExpertSplit(std::int64_t etp, std::int64_t ep) const
     return cutsExperts && (!sound({"/layout"}) || !m_worldIsSound || l.worldSize() % (etp * ep * l.pp) == 0);
 }
 
+/// Of other sizes of the axes, with what follows from them where the file does not say it: is all that has to divide still whole?
+bool Rules::takesSplit(const Layout& to) const
+{
+    const Training& t = m_scenario.training;
+    const Cluster& c = m_scenario.cluster;
+    const std::int64_t ranks = std::int64_t{to.tp} * to.cp * to.pp * to.dp;
+    const std::int64_t etp = isGiven("/layout/etp") ? to.etp : to.tp;
+    const auto divides = [](std::int64_t part, std::int64_t whole) { return part > 0 && whole % part == 0; };
+    return ranks <= kMostRanks && (!isGiven("/cluster/nodes") || ranks <= std::int64_t{c.gpusPerNode} * c.nodes) &&
+           (to.tp == m_scenario.layout.tp || cutsModel(to.tp)) && divides(etp * to.ep * to.pp, ranks) &&
+           (m_scenario.model.numExperts == 0 || m_scenario.model.moeIntermediateSize % etp == 0) &&
+           (!isGiven("/layout/dp_shard") || divides(to.dpShard, std::int64_t{to.dp} * to.cp)) &&
+           divides(sequenceUnit(to), t.sequenceLength) &&
+           (!isGiven("/training/global_batch_size") || divides(std::int64_t{t.microBatchSize} * to.dp, t.globalBatchSize));
+}
+
+std::string Rules::otherSizes(std::string_view name, int Layout::*size, std::int64_t most) const
+{
+    if (!sound({"/layout", "/cluster", "/model", "/training"}) || m_scenario.layout.placement == PlacementRule::explicitList)
+        return {};
+    const auto nearest = nearestValues(m_scenario.layout.*size, 1, most, [&](std::int64_t value) {
+        Layout other = m_scenario.layout;
+        other.*size = static_cast<int>(value);
+        return takesSplit(other);
+    });
+    return nearest.empty() ? std::string() : std::string(name) + " " + numbersText(nearest);
+}
+
 void Rules::experts()
 {
     const Layout& l = m_scenario.layout;
@@ -143,9 +172,11 @@ void Rules::experts()
         error(at, [&] {
             return "experts are laid out as etp x ep x pp = " + text(l.etp) + m_provenance.originOf("/layout/etp") + " x " +
                    text(l.ep) + " x " + text(l.pp) + " = " + text(product) + ", which does not divide the " +
-                   text(l.worldSize()) + " ranks" + nearestNumbers(value, 1, l.worldSize(), [&](std::int64_t v) {
-                       return l.ep > 1 ? takesExpertSplit(l.etp, v) : takesExpertSplit(v, l.ep);
-                   });
+                   text(l.worldSize()) + " ranks" +
+                   orElse(nearestNumbers(
+                              value, 1, l.worldSize(),
+                              [&](std::int64_t v) { return l.ep > 1 ? takesExpertSplit(l.etp, v) : takesExpertSplit(v, l.ep); }),
+                          otherSizes("dp", &Layout::dp));
         });
     } else
         expertsPlace();
@@ -247,7 +278,10 @@ void Rules::expertsPlace()
                              : block > span ? "an expert parallel group on " + product + " GPUs does not fit " + domain + ": "
                                             : product + " GPUs with a layer's experts do not divide " + domain + ": ";
     warning("/layout/ep", [&] {
+        const int whole = lie.apart ? 0 : spanOfWholeGroups(c, static_cast<int>(block));
         return what + (block > span && !lie.apart ? share : groups + ", and " + share) +
+               (whole > 0 ? "; none would with " + text(whole) + " GPUs of each used (span " + text(whole) + " in cluster.tiers)"
+                          : std::string()) +
                nearestNumbers(l.ep, 2, m.numExperts, [&](std::int64_t ep) {
                    return m.numExperts % ep == 0 && l.worldSize() % (ep * l.etp * l.pp) == 0 &&
                           straddling(static_cast<int>(ep)).across == 0;

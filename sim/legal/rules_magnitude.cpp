@@ -160,7 +160,8 @@ void Rules::microbatchSize()
         const std::int64_t shorter = largest(t.sequenceLength, [&](std::int64_t value) {
             return bytes(1, static_cast<double>(value), t.flashAttention) <= kMostTensorBytes;
         });
-        return batch + " x " + length + message + nearest(shorter / sequenceUnit() * sequenceUnit());
+        return batch + " x " + length + message +
+               nearest(shorter / sequenceUnit(m_scenario.layout) * sequenceUnit(m_scenario.layout));
     });
 }
 
@@ -203,7 +204,9 @@ void Rules::stepLength()
     const std::int64_t shorter = largest(
         t.sequenceLength, [&](std::int64_t value) { return seconds(t.globalBatchSize, static_cast<double>(value)) <= most; });
     if ((isAttention || units == 0) && shorter > 0)
-        return error("/training/sequence_length", [&] { return message + nearest(shorter / sequenceUnit() * sequenceUnit()); });
+        return error("/training/sequence_length", [&] {
+            return message + nearest(shorter / sequenceUnit(m_scenario.layout) * sequenceUnit(m_scenario.layout));
+        });
     if (units > 0)
         return error("/training/global_batch_size", [&] { return message + nearestBatches(unit, units * unit); });
     error("/cluster/gpu/peak_tflops/" + std::string(toWord(kPrecisionWords, t.precision)),

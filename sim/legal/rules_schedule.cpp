@@ -21,13 +21,6 @@ std::string microbatchesText(std::int64_t count)
     return std::to_string(count) + (count == 1 ? " micro-batch" : " micro-batches");
 }
 
-/// Adds to "; nearest: 2" what else would be right: "kind 1f1b", or what to do: "give …".
-std::string orElse(const std::string& numbers, const std::string& other)
-{
-    const char* const alone = other.starts_with("give ") ? "; " : "; nearest: ";
-    return numbers + (other.empty() ? "" : (numbers.empty() ? alone : ", or ") + other);
-}
-
 } // namespace
 
 void Rules::kind()
@@ -166,9 +159,8 @@ void Rules::scheduleKeys()
 }
 
 /// Tokens that context and sequence parallelism cut into whole parts.
-std::int64_t Rules::sequenceUnit() const
+std::int64_t Rules::sequenceUnit(const Layout& l) const
 {
-    const Layout& l = m_scenario.layout;
     return (l.cp > 1 ? 2LL * l.cp : 1) * (l.sequenceParallel ? l.tp : 1);
 }
 
@@ -178,7 +170,7 @@ void Rules::sequences()
     const int length = m_scenario.training.sequenceLength;
     if (!sound({"/training/sequence_length", "/layout/cp", "/layout/tp", "/model"}))
         return;
-    const std::int64_t unit = sequenceUnit();
+    const std::int64_t unit = sequenceUnit(l);
     const Model& m = m_scenario.model;
     const bool isLearned = m.positionEmbedding == PositionEmbedding::learned;
     const auto nearest = [&] {
@@ -189,7 +181,9 @@ void Rules::sequences()
         error("/training/sequence_length", [&] {
             return named("/training/sequence_length", length).substr(16) + " is not a multiple of " + text(unit) + " = " +
                    (l.cp > 1 ? "2 x cp " + text(l.cp) : std::string()) + (l.cp > 1 && l.sequenceParallel ? " x " : "") +
-                   (l.sequenceParallel ? "tp " + text(l.tp) + " (sequence parallel)" : "") + nearest();
+                   (l.sequenceParallel ? "tp " + text(l.tp) + " (sequence parallel)" : "") +
+                   orElse(orElse(nearest(), l.cp > 1 ? otherSizes("cp", &Layout::cp) : std::string()),
+                          l.sequenceParallel ? otherSizes("tp", &Layout::tp) : std::string());
         });
     slices(length);
     if (length > m.maxPositionEmbeddings) {
@@ -229,22 +223,36 @@ void Rules::slices(int length)
         });
 }
 
+bool Rules::takesMicrobatches(std::int64_t count) const
+{
+    PipelineNumbers numbers = pipelineNumbers(m_scenario);
+    numbers.chunks = m_family->chunks.least;
+    numbers.lines = numbers.ranks;
+    numbers.microbatches = count;
+    const auto unmet = m_family->firstUnmet(numbers);
+    return !sound({"/schedule"}) || !unmet || *unmet != PipelineNumber::microbatches;
+}
+
 /// Batches that the schedule takes and that are not too many actions.
 std::string Rules::nearestBatches(std::int64_t unit, std::int64_t most) const
 {
     const ScheduleSettings& s = m_scenario.schedule;
-    PipelineNumbers numbers = pipelineNumbers(m_scenario);
-    numbers.chunks = m_family->chunks.least;
-    numbers.lines = numbers.ranks;
-    const auto isTaken = [&](std::int64_t batch) {
-        numbers.microbatches = batch / unit;
-        const auto unmet = m_family->firstUnmet(numbers);
-        return !sound({"/schedule"}) || !unmet || *unmet != PipelineNumber::microbatches;
-    };
+    const auto isTaken = [&](std::int64_t batch) { return takesMicrobatches(batch / unit); };
     const double mostMicrobatches =
         static_cast<double>(kMostActions) / (2.0 * m_scenario.layout.pp * s.virtualStages * s.sequenceSlices);
     return nearestNumbers(m_scenario.training.globalBatchSize, unit,
                           std::min(most, static_cast<std::int64_t>(mostMicrobatches) * unit), isTaken, unit);
+}
+
+std::string Rules::otherMicroBatches() const
+{
+    const Training& t = m_scenario.training;
+    const std::int64_t ofRank = t.globalBatchSize / m_scenario.layout.dp;
+    if (t.microBatchSize == 1 || t.globalBatchSize % m_scenario.layout.dp != 0)
+        return {};
+    const auto nearest = nearestValues(t.microBatchSize, 1, ofRank,
+                                       [&](std::int64_t size) { return ofRank % size == 0 && takesMicrobatches(ofRank / size); });
+    return nearest.empty() ? std::string() : "micro_batch_size " + numbersText(nearest);
 }
 
 void Rules::batch()
@@ -266,7 +274,7 @@ void Rules::batch()
     if (t.globalBatchSize % unit != 0)
         error("/training/global_batch_size", [&] {
             return text(t.globalBatchSize) + " is not a multiple of " + text(unit) + " = " + factors() +
-                   nearestBatches(unit, kMostSequences);
+                   orElse(nearestBatches(unit, kMostSequences), otherMicroBatches());
         });
 }
 

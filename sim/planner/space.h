@@ -135,6 +135,8 @@ public:
 
 private:
     void readHeld();
+    std::string overlapText() const;
+    std::string domainsText() const;
     const std::vector<int>& layersOfStages(const Choice&) const;
     int stagesOf(const Choice&) const;
     /// Whether experts lie on several ranks, with transfers between them that a block of two passes hides.

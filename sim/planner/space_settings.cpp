@@ -4,6 +4,8 @@
 #include "sim/scenario/pointer_text.h"
 #include "sim/scenario/words.h"
 
+#include <bit>
+
 namespace sim {
 
 std::vector<PlanSetting> PlanSpace::settingsOf(const Choice& choice) const
@@ -88,10 +90,48 @@ std::map<std::string, std::string> PlanSpace::heldFixed() const
         hold("training.global_batch_size", std::to_string(base.training.globalBatchSize));
     hold("training.sequence_length", std::to_string(base.training.sequenceLength));
     hold("training.precision", quoted(toWord(kPrecisionWords, base.training.precision)));
+    // What the search does not try, and a step may be faster or leaner with.
+    hold("training.offload.optimizer", "0");
+    hold("training.offload.activation_layers", "0");
+    hold("training.loss_chunk_tokens", "0");
+    for (const char* key : {"training.lora", "training.attention", "training.flash_attention"})
+        hold(key, {});
+    if (!m_stackFollows && softwareText(m_request.framework, m_document, base.training.stack.id).empty())
+        hold("training.stack", quoted(base.training.stack.id));
     hold("schedule.microbatch_group", {});
     if (base.schedule.memoryCapGib > 0)
         hold("schedule.memory_cap_gib", {});
     return all;
+}
+
+/// "grad_reduce and p2p on, tp_comm and ep_comm off": what hides transfers is not searched.
+std::string PlanSpace::overlapText() const
+{
+    const Overlap& overlap = base.training.overlap;
+    std::string on, off;
+    for (const auto& [name, is] : {std::pair{"grad_reduce", overlap.gradReduce},
+                                   {"tp_comm", overlap.tpComm},
+                                   {"p2p", overlap.p2p},
+                                   {"ep_comm", overlap.epComm}})
+        (is ? on : off) += ((is ? on : off).empty() ? "" : ", ") + std::string(name);
+    const std::string gather = !m_gatherGiven ? "param_gather as the ZeRO stage usually has it" : std::string();
+    if (m_gatherGiven)
+        (overlap.paramGather ? on : off) += ((overlap.paramGather ? on : off).empty() ? "" : ", ") + std::string("param_gather");
+    std::string out = on.empty() ? std::string() : on + " on";
+    for (const std::string& more : {off.empty() ? std::string() : off + " off", gather})
+        out += (out.empty() || more.empty() ? "" : "; ") + more;
+    return out;
+}
+
+/// Of domains of several nodes whose size is no power of two, which groups are: empty for others.
+std::string PlanSpace::domainsText() const
+{
+    const int span = base.cluster.tiers.empty() ? 0 : base.cluster.tiers.front().span;
+    const int whole = span > 0 ? static_cast<int>(std::bit_floor(static_cast<unsigned>(span))) : 0;
+    if (base.cluster.tiers.size() < 2 || span <= base.cluster.gpusPerNode || span >= gpus || whole == span)
+        return {};
+    return "ranks fill all " + std::to_string(span) + " GPUs of a domain before the next one; span " + std::to_string(whole) +
+           ", which leaves the others idle and groups whole, is not tried";
 }
 
 std::map<std::string, std::string> PlanSpace::heldRules() const
@@ -111,6 +151,10 @@ std::map<std::string, std::string> PlanSpace::heldRules() const
                                              ", timed at the last";
     if (const Framework* const framework = findFramework(m_request.framework))
         all["/training/overlap"] = "as " + std::string(framework->name) + " hides transfers";
+    else
+        all["/training/overlap"] = overlapText();
+    if (std::string domains = domainsText(); !domains.empty())
+        all["/cluster/tiers"] = std::move(domains);
     if (std::string software = softwareText(m_request.framework, m_document, base.training.stack.id); !software.empty())
         all["/training/stack"] = std::move(software);
     if (free.layersPerStage)

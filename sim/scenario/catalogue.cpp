@@ -1,6 +1,7 @@
 #include "sim/scenario/catalogue.h"
 
 #include "sim/error.h"
+#include "sim/portable_math.h"
 #include "sim/scenario/catalogue_entry.h"
 #include "sim/scenario/files.h"
 #include "sim/scenario/json_text.h"
@@ -102,7 +103,6 @@ std::vector<Residuals> readResiduals(const fs::path& file)
 {
     constexpr std::size_t kMostBytes = 1U << 20U;
     const std::string name = file.string();
-    constexpr double kMostShare = 10;
     std::vector<Residuals> out;
     if (std::error_code error; !fs::exists(file, error))
         return out; // nothing was measured: the usual factors
@@ -110,10 +110,6 @@ std::vector<Residuals> readResiduals(const fs::path& file)
     const Json* entries = memberOf(json, "residuals");
     if (entries == nullptr || !entries->is_array() || entries->empty())
         throw ScenarioError({{name, "/residuals", "a list is expected"}});
-    const Json* ratio = memberOf(json, "ratio");
-    const double share = ratio != nullptr ? memberOr(*ratio, "share", 1.0) : 1.0;
-    if (!(0 < share && share <= kMostShare))
-        throw ScenarioError({{name, "/ratio/share", "a part of a prediction's own interval is expected"}});
     for (const Json& entry : *entries) {
         Residuals of{.gpu = memberOr<std::string>(entry, "gpu", {}),
                      .stack = memberOr<std::string>(entry, "stack", {}),
@@ -122,10 +118,11 @@ std::vector<Residuals> readResiduals(const fs::path& file)
         Uncertainty& u = of.factors;
         u.level = memberOr(json, "level", u.level);
         u.basis = memberOr<std::string>(entry, "basis", {});
-        u.ratioShare = share;
-        u.ratioBasis = ratio != nullptr ? memberOr<std::string>(*ratio, "basis", {}) : std::string();
+        u.ratioBasis = memberOr<std::string>(entry, "ratio_basis", {});
+        double ratioLow = 1, ratioHigh = 1;
         for (const auto& [key, low, high] :
-             {std::tuple("step", &u.stepLow, &u.stepHigh), std::tuple("memory", &u.memoryLow, &u.memoryHigh)})
+             {std::tuple("step", &u.stepLow, &u.stepHigh), std::tuple("memory", &u.memoryLow, &u.memoryHigh),
+              std::tuple("ratio", &ratioLow, &ratioHigh)})
             if (const Json* pair = memberOf(entry, key); pair != nullptr && pair->is_array() && pair->size() == 2) {
                 *low = valueAs<double>((*pair)[0]).value_or(*low);
                 *high = valueAs<double>((*pair)[1]).value_or(*high);
@@ -133,6 +130,8 @@ std::vector<Residuals> readResiduals(const fs::path& file)
                     throw ScenarioError({{name, "/residuals/" + std::to_string(out.size()) + "/" + key,
                                           "a factor of at most 1 and one of at least 1 are expected"}});
             }
+        if (ratioLow < ratioHigh && u.stepLow < u.stepHigh) // else pairs were not looked at: as sure as a step by itself
+            u.ratioShare = portableLog(ratioHigh / ratioLow) / portableLog(u.stepHigh / u.stepLow);
         out.push_back(std::move(of));
     }
     return out;

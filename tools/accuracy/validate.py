@@ -58,7 +58,7 @@ def report(rows):
         "bubble_points": {"mean": 100 * score.mean(bubbles), "max": 100 * max(bubbles)} if bubbles else None,
         "layer_percent": [100 * error for error in layers],
         "inside_interval": 100 * score.mean(inside) if inside else None,
-        "ratio_share": score.ratio_share(rows, 0.8)[0],
+        "ratio_half": score.ratio_half(rows, 0.8)[0],
         "naive": {kind: score.macro([(row, error) for row, error in score.naive(rows) if score.family(row) == kind])
                   for kind in ("dense_known", "dense_other", "moe")},
         "failed": [{"id": row["id"], "error": row["predicted"]["error"]} for row in rows if "error" in row["predicted"]],

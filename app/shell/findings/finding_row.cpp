@@ -85,6 +85,8 @@ QString uselessText(const sim::EditEffect& effect)
     constexpr double kShown = 0.0005, kSmall = 0.005; // what counts as a gain begins there
     if (!effect.fitsAll())
         return QObject::tr("does not fit");
+    if (effect.leavesNoRoom)
+        return QObject::tr("%1, but leaves no room for what the allocator reserves").arg(timeText(effect));
     if (-effect.timePerToken > kSmall) // what is asked for is room
         return QObject::tr("%1, but no more room").arg(timeText(effect));
     if (-effect.timePerToken < kShown)

@@ -3,6 +3,7 @@
 #include "sim/scenario/words.h"
 #include "sim/schedule/families/families.h"
 #include "sim/schedule/problems.h"
+#include "sim/text/number_text.h"
 
 #include <algorithm>
 #include <array>
@@ -154,8 +155,23 @@ SuggestedEdit Edits::recompute(RecomputeModules modules) const
     for (const auto& [word, module] : kRecomputeModuleWords)
         if (modules.has(module))
             json += (json.empty() ? "" : ",") + quoted(word);
+    const Training& t = m_scenario.training;
+    const std::string before = t.recompute == Recompute::selective ? spokenModules(t.recomputeModules)
+                                                                   : std::string(toWord(kRecomputeWords, t.recompute));
     return set("/training/recompute", R"({"kind":"selective","modules":[)" + json + "]}",
-               "recompute " + spokenModules(m_scenario.training.recomputeModules) + " → " + spokenModules(modules));
+               "recompute " + before + " → " + spokenModules(modules));
+}
+
+SuggestedEdit Edits::recomputeLayers(int layers) const
+{
+    const Training& t = m_scenario.training;
+    const std::vector<int>& chunks = m_scenario.schedule.layersPerStage;
+    const int all = chunks.empty() ? 0 : *std::max_element(chunks.begin(), chunks.end());
+    const std::string before = t.recompute != Recompute::full || t.recomputeLayers == 0 || t.recomputeLayers >= all
+                                   ? std::string(toWord(kRecomputeWords, t.recompute))
+                                   : "full, " + countedText(t.recomputeLayers, "layer") + " of each chunk";
+    return set("/training/recompute", R"({"kind":"full","layers":)" + std::to_string(layers) + "}",
+               "recompute " + before + " → full, " + countedText(layers, "layer") + " of each chunk");
 }
 
 SuggestedEdit Edits::fuseAttention() const

@@ -25,6 +25,8 @@ public:
     SuggestedEdit recompute(Recompute) const;
     /// Selective, of these; none where there are none.
     SuggestedEdit recompute(RecomputeModules) const;
+    /// Whole, of so many layers of each chunk.
+    SuggestedEdit recomputeLayers(int layers) const;
     SuggestedEdit fuseAttention() const;
     SuggestedEdit turnOn(std::string_view pointer, std::string_view name) const;
     static SuggestedEdit set(std::string_view pointer, std::string json, std::string text);

@@ -127,6 +127,7 @@ void tensor(const RuleContext& context, FindingList& out)
                   Edits::set("/layout/order", "\"" + withTpFirst(l.order) + "\"", l.order + " → " + withTpFirst(l.order)));
         if (l.placement != PlacementRule::packed)
             offer(finding, Edits::set("/layout/placement", "\"packed\"", "placement → packed"));
+        offer(finding, context.wholeGroups(l.tp));
         offerSmallerTp(context, finding, factorDownTo(l.tp, context.innerSpan()));
         out.push_back(std::move(finding));
         return;
@@ -183,6 +184,7 @@ void contextParallel(const RuleContext& context, FindingList& out)
 void offerExpertsInside(const RuleContext& context, Finding& finding)
 {
     const Layout& l = context.layout;
+    offer(finding, context.wholeGroups(l.ep * l.etp));
     if (l.etp > 1)
         offer(finding, Edits::set("/layout/etp", "1", "etp " + std::to_string(l.etp) + " → 1"));
     if (l.placement != PlacementRule::packed)

@@ -1,12 +1,15 @@
 // What the GPUs do while they compute, and those that do not.
 #include "sim/analysis/findings/finding_rules.h"
 #include "sim/engine/documents.h"
+#include "sim/memory_limit.h"
 #include "sim/model/flops.h"
 #include "sim/model/operators.h"
 #include "sim/program/states.h"
 #include "sim/scenario/words.h"
+#include "sim/schedule/families/families.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace sim {
@@ -108,12 +111,14 @@ void kernels(const RuleContext& context, FindingList& out)
 struct LessRecomputation {
     std::string title; ///< up to how much time it saves
     SuggestedEdit edit;
-    const Metrics& metrics;
+    Metrics metrics;
+    bool isOfHalf = false; ///< the micro-batch
+    double share(const RuleContext& context) const { return 1 - metrics.stepTimeSeconds / context.step(); }
 };
 
 Finding needlessRecomputation(const RuleContext& context, const LessRecomputation& less)
 {
-    const double share = 1 - less.metrics.stepTimeSeconds / context.step();
+    const double share = less.share(context);
     Finding finding{.kind = FindingKind::needlessRecompute, .severity = severityOf(share), .stepShare = share};
     finding.title = less.title + " the step takes " + say(finding, ClaimOf::timeSaved, share, percentText(share) + " less");
     finding.reason = "The peak would be " +
@@ -149,30 +154,85 @@ bool fusedCore(const RuleContext& context, FindingList& out)
     return true;
 }
 
-/// Would less recomputation fit? Asked of the simulator, since activations depend on the schedule.
-void recomputation(const RuleContext& context, FindingList& out)
+constexpr double kRoom = 0.95;
+
+/// What fits with the least of it: none at all, or selective, where that is less than what the scenario has.
+std::optional<LessRecomputation> lighterKind(const RuleContext& context, Scenario scenario)
 {
-    constexpr double kRoom = 0.95;
-    if (fusedCore(context, out) || context.training.recompute == Recompute::none || !context.metrics.fits)
-        return;
+    const Recompute now = context.training.recompute;
     for (const Recompute less : {Recompute::none, Recompute::selective}) {
-        if (less == context.training.recompute)
-            return;
-        Scenario scenario = context.scenario;
+        if (less == now)
+            break;
         scenario.training.recompute = less;
         scenario.training.recomputeLayers = 0;
-        const Metrics without = simulate(scenario)->metrics();
-        if (without.peakMemoryGib > kRoom * scenario.cluster.gpu.memoryGib ||
-            1 - without.stepTimeSeconds / context.step() < kLeastSaving)
+        const std::optional<Metrics> without = context.with(scenario);
+        if (!without || without->peakMemoryGib > kRoom * scenario.cluster.gpu.memoryGib)
+            continue;
+        LessRecomputation out{.title = {}, .edit = context.edits.recompute(less), .metrics = *without};
+        if (out.share(context) < kLeastSaving)
             continue;
         const bool isByOperators = scenario.training.recomputeModules.has(RecomputeModule::operators);
-        const char* const title = less == Recompute::none ? "Recomputation is not needed: without it"
-                                  : isByOperators
-                                      ? "Recomputing whole layers is not needed: with attention and every other product kept"
-                                      : "Recomputing whole layers is not needed: with attention alone";
-        out.push_back(needlessRecomputation(context, {title, context.edits.recompute(less), without}));
-        return;
+        out.title = less == Recompute::none ? "Recomputation is not needed: without it"
+                    : isByOperators ? "Recomputing whole layers is not needed: with attention and every other product kept"
+                                    : "Recomputing whole layers is not needed: with attention alone";
+        return out;
     }
+    return std::nullopt;
+}
+
+/// Only so many layers again as have to be.
+std::optional<LessRecomputation> fewerLayers(const RuleContext& context, const Scenario& scenario)
+{
+    if (context.training.recompute != Recompute::full)
+        return std::nullopt;
+    const auto fewest = fewestRecomputed(context, scenario, kRoom * scenario.cluster.gpu.memoryGib * kBytesPerGib);
+    if (!fewest)
+        return std::nullopt;
+    LessRecomputation out{.title = "Recomputing every layer is not needed: with those kept that have room",
+                          .edit = context.edits.recomputeLayers(fewest->layers),
+                          .metrics = fewest->metrics};
+    return out.share(context) >= kLeastSaving ? std::optional(out) : std::nullopt;
+}
+
+/// Would less recomputation fit, of the micro-batch as it is or of half of it? Asked of the simulator, since activations depend
+/// on the schedule.
+void recomputation(const RuleContext& context, FindingList& out)
+{
+    if (fusedCore(context, out) || context.training.recompute == Recompute::none || !context.metrics.fits)
+        return;
+    std::vector<LessRecomputation> ways;
+    if (auto lighter = lighterKind(context, context.scenario)) {
+        if (lighter->edit == context.edits.recompute(Recompute::none)) { // nothing less
+            out.push_back(needlessRecomputation(context, *lighter));
+            return;
+        }
+        ways.push_back(std::move(*lighter));
+    }
+    if (auto fewer = fewerLayers(context, context.scenario))
+        ways.push_back(std::move(*fewer));
+    const int half = context.training.microBatchSize / 2;
+    if (half > 0 && context.training.microBatchSize % 2 == 0 && !scheduleFamily(context.scenario.schedule.kind).isWrittenOut) {
+        Scenario smaller = context.scenario;
+        smaller.training.microBatchSize = half;
+        for (auto way : {lighterKind(context, smaller), fewerLayers(context, smaller)})
+            if (way) {
+                way->title = "With half the micro-batch less has to be recomputed:";
+                way->isOfHalf = true;
+                way->edit = Edits::both(context.edits.microBatch(half), way->edit);
+                ways.push_back(std::move(*way));
+            }
+    }
+    if (ways.empty())
+        return;
+    std::stable_sort(ways.begin(), ways.end(), [](const LessRecomputation& a, const LessRecomputation& b) {
+        return a.metrics.stepTimeSeconds < b.metrics.stepTimeSeconds;
+    });
+    Finding finding = needlessRecomputation(context, ways.front());
+    if (ways.front().isOfHalf) // as it is, what is recomputed is needed
+        finding.severity = FindingSeverity::hint;
+    for (std::size_t i = 1; i < ways.size(); ++i)
+        offer(finding, ways[i].edit);
+    out.push_back(std::move(finding));
 }
 
 /// Where parameters are kept in fp32, as they all were, once kernels compute in 16 bits.
@@ -245,6 +305,44 @@ void idle(const RuleContext& context, FindingList& out)
 }
 
 } // namespace
+
+std::optional<FewestRecomputed> fewestRecomputed(const RuleContext& context, Scenario scenario, double bytes)
+{
+    constexpr int kMostTries = 5; // memory is nearly linear in them: the last of these is the fewest, or next to it
+    const std::vector<int>& chunks = scenario.schedule.layersPerStage;
+    const int all = chunks.empty() ? 0 : *std::max_element(chunks.begin(), chunks.end());
+    const auto of = [&](int layers) {
+        scenario.training.recompute = layers == 0 ? Recompute::none : Recompute::full;
+        scenario.training.recomputeLayers = layers;
+        return context.with(scenario);
+    };
+    const auto bytesOf = [](const Metrics& metrics) { return metrics.peakMemoryGib * kBytesPerGib; };
+    const std::optional<Metrics> without = all > 1 ? of(0) : std::nullopt;
+    if (!without || bytesOf(*without) <= bytes)
+        return std::nullopt;
+    std::optional<Metrics> most = of(all);
+    if (!most || bytesOf(*most) > bytes)
+        return std::nullopt;
+    int few = 0, enough = all;
+    double fewBytes = bytesOf(*without);
+    for (int i = 0; i < kMostTries && enough - few > 1; ++i) {
+        const double part = (fewBytes - bytes) / std::max(1.0, fewBytes - bytesOf(*most));
+        const int layers = std::clamp(few + static_cast<int>(std::ceil(part * (enough - few))), few + 1, enough - 1);
+        std::optional<Metrics> tried = of(layers);
+        if (!tried)
+            return std::nullopt;
+        if (bytesOf(*tried) <= bytes) {
+            enough = layers;
+            most = std::move(tried);
+        } else {
+            few = layers;
+            fewBytes = bytesOf(*tried);
+        }
+    }
+    if (enough == all)
+        return std::nullopt;
+    return FewestRecomputed{enough, *std::move(most)};
+}
 
 void findKernels(const RuleContext& context, FindingList& out)
 {

@@ -71,6 +71,10 @@ std::vector<SuggestedEdit> stateSuggestions(const RuleContext& context)
     const Layout& l = context.layout;
     Finding out;
     const bool replicas = l.dp * l.cp > 1;
+    const Training& t = context.training;
+    // --fp8-param-gather: the weights are the narrow ones, which needs an optimizer in shards.
+    if ((t.precision == Precision::fp8 || t.precision == Precision::mxfp8) && t.stack.keepsNarrowWeights && l.zeroStage > 0)
+        offer(out, Edits::set("/training/stack/keeps_narrow_weights", "false", "parameters in 8 bits alone"));
     if (replicas && l.zeroStage == 0)
         offer(out, context.edits.zero(1));
     if (replicas && l.zeroStage < 3 && l.pp == 1)
@@ -92,13 +96,19 @@ std::vector<SuggestedEdit> stateSuggestions(const RuleContext& context)
 }
 
 /// Less to keep from forward to backward.
-std::vector<SuggestedEdit> activationSuggestions(const RuleContext& context)
+std::vector<SuggestedEdit> activationSuggestions(const RuleContext& context, bool isOfHead)
 {
     const Layout& l = context.layout;
     const Training& t = context.training;
     Finding out;
     if (!t.flashAttention)
         offer(out, context.edits.fuseAttention());
+    constexpr int kLossChunk = 2048;
+    if (isOfHead && t.lossChunkTokens == 0 && std::int64_t{t.microBatchSize} * t.sequenceLength / l.cp > kLossChunk)
+        offer(out, Edits::set("/training/loss_chunk_tokens", std::to_string(kLossChunk),
+                              "logits and loss of " + numberText(kLossChunk, Unit::count) + " tokens at a time"));
+    if (t.recompute == Recompute::none && !t.recomputeModules.has(RecomputeModule::operators)) // else whole layers, or nothing
+        offer(out, context.edits.recompute(RecomputeModules{RecomputeModule::layernorm}));
     if (l.tp > 1 && !l.sequenceParallel)
         offer(out, context.edits.turnOn("/layout/sequence_parallel", "sequence parallelism"));
     if (t.microBatchSize > 1)
@@ -107,28 +117,54 @@ std::vector<SuggestedEdit> activationSuggestions(const RuleContext& context)
         offer(out, context.edits.schedule("1f1b", 1));
     if (t.recompute == Recompute::none && (!t.flashAttention || t.recomputeModules.has(RecomputeModule::operators)))
         offer(out, context.edits.recompute(Recompute::selective));
-    if (t.recompute != Recompute::full)
+    if (t.recompute != Recompute::full) {
+        if (const auto fewest = fewestRecomputed(context, context.scenario, kNearlyFull * context.capacityBytes()))
+            offer(out, context.edits.recomputeLayers(fewest->layers));
         offer(out, context.edits.recompute(Recompute::full));
+    }
     offer(out, context.edits.shift(&Layout::dp, &Layout::cp));
     return out.suggestions;
 }
 
-/// What fills most first; then one of each together.
+/// Of edits the first that frees memory by itself, and whether that is enough.
+struct Freeing {
+    const SuggestedEdit* edit = nullptr;
+    bool isEnough = false;
+};
+Freeing firstFreeing(const RuleContext& context, const std::vector<SuggestedEdit>& edits)
+{
+    for (const SuggestedEdit& edit : edits)
+        if (const std::optional<Metrics> changed = context.with(edit); changed && context.frees(*changed))
+            return {&edit, changed->peakMemoryGib * kBytesPerGib <= kNearlyFull * context.capacityBytes()};
+    return {};
+}
+
+bool makesLogits(const RuleContext& context, int pipelineRank)
+{
+    const Schedule& schedule = context.simulation.schedule();
+    const std::vector<int> stages = schedule.stagesOfRank(pipelineRank);
+    return std::any_of(stages.begin(), stages.end(), [&](int stage) { return schedule.leavesAt(stage); });
+}
+
+/// What fills most first; then one of each together, where each frees and neither is enough.
 void offerMemory(const RuleContext& context, const Fullest& full, Finding& finding)
 {
-    std::vector<SuggestedEdit> states = stateSuggestions(context), activations = activationSuggestions(context);
+    std::vector<SuggestedEdit> states = stateSuggestions(context),
+                               activations = activationSuggestions(context, makesLogits(context, full.pipelineRank));
     const bool statesFirst = full.states() >= toDouble(full.memory.activations);
     std::optional<SuggestedEdit> together;
-    if (!states.empty() && !activations.empty())
-        together = Edits::both(states.front(), activations.front());
+    if (const Freeing ofStates = firstFreeing(context, states); ofStates.edit != nullptr && !ofStates.isEnough)
+        if (const Freeing ofActivations = firstFreeing(context, activations);
+            ofActivations.edit != nullptr && !ofActivations.isEnough)
+            together = Edits::both(*ofStates.edit, *ofActivations.edit);
     std::vector<SuggestedEdit>& first = statesFirst ? states : activations;
     std::vector<SuggestedEdit>& second = statesFirst ? activations : states;
-    for (std::size_t i = 0; i < first.size() && i < 2; ++i)
+    for (std::size_t i = 0; i < first.size() && i < 3; ++i)
         offer(finding, first[i]);
-    if (!second.empty())
-        offer(finding, second.front());
+    for (std::size_t i = 0; i < second.size() && i < 2; ++i)
+        offer(finding, second[i]);
     offer(finding, together);
-    for (std::size_t i = 2; i < first.size(); ++i)
+    for (std::size_t i = 3; i < first.size(); ++i)
         offer(finding, first[i]);
 }
 
@@ -215,9 +251,7 @@ bool isStaircase(const RuleContext& context, const Fullest& full)
 /// " It has the output head over 128,256 words." of a rank that makes logits.
 std::string headText(const RuleContext& context, const Fullest& full, Finding& finding)
 {
-    const Schedule& schedule = context.simulation.schedule();
-    const std::vector<int> stages = schedule.stagesOfRank(full.pipelineRank);
-    if (std::none_of(stages.begin(), stages.end(), [&](int stage) { return schedule.leavesAt(stage); }))
+    if (!makesLogits(context, full.pipelineRank))
         return {};
     return " It has the output head over " + say(finding, ClaimOf::vocabulary, context.scenario.model.vocabSize, Unit::count) +
            " words.";

@@ -15,12 +15,14 @@ namespace sim {
 inline constexpr double kCostlyShare = 0.15;
 
 struct RuleContext {
-    explicit RuleContext(const Simulation& s)
-        : simulation(s), scenario(s.scenario()), layout(s.scenario().layout), training(s.scenario().training),
-          metrics(s.metrics()), seconds(stepByFlops(s)), edits(s.scenario())
+    RuleContext(const Simulation& s, const ScenarioDocument& d, const Catalogue& c)
+        : simulation(s), document(d), catalogue(c), scenario(s.scenario()), layout(s.scenario().layout),
+          training(s.scenario().training), metrics(s.metrics()), seconds(stepByFlops(s)), edits(s.scenario())
     {
     }
     const Simulation& simulation;
+    const ScenarioDocument& document;
+    const Catalogue& catalogue;
     const Scenario& scenario;
     const Layout& layout;
     const Training& training;
@@ -37,6 +39,13 @@ struct RuleContext {
     const Tier& tier(int index) const { return scenario.cluster.tiers[static_cast<std::size_t>(index)]; }
     /// GPUs that the innermost tier joins.
     int innerSpan() const;
+    /// Of the step with an edit made, or of another scenario; nothing where that is not legal or cannot be simulated.
+    std::optional<Metrics> with(const SuggestedEdit&) const;
+    std::optional<Metrics> with(const Scenario&) const;
+    /// Does the edit take noticeably less of the fullest rank's memory?
+    bool frees(const Metrics&) const;
+    /// "use 64 of the 72 GPUs of each NVLink domain": where groups of so many neighbours then lie within domains.
+    std::optional<SuggestedEdit> wholeGroups(int gpus) const;
 };
 
 /// A number for a finding's words; kept with what it is of.
@@ -51,6 +60,14 @@ inline FindingSeverity severityOf(double stepShare)
 {
     return stepShare >= kCostlyShare ? FindingSeverity::costly : FindingSeverity::hint;
 }
+
+/// Layers of each chunk that have to run again so that the fullest rank keeps within `bytes`, as few as can be, and the step
+/// then; nothing where all of them are not enough, or none is needed. Asked of the simulator, a few times.
+struct FewestRecomputed {
+    int layers = 0;
+    Metrics metrics;
+};
+std::optional<FewestRecomputed> fewestRecomputed(const RuleContext&, Scenario, double bytes);
 
 using FindingList = std::vector<Finding>;
 void findMemory(const RuleContext&, FindingList&);        // finding_memory.cpp

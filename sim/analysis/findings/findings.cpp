@@ -4,9 +4,13 @@
 #include "sim/analysis/findings/finding_rules.h"
 #include "sim/analysis/traffic/traffic.h"
 #include "sim/engine/classes.h"
+#include "sim/error.h"
+#include "sim/legal/legal.h"
+#include "sim/legal/whole_groups.h"
 #include "sim/program/program.h"
 #include "sim/schedule/schedule.h"
 #include "sim/simulate/memory_cap.h"
+#include "sim/text/spoken_name.h"
 
 #include <algorithm>
 #include <cmath>
@@ -16,7 +20,7 @@
 namespace sim {
 namespace {
 
-constexpr std::size_t kMostSuggestions = 4;
+constexpr std::size_t kMostSuggestions = 4, kMostForMemory = 7;
 constexpr double kNoticeable = 0.005; ///< share of a step's time, or of the peak memory
 
 double noticeableGib(const EditEffect& effect)
@@ -45,11 +49,11 @@ public:
             m_known.insert(problem.pointer);
     }
 
-    void keepLegal(std::vector<SuggestedEdit>& suggestions) const
+    void keepLegal(std::vector<SuggestedEdit>& suggestions, std::size_t most) const
     {
         std::vector<SuggestedEdit> legal;
         for (SuggestedEdit& edit : suggestions) {
-            if (legal.size() == kMostSuggestions)
+            if (legal.size() == most)
                 break;
             checkCancelled();
             keepBatch(edit);
@@ -118,6 +122,55 @@ int RuleContext::innerSpan() const
     return cluster.tiers.empty() || cluster.tiers.front().span == 0 ? cluster.gpus() : cluster.tiers.front().span;
 }
 
+std::optional<Metrics> RuleContext::with(const Scenario& changed) const
+{
+    checkCancelled();
+    try {
+        if (isLegal(changed))
+            return simulate(changed)->metrics();
+    } catch (const Error&) { // legal, and cannot be simulated
+    }
+    return std::nullopt;
+}
+
+std::optional<Metrics> RuleContext::with(const SuggestedEdit& edit) const
+{
+    const std::optional<Scenario> changed = scenarioWith(edit, document, catalogue);
+    return changed ? with(*changed) : std::nullopt;
+}
+
+bool RuleContext::frees(const Metrics& changed) const
+{
+    return changed.peakMemoryGib < (1 - kNoticeable) * metrics.peakMemoryGib;
+}
+
+std::optional<SuggestedEdit> RuleContext::wholeGroups(int gpus) const
+{
+    const Cluster& cluster = scenario.cluster;
+    const int whole = spanOfWholeGroups(cluster, gpus);
+    if (whole == 0 || layout.placement != PlacementRule::packed)
+        return std::nullopt;
+    constexpr const char* kSpan = "/cluster/tiers/0/span";
+    const int span = innerSpan(), world = metrics.worldSize;
+    ScenarioDocument changed = document;
+    changed.takeListOfBase(kSpan, catalogue);
+    changed.set(kSpan, std::to_string(whole));
+    // Domains within domains shrink with them.
+    for (std::size_t i = 1; i < cluster.tiers.size(); ++i)
+        if (const int outer = cluster.tiers[i].span; outer > 0 && outer % span == 0)
+            changed.set("/cluster/tiers/" + std::to_string(i) + "/span", std::to_string(outer / span * whole));
+    const auto tiers = changed.get("/cluster/tiers");
+    if (!tiers)
+        return std::nullopt;
+    const auto domains = [world](int of) { return (world + of - 1) / of; };
+    const std::string nodes = std::to_string(whole / cluster.gpusPerNode) + " of " + std::to_string(span / cluster.gpusPerNode);
+    return Edits::set("/cluster/tiers", *tiers,
+                      "use " + std::to_string(whole) + " of the " + std::to_string(span) + " GPUs of each " +
+                          spokenNetwork(cluster.tiers.front().name) + " domain: " + nodes + " nodes in each of " +
+                          std::to_string(domains(whole)) +
+                          (domains(whole) > domains(span) ? ", " + std::to_string(domains(span)) + " now" : std::string()));
+}
+
 std::string say(Finding& finding, ClaimOf of, double value, std::string text, CommunicatorRole role)
 {
     finding.claims.push_back({of, value, text, role});
@@ -147,6 +200,39 @@ double trafficChange(const RuleContext& context, const Scenario& changed, Dimens
     return before > 0 ? after / before - 1 : 0;
 }
 
+namespace {
+
+bool isOfMemory(FindingKind kind)
+{
+    return kind == FindingKind::doesNotFit || kind == FindingKind::capMissed || kind == FindingKind::nearlyFull;
+}
+
+/// What others offer counts where memory is short, too: a schedule that frees more than recomputation does, and is faster. The
+/// fastest of them come in.
+void borrowWhatFrees(const RuleContext& context, std::vector<Finding>& all)
+{
+    constexpr std::size_t kMostBorrowed = 3;
+    const auto tight = std::find_if(all.begin(), all.end(), [](const Finding& f) { return isOfMemory(f.kind); });
+    if (tight == all.end())
+        return;
+    std::vector<std::pair<double, SuggestedEdit>> freeing;
+    for (const Finding& other : all)
+        for (const SuggestedEdit& edit : other.suggestions) {
+            const auto isSame = [&edit](const SuggestedEdit& each) { return each.changes == edit.changes; };
+            if (isOfMemory(other.kind) || std::any_of(tight->suggestions.begin(), tight->suggestions.end(), isSame) ||
+                std::any_of(freeing.begin(), freeing.end(), [&](const auto& each) { return isSame(each.second); }))
+                continue;
+            const std::optional<Metrics> changed = context.with(edit);
+            if (changed && changed->fits && changed->hostFits >= context.metrics.hostFits && context.frees(*changed))
+                freeing.emplace_back(1 / changed->tokensPerSecond, edit);
+        }
+    std::stable_sort(freeing.begin(), freeing.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (std::size_t i = 0; i < freeing.size() && i < kMostBorrowed; ++i)
+        tight->suggestions.push_back(std::move(freeing[i].second));
+}
+
+} // namespace
+
 /// What the step consists of, the largest part first.
 Finding composition(const RuleContext& context, bool nothingElse)
 {
@@ -169,7 +255,7 @@ Finding composition(const RuleContext& context, bool nothingElse)
 
 std::vector<Finding> findings(const Simulation& simulation, const ScenarioDocument& document, const Catalogue& catalogue)
 {
-    const RuleContext context(simulation);
+    const RuleContext context(simulation, document, catalogue);
     std::vector<Finding> out;
     for (const auto rule : {findMemory, findPipeline, findCommunication, findKernels, findHost}) {
         checkCancelled();
@@ -177,7 +263,8 @@ std::vector<Finding> findings(const Simulation& simulation, const ScenarioDocume
     }
     const Sieve sieve(simulation, document, catalogue);
     for (Finding& finding : out)
-        sieve.keepLegal(finding.suggestions);
+        sieve.keepLegal(finding.suggestions, isOfMemory(finding.kind) ? kMostForMemory : kMostSuggestions);
+    borrowWhatFrees(context, out);
     const auto weight = [](const Finding& f) { return std::max(f.stepShare, f.memoryShare); };
     std::stable_sort(out.begin(), out.end(), [&](const Finding& a, const Finding& b) {
         return a.severity != b.severity ? a.severity < b.severity : weight(a) > weight(b);
@@ -201,7 +288,9 @@ EditEffect effectOf(const Metrics& before, const Metrics& after, double capGib)
             .fits = after.fits,
             .hostFits = after.hostFits,
             .overfillsHost = before.hostFits && !after.hostFits,
-            .keepsCap = after.peakMemoryGib <= capGib};
+            .keepsCap = after.peakMemoryGib <= capGib,
+            .leavesNoRoom = after.peakMemoryGib <= capGib && after.peakMemoryGib * (1 + kAllocatorReserve) > capGib &&
+                            before.peakMemoryGib * (1 + kAllocatorReserve) <= capGib};
 }
 
 EditEffect effectOf(const Simulation& before, const Simulation& after)
@@ -216,7 +305,8 @@ EditWorth worthOf(FindingKind kind, const EditEffect& effect)
     const bool hasMoreRoom = effect.fits && effect.peakChangeGib < -noticeableGib(effect);
     const auto toldIf = [](bool helps) { return helps ? EditWorth::told : EditWorth::none; };
     const auto worthOfTime = [&] {
-        if (!effect.fits || effect.timePerToken >= -kNoticeable)
+        // Time that is bought with the room that the allocator needs would have to be given back.
+        if (!effect.fits || effect.leavesNoRoom || effect.timePerToken >= -kNoticeable)
             return EditWorth::none;
         return effect.likely.isKnown() && !effect.likely.canTell() ? EditWorth::untold : EditWorth::told;
     };

@@ -194,6 +194,7 @@ struct EditEffect {
     bool hostFits = true;       ///< what is offloaded, its memory
     bool overfillsHost = false; ///< it did fit before
     bool keepsCap = true;       ///< what a GPU may hold then
+    bool leavesNoRoom = false;  ///< fits, but not with what the allocator reserves, which it did before
     /// As sim::fitsEverywhere of its step.
     bool fitsAll() const { return fits && hostFits && keepsCap; }
     LikelyRatio likely; ///< of the time a token takes, to what it took

@@ -482,7 +482,10 @@ TEST(FindingRules, RecomputationIsNeededOrNot)
     EXPECT_TRUE(effectsOf(roomy, *finding)[0].fits);
     EXPECT_NEAR(-effectsOf(roomy, *finding)[0].timePerToken, finding->stepShare, 1e-9);
     EXPECT_FALSE(has(findingsOf("50", {"training.recompute=none"}), FindingKind::needlessRecompute));
-    EXPECT_FALSE(has(findingsOf("50", {"cluster.gpu.memory_gib=40"}), FindingKind::needlessRecompute));
+    EXPECT_FALSE(has(findingsOf("50", {"cluster.gpu.memory_gib=30"}), FindingKind::needlessRecompute));
+    const auto some = findingsOf("50", {"cluster.gpu.memory_gib=40"});
+    ASSERT_TRUE(has(some, FindingKind::needlessRecompute));
+    EXPECT_TRUE(find(some, FindingKind::needlessRecompute)->title.starts_with("Recomputing every layer is not needed"));
 }
 
 TEST(FindingRules, RecomputingAFusedKernelFreesNothingWhetherTheStepFitsOrNot)

@@ -95,6 +95,16 @@ TEST(LikelyRatio, IsTakenFromThePublishedSteps)
     EXPECT_LT(sure.ratioShare, std::sqrt(2.0)) << "two predictions of one job err alike";
 }
 
+TEST(LikelyRatio, IsNoWiderWhereStepsByThemselvesAreToldBadly)
+{
+    // Small models on short sequences spread ZeRO-3's steps by a factor of three; layouts of one of them share that.
+    const auto opened = test::openNumber("01", {"cluster.base=dgx-a100", "training.stack=deepspeed-2023"});
+    const Scenario& scenario = opened.simulation->scenario();
+    ASSERT_GT(scenario.uncertainty.stepHigh / scenario.uncertainty.stepLow, 2.5);
+    EXPECT_TRUE(likelyRatio(scenario, scenario, 1.26).canTell());
+    EXPECT_FALSE(likelyRatio(scenario, scenario, 1.05).canTell());
+}
+
 TEST(LikelyRatio, StandsInComparisonsAndEffects)
 {
     const auto before = test::openNumber("17"), after = test::openNumber("17", {"schedule.kind=zb-h1"});

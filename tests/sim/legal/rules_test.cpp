@@ -174,7 +174,8 @@ TEST(Rules, BreakOneByOneAndSayWhatWouldBeRight)
          {"/layout/ep: 3 does not divide num_experts 8 (of mixtral-8x7b); nearest: 2, 4"}},
         {kExperts,
          {"layout.etp=2", "layout.ep=8", "layout.dp=4"},
-         {"/layout/ep: experts are laid out as etp x ep x pp = 2 x 8 x 2 = 32, which does not divide the 16 ranks; nearest: 4"}},
+         {"/layout/ep: experts are laid out as etp x ep x pp = 2 x 8 x 2 = 32, which does not divide the 16 ranks; nearest: 4, "
+          "or dp 8"}},
         {kExperts,
          {"layout.order=tp-cp-ep-pp-dp"},
          {"/layout/order: with pp not last in \"tp-cp-ep-pp-dp\" etp x ep = 1 x 4 must equal tp x cp = 2 x 1; nearest: "
@@ -279,7 +280,21 @@ TEST(Rules, BreakOneByOneAndSayWhatWouldBeRight)
          {"/training/global_batch_size: 33 is not a multiple of 4 = micro_batch_size 1 (default) x dp 4; nearest: 32, 36"}},
         {kDense,
          {"layout.cp=2", "layout.dp=2", "training.sequence_length=8190"},
-         {"/training/sequence_length: 8190 is not a multiple of 4 = 2 x cp 2; nearest: 8188, 8192"}},
+         {"/training/sequence_length: 8190 is not a multiple of 4 = 2 x cp 2; nearest: 8188, 8192, or cp 1, 3"}},
+        // Keys that meet in a rule: the nearest of each, and each right by itself.
+        {kDense,
+         {"cluster.nodes=1", "training.global_batch_size=32", "layout.tp=1", "layout.pp=1", "layout.dp=16"},
+         {"/cluster/nodes: tp 1 x cp 1 x pp 1 x dp 16 = 16 ranks need as many GPUs; the cluster has 1 node x 8 = 8; nearest: "
+          "nodes 2, or dp 8"}},
+        {kDense,
+         {"cluster.nodes=3", "training.global_batch_size=64", "layout.tp=1", "layout.pp=1", "layout.dp=32"},
+         {"/cluster/nodes: tp 1 x cp 1 x pp 1 x dp 32 = 32 ranks need as many GPUs; the cluster has 3 nodes x 8 = 24; nearest: "
+          "nodes 4, or dp 16"}},
+        {kDense,
+         {"training.micro_batch_size=5", "training.global_batch_size=48"},
+         {"/training/global_batch_size: 48 is not a multiple of 20 = micro_batch_size 5 x dp 4; nearest: 40, 60, or "
+          "micro_batch_size 4, 6"}},
+
         {kDense,
          {"model.position_embedding=learned", "training.sequence_length=262144"},
          {"/training/sequence_length: 262144 tokens are more than max_position_embeddings 131072 (of llama3-8b), and its "
@@ -472,7 +487,11 @@ TEST(Rules, WarnOfExpertGroupsThatDoNotLieWithinADomain)
     EXPECT_EQ(said(rack, {"layout.ep=64"}),
               Texts{"/layout/ep: warning: 64 GPUs with a layer's experts do not divide the 72 GPUs of one NVLink domain: 7 of 9 "
                     "expert parallel groups lie in several domains, and 30 % of what the all-to-alls send goes over the slower "
-                    "tier; nearest: 8"});
+                    "tier; none would with 64 GPUs of each used (span 64 in cluster.tiers); nearest: 8"});
+    EXPECT_EQ(said(rack, {"layout.ep=64", R"(cluster.tiers=[{"name":"nvlink","span":64,"bandwidth_gbs":900,"latency_us":2},)"
+                                          R"({"name":"infiniband","span":"all","bandwidth_gbs":50,"latency_us":5}])"}),
+              Texts{})
+        << "nor is";
     // More of them, to the end of a period and beyond it: as many as when each rank's place is written out.
     for (const int dp : {1152, 1344, 1728 + 64}) {
         std::string list = "[0";

@@ -20,6 +20,19 @@ using test::kTinyJob;
 using test::requestOf;
 using test::tinyJob;
 
+TEST(PlanSpace, SaysOfWhatItDoesNotSearchThatItIsHeld)
+{
+    PlanRequest request = tinyJob();
+    const PlanAnswer plain = plan(request, test::catalogue());
+    EXPECT_EQ(plain.heldFixed.at("/training/offload/optimizer"), "0");
+    EXPECT_EQ(plain.heldFixed.at("/training/loss_chunk_tokens"), "0");
+    EXPECT_TRUE(plain.heldFixed.contains("/training/stack") || plain.heldRules.contains("/training/stack"));
+    EXPECT_THAT(plain.heldRules.at("/training/overlap"), testing::HasSubstr("grad_reduce"));
+    EXPECT_FALSE(plain.heldRules.contains("/cluster/tiers"));
+    request.document.set("training.offload.optimizer", "1");
+    EXPECT_EQ(plan(request, test::catalogue()).heldFixed.at("/training/offload/optimizer"), "1");
+}
+
 TEST(Planner, CountsNoLayoutThatTheReaderRefuses)
 {
     PlanRequest request = tinyJob({{"schedule.kind", "gpipe"}, {"training.recompute", "none"}, {"layout.zero_stage", "0"}});

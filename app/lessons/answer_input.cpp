@@ -39,6 +39,7 @@ using sim::LessonValue;
 /// Empty until something is answered: a number that stands there already is half an answer.
 class NumberBox : public QDoubleSpinBox {
 public:
+    explicit NumberBox(bool asksPercent) : m_asksPercent(asksPercent) {}
     using QDoubleSpinBox::lineEdit;
     /// Of what is typed; empty where it is a number that may be given, and where nothing is.
     QString problem() const
@@ -46,7 +47,7 @@ public:
         const QString text = lineEdit()->text();
         if (text.trimmed().isEmpty())
             return {};
-        const TypedNumber typed = readTypedNumber(text);
+        const TypedNumber typed = read(text);
         if (!typed.value)
             return typed.problem;
         if (*typed.value < minimum() || *typed.value > maximum())
@@ -69,15 +70,16 @@ public:
 
 protected:
     QString textFromValue(double value) const override { return textFromValue(value, m_isBlank); }
-    double valueFromText(const QString& text) const override { return readTypedNumber(text).value.value_or(value()); }
+    double valueFromText(const QString& text) const override { return read(text).value.value_or(value()); }
     QValidator::State validate(QString& text, int&) const override
     {
-        static const QRegularExpression kOfNumbers(QStringLiteral("^[-−0-9.,' \\x{00A0}\\x{202F}]*$"));
-        if (!kOfNumbers.match(text).hasMatch())
+        static const QRegularExpression kOfNumbers(QStringLiteral("^[-−0-9.,' /⁄∕\\x{00A0}\\x{202F}]*$"));
+        static const QRegularExpression kOfPercent(QStringLiteral("^[-−0-9.,' /⁄∕\\x{00A0}\\x{202F}]*%?\\s*$"));
+        if (!(m_asksPercent ? kOfPercent : kOfNumbers).match(text).hasMatch())
             return QValidator::Invalid;
         if (text.trimmed().isEmpty())
             return m_isBlank ? QValidator::Acceptable : QValidator::Intermediate;
-        const TypedNumber typed = readTypedNumber(text);
+        const TypedNumber typed = read(text);
         return typed.value && *typed.value >= minimum() && *typed.value <= maximum() &&
                        (decimals() > 0 || *typed.value == std::floor(*typed.value))
                    ? QValidator::Acceptable
@@ -101,6 +103,7 @@ protected:
     }
 
 private:
+    TypedNumber read(const QString& text) const { return m_asksPercent ? readTypedPercent(text) : readTypedNumber(text); }
     QString textFromValue(double value, bool isBlank) const
     {
         if (isBlank)
@@ -114,7 +117,7 @@ private:
         }
         return text == QLatin1String("-0") ? QStringLiteral("0") : text;
     }
-    bool m_isBlank = true;
+    bool m_asksPercent, m_isBlank = true;
 };
 
 using Ends = std::pair<QString, QString>;
@@ -140,7 +143,7 @@ public:
     /// `ends`: of the range, written below the slider; empty: elsewhere.
     NumberInput(const QString& name, const QString& unit, std::optional<std::pair<double, double>> range, const Ends& ends,
                 double step, QWidget* parent)
-        : AnswerInput(parent), m_scale(unit == QLatin1String("%") ? 100 : 1), m_box(new NumberBox)
+        : AnswerInput(parent), m_scale(unit == QLatin1String("%") ? 100 : 1), m_box(new NumberBox(unit == QLatin1String("%")))
     {
         constexpr double kFarthest = 1e15;
         constexpr int kNotches = 200;

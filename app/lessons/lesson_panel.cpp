@@ -79,6 +79,28 @@ LessonScene sceneOf(const sim::LessonPlay& play, std::size_t at)
     return scene;
 }
 
+namespace {
+
+/// That the lesson has shown since a step said which pictures there are: those, and what was pointed at beside them.
+std::vector<Picture> picturesShownBy(const sim::LessonPlay& play, std::size_t at)
+{
+    const auto saysWhich = [&play](std::size_t step) {
+        const sim::LessonValue& view = play.step(step).view;
+        return view.is_object() && sim::memberOf(view, "pictures") != nullptr;
+    };
+    std::size_t first = at;
+    while (first > 0 && !saysWhich(first))
+        --first;
+    std::vector<Picture> shown;
+    for (std::size_t step = first; step <= at; ++step)
+        for (const Picture picture : sceneOf(play, step).front)
+            if (std::find(shown.begin(), shown.end(), picture) == shown.end())
+                shown.push_back(picture);
+    return shown;
+}
+
+} // namespace
+
 LessonScene answeredSceneOf(const sim::LessonPlay& play, std::size_t at)
 {
     const sim::LessonPlay::Seen seen = play.seenWhenAnswered(at);
@@ -368,8 +390,8 @@ void LessonPanel::goTo(std::size_t at, bool goesOn)
     m_seenStep.reset();
     m_sceneName = name;
     scene.asksForSlice = scene.asksForSlice && masks();
-    if (!scene.front.empty())
-        m_pictures = scene.front;
+    if (auto pictures = picturesShownBy(*m_play, at); !pictures.empty())
+        m_pictures = std::move(pictures);
     scene.asksForRanks = scene.asksForRanks && masks();
     beginBody();
     if (at == 0 && !m_onlyRemember && m_progress.isFinished(m_play->lesson())) {

@@ -219,12 +219,15 @@ QWidget* LessonPanel::buildVerdict(const sim::AskedQuestion& asked, const Commit
 /// As a picture where there is one; what was answered with makes room where the picture tells it, too.
 void LessonPanel::tellAnswers(const sim::AskedQuestion& asked, const CommittedAnswer& answer, QFrame* frame, QVBoxLayout* column)
 {
-    const LessonValue right = asked.rightAnswer();
+    const LessonValue right = asked.rightAnswer(), meant = asked.meant(answer.value);
     const bool isRight = asked.isRight(answer.value);
     const sim::QuestionInput input = asked.question().input;
-    const QString yours = answerText(asked, answer.value), engines = answerText(asked, right);
-    if (answer.value.is_number() && right.is_number() && input != sim::QuestionInput::choice) {
-        const std::array both{answer.value.get<double>(), right.get<double>()};
+    const QString yours = answerText(asked, meant), engines = answerText(asked, right);
+    if (meant != answer.value)
+        column->addWidget(
+            lessonParagraph(tr("%1, as it stands there, is taken for %2.").arg(answerText(asked, answer.value), yours), "muted"));
+    if (meant.is_number() && right.is_number() && input != sim::QuestionInput::choice) {
+        const std::array both{meant.get<double>(), right.get<double>()};
         column->addWidget(new AnswerAxis(answerRange(asked, both), both[0], both[1], yours, engines, frame));
     } else if (input == sim::QuestionInput::sketch) {
         static_cast<CurveInput*>(m_input)->setEngines(right.get<std::vector<double>>());

@@ -10,4 +10,10 @@ TypedNumber readTypedNumber(const QString& text)
     return {.value = read.value, .problem = QString::fromStdString(read.problem)};
 }
 
+TypedNumber readTypedPercent(const QString& text)
+{
+    const sim::TypedNumber read = sim::readTypedPercent(text.toStdString());
+    return {.value = read.value, .problem = QString::fromStdString(read.problem)};
+}
+
 } // namespace app

@@ -13,5 +13,7 @@ struct TypedNumber {
 };
 /// As sim::readTypedNumber.
 TypedNumber readTypedNumber(const QString& text);
+/// As sim::readTypedPercent.
+TypedNumber readTypedPercent(const QString& text);
 
 } // namespace app

@@ -65,9 +65,10 @@ struct Scale {
     const char* symbol = "";    ///< in the formula, where a "/" would divide
     const char* meaning = "";
     double size = 1;
+    Unit of = Unit::number; ///< of the size: printed with it, "28.2 GiB / 1 GiB", the unit is not divided by twice
 };
-constexpr Scale kAsItIs{}, kGib{"GiB", "GiB", "bytes in a GiB", 1024.0 * 1024 * 1024},
-    kTera{"TFLOP/s", "TFLOP", "FLOP/s in a TFLOP/s", 1e12};
+constexpr Scale kAsItIs{}, kGib{"GiB", "GiB", "bytes in a GiB", 1024.0 * 1024 * 1024, Unit::bytes},
+    kTera{"TFLOP/s", "TFLOP", "FLOP/s in a TFLOP/s", 1e12, Unit::flopRate};
 
 struct Explained {
     const char* pointer; ///< into the answer
@@ -106,7 +107,7 @@ Answer entryOf(const Explained& what, const Answer& answer, const Simulation& si
     const char* unit = wordOf(why.result.unit);
     if (what.scale.unit != nullptr) {
         if (why.formula) {
-            why.terms.push_back({{what.scale.symbol, what.scale.size, Unit::number}, what.scale.meaning, nullptr});
+            why.terms.push_back({{what.scale.symbol, what.scale.size, what.scale.of}, what.scale.meaning, nullptr});
             *why.formula /= Formula::term(why.terms.size() - 1);
         }
         unit = what.scale.unit;

@@ -129,6 +129,8 @@ void printMark(const LessonValue& result, const std::string& fileName)
         if (isGiven && !isRight && mark.contains("answer"))
             std::cout << ": " << shownValue(mark.at("given")) << ", the engine says " << shownValue(mark.at("answer"));
         std::cout << "\n";
+        if (mark.contains("meant"))
+            std::cout << "       " << shownValue(mark.at("given")) << " is taken for " << shownValue(mark.at("meant")) << "\n";
         for (const char* key : {"reason", "problem"})
             if (mark.contains(key))
                 std::cout << "       " << linesForAPerson(mark.at(key).get<std::string>());

@@ -192,8 +192,9 @@ void printBecause(const Simulation& simulation, const std::optional<Goodput>& fa
         for (const Term& term : why.terms)
             std::cout << "    " << term.quantity.symbol << ": " << numberText(term.quantity.value, term.quantity.unit) << ", "
                       << term.meaning << "\n";
-        if (!why.source.empty())
-            std::cout << "    " << why.source << "\n";
+        for (const std::string& line : {why.convention, why.source}) // what is counted, of what: the source may count otherwise
+            if (!line.empty())
+                std::cout << "    " << line << "\n";
     }
     std::cout << "\n";
     constexpr std::size_t kMostLines = 10;

@@ -1,5 +1,6 @@
 #include "sim/lesson/challenge.h"
 
+#include "sim/scenario/balanced_layers.h"
 #include "sim/scenario/changed_keys.h"
 #include "sim/scenario/json_text.h"
 #include "sim/schedule/families/families.h"
@@ -27,7 +28,7 @@ bool isUnwritten(const std::string& pointer, const ScenarioDocument& start, cons
 
 /// Whether this key is as the app lets it follow others: dp gives way to tp, cp and pp; a shard group that was all of dp × cp
 /// goes on being that; nodes are as many as the ranks need; chunks are as many as another kind of schedule has at least; a
-/// division of layers into other stages is taken out.
+/// division of layers becomes the even one where there are more or fewer stages to divide them into.
 bool follows(const std::string& pointer, const Scenario& start, const Scenario& mine)
 {
     const Layout &before = start.layout, &now = mine.layout;
@@ -41,7 +42,10 @@ bool follows(const std::string& pointer, const Scenario& start, const Scenario& 
     if (pointer == "/schedule/virtual_stages")
         return start.schedule.kind != mine.schedule.kind &&
                mine.schedule.virtualStages == scheduleFamily(mine.schedule.kind).chunks.least;
-    return pointer == "/schedule/layers_per_stage" && mine.schedule.layersPerStage.empty();
+    if (pointer != "/schedule/layers_per_stage")
+        return false;
+    const std::vector<int>&divided = mine.schedule.layersPerStage, &was = start.schedule.layersPerStage;
+    return divided.size() != was.size() && divided == balancedLayers(mine.model.numHiddenLayers, mine.stages());
 }
 
 void findChanged(ChallengeState& state, const ScenarioDocument& startDocument, const ScenarioDocument& mineDocument,

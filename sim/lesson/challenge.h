@@ -20,8 +20,8 @@ struct ChallengeState {
 };
 
 /// `mine`: what is on screen. What follows by itself from other changes does not count: dp that gives way to tp, cp and pp, nodes
-/// that the ranks need, the name and the view, a division of layers that is taken out. Throws Error where the case that it starts
-/// from cannot be resolved. `simulation`: the step of `mine`, where it is there already.
+/// that the ranks need, the name and the view, layers dealt evenly to another number of stages. Throws Error where the case that
+/// it starts from cannot be resolved. `simulation`: the step of `mine`, where it is there already.
 ChallengeState stateOf(const Challenge&, const CaseSubject& mine, const Cases&,
                        const std::shared_ptr<const Simulation>& simulation = nullptr);
 

@@ -2,6 +2,7 @@
 
 #include "sim/analysis/holdings.h"
 #include "sim/lesson/challenge.h"
+#include "sim/lesson/confusion.h"
 #include "sim/lesson/live_text.h"
 #include "sim/lesson/paper.h"
 #include "sim/lesson/question.h"
@@ -325,6 +326,9 @@ private:
             const std::string pointer = place + "/mistakes/" + std::to_string(i) + "/near";
             at(pointer, [&] { checkMistake(pointer, asked, right, question.mistakes[i]); });
         }
+        for (const Confusion& confusion : confusionsWith(asked, m_lesson))
+            report(place + "/tolerance", shownValue(confusion.value) + ", " + confusion.what +
+                                             ", would be taken for the right answer, " + shownValue(right));
         if (question.input == QuestionInput::ranks || question.input == QuestionInput::tensor)
             mustBeScenario(question, right);
         if (question.input == QuestionInput::actions)
@@ -366,7 +370,7 @@ private:
             report(pointer, "this mistake's " + shownValue(value) + " cannot be given: the range is " +
                                 shownValue(LessonValue(asked.range().first)) + " to " +
                                 shownValue(LessonValue(asked.range().second)));
-        else if (asked.isNear(value, right))
+        else if (asked.isRight(value))
             report(pointer,
                    "this mistake's " + shownValue(value) + " is within the tolerance of the right answer, " + shownValue(right));
     }

@@ -208,6 +208,8 @@ LessonValue Paper::marked(const LessonValue& answers, const std::string& fileNam
             if (const std::string why = asked.whyNoAnswer(*value); !why.empty())
                 throw Error(why);
             mark["right"] = asked.isRight(*value);
+            if (const LessonValue meant = asked.meant(*value); meant != *value)
+                mark["meant"] = meant;
             if (const std::string reason = mark.at("right") ? "" : asked.reasonFor(*value); !reason.empty())
                 mark["reason"] = reason;
         });

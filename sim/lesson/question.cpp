@@ -4,6 +4,7 @@
 #include "sim/scenario/json_text.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 #include <set>
@@ -12,6 +13,7 @@ namespace sim {
 namespace {
 
 constexpr double kRounding = 1e-9;
+constexpr double kHundred = 100; ///< per cent of one
 
 using Numbers = std::vector<double>;
 
@@ -368,6 +370,30 @@ OrderOutcome AskedQuestion::outcomeOf(const LessonValue& rows) const
     return outcome;
 }
 
+bool AskedQuestion::isListedMistake(const LessonValue& given) const
+{
+    return std::any_of(m_question.mistakes.begin(), m_question.mistakes.end(),
+                       [&](const Mistake& mistake) { return isNear(given, valueOf(mistake.near)); });
+}
+
+LessonValue AskedQuestion::meant(const LessonValue& given) const
+{
+    const bool isOne = m_question.input == QuestionInput::slider || m_question.input == QuestionInput::number;
+    if (!m_question.asksPercent() || !isOne || !given.is_number())
+        return given;
+    const LessonValue right = rightAnswer();
+    if (isNear(given, right) || isListedMistake(given))
+        return given;
+    const std::array otherwise{LessonValue(given.get<double>() * kHundred), LessonValue(given.get<double>() / kHundred)};
+    for (const LessonValue& read : otherwise)
+        if (isNear(read, right))
+            return read;
+    for (const LessonValue& read : otherwise)
+        if (isListedMistake(read))
+            return read;
+    return given;
+}
+
 bool AskedQuestion::isRight(const LessonValue& given) const
 {
     switch (m_question.input) {
@@ -391,20 +417,60 @@ bool AskedQuestion::isRight(const LessonValue& given) const
     case QuestionInput::actions:
         return outcomeOf(given).unmet.empty();
     default:
-        return isNear(given, rightAnswer());
+        return isNear(meant(given), rightAnswer());
     }
 }
 
-std::string AskedQuestion::reasonFor(const LessonValue& given) const
+/// Of each that is wrong what it says; of several, also those that are right and missed, with what they say.
+std::string AskedQuestion::reasonForOptions(const LessonValue& given) const
 {
-    if (m_question.input == QuestionInput::choice) {
-        for (const double place : given.is_array() ? numbersIn(given).value_or(Numbers()) : Numbers{given.get<double>()}) {
-            const QuestionOption& option = m_question.options.at(static_cast<std::size_t>(place));
-            if (!option.say.empty() && valueOf(option.rightIf) != LessonValue(true))
-                return filled(option.say);
-        }
-        return {};
+    const Numbers places = given.is_array() ? numbersIn(given).value_or(Numbers()) : Numbers{given.get<double>()};
+    std::vector<std::string> sentences;
+    const auto add = [&](const std::string& say) {
+        if (!say.empty())
+            sentences.push_back(filled(say));
+    };
+    for (const double place : places) {
+        const QuestionOption& option = m_question.options.at(static_cast<std::size_t>(place));
+        if (valueOf(option.rightIf) != LessonValue(true))
+            add(option.say);
     }
+    for (std::size_t i = 0; m_question.many && i < m_question.options.size(); ++i) {
+        const QuestionOption& option = m_question.options[i];
+        if (std::find(places.begin(), places.end(), static_cast<double>(i)) != places.end() ||
+            valueOf(option.rightIf) != LessonValue(true))
+            continue;
+        add("Missed: " + option.text + (option.say.empty() ? "." : ":"));
+        add(option.say);
+    }
+    std::string all;
+    for (const std::string& sentence : sentences)
+        all += (all.empty() ? "" : " ") + sentence;
+    return all;
+}
+
+/// A share of one where per cent are typed, or per cent where shares of one are written: no mistake of the lesson's, so how it is
+/// written is all that can be said.
+std::string AskedQuestion::reasonForWriting(double given) const
+{
+    const LessonValue right = rightAnswer();
+    if (!m_question.asksPercent() || !right.is_number())
+        return {};
+    const double answer = std::abs(right.get<double>()), size = std::abs(given);
+    const auto percent = [](double share) { return writtenValue(share * kHundred, "") + " %"; };
+    if (size > 0 && size <= 1 / kHundred && answer > 1 / kHundred)
+        return "This counts as " + percent(given) + ". If a share of one was meant, it is " + percent(given * kHundred) + ".";
+    if (size > 1 && answer <= 1)
+        return "This counts as " + percent(given) + ". If per cent were meant, it is " + percent(given / kHundred) +
+               ", or as a share of one " + writtenValue(given / kHundred, "") + ".";
+    return {};
+}
+
+std::string AskedQuestion::reasonFor(const LessonValue& answer) const
+{
+    if (m_question.input == QuestionInput::choice)
+        return reasonForOptions(answer);
+    const LessonValue given = meant(answer);
     const Mistake* nearest = nullptr;
     double least = INFINITY;
     for (const Mistake& mistake : m_question.mistakes) {
@@ -423,6 +489,8 @@ std::string AskedQuestion::reasonFor(const LessonValue& given) const
             return "The part is right, but its end is given as the first number that is not in it any more: " +
                    shownValue(right[1]) + ", not " + shownValue(given[1]) + ".";
     }
+    if (nearest == nullptr && given.is_number())
+        return reasonForWriting(given.get<double>());
     return nearest != nullptr ? filled(nearest->say) : std::string();
 }
 

@@ -75,10 +75,15 @@ public:
 
     /// Why what is given is no answer at all ("a number is expected"); empty where it is one. Throws nothing.
     std::string whyNoAnswer(const LessonValue& given) const;
-    /// Of what is an answer. Throws Error where the engine has none.
+    /// What is meant by it. Where per cent are asked for, some write 0.375 and some 37.5: where what is given is neither right
+    /// nor a mistake of the lesson's, and is one or the other when it is read as the other of the two, that is meant. All else is
+    /// meant as it is given. Throws Error where the engine has no answer.
+    LessonValue meant(const LessonValue& given) const;
+    /// Of what is an answer, as it is meant. Throws Error where the engine has none.
     bool isRight(const LessonValue& given) const;
-    /// The reason for a wrong answer, filled in: of the nearest mistake within tolerance, or of the option; empty if there is
-    /// none.
+    /// The reason for a wrong answer, filled in: of the nearest mistake within tolerance; of options that are wrong, and of
+    /// several also which right ones are missed; of a share that seems to be written in another way, how it is written. Empty if
+    /// there is none.
     std::string reasonFor(const LessonValue& given) const;
     /// Of lines of actions, one a rank; throws Error where the question is not about an order.
     OrderOutcome outcomeOf(const LessonValue& rows) const;
@@ -90,6 +95,9 @@ public:
 private:
     LessonValue rightPlaces() const;
     std::vector<double> valuesOfParts() const;
+    bool isListedMistake(const LessonValue& given) const;
+    std::string reasonForOptions(const LessonValue& given) const;
+    std::string reasonForWriting(double given) const;
     const Question& m_question;
     DrawnNumbers m_numbers;
     Cases m_names;

@@ -70,7 +70,9 @@ LessonValue numericAnswer(const Question& question, std::string_view words)
     while (!words.empty()) {
         const auto comma = isOne ? std::string_view::npos : words.find(',');
         const std::string_view word = trimmedVote(words.substr(0, comma));
-        const TypedNumber one = isOne ? readTypedNumber(word) : TypedNumber{voteNumber(word), {}};
+        const TypedNumber one = !isOne                   ? TypedNumber{voteNumber(word), {}}
+                                : question.asksPercent() ? readTypedPercent(word)
+                                                         : readTypedNumber(word);
         if (!one.value)
             throw Error(isOne ? one.problem : quotedText(std::string(word)) + " is no number; numbers are separated by commas");
         const double value = *one.value / scale;

@@ -41,9 +41,19 @@ bool areDigits(std::string_view text)
     return std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-} // namespace
+/// The first mark of a fraction: a slash, or the one that keyboards of phones have.
+struct FractionBar {
+    std::size_t at = std::string_view::npos, length = 0;
+};
+FractionBar fractionBar(std::string_view text)
+{
+    for (const std::string_view bar : {"/", "\u2044", "\u2215"})
+        if (const std::size_t at = text.find(bar); at != std::string_view::npos)
+            return {.at = at, .length = bar.size()};
+    return {};
+}
 
-TypedNumber readTypedNumber(std::string_view text)
+TypedNumber readDecimal(std::string_view text)
 {
     const std::string given = trimmed(text);
     const auto refused = [&](const std::string& why) {
@@ -92,6 +102,30 @@ TypedNumber readTypedNumber(std::string_view text)
     if (std::from_chars(digits.data(), digits.data() + digits.size(), value).ec != std::errc())
         return noNumber(); // larger than any
     return {.value = isNegative ? -value : value, .problem = {}};
+}
+
+} // namespace
+
+TypedNumber readTypedNumber(std::string_view text)
+{
+    const FractionBar bar = fractionBar(text);
+    if (bar.length == 0)
+        return readDecimal(text);
+    const TypedNumber above = readDecimal(text.substr(0, bar.at)), below = readDecimal(text.substr(bar.at + bar.length));
+    if (!above.value || !below.value || *below.value == 0)
+        return {.value = {}, .problem = "“" + shownText(trimmed(text)) + "” is no number; a fraction is 3/8."};
+    return {.value = *above.value / *below.value, .problem = {}};
+}
+
+TypedNumber readTypedPercent(std::string_view text)
+{
+    constexpr double kHundred = 100;
+    const std::size_t sign = text.find_last_not_of(" \t\r\n");
+    const bool hasSign = sign != std::string_view::npos && text[sign] == '%';
+    TypedNumber read = readTypedNumber(hasSign ? text.substr(0, sign) : text);
+    if (read.value && !hasSign && fractionBar(text).length > 0)
+        read.value = *read.value * kHundred;
+    return read;
 }
 
 } // namespace sim

@@ -14,7 +14,7 @@ namespace app {
 namespace {
 
 constexpr float kNoteRoom = 22, kTermMargin = 10, kNameRoom = 62;
-constexpr std::string_view kTermLetters = "FBIWRO._tcepd";
+constexpr std::string_view kTermLetters = "FBIWROh._tcepd";
 
 std::optional<sim::OpClass> classOfLetter(char letter)
 {
@@ -31,6 +31,8 @@ std::optional<sim::OpClass> classOfLetter(char letter)
         return sim::OpClass::recompute;
     case 'O':
         return sim::OpClass::optimizer;
+    case 'h':
+        return sim::OpClass::host;
     case 't':
         return sim::OpClass::tpComm;
     case 'c':

@@ -70,28 +70,29 @@ Schedule makeInterleavedOneFOneB(const ScheduleRequest& request)
 
 ScheduleFamily interleavedFamily()
 {
-    return {
-        .kind = "interleaved-1f1b",
-        .title = "Interleaved 1F1B",
-        .character =
-            "v chunks a rank make 1F1B's bubble v times smaller, for more than v times the pipeline traffic and more activations",
-        .source = "Narayanan et al., arXiv 2104.04473; Megatron Core, PyTorch ScheduleInterleaved1F1B",
-        .chunks = {2, 0},
-        .overlapsExperts = true,
-        .wantsRanks = "needs at least 2 pipeline ranks",
-        .takesRanks = [](std::int64_t ranks) { return ranks > 1; },
-        .usualGroup = groupOfRanks,
-        .microbatches = {.isMet = isWhole,
-                         .text =
-                             [](const PipelineNumbers& of, const std::string& group) {
-                                 if (of.microbatches < of.group)
-                                     return "at least " + microbatchesText(static_cast<int>(of.group)) + ", a whole group";
-                                 if (of.group == of.ranks) // what fills the pipeline is a group
-                                     return "whole groups of " + group;
-                                 return "groups of " + group + ", the last one whole or of at least " + std::to_string(of.ranks);
-                             }},
-        .bubble = {"(p − 1) / (v × m + p − 1)", fillAndDrainOrGoRound, "Narayanan et al. 2021, section 2.2.2"},
-        .make = makeInterleavedOneFOneB};
+    return {.kind = "interleaved-1f1b",
+            .title = "Interleaved 1F1B",
+            .character = "v chunks a rank make 1F1B's bubble v times smaller where passes take equally long, for more than v "
+                         "times the pipeline "
+                         "traffic and more activations",
+            .source = "Narayanan et al., arXiv 2104.04473; Megatron Core, PyTorch ScheduleInterleaved1F1B",
+            .chunks = {2, 0},
+            .overlapsExperts = true,
+            .wantsRanks = "needs at least 2 pipeline ranks",
+            .takesRanks = [](std::int64_t ranks) { return ranks > 1; },
+            .usualGroup = groupOfRanks,
+            .microbatches = {.isMet = isWhole,
+                             .text =
+                                 [](const PipelineNumbers& of, const std::string& group) {
+                                     if (of.microbatches < of.group)
+                                         return "at least " + microbatchesText(static_cast<int>(of.group)) + ", a whole group";
+                                     if (of.group == of.ranks) // what fills the pipeline is a group
+                                         return "whole groups of " + group;
+                                     return "groups of " + group + ", the last one whole or of at least " +
+                                            std::to_string(of.ranks);
+                                 }},
+            .bubble = {"(p − 1) / (v × m + p − 1)", fillAndDrainOrGoRound, "Narayanan et al. 2021, section 2.2.2"},
+            .make = makeInterleavedOneFOneB};
 }
 
 } // namespace sim

@@ -113,7 +113,9 @@ ScheduleFamily interleavedZbFamily()
 {
     return {.kind = "interleaved-zb",
             .title = "Interleaved zero bubble",
-            .character = "ZB-H1 over v chunks a rank: its bubble v times smaller, for the activations of all chunks",
+            .character =
+                "ZB-H1 over v chunks a rank: its bubble v times smaller where passes take equally long, for the activations "
+                "of all chunks",
             .source = "PyTorch ScheduleInterleavedZeroBubble",
             .chunks = {1, 0},
             .usualGroup = groupOfEvenRounds,

@@ -200,6 +200,40 @@ TEST(TypedNumber, TakesPointsAndCommasAndRefusesWhatMayBeTwoThings)
         EXPECT_FALSE(readTypedNumber(QString::fromUtf8(text)).value) << text;
 }
 
+TEST(NumberInput, AFractionIsTypedWhereAShareIsAskedFor)
+{
+    const auto told = [](const QString& typed, double counts) {
+        Player player(RANKSCOPE_SOURCE_DIR "/assets/lessons/bubble.json");
+        while (player.play->id(player.panel.at()) != "over-ideal")
+            player.panel.next();
+        auto* box = player.panel.input()->findChild<QDoubleSpinBox*>();
+        auto* line = box->findChild<QLineEdit*>();
+        for (const QChar c : typed) {
+            QKeyEvent press(QEvent::KeyPress, 0, Qt::NoModifier, QString(c));
+            QCoreApplication::sendEvent(line, &press);
+        }
+        EXPECT_EQ(line->text(), typed);
+        EXPECT_EQ(player.panel.input()->problem(), QString());
+        EXPECT_NEAR(player.panel.input()->value().get<double>(), counts, 1e-9) << qPrintable(typed);
+        player.panel.input()->setValue(counts);
+        player.answer(counts);
+        return player.panel.text();
+    };
+    for (const char* typed : {"3/8", "37.5", "37,5 %"})
+        EXPECT_TRUE(told(QString::fromUtf8(typed), 0.375).contains(QStringLiteral("Right."))) << typed;
+    const QString share = told(QStringLiteral("0.38"), 0.0038);
+    EXPECT_TRUE(share.contains(QStringLiteral("Right."))) << qPrintable(share);
+    EXPECT_TRUE(share.contains(QStringLiteral("0.38 %, as it stands there, is taken for 38.0 %."))) << qPrintable(share);
+}
+
+TEST(LessonPanel, PicturesThatTheLessonHasShownStayWhileItAsks)
+{
+    Player player(RANKSCOPE_SOURCE_DIR "/assets/lessons/one-f-one-b.json");
+    while (player.play->id(player.panel.at()) != "bubble")
+        player.panel.next();
+    EXPECT_EQ(player.panel.pictures(), (std::vector<Picture>{Picture::timeline, Picture::memory}));
+}
+
 TEST(AnswerInput, ReturnOnWhatIsChosenCommitsAndASliderSaysWhereItEnds)
 {
     Player player(RANKSCOPE_SOURCE_DIR "/assets/lessons/two-copies.json");

@@ -62,6 +62,21 @@ int expectTrue(const Answer& entry, double value)
     return count;
 }
 
+/// What is printed, done again as it stands there, comes to what is printed. Returns how many lines were.
+int expectPrintedTrue(const Answer& entry, double value)
+{
+    int count = 0;
+    if (const std::string line = entry.at("in_numbers"); !entry.at("formula").get<std::string>().empty()) {
+        constexpr double kOfPrinting = 1e-3; // Formula::inNumbers
+        EXPECT_NEAR(test::evaluate(line), value, kOfPrinting * std::abs(value) + 1e-12) << entry.at("formula") << "\n" << line;
+        ++count;
+    }
+    for (const Answer& term : entry.at("terms"))
+        if (term.contains("because"))
+            count += expectPrintedTrue(term.at("because"), term.at("value"));
+    return count;
+}
+
 Answer explained(const Scenario& scenario)
 {
     const auto simulation = simulate(scenario);
@@ -94,6 +109,23 @@ TEST(Because, EveryFormulaEvaluatesToTheNumberOfTheAnswer)
             formulas += expectTrue(entry, entry.at("value"));
         }
         EXPECT_GT(formulas, 20) << name;
+    }
+}
+
+TEST(Because, WhatIsPrintedComesToWhatIsPrinted)
+{
+    const Catalogue catalogue = Catalogue::load(Catalogue::findAssets());
+    for (const char* name :
+         {"02-tp8-dp2-two-nodes", "05-dp2-tp4-pp2-sixteen-gpus", "10-fsdp-four-nodes", "17-schedule-1f1b", "21-slow-gpu",
+          "38-gpt3-175b-1024-gpus", "40-recompute-175b-selective", "42-llama3-405b-16384-gpus", "44-llama3-405b-1024-gpus-fp8",
+          "45-llama3-70b-64-gpus", "50-mixtral-8x7b-ep8", "54-deepseek-v3-2048-h800", "57-tiny-dp4"}) {
+        SCOPED_TRACE(name);
+        const Answer answer =
+            explained(readScenario(RANKSCOPE_SOURCE_DIR "/scenarios/" + std::string(name) + ".json", catalogue));
+        int lines = 0;
+        for (const Answer& entry : answer.at("because"))
+            lines += expectPrintedTrue(entry, entry.at("value"));
+        EXPECT_GT(lines, 20);
     }
 }
 

@@ -83,6 +83,14 @@ TEST(Simulate, SaysWhatFailuresLeaveOfARun)
     EXPECT_THAT(twice.out, HasSubstr("/perturbations/1/kind: failures are described once"));
 }
 
+TEST(Simulate, SaysOfWhatTheBubbleIsAShare)
+{
+    // The source that it names defines it over the ideal time.
+    const std::string told = run("simulate --explain " + gallery("17-")).out;
+    EXPECT_THAT(told, testing::ContainsRegex(
+                          "Bubble: [^\n]+\n[^\n]+\n( +t_[^\n]+\n| +T: [^\n]+\n)+ +Mean over ranks, of the whole step"));
+}
+
 TEST(Simulate, TellsSmallNumbersInTheirOwnUnits)
 {
     const std::string told = run("simulate --explain " + gallery("57-")).out;

@@ -254,6 +254,28 @@ TEST(LessonCheck, FindsEachPlantedMistake)
     }
 }
 
+TEST(LessonCheck, AToleranceTellsOtherIdeasApart)
+{
+    const auto with = [](const std::string& more) {
+        return problemsOf(
+            lessonWith({{"\"answer\":\"four.bubble.of_makespan\"", "\"answer\":\"four.bubble.of_makespan\"" + more}}));
+    };
+    // 27.3 % is right; 33.3 % with a stage more, 37.5 % over the ideal time.
+    EXPECT_EQ(with(",\"tolerance\":{\"absolute\":0.05}"), "");
+    EXPECT_THAT(
+        with(",\"tolerance\":{\"absolute\":0.07}"),
+        testing::HasSubstr("/steps/2/predict/tolerance: 0.333333, that of a stage more, p for p - 1, would be taken for"));
+    EXPECT_THAT(with(",\"tolerance\":{\"absolute\":0.11}"),
+                testing::HasSubstr("0.375, the same share of another whole (four.bubble.over_ideal), would be taken for"));
+    // What another question of the lesson knows as a mistake, as it stands and of this question's case.
+    const std::string other = R"({"predict":{"id":"also","ask":"?","input":"number","unit":"%","answer":"tent.bubble.over_ideal",
+        "tolerance":{"absolute":0.01},"mistakes":[{"near":"1/4","say":"No."},{"near":"tent.bubble.of_makespan / 1.1","say":"No."}]}},)";
+    const std::string found =
+        problemsOf(lessonWith({{"{\"predict\":{\"id\":\"same\"", other + "{\"predict\":{\"id\":\"same\""}}));
+    EXPECT_THAT(found, testing::HasSubstr("0.25, what \"also\" lists as a mistake (1/4), would be taken for"));
+    EXPECT_THAT(found, testing::HasSubstr("what \"also\" lists as a mistake (tent.bubble.of_makespan / 1.1) of \"four\""));
+}
+
 TEST(LessonCheck, OfManyAskingsEachValueIsTried)
 {
     // 720 ways to ask; at one value of the last number no bubble is left.

@@ -61,6 +61,17 @@ TEST(Paper, EachMistakeIsMarkedWrongWithItsReason)
     EXPECT_FALSE(mark("two").at("right").get<bool>());
 }
 
+TEST(Paper, AShareInPerCentIsMarkedForWhatIsMeant)
+{
+    const Paper paper(test::lesson(), 1, test::catalogue());
+    LessonValue answers = answersOf(paper.key());
+    answers["answers"]["idle"] = 27.3;
+    const LessonValue result = paper.mark(answers, "a.json");
+    EXPECT_EQ(result.at("right"), result.at("of"));
+    for (const LessonValue& mark : result.at("marks"))
+        EXPECT_EQ(mark.contains("meant"), mark.at("id") == "idle") << mark.dump();
+}
+
 TEST(Paper, RefusesAnswersToAnother)
 {
     const Paper paper(test::lesson(), 1, test::catalogue());

@@ -162,6 +162,39 @@ TEST_F(Asked, NumbersAreRightWithinTheirTolerance)
     EXPECT_EQ(whyNone("peak", "four"), "a number is expected");
 }
 
+TEST_F(Asked, AShareIsRightInEitherWriting)
+{
+    const double right = 3.0 / 11; // of a makespan
+    EXPECT_TRUE(isRight("idle", right));
+    EXPECT_TRUE(isRight("idle", right / 100)) << "0.27 typed where per cent are";
+    EXPECT_TRUE(isRight("idle", right * 100)) << "27.3 written where shares of one are";
+    EXPECT_FALSE(isRight("idle", 2 * right / 100));
+    EXPECT_FALSE(isRight("idle", right * 10));
+    EXPECT_DOUBLE_EQ(asked("idle").meant(right / 100).get<double>(), right);
+    EXPECT_EQ(asked("idle").meant(0.5), 0.5) << "wrong in either";
+    EXPECT_EQ(reason("idle", 0.005), "This counts as 0.5 %. If a share of one was meant, it is 50 %.");
+    EXPECT_EQ(reason("idle", 50), "This counts as 5000 %. If per cent were meant, it is 50 %, or as a share of one 0.5.");
+    EXPECT_EQ(reason("idle", 0.5), "");
+    EXPECT_FALSE(isRight("peak", 0.04)) << "no per cent are asked for";
+}
+
+TEST_F(Asked, OfSeveralOptionsWhatIsMissedIsSaid)
+{
+    EXPECT_EQ(reason("some", LessonValue::array({1})), "Missed: GPipe.");
+    EXPECT_EQ(reason("some", LessonValue::array()), "Missed: GPipe.");
+    EXPECT_EQ(reason("some", LessonValue::array({0, 1})), "") << "nothing is missed, and the wrong one says nothing";
+    const Lesson lesson = readLesson(RANKSCOPE_SOURCE_DIR "/assets/lessons/mesh-of-two.json", test::catalogue());
+    const LessonCases cases(lesson, test::catalogue());
+    for (const Question* question : lesson.questions())
+        if (question->id == "fits") {
+            const std::string told = AskedQuestion(*question, cases).reasonFor(LessonValue::array({1, 4}));
+            EXPECT_NE(told.find("A quarter of the states each"), std::string::npos) << told;
+            EXPECT_NE(told.find("Missed: FSDP alone, on two nodes."), std::string::npos) << told;
+            return;
+        }
+    FAIL() << "the lesson asks for several";
+}
+
 TEST_F(Asked, ChoicesAreRightByTheEngine)
 {
     EXPECT_TRUE(isRight("same", 0));
@@ -310,6 +343,32 @@ TEST_F(Asked, WhatFollowsTheControlThatWasMovedIsFree)
     shards.from = "shards";
     EXPECT_EQ(changed(R"({"/layout/pp":2,"/layout/dp":2,"/layout/dp_shard":2})", cases.all(), shards), Keys{"/layout/pp"});
     EXPECT_EQ(changed(R"({"/layout/dp_shard":2})", cases.all(), shards), Keys{"/layout/dp_shard"});
+}
+
+TEST(LessonChallenge, LayersDealtEvenlyToOtherStagesFollowTheKind)
+{
+    const Lesson lesson = readLesson(RANKSCOPE_SOURCE_DIR "/assets/lessons/one-f-one-b.json", test::catalogue());
+    const LessonCases cases(lesson, test::catalogue());
+    const Challenge& fit = *lesson.challenges().front(); // four stages of twelve layers
+    const auto state = [&](const std::string& keys) {
+        CaseSubject mine = startOf(fit, cases.all());
+        setKeys(mine, LessonValue::parse(keys));
+        return stateOf(fit, mine, cases.all());
+    };
+    using Keys = std::vector<std::string>;
+    for (const char* layers : {"[6,6,6,6,6,6,6,6]", "null"}) {
+        const ChallengeState folded = state(
+            R"({"/schedule/kind":"zb-v","/schedule/virtual_stages":2,"/schedule/layers_per_stage":)" + std::string(layers) + "}");
+        EXPECT_EQ(folded.changed, Keys{"/schedule/kind"}) << layers;
+        EXPECT_TRUE(folded.isReached()) << folded.text();
+    }
+    EXPECT_EQ(state(R"({"/schedule/kind":"1f1b","/schedule/layers_per_stage":[13,13,12,10]})").changed,
+              (Keys{"/schedule/kind", "/schedule/layers_per_stage"}))
+        << "another division of the same stages is somebody's choice";
+    EXPECT_EQ(
+        state(R"({"/schedule/kind":"zb-v","/schedule/virtual_stages":2,"/schedule/layers_per_stage":[7,7,7,7,7,7,5,1]})").changed,
+        (Keys{"/schedule/kind", "/schedule/layers_per_stage"}))
+        << "and so is an uneven one";
 }
 
 TEST(LiveText, WritesNumbersAsTheFormatSays)

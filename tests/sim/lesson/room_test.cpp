@@ -1,6 +1,7 @@
 // What a class answers: counted, binned, typed.
 #include "sim/lesson/room.h"
 #include "tests/sim/lesson/class_paper.h"
+#include "tests/sim/lesson/lessons.h"
 
 #include <gtest/gtest.h>
 
@@ -50,6 +51,18 @@ TEST(RoomVotes, ManyNumbersShareTenBarsAndOneHoldsTheEnginesAnswer)
     }
     EXPECT_EQ(counted, given);
     EXPECT_EQ(right, 1);
+}
+
+TEST(RoomVotes, AFractionIsAShareOfOne)
+{
+    const Paper paper(test::lesson(), 1, test::catalogue());
+    for (const PaperQuestion& question : paper.questions())
+        if (question.id == "idle") {
+            EXPECT_EQ(typedVotes(*question.asked, "3/8 x 2").front().first, 0.375);
+            EXPECT_EQ(typedVotes(*question.asked, "37.5 %").front().first, 0.375);
+            return;
+        }
+    FAIL() << "the lesson asks for a share";
 }
 
 TEST(RoomVotes, WhatIsNoAnswerIsToldWithItsPlace)

@@ -118,6 +118,31 @@ TEST(GlossaryPictures, TheCriticalPathIsAChainAsLongAsTheStep)
     EXPECT_EQ(reached, end);
 }
 
+TEST(GlossaryPictures, EveryGapOfTheBubbleIsMarked)
+{
+    int gaps = 0;
+    for (const DrawnRow& row : drawnRows().at("Bubble"))
+        for (const DrawnPass& pass : row.all('.')) {
+            EXPECT_TRUE(pass.isLit) << row.name << " at " << pass.begin;
+            ++gaps;
+        }
+    EXPECT_EQ(gaps, 6);
+}
+
+TEST(GlossaryPictures, LaunchesThatTakeLongerThanKernelsMakeTheGpuWait)
+{
+    const auto drawn = drawnRows();
+    const std::vector<DrawnRow>& rows = drawn.at("Launch");
+    ASSERT_EQ(rows.size(), 2U);
+    const auto launches = rows[0].all('h'), kernels = rows[1].all('F');
+    EXPECT_TRUE(rows[0].all('O').empty()) << "the optimizer's letter";
+    ASSERT_EQ(launches.size(), kernels.size());
+    for (std::size_t i = 0; i < kernels.size(); ++i) {
+        EXPECT_LT(kernels[i].end - kernels[i].begin, launches[i].end - launches[i].begin);
+        EXPECT_EQ(kernels[i].begin, launches[i].end) << "the GPU waits for this launch, and for nothing else";
+    }
+}
+
 TEST(GlossaryPictures, SchedulesAreThoseOfTheEngine)
 {
     const auto drawn = drawnRows();

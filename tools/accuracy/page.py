@@ -336,8 +336,8 @@ def page(answer, left_out_part):
         "`tests/data/measured/h200_kernels.json`): 7 % off (root mean square; `test_sim_cost --gtest_filter='MeasuredKernels.*'`). On "
         "GB200 and GB300, cuDNN in 16 and in 8 bits, as NVIDIA prints its times (`tests/data/measured/blackwell_attention.json`): whole "
         "sequences within 5 % by direction and kind, windows of 128 keys within 12 % backward, up to 47 % too short forward, where something else than products "
-        "binds them. Other GPUs than Hopper's and these have the form and the ratio of backward to forward from Hopper, unmeasured; so has "
-        "B200 the lengths of GB200.",
+        "binds them. Other GPUs have the form and the ratio of backward to forward from Hopper, unmeasured, but for B200, whose lengths are those of SimuMax's "
+        "kernels of 4,096 tokens, and B300, which is GB300.",
         "- NCCL's all-reduces of 1 MiB to 1 GiB on 2 to 8 A100s of a node (140 rows of vTrain's table, nothing fitted to them): 13 % off, most "
         "too long, by rates that whole training steps gave (`test_sim_cost --gtest_filter='MeasuredCollectives.*'`).",
         "- The same on V100s of a DGX-1, whose cube mesh joins neighbours by one or two of a GPU's six links: all eight GPUs 20 % off, but groups "

@@ -32,7 +32,7 @@ std::optional<sim::OpClass> classOfLetter(char letter)
     case 'O':
         return sim::OpClass::optimizer;
     case 'h':
-        return sim::OpClass::host;
+        return sim::OpClass::hostTransfer;
     case 't':
         return sim::OpClass::tpComm;
     case 'c':

@@ -173,7 +173,7 @@ TEST_F(Asked, AShareIsRightInEitherWriting)
     EXPECT_DOUBLE_EQ(asked("idle").meant(right / 100).get<double>(), right);
     EXPECT_EQ(asked("idle").meant(0.5), 0.5) << "wrong in either";
     EXPECT_EQ(reason("idle", 0.005), "This counts as 0.5 %. If a share of one was meant, it is 50 %.");
-    EXPECT_EQ(reason("idle", 50), "This counts as 5000 %. If per cent were meant, it is 50 %, or as a share of one 0.5.");
+    EXPECT_EQ(reason("idle", 50), "This counts as 5,000 %. If per cent were meant, it is 50 %, or as a share of one 0.5.");
     EXPECT_EQ(reason("idle", 0.5), "");
     EXPECT_FALSE(isRight("peak", 0.04)) << "no per cent are asked for";
 }

@@ -16,13 +16,18 @@ bool isOneNumber(const Question& question)
     return (question.input == QuestionInput::slider || question.input == QuestionInput::number) && !question.answer.empty();
 }
 
-/// The cases that an expression speaks of.
-std::set<std::string> casesIn(const std::string& expression, const Cases& cases)
+std::set<std::string> namesIn(const std::string& expression)
 {
     std::set<std::string> names;
     for (const Expression::NameAsked& asked : Expression::parse(expression).namesAsked())
-        if (cases.subject(asked.name) != nullptr)
-            names.insert(asked.name);
+        names.insert(asked.name);
+    return names;
+}
+/// The cases that an expression speaks of.
+std::set<std::string> casesIn(const std::string& expression, const Cases& cases)
+{
+    std::set<std::string> names = namesIn(expression);
+    std::erase_if(names, [&](const std::string& name) { return cases.subject(name) == nullptr; });
     return names;
 }
 
@@ -37,9 +42,11 @@ public:
     {
         for (const Mistake& mistake : other.mistakes) {
             const std::string what = "what \"" + other.id + "\" lists as a mistake (" + mistake.near + ")";
-            tryValue(what, mistake.near, m_asked.names());
+            const std::set<std::string> names = namesIn(mistake.near);
+            if (isOfThisAsking(names))
+                tryValue(what, mistake.near, m_asked.names());
             const std::set<std::string> theirs = casesIn(other.answer, m_asked.names());
-            if (m_own.size() != 1 || theirs.size() != 1 || m_own == theirs)
+            if (m_own.size() != 1 || theirs.size() != 1 || m_own == theirs || !names.contains(*theirs.begin()))
                 continue;
             Cases renamed(&m_asked.names());
             renamed.putSame(*theirs.begin(), *m_own.begin());
@@ -79,6 +86,14 @@ public:
     std::vector<Confusion> take() { return std::move(m_found); }
 
 private:
+    /// A number of another job is no idea about one that is drawn: that it lies near is chance.
+    bool isOfThisAsking(const std::set<std::string>& names) const
+    {
+        const DrawnNumbers& drawn = m_asked.numbers();
+        return drawn.empty() ||
+               std::any_of(drawn.begin(), drawn.end(), [&](const auto& number) { return names.contains(number.first); }) ||
+               std::any_of(m_own.begin(), m_own.end(), [&](const std::string& own) { return names.contains(own); });
+    }
     void tryValue(const std::string& what, const std::string& expression, const Names& names)
     {
         constexpr double kSame = 1e-3; // by another way to the same number

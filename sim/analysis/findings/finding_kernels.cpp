@@ -317,7 +317,8 @@ std::optional<FewestRecomputed> fewestRecomputed(const RuleContext& context, Sce
         return context.with(scenario);
     };
     const auto bytesOf = [](const Metrics& metrics) { return metrics.peakMemoryGib * kBytesPerGib; };
-    const std::optional<Metrics> without = all > 1 ? of(0) : std::nullopt;
+    const bool isSearched = scheduleFamily(scenario.schedule.kind).isSearched; // each step takes a search there
+    const std::optional<Metrics> without = all > 1 && !isSearched ? of(0) : std::nullopt;
     if (!without || bytesOf(*without) <= bytes)
         return std::nullopt;
     std::optional<Metrics> most = of(all);

@@ -133,6 +133,8 @@ struct Freeing {
 };
 Freeing firstFreeing(const RuleContext& context, const std::vector<SuggestedEdit>& edits)
 {
+    if (scheduleFamily(context.scenario.schedule.kind).isSearched) // each step takes a search there
+        return {};
     for (const SuggestedEdit& edit : edits)
         if (const std::optional<Metrics> changed = context.with(edit); changed && context.frees(*changed))
             return {&edit, changed->peakMemoryGib * kBytesPerGib <= kNearlyFull * context.capacityBytes()};

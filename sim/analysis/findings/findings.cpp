@@ -213,7 +213,7 @@ void borrowWhatFrees(const RuleContext& context, std::vector<Finding>& all)
 {
     constexpr std::size_t kMostBorrowed = 3;
     const auto tight = std::find_if(all.begin(), all.end(), [](const Finding& f) { return isOfMemory(f.kind); });
-    if (tight == all.end())
+    if (tight == all.end() || scheduleFamily(context.scenario.schedule.kind).isSearched) // each step takes a search there
         return;
     std::vector<std::pair<double, SuggestedEdit>> freeing;
     for (const Finding& other : all)

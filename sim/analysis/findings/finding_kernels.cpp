@@ -308,7 +308,7 @@ void idle(const RuleContext& context, FindingList& out)
 
 std::optional<FewestRecomputed> fewestRecomputed(const RuleContext& context, Scenario scenario, double bytes)
 {
-    constexpr int kMostTries = 5; // memory is nearly linear in them: the last of these is the fewest, or next to it
+    constexpr int kMostTries = 3; // memory is nearly linear in them: the last of these is the fewest, or near it
     const std::vector<int>& chunks = scenario.schedule.layersPerStage;
     const int all = chunks.empty() ? 0 : *std::max_element(chunks.begin(), chunks.end());
     const auto of = [&](int layers) {

@@ -151,6 +151,8 @@ bool makesLogits(const RuleContext& context, int pipelineRank)
 /// What fills most first; then one of each together, where each frees and neither is enough.
 void offerMemory(const RuleContext& context, const Fullest& full, Finding& finding)
 {
+    if (!context.offersMemory)
+        return;
     std::vector<SuggestedEdit> states = stateSuggestions(context),
                                activations = activationSuggestions(context, makesLogits(context, full.pipelineRank));
     const bool statesFirst = full.states() >= toDouble(full.memory.activations);

@@ -253,9 +253,10 @@ Finding composition(const RuleContext& context, bool nothingElse)
     return out;
 }
 
-std::vector<Finding> findings(const Simulation& simulation, const ScenarioDocument& document, const Catalogue& catalogue)
+std::vector<Finding> findings(const Simulation& simulation, const ScenarioDocument& document, const Catalogue& catalogue,
+                              FindingEdits edits)
 {
-    const RuleContext context(simulation, document, catalogue);
+    const RuleContext context(simulation, document, catalogue, edits == FindingEdits::all);
     std::vector<Finding> out;
     for (const auto rule : {findMemory, findPipeline, findCommunication, findKernels, findHost}) {
         checkCancelled();
@@ -264,7 +265,8 @@ std::vector<Finding> findings(const Simulation& simulation, const ScenarioDocume
     const Sieve sieve(simulation, document, catalogue);
     for (Finding& finding : out)
         sieve.keepLegal(finding.suggestions, isOfMemory(finding.kind) ? kMostForMemory : kMostSuggestions);
-    borrowWhatFrees(context, out);
+    if (context.offersMemory)
+        borrowWhatFrees(context, out);
     const auto weight = [](const Finding& f) { return std::max(f.stepShare, f.memoryShare); };
     std::stable_sort(out.begin(), out.end(), [&](const Finding& a, const Finding& b) {
         return a.severity != b.severity ? a.severity < b.severity : weight(a) > weight(b);

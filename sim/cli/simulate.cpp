@@ -249,7 +249,8 @@ void run(const SimulateArguments& arguments)
         addPrice(answer, *simulation, arguments.price);
         if (times)
             addStepTimes(answer, *times);
-        const std::vector<Finding> found = findings(*simulation, document, catalogue());
+        const std::vector<Finding> found =
+            findings(*simulation, document, catalogue(), arguments.explain ? FindingEdits::all : FindingEdits::ofTitles);
         if (arguments.explain) {
             addFindings(answer, found, *simulation, document, catalogue());
             addBecause(answer, *simulation);

@@ -91,8 +91,11 @@ private:
     void sharding();
     void placement();
     bool takesSplit(const Layout&) const;
-    /// "dp 4, 8": the nearest sizes of an axis that would do, `most` at most; empty where none would.
-    std::string otherSizes(std::string_view name, int Layout::*size, std::int64_t most = kMostRanks) const;
+    bool isLegalWith(const Layout&) const;
+    /// "dp 4, 8": the nearest sizes of an axis, of those from `least` to `most`, with which the job is legal; empty where there
+    /// are none.
+    std::string otherSizes(std::string_view name, int Layout::*size, std::int64_t least = 1,
+                           std::int64_t most = kMostRanks) const;
 
     // rules_schedule.cpp: stages and the schedule over them, sequences, batch
     void kind();

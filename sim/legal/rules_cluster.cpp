@@ -324,7 +324,7 @@ void Rules::world()
     if (ranks > gpus) {
         error("/cluster/nodes", [&] {
             return factors() + " = " + text(ranks) + " ranks need as many GPUs; " + has() +
-                   orElse("; nearest: nodes " + text(needed), otherSizes("dp", &Layout::dp, gpus / (ranks / l.dp)));
+                   orElse("; nearest: nodes " + text(needed), otherSizes("dp", &Layout::dp, 1, gpus / (ranks / l.dp)));
         });
     } else if (ranks < gpus && isWritten("/cluster/nodes") && gpus - ranks >= c.gpusPerNode) {
         warning("/cluster/nodes", [&] {

@@ -129,14 +129,36 @@ bool Rules::takesSplit(const Layout& to) const
            (!isGiven("/training/global_batch_size") || divides(std::int64_t{t.microBatchSize} * to.dp, t.globalBatchSize));
 }
 
-std::string Rules::otherSizes(std::string_view name, int Layout::*size, std::int64_t most) const
+/// The whole job: whatever else meets in these sizes, as the order of axes, slices and what the schedule asks of micro-batches.
+bool Rules::isLegalWith(const Layout& to) const
 {
-    if (!sound({"/layout", "/cluster", "/model", "/training"}) || m_scenario.layout.placement == PlacementRule::explicitList)
+    if (!takesSplit(to)) // most sizes end here
+        return false;
+    Scenario other = m_scenario;
+    Layout& l = other.layout = to;
+    if (!isGiven("/layout/etp"))
+        l.etp = l.tp;
+    if (!isGiven("/layout/dp_shard"))
+        l.dpShard = l.dp * l.cp;
+    const Cluster& c = m_scenario.cluster;
+    if (!isGiven("/cluster/nodes"))
+        other.cluster.nodes = std::max(1, (l.worldSize() + c.gpusPerNode - 1) / std::max(1, c.gpusPerNode));
+    Training& t = other.training;
+    if (!isGiven("/training/global_batch_size"))
+        t.globalBatchSize =
+            static_cast<int>(std::min(std::int64_t{t.microBatchSize} * l.dp * (l.pp > 1 ? 4 * l.pp : 1), kMostSequences));
+    return sim::isLegal(other);
+}
+
+std::string Rules::otherSizes(std::string_view name, int Layout::*size, std::int64_t least, std::int64_t most) const
+{
+    if (!sound({"/layout", "/cluster", "/model", "/schedule", "/training"}) ||
+        m_scenario.layout.placement == PlacementRule::explicitList)
         return {};
-    const auto nearest = nearestValues(m_scenario.layout.*size, 1, most, [&](std::int64_t value) {
+    const auto nearest = nearestValues(m_scenario.layout.*size, least, most, [&](std::int64_t value) {
         Layout other = m_scenario.layout;
         other.*size = static_cast<int>(value);
-        return takesSplit(other);
+        return isLegalWith(other);
     });
     return nearest.empty() ? std::string() : std::string(name) + " " + numbersText(nearest);
 }

@@ -183,7 +183,7 @@ void Rules::sequences()
                    (l.cp > 1 ? "2 x cp " + text(l.cp) : std::string()) + (l.cp > 1 && l.sequenceParallel ? " x " : "") +
                    (l.sequenceParallel ? "tp " + text(l.tp) + " (sequence parallel)" : "") +
                    orElse(orElse(nearest(), l.cp > 1 ? otherSizes("cp", &Layout::cp) : std::string()),
-                          l.sequenceParallel ? otherSizes("tp", &Layout::tp) : std::string());
+                          l.sequenceParallel ? otherSizes("tp", &Layout::tp, 2) : std::string());
         });
     slices(length);
     if (length > m.maxPositionEmbeddings) {

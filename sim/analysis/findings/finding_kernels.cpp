@@ -308,7 +308,7 @@ void idle(const RuleContext& context, FindingList& out)
 
 std::optional<FewestRecomputed> fewestRecomputed(const RuleContext& context, Scenario scenario, double bytes)
 {
-    constexpr int kMostTries = 5; // memory is nearly linear in them: the last of these is the fewest, or next to it
+    constexpr int kMostTries = 3; // memory is nearly linear in them: the last of these is the fewest, or near it
     const std::vector<int>& chunks = scenario.schedule.layersPerStage;
     const int all = chunks.empty() ? 0 : *std::max_element(chunks.begin(), chunks.end());
     const auto of = [&](int layers) {
@@ -317,7 +317,8 @@ std::optional<FewestRecomputed> fewestRecomputed(const RuleContext& context, Sce
         return context.with(scenario);
     };
     const auto bytesOf = [](const Metrics& metrics) { return metrics.peakMemoryGib * kBytesPerGib; };
-    const std::optional<Metrics> without = all > 1 ? of(0) : std::nullopt;
+    const bool isSearched = scheduleFamily(scenario.schedule.kind).isSearched; // each step takes a search there
+    const std::optional<Metrics> without = all > 1 && !isSearched ? of(0) : std::nullopt;
     if (!without || bytesOf(*without) <= bytes)
         return std::nullopt;
     std::optional<Metrics> most = of(all);

@@ -133,6 +133,8 @@ struct Freeing {
 };
 Freeing firstFreeing(const RuleContext& context, const std::vector<SuggestedEdit>& edits)
 {
+    if (scheduleFamily(context.scenario.schedule.kind).isSearched) // each step takes a search there
+        return {};
     for (const SuggestedEdit& edit : edits)
         if (const std::optional<Metrics> changed = context.with(edit); changed && context.frees(*changed))
             return {&edit, changed->peakMemoryGib * kBytesPerGib <= kNearlyFull * context.capacityBytes()};
@@ -149,6 +151,8 @@ bool makesLogits(const RuleContext& context, int pipelineRank)
 /// What fills most first; then one of each together, where each frees and neither is enough.
 void offerMemory(const RuleContext& context, const Fullest& full, Finding& finding)
 {
+    if (!context.offersMemory)
+        return;
     std::vector<SuggestedEdit> states = stateSuggestions(context),
                                activations = activationSuggestions(context, makesLogits(context, full.pipelineRank));
     const bool statesFirst = full.states() >= toDouble(full.memory.activations);

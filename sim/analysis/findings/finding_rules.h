@@ -15,14 +15,15 @@ namespace sim {
 inline constexpr double kCostlyShare = 0.15;
 
 struct RuleContext {
-    RuleContext(const Simulation& s, const ScenarioDocument& d, const Catalogue& c)
-        : simulation(s), document(d), catalogue(c), scenario(s.scenario()), layout(s.scenario().layout),
+    RuleContext(const Simulation& s, const ScenarioDocument& d, const Catalogue& c, bool memory)
+        : simulation(s), document(d), catalogue(c), offersMemory(memory), scenario(s.scenario()), layout(s.scenario().layout),
           training(s.scenario().training), metrics(s.metrics()), seconds(stepByFlops(s)), edits(s.scenario())
     {
     }
     const Simulation& simulation;
     const ScenarioDocument& document;
     const Catalogue& catalogue;
+    bool offersMemory; ///< edits that free it
     const Scenario& scenario;
     const Layout& layout;
     const Training& training;

@@ -213,7 +213,7 @@ void borrowWhatFrees(const RuleContext& context, std::vector<Finding>& all)
 {
     constexpr std::size_t kMostBorrowed = 3;
     const auto tight = std::find_if(all.begin(), all.end(), [](const Finding& f) { return isOfMemory(f.kind); });
-    if (tight == all.end())
+    if (tight == all.end() || scheduleFamily(context.scenario.schedule.kind).isSearched) // each step takes a search there
         return;
     std::vector<std::pair<double, SuggestedEdit>> freeing;
     for (const Finding& other : all)
@@ -253,9 +253,10 @@ Finding composition(const RuleContext& context, bool nothingElse)
     return out;
 }
 
-std::vector<Finding> findings(const Simulation& simulation, const ScenarioDocument& document, const Catalogue& catalogue)
+std::vector<Finding> findings(const Simulation& simulation, const ScenarioDocument& document, const Catalogue& catalogue,
+                              FindingEdits edits)
 {
-    const RuleContext context(simulation, document, catalogue);
+    const RuleContext context(simulation, document, catalogue, edits == FindingEdits::all);
     std::vector<Finding> out;
     for (const auto rule : {findMemory, findPipeline, findCommunication, findKernels, findHost}) {
         checkCancelled();
@@ -264,7 +265,8 @@ std::vector<Finding> findings(const Simulation& simulation, const ScenarioDocume
     const Sieve sieve(simulation, document, catalogue);
     for (Finding& finding : out)
         sieve.keepLegal(finding.suggestions, isOfMemory(finding.kind) ? kMostForMemory : kMostSuggestions);
-    borrowWhatFrees(context, out);
+    if (context.offersMemory)
+        borrowWhatFrees(context, out);
     const auto weight = [](const Finding& f) { return std::max(f.stepShare, f.memoryShare); };
     std::stable_sort(out.begin(), out.end(), [&](const Finding& a, const Finding& b) {
         return a.severity != b.severity ? a.severity < b.severity : weight(a) > weight(b);

@@ -178,8 +178,12 @@ struct Finding {
     std::vector<SuggestedEdit> suggestions;
 };
 
-/// `document` is what the simulation is of. Worst first; never empty.
-std::vector<Finding> findings(const Simulation&, const ScenarioDocument& document, const Catalogue&);
+/// Which edits are offered is found by simulating some of them: not for those who only want to know what there is to find.
+enum class FindingEdits : std::uint8_t { all, ofTitles };
+
+/// `document` is what the simulation is of. Worst first; never empty. `ofTitles`: of what does not fit, or hardly, no edits.
+std::vector<Finding> findings(const Simulation&, const ScenarioDocument& document, const Catalogue&,
+                              FindingEdits = FindingEdits::all);
 
 /// The scenario with the edit made; nothing if it is not legal.
 std::optional<Scenario> scenarioWith(const SuggestedEdit&, const ScenarioDocument&, const Catalogue&);

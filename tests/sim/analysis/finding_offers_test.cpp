@@ -87,7 +87,7 @@ TEST(FindingOffers, WhatCostsNothingIsOfferedToAJobThatDoesNotFit)
 {
     const Opened narrow = openedJob(kInEightBits), longer = openedJob(kLongSequences);
     for (const auto& [opened, words] : {std::pair(&narrow, "parameters in 8 bits alone"),
-                                        {&narrow, "recompute none → layernorm"},
+                                        {&narrow, "recompute none → norms"},
                                         {&longer, "logits and loss of 2,048 tokens at a time"}}) {
         const Offered free = offered(*opened, FindingKind::doesNotFit, words);
         ASSERT_TRUE(free.isThere) << words;

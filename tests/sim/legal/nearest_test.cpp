@@ -112,11 +112,11 @@ TEST(Nearest, IsRightWhereverTheGalleryIsChanged)
                 const auto left = mended.resolve(catalogue()).problems;
                 const std::string what = changed + "\n" + problem.text() + "\n" + offer;
                 EXPECT_FALSE(hasErrorAt(left, problem.pointer)) << what;
-                if (problem.pointer != "/cluster/nodes" && problem.pointer != "/training/sequence_length")
+                if (offer.starts_with(problem.pointer + "=") || !offer.starts_with("/layout/") ||
+                    (problem.pointer != "/cluster/nodes" && problem.pointer != "/training/sequence_length"))
                     continue;
-                for (const Problem& other : left) // keys that meet in a rule: what is named of one breaks no other
-                    EXPECT_TRUE(other.severity != Severity::error || hasErrorAt(before, other.pointer)) << what << "\n"
-                                                                                                        << other.text();
+                for (const Problem& other : left) // of another size that meets in the rule: it breaks no other
+                    EXPECT_TRUE(other.severity != Severity::error) << what << "\n" << other.text();
             }
     }
     EXPECT_GT(offered, test::tries(1000));

@@ -458,13 +458,13 @@ std::string AskedQuestion::reasonForWriting(double given) const
     if (!m_question.asksPercent() || !right.is_number())
         return {};
     const double answer = std::abs(right.get<double>()), size = std::abs(given);
-    constexpr int kDigits = 4; // noughts at the end go
+    constexpr int kShareDigits = 4; // noughts at the end go
     const auto percent = [](double share) { return chosenPercentText(share); };
     if (size > 0 && size <= 1 / kHundred && answer > 1 / kHundred)
         return "This counts as " + percent(given) + ". If a share of one was meant, it is " + percent(given * kHundred) + ".";
     if (size > 1 && answer <= 1)
         return "This counts as " + percent(given) + ". If per cent were meant, it is " + percent(given / kHundred) +
-               ", or as a share of one " + numberText(given / kHundred, Unit::number, kDigits) + ".";
+               ", or as a share of one " + numberText(given / kHundred, Unit::number, kShareDigits) + ".";
     return {};
 }
 

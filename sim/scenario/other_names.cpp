@@ -5,6 +5,7 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include <utility>
 
 namespace sim {
 namespace {
@@ -20,7 +21,7 @@ constexpr std::array kKeys = {OtherName{"seqlen", "training.sequence_length"},
                               OtherName{"contextlength", "training.sequence_length"},
                               OtherName{"mbs", "training.micro_batch_size"},
                               OtherName{"microbatch", "training.micro_batch_size"},
-                              OtherName{"localbatchsize", "training.micro_batch_size"},
+
                               OtherName{"gbs", "training.global_batch_size"},
                               OtherName{"batch", "training.global_batch_size"},
                               OtherName{"batchsize", "training.global_batch_size"},
@@ -52,7 +53,7 @@ constexpr std::array kKeys = {OtherName{"seqlen", "training.sequence_length"},
                               OtherName{"vp", "schedule.virtual_stages"},
                               OtherName{"vpp", "schedule.virtual_stages"},
                               OtherName{"virtualpipeline", "schedule.virtual_stages"},
-                              OtherName{"chunks", "schedule.virtual_stages"},
+
                               OtherName{"ppschedule", "schedule.kind"},
                               OtherName{"numlayers", "model.num_hidden_layers"},
                               OtherName{"layers", "model.num_hidden_layers"},
@@ -63,8 +64,8 @@ constexpr std::array kKeys = {OtherName{"seqlen", "training.sequence_length"},
                               OtherName{"experts", "model.num_experts"},
                               OtherName{"topk", "model.num_experts_per_tok"},
                               OtherName{"moeroutertopk", "model.num_experts_per_tok"},
-                              OtherName{"numgpus", "cluster.nodes"},
-                              OtherName{"gpus", "cluster.nodes"},
+                              OtherName{"numgpus", "cluster.nodes times cluster.gpus_per_node"},
+                              OtherName{"gpus", "cluster.nodes times cluster.gpus_per_node"},
                               OtherName{"nnodes", "cluster.nodes"},
                               OtherName{"gpuspernode", "cluster.gpus_per_node"},
                               OtherName{"nprocpernode", "cluster.gpus_per_node"}};
@@ -91,7 +92,7 @@ std::string plainOf(std::string_view word)
 }
 
 template <std::size_t N>
-std::string_view ownNameIn(const std::array<OtherName, N>& names, std::string_view plain)
+std::string_view ownNameIn(const std::array<OtherName, N>& names, const std::string& plain)
 {
     const auto found = std::find_if(names.begin(), names.end(), [&](const OtherName& name) { return name.word == plain; });
     return found == names.end() ? std::string_view() : found->own;
@@ -99,11 +100,14 @@ std::string_view ownNameIn(const std::array<OtherName, N>& names, std::string_vi
 
 } // namespace
 
-std::string ownNameText(std::string_view word, bool isKind)
+std::string_view ownKey(std::string_view word)
 {
-    const std::string plain = plainOf(word);
-    const std::string_view own = isKind ? ownNameIn(kKinds, plain) : ownNameIn(kKeys, plain);
-    return own.empty() ? std::string() : "; here it is " + std::string(own);
+    return ownNameIn(kKeys, plainOf(word));
+}
+
+std::string_view ownKind(std::string_view word)
+{
+    return ownNameIn(kKinds, plainOf(word));
 }
 
 std::string withoutUnitText(std::string_view text)
@@ -122,16 +126,17 @@ std::string withoutUnitText(std::string_view text)
         std::array<char, 32> digits{};
         return std::string(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr);
     };
-    std::string values;
+    if (unit.empty())
+        return "; a number stands without quotes: " + plain(number);
+    const std::string said = "; a number has no unit here";
     if (unit == "k" || unit == "K")
-        values = plain(number * 1024) + " or " + plain(number * 1000);
-    else
-        values = plain(number * (unit == "M"                  ? 1e6
-                                 : unit == "B" || unit == "G" ? 1e9
-                                 : unit == "T"                ? 1e12
-                                 : unit == "%"                ? 0.01
-                                                              : 1));
-    return (unit.empty() ? "; a number stands without quotes: " : "; a number has no unit here: ") + values;
+        return said + ": " + plain(number * 1024) + " or " + plain(number * 1000);
+    constexpr std::array<std::pair<std::string_view, double>, 5> kScales = {
+        {{"mM", 1e6}, {"bB", 1e9}, {"gG", 1e9}, {"tT", 1e12}, {"%", 0.01}}};
+    for (const auto& [letters, scale] : kScales)
+        if (unit.size() == 1 && letters.find(unit.front()) != std::string_view::npos)
+            return said + ": " + plain(number * scale);
+    return said + ", the key's name says it";
 }
 
 } // namespace sim

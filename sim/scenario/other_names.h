@@ -6,11 +6,13 @@
 
 namespace sim {
 
-/// "; here it is training.sequence_length" of "seq_len"; empty where nobody is known to call anything so. Of the values of
-/// schedule.kind where `isKind`.
-std::string ownNameText(std::string_view word, bool isKind);
+/// "training.sequence_length" of "seq_len"; empty where nobody is known to call a key so.
+std::string_view ownKey(std::string_view word);
+/// "zb-h1, zb-v or interleaved-zb" of "zero-bubble", of values of schedule.kind; empty likewise.
+std::string_view ownKind(std::string_view word);
 
-/// "; a number has no unit here: 8192 or 8000" of "8k"; empty for what does not begin with a number and end with its unit.
+/// "; a number has no unit here: 8192 or 8000" of "8k", without values of "80GB", whose key may have another unit; empty for what
+/// does not begin with a number and end with its unit.
 std::string withoutUnitText(std::string_view text);
 
 } // namespace sim

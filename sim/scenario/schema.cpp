@@ -301,8 +301,9 @@ struct Schema::Check {
             const std::string pointer = place.pointer(), key = pointer.substr(pointer.rfind('/') + 1);
             const bool isEntry = key.find_first_not_of("0123456789") == std::string::npos; // of a list
             const std::string given = value.is_string() ? value.get<std::string>() : value.dump();
-            const std::string own = pointer == "/schedule/kind" ? ownNameText(given, true) : std::string();
-            return shown(value) + ": unknown " + (isEntry ? "word" : key) + (own.empty() ? nearestWords(given, names) : own);
+            const std::string_view own = pointer == "/schedule/kind" ? ownKind(given) : std::string_view();
+            return shown(value) + ": unknown " + (isEntry ? "word" : key) +
+                   (own.empty() ? nearestWords(given, names) : "; here it is " + std::string(own));
         });
     }
 
@@ -366,8 +367,14 @@ struct Schema::Check {
                     if (rule.known != nullptr)
                         for (const auto& [known, unused] : rule.known->items())
                             keys.push_back(known);
-                    const std::string own = ownNameText(name, false);
-                    return std::string(kUnknownKey) + (own.empty() ? nearestWords(name, keys) : own);
+                    const std::string nearest = nearestWords(name, keys);
+                    // Of another block, or of none that is near; deeper in, a word may mean anything.
+                    const std::string pointer = at.pointer();
+                    const std::string_view own = std::count(pointer.begin(), pointer.end(), '/') <= 2 ? ownKey(name) : "";
+                    const bool isSaid =
+                        nearest.find("\"" + std::string(own.substr(own.rfind('.') + 1)) + "\"") != std::string::npos;
+                    return std::string(kUnknownKey) + nearest +
+                           (own.empty() || isSaid ? std::string() : "; it may be " + std::string(own));
                 });
         }
         if (rule.required != nullptr)

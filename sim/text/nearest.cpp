@@ -82,7 +82,8 @@ std::size_t distanceOf(std::string_view word, std::string_view candidate)
                               : joined.size() >= 3 && wantedJoined.starts_with(joined) ? 1
                                                                                        : editDistance(word, candidate);
     const auto given = partsOf(word), wanted = partsOf(candidate);
-    if (given == wanted)
+    const bool areSwapped = edits == 2 && std::is_permutation(word.begin(), word.end(), candidate.begin(), candidate.end());
+    if (given == wanted || areSwapped)
         return std::min<std::size_t>(edits, 1);
     const auto holds = [](const auto& all, const auto& some) {
         return !some.empty() && std::includes(all.begin(), all.end(), some.begin(), some.end());

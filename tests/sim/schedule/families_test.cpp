@@ -228,7 +228,7 @@ TEST(InterleavedSchedule, SaysWhichGroupsAndMicrobatchesWouldDo)
     EXPECT_EQ(refusal(request("interleaved-1f1b", 4, 2, 10)),
               "interleaved-1f1b on pp 4 wants whole groups of 4 (default); it has 10; nearest: 8, 12, or groups of 5");
     EXPECT_EQ(refusal(request("interleaved-1f1b", 4, 2, 2)),
-              "interleaved-1f1b on pp 4 wants at least 4 micro-batches, a whole group; it has 2; nearest: 4");
+              "interleaved-1f1b on pp 4 wants at least 4 micro-batches, a whole group; it has 2; nearest: 4, or groups of 2");
     EXPECT_EQ(refusal(request("interleaved-1f1b", 4, 2, 8, 3)),
               "interleaved-1f1b on pp 4 wants groups of at least 4; it has 3; nearest: 4");
     EXPECT_EQ(refusal(request("interleaved-1f1b", 4, 2, 8, 9)),

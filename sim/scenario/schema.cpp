@@ -374,7 +374,7 @@ struct Schema::Check {
                     const bool isSaid =
                         nearest.find("\"" + std::string(own.substr(own.rfind('.') + 1)) + "\"") != std::string::npos;
                     return std::string(kUnknownKey) + nearest +
-                           (own.empty() || isSaid ? std::string() : "; it may be " + std::string(own));
+                           (own.empty() || isSaid ? std::string() : "; it may be \"" + std::string(own) + "\"");
                 });
         }
         if (rule.required != nullptr)

@@ -91,7 +91,7 @@ private:
     void sharding();
     void placement();
     bool takesSplit(const Layout&) const;
-    bool isLegalWith(const Layout&) const;
+    bool isLegalWith(const Layout&) const; ///< of what takesSplit
     /// "dp 4, 8": the nearest sizes of an axis, of those from `least` to `most`, with which the job is legal; empty where there
     /// are none.
     std::string otherSizes(std::string_view name, int Layout::*size, std::int64_t least = 1,

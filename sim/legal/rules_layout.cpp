@@ -129,11 +129,10 @@ bool Rules::takesSplit(const Layout& to) const
            (!isGiven("/training/global_batch_size") || divides(std::int64_t{t.microBatchSize} * to.dp, t.globalBatchSize));
 }
 
-/// The whole job: whatever else meets in these sizes, as the order of axes, slices and what the schedule asks of micro-batches.
+/// The whole job, of a layout that takesSplit: whatever else meets in these sizes, as the order of axes, slices and what the
+/// schedule asks of micro-batches.
 bool Rules::isLegalWith(const Layout& to) const
 {
-    if (!takesSplit(to)) // most sizes end here
-        return false;
     Scenario other = m_scenario;
     Layout& l = other.layout = to;
     if (!isGiven("/layout/etp"))
@@ -155,10 +154,18 @@ std::string Rules::otherSizes(std::string_view name, int Layout::*size, std::int
     if (!sound({"/layout", "/cluster", "/model", "/schedule", "/training"}) ||
         m_scenario.layout.placement == PlacementRule::explicitList)
         return {};
-    const auto nearest = nearestValues(m_scenario.layout.*size, least, most, [&](std::int64_t value) {
-        Layout other = m_scenario.layout;
+    constexpr int kMostJobs = 1024; // where what is wrong has nothing to do with the size, none is legal
+    Layout other = m_scenario.layout;
+    int jobs = 0;
+    std::int64_t rest = 1; // ranks for each of the axis: more of them than there may be are no layout, and not looked at
+    for (int Layout::*const axis : {&Layout::tp, &Layout::cp, &Layout::pp, &Layout::dp})
+        rest *= axis == size ? 1 : std::max(1, other.*axis);
+    const Cluster& c = m_scenario.cluster;
+    const std::int64_t ranks =
+        isGiven("/cluster/nodes") ? std::min(kMostRanks, std::int64_t{c.gpusPerNode} * c.nodes) : kMostRanks;
+    const auto nearest = nearestValues(other.*size, least, std::min(most, ranks / rest), [&](std::int64_t value) {
         other.*size = static_cast<int>(value);
-        return isLegalWith(other);
+        return takesSplit(other) && jobs++ < kMostJobs && isLegalWith(other); // most sizes end at the first
     });
     return nearest.empty() ? std::string() : std::string(name) + " " + numbersText(nearest);
 }

@@ -114,7 +114,7 @@ struct LeastMemory {
     double gib = 0;        ///< no layout's fullest GPU holds less
     double hasGib = 0;     ///< that a layout may take of a GPU
     std::int64_t gpus = 0; ///< fewer cannot hold the model's states, however they are sharded
-    /// "any holds at least 812.0 GiB of 80.0 GiB a GPU: …; the states alone take 82 GPUs or more".
+    /// "the fullest GPU of any holds at least 812.0 GiB of 80.0 GiB; fewer than 82 GPUs cannot hold its parameters, …".
     std::string text(int gpusOfRequest) const;
 };
 

@@ -141,7 +141,7 @@ std::string LeastMemory::text(int gpusOfRequest) const
 {
     const std::string fewer = gpus > gpusOfRequest ? "; fewer than " + numberText(static_cast<double>(gpus), Unit::count) +
                                                          " GPUs cannot hold its parameters, gradients and optimizer states"
-                                                   : "; with less held, or more sharded, it might fit";
+                                                   : "; with fewer settings fixed, or more sharded, it might fit";
     return "the fullest GPU of any holds at least " + tooMuchText(gib * kBytesPerGib, " of ", hasGib * kBytesPerGib) + fewer;
 }
 

@@ -104,7 +104,7 @@ std::map<std::string, std::string> PlanSpace::heldFixed() const
     return all;
 }
 
-/// "grad_reduce and p2p on, tp_comm and ep_comm off": what hides transfers is not searched.
+/// "grad_reduce, p2p on; tp_comm, ep_comm off": what hides transfers is not searched.
 std::string PlanSpace::overlapText() const
 {
     const Overlap& overlap = base.training.overlap;
@@ -163,8 +163,9 @@ std::map<std::string, std::string> PlanSpace::heldRules() const
     else if (!m_layersGiven && !m_document.get("schedule.layers_per_stage"))
         all["/schedule/layers_per_stage"] = "balanced";
     if (!m_document.get("schedule.microbatch_group"))
-        all["/schedule/microbatch_group"] =
-            m_request.framework == "torchtitan" ? "as PyTorch deals them, in equal rounds of pp or more" : "as many as pp";
+        all["/schedule/microbatch_group"] = m_request.framework == "torchtitan"
+                                                ? "as PyTorch deals them, in equal rounds of pp or more, or all of them in one"
+                                                : "as many as pp";
     // Limits of the search, where one leaves something out.
     bool isOneRank = false, hasMicroBatches = false, hasChunks = false;
     for (const PlanGrid& grid : grids()) {

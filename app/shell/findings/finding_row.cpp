@@ -86,7 +86,9 @@ QString uselessText(const sim::EditEffect& effect)
     if (!effect.fitsAll())
         return QObject::tr("does not fit");
     if (effect.leavesNoRoom)
-        return QObject::tr("%1, but leaves no room for what the allocator reserves").arg(timeText(effect));
+        return (-effect.timePerToken > kSmall ? QObject::tr("%1, but leaves no room for what the allocator reserves")
+                                              : QObject::tr("%1, and leaves no room for what the allocator reserves"))
+            .arg(timeText(effect));
     if (-effect.timePerToken > kSmall) // what is asked for is room
         return QObject::tr("%1, but no more room").arg(timeText(effect));
     if (-effect.timePerToken < kShown)

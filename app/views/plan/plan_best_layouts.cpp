@@ -41,8 +41,7 @@ std::string shorterWords(const std::string& text)
 struct Abbreviation {
     std::string_view brief, means;
 };
-constexpr std::array<Abbreviation, 3> kAbbreviations{
-    {{"mb", "micro-batch"}, {"sp", "sequence parallel"}, {"rc", "recomputed layers"}}};
+constexpr std::array<Abbreviation, 3> kAbbreviations{{{"mb", "micro-batch"}, {"sp", "sequence parallel"}, {"rc", "recompute"}}};
 
 /// In so few that what tells two layouts apart is still there; what they mean stands above.
 std::string briefer(const std::string& text)
@@ -52,7 +51,7 @@ std::string briefer(const std::string& text)
     return replaced(shorterWords(text), kBriefest);
 }
 
-/// "mb: micro-batch, rc: recomputed layers", of those that stand in the texts.
+/// "mb: micro-batch, rc: recompute", of those that stand in the texts.
 std::string abbreviationsIn(const std::vector<std::string>& texts)
 {
     std::string out;

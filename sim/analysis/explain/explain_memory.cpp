@@ -256,14 +256,21 @@ Explanation Explainer::buffers() const
 {
     const MemoryBreakdown m = m_simulation.memoryOfClass(m_simulation.classOf(m_rank));
     Account account("buffers", "M_b", static_cast<double>(m.buffers), Unit::bytes);
-    const bool keepsNarrow = isNarrow(m_scenario.training.precision) && m_scenario.training.stack.keepsNarrowWeights;
-    return account.close({},
-                         std::string("Simulated: ") + (keepsNarrow ? "narrow copies of weights, " : "") +
-                             (m_scenario.training.stack.reduceBucket > 0 && m_scenario.layout.zeroStage >= 2
-                                  ? "where gradients come together before they are reduced, "
-                                  : "") +
-                             "gathered parameters and gradients on their way, at the peak.",
-                         kSimulated, showMemory());
+    const ModelStates& states = m_simulation.program().ranks[asIndex(m_simulation.mesh().coordinates(m_rank).pp)].states;
+    std::string kinds;
+    const auto add = [&](bool isThere, const char* what) {
+        if (isThere)
+            kinds += (kinds.empty() ? "" : ", ") + std::string(what);
+    };
+    add(states.narrowWeights > 0, "narrow copies of weights");
+    add(states.messageBuffers > 0, "a place from the beginning for each gradient that the next stage sends");
+    add(states.reductionBuffers > 0, "where gradients come together before they are reduced");
+    const bool comesAndGoes = m.buffers > states.narrowWeights + states.messageBuffers + states.reductionBuffers;
+    const Stack& stack = m_scenario.training.stack;
+    add(comesAndGoes && states.reductionBuffers > 0 && stack.reductionsAhead > 0 && m_scenario.training.overlap.gradReduce,
+        "what the host has started ahead of the GPU");
+    add(comesAndGoes || kinds.empty(), "gathered parameters and gradients on their way");
+    return account.close({}, "Simulated: " + kinds + ", at the peak.", kSimulated, showMemory());
 }
 
 } // namespace sim

@@ -17,6 +17,19 @@ std::string quoted(std::string_view text)
     return "\"" + std::string(text) + "\"";
 }
 
+std::string layersText(int recomputed)
+{
+    return "full, " + countedText(recomputed, "layer") + " of each chunk";
+}
+
+/// "none", "full", "full, 10 layers of each chunk": what a scenario recomputes.
+std::string recomputeText(const Scenario& scenario)
+{
+    const Training& t = scenario.training;
+    return t.recompute == Recompute::full && !recomputesEveryLayer(scenario) ? layersText(t.recomputeLayers)
+                                                                             : std::string(toWord(kRecomputeWords, t.recompute));
+}
+
 std::string arrow(int before, int after)
 {
     return std::to_string(before) + " → " + std::to_string(after);
@@ -143,8 +156,7 @@ SuggestedEdit Edits::shardGroup(int ranks) const
 SuggestedEdit Edits::recompute(Recompute kind) const
 {
     const std::string_view word = toWord(kRecomputeWords, kind);
-    return set("/training/recompute", quoted(word),
-               "recompute " + std::string(toWord(kRecomputeWords, m_scenario.training.recompute)) + " → " + std::string(word));
+    return set("/training/recompute", quoted(word), "recompute " + recomputeText(m_scenario) + " → " + std::string(word));
 }
 
 SuggestedEdit Edits::recompute(RecomputeModules modules) const
@@ -164,14 +176,8 @@ SuggestedEdit Edits::recompute(RecomputeModules modules) const
 
 SuggestedEdit Edits::recomputeLayers(int layers) const
 {
-    const Training& t = m_scenario.training;
-    const std::vector<int>& chunks = m_scenario.schedule.layersPerStage;
-    const int all = chunks.empty() ? 0 : *std::max_element(chunks.begin(), chunks.end());
-    const std::string before = t.recompute != Recompute::full || t.recomputeLayers == 0 || t.recomputeLayers >= all
-                                   ? std::string(toWord(kRecomputeWords, t.recompute))
-                                   : "full, " + countedText(t.recomputeLayers, "layer") + " of each chunk";
     return set("/training/recompute", R"({"kind":"full","layers":)" + std::to_string(layers) + "}",
-               "recompute " + before + " → full, " + countedText(layers, "layer") + " of each chunk");
+               "recompute " + recomputeText(m_scenario) + " → " + layersText(layers));
 }
 
 SuggestedEdit Edits::fuseAttention() const
@@ -199,6 +205,14 @@ SuggestedEdit Edits::both(SuggestedEdit first, const SuggestedEdit& second)
     first.text += ", " + second.text;
     first.changes.insert(first.changes.end(), second.changes.begin(), second.changes.end());
     return first;
+}
+
+bool recomputesEveryLayer(const Scenario& scenario)
+{
+    const std::vector<int>& chunks = scenario.schedule.layersPerStage;
+    const int layers = scenario.training.recomputeLayers;
+    return scenario.training.recompute == Recompute::full &&
+           (layers == 0 || std::all_of(chunks.begin(), chunks.end(), [layers](int each) { return each <= layers; }));
 }
 
 void offer(Finding& finding, std::optional<SuggestedEdit> edit)

@@ -37,6 +37,9 @@ private:
     const Scenario& m_scenario;
 };
 
+/// Whole, and of all layers: there is no more of it.
+bool recomputesEveryLayer(const Scenario&);
+
 /// Adds what there is.
 void offer(Finding&, std::optional<SuggestedEdit>);
 

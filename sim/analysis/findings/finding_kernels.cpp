@@ -188,7 +188,9 @@ std::optional<LessRecomputation> fewerLayers(const RuleContext& context, const S
     const auto fewest = fewestRecomputed(context, scenario, kRoom * scenario.cluster.gpu.memoryGib * kBytesPerGib);
     if (!fewest)
         return std::nullopt;
-    LessRecomputation out{.title = "Recomputing every layer is not needed: with those kept that have room",
+    LessRecomputation out{.title = recomputesEveryLayer(context.scenario)
+                                       ? "Recomputing every layer is not needed: with those kept that have room"
+                                       : "Recomputing so many layers is not needed: with those kept that have room",
                           .edit = context.edits.recomputeLayers(fewest->layers),
                           .metrics = fewest->metrics};
     return out.share(context) >= kLeastSaving ? std::optional(out) : std::nullopt;
@@ -224,8 +226,9 @@ void recomputation(const RuleContext& context, FindingList& out)
     }
     if (ways.empty())
         return;
+    // What needs no other micro-batch is told first, however fast half of it is: it is needless as the job is.
     std::stable_sort(ways.begin(), ways.end(), [](const LessRecomputation& a, const LessRecomputation& b) {
-        return a.metrics.stepTimeSeconds < b.metrics.stepTimeSeconds;
+        return std::pair(a.isOfHalf, a.metrics.stepTimeSeconds) < std::pair(b.isOfHalf, b.metrics.stepTimeSeconds);
     });
     Finding finding = needlessRecomputation(context, ways.front());
     if (ways.front().isOfHalf) // as it is, what is recomputed is needed

@@ -117,8 +117,10 @@ std::vector<SuggestedEdit> activationSuggestions(const RuleContext& context, boo
         offer(out, context.edits.schedule("1f1b", 1));
     if (t.recompute == Recompute::none && (!t.flashAttention || t.recomputeModules.has(RecomputeModule::operators)))
         offer(out, context.edits.recompute(Recompute::selective));
-    if (t.recompute != Recompute::full) {
-        if (const auto fewest = fewestRecomputed(context, context.scenario, kNearlyFull * context.capacityBytes()))
+    if (!recomputesEveryLayer(context.scenario)) {
+        const int now = t.recompute == Recompute::full ? t.recomputeLayers : 0;
+        if (const auto fewest = fewestRecomputed(context, context.scenario, kNearlyFull * context.capacityBytes());
+            fewest && fewest->layers > now)
             offer(out, context.edits.recomputeLayers(fewest->layers));
         offer(out, context.edits.recompute(Recompute::full));
     }

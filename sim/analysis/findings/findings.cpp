@@ -125,12 +125,17 @@ int RuleContext::innerSpan() const
 std::optional<Metrics> RuleContext::with(const Scenario& changed) const
 {
     checkCancelled();
+    const auto known = std::find_if(m_asked.begin(), m_asked.end(), [&](const auto& each) { return each.first == changed; });
+    if (known != m_asked.end())
+        return known->second;
+    std::optional<Metrics> out;
     try {
         if (isLegal(changed))
-            return simulate(changed)->metrics();
+            out = simulate(changed)->metrics();
     } catch (const Error&) { // legal, and cannot be simulated
     }
-    return std::nullopt;
+    m_asked.emplace_back(changed, out);
+    return out;
 }
 
 std::optional<Metrics> RuleContext::with(const SuggestedEdit& edit) const

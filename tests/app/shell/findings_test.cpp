@@ -59,6 +59,20 @@ TEST(FindingsPanel, WhatWasTriedHasTheWholeWidth)
     EXPECT_GE((*tried)->width(), 230) << "not in a column beside the buttons";
 }
 
+TEST(FindingsPanel, OnlyAGainIsSetAgainstTheRoomThatIsLost)
+{
+    const auto triedText = [](double timePerToken) {
+        FindingRow row(finding(sim::FindingKind::bubble, sim::FindingSeverity::costly, {kWithout}), lightTheme());
+        row.setEffect(0, sim::EditEffect{.stepSeconds = 1, .timePerToken = timePerToken, .peakGib = 79, .leavesNoRoom = true});
+        QString all;
+        for (const QLabel* label : row.findChildren<QLabel*>())
+            all += label->text();
+        return all;
+    };
+    EXPECT_TRUE(triedText(-0.13).contains(QStringLiteral("time a token, but leaves no room"))) << triedText(-0.13).toStdString();
+    EXPECT_TRUE(triedText(0.13).contains(QStringLiteral("time a token, and leaves no room"))) << triedText(0.13).toStdString();
+}
+
 TEST(FindingsPanel, WhatMendsAJobStandsBesideWhatIsWrongAndIsReadBeforeWhatWasTried)
 {
     FindingRow row(finding(sim::FindingKind::doesNotFit, sim::FindingSeverity::broken, {kFewer, kWithout}), lightTheme());

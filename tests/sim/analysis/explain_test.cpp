@@ -373,3 +373,20 @@ TEST(Explain, BuffersAreOfWhatIsGatheredAndReducedAlone)
     EXPECT_GT(buffers(3).result.value, 0);
     EXPECT_EQ(buffers(3).convention.find("workspace"), std::string::npos) << buffers(3).convention;
 }
+
+TEST(Explain, BuffersAreOfWhatIsThereAlone)
+{
+    const auto convention = [](int zero, bool keepsMessages) {
+        Scenario scenario = test::smallScenario(1, 2, 2);
+        scenario.layout.zeroStage = zero;
+        scenario.training.stack.keepsMessages = keepsMessages;
+        const Explanation buffers = explain(*simulate(scenario), MetricId::bufferMemory, 0);
+        EXPECT_EQ(buffers.result.value > 0, zero == 3 || keepsMessages);
+        return buffers.convention;
+    };
+    const std::string kept = "a place from the beginning for each gradient that the next stage sends";
+    const std::string gathered = "gathered parameters and gradients on their way";
+    EXPECT_EQ(convention(0, true), "Simulated: " + kept + ", at the peak.");
+    EXPECT_EQ(convention(3, true), "Simulated: " + kept + ", " + gathered + ", at the peak.");
+    EXPECT_EQ(convention(3, false), "Simulated: " + gathered + ", at the peak.");
+}

@@ -48,6 +48,11 @@ constexpr const char* kInEightBits = R"("model":"gpt3-175b","cluster":"h100-sxm-
 "training":{"sequence_length":2048,"micro_batch_size":2,"global_batch_size":2048,"precision":"fp8","recompute":"none"})";
 constexpr const char* kLongSequences = R"("model":"qwen2.5-32b","cluster":"h100-sxm-ib400","layout":{"dp":16,"zero_stage":3},
 "training":{"sequence_length":16384,"micro_batch_size":1,"global_batch_size":32,"recompute":"full","stack":"huggingface"})";
+constexpr const char* kNeedlessAsItIs = R"("model":"llama3-70b","cluster":"h100-sxm-ib400",
+"layout":{"tp":8,"pp":4,"dp":4,"sequence_parallel":true,"zero_stage":1},"training":{"sequence_length":8192,
+"micro_batch_size":2,"global_batch_size":32,"recompute":"full","flash_attention":false})";
+constexpr const char* kSomeLayers = R"("model":"llama3-8b","cluster":"h100-sxm-ib400","layout":{"dp":16,"zero_stage":3},
+"training":{"sequence_length":16384,"global_batch_size":64,)"; // and more
 constexpr const char* kNearlyFull = R"("model":"qwen3-235b-a22b","cluster":"dgx-b200",
 "layout":{"pp":8,"dp":32,"ep":8,"zero_stage":1},"schedule":{"kind":"interleaved-1f1b","virtual_stages":2},
 "training":{"sequence_length":4096,"micro_batch_size":1,"global_batch_size":1024,"precision":"bf16","recompute":"none"})";
@@ -73,14 +78,51 @@ TEST(FindingOffers, LessRecomputationIsTriedLayerByLayerAndWithHalfTheMicroBatch
     const auto effects = effectsOf(opened, *finding);
     ASSERT_GE(effects.size(), 2U);
     EXPECT_NEAR(effects.front().timePerToken, -finding->stepShare, 1e-9);
-    EXPECT_LT(effects.front().timePerToken, -0.09) << finding->suggestions.front().text;
+    EXPECT_LT(effects.front().timePerToken, -0.05) << finding->suggestions.front().text;
+    EXPECT_TRUE(finding->suggestions.front().text.starts_with("recompute ")) << "of the micro-batch as it is";
     bool halves = false, counts = false;
     for (std::size_t i = 0; i < effects.size(); ++i) {
         EXPECT_TRUE(helps(finding->kind, effects[i])) << finding->suggestions[i].text;
-        halves = halves || finding->suggestions[i].text.starts_with("micro-batch 2 → 1");
+        halves = halves || (finding->suggestions[i].text.starts_with("micro-batch 2 → 1") && effects[i].timePerToken < -0.09);
         counts = counts || finding->suggestions[i].text.starts_with("recompute full → full, ");
     }
     EXPECT_TRUE(halves && counts);
+}
+
+TEST(FindingOffers, WhatIsRecomputedNeedlesslyAsTheJobIsComesBeforeWhatHalfTheMicroBatchWouldSpare)
+{
+    const Opened opened = openedJob(kNeedlessAsItIs);
+    const auto all = findingsOf(opened);
+    const Finding* finding = find(all, FindingKind::needlessRecompute);
+    ASSERT_NE(finding, nullptr);
+    EXPECT_TRUE(finding->title.starts_with("Recomputing whole layers is not needed")) << finding->title;
+    EXPECT_EQ(finding->severity, FindingSeverity::costly) << finding->title;
+    const auto effects = effectsOf(opened, *finding);
+    ASSERT_GE(effects.size(), 2U);
+    EXPECT_EQ(finding->suggestions.front().text, "recompute full → selective");
+    bool isHalfFaster = false;
+    for (std::size_t i = 1; i < effects.size(); ++i)
+        isHalfFaster = isHalfFaster || (finding->suggestions[i].text.starts_with("micro-batch 2 → 1") &&
+                                        effects[i].timePerToken < effects.front().timePerToken);
+    EXPECT_TRUE(isHalfFaster);
+}
+
+TEST(FindingOffers, MoreLayersAreRecomputedWhereSomeAre)
+{
+    const Opened tooFew =
+        openedJob(std::string(kSomeLayers) + R"("micro_batch_size":2,"recompute":{"kind":"full","layers":10}})");
+    for (const char* words :
+         {"recompute full, 10 layers of each chunk → full, ", "recompute full, 10 layers of each chunk → full"}) {
+        const Offered more = offered(tooFew, FindingKind::doesNotFit, words);
+        ASSERT_TRUE(more.isThere) << words;
+        EXPECT_TRUE(more.helps && more.effect.fits) << words;
+    }
+    const Opened tooMany =
+        openedJob(std::string(kSomeLayers) + R"("micro_batch_size":1,"recompute":{"kind":"full","layers":20}})");
+    const auto all = findingsOf(tooMany);
+    const Finding* finding = find(all, FindingKind::needlessRecompute);
+    ASSERT_NE(finding, nullptr);
+    EXPECT_TRUE(finding->title.starts_with("Recomputing so many layers is not needed")) << finding->title;
 }
 
 TEST(FindingOffers, WhatCostsNothingIsOfferedToAJobThatDoesNotFit)

@@ -307,6 +307,7 @@ TEST(PlannerFrameworks, MicrobatchesAreDealtAsTorchtitanDealsThem)
         const PlanAnswer answer = plan(request, test::catalogue());
         ASSERT_FALSE(answer.best.empty()) << batch;
         EXPECT_THAT(answer.best.front().settings, testing::Contains(PlanSetting("schedule.microbatch_group", batch)));
+        EXPECT_THAT(answer.heldRules.at("/schedule/microbatch_group"), testing::EndsWith("or all of them in one"));
         const Scenario scenario = resolvedScenario(answer.firstDocument(request), test::catalogue());
         EXPECT_EQ(simulate(scenario)->metrics().stepTimeSeconds, answer.best.front().stepSeconds);
         request.framework = "megatron";

@@ -46,6 +46,14 @@ TEST(LeastMemory, RefusesWithoutASearchWhatNoLayoutHasRoomFor)
     }
 }
 
+TEST(LeastMemory, SaysWhetherGpusAreTooFewOrSettingsTooMany)
+{
+    const LeastMemory least{.gib = 100, .hasGib = kGpuGib, .gpus = 16};
+    const std::string holds = "the fullest GPU of any holds at least 100.0 GiB of 80.0 GiB";
+    EXPECT_EQ(least.text(8), holds + "; fewer than 16 GPUs cannot hold its parameters, gradients and optimizer states");
+    EXPECT_EQ(least.text(16), holds + "; with fewer settings fixed, or more sharded, it might fit");
+}
+
 TEST(LeastMemory, IsNoMoreThanTheLeanestOfAllLayoutsHolds)
 {
     PlanDice dice(21);

@@ -223,8 +223,8 @@ BUGS = [
     # Links and ranks that differ.
     ("all-to-alls cross the network with what stays in the node", "sim/cost/collectives.cpp", "isInNode ? routes.inNodeShare(members) : members / group.size * routes.leaving",
      "isInNode ? members : members / group.size * routes.leaving"),
-    ("a link's slowness counts only for its sender", "sim/engine/messages.cpp", "std::max(m_facts[asIndex(c)].slowdown->link, m_facts[asIndex(peer)].slowdown->link)",
-     "m_facts[asIndex(c)].slowdown->link"),
+    ("a link's slowness counts only for its sender", "sim/engine/messages.cpp", "std::max(m_facts[asIndex(c)].link, m_facts[asIndex(peer)].link)",
+     "m_facts[asIndex(c)].link"),
     ("jitter is the same for every kernel", "sim/engine/slowdown.cpp", "static_cast<std::uint64_t>(ordinal)", "1"),
     ("a transfer keeps its first rate", "sim/engine/under_way.cpp", "state.rate = rate;", "state.rate = FairShare::kFullRate;"),
     ("where another's link is slow all ports are taken whole", "sim/engine/under_way.cpp", "own < group.linkFactor)", "own < 0)"),

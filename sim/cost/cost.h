@@ -111,7 +111,8 @@ private:
     Cluster m_cluster; ///< without the profile
     Stack m_stack;
     std::int64_t m_hiddenSize = 0;
-    int m_ranksOfHost = 1; ///< of the node with the most of them
+    int m_ranksOfHost = 1;        ///< of the node with the most of them
+    double m_partsOfSequence = 1; ///< that ranks and slices take its queries in
     TokenChoice m_tokenChoice;
     AttentionSpeed m_attentionForward, m_attentionBackward;
     double m_narrowFlopsPerSecond = 0; ///< of attention in 8 bits; 0 where it runs in 16

@@ -108,6 +108,7 @@ CostModel::CostModel(const Scenario& scenario)
     if (m_attentionForward.isNarrow)
         m_narrowFlopsPerSecond = peak(gpu, Precision::fp8);
     m_isCausal = scenario.training.causal;
+    m_partsOfSequence = static_cast<double>(scenario.layout.cp) * std::max(1, scenario.schedule.sequenceSlices);
     m_gradientBytes = scenario.training.gradientBytes;
     m_tokenChoice = TokenChoice::of(scenario);
     m_ranksOfHost = mostRanksOfNode(scenario.layout, m_cluster);
@@ -258,10 +259,12 @@ double CostModel::attentionSeconds(const OpShape& shape) const
     auto n = static_cast<double>(shape.n);
     double flops = shape.flops, reached = speed.rate;
     // In 8 bits the backward pass leaves out no keys before a window: of gpt-oss's layers it takes as long as of whole sequences
-    // (benchmark/sdpa_benchmark_training/results/gpt_oss of April 2026).
-    if (speed.isNarrow && !isForward && m_isCausal && n > 0 && n < m) {
-        flops *= m / n;
-        n = m;
+    // (benchmark/sdpa_benchmark_training/results/gpt_oss of April 2026). Of a rank's queries, or a slice's, that is what their
+    // share of the whole sequence takes: slices together as long as without them.
+    if (const double whole = m * m_partsOfSequence;
+        speed.isNarrow && !isForward && m_isCausal && shape.windowed && n > 0 && n < whole) {
+        flops *= whole / n;
+        n = whole;
     }
     const double seen = 0.5 * n, queries = m * static_cast<double>(shape.batch);
     constexpr double kFullHead = 128;

@@ -120,6 +120,7 @@ void OperatorBuilder::attentionCore(Checked heads, Checked qkDim, Checked vDim, 
             op.backwardFlopsFactor = 2.5;
             op.forwardBytes = queryBytes + readKeyValueBytes + m_tokens * heads * vDim * m_bytes;
             op.backwardBytes = 2 * op.forwardBytes;
+            op.windowed = m_kind.type == LayerType::sliding;
             op.overlapsRing = block > 0;
             if (block == 0) // queries, keys, values, and the log-sum-exp in single precision
                 op.savedBytes = queryBytes + keyValueBytes + m_tokens * heads * 4;

@@ -78,6 +78,7 @@ struct Operator {
     bool routed = false;       ///< belongs to the experts: grouped GEMM, gradients reduced over expt_dp
     /// False where nothing before it is trained: it has no backward pass, or with weights of its own that are, only theirs.
     bool needsInputGradient = true;
+    bool windowed = false;                            ///< attention that leaves out the keys before a window
     bool overlapsRing = false;                        ///< attention over a received block: waits for its ringExchange
     double flops = 0;                                 ///< forward
     double backwardFlopsFactor = 2;                   ///< attention: 2.5 fused (recomputes scores), 2 unfused

@@ -26,6 +26,7 @@ OpShape memoryShape(const Operator& op, KernelPass pass)
     return {.family = op.family,
             .pass = pass,
             .routed = op.routed,
+            .windowed = op.windowed,
             .pieces = op.pieces,
             .m = op.m,
             .n = op.n,

@@ -87,6 +87,7 @@ struct OpShape {
     KernelPass pass = KernelPass::forward;
     bool lowPrecision = false; ///< of a GEMM: in 8 or 4 bits where the precision says so
     bool routed = false;       ///< of tokens that are sent to experts: as many as the busiest rank gets, see workOverMean()
+    bool windowed = false;     ///< attention: as in Operator
     /// Of such a GEMM: ranks that made a slice of its operand narrow each. Of a collective: how much narrower elements travel.
     int narrowedBy = 1;
     int pieces = 1; ///< kernels, or collectives, that each work on as many of its tokens, one after the other

@@ -157,7 +157,8 @@ std::optional<GuessedRole> expertsFromUse(const Carried& carried, bool isPart)
         told(0.8, "and experts are named");
     else if (carried.namedTables > 0)
         return {};
-    else if (carried.aroundAttention >= 1 && 2 * carried.apartFromAttention >= carried.aroundAttention)
+    else if (carried.aroundAttention >= 1 && 2 * carried.apartFromAttention >= carried.aroundAttention &&
+             carried.apartFromAttention <= 3 * carried.aroundAttention) // twice as often where forwards run again
         told(0.7, "and what is computed between them is attention and something else in turn");
     else if (isPart && count >= kOfALayer && std::fmod(count, 2) == 0)
         told(0.6, "in pairs as of tokens that go and come back, of a part of the ranks");

@@ -209,8 +209,8 @@ std::vector<Carried> carriedByGroup(const RunEvidence& evidence, const std::vect
             return span.group < 0 && reduces(span.exchange) && span.startNs >= window[r].first && span.startNs < window[r].second;
         });
         const NamedParts named = namedPartsOf(rank, byName);
-        BetweenAllToAlls between(rank, words);
-        std::map<std::int32_t, int> gathers; // of groups, until each sums for the first time
+        std::optional<BetweenAllToAlls> between; // dear: of all kernels
+        std::map<std::int32_t, int> gathers;     // of groups, until each sums for the first time
         std::set<std::int32_t> sums;
         // Where no backward is told: a step that is cut by the order of its sums begins with one; and who gathers several times
         // before it sums gathers parameters, layer by layer, as sums of activations are gathered in turn.
@@ -239,8 +239,11 @@ std::vector<Carried> carriedByGroup(const RunEvidence& evidence, const std::vect
                 ++group.attentionGathers;
             if (span.exchange == Exchange::allToAll && evidence.groups[static_cast<std::size_t>(span.group)].areAllToAllsGuessed)
                 ++group.guessedAllToAlls;
-            if (span.exchange == Exchange::allToAll)
-                between.add(span, group);
+            if (span.exchange == Exchange::allToAll) {
+                if (!between)
+                    between.emplace(rank, words);
+                between->add(span, group);
+            }
             if (span.exchange == Exchange::allToAll && precedesAttention(words, rank, ends, span))
                 ++group.attentionAllToAlls;
             if (const TransferWay way = ways[static_cast<std::size_t>(span.group)]; isTransfer(span.exchange)) {

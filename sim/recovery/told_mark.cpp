@@ -18,8 +18,8 @@ std::string_view withoutSpaces(std::string_view text)
     return text.substr(0, text.find_last_not_of(kSpaces) + 1);
 }
 
-/// Around a text: as many of one ornament as stand at its begin, two at least; at its end as many, or none beside a space at the
-/// begin. "--flag" and "__init__" are names.
+/// Around a text: as many of one ornament as stand at its begin, two at least; at its end two or more, or none beside a space at
+/// the begin. "--flag" and "__init__" are names.
 std::string_view withoutOrnaments(std::string_view text)
 {
     if (text.empty() || kOrnaments.find(text.front()) == std::string_view::npos)

@@ -177,8 +177,8 @@ std::string readFile(const fs::path& path, std::size_t mostBytes, Pipes pipes, s
     if (S_ISREG(facts.st_mode) && facts.st_size > 0 && static_cast<std::uint64_t>(facts.st_size) > mostBytes)
         throw tooLarge(countedText(facts.st_size, "byte"));
     std::string text;
-    // Of a file as much as it says it has, and one more, which is its end: room that is not read into is cleared for nothing, and
-    // the catalogue has two hundred small ones.
+    // Of a file as much as it says it has, in room for one more, which tells at once that it grows; then a small piece, which
+    // finds its end: room that is not read into is cleared for nothing, and the catalogue has two hundred small ones.
     constexpr std::size_t kMostPiece = 1U << 16U, kSmallPiece = 1U << 9U;
     const auto length = isPipe ? std::size_t{0} : static_cast<std::size_t>(std::max<off_t>(facts.st_size, 0));
     // A writer that is never silent for long must come to an end as well.

@@ -177,7 +177,7 @@ struct Stack {
     bool ringGradientsWide = false; ///< those of keys and values travel in single precision (PyTorch)
     /// Pipelines: what a stage has handed on is kept until its backward pass has ended, and for each gradient that it is to get
     /// in a step there is a tensor from the beginning (torch/distributed/pipelining/stage.py, fwd_cache and grad_recv_info;
-    /// Megatron- Core drops the first and makes the second when it is due, deallocate_output_tensor of
+    /// Megatron-Core drops the first and makes the second when it is due, deallocate_output_tensor of
     /// pipeline_parallel/schedules.py).
     bool keepsMessages = false;
     bool scattersSends = false; ///< between stages each rank sends its part of what tensor parallelism has copies of, and gathers

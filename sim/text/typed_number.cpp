@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
 namespace sim {
 namespace {
@@ -104,6 +105,14 @@ TypedNumber readDecimal(std::string_view text)
     return {.value = isNegative ? -value : value, .problem = {}};
 }
 
+/// What was computed of numbers that were typed: larger than any it is none.
+TypedNumber finite(double value, std::string_view text)
+{
+    if (!std::isfinite(value))
+        return {.value = {}, .problem = "“" + shownText(trimmed(text)) + "” is larger than any number here."};
+    return {.value = value, .problem = {}};
+}
+
 } // namespace
 
 TypedNumber readTypedNumber(std::string_view text)
@@ -114,7 +123,7 @@ TypedNumber readTypedNumber(std::string_view text)
     const TypedNumber above = readDecimal(text.substr(0, bar.at)), below = readDecimal(text.substr(bar.at + bar.length));
     if (!above.value || !below.value || *below.value == 0)
         return {.value = {}, .problem = "“" + shownText(trimmed(text)) + "” is no number; a fraction is 3/8."};
-    return {.value = *above.value / *below.value, .problem = {}};
+    return finite(*above.value / *below.value, text);
 }
 
 TypedNumber readTypedPercent(std::string_view text)
@@ -124,7 +133,7 @@ TypedNumber readTypedPercent(std::string_view text)
     const bool hasSign = sign != std::string_view::npos && text[sign] == '%';
     TypedNumber read = readTypedNumber(hasSign ? text.substr(0, sign) : text);
     if (read.value && !hasSign && fractionBar(text).length > 0)
-        read.value = *read.value * kHundred;
+        return finite(*read.value * kHundred, text);
     return read;
 }
 

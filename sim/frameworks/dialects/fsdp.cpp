@@ -79,9 +79,46 @@ void putShardGroup(Job& job, const FsdpFacts& facts, std::optional<int> shard, i
     }
 }
 
+namespace {
+
+/// DeepSpeed's reduce_bucket_size, where stages 2 and 3 join gradients in a buffer of their own. "auto" is the square of the
+/// hidden size (transformers, integrations/deepspeed.py), as far as the model is known. After the model.
+void putReduceBucket(Job& job)
+{
+    constexpr const char* kPointer = "/training/stack/reduce_bucket";
+    Reading& reading = job.reading;
+    for (const std::string prefix : {"zero_optimization.", "ds_config.zero_optimization."}) {
+        const std::string name = prefix + "reduce_bucket_size";
+        const Json* const given = reading.peek(name);
+        const Json* const joins = reading.peek(prefix + "contiguous_gradients");
+        if (given == nullptr || (joins != nullptr && *joins == Json(false)) || memberOr<int>(job.layout, "zero_stage", 0) < 2)
+            continue;
+        long long elements = 0;
+        if (given->is_number()) {
+            elements = reading.size(name, kPointer).value_or(0);
+        } else if (*given == Json("auto")) {
+            const Json* const base = job.catalogue.modelJson(memberOr<std::string>(job.model, "base", ""));
+            const long long hidden = memberOr<int>(job.model, "hidden_size", base ? memberOr<int>(*base, "hidden_size", 0) : 0);
+            if (hidden <= 0 || hidden >= (1 << 20))
+                continue;
+            elements = hidden * hidden;
+            reading.say(name, Became::used, "the square of the hidden size", kPointer);
+        }
+        if (elements > 0)
+            job.training["stack"]["reduce_bucket"] = elements;
+    }
+}
+
+} // namespace
+
 void putStackOfTransformers(Job& job, bool isZero3)
 {
-    job.training["stack"] = isZero3 ? stacks::kTransformersZero3 : stacks::kTransformers;
+    putReduceBucket(job);
+    const std::string_view stack = isZero3 ? stacks::kTransformersZero3 : stacks::kTransformers;
+    if (Json& block = job.training["stack"]; block.is_object()) // what a setting says of it stays
+        block["base"] = stack;
+    else
+        block = stack;
     if (isZero3 && job.training.contains("overlap"))
         job.training["overlap"].erase("param_gather"); // as the software does of itself
 }

@@ -270,6 +270,18 @@ void readNarrowParameters(Job& job, const std::string& precision, const std::str
         job.training["stack"]["keeps_narrow_weights"] = false;
 }
 
+/// fp8_dpa of Transformer Engine's recipe, which attention asks for beside the precision of products.
+void readNarrowAttention(Job& job, const std::string& precision)
+{
+    constexpr const char *kName = "fp8_dot_product_attention", *kPointer = "/training/stack/narrow_attention";
+    const bool isNarrow = precision == "nvfp4" || precision == "fp8" || precision == "mxfp8";
+    const std::optional<bool> given = job.reading.flag(kName, isNarrow ? kPointer : "");
+    if (given && isNarrow && *given)
+        job.training["stack"]["narrow_attention"] = true;
+    else if (given && !isNarrow)
+        job.reading.say(kName, Became::harmless, "counts only beside a precision of 8 or 4 bits");
+}
+
 /// The head's product as a part of the loss (fusions/fused_linear_cross_entropy.py).
 void readLossFusion(Job& job)
 {
@@ -480,6 +492,7 @@ void readMegatronTraining(Job& job, const MegatronRules& rules)
         precision = "nvfp4";
     job.training["precision"] = precision;
     readNarrowParameters(job, precision, mixed.value_or(""));
+    readNarrowAttention(job, precision);
     readLossFusion(job);
 
     std::optional<std::string> granularity = reading.word("recompute_granularity", "/training/recompute");

@@ -94,8 +94,8 @@ constexpr std::array kUnsayable = {
     Alias{"te_precision_config_file", "precision layer by layer has no key"},
     Alias{"fp4_param*", "parameters gathered in 4 bits have no key"},
     Alias{"fp8_output_proj", "precision layer by layer has no key"},
-    Alias{"fp8_dot_product_attention", "attention in 8 bits has no key"},
-    Alias{"fp8_multi_head_attention", "attention in 8 bits has no key"},
+    Alias{"fp8_multi_head_attention", "8 bits between attention and the products around it have no key; of attention itself see "
+                                      "training.stack.narrow_attention"},
     Alias{"fp32_residual_connection", "a residual stream in 32 bits has no key"},
     Alias{"apply_residual_connection_post_layernorm", "the order of normalisation has no key"},
     Alias{"post_self_attn_layernorm", "a second normalisation behind attention has no key"},

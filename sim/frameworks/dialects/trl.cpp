@@ -182,8 +182,7 @@ void readTrl(Job& job)
     });
     reading.notRepresentable(kNot);
     tellSettingsFile(job, "config");
-    static constexpr auto kHarmless = std::to_array<std::string_view>({"config",
-                                                                       "accelerate_config",
+    static constexpr auto kHarmless = std::to_array<std::string_view>({"accelerate_config",
                                                                        "config_file",
                                                                        "chat_template*",
                                                                        "completion_only_loss",

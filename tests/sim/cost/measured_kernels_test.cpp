@@ -125,6 +125,7 @@ TEST(MeasuredKernels, AttentionOnBlackwellTakesItsTimeInSixteenAndInEightBits)
         const double length = row.at("length"), window = row.at("window");
         const double seen = window > 0 ? window - window * window / length / 2 : length / (isCausal ? 2 : 1);
         shape.n = static_cast<std::int64_t>(2 * seen);
+        shape.windowed = window > 0;
         shape.flops *= seen / (length / 2);
         const CostModel costs(resolvedScenario(ScenarioDocument::parse(scenario.dump()), catalogue));
         const double error = std::log(1e-3 * static_cast<double>(costs.kernelNs(shape)) / row.at("us").get<double>());
@@ -136,11 +137,15 @@ TEST(MeasuredKernels, AttentionOnBlackwellTakesItsTimeInSixteenAndInEightBits)
         }
     }
     ASSERT_EQ(squares.size(), 24U);
+    // Forward windows are bound by no products, but by what begins and ends a block.
+    const std::map<std::string, double> windowsForward = {{"gb200, bf16", 0.13}, {"gb200, fp8", 0.32}, {"gb200, mxfp8", 0.37},
+                                                          {"gb300, bf16", 0.68}, {"gb300, fp8", 0.56}, {"gb300, mxfp8", 0.44}};
     for (const auto& [name, sum] : squares) {
         const double rms = std::sqrt(sum.first / sum.second);
         std::printf("[ measured ] %s: %.1f %% of %d\n", name.c_str(), 100 * rms, sum.second);
         const bool isWindow = name.find("window") != std::string::npos, isForward = name.find("forward") != std::string::npos;
-        EXPECT_LT(rms, !isWindow ? 0.05 : !isForward ? 0.13 : 0.7) << name; // windows, forward, are bound by no products
+        const double most = !isWindow ? 0.05 : !isForward ? 0.13 : windowsForward.at(name.substr(0, name.find(", forward")));
+        EXPECT_LT(rms, most) << name;
     }
 }
 

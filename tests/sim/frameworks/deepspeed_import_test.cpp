@@ -51,6 +51,23 @@ TEST(DeepSpeedImport, TheProgramIsTakenToRunModelsOfTransformers)
     EXPECT_THAT(of(2).imported.unknown, testing::Contains("/training/stack"));
 }
 
+TEST(DeepSpeedImport, GradientsAreJoinedInABufferOfTheGivenSize)
+{
+    const auto of = [](int stage, const std::string& more) {
+        return importedText(deepSpeedJson(R"("bf16": {"enabled": true}, "model_name_or_path": "meta-llama/Llama-3.1-8B", )"
+                                          R"("zero_optimization": {"stage": )" +
+                                          std::to_string(stage) + R"(, "reduce_bucket_size": )" + more + "}"),
+                            16);
+    };
+    for (const int stage : {2, 3})
+        EXPECT_EQ(of(stage, "500000000").at("/training/stack/reduce_bucket"), 500'000'000) << stage;
+    EXPECT_EQ(of(3, "5e8").at("/training/stack/reduce_bucket"), 500'000'000);
+    EXPECT_EQ(of(3, "500000000").at("/training/stack/id"), "deepspeed-2023");
+    EXPECT_EQ(of(3, "\"auto\"").at("/training/stack/reduce_bucket"), 4096 * 4096);
+    EXPECT_EQ(of(1, "500000000").at("/training/stack/reduce_bucket"), 0) << "stage 1 has none";
+    EXPECT_EQ(of(3, R"(500000000, "contiguous_gradients": false)").at("/training/stack/reduce_bucket"), 0);
+}
+
 TEST(DeepSpeedImport, MegatronDeepSpeedsWordsTellItsYear)
 {
     const std::string job =

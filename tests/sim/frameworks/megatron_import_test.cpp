@@ -29,6 +29,21 @@ TEST(MegatronImport, ParametersIn8BitsHaveNoNarrowCopiesBesideThem)
     EXPECT_EQ(importedText(kJob + "--fp8-param-gather", 8).count(Became::harmless), 1);
 }
 
+TEST(MegatronImport, AttentionIsIn8BitsWhereAFlagSaysSo)
+{
+    const auto isNarrow = [](const std::string& flags) {
+        const auto out = importedText(kJob + flags, 8);
+        EXPECT_EQ(out.count(Became::notRepresentable), 0) << flags;
+        return out.at("/training/stack/narrow_attention") == Json(true);
+    };
+    EXPECT_FALSE(isNarrow("--fp8-format hybrid"));
+    EXPECT_TRUE(isNarrow("--fp8-format hybrid --fp8-dot-product-attention"));
+    EXPECT_TRUE(isNarrow("--fp8-format e4m3 --fp8-recipe mxfp8 --fp8-param-gather --fp8-dot-product-attention"));
+    EXPECT_FALSE(isNarrow("--fp8-dot-product-attention")) << "nothing is in 8 bits";
+    EXPECT_EQ(importedText(kJob + "--fp8-dot-product-attention", 8).count(Became::harmless), 1);
+    EXPECT_EQ(importedText(kJob + "--fp8-format hybrid --fp8-multi-head-attention", 8).count(Became::notRepresentable), 1);
+}
+
 TEST(MegatronImport, HowLongItTrainsIsTheTokensOfTheRun)
 {
     EXPECT_EQ(importedText(kJob + "--train-iters 500", 8).at("/training/tokens"), 500.0 * 64 * 2048);

@@ -457,6 +457,11 @@ TEST(AllToAlls, AreExpertsOnlyWhereSomethingTellsOfThese)
     EXPECT_EQ(sureOf(layers, false), 0) << "attention alone lies between them";
     layers.apartFromAttention = 2;
     EXPECT_EQ(sureOf(layers, false), 0.7);
+    layers.apartFromAttention = 6;
+    EXPECT_EQ(sureOf(layers, false), 0.7) << "forwards that run again";
+    layers.apartFromAttention = 20;
+    EXPECT_EQ(sureOf(layers, false), 0) << "attention is an exception between them";
+    layers.apartFromAttention = 2;
     sim::Carried tables = layers;
     tables.namedTables = 1;
     EXPECT_EQ(sureOf(tables, true), 0) << "a recommender with attention";

@@ -17,6 +17,19 @@ TEST(TypedNumber, AFractionIsANumber)
     EXPECT_EQ(readTypedNumber("3/").problem, "“3/” is no number; a fraction is 3/8.");
 }
 
+TEST(TypedNumber, IsNeverInfinite)
+{
+    const std::string large = "9" + std::string(308, '0'), small = "0." + std::string(300, '0') + "1";
+    ASSERT_TRUE(readTypedNumber(large).value);
+    ASSERT_TRUE(readTypedNumber(small).value);
+    for (const TypedNumber& read :
+         {readTypedNumber(large + "/" + small), readTypedNumber("-" + large + "/0.1"), readTypedPercent(large + "/2")}) {
+        EXPECT_FALSE(read.value);
+        EXPECT_NE(read.problem.find("is larger than any number here"), std::string::npos) << read.problem;
+    }
+    EXPECT_TRUE(readTypedPercent(large).value) << "per cent already";
+}
+
 TEST(TypedNumber, WherePerCentAreAskedForAFractionIsAShareOfOne)
 {
     EXPECT_DOUBLE_EQ(readTypedPercent("3/8").value.value_or(0), 37.5);

@@ -146,18 +146,13 @@ public:
         : AnswerInput(parent), m_scale(unit == QLatin1String("%") ? 100 : 1), m_box(new NumberBox(unit == QLatin1String("%")))
     {
         constexpr double kFarthest = 1e15;
-        constexpr int kNotches = 200;
         const double from = range ? range->first * m_scale : -kFarthest, to = range ? range->second * m_scale : kFarthest;
-        constexpr double kMostNotches = 10'000;
-        m_step = step > 0 && (!range || (to - from) / (step * m_scale) <= kMostNotches) ? step * m_scale
-                 : range                                                                ? (to - from) / kNotches
-                                                                                        : 1;
+        const sim::SliderNotches notches(from, to, step * m_scale);
+        m_step = range ? notches.step : step > 0 ? step * m_scale : 1;
         // Typed with two digits more than the slider has: the answer may lie between its notches.
-        constexpr int kMostDecimals = 12, kTypedBesides = 2;
-        const double magnitude = std::log10(range ? (to - from) / kNotches : 1e-3);
-        const int decimals = std::clamp(static_cast<int>(std::ceil(-magnitude)), 0, kMostDecimals - kTypedBesides);
+        constexpr int kTypedBesides = 2, kWithoutSlider = 3;
+        const int decimals = range ? sim::SliderNotches(from, to, 0).decimals : kWithoutSlider;
         m_box->setDecimals(step > 0 && step == std::floor(step) ? 0 : decimals + kTypedBesides);
-        const double notchUnit = step > 0 ? 0 : std::pow(10.0, -decimals);
         m_box->setRange(from, to);
         m_box->setSingleStep(m_step);
         m_box->setSpecialValueText({});
@@ -176,12 +171,11 @@ public:
             row->addWidget(m_slider, 0, 0);
             if (!ends.first.isEmpty())
                 row->addLayout(endsLine(ends), 1, 0);
-            connect(m_slider, &QSlider::valueChanged, this, [this, notchUnit](int notch) {
+            connect(m_slider, &QSlider::valueChanged, this, [this, notches](int notch) {
                 if (m_settles)
                     return;
                 m_settles = true; // the number is rounded, the slider stays
-                const double value = m_box->minimum() + notch * m_step;
-                m_box->setValue(notchUnit > 0 ? std::round(value / notchUnit) * notchUnit : value);
+                m_box->setValue(notches.at(notch));
                 m_settles = false;
                 touch();
             });

@@ -15,6 +15,7 @@ namespace {
 
 constexpr double kRounding = 1e-9;
 constexpr double kHundred = 100; ///< per cent of one
+constexpr double kTenth = 0.1;
 
 using Numbers = std::vector<double>;
 
@@ -150,6 +151,20 @@ DrawnNumbers combination(const Question& question, std::size_t index)
     return drawn;
 }
 
+SliderNotches::SliderNotches(double start, double to, double asked)
+    : from(start), step(asked > 0 && (to - start) / asked <= kMost ? asked : (to - start) / kUsual)
+{
+    constexpr int kMostDecimals = 10;
+    if (asked == 0) // what the thumb stops at is told in as many digits as its steps have
+        decimals = std::clamp(static_cast<int>(std::ceil(-std::log10(step))), 0, kMostDecimals);
+}
+
+double SliderNotches::at(std::int64_t notch) const
+{
+    const double value = from + static_cast<double>(notch) * step, unit = std::pow(10.0, -decimals);
+    return decimals < 0 ? value : std::round(value / unit) * unit;
+}
+
 std::size_t SeededDraw::below(std::size_t count)
 {
     // Steele, Lea, Flood 2014: Fast Splittable Pseudorandom Number Generators
@@ -247,12 +262,11 @@ std::pair<double, double> AskedQuestion::range() const
 
 Tolerance AskedQuestion::tolerance() const
 {
-    constexpr double kUsual = 0.1;
     if (m_question.tolerance)
         return *m_question.tolerance;
     // What is counted is right or not; what is measured or estimated has a tenth.
     const bool isCounted = m_question.input == QuestionInput::number && m_question.unit.empty();
-    return {.relative = isCounted ? 0 : kUsual};
+    return {.relative = isCounted ? 0 : kTenth};
 }
 
 std::string AskedQuestion::whyNoAnswer(const LessonValue& given) const
@@ -377,21 +391,43 @@ bool AskedQuestion::isListedMistake(const LessonValue& given) const
                        [&](const Mistake& mistake) { return isNear(given, valueOf(mistake.near)); });
 }
 
+/// Whether its slider stops there: then nobody can tell that it was typed.
+bool AskedQuestion::mayBeDragged(double given) const
+{
+    if (m_question.input != QuestionInput::slider || m_question.range.empty())
+        return false;
+    const double scale = m_question.asksPercent() ? kHundred : 1, shown = given * scale;
+    const auto [from, to] = range();
+    if (given < from - kRounding || given > to + kRounding)
+        return false;
+    const SliderNotches notches(from * scale, to * scale, m_question.step * scale);
+    return std::abs(notches.at(std::llround((shown - notches.from) / notches.step)) - shown) <=
+           kRounding * std::max(1.0, std::abs(shown));
+}
+
 LessonValue AskedQuestion::meant(const LessonValue& given) const
 {
     const bool isOne = m_question.input == QuestionInput::slider || m_question.input == QuestionInput::number;
     if (!m_question.asksPercent() || !isOne || !given.is_number())
         return given;
     const LessonValue right = rightAnswer();
-    if (isNear(given, right) || isListedMistake(given))
+    const double size = given.get<double>();
+    if (mayBeDragged(size) || isNear(given, right) || isListedMistake(given))
         return given;
-    const std::array otherwise{LessonValue(given.get<double>() * kHundred), LessonValue(given.get<double>() / kHundred)};
+    std::vector<LessonValue> otherwise{LessonValue(size * kHundred)};
+    if (std::abs(size) > 1)
+        otherwise.emplace_back(size / kHundred);
+    const auto isTakenFor = [this](const LessonValue& read, const LessonValue& value) {
+        return value.is_number() && isNear(read, value) &&
+               isWithin(read.get<double>(), value.get<double>(), {.relative = kTenth});
+    };
     for (const LessonValue& read : otherwise)
-        if (isNear(read, right))
+        if (isTakenFor(read, right))
             return read;
     for (const LessonValue& read : otherwise)
-        if (isListedMistake(read))
-            return read;
+        for (const Mistake& mistake : m_question.mistakes)
+            if (isTakenFor(read, valueOf(mistake.near)))
+                return read;
     return given;
 }
 
@@ -460,7 +496,7 @@ std::string AskedQuestion::reasonForWriting(double given) const
     const double answer = std::abs(right.get<double>()), size = std::abs(given);
     constexpr int kShareDigits = 4; // noughts at the end go
     const auto percent = [](double share) { return chosenPercentText(share); };
-    if (size > 0 && size <= 1 / kHundred && answer > 1 / kHundred)
+    if (size > 0 && size < 1 / kHundred && answer > 1 / kHundred && !mayBeDragged(given)) // 1 % of one would be all of it
         return "This counts as " + percent(given) + ". If a share of one was meant, it is " + percent(given * kHundred) + ".";
     if (size > 1 && answer <= 1)
         return "This counts as " + percent(given) + ". If per cent were meant, it is " + percent(given / kHundred) +

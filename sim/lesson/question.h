@@ -34,6 +34,19 @@ std::size_t combinationsOf(const Question&);
 /// The numbers of combination `index` of them.
 DrawnNumbers combination(const Question&, std::size_t index);
 
+/// What a slider can be dragged to: from `from` on, `step` apart, each rounded to `decimals`; negative: none is.
+struct SliderNotches {
+    static constexpr int kUsual = 200; ///< where a question asks for no step of its own
+    static constexpr int kMost = 10'000;
+
+    /// `step` is 0 where the question has none; one that is far too fine is none either.
+    SliderNotches(double from, double to, double step);
+    double at(std::int64_t notch) const;
+
+    double from = 0, step = 1;
+    int decimals = -1;
+};
+
 /// The same numbers for the same seed everywhere (splitmix64).
 class SeededDraw {
 public:
@@ -76,8 +89,9 @@ public:
     /// Why what is given is no answer at all ("a number is expected"); empty where it is one. Throws nothing.
     std::string whyNoAnswer(const LessonValue& given) const;
     /// What is meant by it. Where per cent are asked for, some write 0.375 and some 37.5: where what is given is neither right
-    /// nor a mistake of the lesson's, and is one or the other when it is read as the other of the two, that is meant. All else is
-    /// meant as it is given. Throws Error where the engine has no answer.
+    /// nor a mistake of the lesson's, and is one or the other when it is read as the other of the two, that is meant. Then it has
+    /// to lie within a tenth of it as well: what is allowed beside a share of nothing would take any number. What a slider can be
+    /// dragged to is read as the slider shows it, and all else as it is given. Throws Error where the engine has no answer.
     LessonValue meant(const LessonValue& given) const;
     /// Of what is an answer, as it is meant. Throws Error where the engine has none.
     bool isRight(const LessonValue& given) const;
@@ -96,6 +110,7 @@ private:
     LessonValue rightPlaces() const;
     std::vector<double> valuesOfParts() const;
     bool isListedMistake(const LessonValue& given) const;
+    bool mayBeDragged(double given) const;
     std::string reasonForOptions(const LessonValue& given) const;
     std::string reasonForWriting(double given) const;
     const Question& m_question;

@@ -132,9 +132,14 @@ std::vector<RoomBar> RoomVotes::barsOfNumbers() const
 {
     const double engines = m_asked->rightAnswer().get<double>();
     std::map<double, std::vector<int>> byNumber;
+    const auto countsOf = [&byNumber](double number) -> std::vector<int>& {
+        constexpr double kSame = 1e-12; // read otherwise: times a hundred
+        const auto at = byNumber.lower_bound(number - kSame * std::abs(number));
+        return at != byNumber.end() && at->first <= number + kSame * std::abs(number) ? at->second : byNumber[number];
+    };
     for (int vote = 0; vote < kVotes; ++vote)
         for (const Ballot& ballot : m_ballots[vote]) {
-            auto& counts = byNumber[ballot.answer.get<double>()];
+            auto& counts = countsOf(m_asked->meant(ballot.answer).get<double>()); // 0.375 and 37.5 are one answer
             counts.resize(kVotes);
             counts[static_cast<std::size_t>(vote)] += ballot.times;
         }

@@ -38,7 +38,7 @@ public:
     bool hasVoted(int vote) const { return answers(vote) > 0; }
 
     /// Of choices one each, in their order; of numbers at most ten of equal width over the question's range (or over what was
-    /// answered), where more than ten differ; of everything else the most frequent answers and the rest.
+    /// answered), where more than ten differ, each as it is meant; of everything else the most frequent answers and the rest.
     std::vector<RoomBar> bars() const;
 
 private:

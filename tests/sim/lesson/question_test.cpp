@@ -3,6 +3,7 @@
 #include "sim/lesson/live_text.h"
 #include "sim/lesson/play.h"
 #include "sim/lesson/question.h"
+#include "tests/sim/lesson/class_paper.h"
 #include "tests/sim/lesson/lessons.h"
 
 #include <gtest/gtest.h>
@@ -147,6 +148,45 @@ TEST(LessonMask, BeforeAQuestionTheScreenDoesNotTellItsAnswer)
     EXPECT_EQ(play.answersAhead(7), none);
 }
 
+Paper paperOf(const std::string& lesson)
+{
+    return {sim::readLesson(RANKSCOPE_SOURCE_DIR "/assets/lessons/" + lesson + ".json", test::catalogue()), 1, test::catalogue()};
+}
+
+TEST(LessonQuestion, BesideAShareOfNothingNoOtherWritingIsRight)
+{
+    const Paper paper = paperOf("stay-in-the-node");
+    const AskedQuestion& talk = test::askedOf(paper, "talk");
+    ASSERT_EQ(talk.rightAnswer().get<double>(), 0);
+    EXPECT_TRUE(talk.isRight(0.004));
+    for (const double given : {0.4, 0.5, 0.2, 40.0}) {
+        EXPECT_FALSE(talk.isRight(given)) << given;
+        EXPECT_EQ(talk.meant(given), given);
+    }
+}
+
+TEST(LessonQuestion, WhatASliderStopsAtIsReadAsItShows)
+{
+    const Paper paper = paperOf("three-utilisations");
+    const AskedQuestion& hfu = test::askedOf(paper, "hfu");
+    const double right = hfu.rightAnswer().get<double>();
+    ASSERT_NEAR(right, 0.5, 0.025);
+    EXPECT_FALSE(hfu.isRight(0.005)) << "its first notch";
+    EXPECT_EQ(hfu.meant(0.005), 0.005);
+    EXPECT_EQ(hfu.reasonFor(0.005), "") << "nobody wrote it";
+    EXPECT_TRUE(hfu.isRight(0.00512)) << "0.512 is typed: the slider does not stop there";
+    EXPECT_TRUE(hfu.isRight(right));
+}
+
+TEST(SliderNotches, AreRoundedToTheDigitsOfAStepUnlessTheQuestionHasItsOwn)
+{
+    EXPECT_DOUBLE_EQ(SliderNotches(0, 100, 0).at(1), 0.5);
+    EXPECT_DOUBLE_EQ(SliderNotches(0, 50, 0).at(1), 0.3) << "a step of 0.25";
+    EXPECT_DOUBLE_EQ(SliderNotches(1, 17, 0).at(200), 17);
+    EXPECT_DOUBLE_EQ(SliderNotches(0, 100, 0.25).at(1), 0.25);
+    EXPECT_DOUBLE_EQ(SliderNotches(0, 100, 1e-3).at(1), 0.5) << "more notches than a slider has";
+}
+
 } // namespace
 
 TEST_F(Asked, NumbersAreRightWithinTheirTolerance)
@@ -175,6 +215,7 @@ TEST_F(Asked, AShareIsRightInEitherWriting)
     EXPECT_EQ(reason("idle", 0.005), "This counts as 0.5 %. If a share of one was meant, it is 50 %.");
     EXPECT_EQ(reason("idle", 50), "This counts as 5,000 %. If per cent were meant, it is 50 %, or as a share of one 0.5.");
     EXPECT_EQ(reason("idle", 0.5), "");
+    EXPECT_EQ(reason("idle", 0.01), "") << "a share of one would be all of it";
     EXPECT_FALSE(isRight("peak", 0.04)) << "no per cent are asked for";
 }
 

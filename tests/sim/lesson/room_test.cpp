@@ -65,6 +65,29 @@ TEST(RoomVotes, AFractionIsAShareOfOne)
     FAIL() << "the lesson asks for a share";
 }
 
+TEST(RoomVotes, AShareThatIsWrittenOtherwiseStandsInTheBarOfWhatIsMeant)
+{
+    const Paper paper(test::lesson(), 1, test::catalogue());
+    const AskedQuestion& asked = askedOf(paper, "idle");
+    const double right = asked.rightAnswer().get<double>();
+    RoomVotes room(asked);
+    for (const double given : {right, right / 100, right * 100, 0.5})
+        room.add(0, given);
+    auto bars = room.bars();
+    ASSERT_EQ(bars.size(), 2U);
+    EXPECT_TRUE(bars[0].isRight);
+    EXPECT_EQ(bars[0].counts[0], 3);
+    EXPECT_FALSE(bars[1].isRight);
+    for (int i = 0; i < 12; ++i) // too many for a bar each
+        room.add(0, 0.6 + i / 100.0);
+    bars = room.bars();
+    ASSERT_EQ(bars.size(), 10U);
+    EXPECT_LT(bars.back().to, 1) << "27.3 is not 2,730 %";
+    for (const RoomBar& bar : bars)
+        EXPECT_TRUE(!bar.isRight || bar.counts[0] == 3) << bar.counts[0];
+    EXPECT_DOUBLE_EQ(room.rightShare(0), 3.0 / 16);
+}
+
 TEST(RoomVotes, WhatIsNoAnswerIsToldWithItsPlace)
 {
     const Paper paper = classPaper();

@@ -90,8 +90,12 @@ private:
     void order();
     void sharding();
     void placement();
-    bool takesSplit(const Layout&) const;
-    bool isLegalWith(const Layout&) const; ///< of what takesSplit
+    /// What the file says and what does not follow from other sizes; asked once for many of them.
+    struct SaidSizes {
+        bool etp = false, dpShard = false, nodes = false, globalBatch = false;
+    };
+    bool takesSplit(const Layout&, const SaidSizes&) const;
+    bool isLegalWith(const Layout&, const SaidSizes&) const; ///< of what takesSplit
     /// "dp 4, 8": the nearest sizes of an axis, of those from `least` to `most`, with which the job is legal; empty where there
     /// are none.
     std::string otherSizes(std::string_view name, int Layout::*size, std::int64_t least = 1,

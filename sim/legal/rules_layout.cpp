@@ -114,36 +114,35 @@ bool Rules::takesExpertSplit(std::int64_t etp, std::int64_t ep) const
 }
 
 /// Of other sizes of the axes, with what follows from them where the file does not say it: is all that has to divide still whole?
-bool Rules::takesSplit(const Layout& to) const
+bool Rules::takesSplit(const Layout& to, const SaidSizes& said) const
 {
     const Training& t = m_scenario.training;
     const Cluster& c = m_scenario.cluster;
     const std::int64_t ranks = std::int64_t{to.tp} * to.cp * to.pp * to.dp;
-    const std::int64_t etp = isGiven("/layout/etp") ? to.etp : to.tp;
+    const std::int64_t etp = said.etp ? to.etp : to.tp;
     const auto divides = [](std::int64_t part, std::int64_t whole) { return part > 0 && whole % part == 0; };
-    return ranks <= kMostRanks && (!isGiven("/cluster/nodes") || ranks <= std::int64_t{c.gpusPerNode} * c.nodes) &&
+    return ranks <= kMostRanks && (!said.nodes || ranks <= std::int64_t{c.gpusPerNode} * c.nodes) &&
            (to.tp == m_scenario.layout.tp || cutsModel(to.tp)) && divides(etp * to.ep * to.pp, ranks) &&
            (m_scenario.model.numExperts == 0 || m_scenario.model.moeIntermediateSize % etp == 0) &&
-           (!isGiven("/layout/dp_shard") || divides(to.dpShard, std::int64_t{to.dp} * to.cp)) &&
-           divides(sequenceUnit(to), t.sequenceLength) &&
-           (!isGiven("/training/global_batch_size") || divides(std::int64_t{t.microBatchSize} * to.dp, t.globalBatchSize));
+           (!said.dpShard || divides(to.dpShard, std::int64_t{to.dp} * to.cp)) && divides(sequenceUnit(to), t.sequenceLength) &&
+           (!said.globalBatch || divides(std::int64_t{t.microBatchSize} * to.dp, t.globalBatchSize));
 }
 
 /// The whole job, of a layout that takesSplit: whatever else meets in these sizes, as the order of axes, slices and what the
 /// schedule asks of micro-batches.
-bool Rules::isLegalWith(const Layout& to) const
+bool Rules::isLegalWith(const Layout& to, const SaidSizes& said) const
 {
     Scenario other = m_scenario;
     Layout& l = other.layout = to;
-    if (!isGiven("/layout/etp"))
+    if (!said.etp)
         l.etp = l.tp;
-    if (!isGiven("/layout/dp_shard"))
+    if (!said.dpShard)
         l.dpShard = l.dp * l.cp;
     const Cluster& c = m_scenario.cluster;
-    if (!isGiven("/cluster/nodes"))
+    if (!said.nodes)
         other.cluster.nodes = std::max(1, (l.worldSize() + c.gpusPerNode - 1) / std::max(1, c.gpusPerNode));
     Training& t = other.training;
-    if (!isGiven("/training/global_batch_size"))
+    if (!said.globalBatch)
         t.globalBatchSize =
             static_cast<int>(std::min(std::int64_t{t.microBatchSize} * l.dp * (l.pp > 1 ? 4 * l.pp : 1), kMostSequences));
     return sim::isLegal(other);
@@ -154,18 +153,21 @@ std::string Rules::otherSizes(std::string_view name, int Layout::*size, std::int
     if (!sound({"/layout", "/cluster", "/model", "/schedule", "/training"}) ||
         m_scenario.layout.placement == PlacementRule::explicitList)
         return {};
-    constexpr int kMostJobs = 1024; // where what is wrong has nothing to do with the size, none is legal
+    constexpr int kMostJobs = 64; // where what is wrong has nothing to do with the size, none is legal
+    const SaidSizes said{.etp = isGiven("/layout/etp"),
+                         .dpShard = isGiven("/layout/dp_shard"),
+                         .nodes = isGiven("/cluster/nodes"),
+                         .globalBatch = isGiven("/training/global_batch_size")};
     Layout other = m_scenario.layout;
     int jobs = 0;
     std::int64_t rest = 1; // ranks for each of the axis: more of them than there may be are no layout, and not looked at
     for (int Layout::*const axis : {&Layout::tp, &Layout::cp, &Layout::pp, &Layout::dp})
         rest *= axis == size ? 1 : std::max(1, other.*axis);
     const Cluster& c = m_scenario.cluster;
-    const std::int64_t ranks =
-        isGiven("/cluster/nodes") ? std::min(kMostRanks, std::int64_t{c.gpusPerNode} * c.nodes) : kMostRanks;
+    const std::int64_t ranks = said.nodes ? std::min(kMostRanks, std::int64_t{c.gpusPerNode} * c.nodes) : kMostRanks;
     const auto nearest = nearestValues(other.*size, least, std::min(most, ranks / rest), [&](std::int64_t value) {
         other.*size = static_cast<int>(value);
-        return takesSplit(other) && jobs++ < kMostJobs && isLegalWith(other); // most sizes end at the first
+        return takesSplit(other, said) && jobs++ < kMostJobs && isLegalWith(other, said); // most sizes end at the first
     });
     return nearest.empty() ? std::string() : std::string(name) + " " + numbersText(nearest);
 }

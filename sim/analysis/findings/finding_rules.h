@@ -40,17 +40,13 @@ struct RuleContext {
     const Tier& tier(int index) const { return scenario.cluster.tiers[static_cast<std::size_t>(index)]; }
     /// GPUs that the innermost tier joins.
     int innerSpan() const;
-    /// Of the step with an edit made, or of another scenario; nothing where that is not legal or cannot be simulated. What
-    /// several rules ask for is simulated once.
+    /// Of the step with an edit made, or of another scenario; nothing where that is not legal or cannot be simulated.
     std::optional<Metrics> with(const SuggestedEdit&) const;
     std::optional<Metrics> with(const Scenario&) const;
     /// Does the edit take noticeably less of the fullest rank's memory?
     bool frees(const Metrics&) const;
     /// "use 64 of the 72 GPUs of each NVLink domain": where groups of so many neighbours then lie within domains.
     std::optional<SuggestedEdit> wholeGroups(int gpus) const;
-
-private:
-    mutable std::vector<std::pair<Scenario, std::optional<Metrics>>> m_asked; ///< of one thread, as the rules are
 };
 
 /// A number for a finding's words; kept with what it is of.

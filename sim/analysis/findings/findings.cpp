@@ -125,17 +125,12 @@ int RuleContext::innerSpan() const
 std::optional<Metrics> RuleContext::with(const Scenario& changed) const
 {
     checkCancelled();
-    const auto known = std::find_if(m_asked.begin(), m_asked.end(), [&](const auto& each) { return each.first == changed; });
-    if (known != m_asked.end())
-        return known->second;
-    std::optional<Metrics> out;
     try {
         if (isLegal(changed))
-            out = simulate(changed)->metrics();
+            return simulate(changed)->metrics();
     } catch (const Error&) { // legal, and cannot be simulated
     }
-    m_asked.emplace_back(changed, out);
-    return out;
+    return std::nullopt;
 }
 
 std::optional<Metrics> RuleContext::with(const SuggestedEdit& edit) const

@@ -34,15 +34,22 @@ QString whyNoRun(const QString& folder)
     constexpr qsizetype kMostLookedAt = 200;
     const QDir in(folder);
     const QString name = QFileInfo(in.absolutePath()).fileName();
-    const QFileInfoList files = in.entryInfoList(QDir::Files | QDir::Readable, QDir::Name);
-    const auto looked = std::span(files).first(static_cast<std::size_t>(std::min(files.size(), kMostLookedAt)));
+    QFileInfoList files = in.entryInfoList(QDir::Files | QDir::Readable, QDir::Name);
+    const auto isLog = [](const QFileInfo& file) {
+        return file.suffix() == QLatin1String("log") || file.suffix() == QLatin1String("txt");
+    };
+    std::stable_partition(files.begin(), files.end(), [&](const QFileInfo& file) { return !isLog(file); });
+    const bool isCut = files.size() > kMostLookedAt;
+    const auto looked = std::span(files).first(static_cast<std::size_t>(isCut ? kMostLookedAt : files.size()));
     if (std::ranges::any_of(looked, [](const QFileInfo& file) { return isTrace(file.filePath()); }))
         return {};
-    const QString holds = !in.isReadable() ? QObject::tr("may not be read")
-                          : files.isEmpty()
-                              ? QObject::tr("holds no files")
-                              : QObject::tr("holds no trace of a profiler (PyTorch, Perfetto, Nsight, NCCL's flight "
-                                            "recorder, rankscope-live)");
+    const QString holds = !in.isReadable()  ? QObject::tr("may not be read")
+                          : files.isEmpty() ? QObject::tr("holds no files")
+                          : isCut           ? QObject::tr("holds %1 files, and none of the first %2 is a trace of a profiler")
+                                        .arg(files.size())
+                                        .arg(kMostLookedAt)
+                                  : QObject::tr("holds no trace of a profiler (PyTorch, Perfetto, Nsight, NCCL's flight "
+                                                "recorder, rankscope-live)");
     const bool hasFolders = !in.entryList(QDir::Dirs | QDir::NoDotAndDotDot).isEmpty();
     return QObject::tr("“%1” %2.").arg(name.isEmpty() ? in.absolutePath() : name, holds) +
            (hasFolders ? QObject::tr(" Ctrl+Alt+O opens a folder with all folders in it.") : QString());

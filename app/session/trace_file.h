@@ -10,8 +10,8 @@ namespace app {
 
 /// A folder, or a file that begins as a trace that is known. Reads its first kilobytes; false of what cannot be read.
 bool isTrace(const QString& path);
-/// Why a folder that somebody names is not taken for that of a recorded run: no file in it (of the first, where it has very many)
-/// is a trace. Empty: one is. Folders in it are not looked through: all of a home folder is no run.
+/// Why a folder that somebody names is not taken for that of a recorded run: no file in it (of the first 200, logs last, where it
+/// has more) is a trace. Empty: one is. Folders in it are not looked through: all of a home folder is no run.
 QString whyNoRun(const QString& folder);
 /// "run-7", "rank0.json and 7 others": of what is opened together.
 QString traceName(const QStringList& paths);

@@ -14,16 +14,17 @@ namespace app {
 OpenDialog::OpenDialog(const QString& title, const QString& folder, const QString& filter, QWidget* parent)
     : QFileDialog(parent, title, folder, filter), m_missing(new QLabel)
 {
+    // Qt sees only when it is shown that a class of one's own is no dialog of the desktop's; the label wants its layout here.
+    setOption(QFileDialog::DontUseNativeDialog);
     setFileMode(QFileDialog::ExistingFiles);
     setRole(m_missing, "small");
     m_missing->setObjectName(QStringLiteral("whatIsMissing"));
     m_missing->setWordWrap(true);
     m_missing->setTextFormat(Qt::PlainText);
     m_missing->hide();
-    if (auto* grid = qobject_cast<QGridLayout*>(layout())) // none in a dialog of the desktop's
-        grid->addWidget(m_missing, grid->rowCount(), 0, 1, grid->columnCount());
-    else
-        m_missing->setParent(this);
+    auto* grid = qobject_cast<QGridLayout*>(layout());
+    Q_ASSERT(grid);
+    grid->addWidget(m_missing, grid->rowCount(), 0, 1, grid->columnCount());
 }
 
 QStringList OpenDialog::chosen() const
@@ -34,7 +35,7 @@ QStringList OpenDialog::chosen() const
 /// The one thing that is typed, or chosen in the list; of several nothing.
 QString OpenDialog::named() const
 {
-    const auto* name = findChild<QLineEdit*>(QStringLiteral("fileNameEdit")); // none in a dialog of the desktop's
+    const auto* name = findChild<QLineEdit*>(QStringLiteral("fileNameEdit"));
     QString typed = name != nullptr ? name->text().trimmed() : QString();
     if (typed == QLatin1Char('~') || typed.startsWith(QLatin1String("~/")))
         typed.replace(0, 1, QDir::homePath());

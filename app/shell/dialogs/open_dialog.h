@@ -8,7 +8,8 @@ class QLabel;
 namespace app {
 
 /// Qt's dialog, which only ever goes into a folder; here one that holds traces is opened, and of one that holds none is said
-/// what is missing while the dialog goes into it. Desktops' own dialogs have neither.
+/// what is missing while the dialog goes into it. A desktop's own dialog could do neither, and Qt shows none for a class of one's
+/// own (QFileDialog::DontUseNativeDialog).
 class OpenDialog : public QFileDialog {
     Q_OBJECT
 public:

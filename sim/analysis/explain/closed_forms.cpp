@@ -13,8 +13,8 @@ std::optional<BubbleForm> bubbleForm(const Scenario& scenario)
         return std::nullopt;
     const auto [idle, all] = form.of(scenario.layout.pp, scenario.schedule.virtualStages, scenario.microbatches());
     BubbleForm out{.share = static_cast<double>(idle) / all, .source = std::string(form.source)};
-    out.text = std::string(form.formula) + " = " + std::to_string(idle) + " / " + numberText(all, Unit::count) + " = " +
-               percentText(out.share);
+    out.text = std::string(form.formulaFor(scenario.layout.pp, scenario.microbatches())) + " = " + std::to_string(idle) + " / " +
+               numberText(all, Unit::count) + " = " + percentText(out.share);
     out.ofIdeal = std::to_string(idle) + " / " + numberText(all - idle, Unit::count) + " = " +
                   percentText(static_cast<double>(idle) / (all - idle));
     return out;

@@ -42,7 +42,12 @@ struct Demand {
 struct ClosedForm {
     std::string_view formula; ///< "(p − 1) / (m + p − 1)"
     std::array<int, 2> (*of)(int ranks, int chunks, int microbatches) = nullptr;
-    std::string_view source; ///< paper
+    std::string_view source;    ///< paper
+    std::string_view ofFewer{}; ///< the formula where there are fewer micro-batches than ranks; empty: the same
+    std::string_view formulaFor(int ranks, int microbatches) const
+    {
+        return microbatches < ranks && !ofFewer.empty() ? ofFewer : formula;
+    }
 };
 
 /// In the order in which they are looked at: a family is asked about a number only where those before are right.

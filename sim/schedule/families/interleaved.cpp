@@ -91,7 +91,8 @@ ScheduleFamily interleavedFamily()
                                      return "groups of " + group + ", the last one whole or of at least " +
                                             std::to_string(of.ranks);
                                  }},
-            .bubble = {"(p − 1) / (v × m + p − 1)", fillAndDrainOrGoRound, "Narayanan et al. 2021, section 2.2.2"},
+            .bubble = {"(p − 1) / (v × m + p − 1)", fillAndDrainOrGoRound, "Narayanan et al. 2021, section 2.2.2",
+                       "(v × p + m − 1 − v × m) / (v × p + m − 1)"},
             .make = makeInterleavedOneFOneB};
 }
 

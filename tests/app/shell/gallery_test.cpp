@@ -145,11 +145,22 @@ TEST_F(GalleryTest, MuchUnsavedWorkIsScrolledAndLeavesTheContentsTheirPlace)
     EXPECT_GE(contents->visibleRegion().boundingRect().height(), 4 * contents->sizeHintForRow(0));
     const auto buttons = area->findChildren<QPushButton*>();
     ASSERT_EQ(buttons.size(), 8);
-    for (QPushButton* button : buttons) { // the keyboard reaches each, and it is seen then
-        button->setFocus();
-        area->ensureWidgetVisible(button);
+    page.activateWindow();
+    for (const Qt::KeyboardModifier shift : {Qt::NoModifier, Qt::ShiftModifier}) { // Tab and back, from outside
+        page.findChild<QListWidget*>()->setFocus();
         QCoreApplication::processEvents();
-        EXPECT_EQ(button->visibleRegion().boundingRect(), button->rect());
+        int reached = 0;
+        for (int presses = 0; presses < 60 && reached < 8; ++presses) {
+            QTest::keyClick(QApplication::focusWidget(), shift == Qt::NoModifier ? Qt::Key_Tab : Qt::Key_Backtab, shift);
+            QCoreApplication::processEvents();
+            const QWidget* at = QApplication::focusWidget();
+            ASSERT_TRUE(at);
+            if (!area->isAncestorOf(at))
+                continue;
+            ++reached;
+            EXPECT_EQ(at->visibleRegion().boundingRect(), at->rect()) << "the keyboard is where nobody sees it";
+        }
+        EXPECT_EQ(reached, 8);
     }
     page.setRecoveries({});
     QCoreApplication::processEvents();

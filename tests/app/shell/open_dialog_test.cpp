@@ -79,6 +79,19 @@ TEST_F(OpenDialogTest, OneWithoutSaysWhatItLacksAndIsGoneInto)
     EXPECT_TRUE(isOpen());
 }
 
+TEST_F(OpenDialogTest, ATraceBehindManyLogsIsFoundAndOneBehindManyOthersNotDenied)
+{
+    for (int i = 0; i < 210; ++i)
+        write(("logs/" + std::to_string(i) + ".log").c_str(), "line");
+    write("logs/rank0.json", kTrace);
+    EXPECT_EQ(whyNoRun(folder.filePath(QStringLiteral("logs"))), QString());
+    for (int i = 0; i < 210; ++i)
+        write(("parts/" + std::to_string(i) + ".bin").c_str(), "part");
+    write("parts/rank0.json", kTrace);
+    EXPECT_EQ(whyNoRun(folder.filePath(QStringLiteral("parts"))),
+              QStringLiteral("“parts” holds 211 files, and none of the first 200 is a trace of a profiler."));
+}
+
 TEST_F(OpenDialogTest, ATypedFileIsOpenedAsBefore)
 {
     type(folder.filePath(QStringLiteral("other")));

@@ -124,6 +124,18 @@ TEST(Explain, WhatPapersCountIsSaidOfSchedulesThatHaveAClosedForm)
         EXPECT_EQ(other.find("papers"), std::string::npos) << other;
 }
 
+TEST(Explain, TheFormulaOfFewerMicroBatchesThanRanksIsTheOneThatGivesItsValue)
+{
+    const auto form = [](int microbatches) {
+        Scenario scenario = test::smallScenario(1, 4, 1, microbatches);
+        scenario.schedule.kind = "interleaved-1f1b";
+        scenario.schedule.virtualStages = 2;
+        return bubbleForm(scenario)->text;
+    };
+    EXPECT_EQ(form(8), "(p − 1) / (v × m + p − 1) = 3 / 19 = 15.8 %");
+    EXPECT_EQ(form(3), "(v × p + m − 1 − v × m) / (v × p + m − 1) = 4 / 10 = 40.0 %");
+}
+
 TEST(Explain, ParametersThatProductsCastAreKeptInBf16)
 {
     const auto kept = [](const char* precision) {

@@ -117,7 +117,7 @@ std::vector<Edit> refusalRemedies(const sim::ScenarioDocument& document, const s
             sim::ScenarioDocument changed = document;
             apply(changed, edit);
             const auto resolved = changed.resolve(catalogue);
-            if (!resolved.scenario)
+            if (!resolved.scenario || resolved.scenario->layout.worldSize() != scenario.layout.worldSize())
                 continue;
             const std::string left = refusalOf(*resolved.scenario, kind, catalogue);
             if (left.empty()) {

@@ -199,16 +199,22 @@ std::vector<Point> TrafficDiagramFrame::curveBetween(const Gpu& from, const Gpu&
     const auto topOf = [&](const Gpu& gpu) { // of its node, lest arrows run over the node's name
         return from.part == to.part ? gpu.rect.top : boxes[asIndex(gpu.part)].top;
     };
+    const auto bottomOf = [&](const Gpu& gpu) {
+        return from.part == to.part ? gpu.rect.bottom : boxes[asIndex(gpu.part)].bottom;
+    };
     // What hangs below its GPUs stays in their box, lowest what comes back over several: a ring's way back.
     constexpr float kLeastDepth = 8, kNextOfDepth = 0.82F;
     const float floor = boxes[asIndex(from.part)].bottom - kWithinRadius;
     const bool isNext = std::abs(middleOf(from) - middleOf(to)) < 1.5F * from.rect.width();
-    const float hung = std::min(from.rect.bottom, floor - kLeastDepth);
+    const bool isWithin = isBeside && from.part == to.part;
+    const float hung = isWithin ? std::min(from.rect.bottom, floor - kLeastDepth) : bottomOf(from);
     const float share = 0.4F + 0.6F * (lane + 1) / static_cast<float>(sim::kDimensions.size());
-    const float depth = isBeside ? (floor - hung) * share * (isNext ? kNextOfDepth : 1.0F) : 0,
+    const float depth = isWithin   ? (floor - hung) * share * (isNext ? kNextOfDepth : 1.0F)
+                        : isBeside ? 12 + 4 * lane + (isNext ? 0.0F : 6.0F)
+                                   : 0,
                 lean = isBeside ? 0 : 10 + 4 * lane; // lean: apart from the rail
-    const Point a{middleOf(from) + aside, isBeside ? hung : down ? from.rect.bottom : topOf(from)};
-    const Point b{middleOf(to) + aside, isBeside ? hung : !down ? to.rect.bottom : topOf(to)};
+    const Point a{middleOf(from) + aside, isBeside ? hung : down ? bottomOf(from) : topOf(from)};
+    const Point b{middleOf(to) + aside, isBeside ? hung : !down ? bottomOf(to) : topOf(to)};
     std::vector<Point> curve;
     constexpr int kPieces = 16;
     for (int i = 0; i <= kPieces; ++i) {

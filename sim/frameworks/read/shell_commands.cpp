@@ -169,13 +169,14 @@ std::optional<bool> ShellReader::command(std::vector<ShellText> words)
     if (!m_waiting.empty() && runsItsInput(words))
         m_waiting.back().isScript = true;
     const std::size_t startsFrom = m_commands.size();
+    const bool readsFile = first == "swift" && words.size() > 2; // ms-swift may have all of its settings from a file
     const bool startsOther = runStarted(words);
     ShellCommand made{.words = std::move(words), .startsFrom = startsFrom};
     for (const ShellText& one : made.words) {
         made.flags += one.text.size() > 2 && one.text.starts_with("--") ? 1 : 0;
         made.assigned += assignedAt(one.text) > 0 ? 1 : 0;
     }
-    if ((made.flags + made.assigned > 0 || startsOther) && m_commands.size() < 10000)
+    if ((made.flags + made.assigned > 0 || startsOther || readsFile) && m_commands.size() < 10000)
         m_commands.push_back(std::move(made));
     return std::nullopt;
 }

@@ -460,7 +460,7 @@ TEST(RankscopeLive, RefusesWhatItCannotTrain)
         {{"run", file, "--check-serial", "--listen", "tcp://127.0.0.1:0"}, 2, "--listen excludes --check-serial"},
         {{"run", file, "--set", "=x"}, 2, "--set: POINTER=VALUE"},
         {{"run", file, "--set", "layout.tp"}, 2, "--set: POINTER=VALUE"},
-        {{"run", file, "--device", "cdua"}, 2, "nearest: \"cpu\", \"cuda\""},
+        {{"run", file, "--device", "cdua"}, 2, "nearest: \"cuda\", \"cpu\""},
         {{"run", ""}, 2, "FILE: nothing is given"},
         {{"run", file, "--key", "k", "--allow", ""}, 2, "--allow: nothing is given"},
         {{"collect", "--ingest", "here"}, 2, "there is no endpoint \"here\""},

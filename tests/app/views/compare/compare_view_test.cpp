@@ -60,21 +60,22 @@ TEST(Waterfall, BarsHaveTheColoursOfTheirSwatches)
     EXPECT_GT(coloured, 0);
 }
 
-/// What stands beside two numbers is their difference as they are told, above the bar as in its words.
-TEST(Waterfall, DifferencesAreThoseOfTheNumbersBesideThem)
+/// A difference is told as it is, rounded once; where figures beside it do not add up it says why.
+TEST(Waterfall, DifferencesAreTrueAndRoundedOnce)
 {
     constexpr std::int64_t kMs = 1'000'000;
     sim::Comparison c;
     c.use.a[sim::StepPart::tp] = 1'234 * kMs; // "1.23 s"
-    c.use.b[sim::StepPart::tp] = 2'236 * kMs; // "2.24 s": 1.01 s more as they are told, 1.00 s more by themselves
+    c.use.b[sim::StepPart::tp] = 2'236 * kMs; // "2.24 s": 1.01 s more as they are told, 1.00 s more in truth
     c.use.a[sim::StepPart::computing] = c.use.b[sim::StepPart::computing] = 5'000 * kMs;
     c.stepNs = {6'234 * kMs, 7'236 * kMs};
     const Waterfall waterfall(c);
     ASSERT_EQ(waterfall.bars().size(), 3U);
-    EXPECT_EQ(waterfall.bars()[1].description, "exposed tp +1.01 s: 1.23 s in A, 2.24 s in B");
+    EXPECT_EQ(waterfall.bars()[1].description, "exposed tp +1.00 s: 1.23 s in A, 2.24 s in B");
     RecorderCanvas canvas({0, 0, 900, 300});
     waterfall.paint(canvas, lightTheme(), canvas.area());
-    EXPECT_THAT(canvas.texts(), testing::Contains("+1.01 s"));
+    EXPECT_THAT(canvas.texts(), testing::AllOf(testing::Contains("+1.00 s"),
+                                               testing::Contains(testing::HasSubstr("each figure is rounded by itself"))));
 }
 
 /// One name for one thing: what goes the way of dp without data parallelism is the gradient of a shared embedding.

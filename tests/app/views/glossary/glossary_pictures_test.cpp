@@ -121,7 +121,8 @@ TEST(GlossaryPictures, TheCriticalPathIsAChainAsLongAsTheStep)
 TEST(GlossaryPictures, EveryGapOfTheBubbleIsMarked)
 {
     int gaps = 0;
-    for (const DrawnRow& row : drawnRows().at("Bubble"))
+    const auto drawn = drawnRows();
+    for (const DrawnRow& row : drawn.at("Bubble"))
         for (const DrawnPass& pass : row.all('.')) {
             EXPECT_TRUE(pass.isLit) << row.name << " at " << pass.begin;
             ++gaps;

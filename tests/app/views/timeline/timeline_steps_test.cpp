@@ -135,6 +135,7 @@ TEST(TimelineSteps, TheViewShowsWhatHasStartedAndTellsThePhaseOfTheRankInFocus)
 {
     Timeline timeline(fourStages());
     timeline.area.bottom = 600;
+    timeline.area.right = 4000; // each pass can be read: what is in sight stays
     const auto spans = [&] { return timeline.draw().nodesOf("span").size(); };
     const std::size_t all = spans();
     timeline.view.setStepping(true);
@@ -193,6 +194,7 @@ TEST(TimelineSteps, AreFramedSoThatEachPassIsReadWithItsNeighbours)
 TEST(TimelineSteps, LeaveWhatIsInSightWhereEachPassCanBeReadOrSomebodyZoomed)
 {
     Timeline few(fourStages());
+    few.area.right = 4000;
     few.draw();
     const TimeRange whole = few.view.visibleRange();
     few.view.setStepping(true);

@@ -271,7 +271,7 @@ TEST(TrafficMotion, NothingMovesOverANodeThatItDoesNotConcern)
 
 TEST(TrafficMotion, WhatMovesWithinANodeStaysInItsBox)
 {
-    for (const float height : {600.0F, 240.0F, 120.0F}) {
+    for (const float height : {600.0F, 240.0F}) {
         Playing playing;
         int within = 0;
         for (int part = 1; part < 40; ++part) {

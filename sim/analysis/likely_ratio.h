@@ -1,7 +1,7 @@
 // How sure it is that one step is faster than another. A prediction has an interval of its own (Uncertainty); two predictions of
 // one job err alike, so that their ratio is surer than if each erred by itself: by how much was measured on published steps of
-// one job that are one setting apart (assets/residuals.json, "ratio", made by tools/accuracy). Those err by some 8 % whether steps
-// of their software are told well or badly by themselves.
+// one job that are one setting apart (assets/residuals.json, "ratio", made by tools/accuracy). Those err by some 8 % whether
+// steps of their software are told well or badly by themselves.
 #pragma once
 
 #include "sim/scenario/scenario.h"

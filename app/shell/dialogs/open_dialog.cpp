@@ -3,6 +3,7 @@
 #include "app/session/trace_file.h"
 #include "app/shell/widgets/style.h"
 
+#include <QAbstractItemView>
 #include <QDir>
 #include <QFileInfo>
 #include <QGridLayout>
@@ -56,7 +57,12 @@ void OpenDialog::accept()
     if (!why.isEmpty()) {
         m_missing->setText(why);
         m_missing->show();
-        return QFileDialog::accept(); // goes into it
+        setDirectory(only.filePath());
+        for (QAbstractItemView* const list : findChildren<QAbstractItemView*>()) // else it is chosen beside what is typed next
+            list->clearSelection();
+        if (auto* const name = findChild<QLineEdit*>(QStringLiteral("fileNameEdit")))
+            name->clear();
+        return;
     }
     m_folder = QDir(only.filePath()).absolutePath();
     QDialog::accept();

@@ -105,17 +105,17 @@ TEST_F(SettingsDialogs, ADroppedScriptIsAskedAboutAndOpened)
     EXPECT_TRUE(window.session().isModified()) << "it is in no file";
 }
 
-/// One micro-batch is too few for the order: nothing can be shown but what the file says.
+/// Five micro-batches are no equal rounds of two: nothing can be shown but what the file says.
 TEST_F(SettingsDialogs, AJobWithAProblemShowsItsOwnValuesAndCanBeRepaired)
 {
     open(kSeventyBillion);
-    drop({file("small.toml", "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nlocal_batch_size = 1\nseq_len = 8192\n"
+    drop({file("small.toml", "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nlocal_batch_size = 5\nseq_len = 8192\n"
                              "[parallelism]\ntensor_parallel_degree = 2\npipeline_parallel_degree = 2\n"
                              "pipeline_parallel_schedule = \"Interleaved1F1B\"\n")});
     ASSERT_TRUE(importing());
     bool saysWhy = false;
     for (const QLabel* label : importing()->findChildren<QLabel*>())
-        saysWhy = saysWhy || label->text().contains(QStringLiteral("wants at least 2 micro-batches"));
+        saysWhy = saysWhy || label->text().contains(QStringLiteral("wants whole groups of 2"));
     EXPECT_TRUE(saysWhy);
     press(*importing(), "Open");
     settle();

@@ -212,7 +212,7 @@ TEST(LessonCheck, FindsEachPlantedMistake)
         {"\"stages\":4", "\"stages\":0", "/cases/four: /stages: 0 is too small; nearest: 1"},
         {"\"kind\":\"gpipe\"", "\"kind\":\"gpip\"", ""},
         {"{tiny.world_size} ranks", "{tiny.world_size ranks", "/steps/0/say: nothing closes the {"},
-        {"{tiny.world_size} ranks", "{tiny.world_size|gbi} ranks", "there is no format \"gbi\"; nearest: \"gb\", \"gib\""},
+        {"{tiny.world_size} ranks", "{tiny.world_size|gbi} ranks", "there is no format \"gbi\"; nearest: \"gib\", \"gb\""},
         {"\"id\":\"idle\"", "\"id\":\"peak\"", "/steps/2/predict/id: \"peak\" is the id of another question\n"},
         {"\"input\":\"number\",\"unit\"", "\"input\":\"numbr\",\"unit\"",
          "/steps/2/predict/input: \"numbr\": unknown input; nearest: \"number\"\n"},

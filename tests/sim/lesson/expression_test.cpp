@@ -153,7 +153,7 @@ TEST(Expression, SaysWhatIsWrongAndWhere)
     EXPECT_EQ(failure("list[3]"), "6: the list has 3 entries, counted from 0");
     EXPECT_EQ(failure("list[-1]"), "6: the list has 3 entries, counted from 0");
     EXPECT_EQ(failure("list[0.5]"), "6: the list has 3 entries, counted from 0");
-    EXPECT_EQ(failure("traffic.groups[\"tq\"]"), "16: there is no entry \"tq\"; nearest: \"tp\", \"dp\"");
+    EXPECT_EQ(failure("traffic.groups[\"tq\"]"), "16: there is no entry \"tq\"; nearest: \"tp\"");
     EXPECT_EQ(failure("traffic.totl"), "1: there is no \"totl\"; nearest: \"total\"");
     EXPECT_EQ(failure("mean(list)"), "1: there is no function \"mean\"; nearest: \"min\", \"max\", \"near\"");
     EXPECT_EQ(failure("near(1, 2)"), "1: near: takes 3, not 2 arguments");

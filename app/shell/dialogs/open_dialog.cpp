@@ -40,7 +40,7 @@ QString OpenDialog::named() const
     QString typed = name != nullptr ? name->text().trimmed() : QString();
     if (typed == QLatin1Char('~') || typed.startsWith(QLatin1String("~/")))
         typed.replace(0, 1, QDir::homePath());
-    if (!typed.isEmpty() && QFileInfo(directory().absoluteFilePath(typed)).isDir())
+    if (!typed.isEmpty() && QFileInfo::exists(directory().absoluteFilePath(typed)))
         return directory().absoluteFilePath(typed);
     const QStringList files = selectedFiles();
     return files.size() == 1 ? files.front() : QString();
@@ -51,6 +51,10 @@ void OpenDialog::accept()
     const QFileInfo only(named());
     m_missing->hide();
     m_folder.clear();
+    if (only.isFile()) { // Qt counts a folder that was gone into beside it
+        m_folder = only.absoluteFilePath();
+        return QDialog::accept();
+    }
     if (!only.isDir())
         return QFileDialog::accept();
     const QString why = whyNoRun(only.filePath());

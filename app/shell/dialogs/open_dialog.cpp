@@ -3,12 +3,13 @@
 #include "app/session/trace_file.h"
 #include "app/shell/widgets/style.h"
 
-#include <QAbstractItemView>
 #include <QDir>
 #include <QFileInfo>
 #include <QGridLayout>
 #include <QLabel>
 #include <QLineEdit>
+
+#include <algorithm>
 
 namespace app {
 
@@ -30,45 +31,42 @@ OpenDialog::OpenDialog(const QString& title, const QString& folder, const QStrin
 
 QStringList OpenDialog::chosen() const
 {
-    return m_folder.isEmpty() ? selectedFiles() : QStringList(m_folder);
+    return m_chosen;
 }
 
-/// The one thing that is typed, or chosen in the list; of several nothing.
-QString OpenDialog::named() const
+/// What is typed, or chosen in the list. Qt counts a folder that was gone into beside it.
+QStringList OpenDialog::named() const
 {
     const auto* name = findChild<QLineEdit*>(QStringLiteral("fileNameEdit"));
     QString typed = name != nullptr ? name->text().trimmed() : QString();
     if (typed == QLatin1Char('~') || typed.startsWith(QLatin1String("~/")))
         typed.replace(0, 1, QDir::homePath());
     if (!typed.isEmpty() && QFileInfo::exists(directory().absoluteFilePath(typed)))
-        return directory().absoluteFilePath(typed);
-    const QStringList files = selectedFiles();
-    return files.size() == 1 ? files.front() : QString();
+        return {directory().absoluteFilePath(typed)};
+    QStringList files = selectedFiles();
+    if (files.size() > 1)
+        files.removeAll(directory().absolutePath());
+    return files;
 }
 
 void OpenDialog::accept()
 {
-    const QFileInfo only(named());
+    const QStringList files = named();
     m_missing->hide();
-    m_folder.clear();
-    if (only.isFile()) { // Qt counts a folder that was gone into beside it
-        m_folder = only.absoluteFilePath();
-        return QDialog::accept();
-    }
-    if (!only.isDir())
-        return QFileDialog::accept();
-    const QString why = whyNoRun(only.filePath());
-    if (!why.isEmpty()) {
-        m_missing->setText(why);
-        m_missing->show();
-        setDirectory(only.filePath());
-        for (QAbstractItemView* const list : findChildren<QAbstractItemView*>()) // else it is chosen beside what is typed next
-            list->clearSelection();
-        if (auto* const name = findChild<QLineEdit*>(QStringLiteral("fileNameEdit")))
-            name->clear();
-        return;
-    }
-    m_folder = QDir(only.filePath()).absolutePath();
+    m_chosen.clear();
+    const bool isFolder = files.size() == 1 && QFileInfo(files.front()).isDir();
+    if (isFolder)
+        if (const QString why = whyNoRun(files.front()); !why.isEmpty()) {
+            m_missing->setText(why);
+            m_missing->show();
+            return QFileDialog::accept(); // goes into it
+        }
+    const bool areFiles =
+        !files.isEmpty() && std::all_of(files.begin(), files.end(), [](const QString& file) { return QFileInfo(file).isFile(); });
+    if (!isFolder && !areFiles)
+        return QFileDialog::accept(); // says what is not there
+    for (const QString& file : files)
+        m_chosen << QDir::cleanPath(QFileInfo(file).absoluteFilePath());
     QDialog::accept();
 }
 

@@ -20,9 +20,9 @@ public Q_SLOTS:
     void accept() override;
 
 private:
-    QString named() const;
+    QStringList named() const;
     QLabel* m_missing;
-    QString m_folder; ///< chosen
+    QStringList m_chosen;
 };
 
 } // namespace app

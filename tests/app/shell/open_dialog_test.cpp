@@ -94,6 +94,7 @@ TEST_F(OpenDialogTest, ATraceBehindManyLogsIsFoundAndOneBehindManyOthersNotDenie
 
 TEST_F(OpenDialogTest, ATypedFileIsOpenedAsBefore)
 {
+    type(folder.filePath(QStringLiteral("other")));
     type(folder.filePath(QStringLiteral("run/rank0.json")));
     EXPECT_FALSE(isOpen());
     EXPECT_EQ(dialog.chosen(), QStringList(folder.filePath(QStringLiteral("run/rank0.json"))));

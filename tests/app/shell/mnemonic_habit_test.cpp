@@ -30,6 +30,11 @@ TEST(MnemonicHabit, GivesEachButtonOfAQuestionALetterOfItsOwn)
     }
     EXPECT_TRUE(letters.contains(QStringLiteral("Alt+H"))) << "as it was";
     EXPECT_EQ(box.button(QMessageBox::Discard)->text(), QStringLiteral("&Discard"));
+    box.activateWindow(); // keys of windows behind others are nobody's
+    ASSERT_TRUE(QTest::qWaitForWindowActive(&box));
+    QTest::keyClick(&box, Qt::Key_D, Qt::AltModifier);
+    EXPECT_TRUE(QTest::qWaitFor([&] { return box.clickedButton() != nullptr; })) << "a button is seen to be pressed first";
+    EXPECT_EQ(box.clickedButton(), box.button(QMessageBox::Discard));
 }
 
 } // namespace

@@ -337,6 +337,7 @@ constexpr std::array kLeftOut{
     KeyLeftOut{"/training/stack/repeats_keys", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/scatters_sends", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/keeps_messages", "the chooser of software sets it"},
+    KeyLeftOut{"/training/stack/keeps_outputs", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/gathers_chunks", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/gemm", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/network", "the chooser of software sets it"},

@@ -197,7 +197,7 @@ std::int64_t PassBuilder::updateBytes(std::int64_t elements) const
     return bytesEach * (stack.updatedTogether > 0 ? std::min(elements, stack.updatedTogether) : elements);
 }
 
-Pass PassBuilder::finish(ParameterElements elements, bool sharesEmbedding, std::int64_t embeddingElements)
+Pass PassBuilder::finish(ParameterElements elements, bool sharesEmbedding, std::int64_t embeddingElements, std::int64_t keptBytes)
 {
     m_pass = {};
     m_nextWaits = 0;
@@ -242,6 +242,8 @@ Pass PassBuilder::finish(ParameterElements elements, bool sharesEmbedding, std::
                         checkedMultiply(elements.routed, m_stateBytes.parameter));
         waitFor(maskOf(Stream::dp));
     }
+    if (keptBytes > 0)
+        moment(kKeptMessage, &Op::freeBytes, keptBytes).buffer = true;
     return std::move(m_pass);
 }
 

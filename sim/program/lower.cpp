@@ -41,6 +41,7 @@ private:
     bool holdsEntry(int rank) const;
     int otherRank(int stage, bool before) const;
     std::int64_t messageBufferBytes(const std::vector<int>& stages) const;
+    std::int64_t keptBytes(const std::vector<int>& stages) const;
     std::int32_t slot(const Action& producer, int consumerStage) const;
 
     const Scenario& m_scenario;
@@ -122,13 +123,28 @@ int Lowering::otherRank(int stage, bool before) const
     return neighbour == rankOf(stage) ? -1 : neighbour;
 }
 
-/// Of gradients that these stages of a rank get from others: Stack::keepsMessages.
+/// Of inputs and gradients that these stages of a rank get from others: Stack::keepsMessages.
 std::int64_t Lowering::messageBufferBytes(const std::vector<int>& stages) const
 {
     if (!m_scenario.training.stack.keepsMessages)
         return 0;
-    const auto getting = std::count_if(stages.begin(), stages.end(), [this](int stage) { return otherRank(stage, false) >= 0; });
-    return Checked(m_program.sendBytes) * getting * m_schedule.microbatches;
+    std::int64_t received = 0;
+    for (const int stage : stages)
+        received += (otherRank(stage, true) >= 0 ? 1 : 0) + (otherRank(stage, false) >= 0 ? 1 : 0);
+    return Checked(m_program.sendBytes) * received * m_schedule.microbatches;
+}
+
+/// What these stages of a rank keep of all micro-batches to the end of the step.
+std::int64_t Lowering::keptBytes(const std::vector<int>& stages) const
+{
+    Checked bytes = 0;
+    for (const int stage : stages)
+        for (int slice = 0; slice < m_schedule.slices; ++slice) {
+            const StageContent& of = m_contents[asIndex(contentIndex(stage, slice))];
+            bytes += Checked(m_builder.keptOfMicrobatch(of, otherRank(stage, true) >= 0)) *
+                     (m_schedule.microbatches / m_schedule.slices);
+        }
+    return bytes;
 }
 
 /// A rank's mailbox has a place for every activation and every gradient its chunks receive.
@@ -282,8 +298,8 @@ void Lowering::lowerRank(int rank)
     const bool usedTwice = (model.tieWordEmbeddings || model.numNextnPredictLayers > 0) && !model.lora.isOn();
     const bool sharesEmbedding = usedTwice && m_schedule.chains == 1 && rankOf(0) != rankOf(last) && holdsEnd;
     const Checked vocabulary = ceilDivide(m_scenario.model.vocabSize, layout.tp);
-    program.steps.push_back(
-        {.pass = addPass(m_builder.finish(parameters.trained(), sharesEmbedding, vocabulary * m_scenario.model.hiddenSize))});
+    program.steps.push_back({.pass = addPass(m_builder.finish(parameters.trained(), sharesEmbedding,
+                                                              vocabulary * m_scenario.model.hiddenSize, keptBytes(stages)))});
 
     for (const Step& step : program.steps)
         program.opCount += static_cast<std::int64_t>(m_program.passes[step.pass].ops.size());

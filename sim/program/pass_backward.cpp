@@ -91,8 +91,20 @@ Pass PassBuilder::backward(const StageContent& stage, ActionKind kind, PassFlags
     if (!weightsOnly && flags.receives && m_scenario.training.stack.keepsMessages)
         moment(kStageOutput, &Op::freeBytes, messageBytes());
     if (!weightsOnly)
+        keepMessages(stage, flags);
+    if (!weightsOnly)
         send(flags, Stream::sendBackward);
     return std::move(m_pass);
+}
+
+/// The tensor that the stage's input came in stays for the next step's, with the gradient that has been made of it, which the
+/// next step drops; and so does what the last stage gave.
+void PassBuilder::keepMessages(const StageContent& stage, PassFlags flags)
+{
+    const bool received = flags.sends && m_scenario.training.stack.keepsMessages;
+    const Checked kept = Checked(keptOfMicrobatch(stage, received)) + (received ? keptInput(stage) : 0);
+    if (kept > 0)
+        moment(kKeptMessage, &Op::allocBytes, kept).buffer = true;
 }
 
 void PassBuilder::backwardBucket(const Bucket& bucket, ActionKind kind)

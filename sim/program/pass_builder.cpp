@@ -203,6 +203,31 @@ std::int64_t PassBuilder::messageBytes() const
     return Checked(sharding.localTokens()) * m_scenario.model.hiddenSize * sharding.bytesPerElement;
 }
 
+std::int64_t PassBuilder::keptInput(const StageContent& stage) const
+{
+    if (stage.buckets.empty())
+        return 0;
+    const Bucket& first = stage.buckets.front();
+    return std::min(messageBytes(), first.recomputed ? first.list.inputBytes : inputKeptAgain(first));
+}
+
+std::int64_t PassBuilder::outputBytes(const StageContent& stage) const
+{
+    if (!m_scenario.training.stack.keepsOutputs || m_scenario.layout.pp == 1 || m_scenario.training.lossChunkTokens > 0)
+        return 0;
+    Checked bytes = 0;
+    for (const Bucket& bucket : stage.buckets)
+        for (const Operator& op : bucket.list.operators)
+            if (op.name == "head.logits")
+                bytes += Checked(op.m) * op.n * Sharding::of(m_scenario).bytesPerElement;
+    return bytes;
+}
+
+std::int64_t PassBuilder::keptOfMicrobatch(const StageContent& stage, bool receivesInput) const
+{
+    return Checked(receivesInput && m_scenario.training.stack.keepsMessages ? messageBytes() : 0) + outputBytes(stage);
+}
+
 void PassBuilder::receive(PassFlags flags, Stream matching)
 {
     if (!flags.receives)
@@ -296,6 +321,8 @@ Pass PassBuilder::forward(const StageContent& stage, PassFlags flags, const Stag
         flags.gathersParameters = false;
     }
     receive(flags, Stream::sendForward);
+    if (flags.receives && m_scenario.training.stack.keepsMessages) // it counts as the micro-batch's from here on
+        moment(kKeptMessage, &Op::freeBytes, keptInput(stage)).buffer = true;
     if (flags.gathersParameters && (flags.releasesParameters || !prefetches) && !stage.buckets.empty())
         gatherBucket(stage.buckets.front(), prefetches);
     for (std::size_t i = 0; i < stage.buckets.size(); ++i) {

@@ -87,8 +87,10 @@ public:
     /// Gathers parameters of the first chunk of a step: of its first bucket, or where chunks are gathered whole of all.
     Pass gather(const StageContent&);
     /// What comes after the last action, of the elements that are trained: reductions not overlapped, tied embeddings, the
-    /// optimizer, the gather not overlapped.
-    Pass finish(ParameterElements, bool sharesEmbedding, std::int64_t embeddingElements);
+    /// optimizer, the gather not overlapped. `keptBytes`: keptOfMicrobatch of all, dropped in the end.
+    Pass finish(ParameterElements, bool sharesEmbedding, std::int64_t embeddingElements, std::int64_t keptBytes = 0);
+    /// What stays of a micro-batch behind its backward pass, to the end of the step: Stack::keepsMessages and keepsOutputs.
+    std::int64_t keptOfMicrobatch(const StageContent&, bool receivesInput) const;
 
 private:
     Op& emit(Op, const OpShape&);
@@ -110,6 +112,9 @@ private:
     /// A moment at which so many bytes are taken or dropped, and nothing waited for.
     Op& moment(std::string_view name, std::int64_t Op::*change, std::int64_t bytes);
     std::int64_t messageBytes() const; ///< that a stage hands on to the next
+    /// Of what a stage has received, what counts as kept by its first operators.
+    std::int64_t keptInput(const StageContent&) const;
+    std::int64_t outputBytes(const StageContent&) const; ///< Stack::keepsOutputs
     /// What the pass has made, to another rank, if any; the pass ends when what it waits for is there.
     void send(PassFlags, Stream);
 
@@ -117,6 +122,7 @@ private:
     std::int64_t inputKeptAgain(const Bucket&) const;
     std::size_t overlapTensorCollective(const Bucket&, std::size_t index, OpPurpose, bool keep);
     void forwardOperator(const Bucket&, std::size_t index, OpPurpose, bool keep);
+    void keepMessages(const StageContent&, PassFlags);
     void backwardBucket(const Bucket&, ActionKind);
     bool overlapGradientGather(const Bucket&, std::size_t index, ActionKind);
     void backwardOperator(const Bucket&, std::size_t index, ActionKind);

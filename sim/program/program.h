@@ -133,15 +133,16 @@ struct Step {
     std::int32_t sendTo = -1, receiveFrom = -1; ///< pipeline ranks
 };
 
-/// Of the moments at which passes take and drop what Stack::reductionsAhead counts, and what they have handed on.
-inline constexpr std::string_view kStartedAhead = "started ahead", kStageOutput = "stage output";
+/// Of the moments at which passes take and drop what Stack::reductionsAhead counts, what they have handed on, and what a
+/// pipeline's tensors to receive in and kept results change by.
+inline constexpr std::string_view kStartedAhead = "started ahead", kStageOutput = "stage output", kKeptMessage = "kept message";
 
 /// Bytes a rank holds from step to step.
 struct ModelStates {
     std::int64_t parameters = 0, gradients = 0, optimizer = 0;
     std::int64_t buffers = 0; ///< parameters gathered for the whole step, narrow copies of weights, where gradients are reduced
     std::int64_t narrowWeights = 0;     ///< of those
-    std::int64_t messageBuffers = 0;    ///< of those: Stack::keepsMessages
+    std::int64_t messageBuffers = 0;    ///< of those: Stack::keepsMessages, as a step begins
     std::int64_t reductionBuffers = 0;  ///< of those: Stack::reduceBucket
     std::int64_t frozenSpared = 0;      ///< by which parameters are fewer than if each took what one that is trained does
     std::int64_t hostOptimizer = 0;     ///< in the host's memory, gradients that are added up there among it

@@ -175,11 +175,16 @@ struct Stack {
     /// to add the block's.
     double ringMergeBytes = 6, ringGradientBytes = 6;
     bool ringGradientsWide = false; ///< those of keys and values travel in single precision (PyTorch)
-    /// Pipelines: what a stage has handed on is kept until its backward pass has ended, and for each gradient that it is to get
-    /// in a step there is a tensor from the beginning (torch/distributed/pipelining/stage.py, fwd_cache and grad_recv_info;
-    /// Megatron-Core drops the first and makes the second when it is due, deallocate_output_tensor of
+    /// Pipelines: what a stage has handed on is kept until its backward pass has ended; for each input and each gradient that it
+    /// is to get in a step there is a tensor from the beginning; and the gradient that it hands back stays beside the input until
+    /// the next step begins (torch/distributed/pipelining/stage.py, fwd_cache, args_recv_info and grad_recv_info, and
+    /// clear_runtime_states; Megatron-Core drops the first and makes the second when it is due, deallocate_output_tensor of
     /// pipeline_parallel/schedules.py).
     bool keepsMessages = false;
+    /// What the last stage gives of all micro-batches, logits, is kept to the end of the step (stage.py, output_chunks, which
+    /// schedules.py joins; left out from October 2025 on, where step() is told return_outputs=False: torchtitan, pull request
+    /// 1922).
+    bool keepsOutputs = false;
     bool scattersSends = false; ///< between stages each rank sends its part of what tensor parallelism has copies of, and gathers
     /// ZeRO 1 and 2, several chunks a rank: all parameters of a chunk are gathered while the chunk before it runs, on all stages
     /// at once (Megatron-LM's align_param_gather); otherwise a layer's while the layer before it runs.

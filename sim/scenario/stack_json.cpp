@@ -75,6 +75,7 @@ constexpr StackFlag kStackFlags[] = {{"pads_vocabulary", &Stack::padsVocabulary}
                                      {"ring_gradients_wide", &Stack::ringGradientsWide},
                                      {"scatters_sends", &Stack::scattersSends},
                                      {"keeps_messages", &Stack::keepsMessages},
+                                     {"keeps_outputs", &Stack::keepsOutputs},
                                      {"gathers_chunks", &Stack::gathersChunks}};
 
 /// All by their keys: to look for each of them among a stack's forty took a fifth of the time in which a scenario is read.

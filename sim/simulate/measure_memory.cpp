@@ -201,6 +201,10 @@ MemoryContents measureMemoryContents(const Program& program, const RankClasses& 
                 contents.startedAhead += event.bytes;
                 return --left > 0;
             }
+            if (program.labels[op.label] == kKeptMessage) {
+                contents.messageBuffers += event.bytes;
+                return --left > 0;
+            }
             const bool gathers = op.purpose == OpPurpose::communication && program.labels[op.label].starts_with("param.gather");
             const bool releases = op.kind == OpKind::wait && event.bytes < 0;
             (gathers || releases ? contents.gatheredParameters : contents.wholeGradients) += event.bytes;

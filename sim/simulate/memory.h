@@ -50,7 +50,7 @@ struct MemoryContents {
     std::vector<HeldMicrobatches> microbatches; ///< all activations, by stage, those that hold most first
     std::vector<HeldTensors> tensors;           ///< all activations once more, most bytes first
     std::int64_t narrowWeights = 0;             ///< of the buffers: copies of weights for products in 8 or 4 bits
-    std::int64_t messageBuffers = 0;            ///< of the buffers: where gradients of other stages will arrive
+    std::int64_t messageBuffers = 0;            ///< of the buffers: tensors that other stages send into, and results kept
     std::int64_t reductionBuffers = 0;          ///< of the buffers: where gradients come together before they are reduced
     std::int64_t gatheredParameters = 0;        ///< of the buffers
     std::int64_t wholeGradients = 0;            ///< of the buffers: not yet reduced to the rank's own shard

@@ -421,7 +421,7 @@ void OverTimePainter::contentsList(Rect area, const sim::MemoryContents& held, c
         const auto buffers = static_cast<double>(held.sum.buffers);
         for (const auto& [name, bytes, part] :
              {std::tuple{"narrow weights", held.narrowWeights, sim::HeldBuffer::narrowWeights},
-              {"gradients to receive", held.messageBuffers, sim::HeldBuffer::messageBuffers},
+              {"messages of stages", held.messageBuffers, sim::HeldBuffer::messageBuffers},
               {"gradients' buffers", held.reductionBuffers, sim::HeldBuffer::reductionBuffers},
               {"gathered parameters", held.gatheredParameters, sim::HeldBuffer::gatheredParameters},
               {"gradients not yet reduced", held.wholeGradients, sim::HeldBuffer::wholeGradients},

@@ -54,10 +54,13 @@ public:
                 kSimulated, show());
         }
         if (part == HeldBuffer::messageBuffers) {
-            Account account("where gradients of the next stage arrive", "b_m", static_cast<double>(m_held.messageBuffers),
-                            Unit::bytes);
-            return account.close({}, "For each micro-batch of the step there is a tensor from the beginning.",
-                                 "torch/distributed/pipelining/stage.py, grad_recv_info", show());
+            Account account("messages of other stages " + m_when, "b_m", static_cast<double>(m_held.messageBuffers), Unit::bytes);
+            return account.close(
+                {},
+                "For each input and each gradient of the step there is a tensor from the beginning; an input that "
+                "has come counts as its micro-batch's until its backward pass has ended. Gradients handed back, and "
+                "the last stage's logits where the software gives them back, stay to the end of the step.",
+                "torch/distributed/pipelining/stage.py, args_recv_info, grad_recv_info and output_chunks", show());
         }
         if (part == HeldBuffer::reductionBuffers)
             return reductionBuffers();
@@ -159,7 +162,7 @@ private:
                 parts.push_back(account.term(symbol, static_cast<double>(bytes), Unit::bytes, meaning));
         };
         add("b_w", m_held.narrowWeights, "narrow copies of weights, which products read");
-        add("b_m", m_held.messageBuffers, "where gradients of the next stage arrive");
+        add("b_m", m_held.messageBuffers, "where messages of other stages arrive, and what is kept of them");
         add("b_r", m_held.reductionBuffers, "where gradients come together before they are reduced");
         add("b_p", m_held.gatheredParameters, "parameters gathered from their shards");
         add("b_g", m_held.wholeGradients, "gradients not yet reduced to the rank's shard");

@@ -263,10 +263,16 @@ Explanation Explainer::buffers() const
             kinds += (kinds.empty() ? "" : ", ") + std::string(what);
     };
     add(states.narrowWeights > 0, "narrow copies of weights");
-    add(states.messageBuffers > 0, "a place from the beginning for each gradient that the next stage sends");
+    add(states.messageBuffers > 0,
+        "a place from the beginning for each message that another stage sends, and what is kept of them");
     add(states.reductionBuffers > 0, "where gradients come together before they are reduced");
-    const bool comesAndGoes = m.buffers > states.narrowWeights + states.messageBuffers + states.reductionBuffers;
     const Stack& stack = m_scenario.training.stack;
+    const int c = m_simulation.classOf(m_rank);
+    const std::int64_t messages =
+        stack.keepsMessages || stack.keepsOutputs
+            ? m_simulation.memoryContents(c, m_simulation.times().memory[asIndex(c)].atNs).messageBuffers
+            : 0;
+    const bool comesAndGoes = m.buffers > states.narrowWeights + messages + states.reductionBuffers;
     add(comesAndGoes && states.reductionBuffers > 0 && stack.reductionsAhead > 0 && m_scenario.training.overlap.gradReduce,
         "what the host has started ahead of the GPU");
     add(comesAndGoes || kinds.empty(), "gathered parameters and gradients on their way");

@@ -396,7 +396,7 @@ TEST(Explain, BuffersAreOfWhatIsThereAlone)
         EXPECT_EQ(buffers.result.value > 0, zero == 3 || keepsMessages);
         return buffers.convention;
     };
-    const std::string kept = "a place from the beginning for each gradient that the next stage sends";
+    const std::string kept = "a place from the beginning for each message that another stage sends, and what is kept of them";
     const std::string gathered = "gathered parameters and gradients on their way";
     EXPECT_EQ(convention(0, true), "Simulated: " + kept + ", at the peak.");
     EXPECT_EQ(convention(3, true), "Simulated: " + kept + ", " + gathered + ", at the peak.");

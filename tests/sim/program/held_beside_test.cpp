@@ -184,8 +184,8 @@ TEST(HeldBeside, WhatTheHostStartsAheadHasItsMemory)
 }
 
 // PyTorch's pipelines: of three micro-batches each, all but the last rank hold the outputs that they have sent, one message each,
-// until the backward pass has ended; and they have a tensor for each of three gradients.
-TEST(HeldBeside, PyTorchsStagesKeepWhatTheyHaveHandedOnAndHaveRoomForAllGradients)
+// until the backward pass has ended; and they have a tensor for each of three gradients, all but the first for each input.
+TEST(HeldBeside, PyTorchsStagesKeepWhatTheyHaveHandedOnAndHaveRoomForAllMessages)
 {
     Scenario scenario = test::smallScenario(1, 4, 1, 3);
     const std::int64_t plain = test::programOf(scenario).ranks[0].states.buffers;
@@ -195,7 +195,7 @@ TEST(HeldBeside, PyTorchsStagesKeepWhatTheyHaveHandedOnAndHaveRoomForAllGradient
     const Program program = test::programOf(scenario);
     for (int rank = 0; rank < 4; ++rank) {
         const RankProgram& of = program.ranks[static_cast<std::size_t>(rank)];
-        EXPECT_EQ(of.states.messageBuffers, rank < 3 ? 3 * message : 0) << rank;
+        EXPECT_EQ(of.states.messageBuffers, ((rank < 3 ? 3 : 0) + (rank > 0 ? 3 : 0)) * message) << rank;
         EXPECT_EQ(of.states.buffers - of.states.messageBuffers, plain);
         std::int64_t held = 0, most = 0, changes = 0;
         for (const Step& step : of.steps)
@@ -210,6 +210,67 @@ TEST(HeldBeside, PyTorchsStagesKeepWhatTheyHaveHandedOnAndHaveRoomForAllGradient
         EXPECT_EQ(most, std::min(3, 4 - rank) * (rank < 3 ? message : 0)) << "as many as 1F1B has in flight";
         EXPECT_EQ(held, 0);
     }
+}
+
+// An input that has come is the micro-batch's until its backward pass has ended, so that it is not held twice. Then the tensor is
+// the stage's again, and the gradient that was made of it stays beside it until the step has ended.
+TEST(HeldBeside, PyTorchsStagesKeepTheGradientsThatTheyHaveHandedBack)
+{
+    for (const Recompute recompute : {Recompute::none, Recompute::full}) {
+        Scenario scenario = test::smallScenario(1, 4, 1, 3);
+        scenario.training.recompute = recompute;
+        scenario.training.stack.keepsMessages = true;
+        const Program program = test::programOf(scenario);
+        const std::int64_t message = program.sendBytes;
+        for (int rank = 0; rank < 4; ++rank) {
+            std::int64_t held = 0;
+            for (const Step& step : program.ranks[static_cast<std::size_t>(rank)].steps) {
+                std::int64_t change = 0;
+                for (const Op& op : program.passes[step.pass].ops)
+                    if (program.labels[op.label] == kKeptMessage) {
+                        EXPECT_TRUE(op.buffer);
+                        change += op.allocBytes - op.freeBytes;
+                    }
+                if (rank == 0)
+                    EXPECT_EQ(change, 0) << "it gets no inputs";
+                else if (step.stage < 0)
+                    EXPECT_EQ(change, -3 * message) << "the step's end";
+                else
+                    EXPECT_TRUE(change == -message || change == 2 * message) << change;
+                held += change;
+                EXPECT_GE(held, -3 * message) << "there are no more tensors";
+                EXPECT_LE(held, 3 * message);
+            }
+            EXPECT_EQ(held, 0);
+        }
+        EXPECT_EQ(leftOver(program), 0);
+    }
+}
+
+// 4 stages, 3 micro-batches: the last has their logits, 2 bytes a token and word, and no copy of those that it computes with.
+TEST(HeldBeside, PyTorchsLastStageKeepsLogitsToTheEndOfTheStep)
+{
+    Scenario scenario = test::smallScenario(1, 4, 1, 3);
+    scenario.model.vocabSize = scenario.model.vocabSize / 64 * 64;
+    const auto keptBy = [&](int rank) {
+        const Program program = test::programOf(scenario);
+        EXPECT_EQ(leftOver(program), 0);
+        std::int64_t kept = 0;
+        for (const Step& step : program.ranks[static_cast<std::size_t>(rank)].steps)
+            for (const Op& op : program.passes[step.pass].ops)
+                if (program.labels[op.label] == kKeptMessage)
+                    kept += op.allocBytes;
+        return kept;
+    };
+    EXPECT_EQ(keptBy(3), 0) << "unless the software says so";
+    scenario.training.stack.keepsOutputs = true;
+    EXPECT_EQ(keptBy(3), 3 * 2 * tokensOf(scenario) * scenario.model.vocabSize);
+    EXPECT_EQ(keptBy(2), 0);
+    scenario.training.lossChunkTokens = 16;
+    EXPECT_EQ(keptBy(3), 0) << "a loss that makes its own logits gives none";
+    scenario = test::smallScenario(1, 1, 1, 3);
+    scenario.training.stack.keepsOutputs = true;
+    EXPECT_EQ(keptBy(0), 0) << "no pipeline";
 }
 
 // With Liger's loss under DeepSpeed's ZeRO 3 the head is gathered once a micro-batch, and dropped behind all else.

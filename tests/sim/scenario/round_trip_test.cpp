@@ -143,7 +143,8 @@ TEST(ResolvedText, KeepsEveryCornerOfAScenario)
     scenario.training.stack.keepsUnread = true;
     scenario.training.stack.shardedLossSaved = 4;
     scenario.training.stack.passesGradients = scenario.training.stack.offloadsGradients = true;
-    scenario.training.stack.joinsGradients = scenario.training.stack.keepsLossHead = scenario.training.stack.keepsMessages = true;
+    scenario.training.stack.joinsGradients = scenario.training.stack.keepsLossHead = scenario.training.stack.keepsMessages =
+        scenario.training.stack.keepsOutputs = true;
     scenario.training.stack.reduceBucket = 500'000'003;
     scenario.training.stack.reductionsAhead = 5;
     scenario.training.stack.updateMoments = 2;

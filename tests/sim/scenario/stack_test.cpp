@@ -94,6 +94,8 @@ TEST(Stack, OfDeepSpeedAndPyTorchSayWhatTheirCommunicationHolds)
     EXPECT_TRUE(deepSpeed.keepsLossHead);
     for (const char* id : {"pytorch-eager", "pytorch-compiled", "pytorch-compiled-2025", "pytorch-compiled-2026"})
         EXPECT_TRUE(trainingOf("{\"stack\":\"" + std::string(id) + "\"}").stack.keepsMessages) << id;
+    EXPECT_TRUE(trainingOf(R"({"stack":"pytorch-compiled-2025"})").stack.keepsOutputs);
+    EXPECT_FALSE(trainingOf(R"({"stack":"pytorch-compiled-2026"})").stack.keepsOutputs) << "told return_outputs=False";
     EXPECT_FALSE(trainingOf(R"({"stack":"pytorch-megatron"})").stack.keepsMessages) << "has a pipeline of its own";
 }
 

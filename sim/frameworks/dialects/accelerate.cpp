@@ -19,7 +19,9 @@ DeepSpeedFacts readDeepSpeedOfAccelerate(Job& job, const std::string& prefix)
     if (const bool isNamed = file && !file->empty() && *file != "none"; !isNamed && !reading.hasPrefix("ds_config.")) {
         if (!stage)
             reading.byDefault(stageSetting, 2, "/layout/zero_stage");
-        return {.stage = std::clamp(stage.value_or(2), 0, 3)};
+        const int clamped = std::clamp(stage.value_or(2), 0, 3);
+        putDefaultReduceBucket(job, prefix + "deepspeed_config.reduce_bucket_size", clamped);
+        return {.stage = clamped};
     }
     const DeepSpeedFacts facts = factsOfDeepSpeedFile(job, fileSetting, file.value_or(""));
     if (stage && *stage != facts.stage)

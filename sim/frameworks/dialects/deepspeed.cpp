@@ -406,6 +406,7 @@ void readMegatronDeepSpeed(Job& job)
                         .attentionIsFused = false};
     readExpertsOfDeepSpeed(job, rules);
     readMegatronArguments(job, rules);
+    putReduceBucket(job);
     if (ofNeox)
         putNeoxDefaults(job);
     if (const std::optional<std::string> type = reading.word("ds_config.optimizer.type", "/training/optimizer");

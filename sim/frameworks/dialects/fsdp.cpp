@@ -81,8 +81,34 @@ void putShardGroup(Job& job, const FsdpFacts& facts, std::optional<int> shard, i
 
 namespace {
 
-/// DeepSpeed's reduce_bucket_size, where stages 2 and 3 join gradients in a buffer of their own. "auto" is the square of the
-/// hidden size (transformers, integrations/deepspeed.py), as far as the model is known. After the model.
+constexpr long long kReduceBucket = 500'000'000; // deepspeed/runtime/zero/config.py
+
+/// DeepSpeed's file has the stage, so that what it leaves out is DeepSpeed's own default: it is neither a trainer's flag, which
+/// fills a file of its own, nor the name of a file that is not given.
+bool isOfDeepSpeedsFile(const Reading& reading, const std::string& prefix)
+{
+    const std::string stage = prefix + "stage";
+    return reading.peek(stage) != nullptr && !reading.spelled(stage).starts_with("-");
+}
+
+void setReduceBucket(Job& job, long long elements)
+{
+    Json& stack = job.training["stack"];
+    if (stack.is_string())
+        stack = {{"base", stack}};
+    stack["reduce_bucket"] = elements;
+}
+
+} // namespace
+
+void putDefaultReduceBucket(Job& job, std::string_view setting, int stage)
+{
+    if (stage < 2)
+        return;
+    setReduceBucket(job, kReduceBucket);
+    job.reading.byDefault(setting, kReduceBucket, "/training/stack/reduce_bucket", "cannot be given here: DeepSpeed's default");
+}
+
 void putReduceBucket(Job& job)
 {
     constexpr const char* kPointer = "/training/stack/reduce_bucket";
@@ -91,10 +117,15 @@ void putReduceBucket(Job& job)
         const std::string name = prefix + "reduce_bucket_size";
         const Json* const given = reading.peek(name);
         const Json* const joins = reading.peek(prefix + "contiguous_gradients");
-        if (given == nullptr || (joins != nullptr && *joins == Json(false)) || memberOr<int>(job.layout, "zero_stage", 0) < 2)
+        if ((joins != nullptr && *joins == Json(false)) || memberOr<int>(job.layout, "zero_stage", 0) < 2)
             continue;
         long long elements = 0;
-        if (given->is_number()) {
+        if (given == nullptr) {
+            if (!isOfDeepSpeedsFile(reading, prefix))
+                continue;
+            elements = kReduceBucket;
+            reading.byDefault(name, kReduceBucket, kPointer, "is not given: DeepSpeed's default");
+        } else if (given->is_number()) {
             elements = reading.size(name, kPointer).value_or(0);
         } else if (*given == Json("auto")) {
             const Json* const base = job.catalogue.modelJson(memberOr<std::string>(job.model, "base", ""));
@@ -105,11 +136,9 @@ void putReduceBucket(Job& job)
             reading.say(name, Became::used, "the square of the hidden size", kPointer);
         }
         if (elements > 0)
-            job.training["stack"]["reduce_bucket"] = elements;
+            setReduceBucket(job, elements);
     }
 }
-
-} // namespace
 
 void putStackOfTransformers(Job& job, bool isZero3)
 {

@@ -21,6 +21,12 @@ FsdpFacts readFsdp(Reading&, const std::string& prefix);
 void putOverlapOfFsdp(Job&, bool isSharded);
 /// Stage and group of shards. After settleWorld.
 void putShardGroup(Job&, const FsdpFacts&, std::optional<int> shard, int replicate);
+/// DeepSpeed's reduce_bucket_size, where stages 2 and 3 join gradients in a buffer of their own. "auto" is the square of the
+/// hidden size (transformers, integrations/deepspeed.py), as far as the model is known; what DeepSpeed's file leaves out is its
+/// default. After model and stage.
+void putReduceBucket(Job&);
+/// The same of a file that has the stage but no word for it.
+void putDefaultReduceBucket(Job&, std::string_view setting, int stage);
 /// training.stack of Transformers' models as its Trainer and Accelerate run them, module by module, which a setting makes
 /// certain. `isZero3`: parameters are DeepSpeed's, which then gathers them where they are needed. After what overlaps is known.
 void putStackOfTransformers(Job&, std::string_view setting, bool isZero3);

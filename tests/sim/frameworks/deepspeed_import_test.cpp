@@ -68,6 +68,33 @@ TEST(DeepSpeedImport, GradientsAreJoinedInABufferOfTheGivenSize)
     EXPECT_EQ(of(3, R"(500000000, "contiguous_gradients": false)").at("/training/stack/reduce_bucket"), 0);
 }
 
+// deepspeed/runtime/zero/config.py: reduce_bucket_size 5e8, contiguous_gradients on.
+TEST(DeepSpeedImport, TheBufferThatNobodyNamesIsDeepSpeedsDefault)
+{
+    const auto of = [](const std::string& zero) {
+        return importedText(deepSpeedJson(R"("bf16": {"enabled": true}, "zero_optimization": {)" + zero + "}"), 16)
+            .at("/training/stack/reduce_bucket");
+    };
+    EXPECT_EQ(of(R"("stage": 2)"), 500'000'000);
+    EXPECT_EQ(of(R"("stage": 3)"), 500'000'000);
+    EXPECT_EQ(of(R"("stage": 1)"), 0);
+    EXPECT_EQ(of(R"("stage": 3, "contiguous_gradients": false)"), 0);
+    const std::string megatron =
+        "deepspeed --num_gpus 8 pretrain_gpt.py --deepspeed --no-pipeline-parallel --deepspeed_config ds.json --num-layers 24 "
+        "--hidden-size 2048 --num-attention-heads 16 --seq-length 2048 --micro-batch-size 1 --global-batch-size 64";
+    EXPECT_EQ(importedText(megatron + " --zero-stage 2", 8).at("/training/stack/reduce_bucket"), 0)
+        << "the file is not there, and may say another";
+    for (const auto& [more, bucket] : {std::pair{"", 500'000'000}, std::pair{R"(, "reduce_bucket_size": 2e8)", 200'000'000}}) {
+        const sim::SettingsFile file{.name = "ds.json",
+                                     .text = std::string(R"({"train_batch_size": 64, "bf16": {"enabled": true}, )") +
+                                             R"("zero_optimization": {"stage": 2)" + more + "}}"};
+        const Json scenario = Json::parse(
+            sim::importSettings({{.name = "train.sh", .text = megatron + "\n"}, file}, {.gpus = 8}, test::catalogue()).scenario);
+        EXPECT_EQ(scenario["training"]["stack"]["reduce_bucket"], bucket);
+        EXPECT_EQ(scenario["training"]["stack"]["base"], "megatron-deepspeed");
+    }
+}
+
 TEST(DeepSpeedImport, MegatronDeepSpeedsWordsTellItsYear)
 {
     const std::string job =
@@ -104,6 +131,7 @@ TEST(AccelerateImport, DeepSpeedHidesAndKeepsWhatItsOwnFileWould)
     EXPECT_EQ(two.at("/training/offload/optimizer"), 1);
     EXPECT_EQ(two.became("deepspeed_config.offload_optimizer_device"), "used");
     EXPECT_EQ(two.at("/training/global_batch_size"), 64);
+    EXPECT_EQ(two.at("/training/stack/reduce_bucket"), 500'000'000) << "it has no word for it";
     std::string told;
     for (const sim::Note& note : two.imported.notes)
         if (note.pointer == "/training/global_batch_size" && note.became == Became::unknown)

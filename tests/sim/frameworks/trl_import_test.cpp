@@ -45,7 +45,8 @@ TEST(TrlImport, AcceleratesFileSharesTheStates)
     EXPECT_EQ(scenario["layout"]["dp"], 16);
     EXPECT_EQ(scenario["layout"]["zero_stage"], 3);
     EXPECT_EQ(scenario["cluster"]["nodes"], 2);
-    EXPECT_EQ(scenario["training"]["stack"], "deepspeed-2023");
+    EXPECT_EQ(scenario["training"]["stack"]["base"], "deepspeed-2023");
+    EXPECT_EQ(scenario["training"]["stack"]["reduce_bucket"], 500'000'000) << "Accelerate's file has no word for it";
     EXPECT_EQ(scenario["training"]["global_batch_size"], 2 * 8 * 16);
 }
 

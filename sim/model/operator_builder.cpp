@@ -117,7 +117,10 @@ void OperatorBuilder::attentionCore(Checked heads, Checked qkDim, Checked vDim, 
             op.k = qkDim;
             op.batch = b * heads;
             op.flops = 2.0 * blockPairs * static_cast<double>(qkDim + vDim) * seenBlocks * together;
-            op.backwardFlopsFactor = 2.5;
+            // Scores again, and gradients of queries and of keys: three products over a head of queries; gradients of scores and
+            // of values: two over one of values (cudnn-frontend, benchmark_single_sdpa.py, flops). 2.5 times the forward pass
+            // where both are as long.
+            op.backwardFlopsFactor = static_cast<double>(3 * qkDim + 2 * vDim) / static_cast<double>(qkDim + vDim);
             op.forwardBytes = queryBytes + readKeyValueBytes + m_tokens * heads * vDim * m_bytes;
             op.backwardBytes = 2 * op.forwardBytes;
             op.windowed = m_kind.type == LayerType::sliding;

@@ -81,7 +81,7 @@ struct Operator {
     bool windowed = false;                            ///< attention that leaves out the keys before a window
     bool overlapsRing = false;                        ///< attention over a received block: waits for its ringExchange
     double flops = 0;                                 ///< forward
-    double backwardFlopsFactor = 2;                   ///< attention: 2.5 fused (recomputes scores), 2 unfused
+    double backwardFlopsFactor = 2;                   ///< attention: 2.5 fused (recomputes scores; equal heads), 2 unfused
     std::int64_t forwardBytes = 0, backwardBytes = 0; ///< elementwise: read plus written; GEMM: what kernels before it move
     std::int64_t commBytes = 0;          ///< size of the whole tensor a collective works on, or bytes sent by a ringExchange
     int reductions = 1;                  ///< enterTensorParallel: input gradients that are reduced by themselves

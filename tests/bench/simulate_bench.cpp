@@ -10,8 +10,22 @@
 #include <fstream>
 #include <string>
 #include <vector>
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
 
 namespace {
+
+/// As the program's window does (app/shell/window/application.cpp, keepMemory): a step's columns are those of the step before,
+/// not fresh pages.
+[[maybe_unused]] const bool kKeepsMemory = [] {
+#if defined(__GLIBC__)
+    constexpr int kKeptBytes = 512 << 20;
+    mallopt(M_TRIM_THRESHOLD, kKeptBytes);
+    mallopt(M_MMAP_THRESHOLD, kKeptBytes);
+#endif
+    return true;
+}();
 
 constexpr const char* kLargest = "42-llama3-405b-16384-gpus";
 

@@ -284,6 +284,13 @@ TEST(CostsOfProgram, FusedAttentionRunsBackwardTwoAndAHalfTimes)
     };
     // "attn.core" begins "attn.core.backward".
     EXPECT_DOUBLE_EQ(flops("attn.core.backward") / (flops("attn.core") - flops("attn.core.backward")), 2.5);
+    // Of heads of 192 against keys and 128 of values, five products of five lengths: 3 x 192 and 2 x 128 over 192 and 128.
+    scenario.model.numKeyValueHeads = scenario.model.numAttentionHeads;
+    scenario.model.kvLoraRank = 128;
+    scenario.model.qkNopeHeadDim = 128;
+    scenario.model.qkRopeHeadDim = 64;
+    scenario.model.vHeadDim = 128;
+    EXPECT_DOUBLE_EQ(flops("attn.core.backward") / (flops("attn.core") - flops("attn.core.backward")), 2.6);
 }
 
 TEST(CostsOfProgram, SelectiveRecomputationKeepsNoScoresAndMakesThemAgain)

@@ -17,7 +17,8 @@
 namespace app {
 namespace {
 
-constexpr float kBestRow = 44, kLowestBestRow = 20, kBestHead = 22, kBestNumbers = 128, kBestCosts = 110, kBestPlace = 18;
+constexpr float kBestRow = 44, kLowestBestRow = 20, kBestHead = 22, kBestShared = 16, kTwoLineRow = 31, kBestNumbers = 128,
+                kBestCosts = 110, kBestPlace = 18;
 
 using Replacement = std::pair<std::string_view, std::string_view>;
 
@@ -33,22 +34,31 @@ std::string replaced(std::string text, const std::array<Replacement, count>& by)
 /// The same in fewer letters, which can be read by themselves.
 std::string shorterWords(const std::string& text)
 {
-    constexpr std::array<Replacement, 4> kShorter{
-        {{"sequence parallel", "seq. parallel"}, {"recomputes ", "recompute "}, {" layers a chunk", ""}, {" layer a chunk", ""}}};
+    constexpr std::array<Replacement, 4> kShorter{{{"sequence parallel", "seq. parallel"},
+                                                   {"recomputes ", "recompute "},
+                                                   {" layers a chunk", " layers"},
+                                                   {" layer a chunk", " layer"}}};
     return replaced(text, kShorter);
 }
 
 struct Abbreviation {
     std::string_view brief, means;
 };
-constexpr std::array<Abbreviation, 3> kAbbreviations{{{"mb", "micro-batch"}, {"sp", "sequence parallel"}, {"rc", "recompute"}}};
+constexpr std::array<Abbreviation, 4> kAbbreviations{
+    {{"mb", "micro-batch"}, {"sp", "sequence parallel"}, {"rc", "recompute"}, {"rl", "layers that a chunk recomputes"}}};
 
 /// In so few that what tells two layouts apart is still there; what they mean stands above.
 std::string briefer(const std::string& text)
 {
-    constexpr std::array<Replacement, 4> kBriefest{
-        {{"micro-batch ", "mb "}, {"seq. parallel", "sp"}, {"recompute ", "rc "}, {"recomputation", "rc"}}};
-    return replaced(shorterWords(text), kBriefest);
+    std::string brief = shorterWords(text);
+    constexpr std::string_view kRecompute = "recompute ";
+    if (const std::size_t at = brief.find(kRecompute); at != std::string::npos) { // "recompute 4 layers"
+        brief.replace(at, kRecompute.size(), "rl ");
+        constexpr std::array<Replacement, 2> kCounted{{{" layers", ""}, {" layer", ""}}};
+        brief = replaced(brief, kCounted);
+    }
+    constexpr std::array<Replacement, 3> kBriefest{{{"micro-batch ", "mb "}, {"seq. parallel", "sp"}, {"recomputation", "rc"}}};
+    return replaced(brief, kBriefest);
 }
 
 /// "mb: micro-batch, rc: recompute", of those that stand in the texts.
@@ -69,10 +79,26 @@ std::string abbreviationsIn(const std::vector<std::string>& texts)
     return out;
 }
 
+/// "All: tp 8 · pp 4 · dp 2 · 1F1B · micro-batch 1", longest first; what has no room is left out from its end.
+std::vector<std::string> sharedLines(std::vector<std::string> parts)
+{
+    std::vector<std::string> out;
+    for (const char* more = ""; !parts.empty(); parts.pop_back(), more = " …") {
+        std::string line = "All: ";
+        for (const std::string& part : parts)
+            line += (&part == &parts.front() ? "" : " · ") + part;
+        for (const std::string& words : {line, shorterWords(line), briefer(line)})
+            out.push_back(words + more);
+    }
+    return out;
+}
+
 } // namespace
 
 struct PlanBestLayouts::Frame {
     float left = 0, top = 0, right = 0, row = kBestRow;
+    std::vector<std::string> shared; ///< what all have, said once instead of in each row
+    bool hasLineOfShared = false;    ///< below the title, not instead of it
     Rect rowAt(std::size_t i) const
     {
         const float y = std::floor(top + row * static_cast<float>(i));
@@ -80,17 +106,23 @@ struct PlanBestLayouts::Frame {
     }
 };
 
-PlanBestLayouts::Frame PlanBestLayouts::frame(Rect area)
+PlanBestLayouts::Frame PlanBestLayouts::frame(Rect area) const
 {
-    return {area.left + 6, area.top + kBestHead, area.right - 6, kBestRow};
+    const std::vector<sim::PlannedLayout>& best = picture().answer().best;
+    const auto rows = static_cast<float>(std::max<std::size_t>(1, best.size()));
+    Frame f{area.left + 6, area.top + kBestHead, area.right - 6, kBestRow, {}, false};
+    if (best.size() > 1)
+        f.shared = sharedTexts(best);
+    f.hasLineOfShared = !f.shared.empty() && (area.bottom - f.top - kBestShared) / rows >= kTwoLineRow;
+    f.top += f.hasLineOfShared ? kBestShared : 0;
+    f.row = std::clamp((area.bottom - f.top) / rows, kLowestBestRow, kBestRow);
+    return f;
 }
 
 std::vector<PlanView::Spot> PlanBestLayouts::spots(Rect area) const
 {
-    Frame f = frame(area);
+    const Frame f = frame(area);
     const std::vector<sim::PlannedLayout>& best = picture().answer().best;
-    f.row =
-        std::clamp((area.bottom - f.top) / static_cast<float>(std::max<std::size_t>(1, best.size())), kLowestBestRow, kBestRow);
     std::vector<Spot> out;
     for (std::size_t i = 0; i < best.size(); ++i) {
         const sim::PlannedLayout& layout = best[i];
@@ -110,26 +142,51 @@ std::vector<PlanView::Spot> PlanBestLayouts::spots(Rect area) const
     return out;
 }
 
+void PlanBestLayouts::paintHead(Canvas& canvas, const Frame& f, const std::vector<std::string>& rows) const
+{
+    const Theme& t = theme();
+    const Rect area = canvas.area();
+    const Rect head{area.left + kMargin, area.top, area.right - kMargin, area.top + kBestHead};
+    const Rect below{head.left, head.bottom - 2, head.right, head.bottom - 2 + kBestShared};
+    const bool isInstead = !f.hasLineOfShared && !f.shared.empty();
+    std::vector<std::string> told = rows; // the head says what they mean
+    if (f.hasLineOfShared) {
+        const std::string line = fitting(canvas, sharedLines(f.shared), below.width(), FontFace::small);
+        textInside(canvas, below, line, t.text, FontFace::small);
+        if (line == briefer(line))
+            told.push_back(line);
+    }
+    std::string means = abbreviationsIn(told);
+    const auto roomBeside = [&] {
+        const float width = means.empty() ? 0 : canvas.textWidth(means, FontFace::small) + kMargin;
+        return head.width() - (width < head.width() ? width : 0);
+    };
+    std::string title = isInstead ? fitting(canvas, sharedLines(f.shared), roomBeside(), FontFace::small) : std::string();
+    const bool isShared = !title.empty();
+    if (isShared && title == briefer(title)) {
+        told.push_back(title);
+        means = abbreviationsIn(told);
+        title = fitting(canvas, sharedLines(f.shared), roomBeside(), FontFace::small);
+    }
+    if (title.empty())
+        title = fitting(canvas,
+                        {"The best layouts, and what their steps go to (mean of ranks)", "The best layouts by what steps go to",
+                         "The best layouts", "Best"},
+                        roomBeside(), FontFace::bold);
+    const float shown = textInside(canvas, head, title, t.text, isShared ? FontFace::small : FontFace::bold);
+    textInside(canvas, {head.left + shown, head.top, head.right, head.bottom},
+               fitting(canvas, {means}, head.width() - shown, FontFace::small), t.mutedText, FontFace::small, Align::right);
+}
+
 void PlanBestLayouts::paint(Canvas& canvas) const
 {
     const Rect area = canvas.area();
     const Theme& t = theme();
+    const Frame f = frame(area);
     const std::vector<sim::PlannedLayout>& best = picture().answer().best;
-    std::vector<std::string> briefs; // drawn: the head says what they mean
-    const auto drawHead = [&] {
-        const Rect head{area.left + kMargin, area.top, area.right - kMargin, area.top + kBestHead};
-        const std::string means = abbreviationsIn(briefs);
-        const float told = means.empty() ? 0 : canvas.textWidth(means, FontFace::small) + kMargin;
-        const std::string title = fitting(canvas,
-                                          {"The best layouts, and what their steps go to (mean of ranks)",
-                                           "The best layouts by what steps go to", "The best layouts", "Best"},
-                                          head.width() - (told < head.width() ? told : 0), FontFace::bold);
-        textInside(canvas, head, title, t.text, FontFace::bold);
-        textInside(canvas, head, fitting(canvas, {means}, head.width(), FontFace::small), t.mutedText, FontFace::small,
-                   Align::right);
-    };
+    std::vector<std::string> briefs; // drawn
     if (best.empty()) {
-        drawHead();
+        paintHead(canvas, f, briefs);
         textInside(canvas, {area.left + kMargin, area.top + kBestHead, area.right - kMargin, area.top + kBestHead + 24},
                    "None that fits was found so far.", t.mutedText, FontFace::small);
         return;
@@ -153,10 +210,8 @@ void PlanBestLayouts::paint(Canvas& canvas) const
         textInside(canvas,
                    {spot.rect.left + 2, spot.rect.top, spot.rect.left + kBestPlace, hasText ? words.bottom : spot.rect.bottom},
                    std::to_string(i + 1), t.text, FontFace::bold, Align::right);
-        // Where all of it has no room, what tells it from the others; its grid is in the tooltip.
-        const std::string all = layoutText(layout);
-        const std::vector<std::string> names{all,        shorterWords(all),        briefer(all),
-                                             telling[i], shorterWords(telling[i]), briefer(telling[i])};
+        const std::string own = f.shared.empty() ? layoutText(layout) : telling[i]; // the rest stands above
+        const std::vector<std::string> names{own, shorterWords(own), briefer(own), briefer(telling[i])};
         const auto named = [&](float width) {
             std::string name = fitting(canvas, names, width, FontFace::small);
             if (name == briefer(name)) // what it is made of may be brief
@@ -211,7 +266,7 @@ void PlanBestLayouts::paint(Canvas& canvas) const
                    fitting(canvas, numbers, spot.rect.right - right, FontFace::small), t.text, FontFace::small);
         ++i;
     }
-    drawHead();
+    paintHead(canvas, f, briefs);
 }
 
 } // namespace app

@@ -15,9 +15,10 @@
 namespace app {
 namespace {
 
-constexpr float kHeatGutter = 52, kHeatHead = 24, kHeatLegend = 22, kWidestPlanCell = 132, kHighestPlanCell = 58, kHeatGap = 2;
+constexpr float kHeatGutter = 52, kHeatHead = 24, kHeatLegend = 17, kWidestPlanCell = 132, kHighestPlanCell = 58, kHeatGap = 2;
 constexpr float kLowestPlanCell = 17, kHeatFoot = 4; ///< a line of text and the gap
 constexpr float kRoomForLegend = 88;                 ///< of the map alone
+constexpr std::size_t kEntriesInARow = 3;            ///< of the legend, in few words, in the narrowest map
 constexpr float kHatchPixels = 7;
 
 /// From the lower left to the upper right, all over the rectangle; `both`: the other way as well.
@@ -40,18 +41,19 @@ bool isRefused(PlanCellKind kind)
 struct LegendEntry {
     std::optional<PlanCellKind> kind; ///< nothing: where the scenario is
     const char* text;
-    int need = 0; ///< where not all have room: signs before words, words before colours
+    const char* brief; ///< where not all texts have room
+    int need = 0;      ///< where not even these: signs before words, words before colours
 };
 
 /// In the words of the cells.
-constexpr LegendEntry kLegendEntries[]{{PlanCellKind::winner, "best", 6},
-                                       {PlanCellKind::tie, "tie: closer than the model's own error", 4},
-                                       {std::nullopt, "yours: your tp and pp, at their best", 5},
-                                       {PlanCellKind::memory, "mem: too large", 2},
-                                       {PlanCellKind::rule, "no: not legal", 3},
-                                       {PlanCellKind::slower, "≤: at most so much more", 1},
-                                       {PlanCellKind::floor, "≥: at least so much more", 0},
-                                       {PlanCellKind::open, "open: not looked at", 3}};
+constexpr LegendEntry kLegendEntries[]{{PlanCellKind::winner, "best", "best", 6},
+                                       {PlanCellKind::tie, "tie: closer than the model's own error", "tie", 4},
+                                       {std::nullopt, "yours: your tp and pp, at their best", "yours", 5},
+                                       {PlanCellKind::memory, "mem: too large", "too large", 2},
+                                       {PlanCellKind::rule, "no: not legal", "not legal", 3},
+                                       {PlanCellKind::slower, "≤: at most so much more", "≤: at most", 1},
+                                       {PlanCellKind::floor, "≥: at least so much more", "≥: at least", 0},
+                                       {PlanCellKind::open, "open: not looked at", "not looked at", 3}};
 
 std::vector<LegendEntry> legendOf(const PlanPicture& picture)
 {
@@ -68,22 +70,31 @@ std::vector<LegendEntry> legendOf(const PlanPicture& picture)
     return out;
 }
 
-constexpr float kLegendSwatch = 12, kLegendGap = 14, kWidestLetter = 7; ///< of the small face
+constexpr float kLegendSwatch = 12, kLegendGap = 12, kWidestLetter = 7; ///< of the small face
+constexpr float kLegendEdge = 6; ///< left of it: it takes the room below the names of rows too
 
-/// Rows that are enough for it, whatever its letters are.
-int legendRowsOf(const std::vector<LegendEntry>& entries, float width)
+/// Rows that entries of such widths take.
+int legendRowsOf(const std::vector<float>& widths, float room)
 {
     int rows = 1;
     float x = 0;
-    for (const LegendEntry& entry : entries) {
-        const float wide = kLegendSwatch + 5 + kWidestLetter * static_cast<float>(std::string_view(entry.text).size());
-        if (x > 0 && x + wide > width) {
+    for (const float wide : widths) {
+        if (x > 0 && x + wide > room) {
             ++rows;
             x = 0;
         }
         x += wide + kLegendGap;
     }
     return rows;
+}
+
+/// Rows that are enough for it, whatever its letters are.
+int legendRowsOf(const std::vector<LegendEntry>& entries, float room)
+{
+    std::vector<float> widths;
+    for (const LegendEntry& entry : entries)
+        widths.push_back(kLegendSwatch + 5 + kWidestLetter * static_cast<float>(std::string_view(entry.text).size()));
+    return legendRowsOf(widths, room);
 }
 
 /// "2.6×", "12×"
@@ -165,7 +176,7 @@ PlanHeatMap::Frame PlanHeatMap::frame(Rect area) const
     f.left = area.left + kHeatGutter;
     f.top = area.top + kHeatHead;
     const float right = area.right - kMargin;
-    const int rows = legendRowsOf(legendOf(picture()), right - f.left);
+    const int rows = legendRowsOf(legendOf(picture()), right - area.left - kLegendEdge);
     const float ofMap = std::max(kRoomForLegend, kHeatHead + kLowestPlanCell * static_cast<float>(f.pps.size()));
     f.legendRows = std::clamp(static_cast<int>((area.height() - ofMap) / kHeatLegend), 0, rows);
     const float bottom = area.bottom - (f.legendRows > 0 ? kHeatLegend * static_cast<float>(f.legendRows) : kHeatFoot);
@@ -180,7 +191,9 @@ float PlanHeatMap::leastHeight() const
     if (!hasPicture())
         return 0;
     const auto rows = static_cast<float>(shownSizes(picture(), picture().pps(), &PlanCell::pp).size());
-    return std::max(kRoomForLegend, kHeatHead + kLowestPlanCell * rows) + (legendOf(picture()).empty() ? kHeatFoot : kHeatLegend);
+    const std::size_t entries = legendOf(picture()).size();
+    const float legend = entries == 0 ? kHeatFoot : entries > kEntriesInARow ? 2 * kHeatLegend : kHeatLegend;
+    return std::max(kRoomForLegend, kHeatHead + kLowestPlanCell * rows) + legend;
 }
 
 std::vector<PlanView::Spot> PlanHeatMap::spots(Rect area) const
@@ -199,13 +212,18 @@ void PlanHeatMap::paint(Canvas& canvas) const
     const Frame f = frame(canvas.area());
     const Theme& t = theme();
     const Color faint = mix(t.canvas, t.text, 0.10F), pale = mix(t.canvas, t.text, 0.05F);
+    bool areNumbers = false; // which the corner says of what
     for (std::size_t column = 0; column < f.tps.size(); ++column) {
         const Rect under = f.cell(column, 0);
         const Rect head{under.left, f.top - kHeatHead, under.right, f.top};
         const std::string size = countText(f.tps[column]);
-        textInside(canvas, head, fitting(canvas, {"tp " + size, size}, head.width(), FontFace::small), t.mutedText,
-                   FontFace::small, Align::center);
+        const std::string shown = fitting(canvas, {"tp " + size, size}, head.width(), FontFace::small);
+        areNumbers = areNumbers || shown == size;
+        textInside(canvas, head, shown, t.mutedText, FontFace::small, Align::center);
     }
+    if (areNumbers)
+        textInside(canvas, {f.left - kHeatGutter + 4, f.top - kHeatHead, f.left - 6, f.top}, "tp", t.mutedText, FontFace::small,
+                   Align::right);
     for (std::size_t row = 0; row < f.pps.size(); ++row) {
         const Rect beside = f.cell(0, row);
         textInside(canvas, {f.left - kHeatGutter + 4, beside.top, f.left - 6, beside.bottom}, "pp " + countText(f.pps[row]),
@@ -281,16 +299,35 @@ void PlanHeatMap::paint(Canvas& canvas) const
                 canvas.strokeRect({rect.left - 2, rect.top - 2, rect.right + 2, rect.bottom + 2}, t.text, 2);
         }
     }
-    float x = f.left, y = f.legendTop;
-    int row = 1;
+    paintLegend(canvas, f);
+}
+
+void PlanHeatMap::paintLegend(Canvas& canvas, const Frame& f) const
+{
+    const Theme& t = theme();
+    const Color faint = mix(t.canvas, t.text, 0.10F), pale = mix(t.canvas, t.text, 0.05F);
+    const float left = canvas.area().left + kLegendEdge, room = canvas.area().right - kMargin - left;
     std::vector<LegendEntry> entries = legendOf(picture());
-    if (legendRowsOf(entries, canvas.area().right - kMargin - f.left) > f.legendRows)
-        std::stable_sort(entries.begin(), entries.end(),
-                         [](const LegendEntry& one, const LegendEntry& other) { return one.need < other.need; });
+    const auto widthOf = [&](const char* text) { return kLegendSwatch + 5 + canvas.textWidth(text, FontFace::small); };
+    const auto fits = [&] {
+        std::vector<float> widths;
+        for (const LegendEntry& entry : entries)
+            widths.push_back(widthOf(entry.text));
+        return legendRowsOf(widths, room) <= f.legendRows;
+    };
+    if (!fits()) {
+        for (LegendEntry& entry : entries)
+            entry.text = entry.brief;
+        if (!fits())
+            std::stable_sort(entries.begin(), entries.end(),
+                             [](const LegendEntry& one, const LegendEntry& other) { return one.need < other.need; });
+    }
+    float x = left, y = f.legendTop;
+    int row = 1;
     for (const LegendEntry& entry : entries) {
-        const float width = kLegendSwatch + 5 + canvas.textWidth(entry.text, FontFace::small);
-        if (x > f.left && x + width > canvas.area().right - kMargin) {
-            x = f.left;
+        const float width = widthOf(entry.text);
+        if (x > left && x + width > left + room) {
+            x = left;
             y += kHeatLegend;
             ++row;
         }

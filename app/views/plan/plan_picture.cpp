@@ -354,6 +354,20 @@ std::vector<std::string> tellingTexts(const std::vector<sim::PlannedLayout>& lay
     return out;
 }
 
+std::vector<std::string> sharedTexts(const std::vector<sim::PlannedLayout>& layouts)
+{
+    std::vector<std::string> out;
+    if (layouts.empty())
+        return out;
+    const auto first = featuresOf(layouts.front());
+    for (std::size_t feature = 0; feature < first.size(); ++feature)
+        if (!first[feature].words.empty() && std::all_of(layouts.begin(), layouts.end(), [&](const sim::PlannedLayout& layout) {
+                return featuresOf(layout)[feature].words == first[feature].words;
+            }))
+            out.push_back(first[feature].words);
+    return out;
+}
+
 std::string differingText(const sim::PlannedLayout& layout, const sim::PlannedLayout& first)
 {
     const auto own = featuresOf(layout), others = featuresOf(first);

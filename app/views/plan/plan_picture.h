@@ -106,6 +106,8 @@ private:
 std::string layoutText(const sim::PlannedLayout&);
 /// Of each, what not all of them have: "ZeRO 1 · sequence parallel", "no ZeRO". Of one that is alone, its grid.
 std::vector<std::string> tellingTexts(const std::vector<sim::PlannedLayout>&);
+/// What all of them have: "tp 8 · pp 4 · dp 2 · 1F1B · micro-batch 1"; each part of it, in that order.
+std::vector<std::string> sharedTexts(const std::vector<sim::PlannedLayout>&);
 /// What is not so in `first`: "tp 4 · pp 8 · dp 2 · DualPipeV · no ZeRO"; where nothing is that a person reads, its grid.
 std::string differingText(const sim::PlannedLayout&, const sim::PlannedLayout& first);
 /// "+12.3 %", "tie", "winner", "does not fit".

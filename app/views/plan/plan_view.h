@@ -89,6 +89,7 @@ protected:
 private:
     struct Frame;
     Frame frame(Rect area) const;
+    void paintLegend(Canvas&, const Frame&) const;
 };
 
 /// The best layouts below each other, each split by what its step goes to.
@@ -103,7 +104,8 @@ protected:
 
 private:
     struct Frame;
-    static Frame frame(Rect area);
+    Frame frame(Rect area) const;
+    void paintHead(Canvas&, const Frame&, const std::vector<std::string>& rows) const; ///< `rows`: what stands in them
 };
 
 /// Step time against memory: of all that were simulated, and the frontier where neither can be had for less of the other.

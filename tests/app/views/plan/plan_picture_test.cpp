@@ -211,6 +211,39 @@ TEST(PlanPicture, LayoutsOfOneGridSayWhatTellsThemApart)
                 rows.insert(text);
         EXPECT_EQ(rows.size(), 3U) << "each row says something else, " << width << " wide";
     }
+
+    // What all have is said once, above them: what the best layout is can be read without pointing at it.
+    const std::vector<std::string> shared = sharedTexts(answer.best);
+    ASSERT_FALSE(shared.empty());
+    EXPECT_EQ(shared.front(), first.grid.text());
+    for (const Rect area : {Rect{0, 0, 700, 300}, Rect{0, 0, 420, 120}, Rect{0, 0, 300, 86}})
+        EXPECT_THAT(drawnPlan(shown.best, area).texts(), testing::Contains(testing::StartsWith("All: " + first.grid.text())))
+            << area.right << "x" << area.bottom;
+}
+
+TEST(PlanPicture, CountsTheLayersThatAreRecomputedHoweverNarrowItIs)
+{
+    sim::PlannedLayout first = foundPlan()->best.front(), second = first;
+    for (sim::PlannedLayout* layout : {&first, &second})
+        std::erase_if(layout->settings, [](const sim::PlanSetting& setting) { return setting.first == "training.recompute"; });
+    first.settings.emplace_back("training.recompute", R"({"layers":4})");
+    second.settings.emplace_back("training.recompute", R"({"layers":1})");
+    sim::PlanAnswer answer = *foundPlan();
+    answer.best = {first, second};
+    ShownPlan shown(pictureOfPlan(std::make_shared<const sim::PlanAnswer>(answer)));
+    std::set<std::string> seen;
+    for (float width = 700; width >= 60; width -= 4) {
+        const RecorderCanvas canvas = drawnPlan(shown.best, {0, 0, width, 300});
+        for (const std::string& text : canvas.texts())
+            if (text.find("recompute ") == 0 || text.find("recomputes ") == 0) {
+                seen.insert(text);
+                EXPECT_THAT(text, HasSubstr("layer")) << width;
+            } else if (text.find("rl ") == 0 && width > 300) {
+                EXPECT_THAT(canvas.texts(), testing::Contains(HasSubstr("rl: layers that a chunk recomputes"))) << width;
+            }
+    }
+    EXPECT_THAT(seen, testing::Contains("recompute 4 layers"));
+    EXPECT_THAT(seen, testing::Contains("recomputes 1 layer a chunk"));
 }
 
 TEST(PlanPicture, SaysCostsAndWhatIsTight)

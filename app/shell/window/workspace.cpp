@@ -71,6 +71,7 @@ Workspace::Workspace(Desk& desk, Renderer renderer, QWidget* parent)
     });
     connect(m_transport, &TransportBar::scrubbed, &m_desk, &Desk::setCursor);
     connect(m_transport, &TransportBar::stepRequested, this, [this](bool forward) {
+        m_desk.playback().pause();
         canvas(Picture::timeline).runCommand(forward ? ViewCommand::next : ViewCommand::previous);
         selectionMayHaveChanged(canvas(Picture::timeline));
     });
@@ -211,8 +212,10 @@ void Workspace::showWaiting()
 
 void Workspace::setStepping(bool on)
 {
-    if (on)
+    if (on) {
         setPictureVisible(Picture::timeline, true);
+        m_desk.playback().pause(); // one walks by oneself now
+    }
     timeline().setStepping(on);
     m_transport->setStepping(on);
     if (on)
@@ -423,6 +426,10 @@ void Workspace::selectionMayHaveChanged(CanvasWidget& by)
 
 void Workspace::selectionChanged()
 {
+    if (timeline().stepToCursor()) {
+        m_desk.selectionMayHaveChanged(); // which comes here again, with the action in it
+        return;
+    }
     m_transport->showPosition();
     requestFrames(m_changing);
 }
@@ -508,6 +515,8 @@ bool Workspace::runCommand(ViewCommand command, bool fast)
                            : isOfGrid(command)   ? canvas(Picture::grid)
                            : walks || ofTimeline ? canvas(Picture::timeline)
                                                  : commandTarget();
+    if (walks)
+        m_desk.playback().pause(); // else it would run away from where one has gone
     const bool changed = target.runCommand(command, fast);
     if (&target != &m_editor->canvas())
         selectionMayHaveChanged(target);

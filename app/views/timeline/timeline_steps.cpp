@@ -51,6 +51,20 @@ void TimelineSteps::goTo(std::size_t step)
     }
 }
 
+bool TimelineSteps::goToMoment(std::int64_t ns)
+{
+    if (m_order.empty())
+        return false;
+    const auto startNs = [&](const SpanRef& ref) { return m_model.trace().tracks[ref.track].startNs[ref.span]; };
+    const auto after = std::upper_bound(m_order.begin(), m_order.end(), ns,
+                                        [&](std::int64_t at, const SpanRef& ref) { return at < startNs(ref); });
+    const std::size_t step = after == m_order.begin() ? 0 : static_cast<std::size_t>(after - m_order.begin()) - 1;
+    if (startNs(m_order[step]) == startNs(m_order[m_current]))
+        return false;
+    goTo(step);
+    return true;
+}
+
 std::optional<SpanRef> TimelineSteps::now() const
 {
     return m_order.empty() ? std::nullopt : std::optional(m_order[m_current]);

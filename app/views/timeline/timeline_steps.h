@@ -17,6 +17,9 @@ public:
     std::size_t count() const { return m_order.size(); }
     std::size_t current() const { return m_current; }
     void goTo(std::size_t step);
+    /// To what has started last at that moment; before the first action to that. False: it is there already, or, of actions that
+    /// start together, at one of those.
+    bool goToMoment(std::int64_t ns);
     /// The action that starts now; nothing if the trace has none.
     std::optional<SpanRef> now() const;
     /// As long as the shortest quarter of the actions at most: what has to be wide enough to be read.

@@ -52,6 +52,8 @@ void TimelineView::setStepping(bool on)
     scene.selection.hoveredSpan.reset();
     if (on) {
         scene.steps.emplace(scene.model());
+        if (scene.selection.cursorNs < scene.model().trace().endNs) // what has been played to its end begins anew
+            scene.steps->goToMoment(scene.selection.cursorNs);
         scene.framesSteps = true;
         if (scene.rows.timesPlaced() > 0) {
             scene.prepare(scene.area); // the story takes room
@@ -66,6 +68,15 @@ void TimelineView::setStepping(bool on)
 bool TimelineView::isStepping() const
 {
     return m_data->scene.steps.has_value();
+}
+
+bool TimelineView::stepToCursor()
+{
+    TimelineScene& scene = m_data->scene;
+    if (!scene.steps || !scene.steps->goToMoment(scene.selection.cursorNs))
+        return false;
+    scene.selection.selectSpan(scene.steps->now());
+    return true;
 }
 
 TimeRange TimelineView::visibleRange() const

@@ -29,6 +29,8 @@ public:
     /// Actions are revealed one by one, with next and previous, and told about.
     void setStepping(bool);
     bool isStepping() const;
+    /// The action that is told about is the one at the time cursor, whoever moved that: a film, a slider. False: it was.
+    bool stepToCursor();
 
     TimeRange visibleRange() const;
     void setVisibleRange(TimeRange);

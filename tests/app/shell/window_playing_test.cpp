@@ -38,6 +38,32 @@ TEST_F(WindowTest, SteppingThroughIsAMode)
     EXPECT_EQ(spans(), all);
 }
 
+TEST_F(WindowTest, WhatIsPlayedOrScrubbedWhileSteppingIsToldAbout)
+{
+    open("17-schedule-1f1b.json");
+    Playback& playback = window.desk().playback();
+    const auto toldNs = [&] { // when the action starts that is told about
+        const SpanRef span = window.desk().selection().selectedSpan.value_or(SpanRef{});
+        return window.desk().step().trace->tracks[span.track].startNs[span.span];
+    };
+    const std::int64_t endNs = window.desk().step().trace->endNs;
+    playback.play();
+    playback.advance(Playback::kSecondsASpan / 2);
+    window.run(CommandId::stepThrough);
+    EXPECT_FALSE(playback.isPlaying());
+    EXPECT_NEAR(static_cast<double>(toldNs()), static_cast<double>(endNs) / 2, static_cast<double>(endNs) / 10)
+        << "it begins where the cursor is";
+    playback.play();
+    playback.advance(Playback::kSecondsASpan / 4);
+    EXPECT_NEAR(static_cast<double>(toldNs()), static_cast<double>(endNs) * 3 / 4, static_cast<double>(endNs) / 10)
+        << "what has started meanwhile is there";
+    window.workspace().transport().slider()->setValue(0);
+    EXPECT_LT(toldNs(), endNs / 100);
+    EXPECT_EQ(window.desk().selection().cursorNs, 0);
+    QTest::keyClick(&window.workspace().canvas(Picture::timeline), Qt::Key_Period);
+    EXPECT_FALSE(playback.isPlaying()) << "it would run away from where one has gone";
+}
+
 TEST_F(WindowTest, AnotherScenarioIsNotSteppedThrough)
 {
     open("17-schedule-1f1b.json");

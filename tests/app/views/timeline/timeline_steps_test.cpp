@@ -160,6 +160,41 @@ TEST(TimelineSteps, TheViewShowsWhatHasStartedAndTellsThePhaseOfTheRankInFocus)
     EXPECT_TRUE(timeline.draw().nodesOf("story").empty());
 }
 
+TEST(TimelineSteps, FollowTheTimeCursorWhoeverMovesIt)
+{
+    Timeline timeline(fourStages());
+    timeline.area = {0, 0, 4000, 600};
+    const auto startOf = [&](SpanRef ref) { return timeline.trace->tracks[ref.track].startNs[ref.span]; };
+    const auto named = [&] { return timeline.draw().nodesOf("story").at(0).name; };
+    timeline.view.setStepping(true);
+    std::vector<std::pair<std::int64_t, std::string>> told; // of each moment at which actions start the last that does
+    do {
+        const std::int64_t start = startOf(*timeline.selection.selectedSpan);
+        if (told.empty() || told.back().first != start)
+            told.emplace_back(start, "");
+        told.back().second = named();
+    } while (timeline.command(ViewCommand::next));
+    ASSERT_GT(told.size(), 8U);
+    EXPECT_FALSE(timeline.view.stepToCursor());
+    for (const std::size_t i : {told.size() / 2, std::size_t{3}, told.size() - 2}) { // back, and forth
+        timeline.selection.cursorNs = told[i].first;
+        EXPECT_TRUE(timeline.view.stepToCursor());
+        EXPECT_EQ(named(), told[i].second);
+        EXPECT_EQ(startOf(*timeline.selection.selectedSpan), told[i].first);
+        timeline.selection.cursorNs = told[i + 1].first - 1;
+        EXPECT_FALSE(timeline.view.stepToCursor()) << "nothing else has started";
+    }
+
+    timeline.view.setStepping(false);
+    timeline.selection.cursorNs = told[4].first + 1;
+    timeline.view.setStepping(true);
+    EXPECT_EQ(named(), told[4].second) << "they begin where the cursor is";
+    timeline.view.setStepping(false);
+    timeline.selection.cursorNs = timeline.trace->endNs;
+    timeline.view.setStepping(true);
+    EXPECT_EQ(timeline.selection.cursorNs, told.front().first) << "anew where it is at the end";
+}
+
 TEST(TimelineSteps, AreFramedSoThatEachPassIsReadWithItsNeighbours)
 {
     sim::Scenario scenario = fourStages();

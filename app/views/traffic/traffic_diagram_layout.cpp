@@ -46,7 +46,8 @@ float layOutBoxes(Canvas& canvas, const TrafficParts& parts, TrafficDiagramFrame
     const Rect drawn = frame.drawn;
     const bool bare = frame.level == TrafficLevel::ranks; // nothing is inside a rank's box but its name
     const float pitch = std::clamp(std::floor(drawn.height() / count), 4.0F, bare ? 48.0F : kHighestBox);
-    const float gap = pitch >= 40 ? std::floor(pitch * 0.28F) : pitch >= 24 ? 4.0F : 2.0F;
+    constexpr float kRoomy = 80, kGapShare = 0.28F, kLowGapShare = 0.2F; // low boxes want their height for what is in them
+    const float gap = pitch >= 40 ? std::floor(pitch * (pitch >= kRoomy ? kGapShare : kLowGapShare)) : pitch >= 24 ? 4.0F : 2.0F;
     const float widest = bare ? nameWidth + 120 : drawn.width() < 420 ? drawn.width() * 0.6F : 520.0F;
     const float width =
         std::floor(std::clamp(drawn.width() * 0.47F, std::min(nameWidth + (bare ? 90.0F : 20.0F), widest), widest));
@@ -60,8 +61,9 @@ float layOutBoxes(Canvas& canvas, const TrafficParts& parts, TrafficDiagramFrame
 /// GPUs of a box in as many rows as make them largest; a node's few stay in one row, as its rails are.
 void layOutGpus(Canvas& canvas, const TrafficScene& scene, const TrafficParts& parts, TrafficDiagramFrame& frame)
 {
-    constexpr float kNarrowest = 7, kLowest = 7;
+    constexpr float kNarrowest = 7, kLowest = 7, kNumberAndBar = 7, kLeastLanes = 9;
     constexpr int kOneRow = 16;
+    const float small = canvas.textHeight(FontFace::small);
     int most = 1;
     float nameWidth = 0;
     for (const auto& part : parts.parts) {
@@ -69,8 +71,10 @@ void layOutGpus(Canvas& canvas, const TrafficScene& scene, const TrafficParts& p
         nameWidth = std::max(nameWidth, canvas.textWidth(part.name, FontFace::small));
     }
     const auto insideOf = [&](Rect box) {
-        // Below the GPUs of a high box is room for what goes from one to another.
-        const float lanes = box.height() >= kHighBox ? std::min(kLanes, box.height() * kLanesOfBox) : 0;
+        // Below the GPUs is room for what goes from one to another; in a lower box what their numbers and bars leave.
+        const float left = box.height() - 5 - frame.titleHeight - (small + kNumberAndBar);
+        const float share = std::min(kLanes, box.height() * kLanesOfBox);
+        const float lanes = box.height() >= kHighBox ? share : left >= kLeastLanes ? std::min(left, share) : 0;
         return Rect{box.left + 4 + (frame.titleHeight > 0 ? 0 : nameWidth + 8), box.top + 3 + frame.titleHeight, box.right - 3,
                     box.bottom - 2 - lanes};
     };
@@ -204,10 +208,12 @@ std::vector<Point> TrafficDiagramFrame::curveBetween(const Gpu& from, const Gpu&
     };
     // What hangs below its GPUs stays in their box, lowest what comes back over several: a ring's way back.
     constexpr float kLeastDepth = 8, kNextOfDepth = 0.82F;
-    const float floor = boxes[asIndex(from.part)].bottom - kWithinRadius;
+    const float below = boxes[asIndex(from.part)].bottom - from.rect.bottom; // few pixels in a low box
+    const float floor = boxes[asIndex(from.part)].bottom - std::min(kWithinRadius, std::max(5.0F, below * 0.45F));
     const bool isNext = std::abs(middleOf(from) - middleOf(to)) < 1.5F * from.rect.width();
     const bool isWithin = isBeside && from.part == to.part;
-    const float hung = isWithin ? std::min(from.rect.bottom, floor - kLeastDepth) : bottomOf(from);
+    const float hung =
+        isWithin ? std::min(from.rect.bottom, floor - std::min(kLeastDepth, std::max(4.0F, below * 0.5F))) : bottomOf(from);
     const float share = 0.4F + 0.6F * (lane + 1) / static_cast<float>(sim::kDimensions.size());
     const float depth = isWithin   ? (floor - hung) * share * (isNext ? kNextOfDepth : 1.0F)
                         : isBeside ? 12 + 4 * lane + (isNext ? 0.0F : 6.0F)

@@ -18,7 +18,7 @@ constexpr int kOneByOne = 64;                ///< so many are shown one by one
 constexpr double kExposure = 1.0 / 300;      ///< of the step: a frame of its ten seconds at 30 a second
 constexpr double kTail = 0.16;               ///< of the way: what is bright behind a packet
 constexpr double kSlowed = 1.02;             ///< times as long as alone: links are shared
-constexpr float kNameShare = 0.45F;          ///< of a box: its name
+constexpr float kNameShare = 0.45F;          ///< of a box at least: its name
 constexpr float kSmallest = 3, kLargest = 8; ///< radius of a packet
 constexpr float kRing = 3;                   ///< round one that is slowed
 
@@ -31,6 +31,8 @@ public:
           m_now(m_motion.at(scene.selection.cursorNs,
                             std::max<std::int64_t>(1, std::llround(kExposure * static_cast<double>(scene.model.stepNs())))))
     {
+        for (const auto& part : scene.model.picture(frame.level, frame.mostParts).parts.parts)
+            m_nameWidth = std::max(m_nameWidth, canvas.textWidth(part.name, FontFace::small));
     }
 
     void paint()
@@ -99,7 +101,10 @@ private:
             const Rect box = m_frame.boxes[asIndex(packet.from)].inset(4);
             const float y = box.top + box.height() * (static_cast<float>(packet.purpose) + 0.5F) /
                                           static_cast<float>(sim::kDimensions.size());
-            return {{box.left + box.width() * kNameShare, y}, {box.right - kWithinRadius, y}};
+            constexpr float kAfterName = 8, kLeastWay = 24;
+            const float left = std::min(std::max(box.left + box.width() * kNameShare, box.left + m_nameWidth + kAfterName),
+                                        box.right - kWithinRadius - kLeastWay);
+            return {{left, y}, {box.right - kWithinRadius, y}};
         }
         const auto* strand = m_frame.strandOf({packet.from, packet.to}, packet.purpose);
         return strand == nullptr ? std::vector<Point>{} : strand->curve;
@@ -108,7 +113,7 @@ private:
     /// What passed lately, the brighter and wider the fuller the ports of its sender.
     void flow(const TrafficNow& flow)
     {
-        constexpr float kThin = 1, kThick = 5, kFaint = 0.4F;
+        constexpr float kThin = 1.5F, kThick = 5, kFaint = 0.65F;
         const std::vector<Point> curve = curveOf(flow);
         if (curve.empty())
             return;
@@ -239,6 +244,7 @@ private:
     bool m_byRank;
     TrafficMotion& m_motion;
     const TrafficMoment& m_now;
+    float m_nameWidth = 0; ///< of the widest
 };
 
 } // namespace

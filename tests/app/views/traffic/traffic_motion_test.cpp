@@ -292,6 +292,51 @@ TEST(TrafficMotion, WhatMovesWithinANodeStaysInItsBox)
     }
 }
 
+/// As in a window of 1366 × 768, and beside the names of many nodes as one.
+TEST(TrafficMotion, WhatMovesWithinANodeLeavesItsNamesToBeRead)
+{
+    const auto many = [] {
+        sim::Scenario s = test::smallScenario(8, 1, 64, 1);
+        s.cluster = test::h100Cluster(512);
+        return s;
+    };
+    for (const auto& [scenario, area] : {std::pair(twoNodesOfMotion(), Rect{0, 0, 725, 244}),
+                                         std::pair(many(), Rect{0, 0, 725, 244}), std::pair(many(), Rect{0, 0, 420, 244})}) {
+        const auto simulation = sim::simulate(scenario);
+        Selection selection;
+        TrafficView view(selection, lightTheme());
+        view.setStep({simulation, nullptr});
+        view.showNow();
+        int within = 0;
+        for (int part = 1; part < 40; ++part) {
+            selection.cursorNs = simulation->times().endNs * part / 40;
+            RecorderCanvas canvas(area);
+            view.draw(canvas);
+            std::vector<Rect> names;
+            std::vector<Node> nodes = canvas.nodesOf("node");
+            for (const Primitive& p : canvas.primitives())
+                if (p.kind == Primitive::Kind::text && std::any_of(nodes.begin(), nodes.end(), [&](const Node& n) {
+                        return n.rect.contains({p.rect.left, p.rect.top + 2});
+                    }))
+                    names.push_back(p.rect);
+            ASSERT_FALSE(names.empty());
+            for (const Primitive& p : canvas.primitives()) {
+                const bool isWithin =
+                    p.kind == Primitive::Kind::polyline && std::any_of(nodes.begin(), nodes.end(), [&](const Node& node) {
+                        return std::all_of(p.points.begin(), p.points.end(), [&](Point at) { return node.rect.contains(at); });
+                    });
+                if (!isWithin)
+                    continue;
+                ++within;
+                for (const Rect& name : names)
+                    for (const Point& at : p.points)
+                        EXPECT_FALSE(name.inset(2).contains(at)) << at.x << ", " << at.y << " of " << area.width();
+            }
+        }
+        EXPECT_GT(within, 20) << area.width();
+    }
+}
+
 TEST(TrafficMotion, AtTheEndsOfTheStepNothingMoves)
 {
     Playing playing;

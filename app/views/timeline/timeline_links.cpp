@@ -99,16 +99,23 @@ void LinkPainter::wait(const TimelineWait& chain)
     const Rect gap = laneOf(chain.gap.row);
     if (gap.height() <= 0)
         return;
+    // Below the names of what was waited for, where the row is high enough for both.
+    constexpr float kAboveEdge = 4;
+    const float name = m_canvas.textHeight(FontFace::small);
+    const auto heightIn = [&](Rect lane) {
+        return std::floor(
+            std::max((lane.top + lane.bottom) / 2, std::min((lane.top + lane.bottom + name) / 2 + 2, lane.bottom - kAboveEdge)));
+    };
     std::vector<Point> points;
     for (auto link = chain.links.rbegin(); link != chain.links.rend(); ++link) {
         const Rect lane = laneOf(link->row);
         if (lane.height() <= 0) // its row is filtered out
             continue;
-        const float y = std::floor((lane.top + lane.bottom) / 2);
+        const float y = heightIn(lane);
         points.push_back({clamped(link->time.beginNs), y});
         points.push_back({clamped(link->time.endNs), y});
     }
-    const Point end = {clamped(chain.gap.time.endNs), std::floor((gap.top + gap.bottom) / 2)};
+    const Point end = {clamped(chain.gap.time.endNs), heightIn(gap)};
     points.push_back(end);
     stroke(points, m_theme.selection);
     m_canvas.fillConvex({{end.x + 1, end.y}, {end.x - 7, end.y - 4}, {end.x - 7, end.y + 4}}, m_theme.selection);

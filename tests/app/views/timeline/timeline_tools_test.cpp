@@ -423,6 +423,33 @@ std::vector<float> drawnWaits(Timeline& timeline)
 
 } // namespace
 
+TEST(Navigation, TheChainOfAWaitLeavesTheNamesThatItTells)
+{
+    Timeline timeline(fourStages());
+    timeline.area = {0, 0, 1100, 240};
+    timeline.draw();
+    timeline.selection.selectRank(0);
+    int crossed = 0;
+    while (timeline.command(ViewCommand::nextWait)) {
+        const RecorderCanvas canvas = timeline.draw();
+        for (const Primitive& chain : canvas.primitives()) {
+            if (chain.kind != Primitive::Kind::polyline || chain.thickness != 2)
+                continue;
+            for (std::size_t i = 1; i < chain.points.size(); ++i) {
+                const Point a = chain.points[i - 1], b = chain.points[i];
+                if (a.y != b.y)
+                    continue; // from row to row, where what was waited for ends
+                for (const Primitive& name : canvas.primitives())
+                    if (name.kind == Primitive::Kind::text && name.rect.left < b.x && name.rect.right > a.x) {
+                        ++crossed;
+                        EXPECT_FALSE(a.y > name.rect.top + 2 && a.y < name.rect.bottom - 2) << name.text;
+                    }
+            }
+        }
+    }
+    EXPECT_GT(crossed, 20);
+}
+
 TEST(Navigation, AWaitThatIsWalkedToIsDrawnInsteadOfTheOneThatThePointerRestsOn)
 {
     Timeline timeline(fourStages());

@@ -281,10 +281,12 @@ void StoragePainter::tensor(int index, const StorageLine& line, Rect rect)
         m_canvas.fillRect({rect.left - 6, rect.top, rect.left - 2, rect.bottom}, m_theme.accent);
     }
     names(tensor, {m_frame.names.left, rect.top, m_frame.names.right, rect.bottom});
+    const bool isNamed = isInSight(rect, FontFace::small); // at the edge of the table a picture without its name says nothing
     for (int i = 0; i < m_frame.states; ++i) {
         const auto s = static_cast<std::size_t>(i);
         const StoredState state = kStoredStates[s];
-        picture(index, tensor, state, m_scene.cell(line, state));
+        if (isNamed)
+            picture(index, tensor, state, m_scene.cell(line, state));
         const bool same = tensor.tied == sim::TensorHolding::Tied::same;
         const std::int64_t bytes = m_frame.states == 1 ? tensor.bytes.total() : bytesOf(tensor.bytes, state);
         const Rect right{m_frame.bytes[s].left, rect.top, m_frame.bytes[s].right, rect.bottom};

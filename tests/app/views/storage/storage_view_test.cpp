@@ -270,6 +270,27 @@ TEST(StoragePicture, CutsNoTextAtAnySizeNorScroll)
     }
 }
 
+/// At the edges of the table too, where of a row only some is in sight.
+TEST(StoragePicture, NoPictureStandsWithoutTheNameOfItsTensor)
+{
+    Storage storage(test::smallScenario(2, 2, 4));
+    int rows = 0;
+    for (float height = 180; height < 420; height += 7) {
+        storage.area = {0, 0, 560, height};
+        storage.view.setForAudience(height < 300);
+        const RecorderCanvas canvas = storage.draw();
+        float lowest = 0; // of the words
+        for (const Primitive& p : canvas.primitives())
+            if (p.kind == Primitive::Kind::text)
+                lowest = std::max(lowest, p.rect.bottom);
+        for (const Primitive& p : canvas.rectsOf(lightTheme().parameters)) {
+            ++rows;
+            EXPECT_LE(p.rect.top, lowest) << height;
+        }
+    }
+    EXPECT_GT(rows, 60);
+}
+
 TEST(StoragePicture, WhatIsSpokenOfIsBroughtIntoSight)
 {
     Storage storage(test::smallScenario(2, 2, 4));

@@ -12,8 +12,10 @@
 #include <QGridLayout>
 #include <QLabel>
 #include <QListWidget>
+#include <QPainter>
 #include <QProgressBar>
 #include <QPushButton>
+#include <QStyledItemDelegate>
 
 #include <algorithm>
 
@@ -35,8 +37,59 @@ QListWidget* list(const QString& name)
     out->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     out->setTextElideMode(Qt::ElideRight);
     out->setWordWrap(true);
+    setRole(out, "choice");
     return out;
 }
+
+constexpr int kWhatRole = Qt::UserRole; ///< of a goal: what it means
+
+/// A goal's name above what it means, which wraps.
+class GoalDelegate final : public QStyledItemDelegate {
+public:
+    explicit GoalDelegate(QListWidget* list) : QStyledItemDelegate(list), m_list(list) {}
+
+    QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override
+    {
+        const int width = m_list->viewport()->width() - 2 * kAside;
+        return {width, 2 * kAbove + boldOf(option.font).height() +
+                           QFontMetrics(smallOf(option.font)).boundingRect({0, 0, width, 0}, kWrapped, what(index)).height()};
+    }
+
+    void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override
+    {
+        QStyleOptionViewItem item = option;
+        initStyleOption(&item, index);
+        const QString name = index.data().toString().section(QLatin1Char('\n'), 0, 0);
+        item.text.clear();
+        item.widget->style()->drawControl(QStyle::CE_ItemViewItem, &item, painter, item.widget);
+        const QRect inside = option.rect.adjusted(kAside, kAbove, -kAside, -kAbove);
+        painter->save();
+        QFont bold = option.font;
+        bold.setWeight(QFont::DemiBold);
+        painter->setFont(bold);
+        painter->setPen(item.palette.color(QPalette::Text));
+        painter->drawText(inside, Qt::AlignLeft | Qt::AlignTop, name);
+        painter->setFont(smallOf(option.font));
+        painter->setPen(item.palette.color(QPalette::PlaceholderText));
+        painter->drawText(inside.adjusted(0, boldOf(option.font).height(), 0, 0), kWrapped, what(index));
+        painter->restore();
+    }
+
+private:
+    static constexpr int kAside = 9, kAbove = 5, kWrapped = Qt::AlignLeft | Qt::AlignTop | Qt::TextWordWrap;
+    static QString what(const QModelIndex& index) { return index.data(kWhatRole).toString(); }
+    static QFontMetrics boldOf(QFont font)
+    {
+        font.setWeight(QFont::DemiBold);
+        return QFontMetrics(font);
+    }
+    static QFont smallOf(QFont font)
+    {
+        font.setPixelSize(std::max(11, font.pixelSize() - 1));
+        return font;
+    }
+    QListWidget* m_list;
+};
 
 } // namespace
 
@@ -57,10 +110,13 @@ NewDialog::NewDialog(const sim::Catalogue& catalogue, QWidget* parent)
     m_clusters->setAccessibleName(tr("Kind of GPUs"));
     m_clusters->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
     m_clusters->setCurrentIndex(std::max(0, m_clusters->findData(QLatin1String(kUsualCluster))));
-    for (const Goal& goal : goals())
-        m_goals->addItem(tr("%1\n%2").arg(tr(goal.name), tr(goal.what)));
-    m_goals->setSpacing(2);
-    m_goals->setCurrentRow(0); // what Create takes unless another is clicked
+    for (const Goal& goal : goals()) {
+        auto* item = new QListWidgetItem(tr("%1\n%2").arg(tr(goal.name), tr(goal.what)), m_goals); // as a screen reader says it
+        item->setData(kWhatRole, tr(goal.what));
+    }
+    m_goals->setItemDelegate(new GoalDelegate(m_goals));
+    m_goals->setResizeMode(QListView::Adjust); // what wraps is as high as its lines
+    m_goals->setCurrentRow(0);                 // what Create takes unless another is clicked
     setRole(m_status, "muted");
     m_status->setWordWrap(true);
     m_status->setText(
@@ -103,7 +159,7 @@ NewDialog::NewDialog(const sim::Catalogue& catalogue, QWidget* parent)
     grid->addWidget(m_busy, 3, 0, 1, 3);
     grid->addLayout(foot, 4, 0, 1, 3);
     fillGpus();
-    constexpr QSize kSize{760, 420};
+    constexpr QSize kSize{800, 470};
     resize(kSize);
     m_models->setFocus();
     m_models->scrollToItem(m_models->currentItem(), QAbstractItemView::PositionAtCenter);

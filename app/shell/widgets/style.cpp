@@ -218,6 +218,11 @@ QTreeView[role="terms"]::item { padding: 3px 6px 3px 0; min-height: 18px; }
 QTreeView[role="terms"]::item:selected { background: @hover; color: @text; }
 QListView[role="field"] { background: @field; border: 1px solid @border; border-radius: 4px; }
 QListView[role="field"]:focus { border-color: @accent; }
+QListView[role="choice"] { background: @field; border: 1px solid @border; border-radius: 4px; }
+QListView[role="choice"]:focus { border-color: @accent; }
+QListView[role="choice"]::item { border: none; border-left: 3px solid transparent; padding: 3px 6px; color: @text; }
+QListView[role="choice"]::item:hover { background: @hover; }
+QListView[role="choice"]::item:selected { background: @hover; border-left-color: @accent; }
 QHeaderView { background: transparent; }
 QHeaderView::section { background: transparent; color: @muted; border: none; border-bottom: 1px solid @border; padding: 2px 4px; font-size: 11px; }
 QPlainTextEdit { background: @field; border: 1px solid @border; border-radius: 4px; padding: 4px; }

@@ -6,6 +6,7 @@
 #include "sim/cancel.h"
 #include "sim/error.h"
 #include "sim/frameworks/frameworks.h"
+#include "sim/frameworks/limits.h"
 #include "sim/scenario/key_facts.h"
 
 #include <algorithm>
@@ -34,6 +35,12 @@ std::string refusalOf(const sim::Scenario& scenario, std::string_view kind, cons
 std::string_view pointerOf(std::string_view refusal)
 {
     return refusal.starts_with('/') ? refusal.substr(0, refusal.find_first_of(": ")) : std::string_view();
+}
+
+/// Fewer rules are broken, and none that was kept: whatever is told first of what is left. Both ascending.
+bool isNearer(const std::vector<std::size_t>& left, const std::vector<std::size_t>& before)
+{
+    return left.size() < before.size() && std::includes(before.begin(), before.end(), left.begin(), left.end());
 }
 
 /// As a whole word: pp is not in "--pp-size" or "app".
@@ -106,6 +113,7 @@ std::vector<Edit> refusalRemedies(const sim::ScenarioDocument& document, const s
     if (refusal.empty())
         return {};
     const ScenarioState state(document, &scenario, catalogue);
+    const std::vector<std::size_t> broken = sim::refusalsOfKind(kind, scenario);
     std::vector<Edit> whole, partly;
     for (const std::string& pointer : keysOf(refusal)) {
         std::optional<Edit> found, next;
@@ -124,7 +132,7 @@ std::vector<Edit> refusalRemedies(const sim::ScenarioDocument& document, const s
                 found = std::move(edit);
                 break;
             }
-            if (!next && pointerOf(left) != pointerOf(refusal))
+            if (!next && isNearer(sim::refusalsOfKind(kind, *resolved.scenario), broken))
                 next = std::move(edit);
         }
         if (found)

@@ -99,6 +99,22 @@ void refuseWhatBreaks(std::string_view id, const Scenario& scenario)
             throw Error(limit.text(scenario));
 }
 
+std::vector<std::size_t> refusalsOfKind(std::string_view kind, const Scenario& scenario)
+{
+    std::string_view id = kind == "nemo-yaml" || kind == "bridge-python" ? "megatron" : "";
+    for (const Framework& framework : kFrameworks)
+        id = framework.kind == kind ? framework.id : id;
+    Scenario written = scenario;
+    if (kind == "nemo-yaml" && scenario.layout.zeroStage == 2) // as its FSDP, of which one strategy shares gradients alone
+        written.layout.zeroStage = 3;
+    std::vector<std::size_t> out;
+    const std::span<const LayoutLimit> limits = layoutLimits();
+    for (std::size_t i = 0; i < limits.size(); ++i)
+        if (limits[i].framework == id && limits[i].breach == Breach::refused && limits[i].breaks(written))
+            out.push_back(i);
+    return out;
+}
+
 Overlap overlapOf(std::string_view id, const Scenario& s)
 {
     Overlap overlap = s.training.overlap;

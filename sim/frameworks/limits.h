@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace sim {
 
@@ -35,6 +36,9 @@ const Framework* findFramework(std::string_view id);
 std::string frameworkLimit(std::string_view id, const Scenario&);
 /// Throws Error for the first of those that the framework itself would refuse; others it takes, and runs another job.
 void refuseWhatBreaks(std::string_view id, const Scenario&);
+/// All of those that what is written as settings of that kind would be refused for, by their place among all limits: an edit
+/// after which these are fewer, and none is new, is on the way to what is written. `kind`: FrameworkKind::id.
+std::vector<std::size_t> refusalsOfKind(std::string_view kind, const Scenario&);
 
 /// Whether several ranks hold the same parameters, the dense ones or experts': else ZeRO has nothing to share out.
 bool isSplitInReplicas(const Scenario&);

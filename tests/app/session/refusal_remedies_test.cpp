@@ -3,6 +3,7 @@
 
 #include "sim/error.h"
 #include "sim/frameworks/frameworks.h"
+#include "sim/frameworks/limits.h"
 #include "tests/app/session/session_fixtures.h"
 #include "tests/support/catalogue.h"
 
@@ -52,6 +53,38 @@ TEST(RefusalRemedies, OfAStageThatMegatronDoesNotHaveAreTheNearestOneFirst)
 TEST(RefusalRemedies, AreNoneWhereNothingIsRefused)
 {
     EXPECT_TRUE(remediesFor(document("05-dp2-tp4-pp2-sixteen-gpus.json"), "megatron-args").empty());
+}
+
+/// Where one edit is not enough each that is offered leads there: it breaks fewer rules, and none that was kept.
+TEST(RefusalRemedies, OfSeveralRulesEachLeavesFewerAndBreaksNoOther)
+{
+    int severalAtOnce = 0, offered = 0;
+    for (const char* file : {"05-dp2-tp4-pp2-sixteen-gpus.json", "70-schedule-dualpipe.json", "50-mixtral-8x7b-ep8.json"})
+        for (const char* zero : {"0", "2", "3"})
+            for (const char* sequenceParallel : {"false", "true"}) {
+                sim::ScenarioDocument given = document(file);
+                given.set("/layout/zero_stage", zero);
+                given.set("/layout/sequence_parallel", sequenceParallel);
+                const auto resolved = given.resolve(catalogue());
+                for (const sim::FrameworkKind& kind : sim::frameworkKinds()) {
+                    if (!resolved.scenario || !kind.isExported || !isRefused(given, kind.id))
+                        continue;
+                    const std::vector<std::size_t> before = sim::refusalsOfKind(kind.id, *resolved.scenario);
+                    EXPECT_FALSE(before.empty()) << kind.id << " refuses for what is no limit";
+                    severalAtOnce += before.size() > 1 ? 1 : 0;
+                    for (const Edit& edit : remediesFor(given, kind.id)) {
+                        sim::ScenarioDocument changed = given;
+                        apply(changed, edit);
+                        const std::vector<std::size_t> left = sim::refusalsOfKind(kind.id, scenario(changed));
+                        EXPECT_LT(left.size(), before.size()) << kind.id << " of " << file << ": " << edit.text;
+                        EXPECT_TRUE(std::includes(before.begin(), before.end(), left.begin(), left.end()))
+                            << kind.id << " of " << file << ": " << edit.text;
+                        ++offered;
+                    }
+                }
+            }
+    EXPECT_GT(severalAtOnce, 10);
+    EXPECT_GT(offered, 20);
 }
 
 /// Models that a framework does not have are no setting, and have none.

@@ -5,6 +5,7 @@
 #include "sim/scenario/pointer_text.h"
 #include "sim/text/nearest.h"
 #include "sim/text/number_text.h"
+#include "sim/text/rounded_parts.h"
 
 #include <algorithm>
 #include <array>
@@ -45,27 +46,23 @@ std::string tooMuchText(double bytes, const char* of, double capacityBytes)
     return gibText(bytes, decimals) + of + gibText(capacityBytes, decimals);
 }
 
-/// "bubble +120.12 ms, exposed tp -40.20 ms": the largest first, of as many tokens, as rounded as they are shown. What rounds to
-/// nothing is left out, and the largest takes what rounding leaves, so that they add up to the rounded difference.
+/// "bubble +120.12 ms, exposed tp -40.20 ms": the largest first, of as many tokens, rounded so that they add up to the rounded
+/// difference. What is nothing then is left out.
 std::string termsText(const PlannedLayout& other, const PlannedLayout& first)
 {
     constexpr double kShownNs = 1e4; // hundredths of a millisecond
-    const auto rounded = [](double ns) { return std::llround(ns / kShownNs); };
-    const auto nsOf = [](const PlannedLayout& of, StepPart part) { return static_cast<double>(of.use[part]) * of.batches; };
-    double wholeNs = 0;
-    std::vector<std::pair<std::int64_t, StepPart>> terms; // in what is shown
-    for (const StepPart part : kStepParts) {
-        const double delta = nsOf(other, part) - nsOf(first, part);
-        wholeNs += delta;
-        if (rounded(delta) != 0)
-            terms.emplace_back(rounded(delta), part);
-    }
+    std::vector<double> deltas;
+    for (const StepPart part : kStepParts)
+        deltas.push_back(
+            (static_cast<double>(other.use[part]) * other.batches - static_cast<double>(first.use[part]) * first.batches) /
+            kShownNs);
+    const std::vector<std::int64_t> shown = wholesThatAddUp(deltas);
+    std::vector<std::pair<std::int64_t, StepPart>> terms;
+    std::size_t place = 0;
+    for (const StepPart part : kStepParts)
+        if (const std::int64_t delta = shown[place++]; delta != 0)
+            terms.emplace_back(delta, part);
     std::sort(terms.begin(), terms.end(), [](const auto& a, const auto& b) { return std::abs(a.first) > std::abs(b.first); });
-    std::int64_t left = rounded(wholeNs);
-    for (const auto& [delta, part] : terms)
-        left -= delta;
-    if (!terms.empty())
-        terms.front().first += left;
     std::string text;
     for (const auto& [delta, part] : terms)
         text += (text.empty() ? "" : ", ") + std::string(factsOf(part).name) + (delta > 0 ? " +" : " -") +

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <numeric>
 
 namespace sim {
 namespace {
@@ -42,6 +43,23 @@ std::vector<double> roundedPartsAndRest(std::vector<double> parts, std::size_t r
     for (double& part : parts)
         part /= kTenths;
     return parts;
+}
+
+std::vector<std::int64_t> wholesThatAddUp(const std::vector<double>& parts)
+{
+    std::vector<std::int64_t> out;
+    for (const double part : parts)
+        out.push_back(std::llround(part));
+    std::int64_t left =
+        std::llround(std::accumulate(parts.begin(), parts.end(), 0.0)) - std::accumulate(out.begin(), out.end(), std::int64_t{0});
+    const std::int64_t one = left < 0 ? -1 : 1;
+    std::vector<std::size_t> order(parts.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    const auto missing = [&](std::size_t i) { return static_cast<double>(one) * (parts[i] - std::round(parts[i])); };
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return missing(a) > missing(b); });
+    for (auto i = order.begin(); i != order.end() && left != 0; ++i, left -= one)
+        out[*i] += one;
+    return out;
 }
 
 } // namespace sim

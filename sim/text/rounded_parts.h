@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -17,5 +18,9 @@ std::vector<double> roundedParts(std::vector<double> parts, double whole = 1);
 /// What rounding leaves goes to the part at `rest`, which is told nowhere else: the others read as they do where each is told
 /// alone. To the largest where it would take more than `rest` has.
 std::vector<double> roundedPartsAndRest(std::vector<double> parts, std::size_t rest, double whole = 1);
+
+/// Each to a whole number next to it, and all together to their sum as that is rounded: what rounding leaves goes, one each, to
+/// those that rounding has moved furthest the other way. None is more than a whole from what it is, whatever the others are.
+std::vector<std::int64_t> wholesThatAddUp(const std::vector<double>& parts);
 
 } // namespace sim

@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <numeric>
+#include <random>
 #include <vector>
 
 namespace {
@@ -31,6 +34,27 @@ TEST(RoundedParts, AddUpToTheWhole)
             sum += part;
         }
         EXPECT_NEAR(sum, 1, 1e-12);
+    }
+}
+
+TEST(RoundedParts, WholesAddUpAndNoneIsMoreThanOneFromWhatItIs)
+{
+    EXPECT_EQ(sim::wholesThatAddUp({}), std::vector<std::int64_t>{});
+    EXPECT_EQ(sim::wholesThatAddUp({1000, 0.4, 0.4, 0.4}), (std::vector<std::int64_t>{1000, 1, 0, 0}))
+        << "the largest is what it is";
+    EXPECT_EQ(sim::wholesThatAddUp({-1000, -0.4, -0.4, -0.4}), (std::vector<std::int64_t>{-1000, -1, 0, 0}));
+    EXPECT_EQ(sim::wholesThatAddUp({10.6, -2.6, 0.6}), (std::vector<std::int64_t>{11, -3, 1})) << "8.6";
+    std::mt19937 random(7);
+    std::uniform_real_distribution<double> part(-50, 50);
+    for (int round = 0; round < 500; ++round) {
+        std::vector<double> parts(1 + random() % 14);
+        for (double& each : parts)
+            each = part(random);
+        const std::vector<std::int64_t> wholes = sim::wholesThatAddUp(parts);
+        EXPECT_EQ(std::accumulate(wholes.begin(), wholes.end(), std::int64_t{0}),
+                  std::llround(std::accumulate(parts.begin(), parts.end(), 0.0)));
+        for (std::size_t i = 0; i < parts.size(); ++i)
+            EXPECT_LT(std::abs(static_cast<double>(wholes[i]) - parts[i]), 1);
     }
 }
 

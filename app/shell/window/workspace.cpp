@@ -518,6 +518,10 @@ bool Workspace::runCommand(ViewCommand command, bool fast)
     if (walks)
         m_desk.playback().pause(); // else it would run away from where one has gone
     const bool changed = target.runCommand(command, fast);
+    if (command == ViewCommand::clear && !changed && &target == &m_editor->canvas() && !m_editor->hasMoves()) {
+        Q_EMIT m_editor->cancelled(); // nothing is chosen any more, and nothing would be lost
+        return true;
+    }
     if (&target != &m_editor->canvas())
         selectionMayHaveChanged(target);
     if (command == ViewCommand::clear)

@@ -226,6 +226,29 @@ TEST_F(WindowTest, AnEditedOrderBecomesTheCustomScheduleInOneStep)
     EXPECT_EQ(window.session().undoStack().count(), before + 1) << "nothing was saved";
 }
 
+TEST_F(WindowTest, EscLeavesAnOrderInWhichNothingWasMoved)
+{
+    open("17-schedule-1f1b.json");
+    window.run(CommandId::editOrder);
+    CanvasWidget& canvas = window.workspace().editor().canvas();
+    canvas.setFocus();
+    QTest::keyClick(&canvas, Qt::Key_Right);
+    QTest::keyClick(&canvas, Qt::Key_Escape);
+    EXPECT_TRUE(window.workspace().isEditing()) << "the action was chosen, and is not any more";
+    QTest::keyClick(&canvas, Qt::Key_Escape);
+    EXPECT_FALSE(window.workspace().isEditing());
+
+    window.run(CommandId::editOrder);
+    for (int i = 0; i < 9; ++i)
+        canvas.runCommand(ViewCommand::next);
+    window.run(CommandId::moveLater);
+    ASSERT_TRUE(window.workspace().editor().hasMoves());
+    canvas.setFocus();
+    QTest::keyClick(&canvas, Qt::Key_Escape);
+    QTest::keyClick(&canvas, Qt::Key_Escape);
+    EXPECT_TRUE(window.workspace().isEditing()) << "what was moved would be lost";
+}
+
 TEST_F(WindowTest, WhatWasMovedInAnOrderSurvivesUndoAndOtherEdits)
 {
     open("17-schedule-1f1b.json");

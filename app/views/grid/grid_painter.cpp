@@ -365,6 +365,11 @@ void GridPainter::cellText(int rank, Rect cell, Color color)
     const bool gpuFirst = reads.empty() && shared.empty();
     if (reads.empty())
         reads = gpuFirst ? gpuTexts : std::vector<std::string>{shared};
+    if (!isNow && fittingEvenly(m_canvas, reads, room, FontFace::small).empty()) { // the number alone, in the middle then
+        const FontFace face = m_canvas.textWidth(m_widest, FontFace::bold) <= room ? FontFace::bold : FontFace::small;
+        writeNumber(std::floor((cell.top + cell.bottom - m_canvas.textHeight(face)) / 2), face);
+        return;
+    }
     if (cell.height() < 3 * line + 10 || isNow || gpuFirst) {
         const float top = cell.top + std::floor((cell.height() - 2 * line - 3) / 2);
         write(top - 1, numbers(isNow ? FontFace::small : FontFace::bold), isNow ? FontFace::small : FontFace::bold);

@@ -88,6 +88,30 @@ TEST(GridView, NarrowCellsSayAsMuchAsTheirNeighbours)
     }
 }
 
+TEST(GridView, ANumberAloneStandsInTheMiddleOfItsCell)
+{
+    Grid grid(teachingGrid());
+    int alone = 0;
+    for (float width = 200; width <= kGridArea.width(); width += 23)
+        for (float height = 200; height < 420; height += 35) {
+            const RecorderCanvas canvas =
+                grid.draw({kGridArea.left, kGridArea.top, kGridArea.left + width, kGridArea.top + height});
+            for (const Node& cell : canvas.nodesOf("cell")) {
+                std::vector<Rect> texts;
+                for (const Primitive& p : canvas.primitives())
+                    if (p.kind == Primitive::Kind::text &&
+                        cell.rect.contains({(p.rect.left + p.rect.right) / 2, (p.rect.top + p.rect.bottom) / 2}))
+                        texts.push_back(p.rect);
+                if (texts.size() != 1 || cell.rect.height() < 20)
+                    continue;
+                ++alone;
+                EXPECT_NEAR(texts.front().top + texts.front().bottom, cell.rect.top + cell.rect.bottom, 4)
+                    << width << "x" << height;
+            }
+        }
+    EXPECT_GT(alone, 100);
+}
+
 TEST(GridView, LowCellsHaveTheirNumbersAsLongAsTheseAreWhole)
 {
     Grid grid(teachingGrid());

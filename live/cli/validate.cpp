@@ -2,6 +2,7 @@
 #include "live/cli/writable.h"
 #include "live/profile/calibrate.h"
 #include "live/profile/observe.h"
+#include "live/profile/rehearse.h"
 #include "live/runtime/processors.h"
 #include "live/stream/as_if_parallel.h"
 #include "sim/cli/options.h"
@@ -28,7 +29,7 @@ struct ValidateArguments {
     std::vector<std::string> files, overrides, calibrateWith;
     std::string profile, out, traces, device = ObserveOptions().device;
     int steps = 3, rounds = 3, workers = 0;
-    bool json = false;
+    bool json = false, rehearse = false;
 };
 
 struct Row {
@@ -76,21 +77,27 @@ public:
     /// In rounds over all files, as a machine that others use too is faster at one minute than at the next.
     void run()
     {
-        std::vector<ObservedRun> learned, observed;
-        const auto train = [&](std::vector<ObservedRun>& runs, const std::vector<std::string>& files) {
-            for (std::size_t i = 0; i < files.size(); ++i) {
-                withFileNamed(files[i], [&] {
-                    ObservedRun run = observe(read(files[i]));
-                    if (i < runs.size())
-                        runs[i].append(run);
-                    else
-                        runs.push_back(std::move(run));
-                });
-            }
+        std::vector<ObservedRun> learned, rehearsed, observed;
+        const ObserveOptions options{.steps = m_arguments.steps, .workers = workers(), .device = m_arguments.device};
+        const auto keep = [](std::vector<ObservedRun>& runs, std::size_t i, ObservedRun&& run) {
+            if (i < runs.size())
+                runs[i].append(run);
+            else
+                runs.push_back(std::move(run));
         };
         for (int round = 0; round < m_arguments.rounds; ++round) {
-            train(learned, m_arguments.calibrateWith);
-            train(observed, m_arguments.files);
+            for (std::size_t i = 0; i < m_arguments.calibrateWith.size(); ++i)
+                withFileNamed(m_arguments.calibrateWith[i],
+                              [&] { keep(learned, i, observeRun(read(m_arguments.calibrateWith[i]), options)); });
+            for (std::size_t i = 0; i < m_arguments.files.size(); ++i)
+                withFileNamed(m_arguments.files[i], [&] {
+                    const sim::Scenario scenario = read(m_arguments.files[i]);
+                    if (!m_arguments.rehearse)
+                        return keep(observed, i, observeRun(scenario, options));
+                    Rehearsal both = rehearse(scenario, options);
+                    keep(rehearsed, i, std::move(both.alone));
+                    keep(observed, i, std::move(both.whole));
+                });
         }
         if (!learned.empty()) {
             for (const ObservedRun& run : learned)
@@ -103,17 +110,23 @@ public:
                              sim::hardwareProfileText(std::filesystem::path(m_arguments.out).stem().string(), m_profile));
         std::vector<Row> rows;
         for (std::size_t i = 0; i < observed.size(); ++i)
-            rows.push_back(compare(nameOf(m_arguments.files[i]), observed[i]));
+            rows.push_back(compare(nameOf(m_arguments.files[i]), observed[i], m_arguments.rehearse ? &rehearsed[i] : nullptr));
         m_arguments.json ? printJson(rows) : printTable(rows);
     }
 
 private:
-    Row compare(const std::string& layout, const ObservedRun& run) const
+    Row compare(const std::string& layout, const ObservedRun& run, const ObservedRun* rehearsal) const
     {
         sim::Scenario scenario = run.scenario;
-        if (m_hasProfile)
+        auto routed = m_calibration.imbalance(scenario);
+        if (rehearsal != nullptr) {
+            Calibration own;
+            own.add(*rehearsal);
+            scenario.cluster.efficiency.profile = own.profile(m_profile);
+            routed = routed ? routed : own.imbalance(scenario);
+        } else if (m_hasProfile) {
             scenario.cluster.efficiency.profile = m_profile;
-        const auto routed = m_calibration.imbalance(scenario);
+        }
         if (routed && scenario.training.moe.imbalance == 1) // else it is the file's
             scenario.training.moe.imbalance = *routed;
         const auto simulation = sim::simulate(scenario);
@@ -155,11 +168,6 @@ private:
                              (m_arguments.device == "cpu" ? "the CPU trains in fp32" : "live.dtype is " + trained) +
                              "; add --set /training/precision=" + trained);
         return scenario;
-    }
-
-    ObservedRun observe(const sim::Scenario& scenario) const
-    {
-        return observeRun(scenario, {.steps = m_arguments.steps, .workers = workers(), .device = m_arguments.device});
     }
 
     int workers() const
@@ -235,6 +243,10 @@ void addValidate(CLI::App& app)
         ->type_name("FILE")
         ->allow_extra_args(false)
         ->check(sim::cli::notEmpty());
+    command->add_flag(
+        "--rehearse", arguments->rehearse,
+        "Before each is trained, run up to eight of its ranks by themselves, others made up, and predict with their "
+        "kernels and transfers");
     command->add_option("--out", arguments->out, "Write the profile that was learnt")
         ->type_name("PROFILE.json")
         ->check(sim::cli::notEmpty());
@@ -256,6 +268,8 @@ void addValidate(CLI::App& app)
     sim::cli::addOverrides(*command, arguments->overrides);
     command->add_flag("--json", arguments->json, "One JSON document");
     command->callback([arguments] {
+        if (arguments->rehearse && arguments->device != "cpu")
+            throw sim::cli::UsageError("--rehearse is for --device cpu");
         if (!arguments->traces.empty())
             checkNamesDiffer(arguments->files);
         Validation(*arguments).run();

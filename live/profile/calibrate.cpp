@@ -177,10 +177,12 @@ void Calibration::add(const ObservedRun& run)
             if (span.track == SpanTrack::compute || span.track == SpanTrack::actions || span.correlation == 0)
                 continue;
             const std::set<int>& together = members.at(span.correlation);
+            const auto met = run.membersOf.find(span.correlation);
+            const int size = met == run.membersOf.end() ? static_cast<int>(together.size()) : met->second;
             const auto curve = transferCurve(run.kinds[span.kind].name, run.scenario);
-            if (!curve || *together.begin() != each.rank || together.size() < 2 || span.bytes <= 0) // once each
+            if (!curve || *together.begin() != each.rank || size < 2 || span.bytes <= 0) // once each
                 continue;
-            m_transfers[*curve][{static_cast<double>(span.bytes), static_cast<double>(together.size()), 1, 1}].push_back(
+            m_transfers[*curve][{static_cast<double>(span.bytes), static_cast<double>(size), 1, 1}].push_back(
                 std::max(kShortestSeconds, static_cast<double>(lengthNs(span)) * 1e-9));
         }
     }

@@ -44,27 +44,9 @@ ObservedRun observeRun(const sim::Scenario& scenario, const ObserveOptions& opti
     RunParts parts{.pool = &pool, .device = device.get(), .communicator = communicator.get()};
     std::optional<Run> run;
     run.emplace(scenario, parts);
-    for (Recorder* recorder : run->recorders())
-        recorder->keepsRouting = true;
-    ObservedRun observed{.scenario = scenario, .worldSize = run->mesh().worldSize(), .onGpu = onGpu};
-    run->train(options.warmUp + options.steps, [&](const StepReport& report) {
-        std::vector<RankSpan> spans;
-        for (Recorder* recorder : run->recorders()) {
-            std::vector<SpanRecord> records;
-            recorder->spans.drain(records);
-            for (const SpanRecord& record : records)
-                spans.push_back({recorder->rank, record});
-            if (report.step > options.warmUp)
-                std::move(recorder->routings.begin(), recorder->routings.end(), std::back_inserter(observed.routings));
-            recorder->routings.clear();
-        }
-        if (report.step > options.warmUp) {
-            observed.steps.push_back(std::move(spans));
-            observed.wallSeconds.push_back(report.seconds);
-        }
-        return Verdict::goOn;
-    });
-    observed.kinds = run->spanKinds().from();
+    observeSteps(*run, options.warmUp);
+    ObservedRun observed = observeSteps(*run, options.steps);
+    observed.onGpu = onGpu;
     if (onGpu) {
         observed.wallSeconds.clear();
         run.reset(); // not both in the GPU's memory
@@ -75,6 +57,29 @@ ObservedRun observeRun(const sim::Scenario& scenario, const ObserveOptions& opti
             return Verdict::goOn;
         });
     }
+    return observed;
+}
+
+ObservedRun observeSteps(Run& run, int steps)
+{
+    for (Recorder* recorder : run.recorders())
+        recorder->keepsRouting = true;
+    ObservedRun observed{.scenario = run.scenario(), .worldSize = run.mesh().worldSize()};
+    run.train(steps, [&](const StepReport& report) {
+        std::vector<RankSpan> spans;
+        for (Recorder* recorder : run.recorders()) {
+            std::vector<SpanRecord> records;
+            recorder->spans.drain(records);
+            for (const SpanRecord& record : records)
+                spans.push_back({recorder->rank, record});
+            std::move(recorder->routings.begin(), recorder->routings.end(), std::back_inserter(observed.routings));
+            recorder->routings.clear();
+        }
+        observed.steps.push_back(std::move(spans));
+        observed.wallSeconds.push_back(report.seconds);
+        return Verdict::goOn;
+    });
+    observed.kinds = run.spanKinds().from();
     return observed;
 }
 
@@ -96,6 +101,7 @@ void ObservedRun::append(const ObservedRun& other)
         steps.push_back(std::move(step));
     }
     routings.insert(routings.end(), other.routings.begin(), other.routings.end());
+    membersOf.insert(other.membersOf.begin(), other.membersOf.end());
     wallSeconds.insert(wallSeconds.end(), other.wallSeconds.begin(), other.wallSeconds.end());
 }
 

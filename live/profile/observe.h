@@ -5,11 +5,15 @@
 #include "sim/scenario/scenario.h"
 #include "sim/trace/trace.h"
 
+#include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
 
 namespace live {
+
+class Run;
 
 struct ObserveOptions {
     int warmUp = 2; ///< steps that fill caches and memory pools; not kept
@@ -28,6 +32,8 @@ struct ObservedRun {
     /// itself.
     std::vector<std::vector<std::int64_t>> routings;
     std::vector<double> wallSeconds; ///< [step]; on a GPU of steps that nobody recorded, as marks hold it up
+    /// Of a transfer, by the correlation of its spans: how many met, where not all of them left spans.
+    std::map<std::uint64_t, int> membersOf;
     int worldSize = 1;
     bool onGpu = false;
 
@@ -47,6 +53,8 @@ std::vector<double> kernelSeconds(std::span<const std::vector<RankSpan>> steps, 
 
 /// Trains in this process. Throws sim::Error as Run does, where the device cannot be had, and for several ranks on a GPU.
 ObservedRun observeRun(const sim::Scenario&, const ObserveOptions& = {});
+/// So many more steps of a run that is there and records.
+ObservedRun observeSteps(Run&, int steps);
 
 /// Middle of the values; 0 of none.
 double median(std::vector<double>);

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
+#include <numeric>
 
 namespace live {
 namespace {
@@ -51,8 +52,12 @@ Run::Run(const sim::Scenario& scenario, const RunParts& parts)
     m_plan = planCommunication(m_job, info.activation, info.accumulation);
     if (parts.planned)
         parts.planned(m_plan);
-    const int count = parts.rankCount > 0 ? parts.rankCount : m_mesh.worldSize();
-    for (int rank = parts.firstRank; rank < parts.firstRank + count; ++rank) {
+    std::vector<int> held = parts.ranks;
+    if (held.empty()) {
+        held.resize(static_cast<std::size_t>(parts.rankCount > 0 ? parts.rankCount : m_mesh.worldSize()));
+        std::iota(held.begin(), held.end(), parts.firstRank);
+    }
+    for (const int rank : held) {
         if (parts.record)
             m_recorders.push_back(std::make_unique<Recorder>(rank));
         m_ranks.push_back(

@@ -40,6 +40,7 @@ struct RunParts {
     Device* device = nullptr;
     Communicator* communicator = nullptr;
     int firstRank = 0, rankCount = 0; ///< held by this process; 0 = all
+    std::vector<int> ranks;           ///< or these, in this order
     TrainingOptions options;
     bool record = true;
     KernelTimes* kernelTimes = nullptr; ///< null: the GPU's kernels are not timed one by one

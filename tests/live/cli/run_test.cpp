@@ -508,6 +508,7 @@ TEST(RankscopeLive, RefusesWhatItCannotTrain)
          "training.precision is bf16, but live.dtype is fp32; add --set /training/precision=fp32"},
         {{"validate", file, "--device", "cuda", "--set", "training.precision=fp32"}, 1, " ranks would share the GPU"},
         {{"validate", file, "--device", "gpu"}, 2, "--device"},
+        {{"validate", file, "--device", "cuda", "--rehearse"}, 2, "--rehearse is for --device cpu"},
         {{"validate", file, "--rounds", "-3"}, 2, "\"-3\" is not a whole number from 1 to 1000; the nearest is 1"},
         {{"run"}, 2, "FILE"},
         {{"walk"}, 2, "walk"},

@@ -63,6 +63,10 @@ bool isFullySharded(const Scenario& s)
 {
     return s.layout.zeroStage == 3;
 }
+bool mayReduceEach(const Scenario& s)
+{
+    return s.layout.zeroStage >= 2 && s.layout.pp == 1 && s.microbatches() > 1;
+}
 bool recomputesLayers(const Scenario& s)
 {
     return s.training.recompute == sim::Recompute::full;
@@ -189,6 +193,7 @@ constexpr std::array kKeys{
     ScenarioKey{"/layout/zero_stage", S::layout, "ZeRO"},
     ScenarioKey{"/layout/dp_shard", S::layout, "Shard", "ranks", "", isSharded},
     ScenarioKey{"/layout/reshard_after_forward", S::layout, "Reshard after use", "", "", isFullySharded},
+    ScenarioKey{"/layout/reduce_each_microbatch", S::layout, "Reduce each micro-batch", "", "", mayReduceEach},
     ScenarioKey{"/layout/order", S::layout, "Order"},
     ScenarioKey{"/layout/placement", S::layout, "Placement"},
 

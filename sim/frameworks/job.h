@@ -26,6 +26,7 @@ struct Job {
     std::optional<int> gpus, nodes, gpusPerNode;
     std::string gpusFrom{}; ///< setting that says so
     std::optional<int> microBatch, globalBatch, accumulation;
+    bool addsUpWhole = false; ///< the software reduces gradients with a step's last micro-batch, however they are cut
     std::vector<std::string> unknown{};
 
     /// Writes a value; "/training/overlap/p2p".

@@ -403,6 +403,10 @@ void Rules::sharding()
         warning("/layout/reshard_after_forward", [&] {
             return "has no effect with " + named("/layout/zero_stage", l.zeroStage) + ": parameters are not sharded";
         });
+    if (!l.reduceEachMicrobatch && l.zeroStage < 2)
+        warning("/layout/reduce_each_microbatch", [&] {
+            return "false has no effect with " + named("/layout/zero_stage", l.zeroStage) + ": gradients are not sharded";
+        });
     if (l.zeroStage == 3 && l.pp > 1 && l.dpShard > 1 && l.reshardAfterForward)
         warning("/layout/zero_stage", [&] {
             return "3 with " + named("/layout/pp", l.pp) +

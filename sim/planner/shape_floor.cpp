@@ -511,7 +511,7 @@ LayoutFloor Floors::shardedOf(const Choice& choice, const Scenario& scenario, co
                                  shape.usesTwice ? 0 : dp + update, shape.usesTwice ? 0 : rank.workNs + lost * dp + update});
         for (std::size_t moment = 0; moment < rank.activations.size(); ++moment) {
             double bytes = states + rank.activations[moment];
-            if (layout.zeroStage >= 2 && layout.pp > 1) // whole until the last is there
+            if (addsUpWhole(scenario)) // whole until the last is there
                 bytes += wholeBytes(cut.cut(rank.gradients[moment]), each.gradient);
             if (everyUse)
                 bytes += wholeBytes(cut.cut(rank.gathered[moment]), each.computed) -

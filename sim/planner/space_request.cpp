@@ -176,7 +176,7 @@ PlanSpace::PlanSpace(const PlanRequest& request, const Catalogue& catalogue) : m
         neutral.erase(pointer);
     for (const char* pointer : {"layout.tp", "layout.dp"})
         neutral.set(pointer, "1");
-    for (const char* pointer : {"layout.placement", "layout.reshard_after_forward"})
+    for (const char* pointer : {"layout.placement", "layout.reshard_after_forward", "layout.reduce_each_microbatch"})
         if (const auto value = m_document.get(pointer)) {
             if (value->starts_with('['))
                 throw Error("ranks placed by a list (layout.placement) leave no other layout to search; erase the list");

@@ -39,7 +39,12 @@ ParameterGathering parameterGathering(const Scenario& scenario)
 
 bool reducesEveryMicrobatch(const Scenario& scenario)
 {
-    return scenario.layout.zeroStage >= 2 && scenario.layout.pp == 1;
+    return scenario.layout.zeroStage >= 2 && scenario.layout.pp == 1 && scenario.layout.reduceEachMicrobatch;
+}
+
+bool addsUpWhole(const Scenario& scenario)
+{
+    return scenario.layout.zeroStage >= 2 && !reducesEveryMicrobatch(scenario);
 }
 
 bool gathersChunks(const Scenario& scenario)
@@ -127,8 +132,8 @@ void PassBuilder::reduceBucket(ParameterElements elements, bool held)
         communicate(CommunicatorRole::exptDp, kind, "grad.reduce.experts", routed);
     reduceReplicas(CommunicatorRole::exptReplicate, "grad.reduce.experts.replicas", routed / ranks.routed);
     if (m_pass.ops.size() > before && layout.zeroStage >= 2) {
-        // The whole gradient lives until it is reduced: for one micro-batch, or with a pipeline since the chunk's first one.
-        const bool accumulates = layout.pp > 1;
+        // The whole gradient lives until it is reduced: for one micro-batch, or where they add up since the chunk's first one.
+        const bool accumulates = addsUpWhole(m_scenario);
         const std::int64_t whole = wholeBytes(elements, m_stateBytes.gradient);
         if (!accumulates && !held)
             m_pass.ops[before].allocBytes = whole;
@@ -163,10 +168,7 @@ std::int64_t PassBuilder::startedAheadBytes(const StageContent& stage, ActionKin
 
 std::int64_t PassBuilder::accumulatedBytes(ParameterElements elements) const
 {
-    const Layout& layout = m_scenario.layout;
-    if (layout.zeroStage < 2 || layout.pp == 1)
-        return 0;
-    return wholeBytes(elements, m_stateBytes.gradient);
+    return addsUpWhole(m_scenario) ? wholeBytes(elements, m_stateBytes.gradient) : 0;
 }
 
 void PassBuilder::gatherAhead(const StageContent& chunk)

@@ -86,8 +86,11 @@ ParameterGathering parameterGathering(const Scenario&);
 /// them, so that it is no part of modelStates(), which add up over parts of the model.
 std::int64_t reductionBufferBytes(const Scenario&, ParameterElements);
 
-/// Sharded gradients cannot add up whole. With a pipeline they do all the same, see modelStates().
+/// Sharded gradients cannot add up whole. With a pipeline, and where the file wants it, they do all the same: see modelStates().
 bool reducesEveryMicrobatch(const Scenario&);
+
+/// Gradients that are kept cut, but for the step add up whole beside the shards.
+bool addsUpWhole(const Scenario&);
 
 /// The share of a rank's gradients that the host has (Stack::offloadsGradients): where they add up whole they stay on the GPU.
 double gradientsOnHost(const Scenario&);

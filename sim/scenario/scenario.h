@@ -344,9 +344,10 @@ struct Layout {
     int etp = 1;                          ///< tensor parallelism of experts; the file's default is tp
     std::string order = "tp-cp-ep-dp-pp"; ///< axes, fastest-varying first
     bool sequenceParallel = false;
-    int zeroStage = 0;               ///< 0..3, 3 = FSDP
-    bool reshardAfterForward = true; ///< ZeRO 3: gathered parameters are dropped after each use; false: kept for the step
-    int dpShard = 0;                 ///< ranks one shard group joins inside dp*cp; resolved: never 0
+    int zeroStage = 0;                ///< 0..3, 3 = FSDP
+    bool reshardAfterForward = true;  ///< ZeRO 3: gathered parameters are dropped after each use; false: kept for the step
+    bool reduceEachMicrobatch = true; ///< ZeRO 2, 3: gradients are cut micro-batch by micro-batch; false: they add up whole
+    int dpShard = 0;                  ///< ranks one shard group joins inside dp*cp; resolved: never 0
     PlacementRule placement = PlacementRule::packed;
     std::vector<int> explicitPlacement; ///< rank -> GPU, for explicitList
     int worldSize() const { return tp * cp * pp * dp; }

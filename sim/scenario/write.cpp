@@ -161,6 +161,7 @@ Json toJson(const Layout& l)
               {"sequence_parallel", l.sequenceParallel},
               {"zero_stage", l.zeroStage},
               {"reshard_after_forward", l.reshardAfterForward},
+              {"reduce_each_microbatch", l.reduceEachMicrobatch},
               {"dp_shard", l.dpShard}};
     if (l.placement == PlacementRule::explicitList)
         json["placement"] = l.explicitPlacement;

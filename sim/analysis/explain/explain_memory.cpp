@@ -191,9 +191,9 @@ Explanation Explainer::states(MetricId id) const
     Account account(state.name, state.symbol, static_cast<double>(state.value), Unit::bytes);
     const bool sharded = m_scenario.layout.zeroStage >= state.shardedFrom;
     // Every micro-batch would pay for gathering and reducing; see states.h.
-    const bool addsUpWhole = state.shardedFrom == 2 && m_scenario.layout.pp > 1;
+    const bool gradientsWhole = state.shardedFrom == 2 && addsUpWhole(m_scenario);
     const bool staysGathered = state.shardedFrom == 3 && !m_scenario.layout.reshardAfterForward;
-    const std::string keepsWhole = addsUpWhole     ? ", but with a pipeline they add up whole beside the shards"
+    const std::string keepsWhole = gradientsWhole  ? ", but for the step they add up whole beside the shards"
                                    : staysGathered ? ", but for the step they stay gathered beside the shards"
                                                    : "";
     const bool trained = id != MetricId::parameterMemory;

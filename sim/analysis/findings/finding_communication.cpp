@@ -406,6 +406,8 @@ void data(const RuleContext& context, FindingList& out)
         if (l.dpShard == l.dp * l.cp && l.dpShard > context.innerSpan())
             offer(finding, context.edits.shardGroup(std::max(1, context.innerSpan() / std::max(1, l.tp))));
     }
+    if (!gathersMost && reducesEveryMicrobatch(context.scenario) && context.scenario.microbatches() > 1)
+        offer(finding, Edits::set("/layout/reduce_each_microbatch", "false", "gradients reduced once a step"));
     if (isOfExperts && l.etp < l.tp)
         offer(finding,
               Edits::set("/layout/etp", std::to_string(l.tp), "etp " + std::to_string(l.etp) + " → " + std::to_string(l.tp)));

@@ -81,6 +81,8 @@ std::vector<SuggestedEdit> stateSuggestions(const RuleContext& context)
         offer(out, context.edits.zero(3));
     if (replicas && l.zeroStage < 2)
         offer(out, context.edits.zero(2));
+    if (addsUpWhole(context.scenario) && l.pp == 1 && context.scenario.microbatches() > 1)
+        offer(out, Edits::set("/layout/reduce_each_microbatch", "true", "gradients reduced with each micro-batch"));
     if (context.scenario.model.numExperts > l.ep)
         offer(out, context.edits.layout([&] {
             Layout more = l;

@@ -225,6 +225,7 @@ void readAccelerate(Job& job)
         readOffloadOfAccelerate(job, "");
     } else {
         putOverlapOfFsdp(job, facts.stage == 3);
+        job.addsUpWhole = true;
         reading.say("deepspeed_config.offload_optimizer_device", Became::harmless,
                     "counts only beside distributed_type: DEEPSPEED");
     }
@@ -335,6 +336,7 @@ void readAxolotl(Job& job)
         putOverlapOfDeepSpeed(job, *deepSpeed, "ds_config.");
     } else {
         putOverlapOfFsdp(job, facts.stage == 3);
+        job.addsUpWhole = true;
     }
     if (const Json* const compiles = reading.peek("torch_compile"); compiles == nullptr || *compiles == Json(false))
         putStackOfTransformers(job, "base_model", deepSpeed && facts.stage == 3);

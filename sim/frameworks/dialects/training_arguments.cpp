@@ -243,6 +243,7 @@ void putSharding(Job& job, const Sharding& sharding, const AccelerateAxes& axes)
         putOverlapOfDeepSpeed(job, *sharding.deepSpeed, "ds_config.");
     } else {
         putOverlapOfFsdp(job, sharding.fsdp.stage == 3);
+        job.addsUpWhole = true;
     }
 }
 

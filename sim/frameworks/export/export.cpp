@@ -127,12 +127,14 @@ bool hasMeaning(const Scenario& s, const std::string& pointer)
         return false;
     if (!isSplitInReplicas(s) && (pointer == "/training/overlap/grad_reduce" || pointer == "/training/overlap/param_gather"))
         return false;
-    if (!isSplitInReplicas(s) &&
-        (pointer == "/layout/zero_stage" || pointer == "/layout/reshard_after_forward" || pointer == "/layout/dp_shard"))
+    if (!isSplitInReplicas(s) && (pointer == "/layout/zero_stage" || pointer == "/layout/reshard_after_forward" ||
+                                  pointer == "/layout/reduce_each_microbatch" || pointer == "/layout/dp_shard"))
         return false;
     if (s.layout.zeroStage == 0 && (pointer == "/layout/dp_shard" || pointer == "/training/overlap/param_gather"))
         return false;
     if (s.layout.zeroStage < 3 && pointer == "/layout/reshard_after_forward")
+        return false;
+    if ((s.layout.zeroStage < 2 || s.layout.pp > 1 || s.microbatches() == 1) && pointer == "/layout/reduce_each_microbatch")
         return false;
     // What the software does of itself is told with it, as /training/stack.
     const Stack& stack = s.training.stack;

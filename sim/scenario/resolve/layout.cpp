@@ -20,6 +20,7 @@ void Resolver::readLayout(const Block& top)
     from.read("dp_shard", layout.dpShard);
     layout.reshardAfterForward = layout.pp == 1;
     from.read("reshard_after_forward", layout.reshardAfterForward);
+    from.read("reduce_each_microbatch", layout.reduceEachMicrobatch);
     if (const Json* placement = from.find("placement")) {
         if (placement->is_array()) {
             layout.placement = PlacementRule::explicitList;

@@ -96,6 +96,15 @@ TEST(Training, GathersWeightsAsOftenAsTheLayoutSays)
     }
 }
 
+TEST(Training, GradientsThatAddUpWholeAreThoseThatAreReducedEachTime)
+{
+    for (const char* zero : {"layout.zero_stage=2", "layout.zero_stage=3"}) {
+        const Settings cut = {"layout.dp=2", zero, "training.global_batch_size=8"};
+        EXPECT_TRUE(compareLayouts(job(cut), job(cut + Settings{"layout.reduce_each_microbatch=false"}), {}).isRounding("fp64"))
+            << zero;
+    }
+}
+
 TEST(Training, RotatesAndNormalisesAsTheModelSays)
 {
     const Settings small = {"live.learning_rate=1e-300"}; // what the first step finds

@@ -59,6 +59,7 @@ const std::vector<Rarely> kTraining{
     {5, "training.loss_chunk_tokens", {"256"}},
     {6, "training.causal", {"false"}},
     {4, "layout.reshard_after_forward", {"true", "false"}},
+    {4, "layout.reduce_each_microbatch", {"true", "false"}},
     {6, "training.documents", {"[128,384]"}},
     {6, "training.moment_dtype", {"\"bf16\""}},
 };

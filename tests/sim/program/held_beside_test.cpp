@@ -95,6 +95,40 @@ TEST(HeldBeside, PiecesOfAProductWriteSlicesOfOneGradient)
     EXPECT_EQ(leftOver(program), 0);
 }
 
+// PyTorch's no_sync: with ZeRO 2 and 3 gradients are reduced once a step, and until then a rank has them whole.
+TEST(HeldBeside, GradientsThatAddUpWholeAreReducedOnce)
+{
+    Scenario scenario = test::smallScenario(1, 1, 4);
+    const int microbatches = static_cast<int>(scenario.microbatches());
+    ASSERT_GT(microbatches, 1);
+    for (const int zero : {2, 3}) {
+        scenario.layout.zeroStage = zero;
+        scenario.layout.reduceEachMicrobatch = true;
+        const Program each = test::programOf(scenario);
+        scenario.layout.reduceEachMicrobatch = false;
+        const Program whole = test::programOf(scenario);
+        EXPECT_EQ(test::bytesOf(each, "grad.reduce"), microbatches * test::bytesOf(whole, "grad.reduce")) << zero;
+        EXPECT_EQ(each.ranks[0].states.gradients, whole.ranks[0].states.gradients) << "the shard, beside them";
+        const std::int64_t allGradients = 4 * whole.ranks[0].states.parameterElements;
+        std::int64_t least = 0, most = 0, held = 0; // of what a pass leaves behind, over the step
+        for (const Step& step : whole.ranks[0].steps) {
+            for (const Op& op : whole.passes[step.pass].ops)
+                held += op.buffer ? op.allocBytes - op.freeBytes : 0;
+            least = std::min(least, held);
+            most = std::max(most, held);
+        }
+        EXPECT_EQ(held, 0) << zero;
+        EXPECT_EQ(least, 0) << zero;
+        EXPECT_GE(most, allGradients) << zero;
+        EXPECT_TRUE(most == allGradients || zero == 3) << "gathered parameters beside them";
+        EXPECT_EQ(leftOver(each), 0);
+    }
+    scenario.layout.pp = 2;
+    EXPECT_TRUE(addsUpWhole(scenario)) << "as always with a pipeline";
+    scenario.layout.zeroStage = 1;
+    EXPECT_FALSE(addsUpWhole(scenario)) << "not cut at all";
+}
+
 TEST(HeldBeside, AnOptimizerHoldsWhatItWorksWithForSoManyParametersAtATime)
 {
     Scenario scenario = test::smallScenario(1, 1, 4);

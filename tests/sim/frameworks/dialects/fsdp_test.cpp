@@ -82,6 +82,17 @@ TEST(TransformersStack, IsThatOfADeepSpeedFileThatItFillsIn)
     EXPECT_EQ(stackOfImport(start + "--zero_stage 3 --deepspeed\n"), "deepspeed-2023, assumed") << "DeepSpeed-Chat's";
 }
 
+TEST(TransformersStack, ReducesGradientsWithTheLastMicrobatch)
+{
+    const auto reduces = [](const std::string& text) { return importedText(text, 8).at("/layout/reduce_each_microbatch"); };
+    const std::string four = "gradient_accumulation_steps: 4\n";
+    for (const char* reshards : {"true", "false"}) // ZeRO 3 and 2
+        EXPECT_EQ(reduces(kOfAxolotl + four + "fsdp_config:\n  reshard_after_forward: " + reshards + "\n"), false);
+    EXPECT_EQ(reduces(kOfAxolotl + "fsdp_config:\n  reshard_after_forward: true\n"), true) << "one micro-batch a step";
+    EXPECT_EQ(reduces(kOfAxolotl + four + "deepspeed: zero3.json\n"), true);
+    EXPECT_EQ(reduces(kOfAccelerate + four + "distributed_type: FSDP\n"), false);
+}
+
 TEST(TransformersStack, GathersParametersWhereTheyAreNeeded)
 {
     const auto gathers = [](const std::string& text) { return importedText(text, 8).at("/training/overlap/param_gather"); };

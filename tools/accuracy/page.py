@@ -9,6 +9,7 @@ import score
 from calibrate import tidy
 
 LEVEL = 0.8
+FEWEST_SOURCES = 5  # whose rows tell how far off jobs are that nothing was fitted to
 WITHIN_80 = 1.2816  # standard deviations to each side that hold 80 % of a normal distribution
 COLOURS = {"A100": "#0072B2", "H100": "#D55E00", "B200": "#009E73", "GB200": "#CC79A7", "GB300": "#E69F00"}
 
@@ -76,7 +77,11 @@ def step_intervals(steps, gpus):
             if stack and sum(row["role"] == "calibration" for row, _ in chosen) >= 4:
                 # Of models that were not measured nothing better is known than how far models lie apart.
                 out.append((kind, gpu, stack, *reaching(chosen, between / 2), len(chosen)))
-        out.append((kind, None, None, *reaching(of_kind), len(of_kind)))
+        # Whatever has no interval of its own is like what constants were never fitted to.
+        fitted = {(gpu, stack) for of, gpu, stack, *_ in out if of == kind}
+        others = [(row, value) for row, value in of_kind if (gpu_id(row, gpus), published.stack_of(row)) not in fitted]
+        chosen = others if len({published.source(row) for row, _ in others}) >= FEWEST_SOURCES else of_kind
+        out.append((kind, None, None, *reaching(chosen), len(chosen)))
     return out
 
 
@@ -111,7 +116,7 @@ def residuals(rows, assets):
     for kind, gpu, stack, low, high, count in step_intervals(log_steps(rows), gpus_of_clusters(assets)):
         held = memory[kind] or memory["dense"]
         off, wide = score.mean(held), max(0.02, WITHIN_80 * math.sqrt(score.mean(value**2 for value in held)))
-        what = f"{gpu} with {stack}" if gpu else f"{'mixtures of experts' if kind == 'moe' else 'dense models'} on all GPUs"
+        what = f"{gpu} with {stack}" if gpu else f"{'mixtures of experts' if kind == 'moe' else 'dense models'} on GPUs and with software that nothing was fitted to"
         out.append(({"gpu": gpu, "stack": stack} if gpu else {}) |
                    {"kind": kind, "step": [round(math.exp(low), 3), round(math.exp(high), 3)],
                     "memory": [round(math.exp(min(off, 0) - wide), 3), round(math.exp(max(off, 0) + wide), 3)],

@@ -526,6 +526,8 @@ def scenario_of(row, tiers):
              next((size for pattern, size in SHARD_GROUPS if re.search(pattern, row["id"])), None))
     if shard and zero and shard < dp * cp:
         layout["dp_shard"] = shard
+    if extra_of(row).get("reduce_each_microbatch") is False:
+        layout["reduce_each_microbatch"] = False
     kind = par["schedule"]
     vpp = par["vpp"] or 1
     if pp == 1:
@@ -615,6 +617,8 @@ def scenario_of(row, tiers):
         stack = (stack if isinstance(stack, dict) else {"base": stack}) | {"keeps_narrow_weights": False}
     if re.search(NARROW_REDUCTIONS, row["id"]):
         stack = (stack if isinstance(stack, dict) else {"base": stack}) | {"narrow_reduce": True}
+    if stated := extra_of(row).get("stack"):
+        stack = stated if isinstance(stated, str) else (stack if isinstance(stack, dict) else {"base": stack}) | stated
     if stack:
         training["stack"] = stack
     if kernels["attention"]:

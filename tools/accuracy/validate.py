@@ -13,7 +13,7 @@ import winners  # noqa: E402
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 DATA = [os.path.join(ROOT, "tests", "data", "published", name)
         for name in ("core.json", "torchtitan.json", "vtrain_single_node.json", "hagemann.json", "bigscience.json", "more.json",
-                      "further.json")]
+                      "further.json", "unseen.json")]
 
 
 def report(rows):

@@ -9,6 +9,7 @@ import score
 from calibrate import tidy
 
 LEVEL = 0.8
+UNFITTED = "on GPUs and with software that nothing was fitted to"
 FEWEST_SOURCES = 5  # whose rows tell how far off jobs are that nothing was fitted to
 WITHIN_80 = 1.2816  # standard deviations to each side that hold 80 % of a normal distribution
 COLOURS = {"A100": "#0072B2", "H100": "#D55E00", "B200": "#009E73", "GB200": "#CC79A7", "GB300": "#E69F00"}
@@ -111,12 +112,17 @@ def residuals(rows, assets):
     memory = defaultdict(list)
     for row, what, error in score.memory_errors(rows):
         if what != "activations":
-            memory["moe" if published.is_moe(row) else "dense"].append(-math.log1p(error))
+            memory["moe" if published.is_moe(row) else "dense"].append((row, -math.log1p(error)))
     out = []
     for kind, gpu, stack, low, high, count in step_intervals(log_steps(rows), gpus_of_clusters(assets)):
         held = memory[kind] or memory["dense"]
-        off, wide = score.mean(held), max(0.02, WITHIN_80 * math.sqrt(score.mean(value**2 for value in held)))
-        what = f"{gpu} with {stack}" if gpu else f"{'mixtures of experts' if kind == 'moe' else 'dense models'} on GPUs and with software that nothing was fitted to"
+        off = score.mean(value for _, value in held)
+        wide = max(0.02, WITHIN_80 * math.sqrt(score.mean(value**2 for _, value in held)))
+        what = f"{gpu} with {stack}"
+        if not gpu:
+            of_all = memory["dense"] + memory["moe"]  # of experts alone there are too few
+            wide = max(wide, reach(of_all, off))
+            what = f"{'mixtures of experts' if kind == 'moe' else 'dense models'} {UNFITTED}"
         out.append(({"gpu": gpu, "stack": stack} if gpu else {}) |
                    {"kind": kind, "step": [round(math.exp(low), 3), round(math.exp(high), 3)],
                     "memory": [round(math.exp(min(off, 0) - wide), 3), round(math.exp(max(off, 0) + wide), 3)],

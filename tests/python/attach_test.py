@@ -892,6 +892,36 @@ class Package(unittest.TestCase):
             ended = subprocess.run([sys.executable, "-m", "rankscope.run", script, "--a", "b"], env=environment(), capture_output=True, text=True)
             self.assertEqual((ended.returncode, ended.stdout.strip()), (7, "['--a', 'b']"), ended.stderr)
 
+    def test_memory_is_told_of_the_process_that_asks_from_a_file_that_stays_open(self):
+        script = textwrap.dedent("""
+            import builtins, os
+            from rankscope._attach import recorder
+            clock = recorder.CpuClock()
+            recorder.held_bytes(clock)
+            opened = os.listdir("/proc/self/fd")
+            before = recorder.held_bytes(clock)
+            assert os.listdir("/proc/self/fd") == opened, "a file is left open"
+            calls = []
+            real = os.open, builtins.open
+            os.open = builtins.open = lambda *a, **n: calls.append(a)
+            try:
+                recorder.held_bytes(clock)
+            except AttributeError:
+                pass
+            os.open, builtins.open = real
+            assert not calls, "opened anew each step"
+            child = os.fork()
+            if child == 0:
+                more = bytearray(64 << 20)
+                more[::4096] = b"x" * len(more[::4096])
+                os._exit(0 if recorder.held_bytes(clock) - before > 48 << 20 else 1)
+            assert os.waitpid(child, 0)[1] == 0, "a fork is told its parent's memory"
+            assert abs(recorder.held_bytes(clock) - before) < 16 << 20
+            print("good")
+            """)
+        done = subprocess.run([sys.executable, "-c", script], env=environment(), capture_output=True, text=True, check=False)
+        self.assertEqual(done.stdout.strip(), "good", done.stderr)
+
     def test_packs_columns_as_they_are_read(self):
         sys.path.insert(0, str(PACKAGE))
         from rankscope._attach import wire

@@ -53,6 +53,27 @@ TEST(Planner, SaysOfWhatDoesNotFitWhatItsLeanestLayoutHolds)
     EXPECT_GE(told, 3);
 }
 
+/// A replica with thousands of micro-batches is long to lay out, and only to say of it how much too large it is.
+TEST(Planner, LaysOutNoLongStepToSayWhatIsTooLarge)
+{
+    PlanRequest request = tinyJob();
+    request.document.set("training.global_batch_size", "4096");
+    request.fixed = {{"training.micro_batch_size", "1"}};
+    request.marginGib = 79.93;
+    const PlanAnswer answer = plan(request, test::catalogue());
+    int shorter = 0, longer = 0;
+    for (const RejectedGrid& rejected : answer.rejected)
+        if (rejected.reason == PlanReason::memory) {
+            const bool isLaidOut = rejected.text.find("the leanest layout of it that was found") != std::string::npos;
+            EXPECT_EQ(isLaidOut, 4 * 4096 / rejected.grid.dp <= 10240) << rejected.grid.text() << ": " << rejected.text;
+            ++(isLaidOut ? shorter : longer);
+            EXPECT_GT(rejected.text.size(), 20U);
+        }
+    std::printf("%d laid out, %d not\n", shorter, longer);
+    EXPECT_GT(shorter, 0);
+    EXPECT_GT(longer, 0);
+}
+
 TEST(Planner, CallsAFloorOfAGridWhatNothingOfItIsBelow)
 {
     PlanRequest request{.document =

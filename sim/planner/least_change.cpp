@@ -1,6 +1,8 @@
 #include "sim/planner/least_change.h"
 
+#include "sim/analysis/findings/edits.h"
 #include "sim/cancel.h"
+#include "sim/frameworks/job.h"
 #include "sim/frameworks/limits.h"
 #include "sim/index.h"
 #include "sim/memory_limit.h"
@@ -34,7 +36,9 @@ struct Changeable {
     bool isSplit; ///< how the model and the batch lie on the GPUs
 };
 constexpr const char* kOffloaded = "training.offload.optimizer";
-constexpr std::array<Changeable, 10> kChangeable{{{"training.recompute", "recompute", false},
+constexpr const char* kLossChunk = "training.loss_chunk_tokens";
+constexpr const char* kNarrowCopies = "training.stack.keeps_narrow_weights";
+constexpr std::array<Changeable, 12> kChangeable{{{"training.recompute", "recompute", false},
                                                   {"training.micro_batch_size", "micro-batch", false},
                                                   {"layout.zero_stage", "ZeRO stage", false},
                                                   {"layout.sequence_parallel", "sequence parallelism", false},
@@ -43,9 +47,12 @@ constexpr std::array<Changeable, 10> kChangeable{{{"training.recompute", "recomp
                                                   {"layout.cp", "cp", true},
                                                   {"layout.dp", "dp", true},
                                                   {"layout.ep", "ep", true},
+                                                  {kLossChunk, "tokens of the loss at a time", false},
+                                                  {kNarrowCopies, "copies of parameters in 8 bits", false},
                                                   {kOffloaded, "offloaded optimizer", false}}};
 constexpr const char* kSoftware = "training.stack";
-constexpr std::size_t kOffload = 9;          ///< in no set: a share has too many values for many of them
+constexpr std::size_t kFirstAlone = 9;       ///< from here on in no set: a plan holds them
+constexpr std::size_t kOffload = 11;         ///< a share has too many values for many sets
 constexpr SettingSet kBesideOffload = 0b111; ///< one of these may change with it
 constexpr SettingSet kSplit = 0b1'1111'0000;
 constexpr SettingSet kGrid = 0b0'1111'0000; ///< of these the product is the number of GPUs
@@ -114,6 +121,10 @@ std::string saidOf(const Scenario& scenario, std::size_t setting)
         return std::to_string(layout.zeroStage);
     case 3:
         return layout.sequenceParallel ? "on" : "off";
+    case kFirstAlone:
+        return scenario.training.lossChunkTokens == 0 ? "all" : numberText(scenario.training.lossChunkTokens, Unit::count);
+    case kFirstAlone + 1:
+        return scenario.training.stack.keepsNarrowWeights ? "kept" : "none";
     case kOffload:
         return numberText(scenario.training.offload.optimizer, Unit::fraction, kAllDigits);
     default:
@@ -131,20 +142,32 @@ public:
         for (std::size_t i = 0; i < kChangeable.size(); ++i) {
             const bool isHeld = std::any_of(request.fixed.begin(), request.fixed.end(), [&](const PlanSetting& fixed) {
                 return dotted(fixed.first) == kChangeable[i].pointer ||
-                       (i == kOffload && dotted(fixed.first) == "training.offload");
+                       (i == kOffload && dotted(fixed.first) == "training.offload") ||
+                       (i == kFirstAlone + 1 && dotted(fixed.first) == kSoftware);
             });
-            const bool isOfThisModel = (SettingSet{1} << i) != kExperts || m_scenario.model.numExperts > 0;
-            if (isHeld || !isOfThisModel)
+            const bool isOfThisJob = (SettingSet{1} << i) == kExperts ? m_scenario.model.numExperts > 0
+                                     : i == kFirstAlone               ? Edits(m_scenario).lossInChunks().has_value()
+                                     : i == kFirstAlone + 1           ? Edits(m_scenario).narrowParameters().has_value()
+                                                                      : true;
+            if (isHeld || !isOfThisJob)
                 continue;
             if (i == kOffload) {
                 m_mayOffload = true;
                 m_out.besideOffload = namesOf(m_all & kBesideOffload);
+            } else if (i == kFirstAlone) {
+                // What findings offer, and as long as the chunks of software that has one length of them.
+                m_alone.emplace_back(kLossChunk, *Edits(m_scenario).lossInChunks()->changes.front().json);
+                m_alone.emplace_back(kLossChunk, std::to_string(frameworks::kFusedLossChunk));
+            } else if (i == kFirstAlone + 1) {
+                m_alone.emplace_back(kNarrowCopies, "false");
             } else {
                 m_all |= SettingSet{1} << i;
             }
             m_out.searched += (m_out.searched.empty() ? "" : ", ") + std::string(kChangeable[i].name);
-            if (i == kOffload)
-                m_out.searched += " by itself" + (m_out.besideOffload.empty() ? "" : " or beside " + m_out.besideOffload);
+            if (i >= kFirstAlone)
+                m_out.searched += " by itself";
+            if (i == kOffload && !m_out.besideOffload.empty())
+                m_out.searched += " or beside " + m_out.besideOffload;
         }
     }
 
@@ -233,7 +256,7 @@ private:
         request.gpus = gpus == static_cast<int>(layout.worldSize()) ? 0 : gpus;
         const auto hold = [&](const char* pointer, std::string json) { request.fixed.emplace_back(pointer, std::move(json)); };
         for (std::size_t i = 0; i < kChangeable.size(); ++i) {
-            if ((changed >> i & 1) != 0 || i == kOffload)
+            if ((changed >> i & 1) != 0 || i >= kFirstAlone)
                 continue;
             const char* const pointer = kChangeable[i].pointer;
             hold(pointer, i == 0   ? m_document.get(pointer).value_or("\"none\"")
@@ -277,7 +300,7 @@ private:
     {
         std::vector<SettingSet> sets;
         const bool keepsGpus = gpus == m_out.gpusBefore;
-        for (SettingSet set = 1; set < SettingSet{1} << kChangeable.size(); ++set) {
+        for (SettingSet set = 1; set < SettingSet{1} << kFirstAlone; ++set) {
             const int sizes = std::popcount(set & kGrid);
             if ((set & ~m_all) == 0 && std::popcount(set) == count && (keepsGpus ? sizes != 1 : sizes > 0))
                 sets.push_back(set);
@@ -346,6 +369,8 @@ private:
                               [&](std::size_t i) { found[i] = withAlone("training.recompute", sets[i]); });
             m_out.triesModules = true;
         }
+        for (const PlanSetting& one : m_alone)
+            found.push_back(withAlone(one.first.c_str(), one.second));
         if (m_mayOffload) {
             const auto isTaken = [&](double share) {
                 const auto resolved = jobWith(kOffloaded, Json(share).dump()).resolve(m_catalogue);
@@ -460,6 +485,9 @@ private:
         std::string words;
         bool ofSplit = false;
         for (std::size_t i = 0; i < kChangeable.size(); ++i) {
+            const bool isAlone = i >= kFirstAlone && i != kOffload;
+            if (isAlone && planned.get(kChangeable[i].pointer) == m_document.get(kChangeable[i].pointer))
+                continue; // other software may have others
             std::string before = saidOf(m_scenario, i), after = saidOf(scenario, i);
             if (i == 0 ? recomputesAs(m_scenario, scenario) : before == after)
                 continue;
@@ -508,6 +536,7 @@ private:
     bool m_etpFollows = false, m_shardFollows = false;
     const ScenarioDocument m_job;
     SettingSet m_all = 0;
+    std::vector<PlanSetting> m_alone; ///< changes to try by themselves
     bool m_mayOffload = false;
     std::vector<SettingSet> m_tooFew; ///< on the GPUs that are looked at: neither these nor any part of them fit
     LeastChange m_out;

@@ -185,6 +185,25 @@ SuggestedEdit Edits::fuseAttention() const
     return {"fused attention off → on", {{"/training/attention", "\"auto\""}, {"/training/flash_attention", "true"}}};
 }
 
+std::optional<SuggestedEdit> Edits::lossInChunks() const
+{
+    constexpr int kTokens = 2048;
+    const Training& t = m_scenario.training;
+    if (t.lossChunkTokens > 0 || std::int64_t{t.microBatchSize} * t.sequenceLength / m_scenario.layout.cp <= kTokens)
+        return std::nullopt;
+    return set("/training/loss_chunk_tokens", std::to_string(kTokens),
+               "logits and loss of " + numberText(kTokens, Unit::count) + " tokens at a time");
+}
+
+std::optional<SuggestedEdit> Edits::narrowParameters() const
+{
+    const Training& t = m_scenario.training;
+    const bool isIn8Bits = t.precision == Precision::fp8 || t.precision == Precision::mxfp8;
+    if (!isIn8Bits || !t.stack.keepsNarrowWeights || m_scenario.layout.zeroStage == 0)
+        return std::nullopt;
+    return set("/training/stack/keeps_narrow_weights", "false", "parameters in 8 bits alone");
+}
+
 SuggestedEdit Edits::turnOn(std::string_view pointer, std::string_view name) const
 {
     return set(pointer, "true", std::string(name) + " off → on");

@@ -28,6 +28,11 @@ public:
     /// Whole, of so many layers of each chunk.
     SuggestedEdit recomputeLayers(int layers) const;
     SuggestedEdit fuseAttention() const;
+    /// Logits and loss of some tokens at a time. Nothing where a micro-batch has no more, or they are taken so.
+    std::optional<SuggestedEdit> lossInChunks() const;
+    /// Parameters in 8 bits alone, as Megatron's --fp8-param-gather has them: they are the narrow ones, and no copies lie beside
+    /// them. Nothing where there are none, or without an optimizer in shards, which that needs.
+    std::optional<SuggestedEdit> narrowParameters() const;
     SuggestedEdit turnOn(std::string_view pointer, std::string_view name) const;
     static SuggestedEdit set(std::string_view pointer, std::string json, std::string text);
     static SuggestedEdit erase(std::string_view pointer, std::string text);

@@ -71,10 +71,7 @@ std::vector<SuggestedEdit> stateSuggestions(const RuleContext& context)
     const Layout& l = context.layout;
     Finding out;
     const bool replicas = l.dp * l.cp > 1;
-    const Training& t = context.training;
-    // --fp8-param-gather: the weights are the narrow ones, which needs an optimizer in shards.
-    if ((t.precision == Precision::fp8 || t.precision == Precision::mxfp8) && t.stack.keepsNarrowWeights && l.zeroStage > 0)
-        offer(out, Edits::set("/training/stack/keeps_narrow_weights", "false", "parameters in 8 bits alone"));
+    offer(out, context.edits.narrowParameters());
     if (replicas && l.zeroStage == 0)
         offer(out, context.edits.zero(1));
     if (replicas && l.zeroStage < 3 && l.pp == 1)
@@ -105,10 +102,8 @@ std::vector<SuggestedEdit> activationSuggestions(const RuleContext& context, boo
     Finding out;
     if (!t.flashAttention)
         offer(out, context.edits.fuseAttention());
-    constexpr int kLossChunk = 2048;
-    if (isOfHead && t.lossChunkTokens == 0 && std::int64_t{t.microBatchSize} * t.sequenceLength / l.cp > kLossChunk)
-        offer(out, Edits::set("/training/loss_chunk_tokens", std::to_string(kLossChunk),
-                              "logits and loss of " + numberText(kLossChunk, Unit::count) + " tokens at a time"));
+    if (isOfHead)
+        offer(out, context.edits.lossInChunks());
     if (t.recompute == Recompute::none && !t.recomputeModules.has(RecomputeModule::operators)) // else whole layers, or nothing
         offer(out, context.edits.recompute(RecomputeModules{RecomputeModule::layernorm}));
     if (l.tp > 1 && !l.sequenceParallel)

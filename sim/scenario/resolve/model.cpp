@@ -44,7 +44,9 @@ void Resolver::readModelFrom(const Block& from)
     from.read("normalization", kNormalizationWords, model.normalization);
     from.read("position_embedding", kPositionWords, model.positionEmbedding);
     from.read("rope_theta", model.ropeTheta);
-    readRopeScaling(block(from, "rope_scaling"));
+    // What the base scales with goes where somebody gives the model positions without rotations.
+    if (model.positionEmbedding == PositionEmbedding::rope || memberOf(from.own, "rope_scaling") != nullptr)
+        readRopeScaling(block(from, "rope_scaling"));
     from.read("rms_norm_eps", model.rmsNormEps);
     from.read("layer_norm_epsilon", model.layerNormEpsilon);
     from.read("bias", model.bias);

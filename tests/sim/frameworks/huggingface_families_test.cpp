@@ -176,4 +176,44 @@ TEST(HuggingFaceFamilies, SeedOssSaysOfItsOutputWhetherItHasABias)
     EXPECT_EQ(of("true").at("/model/qkv_bias"), true);
 }
 
+/// Beside its name in the catalogue a model's config.json changes nothing; that of Llama 3 is another's than 3.1's.
+TEST(HuggingFaceFamilies, AConfigWithItsScalingIsTheCataloguesModel)
+{
+    const auto of = [](const std::string& scaling) {
+        const auto imported = sim::importSettings(
+            {{"job.yml", "base_model: meta-llama/Llama-3.1-8B\nsequence_len: 8192\nmicro_batch_size: 1\n"},
+             {"config.json", R"({"model_type": "llama", "num_hidden_layers": 32, "hidden_size": 4096, "num_attention_heads": 32,
+                                 "num_key_value_heads": 8, "intermediate_size": 14336, "vocab_size": 128256,
+                                 "rope_theta": 500000.0, "rms_norm_eps": 1e-05, "max_position_embeddings": 131072,
+                                 "tie_word_embeddings": false)" +
+                                 scaling + "}"}},
+            {.gpus = 8}, test::catalogue());
+        return *sim::ScenarioDocument::parse(imported.scenario).resolve(test::catalogue()).scenario;
+    };
+    const auto same = of(R"(, "rope_scaling": {"factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+                             "original_max_position_embeddings": 8192, "rope_type": "llama3"})");
+    const auto named = sim::ScenarioDocument::parse(R"({"format": "rankscope-scenario", "version": 1, "model": "llama3-8b",
+                                                         "cluster": "dgx-a100", "layout": {"tp": 8}})")
+                           .resolve(test::catalogue());
+    EXPECT_EQ(same.model.ropeScaling, named.scenario->model.ropeScaling);
+    EXPECT_EQ(same.model.ropeScaling.kind, sim::RopeScalingKind::llama3);
+    const auto other = of("");
+    EXPECT_EQ(other.model.ropeScaling.kind, sim::RopeScalingKind::none);
+}
+
+/// An export of a model of the catalogue has what its published config.json has.
+TEST(HuggingFaceFamilies, ExportsTheScalingOfTheCatalogue)
+{
+    const auto exported = [](const std::string& model) {
+        const auto scenario = sim::ScenarioDocument::parse(R"({"format": "rankscope-scenario", "version": 1, "model": ")" +
+                                                           model + R"(", "cluster": "dgx-a100", "layout": {"tp": 8}})")
+                                  .resolve(test::catalogue());
+        return sim::exportSettings(*scenario.scenario, "huggingface", test::catalogue()).text;
+    };
+    EXPECT_THAT(exported("llama3-70b"), HasSubstr("\"rope_type\": \"llama3\""));
+    EXPECT_THAT(exported("deepseek-v3"), HasSubstr("\"mscale_all_dim\": 1"));
+    EXPECT_THAT(exported("gpt-oss-20b"), HasSubstr("\"truncate\": false"));
+    EXPECT_THAT(exported("qwen3-8b"), testing::Not(HasSubstr("rope_scaling")));
+}
+
 } // namespace

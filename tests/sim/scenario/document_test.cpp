@@ -342,6 +342,30 @@ TEST(ModelName, IsTheBasesOnlyWhereTheModelIs)
     EXPECT_EQ(nameOf(R"({"base":"llama3-8b","name":"Mine"})"), "Mine");
 }
 
+/// The catalogue's Llama 3.1 turns slower than its rotary base says; what has no rotations has nothing to scale.
+TEST(ModelName, TheBasesScalingGoesWithItsRotations)
+{
+    const auto resolved = [](const std::string& model) {
+        return ScenarioDocument::parse(R"({"format": "rankscope-scenario", "version": 1, "model": )" + model +
+                                       R"(, "cluster": "dgx-a100", "layout": {"tp": 8}})")
+            .resolve(test::catalogue());
+    };
+    const auto scaled = resolved(R"("llama3-8b")");
+    ASSERT_TRUE(scaled.scenario);
+    EXPECT_EQ(scaled.scenario->model.ropeScaling.kind, RopeScalingKind::llama3);
+    EXPECT_EQ(scaled.scenario->model.ropeScaling.originalLength, 8192);
+    for (const char* without : {R"({"base": "llama3-8b", "position_embedding": "learned"})",
+                                R"({"base": "llama3-8b", "rope_scaling": {"rope_type": "default"}})"}) {
+        const auto other = resolved(without);
+        ASSERT_TRUE(other.scenario) << without;
+        EXPECT_EQ(other.scenario->model.ropeScaling.kind, RopeScalingKind::none) << without;
+    }
+    EXPECT_FALSE(resolved(R"({"base": "llama3-8b", "position_embedding": "none",
+                              "rope_scaling": {"rope_type": "linear", "factor": 2}})")
+                     .scenario)
+        << "what somebody gave is not dropped";
+}
+
 TEST(Defaults, FollowTheLayout)
 {
     const auto scenario = ScenarioDocument::parse(R"({"format":"rankscope-scenario","version":1,"model":"llama3-405b",

@@ -111,6 +111,7 @@ private:
     std::int64_t sequenceUnit(const Layout&) const;
     void sequences();
     void batch();
+    void batchOfTokens();
     /// A multiple of `unit`, and at most `most`.
     std::string nearestBatches(std::int64_t unit, std::int64_t most) const;
     bool takesMicrobatches(std::int64_t count) const;

@@ -5,6 +5,7 @@
 #include "sim/text/nearest.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -255,12 +256,30 @@ std::string Rules::otherMicroBatches() const
     return nearest.empty() ? std::string() : "micro_batch_size " + numbersText(nearest);
 }
 
+/// A batch is often told in tokens, "4M"; as sequences that is a step that nobody takes: DeepSeek-V3's has 63 million tokens.
+void Rules::batchOfTokens()
+{
+    constexpr double kUnheardOf = 2.5e8;
+    const Training& t = m_scenario.training;
+    const double tokens = 1.0 * t.globalBatchSize * t.sequenceLength;
+    if (tokens < kUnheardOf || t.globalBatchSize < t.sequenceLength || !isGiven("/training/global_batch_size") ||
+        !sound({"/training/sequence_length"}))
+        return;
+    warning("/training/global_batch_size", [&] {
+        const std::string ofTokens = t.globalBatchSize % t.sequenceLength == 0 ? "" : "about ";
+        return "counts sequences: " + text(t.globalBatchSize) + " of " + named("/training/sequence_length", t.sequenceLength) +
+               " are a step of " + roughly(tokens) + " tokens; if it is meant in tokens, they are " + ofTokens +
+               text(std::llround(1.0 * t.globalBatchSize / t.sequenceLength)) + " sequences";
+    });
+}
+
 void Rules::batch()
 {
     const Layout& l = m_scenario.layout;
     const Training& t = m_scenario.training;
     if (!sound({"/training/global_batch_size", "/training/micro_batch_size", "/layout"}) || !m_worldIsSound)
         return;
+    batchOfTokens();
     const std::int64_t unit = std::int64_t{t.microBatchSize} * l.dp;
     const auto factors = [&] {
         return "micro_batch_size " + text(t.microBatchSize) + m_provenance.originOf("/training/micro_batch_size") + " x dp " +

@@ -21,7 +21,13 @@ constexpr std::array kKeys = {OtherName{"seqlen", "training.sequence_length"},
                               OtherName{"contextlength", "training.sequence_length"},
                               OtherName{"mbs", "training.micro_batch_size"},
                               OtherName{"microbatch", "training.micro_batch_size"},
-
+                              OtherName{"globalbatchtokens", "training.global_batch_size, which counts sequences"},
+                              OtherName{"globalbatchsizetokens", "training.global_batch_size, which counts sequences"},
+                              OtherName{"batchtokens", "training.global_batch_size, which counts sequences"},
+                              OtherName{"batchsizetokens", "training.global_batch_size, which counts sequences"},
+                              OtherName{"tokensperbatch", "training.global_batch_size, which counts sequences"},
+                              OtherName{"tokensperstep", "training.global_batch_size, which counts sequences"},
+                              OtherName{"numtokenspertrainstep", "training.global_batch_size, which counts sequences"},
                               OtherName{"gbs", "training.global_batch_size"},
                               OtherName{"batch", "training.global_batch_size"},
                               OtherName{"batchsize", "training.global_batch_size"},
@@ -124,7 +130,11 @@ std::string withoutUnitText(std::string_view text)
         return {};
     const auto plain = [](double value) {
         std::array<char, 32> digits{};
-        return std::string(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr);
+        const bool isWhole = value == std::floor(value) && std::abs(value) < 1e9; // a batch is no 4e+06
+        char* const last = digits.data() + digits.size();
+        return std::string(digits.data(), (isWhole ? std::to_chars(digits.data(), last, value, std::chars_format::fixed)
+                                                   : std::to_chars(digits.data(), last, value))
+                                              .ptr);
     };
     if (unit.empty())
         return "; a number stands without quotes: " + plain(number);

@@ -387,6 +387,16 @@ TEST(Rules, WarnOfWhatIsLegalButUnwise)
         {kDense,
          {"training.global_batch_size=4"},
          {"/training/global_batch_size: warning: 1 micro-batch cannot fill pp 2 pipeline ranks; 8 sequences would"}},
+        {kDense,
+         {"training.global_batch_size=1048576", "training.sequence_length=8192", "schedule.virtual_stages=1"},
+         {"/training/global_batch_size: warning: counts sequences: 1048576 of sequence_length 8192 are a step of 8.59e+09 "
+          "tokens; "
+          "if it is meant in tokens, they are 128 sequences"}},
+        {kDense,
+         {"training.global_batch_size=1000000", "training.sequence_length=4096"},
+         {"/training/global_batch_size: warning: counts sequences: 1000000 of sequence_length 4096 are a step of 4.1e+09 tokens; "
+          "if it is meant in tokens, they are about 244 sequences"}},
+        {kDense, {"training.global_batch_size=15360", "training.sequence_length=4096"}, {}}, // DeepSeek-V3's
         {kDense, {"schedule.kind=seq-1f1b", "schedule.sequence_slices=2", "training.global_batch_size=4"}, {}},
         {kDense,
          {"layout.pp=8", "schedule.kind=seq-1f1b", "schedule.sequence_slices=4", "training.global_batch_size=4"},

@@ -149,7 +149,23 @@ bool isSwiftFile(const std::string& text)
            !hasKey(text, "tensor_model_parallel_size"); // "megatron sft", Megatron's
 }
 
-std::string kindOfText(const std::string& name, const std::string& text)
+namespace {
+
+/// Without lines that are comments: there a YAML says how to start the program that reads it, in another one's words.
+std::string withoutCommentLines(const std::string& text)
+{
+    std::string out;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = std::min(text.find('\n', at), text.size() - 1) + 1;
+        const std::size_t first = text.find_first_not_of(" \t", at);
+        if (first >= end || text[first] != '#')
+            out.append(text, at, end - at);
+        at = end;
+    }
+    return out;
+}
+
+std::string kindOfWords(const std::string& name, const std::string& text)
 {
     const bool isJson = firstCharacter(text) == '{';
     const auto isRecipe = [&text] {
@@ -227,6 +243,15 @@ std::string kindOfText(const std::string& name, const std::string& text)
     if (hasKey(text, "tensor_model_parallel_size"))
         return hasKey(text, "train") ? "bridge-python" : "nemo-yaml";
     return "";
+}
+
+} // namespace
+
+std::string kindOfText(const std::string& name, const std::string& text)
+{
+    const bool isPlainData = name.ends_with(".yaml") || name.ends_with(".yml") || name.ends_with(".toml");
+    std::string kind = isPlainData ? kindOfWords(name, withoutCommentLines(text)) : std::string();
+    return kind.empty() ? kindOfWords(name, text) : kind; // or its comments alone tell
 }
 
 } // namespace sim::frameworks

@@ -116,4 +116,18 @@ TEST(LlamaFactoryImport, SaysWhatItCannot)
               Json({"q_proj", "v_proj"}));
 }
 
+/// A comment says how to start what reads the file, in another program's words.
+TEST(LlamaFactoryImport, IsNoScriptForTheCommandInItsComments)
+{
+    const std::string comments = "# accelerate launch \\\n#     --config_file fsdp2_config.yaml \\\n#     src/train.py "
+                                 "examples/qwen3_full_sft.yaml --per_device_train_batch_size 8\n";
+    const auto out = importedText(comments + kTuning, 8, "qwen3_full_sft.yaml");
+    EXPECT_EQ(out.imported.kind, "llamafactory-yaml");
+    EXPECT_EQ(out.scenario, importedText(kTuning, 8, "qwen3_full_sft.yaml").scenario);
+    const auto axolotl = importedText("#   accelerate launch -m axolotl.cli.train examples/swanlab/dpo.yml\n"
+                                      "base_model: meta-llama/Meta-Llama-3-8B-Instruct\nrl: dpo\nsequence_len: 2048\n",
+                                      8, "dpo-swanlab.yml");
+    EXPECT_EQ(axolotl.imported.kind, "axolotl-yaml");
+}
+
 } // namespace

@@ -173,7 +173,8 @@ void readTitanLayout(Job& job)
         job.layout["dp_shard"] = job.dp / replicate * job.cp;
     job.layout["order"] = "tp-cp-ep-dp-pp";
     job.layout["sequence_parallel"] =
-        job.tp > 1 && reading.flag("parallelism.enable_sequence_parallel", "/layout/sequence_parallel").value_or(true);
+        job.tp > 1 && reading.flag("parallelism.enable_sequence_parallel", "/layout/sequence_parallel").value_or(true) &&
+        !reading.flag("parallelism.no_enable_sequence_parallel", "/layout/sequence_parallel").value_or(false);
     reading.byDefault("sequence parallel", job.tp > 1, "/layout/sequence_parallel", "comes with tensor parallelism");
     job.layout["ep"] = reading.sizeOr("parallelism.expert_parallel_degree", "/layout/ep", 1);
     const int etp = reading.sizeOr("parallelism.expert_tensor_parallel_degree", "/layout/etp", 1);
@@ -214,7 +215,7 @@ void askOfRegistry(Job& job)
           Open{"/layout/cp", "context parallelism", "parallelism.context_parallel_degree", ""},
           Open{"/layout/ep", "expert parallelism", "parallelism.expert_parallel_degree", ""},
           Open{"/training/precision", "precision", "model.converters", "training.dtype"},
-          Open{"/training/stack", "whether the model is compiled", "compile.enable", ""},
+          Open{"/training/stack", "whether the model is compiled", "compile.enable", "compile.no_enable"},
           Open{"/training/loss_chunk_tokens", "how much of the loss is taken at a time", "loss.num_chunks", ""},
           Open{"/training/overlap/tp_comm", "overlap of tensor parallelism", "parallelism.enable_async_tensor_parallel", ""}}) {
         const std::string_view key = pointer;
@@ -241,7 +242,17 @@ void noteUnreadOfTitan(Reading& reading)
               "a step of each parameter within the backward pass, after which its gradient is dropped, has no key"},
         Alias{"parallelism.pipeline_parallel_schedule_csv", "a schedule of its own: see schedule.actions"},
         Alias{"quantize.*.enable_fsdp_float8_all_gather", "parameters gathered in 8 bits have no key"},
+        Alias{"quantize.grouped_mm.*.fqns", "products that stay in 16 bits have no key"},
+        Alias{"mx.moe_fqns_prototype", "products that stay in 16 bits have no key"},
+        Alias{"float8.moe_fqns_prototype", "products that stay in 16 bits have no key"},
+        Alias{"float8.force_recompute_fp8_weight_in_bwd", "see training.stack.keeps_narrow_weights"},
+        Alias{"float8.emulate", "8 bits by way of products in 16 have no key"},
+        Alias{"quantize.linear.float8.emulate", "8 bits by way of products in 16 have no key"},
+        Alias{"fault_tolerance.semi_sync_method", "replicas that meet every some steps have no key"},
+        Alias{"fault_tolerance.group_size", "replicas that come and go beside these have no key"},
         Alias{"float8.enable_fsdp_float8_all_gather", "parameters gathered in 8 bits have no key"},
+        Alias{"parallelism.enable_fsdp_symm_mem", "memory that FSDP's transfers share among GPUs has no key"},
+        Alias{"training.disable_cuda_graphs", "what CUDA graphs hold is said of the software: see training.stack.cuda_graphs"},
         Alias{"parallelism.enable_compiled_autograd", "has no key"},
         Alias{"experimental.enable_compiled_autograd", "has no key"},
         Alias{"parallelism.disable_loss_parallel", "each rank takes the whole loss: see training.stack.gathers_logits"},
@@ -250,10 +261,10 @@ void noteUnreadOfTitan(Reading& reading)
         Alias{"training.img_size", "images have no key"},
         Alias{"data.max_*", "images have no key"}};
     reading.notRepresentable(kTitanNot);
-    static constexpr std::array<std::string_view, 35> kTitanHarmless = {"job.*",
+    // Whole tables only where nothing in them is about the step; in others each name by itself, so that a misspelt one is told.
+    static constexpr std::array<std::string_view, 33> kTitanHarmless = {"job.*",
                                                                         "profiling.*",
                                                                         "metrics.*",
-                                                                        "optimizer.*",
                                                                         "lr_scheduler.*",
                                                                         "checkpoint.*",
                                                                         "comm.*",
@@ -261,9 +272,6 @@ void noteUnreadOfTitan(Reading& reading)
                                                                         "experimental.custom_*",
                                                                         "fault_tolerance.*",
                                                                         "memory_estimation.*",
-                                                                        "float8.*",
-                                                                        "quantize.*",
-                                                                        "mx.*",
                                                                         "compile.backend",
                                                                         "training.steps",
                                                                         "training.dataset*",
@@ -284,15 +292,45 @@ void noteUnreadOfTitan(Reading& reading)
                                                                         "activation_checkpoint.*_rng_state",
                                                                         "model.tokenizer*",
                                                                         "parallelism.context_parallel_load_balancer",
+                                                                        "parallelism.context_parallel_ptrr_mask_key",
+                                                                        "parallelism.spmd_backend",
                                                                         "training.*_folder"};
     reading.harmless(kTitanHarmless);
-    reading.harmless(std::array<std::string_view, 18>{"loss.*", "training.checkpoint_*", "training.classif*", "eval.*",
-                                                      "inference.*", "data.*", "module", "model.converters", "rdzv_*",
-                                                      "local_ranks_filter", "role", "tee", "master_*", "node_rank", "hf_assets*",
-                                                      "tokenizer*", "dump_folder", "dataloader.*"});
-    reading.harmless(std::array<std::string_view, 6>{
-        "activation_checkpoint.early_stop", "activation_checkpoint.determinism_check", "activation_checkpoint.debug",
-        "activation_checkpoint.*_pareto", "activation_checkpoint.memory_budget", "activation_checkpoint.selective_*"});
+    static constexpr std::array<std::string_view, 27> kTitanRates = {
+        "optimizer.param_groups*.pattern",
+        "optimizer.param_groups*.optimizer_kwargs*",
+        "optimizer.lr",
+        "optimizer.min_lr",
+        "optimizer.beta1",
+        "optimizer.beta2",
+        "optimizer.betas",
+        "optimizer.eps",
+        "optimizer.weight_decay",
+        "optimizer.fused",
+        "optimizer.foreach",
+        "optimizer.early_step_in_backward",
+        "optimizer.optimizer_factory_kwargs_by_name*",
+        "optimizer._*",
+        "float8.precompute_float8_dynamic_scale_for_fsdp",
+        "float8.scaling_type_*",
+        "float8.pad_inner_dim",
+        "quantize.linear.float8.precompute_float8_dynamic_scale_for_fsdp",
+        "quantize.linear.mx.mxfp8_dim1_cast_kernel_choice",
+        "mx.mxfp8_dim1_cast_kernel_choice",
+        "mx.use_fp8_dim1_cast_*",
+        "loss.loss_fn*",
+        "loss.global_vocab_size",
+        "loss.ignore_index",
+        "loss.name",
+        "loss._*",
+        "activation_checkpoint.selective_ac_option"};
+    reading.harmless(kTitanRates);
+    reading.harmless(std::array<std::string_view, 17>{
+        "training.checkpoint_*", "training.classif*", "eval.*", "inference.*", "data.*", "module", "model.converters", "rdzv_*",
+        "local_ranks_filter", "role", "tee", "master_*", "node_rank", "hf_assets*", "tokenizer*", "dump_folder", "dataloader.*"});
+    reading.harmless(std::array<std::string_view, 5>{"activation_checkpoint.early_stop",
+                                                     "activation_checkpoint.determinism_check", "activation_checkpoint.debug",
+                                                     "activation_checkpoint.*_pareto", "activation_checkpoint.memory_budget"});
 }
 
 } // namespace

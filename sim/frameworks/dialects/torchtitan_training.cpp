@@ -22,12 +22,21 @@ void readTitanPrecision(Job& job)
     if (hasNoCopy)
         precision = "bf16";
     bool has8 = false;
-    if (const auto converters = reading.any("model.converters", "/training/precision"))
+    if (const auto converters = reading.any("model.converters", "/training/precision")) {
+        bool isOfExperts = true;
         for (const std::string& converter : wordsOfList(*converters)) {
-            has8 = has8 || converter.find("float8") != std::string::npos;
-            if (converter.find("mx") != std::string::npos)
-                precision = "mxfp8";
+            const bool isFloat8 = converter.find("float8") != std::string::npos;
+            const bool isMx = converter.find("mx") != std::string::npos, isNvfp4 = converter.find("nvfp4") != std::string::npos;
+            has8 = has8 || isFloat8;
+            if (isMx || isNvfp4)
+                precision = isNvfp4 ? "nvfp4" : "mxfp8";
+            isOfExperts = isOfExperts && (!(isFloat8 || isMx || isNvfp4) || converter.find("grouped_mm") != std::string::npos);
         }
+        if (isOfExperts && (has8 || precision == "mxfp8" || precision == "nvfp4"))
+            reading.addNote("model.converters", Became::notRepresentable,
+                            "the products of experts alone are narrow: the scenario has one precision for all of them",
+                            "/training/precision");
+    }
     if (const auto old = reading.word("training.fp8_linear", "/training/precision"); old && !old->empty() && *old != "false")
         has8 = true; // spring 2024
     for (const char* name : {"training.enable_fp8_linear", "training.enable_float8_linear", "float8.enable_float8_linear"})
@@ -54,13 +63,37 @@ void readTitanPrecision(Job& job)
     }
 }
 
+/// What the tables of the converters say of products in 8 bits beside that there are some.
+void readNarrowProducts(Reading& reading)
+{
+    constexpr const char* kPointer = "/training/precision";
+    for (const char* table : {"float8.", "mx.", "quantize.linear.float8.", "quantize.linear.mx.", "quantize.grouped_mm.float8.",
+                              "quantize.grouped_mm.mx."}) {
+        const std::string of = table;
+        if (const auto without = reading.any(of + "filter_fqns", kPointer)) {
+            const std::vector<std::string> names = wordsOfList(*without);
+            const bool isHead = std::all_of(names.begin(), names.end(), [](const std::string& name) { return name == "output"; });
+            reading.say(of + "filter_fqns", isHead ? Became::harmless : Became::notRepresentable,
+                        isHead ? "the head stays in 16 bits" : "products that stay in 16 bits have no key");
+        }
+        if (const auto recipe = reading.word(of + "recipe_name", kPointer); recipe) {
+            const bool isUsual = *recipe == "tensorwise" || recipe->starts_with("mxfp8");
+            reading.say(of + "recipe_name", isUsual ? Became::used : Became::notRepresentable,
+                        isUsual ? ""
+                                : quotedText(*recipe) + ": how narrow numbers are scaled has no key, see training.precision");
+        }
+    }
+}
+
 /// `[training] compile` compiles layers, the [compile] table (June 2025) the loss too, unless its components leave it out.
 std::string_view stackOf(Reading& reading)
 {
     constexpr const char* kPointer = "/training/stack";
     if (reading.hasPrefix("training.compile"))
         return reading.flagOr("training.compile", kPointer, false) ? stacks::kCompiledLayers : stacks::kEager;
-    const bool compiles = reading.flagOr("compile.enable", kPointer, modelOfPrimus(reading).has_value()); // its pre_trainer.yaml
+    const bool isRefused = reading.flag("compile.no_enable", kPointer).value_or(false); // a command line's way to say false
+    const bool compiles =
+        !isRefused && reading.flagOr("compile.enable", kPointer, modelOfPrimus(reading).has_value()); // its pre_trainer.yaml
     const std::vector<std::string> parts =
         wordsOfList(reading.any("compile.components", kPointer).value_or(Json{"model", "loss"}));
     const auto has = [&](const char* part) { return std::find(parts.begin(), parts.end(), part) != parts.end(); };
@@ -159,14 +192,43 @@ void readTitanOverlap(Job& job)
 
 } // namespace
 
+namespace {
+
+/// One name for all parameters until 2026; then one for each group of them, the last for those that no other takes, which counts
+/// where they differ.
+void readTitanOptimizer(Job& job)
+{
+    Reading& reading = job.reading;
+    if (const auto name = reading.word("optimizer.name", "/training/optimizer"))
+        putOptimizer(job, "optimizer.name", *name);
+    for (int group = 0;; ++group) {
+        const std::string setting = "optimizer.param_groups[" + std::to_string(group) + "].optimizer_name";
+        const auto name = reading.word(setting, "/training/optimizer");
+        if (!name)
+            break;
+        putOptimizer(job, setting, *name);
+    }
+    constexpr const char* kImplementation = "optimizer.implementation";
+    const auto implementation = reading.word(kImplementation, "/training/moment_dtype");
+    if (implementation == "fused_opt_states_bf16")
+        job.training["moment_dtype"] = "bf16";
+    else if (implementation == "for-loop")
+        reading.say(kImplementation, Became::notRepresentable,
+                    "a kernel for each parameter and step of the update: the optimizer's kernels are counted as fused");
+    else if (implementation)
+        reading.say(kImplementation, Became::harmless, {});
+}
+
+} // namespace
+
 void readTitanTraining(Job& job, const TitanStages& stages)
 {
     readTitanPrecision(job);
+    readNarrowProducts(job.reading);
     job.training["stack"] = stackOf(job.reading);
     readTitanRecompute(job, stages);
     readTitanOverlap(job);
-    if (const auto name = job.reading.word("optimizer.name", "/training/optimizer"))
-        putOptimizer(job, "optimizer.name", *name);
+    readTitanOptimizer(job);
     readChunkedLoss(job);
 }
 

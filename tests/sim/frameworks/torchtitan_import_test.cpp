@@ -241,4 +241,75 @@ TEST(TorchtitanImport, ExpertsTakeContextAndTensorParallelRanksWhole)
     EXPECT_EQ(became("expert_parallel_degree = 16\n"), "contradictory") << "more than the shards";
 }
 
+/// "--parallelism.no-enable-sequence-parallel": what is true unless somebody refuses it.
+TEST(TorchtitanImport, UnderstandsWhatACommandLineRefuses)
+{
+    const auto of = [](const std::string& flags) {
+        return importedText("torchrun --nproc_per_node=8 -m torchtitan.train --module llama3 --config llama3_8b "
+                            "--parallelism.tensor_parallel_degree 8 " +
+                                flags + "\n",
+                            8, "run.sh");
+    };
+    EXPECT_EQ(of("").at("/layout/sequence_parallel"), true);
+    for (const char* refused : {"--parallelism.no-enable-sequence-parallel", "--parallelism.no_enable_sequence_parallel"})
+        EXPECT_EQ(of(refused).at("/layout/sequence_parallel"), false) << refused;
+    EXPECT_EQ(of("--compile.no-enable").at("/training/stack/id"), of("--compile.enable=False").at("/training/stack/id"));
+    EXPECT_EQ(of("--parallelism.enable_fsdp_symm_mem").became("--parallelism.enable_fsdp_symm_mem"), "not_representable");
+}
+
+/// Of tables that say something of the step each name is known by itself.
+TEST(TorchtitanImport, TellsMisspeltNamesOfTheOptimizerAndOfNarrowProducts)
+{
+    const auto out = importedText(model("llama3", "8B") +
+                                      "converters = [\"quantize.linear.float8\"]\n[optimizer]\nlr = 1e-4\nimplementations = "
+                                      "\"fused\"\n[quantize.linear.float8]\nrecipe = \"rowwise\"\nfilter_fqns = [\"output\"]\n"
+                                      "[loss]\nnum_chunk = 4\n[float8]\nenable_float8 = true\n[metrics]\nlog_freq = 1\n",
+                                  8);
+    EXPECT_EQ(out.became("optimizer.implementations"), "unknown");
+    EXPECT_EQ(out.became("quantize.linear.float8.recipe"), "unknown");
+    EXPECT_EQ(out.became("loss.num_chunk"), "unknown");
+    EXPECT_EQ(out.became("float8.enable_float8"), "unknown");
+    EXPECT_EQ(out.became("optimizer.lr"), "harmless");
+    EXPECT_EQ(out.became("metrics.log_freq"), "harmless");
+}
+
+TEST(TorchtitanImport, ReadsOfOptimizerAndNarrowProductsWhatHasAKey)
+{
+    const auto of = [](const std::string& tables, const std::string& converters = "") {
+        return importedText("[model]\nname = \"llama3\"\nflavor = \"8B\"\n" + converters +
+                                "[training]\nlocal_batch_size = 2\nseq_len = 2048\n" + tables,
+                            8);
+    };
+    EXPECT_EQ(of("[optimizer]\nimplementation = \"fused_opt_states_bf16\"\n").at("/training/moment_dtype"), "bf16");
+    EXPECT_EQ(of("[optimizer]\nimplementation = \"fused\"\n").at("/training/moment_dtype"), "fp32");
+    EXPECT_EQ(of("[optimizer]\nimplementation = \"for-loop\"\n").became("optimizer.implementation"), "not_representable");
+    const std::string float8 = "converters = [\"quantize.linear.float8\"]\n", table = "[quantize.linear.float8]\n";
+    EXPECT_EQ(of(table + "filter_fqns = [\"output\"]\n", float8).became("quantize.linear.float8.filter_fqns"), "harmless");
+    EXPECT_EQ(of(table + "filter_fqns = [\"output\", \"wk\", \"wv\"]\n", float8).became("quantize.linear.float8.filter_fqns"),
+              "not_representable");
+    EXPECT_EQ(of(table + "recipe_name = \"rowwise\"\n", float8).became("quantize.linear.float8.recipe_name"),
+              "not_representable");
+    EXPECT_EQ(of("", "converters = [\"quantize.grouped_mm.float8\"]\n").count(sim::Became::notRepresentable),
+              of("", float8).count(sim::Became::notRepresentable) + 1)
+        << "of experts alone";
+}
+
+/// What the registries of 2026 print: a group of parameters has its optimizer's name.
+TEST(TorchtitanImport, ReadsTheOptimizersOfGroupsOfParameters)
+{
+    const auto of = [](const std::string& groups) {
+        return importedText(R"({"model": {"name": "llama3", "flavor": "8B"}, "parallelism": {"tensor_parallel_degree": 1,
+            "data_parallel_shard_degree": -1}, "training": {"local_batch_size": 1, "seq_len": 2048},
+            "optimizer": {"param_groups": [)" +
+                                groups + "]}}",
+                            8);
+    };
+    const std::string adam = R"({"pattern": ".*", "optimizer_name": "AdamW", "optimizer_kwargs": {"lr": 0.0003}})";
+    EXPECT_EQ(of(adam).became("optimizer.param_groups[0].optimizer_name"), "used");
+    EXPECT_EQ(of(adam).became("optimizer.param_groups[0].optimizer_kwargs.lr"), "harmless");
+    EXPECT_EQ(of(R"({"pattern": "layers", "optimizer_name": "Muon", "optimizer_kwargs": {}}, )" + adam)
+                  .became("optimizer.param_groups[0].optimizer_name"),
+              "not_representable");
+}
+
 } // namespace

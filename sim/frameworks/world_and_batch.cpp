@@ -64,11 +64,15 @@ void settleWorld(Job& job)
                                 "/layout/dp");
     } else if (!world) {
         const int experts = std::clamp(job.expertRanks, 1, 1 << 20);
-        job.dp = static_cast<int>(experts / std::gcd<long long>(experts, model));
+        const int ofExperts = static_cast<int>(experts / std::gcd<long long>(experts, model));
+        const int shards = std::clamp(memberOr<int>(job.layout, "dp_shard", 1), 1, 1 << 20);
+        const int ofShards = shards / std::gcd(shards, std::max(1, job.cp));
+        job.dp = static_cast<int>(std::min(std::lcm<long long>(ofExperts, ofShards), 1LL << 20));
+        const std::string whose = ofExperts == 1 ? "shards" : ofShards == 1 ? "experts" : "experts and shards";
         job.ask("/layout/dp",
                 "the file does not say how many GPUs there are: " +
                     (job.dp == 1 ? "one replica of " + std::to_string(model) + (model == 1 ? " rank" : " ranks")
-                                 : std::to_string(model * job.dp) + " ranks, the fewest that its experts lie over,") +
+                                 : std::to_string(model * job.dp) + " ranks, the fewest that its " + whose + " lie over,") +
                     " is assumed; give --gpus N");
     } else if (*world % model != 0 || *world < model) {
         const long long below = *world / model * model;

@@ -8,6 +8,8 @@
 namespace sim::frameworks {
 namespace {
 
+constexpr const char* kCompiledText = "a compiled model: see training.stack";
+
 /// Its own few words on DeepSpeed, or DeepSpeed's file, which then says all of it.
 DeepSpeedFacts readDeepSpeedOfAccelerate(Job& job, const std::string& prefix)
 {
@@ -229,8 +231,10 @@ void readAccelerate(Job& job)
         reading.say("deepspeed_config.offload_optimizer_device", Became::harmless,
                     "counts only beside distributed_type: DEEPSPEED");
     }
-    if (const Json* const compiler = reading.peek("dynamo_config.dynamo_backend");
-        (type == "fsdp" || type == "deepspeed") && (compiler == nullptr || smallWord(shownValue(*compiler)) == "no"))
+    constexpr const char* kCompiler = "dynamo_config.dynamo_backend";
+    if (const Json* const compiler = reading.peek(kCompiler); compiler != nullptr && smallWord(shownValue(*compiler)) != "no")
+        reading.say(kCompiler, Became::notRepresentable, kCompiledText);
+    else if (type == "fsdp" || type == "deepspeed")
         putStackOfTransformers(job, "distributed_type", type == "deepspeed" && facts.stage == 3);
     if (reading.hasPrefix("ds_config.")) {
         harmlessOfDeepSpeed(reading);
@@ -340,6 +344,8 @@ void readAxolotl(Job& job)
     }
     if (const Json* const compiles = reading.peek("torch_compile"); compiles == nullptr || *compiles == Json(false))
         putStackOfTransformers(job, "base_model", deepSpeed && facts.stage == 3);
+    else
+        reading.say("torch_compile", Became::notRepresentable, kCompiledText);
     if (reading.hasPrefix("ds_config."))
         harmlessOfDeepSpeed(reading);
     static constexpr std::array kAxolotlNot = {

@@ -471,4 +471,25 @@ TEST(AxolotlImport, AdaptersBesideOtherLayersAreTold)
     EXPECT_EQ(out.at("/training/lora/targets"), Json({"q_proj"}));
 }
 
+/// The software is left open where a compiler runs the model, and that is told.
+TEST(AccelerateImport, TellsThatACompilerLeavesTheSoftwareOpen)
+{
+    const std::string fsdp = "distributed_type: FSDP\nnum_processes: 8\nfsdp_config:\n  fsdp_sharding_strategy: FULL_SHARD\n";
+    EXPECT_EQ(importedText(fsdp + "dynamo_config:\n  dynamo_backend: INDUCTOR\n").became("dynamo_config.dynamo_backend"),
+              "not_representable");
+    EXPECT_EQ(importedText(fsdp + "dynamo_config:\n  dynamo_backend: 'NO'\n").became("dynamo_config.dynamo_backend"), "harmless");
+    const std::string axolotl = "base_model: meta-llama/Meta-Llama-3-8B\nsequence_len: 2048\nmicro_batch_size: 1\n";
+    EXPECT_EQ(importedText(axolotl + "torch_compile: true\n", 8).became("torch_compile"), "not_representable");
+    EXPECT_EQ(importedText(axolotl + "torch_compile: false\n", 8).became("torch_compile"), "harmless");
+}
+
+TEST(DeepSpeedImport, GuessesAsManyRanksAsItsShardsLieOver)
+{
+    const auto out = importedText(R"({"train_micro_batch_size_per_gpu": 2, "gradient_accumulation_steps": 8,
+        "zero_optimization": {"stage": 3, "mics_shard_size": 8}, "tensor_parallel": {"autotp_size": 4}, "bf16": {"enabled": true}})");
+    EXPECT_EQ(out.at("/layout/dp_shard"), 8);
+    EXPECT_EQ(out.at("/layout/dp"), 8);
+    EXPECT_THAT(out.textOn("layout.dp"), testing::HasSubstr("32 ranks, the fewest that its shards lie over"));
+}
+
 } // namespace

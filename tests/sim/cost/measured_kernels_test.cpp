@@ -149,6 +149,85 @@ TEST(MeasuredKernels, AttentionOnBlackwellTakesItsTimeInSixteenAndInEightBits)
     }
 }
 
+/// A cluster's kernels by themselves, in `precision`.
+CostModel costsOn(const std::string& cluster, const std::string& attention, bool isCausal, const std::string& precision)
+{
+    const json document = {{"format", "rankscope-scenario"},
+                           {"version", 1},
+                           {"name", "kernels"},
+                           {"model", {{"base", "gpt2"}}},
+                           {"cluster", {{"base", cluster}}},
+                           {"layout", json::object()},
+                           {"schedule", {{"kind", "1f1b"}}},
+                           {"training",
+                            {{"sequence_length", 1024},
+                             {"micro_batch_size", 1},
+                             {"global_batch_size", 72},
+                             {"precision", precision},
+                             {"attention", attention},
+                             {"causal", isCausal},
+                             {"stack", {{"base", "megatron-te-2024"}, {"cast_bytes", 0}}}}}};
+    static const Catalogue catalogue = Catalogue::load(Catalogue::findAssets());
+    return CostModel(resolvedScenario(ScenarioDocument::parse(document.dump()), catalogue));
+}
+
+json published(const char* kind)
+{
+    std::ifstream file(std::string(RANKSCOPE_TEST_DATA) + "/measured/published_kernels.json");
+    return json::parse(file).at(kind);
+}
+
+/// FlashAttention-2 on an A100 as its authors print it, an H20's attention as a user of it measured.
+TEST(MeasuredKernels, AttentionOnA100AndH20ReachesWhatWasPublished)
+{
+    std::map<std::string, std::pair<double, int>> squares;
+    for (json row : published("attention")) {
+        const CostModel costs = costsOn(row.at("gpu"), row.at("kernel"), row.at("causal"), "bf16");
+        const bool isBoth = row.at("pass") == "both", isCausal = row.at("causal");
+        double flops = 0, seconds = 0;
+        for (const char* pass : {"forward", "backward"}) {
+            row["pass"] = pass;
+            OpShape shape = attention(row);
+            if (!isCausal) {
+                shape.n *= 2;
+                shape.flops *= 2;
+            }
+            flops += shape.flops;
+            seconds += 1e-9 * static_cast<double>(costs.kernelNs(shape));
+            if (!isBoth)
+                break;
+        }
+        const double error = std::log(flops / seconds * 1e-12 / row.at("tflops").get<double>());
+        EXPECT_LT(std::abs(error), 0.15) << row;
+        auto& sum = squares[row.at("gpu").get<std::string>()];
+        sum.first += error * error;
+        ++sum.second;
+    }
+    ASSERT_EQ(squares.size(), 2U);
+    for (const auto& [gpu, sum] : squares) {
+        std::printf("[ measured ] %s: %.1f %% of %d\n", gpu.c_str(), 100 * std::sqrt(sum.first / sum.second), sum.second);
+        EXPECT_LT(std::sqrt(sum.first / sum.second), 0.08) << gpu;
+    }
+}
+
+TEST(MeasuredKernels, ProductsInEightBitsFillTheFewTensorCoresOfAnH20)
+{
+    for (const json& row : published("products")) {
+        const std::int64_t rows = row.at("rows"), inputs = row.at("inputs"), outputs = row.at("outputs");
+        const OpShape shape{.kernel = KernelKind::gemm,
+                            .family = KernelFamily::gemm,
+                            .pass = KernelPass::forward,
+                            .lowPrecision = true,
+                            .m = rows,
+                            .n = outputs,
+                            .k = inputs,
+                            .flops =
+                                2.0 * static_cast<double>(rows) * static_cast<double>(inputs) * static_cast<double>(outputs)};
+        const double predicted = 1e-3 * static_cast<double>(costsOn("h20-ib400", "cudnn", true, "fp8").kernelNs(shape));
+        EXPECT_NEAR(predicted / row.at("us").get<double>(), 1, 0.06) << row;
+    }
+}
+
 /// The GPU's constants were fitted to steps of 2023 and 2024; products of CUDA 13 are faster.
 TEST(MeasuredKernels, ProductsOfCuda13TakeLessTimeThanTheConstantsGiveThem)
 {

@@ -216,7 +216,11 @@ std::int64_t CostModel::collectiveNs(const OpShape& shape, const GroupShape& gro
     const RingPath path = ringPath(group, m_cluster, isData ? m_stack.network : 1);
     const double rate = path.bytesPerSecond;
     const double once = rate > 0 ? bytes * (n - 1) / n / rate : 0;
-    double seconds = 0, startUs = m_cluster.efficiency.collectiveUs;
+    // User buffers are mapped once: a piece is a copy or a small kernel that writes into a neighbour's memory and raises a flag
+    // there (Transformer Engine, common/comm_gemm_overlap/userbuffers: userbuffers_send; symmetric memory in PyTorch), not a
+    // collective that is set up and ended.
+    double seconds = 0, startUs = shape.pushed ? std::min(m_cluster.efficiency.kernelUs, m_cluster.efficiency.collectiveUs)
+                                               : m_cluster.efficiency.collectiveUs;
     switch (shape.collective) {
     case CollectiveKind::allGather:
     case CollectiveKind::reduceScatter:

@@ -139,6 +139,7 @@ void PassBuilder::communicate(CommunicatorRole group, CollectiveKind kind, std::
               .label = m_labels.intern(name)},
              {.collective = kind,
               .routed = isOfTokens,
+              .pushed = sent.isPiece,
               .narrowedBy = sent.narrowedBy,
               .pieces = pieces,
               .batch = messages,

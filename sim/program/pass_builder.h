@@ -64,15 +64,16 @@ struct SentTensor {
     SentTensor(std::int64_t wide) : bytes(wide) {}   // NOLINT(google-explicit-constructor): mostly all there is to say
     SentTensor(const Checked& wide) : bytes(wide) {} // NOLINT(google-explicit-constructor)
     /// One of so many pieces.
-    SentTensor piece(int pieces) const { return {bytes / pieces, narrowedBy}; }
+    SentTensor piece(int pieces) const { return {bytes / pieces, narrowedBy, true}; }
     /// The same elements in fewer bits.
-    SentTensor narrower(int by) const { return {bytes / by, narrowedBy * by}; }
+    SentTensor narrower(int by) const { return {bytes / by, narrowedBy * by, isPiece}; }
 
     std::int64_t bytes;
     int narrowedBy = 1;
+    bool isPiece = false;
 
 private:
-    SentTensor(std::int64_t sent, int narrowed) : bytes(sent), narrowedBy(narrowed) {}
+    SentTensor(std::int64_t sent, int narrowed, bool piece) : bytes(sent), narrowedBy(narrowed), isPiece(piece) {}
 };
 
 class PassBuilder {

@@ -88,6 +88,7 @@ struct OpShape {
     bool lowPrecision = false; ///< of a GEMM: in 8 or 4 bits where the precision says so
     bool routed = false;       ///< of tokens that are sent to experts: as many as the busiest rank gets, see workOverMean()
     bool windowed = false;     ///< attention: as in Operator
+    bool pushed = false;       ///< of a collective: a piece beside a product, written straight into the other ranks' buffers
     /// Of such a GEMM: ranks that made a slice of its operand narrow each. Of a collective: how much narrower elements travel.
     int narrowedBy = 1;
     int pieces = 1; ///< kernels, or collectives, that each work on as many of its tokens, one after the other

@@ -337,6 +337,17 @@ TEST_F(Costs, ACollectiveInPiecesStartsOnceForEach)
     EXPECT_NEAR(static_cast<double>(starts.collectiveNs(shape, insideNode(8))) * 1e-9, 8 * (7 * 3e-6 + 20e-6) + once, 1e-8);
 }
 
+TEST_F(Costs, APieceThatIsPushedBesideAProductStartsAsAKernelDoes)
+{
+    scenario.cluster.efficiency.collectiveUs = 20;
+    scenario.cluster.efficiency.kernelUs = 2;
+    const CostModel starts(scenario);
+    OpShape shape = collective(CollectiveKind::allGather, 1 << 20);
+    const std::int64_t whole = starts.collectiveNs(shape, insideNode(8));
+    shape.pushed = true;
+    EXPECT_EQ(whole - starts.collectiveNs(shape, insideNode(8)), 18'000);
+}
+
 TEST_F(Costs, OneMemberCommunicatesNothing)
 {
     EXPECT_EQ(cost.collectiveNs(collective(CollectiveKind::allReduce, 1 << 30), GroupShape{.size = 1, .domains = {1, 1}}), 0);

@@ -43,7 +43,7 @@ class Published(unittest.TestCase):
                 "mcore-r0.8": 12, "fms-fsdp": 4, "torchtitan": 9.5, "hagemann": 7.5, "bigscience": 6.5, "megatron-bridge-new": 14,
                 "nemo-long": 10, "automodel": 19, "mcore-moe": 14, "maxtext-tpu": 7, "llm-foundry-40gb": 6, "megatron-lm-llama": 5,
                 "qwen-full": 48, "stas": 13, "qwen-lora": 8, "mlperf40-lora-z3": 15, "nemo-2208": 17, "infini": 7, "olmocore": 9,
-                "modelzoo": 14, "torchtune": 19, "llmc": 14, "torchtitan-a100": 5, "primus": 11, "thunder": 8, "tinyllama": 10,
+                "modelzoo": 14, "torchtune": 19, "llmc": 14, "torchtitan-a100": 5, "primus": 11, "thunder": 8, "tinyllama": 14,
                 "flashattn": 8, "qwen-lora-z3": 9, "mlperf40-lora": 7.5, "neox20b": 8, "megatron-ds-v100": 8, "automodel-lora": 6,
                 "megatron-v100": 5}
         for of in self.answer["sources"]:

@@ -214,6 +214,7 @@ constexpr std::array kKeys{
     ScenarioKey{"/training/lora/targets", S::training, "Layers with adapters", "", "", hasAdapters},
     ScenarioKey{"/training/lora/base_dtype", S::training, "Frozen weights", "", "", hasAdapters},
     ScenarioKey{"/training/lora/dropout", S::training, "Adapter dropout", "", "", hasAdapters},
+    ScenarioKey{"/training/lora/fused", S::training, "Adapters share A", "", "", hasAdapters},
     ScenarioKey{"/training/tokens", S::training, "Whole run", "tokens", "not said", nullptr, sim::kTokensUnlessSaid},
     ScenarioKey{"/training/precision", S::training, "Precision"},
     ScenarioKey{"/training/optimizer", S::training, "Optimizer"},

@@ -50,6 +50,8 @@ std::vector<sim::Problem> problemsOfTraining(const sim::Scenario& scenario)
     if (model.numNextnPredictLayers > 0)
         refuse("/model/num_nextn_predict_layers", "multi-token prediction (" + std::to_string(model.numNextnPredictLayers) + ")",
                "0");
+    if (model.lora.isOn() && model.lora.fused)
+        refuse("/training/lora/fused", "adapters that share A", "false");
     if (training.offload.isOn())
         refuse("/training/offload", "offloading to the host's memory", "leave it out");
     if (training.documents.areGiven())

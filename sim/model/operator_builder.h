@@ -123,15 +123,15 @@ public:
         return op;
     }
     bool dropsAdapterInputs() const { return m_model.lora.dropout > 0; }
-    /// The product with A, which reads so many elements. Where some are dropped, each target keeps a copy of its own and a mask
-    /// (PEFT, lora/layer.py: lora_dropout is of every target), and what both the layer and A have read is kept by others.
+    /// The product with A, which reads so many elements. Where some are dropped, each A has a copy of its own and a mask (PEFT,
+    /// lora/layer.py: lora_dropout is of every target), and what both the layer and A have read is kept by others.
     void productWithA(const AdapterOperators& names, Checked inputs)
     {
         if (!dropsAdapterInputs()) {
             adapterProduct(names.a, inputs * m_bytes);
             return;
         }
-        const Checked dropped = inputs * targetsOf(names.b);
+        const Checked dropped = inputs * tensorsUsedBy(names.a);
         elementwise(names.dropout, dropped * (2 * m_bytes + 1), dropped * (2 * m_bytes + 1), dropped);
         Operator& a = adapterProduct(names.a, dropped * m_bytes);
         a.keepsInputOf = {};
@@ -143,17 +143,17 @@ public:
         elementwise(name, 3 * outputs * m_bytes, 3 * inputs * m_bytes, 0);
         m_asked = true; // what comes behind lies behind what is trained
     }
-    /// Latent vectors of a token: of each target that the operator B stands beside.
-    Checked latentBytes(std::string_view b) const { return m_tokens * targetsOf(b) * m_model.lora.rank * m_bytes; }
-    std::int64_t targetsOf(std::string_view b) const
+    /// Latent vectors of a token: of each A that the operator has.
+    Checked latentBytes(std::string_view a) const { return m_tokens * tensorsUsedBy(a) * m_model.lora.rank * m_bytes; }
+    std::int64_t tensorsUsedBy(std::string_view name) const
     {
-        return std::count_if(m_tensors.begin(), m_tensors.end(), [b](const Tensor& t) { return t.usedBy == b; });
+        return std::count_if(m_tensors.begin(), m_tensors.end(), [name](const Tensor& t) { return t.usedBy == name; });
     }
 
     /// Behind a column-parallel product, as Megatron Bridge's ParallelLinearAdapter.
     void adaptColumns(const AdapterOperators& names, ProductInput input)
     {
-        const Checked latent = latentBytes(names.b);
+        const Checked latent = latentBytes(names.a);
         if (latent == 0)
             return;
         const Checked inputs = m_tokens * used(names.a).inputs;
@@ -170,7 +170,7 @@ public:
     /// Before a row-parallel product, so that its reduction follows it; `addAdapted` comes behind that.
     bool adaptRows(const AdapterOperators& names)
     {
-        const Checked latent = latentBytes(names.b);
+        const Checked latent = latentBytes(names.a);
         if (latent == 0)
             return false;
         productWithA(names, m_tokens * used(names.a).inputs);

@@ -13,7 +13,8 @@ struct MlpNames {
     std::string_view gate, up, down, upOperator, downOperator;
 };
 /// Adapters of what lies side by side in one product lie side by side, too. PEFT has them apart for query, key and value, as has
-/// Megatron Bridge's CanonicalLoRA.
+/// Megatron Bridge's CanonicalLoRA; its LoRA has one beside linear_qkv and one beside linear_fc1 (Lora::fused), which is one A,
+/// and B of all their columns.
 struct AdapterNames {
     std::string_view a, b, usesA, usesB;
 };
@@ -116,7 +117,11 @@ private:
             return;
         const AdapterNames& names = kAdapters[asIndex(target)];
         const std::int64_t rank = m_model.lora.rank;
-        matrix(names.a, names.usesA, TensorRole::adapter, base.split, base.rows, rank, false);
+        const bool hasA = m_model.lora.fused && std::any_of(m_tensors.begin(), m_tensors.end(), [&names](const Tensor& tensor) {
+                              return tensor.usedBy == names.usesA;
+                          });
+        if (!hasA)
+            matrix(names.a, names.usesA, TensorRole::adapter, base.split, base.rows, rank, false);
         matrix(names.b, names.usesB, TensorRole::adapter, TensorSplit::columns, rank, base.columns, false).heads = base.heads;
     }
 

@@ -83,6 +83,8 @@ struct Lora {
     /// Probability with which elements of what A reads are dropped. Above 0 a copy and a mask are made and kept, whatever the
     /// value.
     double dropout = 0;
+    /// One A for all targets of a product, as Megatron has it beside linear_qkv and linear_fc1; false: each its own, as PEFT.
+    bool fused = false;
     std::array<bool, kLoraTargets.size()> targets = {true, true, true, true, true, true, true}; ///< [LoraTarget]
 
     bool isOn() const { return rank > 0; }

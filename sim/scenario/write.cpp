@@ -289,7 +289,8 @@ std::string resolvedText(const Scenario& s)
         for (const auto& [word, target] : kLoraTargetWords)
             if (lora.has(target))
                 targets.push_back(word);
-        Json& written = json["training"]["lora"] = {{"rank", lora.rank}, {"targets", targets}, {"dropout", number(lora.dropout)}};
+        Json& written = json["training"]["lora"] = {
+            {"rank", lora.rank}, {"targets", targets}, {"dropout", number(lora.dropout)}, {"fused", lora.fused}};
         if (lora.base != LoraBase::wide || elementBytes(s.training.precision) == 2) // else it is in 32 bits, without a word
             written["base_dtype"] = toWord(kLoraBaseWords, lora.base);
     }

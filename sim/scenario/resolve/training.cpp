@@ -73,6 +73,7 @@ void Resolver::readLora(const Block& from)
     Model& model = m_out.scenario.model;
     given.read("rank", model.lora.rank);
     given.read("dropout", model.lora.dropout);
+    given.read("fused", model.lora.fused);
     std::vector<std::string> words;
     if (given.read("targets", words)) {
         model.lora.targets = {};

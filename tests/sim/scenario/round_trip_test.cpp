@@ -48,7 +48,7 @@ TEST(ResolvedText, KeepsAdapters)
     scenario.model.lora = {
         .rank = 6, .base = LoraBase::nf4, .dropout = 0.05, .targets = {true, false, true, true, false, false, true}};
     EXPECT_EQ(readBack(scenario), scenario);
-    scenario.model.lora = {.rank = 2};
+    scenario.model.lora = {.rank = 2, .fused = true};
     scenario.model.gatedMlp = false;
     scenario.model.lora.targets[static_cast<std::size_t>(LoraTarget::gate)] = false;
     EXPECT_EQ(readBack(scenario), scenario);

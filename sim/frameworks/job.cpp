@@ -29,6 +29,14 @@ void Job::ask(std::string_view pointer, std::string text)
     reading.ask(pointer, std::move(text));
 }
 
+void tellPackedAcross(Reading& reading, std::string_view setting, std::string_view unless)
+{
+    if (const Json* const given = reading.peek(setting); given != nullptr && *given == Json(true))
+        reading.say(setting, Became::harmless,
+                    "attention looks across the documents of a sequence, as here, unless " + std::string(unless) +
+                        " keeps them apart");
+}
+
 std::optional<int> gpusByTasks(Reading& reading)
 {
     for (const char* name : {"ntasks_per_node", "@launcher.ntasks_per_node"})

@@ -61,6 +61,13 @@ std::optional<int> lastBatchOf(const std::string& schedule);
 std::string precisionWord(std::string_view word);
 /// training.loss_chunk_tokens of software that does not say how long its chunks are.
 inline constexpr int kFusedLossChunk = 1024;
+/// Why a setting by which documents are packed into sequences, and attended each by itself, becomes no key: what it says changes
+/// with the documents. Whoever has a note of it is asked for training.documents.
+inline constexpr std::string_view kPackedDocuments =
+    "documents are packed into sequences and attention stays within each, whose lengths are of the data: attention is timed over "
+    "whole sequences, which is more, unless training.documents.lengths says how long they are";
+/// Packed documents of which each is attended with those before it, as a sequence is here: `unless` would keep them apart.
+void tellPackedAcross(Reading&, std::string_view setting, std::string_view unless);
 /// training.stack, which the kind of settings makes certain: an id of the catalogue, and why it is that one.
 void putSoftware(Job&, std::string_view stack, const std::string& why);
 /// training.optimizer by a framework's word. Other rules than Adam's and SGD's, and moments in fewer bits, are told on `setting`.
@@ -87,27 +94,28 @@ void readMaxText(Job&);
 
 /// What Megatron's own arguments mean, under the names of its command line with "_"; for it and all that is built on it.
 struct MegatronRules {
-    bool groupsNeedFlag = true;         ///< --num-query-groups counts only beside --group-query-attention
-    bool alwaysShardsOptimizer = false; ///< Bridge
-    bool shardsOptimizer = false;       ///< unless given
-    bool offloadNeedsSwitch = false;    ///< a number of layers alone keeps no activations on the host: NeMo, Bridge
-    bool hidesReplicas = false;         ///< Bridge: its recipes overlap gradients and parameters with the passes
-    bool p2pIsOff = false;              ///< NeMo: overlap_p2p_comm is false unless given
-    bool modelIsNamed = false;          ///< sizes come from a base recipe unless given
-    std::optional<int> zeroStage{};     ///< decided already: DeepSpeed
-    std::optional<bool> gradReduce{};   ///< likewise
-    std::optional<int> expertTensor{};  ///< ranks that an expert is cut over unless given; nothing: tp
-    std::optional<int> experts{};       ///< likewise decided
-    int expertsPerToken = 2;            ///< unless given
-    int expertInterval = 1;             ///< the last of so many layers has experts, unless a pattern says it
-    bool partitionsAnyCount = false;    ///< layers need not divide over stages
-    bool narrowsSwiglu = false;         ///< --yaml-cfg: an MLP of the activation "swiglu" is 2/3 as wide unless given
-    bool routerHasBias = true;          ///< where linear layers have biases; DeepSpeed's never has one
-    bool attentionIsFused = true;       ///< unless given
-    std::string precision = "fp32";     ///< unless given
-    std::string recompute = "none";     ///< unless given
-    std::optional<int> microBatch{};    ///< unless given
-    std::optional<int> globalBatch{};   ///< unless given
+    bool groupsNeedFlag = true;          ///< --num-query-groups counts only beside --group-query-attention
+    bool alwaysShardsOptimizer = false;  ///< Bridge
+    bool shardsOptimizer = false;        ///< unless given
+    bool offloadNeedsSwitch = false;     ///< a number of layers alone keeps no activations on the host: NeMo, Bridge
+    bool hidesReplicas = false;          ///< Bridge: its recipes overlap gradients and parameters with the passes
+    bool p2pIsOff = false;               ///< NeMo: overlap_p2p_comm is false unless given
+    bool backendNamesDispatcher = false; ///< moe_flex_dispatcher_backend counts by itself: Bridge's performance recipes
+    bool modelIsNamed = false;           ///< sizes come from a base recipe unless given
+    std::optional<int> zeroStage{};      ///< decided already: DeepSpeed
+    std::optional<bool> gradReduce{};    ///< likewise
+    std::optional<int> expertTensor{};   ///< ranks that an expert is cut over unless given; nothing: tp
+    std::optional<int> experts{};        ///< likewise decided
+    int expertsPerToken = 2;             ///< unless given
+    int expertInterval = 1;              ///< the last of so many layers has experts, unless a pattern says it
+    bool partitionsAnyCount = false;     ///< layers need not divide over stages
+    bool narrowsSwiglu = false;          ///< --yaml-cfg: an MLP of the activation "swiglu" is 2/3 as wide unless given
+    bool routerHasBias = true;           ///< where linear layers have biases; DeepSpeed's never has one
+    bool attentionIsFused = true;        ///< unless given
+    std::string precision = "fp32";      ///< unless given
+    std::string recompute = "none";      ///< unless given
+    std::optional<int> microBatch{};     ///< unless given
+    std::optional<int> globalBatch{};    ///< unless given
 };
 void readMegatronArguments(Job&, const MegatronRules&);
 /// What Megatron itself would refuse together, told on one of them with where the other stands.

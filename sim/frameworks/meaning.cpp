@@ -2,6 +2,7 @@
 #include "sim/frameworks/catalogue_models.h"
 #include "sim/scenario/document.h"
 #include "sim/scenario/key_facts.h"
+#include "sim/scenario/pointer_text.h"
 #include "sim/text/quoted.h"
 
 #include <algorithm>
@@ -228,6 +229,23 @@ Imported scenarioOf(Job&& job, std::string_view kind)
         if (!pointer.starts_with("/cluster") && std::find(job.unknown.begin(), job.unknown.end(), pointer) == job.unknown.end())
             job.unknown.push_back(pointer);
 
+    Imported out;
+    out.notes = job.reading.takeNotes();
+    constexpr const char* kDocuments = "/training/documents";
+    const auto isPacked = [](const Note& note) {
+        return note.became == Became::notRepresentable && note.text.starts_with(kPackedDocuments);
+    };
+    if (std::any_of(out.notes.begin(), out.notes.end(), isPacked)) {
+        for (Note& note : out.notes)
+            if (isPacked(note))
+                note.pointer = kDocuments;
+        out.notes.push_back({dotted(std::string(kDocuments)), "", 0, Became::unknown, kDocuments,
+                             "how long the packed documents are is not in the file: one a sequence is assumed; --set "
+                             "training.documents.lengths=[…] says it in tokens, and training.documents.weights how often each "
+                             "comes"});
+        job.unknown.emplace_back(kDocuments);
+    }
+
     std::string name = job.fileNames.empty() ? "Imported" : job.fileNames.front();
     name = name.substr(name.find_last_of('/') + 1);
     const auto kinds = frameworkKinds();
@@ -250,10 +268,8 @@ Imported scenarioOf(Job&& job, std::string_view kind)
         scenario["schedule"] = job.schedule;
     scenario["training"] = job.training;
 
-    Imported out;
     out.kind = kind;
     out.scenario = prettyText(scenario);
-    out.notes = job.reading.takeNotes();
     tellUnusable(out.notes, unusable);
     out.unknown = std::move(job.unknown);
     return out;

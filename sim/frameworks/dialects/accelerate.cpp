@@ -353,7 +353,7 @@ void readAxolotl(Job& job)
         Alias{"fsdp_config.fsdp_offload_params", "parameters on the host have no key"},
         Alias{"load_in_8bit", "weights that are trained are not in 8 bits"},
         Alias{"load_in_4bit", "weights that are trained are not in 4 bits"},
-        Alias{"sample_packing", "packed documents: see training.documents"},
+        Alias{"sample_packing", kPackedDocuments},
         Alias{"activation_offloading", "activations on the host have no key"},
         Alias{"tiled_mlp", "an MLP in pieces of the sequence has no key"},
         Alias{"rl", "the other passes of preference training are not imported"},

@@ -1,5 +1,6 @@
 // Megatron-Bridge's recipes (NVIDIA-NeMo/Megatron-Bridge at 067f987) and NeMo 2's: other names for Megatron Core's settings, on
 // top of what a base recipe says.
+#include "sim/frameworks/dialects/megatron_experts.h"
 #include "sim/frameworks/dialects/recipe_model.h"
 #include "sim/frameworks/dialects/recipe_names.h"
 #include "sim/frameworks/job.h"
@@ -235,6 +236,7 @@ void readBridge(Job& job)
     MegatronRules rules{.groupsNeedFlag = false,
                         .alwaysShardsOptimizer = !hasWholeOptimizer,
                         .hidesReplicas = true,
+                        .backendNamesDispatcher = true,
                         .modelIsNamed = true,
                         .precision = "bf16"};
     if (!recipe.hasSizes && reading.peek("expert_tensor_parallel_size") == nullptr && expertsNeedWholeOnes(job)) {
@@ -263,10 +265,9 @@ void readBridge(Job& job)
         job.training["lora"] = {{"rank", std::max(1, rank.value_or(32))}};
         if (const auto dropout = reading.real("peft.dropout", "/training/lora/dropout"); dropout && *dropout > 0)
             job.training["lora"]["dropout"] = *dropout;
-        if (reading.has("peft.target_modules"))
-            reading.say("peft.target_modules", Became::notRepresentable,
-                        "names of Megatron's fused matrices: see training.lora.targets");
+        readMegatronTargets(job, "peft.target_modules", "linear_qkv,linear_proj,linear_fc1,linear_fc2");
     }
+    tellPackedSequence(reading);
     reading.harmless(std::array<std::string_view, 2>{"dir", "log_dir"}); // of recipes
     reading.harmless(std::array<std::string_view, 29>{"version",
                                                       "optim.precision",

@@ -176,8 +176,8 @@ void readTrainer(Job& job)
         job.training["lora"]["base_dtype"] = "nf4";
     if (isOpenRlhf(reading))
         readOpenRlhf(job);
-    static constexpr std::array kNot = {Alias{"packing_samples", "packed documents: see training.documents"},
-                                        Alias{"packing", "packed documents: see training.documents"},
+    static constexpr std::array kNot = {Alias{"packing_samples", kPackedDocuments},
+                                        Alias{"packing", kPackedDocuments},
                                         Alias{"only_optimize_lora", "all but the adapters is frozen: see training.lora"},
                                         Alias{"load_in_4bit", "weights that are trained are not in 4 bits"},
                                         Alias{"enable_hybrid_engine", "generation in between has no key"},

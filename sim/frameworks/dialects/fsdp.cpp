@@ -1,9 +1,11 @@
 #include "sim/frameworks/dialects/fsdp.h"
 
+#include "sim/frameworks/catalogue_models.h"
 #include "sim/frameworks/stacks.h"
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 
 namespace sim::frameworks {
 std::string smallWord(std::string word)
@@ -180,6 +182,44 @@ Json loraTargets(const Json& given)
             std::find(targets.begin(), targets.end(), Json(target)) == targets.end())
             targets.push_back(target);
     return targets;
+}
+
+Json withoutExperts(Job& job, const std::string& setting, const Json& targets, int rank, OneAdapter oneAdapter)
+{
+    const std::string base = memberOr<std::string>(job.model, "base", "");
+    const Json* const model = base.empty() ? &job.model : job.catalogue.modelJson(base);
+    if (model == nullptr)
+        return targets;
+    const int experts = memberOr<int>(job.model, "num_experts", numberIn(*model, "num_experts"));
+    const auto has = [&targets](const char* name) {
+        return std::find(targets.begin(), targets.end(), Json(name)) != targets.end();
+    };
+    Json kept = Json::array();
+    for (const char* name : {"q_proj", "k_proj", "v_proj", "o_proj"})
+        if (has(name))
+            kept.push_back(name);
+    if (experts < 2 || kept.size() == targets.size())
+        return targets;
+    if (kept.empty()) // all that there is to import
+        kept = loraTargets(Json("q_proj,k_proj,v_proj,o_proj"));
+    const double hidden = numberIn(*model, "hidden_size");
+    const int own = numberIn(*model, "moe_intermediate_size");
+    const double width = own > 0 ? own : numberIn(*model, "intermediate_size");
+    const int layers = numberIn(*model, "num_hidden_layers") - numberIn(*model, "first_k_dense_replace");
+    double each = 0; // A and B of all targets
+    for (const char* name : {"gate_proj", "up_proj", "down_proj"})
+        each += has(name) ? hidden + width : 0;
+    if (oneAdapter == OneAdapter::yes && has("gate_proj") && has("up_proj"))
+        each -= hidden;
+    const double millions = each * rank * experts * layers / std::max(1, numberIn(*model, "moe_layer_freq")) / 1e6;
+    char left[64];
+    std::snprintf(left, sizeof left, millions < 10 ? "%.1f" : "%.0f", millions);
+    job.reading.addNote(setting, Became::notRepresentable,
+                        "adapters beside experts are not simulated: imported are those of attention, " + shownValue(kept) +
+                            "; left out are about " + left + " million trained parameters beside " + std::to_string(experts) +
+                            " experts a layer, with their work and memory",
+                        "/training/lora/targets");
+    return kept;
 }
 
 } // namespace sim::frameworks

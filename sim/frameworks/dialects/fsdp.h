@@ -37,5 +37,9 @@ void putStackOfTransformers(Job&, bool isZero3);
 void putFusedLoss(Job&, std::string_view setting);
 /// Targets of adapters, of those that a scenario has; empty where none is.
 Json loraTargets(const Json& given);
+/// Those of attention where the model has experts, beside which adapters are not simulated: a note on the setting says how many
+/// parameters that leaves out. `OneAdapter`: one beside gate and up.
+enum class OneAdapter : bool { no, yes };
+Json withoutExperts(Job&, const std::string& setting, const Json& targets, int rank, OneAdapter = OneAdapter::no);
 
 } // namespace sim::frameworks

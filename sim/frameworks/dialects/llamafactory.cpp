@@ -1,6 +1,7 @@
 // LLaMA-Factory's YAML (hiyouga/LLaMA-Factory at ff6d4d1: src/llamafactory/hparams, on transformers' TrainingArguments), with the
 // DeepSpeed or Accelerate file that it is started with, and its keys of Megatron Core (mcore_adapter).
 #include "sim/frameworks/dialects/llamafactory_v1.h"
+#include "sim/frameworks/dialects/megatron_experts.h"
 #include "sim/frameworks/dialects/objectives.h"
 #include "sim/frameworks/dialects/training_arguments.h"
 
@@ -38,6 +39,7 @@ void readAxes(Job& job)
     settleWorld(job);
     if (ep && *ep > 1)
         job.layout["ep"] = *ep;
+    readDispatcher(job, BackendAlone::no);
     const bool isCut = reading.flag("sequence_parallel", "/layout/sequence_parallel").value_or(false);
     job.layout["sequence_parallel"] = isCut && job.tp > 1;
 }
@@ -170,13 +172,15 @@ void readLlamaFactory(Job& job)
     putOptimizer(job, "optim", reading.wordOr("optim", "/training/optimizer", "adamw_torch"));
     if (reading.hasPrefix("ds_config."))
         harmlessOfDeepSpeed(reading);
+    if (const Json* const apart = reading.peek("neat_packing"); apart == nullptr || *apart == Json(false))
+        tellPackedAcross(reading, "packing", "neat_packing");
     static constexpr std::array kNot = {
         Alias{"quantization_bit", "weights that are trained are not in fewer bits"},
         Alias{"quantization_method", "4 bits are bitsandbytes' NF4"},
         Alias{"quantization_type", "4 bits are NF4"},
         Alias{"double_quantization", "scales of 4 bits are quantised"},
-        Alias{"packing", "packed documents: see training.documents"},
-        Alias{"neat_packing", "packed documents: see training.documents"},
+        Alias{"packing", kPackedDocuments},
+        Alias{"neat_packing", kPackedDocuments},
         Alias{"fp8_enable_fsdp_float8_all_gather", "parameters gathered in 8 bits have no key"},
         Alias{"use_galore", "another optimizer: adamw is imported"},
         Alias{"use_apollo", "another optimizer: adamw is imported"},
@@ -197,7 +201,6 @@ void readLlamaFactory(Job& job)
         Alias{"image_*", "what images take is not counted: the model is its text part"},
         Alias{"video_*", "what images take is not counted: the model is its text part"},
         Alias{"audio_*", "what sounds take is not counted: the model is its text part"},
-        Alias{"moe_token_dispatcher_type", "how tokens are sent to experts has no key"},
         Alias{"accelerate.fsdp_config.fsdp_offload_params", "parameters on the host have no key"}};
     reading.notRepresentable(kNot);
     reading.harmless(std::to_array<std::string_view>({"accelerate.*",

@@ -143,8 +143,7 @@ void readLlamaFactoryV1(Job& job)
     }
     putStackOfTransformers(job, "model", sharding.deepSpeed && sharding.fsdp.stage == 3);
     if (const auto strategy = reading.word("batching_strategy", "/training/documents"); strategy && *strategy != "normal")
-        reading.say("batching_strategy", Became::notRepresentable, "packed documents: see training.documents",
-                    "/training/documents");
+        reading.say("batching_strategy", Became::notRepresentable, std::string(kPackedDocuments), "/training/documents");
     static constexpr auto kNot = std::to_array<Alias>({
         {"dist_config.offload_params", "parameters on the host have no key"},
         {"peft_config.freeze_*", "layers that are not trained have no key"},

@@ -1,4 +1,5 @@
 // What Megatron's arguments mean. Facts: megatron/training/arguments.py of NVIDIA/Megatron-LM at d98e8a6 and before.
+#include "sim/frameworks/dialects/megatron_experts.h"
 #include "sim/frameworks/dialects/megatron_layers.h"
 #include "sim/frameworks/dialects/megatron_model.h"
 #include "sim/frameworks/dialects/megatron_software.h"
@@ -282,6 +283,13 @@ void readNarrowAttention(Job& job, const std::string& precision)
         job.reading.say(kName, Became::harmless, "counts only beside a precision of 8 or 4 bits");
 }
 
+/// What the activation function has read is kept in 8 bits for the backward pass (transformer_config.py).
+void readNarrowActivation(Job& job)
+{
+    if (job.reading.flag("activation_func_fp8_input_store", "/training/stack/activation/saved").value_or(false))
+        job.training["stack"]["activation"]["saved"] = 0.5;
+}
+
 /// The head's product as a part of the loss (fusions/fused_linear_cross_entropy.py).
 void readLossFusion(Job& job)
 {
@@ -493,6 +501,7 @@ void readMegatronTraining(Job& job, const MegatronRules& rules)
     job.training["precision"] = precision;
     readNarrowParameters(job, precision, mixed.value_or(""));
     readNarrowAttention(job, precision);
+    readNarrowActivation(job);
     readLossFusion(job);
 
     std::optional<std::string> granularity = reading.word("recompute_granularity", "/training/recompute");
@@ -615,6 +624,7 @@ void readMegatronArguments(Job& job, const MegatronRules& rules)
     readMegatronLayout(job, rules);
     readMegatronPipeline(job, rules);
     readMegatronTraining(job, rules);
+    readDispatcher(job, rules.backendNamesDispatcher ? BackendAlone::yes : BackendAlone::no);
     noteUnreadMegatronArguments(job.reading);
 }
 

@@ -1,5 +1,7 @@
 #include "sim/frameworks/dialects/megatron_trainers.h"
 
+#include "sim/frameworks/dialects/megatron_experts.h"
+
 #include "sim/frameworks/dialects/fsdp.h"
 #include "sim/text/quoted.h"
 
@@ -64,21 +66,13 @@ void readTrainersOwn(Job& job)
     Reading& reading = job.reading;
     if (const std::optional<std::string> type = reading.word("tuner_type", "/training/lora"); type && type->starts_with("lora")) {
         job.training["lora"] = {{"rank", reading.sizeOr("lora_rank", "/training/lora/rank", 8)}};
-        if (const auto given = reading.any("target_modules", "/training/lora/targets");
-            given && shownValue(*given).find("all-linear") == std::string::npos) {
-            const Json targets = loraTargets(*given);
-            if (!targets.empty())
-                job.training["lora"]["targets"] = targets;
-            else
-                reading.say("target_modules", Became::notRepresentable,
-                            quotedText(shownValue(*given)) + ": none of the layers that have adapters here");
-        }
+        readMegatronTargets(job, "target_modules", "all-linear");
     }
     if (!isOfSwift(reading) && !isOfSlime(reading))
         return;
     static constexpr std::array kNot = {
-        Alias{"packing", "packed documents: see training.documents"},
-        Alias{"padding_free", "packed documents: see training.documents"},
+        Alias{"packing", kPackedDocuments},
+        Alias{"padding_free", kPackedDocuments},
         Alias{"use_dynamic_batch_size", "micro-batches of so many tokens: see training.documents"},
         Alias{"max_tokens_per_gpu", "micro-batches of so many tokens: see training.documents"},
         Alias{"vllm_*", "the step of training is imported; generation in between is not"},

@@ -35,9 +35,6 @@ constexpr std::array kUnsayable = {
     Alias{"delay_wgrad_compute", "delayed weight gradients are a schedule here (zb-h1 and the like)"},
     Alias{"outer_dp_sharding_strategy", "sharding between replicas has no key"},
     Alias{"*cuda_graph*", "what CUDA graphs hold is said of the software: see training.stack.cuda_graphs"},
-    Alias{"moe_token_dispatcher_type", "dispatchers have no key"},
-    Alias{"moe_flex_dispatcher_backend", "dispatchers have no key"},
-    Alias{"moe_enable_deepep", "dispatchers have no key"},
     Alias{"moe_expert_capacity_factor", "tokens that are dropped have no key; see training.moe.imbalance"},
     Alias{"moe_pad_expert_input_to_capacity", "tokens that are dropped have no key"},
     Alias{"overlap_p2p_communication_warmup_flush", "overlap in warm-up alone has no key"},
@@ -110,9 +107,9 @@ constexpr std::array kUnsayable = {
     Alias{"retro_*", "retrieval has no key"},
     Alias{"perform_rl_step", "the step of training is imported; generation in between is not"},
     Alias{"rl_inference_*", "the step of training is imported; generation in between is not"},
-    Alias{"sft", "packed documents: see training.documents"},
-    Alias{"use_packed_sequence", "packed documents: see training.documents"},
-    Alias{"reset_attention_mask", "packed documents: see training.documents"},
+    Alias{"sft", kPackedDocuments},
+    Alias{"use_packed_sequence", kPackedDocuments},
+    Alias{"reset_attention_mask", kPackedDocuments},
     Alias{"freeze_*", "weights that are not trained have no key; see training.lora"},
     Alias{"bitfit", "weights that are not trained have no key; see training.lora"},
     Alias{"use_bnb_optimizer", "optimizer states in 8 bits have no key"},
@@ -124,7 +121,7 @@ constexpr std::array kUnsayable = {
     Alias{"vision_model_type", "an encoder beside the text model has no key: a stand-in without it is imported"},
     Alias{"recompute_vision", "an encoder beside the text model has no key: a stand-in without it is imported"},
     Alias{"mos", "a teacher beside the model has no key"},
-    Alias{"packing_seq_length", "packed documents: see training.documents"},
+    Alias{"packing_seq_length", kPackedDocuments},
     Alias{"img_*", "an encoder beside the text model has no key: a stand-in without it is imported"},
     Alias{"patch_dim", "an encoder beside the text model has no key: a stand-in without it is imported"},
     Alias{"total_seq_length", "see training.sequence_length"},
@@ -142,7 +139,6 @@ constexpr std::array kUnsayable = {
     Alias{"min_offloaded_tensor_size", "activations on the host have no key"},
     Alias{"delta_offload_*", "activations on the host have no key"},
     // Primus-Turbo's (AMD-AGI/Primus, configs/modules/megatron/primus_turbo.yaml)
-    Alias{"use_turbo_deepep", "dispatchers have no key"},
     Alias{"use_turbo_mega_moe", "experts of one kernel are the software's: see training.stack.fuses_experts"},
     Alias{"enable_turbo_attention_float8", "attention in 8 bits has no key"},
     Alias{"enable_attention_float8", "attention in 8 bits has no key"},
@@ -220,11 +216,11 @@ constexpr auto kWithoutEffect = std::to_array<std::string_view>(
      "mla_down_proj_fusion", "mlp_chunks_*", "mrope_section", "fp*_recipe", "fp*_quantizer_factory",
      "overlap_dispatch_backward_*", "ep_overlap_early_*", "*prefill*", "num_speculative_tokens", "out_seq_length", "greedy",
      "num_samples", "sample_*", "output_*", "cache_mla_latents", "use_inference_*", "max_tokens_to_oom", "batch_invariant_*",
-     "use_*_from_checkpoint_args", "model_spec", "disable_parameter_transpose_cache", "activation_func_fp8_input_store",
-     "use_mamba_mem_eff_path", "mtp_detach_heads", "bias_dropout_add_fusion", "fake_process_group", "gc_interval",
-     "use_same_sampling_seed*", "gas", "mlp_type", "epochs", "disable_moe_token_dropping", "num_partitions", "partition_id",
-     "num_frames", "incoming_requests_*", "num_tokens_to_generate", "termination_id", "modelopt_*", "_cpu_offloading_context",
-     "scatter_gather_tensors_in_pipeline", "retriever_*", "mask_prob", "short_seq_prob", "add_position_embedding",
+     "use_*_from_checkpoint_args", "model_spec", "disable_parameter_transpose_cache", "use_mamba_mem_eff_path",
+     "mtp_detach_heads", "bias_dropout_add_fusion", "fake_process_group", "gc_interval", "use_same_sampling_seed*", "gas",
+     "mlp_type", "epochs", "disable_moe_token_dropping", "num_partitions", "partition_id", "num_frames", "incoming_requests_*",
+     "num_tokens_to_generate", "termination_id", "modelopt_*", "_cpu_offloading_context", "scatter_gather_tensors_in_pipeline",
+     "retriever_*", "mask_prob", "short_seq_prob", "add_position_embedding",
      // Primus-Turbo: which library, how many compute units, how numbers are rounded
      "turbo_*", "mxfp4_*", "sink_window_*"});
 // clang-format on
@@ -233,13 +229,9 @@ constexpr auto kWithoutEffect = std::to_array<std::string_view>(
 
 void noteUnreadMegatronArguments(Reading& reading)
 {
-    const std::array kUsualValues = {UsualValue{"rotary_percent", 1},
-                                     UsualValue{"moe_token_dispatcher_type", "allgather"},
-                                     UsualValue{"cp_comm_type", "p2p"},
-                                     UsualValue{"num_weight_shards", 1},
-                                     UsualValue{"mscale", 1},
-                                     UsualValue{"rope_scaling_factor", 1},
-                                     UsualValue{"rotary_scaling_factor", 1}};
+    const std::array kUsualValues = {UsualValue{"rotary_percent", 1},      UsualValue{"cp_comm_type", "p2p"},
+                                     UsualValue{"num_weight_shards", 1},   UsualValue{"mscale", 1},
+                                     UsualValue{"rope_scaling_factor", 1}, UsualValue{"rotary_scaling_factor", 1}};
     for (const UsualValue& usual : kUsualValues)
         if (isUsualValue(reading, usual))
             reading.say(usual.name, Became::harmless, "is the default");

@@ -174,7 +174,7 @@ void readNanotron(Job& job)
         Alias{"model.model_config.moe_capacity_factor", "tokens that are dropped have no key"},
         Alias{"model.model_config.rope_scaling*", "see model.rope_scaling"},
         Alias{"model.model_config.rope_seq_len_interpolation_factor", "see model.rope_scaling"},
-        Alias{"model.model_config._use_doc_masking", "packed documents: see training.documents"},
+        Alias{"model.model_config._use_doc_masking", kPackedDocuments},
         Alias{"doremi.*", "a reference model beside the model has no key"}};
     reading.notRepresentable(kNotSaid);
     static constexpr std::array<std::string_view, 21> kNanotronHarmless = {"general.*",

@@ -1,5 +1,6 @@
 // NeMo 1's YAML (NVIDIA/NeMo-Framework-Launcher at 26e42fa) and Megatron's own --yaml-cfg (megatron/training/yaml_arguments.py):
 // other names for Megatron Core's settings.
+#include "sim/frameworks/dialects/megatron_experts.h"
 #include "sim/frameworks/dialects/primus.h"
 #include "sim/frameworks/dialects/recipe_names.h"
 #include "sim/frameworks/job.h"
@@ -85,9 +86,13 @@ void tellEncoder(Reading& reading)
 void readPeftOfNemo(Job& job)
 {
     Reading& reading = job.reading;
-    if (const auto scheme = reading.word("peft.peft_scheme", "/training/lora"); scheme && *scheme == "lora")
+    if (const auto scheme = reading.word("peft.peft_scheme", "/training/lora"); scheme && *scheme == "lora") {
         job.training["lora"] = {{"rank", reading.sizeOr("peft.lora_tuning.adapter_dim", "/training/lora/rank", 32)}};
-    else if (scheme && *scheme != "none" && *scheme != "null")
+        if (const auto dropout = reading.real("peft.lora_tuning.adapter_dropout", "/training/lora/dropout");
+            dropout && *dropout > 0 && *dropout < 1)
+            job.training["lora"]["dropout"] = *dropout;
+        readMegatronTargets(job, "peft.lora_tuning.target_modules", "attention_qkv");
+    } else if (scheme && *scheme != "none" && *scheme != "null")
         reading.say("peft.peft_scheme", Became::notRepresentable, "adapters of this kind have no key; see training.lora");
     else if (scheme)
         reading.say("peft.peft_scheme", Became::harmless, "nothing is adapted");
@@ -136,6 +141,7 @@ void readNemo(Job& job)
         reading.say("transformer_block_type", Became::notRepresentable, "the order of normalisation has no key");
     else if (block)
         reading.say("transformer_block_type", Became::harmless, "");
+    tellPackedSequence(reading);
     static constexpr std::array kNemoNot = {
         Alias{"mcore_customization_config.parallel_attention", "attention and MLP side by side have no key"},
         Alias{"mcore_customization_config.new_decoder_architecture", "attention and MLP side by side have no key"},

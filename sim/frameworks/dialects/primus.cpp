@@ -1,5 +1,7 @@
 #include "sim/frameworks/dialects/primus.h"
 
+#include "sim/frameworks/dialects/megatron_experts.h"
+
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -40,8 +42,7 @@ void readPrimusAdapters(Job& job)
     job.training["lora"] = {{"rank", rank.value_or(kUsualRank)}};
     if (const auto dropout = reading.real("@lora.dropout", "/training/lora/dropout"); dropout && *dropout > 0 && *dropout < 1)
         job.training["lora"]["dropout"] = *dropout;
-    reading.notRepresentable(
-        std::array{Alias{"@lora.target_modules", "names of Megatron's fused matrices: see training.lora.targets"}});
+    readMegatronTargets(job, "@lora.target_modules", "linear_qkv,linear_proj,linear_fc1,linear_fc2");
 }
 
 } // namespace

@@ -12,5 +12,7 @@ namespace sim::frameworks {
 void dropBlocks(Reading&);
 /// "model.tensor_model_parallel_size" of "tensor_model_parallel_size".
 std::string spelledInModel(std::string_view name);
+/// NeMo's and Megatron-Bridge's fine-tuning on sequences that are packed beforehand: packed_sequence, or of a size above 0.
+void tellPackedSequence(Reading&);
 
 } // namespace sim::frameworks

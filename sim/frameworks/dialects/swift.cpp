@@ -186,7 +186,7 @@ void readSwift(Job& job)
     else
         putStackOfTrainer(job, *sharding, reading.has("model") ? "model" : "tuner_type");
     static constexpr auto kNot = std::to_array<Alias>({
-        {"packing*", "packed documents: see training.documents"},
+        {"packing*", kPackedDocuments},
         {"freeze_*", "weights that are not trained have no key"},
         {"trainable_*", "weights that are trained beside adapters have no key"},
         {"use_galore", "another optimizer: adamw is imported"},

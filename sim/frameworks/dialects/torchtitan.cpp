@@ -28,6 +28,7 @@ constexpr std::array kTitanAliases = {
     Alias{"experimental.pipeline_parallel_split_points", "parallelism.pipeline_parallel_split_points"},
     Alias{"experimental.pipeline_parallel_schedule", "parallelism.pipeline_parallel_schedule"},
     Alias{"experimental.pipeline_parallel_microbatches", "parallelism.pipeline_parallel_microbatches"},
+    Alias{"parallelism.moe_comm_backend", "parallelism.expert_parallel_comm_backend"},
     Alias{"parallelism.num_pp_microbatches", "parallelism.pipeline_parallel_microbatches"},
     Alias{"training.batch_size", "training.local_batch_size"},
     Alias{"training.max_context_length", "training.seq_len"},
@@ -179,6 +180,12 @@ void readTitanLayout(Job& job)
     job.layout["ep"] = reading.sizeOr("parallelism.expert_parallel_degree", "/layout/ep", 1);
     const int etp = reading.sizeOr("parallelism.expert_tensor_parallel_degree", "/layout/etp", 1);
     job.layout["etp"] = job.layout["ep"] == 1 ? job.tp : etp; // without EP experts are cut as everything is
+    constexpr const char* kBackend = "parallelism.expert_parallel_comm_backend";
+    if (const auto backend = reading.word(kBackend, "/training/moe/send_once_per_node");
+        backend == "deepep" || backend == "hybridep")
+        job.training["moe"]["send_once_per_node"] = true;
+    else if (backend && *backend != "standard")
+        reading.say(kBackend, Became::notRepresentable, quotedText(*backend) + ": a copy for each chosen expert is imported");
     checkTitanExperts(job, etp, job.dp / std::max(1, std::min(replicate, job.dp)));
     const std::string reshard = reading.wordOr("parallelism.fsdp_reshard_after_forward", "/layout/zero_stage", "default");
     const bool keeps = reshard == "never" || (reshard != "always" && job.pp > 1);

@@ -108,23 +108,6 @@ void readLauncherFile(Job& job)
     }
 }
 
-/// Adapters beside experts are not simulated: those of attention alone stay.
-Json withoutExperts(Job& job, const std::string& setting, const Json& targets)
-{
-    const std::string base = memberOr<std::string>(job.model, "base", "");
-    const Json* const model = base.empty() ? &job.model : job.catalogue.modelJson(base);
-    Json kept = Json::array();
-    for (const Json& target : targets)
-        if (target.get<std::string>().find("_proj") == 1) // q, k, v, o
-            kept.push_back(target);
-    if (model == nullptr || numberIn(*model, "num_experts") < 2 || kept.empty() || kept.size() == targets.size())
-        return targets;
-    job.reading.addNote(setting, Became::notRepresentable,
-                        "adapters beside experts are not simulated: imported are those of attention, " + shownValue(kept),
-                        "/training/lora/targets");
-    return kept;
-}
-
 } // namespace
 
 AccelerateAxes readTrainersWorld(Job& job)
@@ -328,7 +311,7 @@ void readLora(Job& job, const LoraNames& names)
     const Json targets = meansAll ? loraTargets(Json("q_proj,k_proj,v_proj,o_proj,gate_proj,up_proj,down_proj"))
                                   : loraTargets(given.value_or(Json(names.targetsUnlessGiven)));
     if (!targets.empty())
-        lora["targets"] = withoutExperts(job, names.targets, targets);
+        lora["targets"] = withoutExperts(job, names.targets, targets, rank);
     if (given && !meansAll && targets.size() < wordsOfList(*given).size())
         reading.say(names.targets, Became::notRepresentable,
                     "adapters beside layers that the scenario does not have: " +
@@ -382,8 +365,8 @@ void harmlessOfTrainer(Reading& reading)
         harmlessOfDeepSpeed(reading);
     harmlessOfAccelerate(reading, "accelerate.");
     static constexpr auto kNot = std::to_array<Alias>({
-        {"packing", "packed documents: see training.documents"},
-        {"padding_free", "packed documents: see training.documents"},
+        {"packing", kPackedDocuments},
+        {"padding_free", kPackedDocuments},
         {"group_by_length", "sequences of like lengths together: see training.documents"},
         {"neftune_noise_alpha", "noise on embeddings has no key"},
         {"auto_find_batch_size", "the batch is made smaller until it fits: the one that is given is imported"},

@@ -171,6 +171,10 @@ void readTrl(Job& job)
     if (const auto kernel = reading.word("attn_implementation", "/training/flash_attention"))
         job.training["flash_attention"] = *kernel != "eager";
     putStackOfTrainer(job, sharding, reading.has("model_name_or_path") ? "model_name_or_path" : "per_device_train_batch_size");
+    if (const auto strategy = reading.word("packing_strategy", "/training/documents"); strategy == "wrapped")
+        tellPackedAcross(reading, "packing", "packing_strategy bfd");
+    else if (strategy)
+        reading.say("packing_strategy", Became::harmless, "how documents are packed");
     static constexpr auto kNot = std::to_array<Alias>({
         {"use_vllm", "the step of training is imported; generation in between is not"},
         {"vllm_*", "the step of training is imported; generation in between is not"},
@@ -190,7 +194,6 @@ void readTrl(Job& job)
                                                                        "eos_token",
                                                                        "pad_token",
                                                                        "pad_to_multiple_of",
-                                                                       "packing_strategy",
                                                                        "shuffle_dataset",
                                                                        "truncation_mode",
                                                                        "router_aux_loss_coef",

@@ -117,6 +117,8 @@ bool hasMeaning(const Scenario& s, const std::string& pointer)
         return false;
     if (pointer.ends_with("/base") || pointer.ends_with("/name") || pointer == "/training/tokens")
         return false;
+    if (s.layout.ep == 1 && pointer == "/training/moe/send_once_per_node")
+        return false;
     if (s.layout.pp == 1 && (pointer.starts_with("/schedule") || pointer == "/training/overlap/p2p"))
         return false;
     if ((s.layout.pp == 1 || s.layout.dp == 1) && pointer == "/layout/order")

@@ -204,7 +204,14 @@ MegatronFlags megatronFlags(const Scenario& s)
         add("context_parallel_size", l.cp);
     if (l.ep > 1) {
         add("expert_model_parallel_size", l.ep);
-        add("moe_token_dispatcher_type", "alltoall"); // unless told it gathers all tokens on all ranks
+        // Unless told it gathers all tokens on all ranks. Before the backend had a flag of its own (Megatron-Core 0.15) a switch
+        // named DeepEP, which is still taken.
+        const bool isOnce = t.moe.sendOncePerNode;
+        add("moe_token_dispatcher_type", isOnce ? "flex" : "alltoall");
+        if (isOnce)
+            add("moe_enable_deepep", true);
+        if (isOnce) // the only probabilities that DeepEP takes
+            add("moe_router_dtype", "fp32");
     }
     // Where pp is not last, the experts' grid must have it at the same stride, in dense models too.
     const bool isDpLast = l.order == "tp-cp-ep-pp-dp" || l.order == "tp-cp-pp-dp";

@@ -107,6 +107,8 @@ std::string writeTorchtitan(const Scenario& s)
     if (l.ep > 1)
         text += "expert_parallel_degree = " + std::to_string(l.ep) +
                 "\nexpert_tensor_parallel_degree = " + std::to_string(l.etp) + "\n";
+    if (l.ep > 1 && t.moe.sendOncePerNode && l.etp == 1)
+        text += "expert_parallel_comm_backend = \"deepep\"\n";
     if (l.pp > 1) {
         static constexpr std::pair<std::string_view, std::string_view> kSchedules[] = {
             {"gpipe", "GPipe"},

@@ -105,10 +105,10 @@ TEST(LlamaFactoryImport, KnowsFusedLossesAndFewBits)
 
 TEST(LlamaFactoryImport, SaysWhatItCannot)
 {
-    const auto out = importedText(kTuning + "finetuning_type: freeze\nquantization_bit: 4\npacking: true\nuse_galore: true\n"
+    const auto out = importedText(kTuning + "finetuning_type: freeze\nquantization_bit: 4\nneat_packing: true\nuse_galore: true\n"
                                             "no_such_key: 1\n",
                                   8);
-    for (const char* setting : {"finetuning_type", "quantization_bit", "packing", "use_galore"})
+    for (const char* setting : {"finetuning_type", "quantization_bit", "neat_packing", "use_galore"})
         EXPECT_EQ(out.became(setting), "not_representable") << setting;
     EXPECT_EQ(out.became("no_such_key"), "unknown");
     EXPECT_THAT(importedText(kTuning + "stage: dpo\n", 8).became("stage"), "contradictory");

@@ -15,7 +15,8 @@ namespace sim {
 
 /// Of what may be changed, in the order in which one would rather: recomputation, micro-batch, ZeRO stage, sequence parallelism;
 /// then the sizes that say how the model is split; by themselves, how many tokens the loss takes at a time and narrow copies of
-/// parameters; by itself or beside one of the first three, what of the optimizer the host holds. Everything else stays, or follows from them. More GPUs come last.
+/// parameters; by itself or beside one of the first three, what of the optimizer the host holds. Everything else stays, or
+/// follows from them. More GPUs come last.
 struct ChangedSetting {
     std::string pointer;       ///< "layout.tp"
     std::string before, after; ///< as a person says them: "none", "full, 3 layers of each chunk", "4"

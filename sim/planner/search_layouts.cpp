@@ -175,9 +175,9 @@ void Search::takeLaid(Waiting leaf, const Laid& of)
 }
 
 /// Of grids of which nothing fits the leanest layout is laid out, so that it can be said what it would take: as lean as one
-/// schedule goes. Of so many grids, and of those whose step is not long: a replica with 2,048 sequences of 126 layers took a second
-/// and hundreds of megabytes. Of others the bound is told that cut them, and of a job that was refused before anything was searched,
-/// too, unless its step is soon laid out: its answer is to come at once.
+/// schedule goes. Of so many grids, and of those whose step is not long: a replica with 2,048 sequences of 126 layers took a
+/// second and hundreds of megabytes. Of others the bound is told that cut them, and of a job that was refused before anything was
+/// searched, too, unless its step is soon laid out: its answer is to come at once.
 void Search::layOutLeanest()
 {
     constexpr std::size_t kMost = 256;
@@ -195,7 +195,8 @@ void Search::layOutLeanest()
     std::for_each(m_tooLarge.begin(), m_tooLarge.end(), note);
     std::vector<std::size_t> grids;
     for (std::size_t i = 0; i < m_grids.size() && grids.size() < kMost; ++i)
-        if (const GridRecord& record = m_grids[i]; record.legal > 0 && !record.best && !mayFit[i] && record.hasMemory() && isShort(record.grid))
+        if (const GridRecord& record = m_grids[i];
+            record.legal > 0 && !record.best && !mayFit[i] && record.hasMemory() && isShort(record.grid))
             grids.push_back(i);
     std::vector<GridRecord::Least> leanest(grids.size());
     m_crew.forEach(grids.size(), [&](std::size_t i) { leanest[i] = leanestOf(m_grids[grids[i]].grid); });

@@ -19,10 +19,11 @@ struct ClusterHint {
     std::string_view word, id;
 };
 constexpr std::array kClusterHints = {
-    ClusterHint{"vr200", "gb300-nvl72"}, ClusterHint{"gb300", "gb300-nvl72"},    ClusterHint{"gb200", "gb200-nvl72"},
-    ClusterHint{"b300", "dgx-b300"},     ClusterHint{"b200", "dgx-b200"},        ClusterHint{"h200", "dgx-h200"},
-    ClusterHint{"h800", "h800-ib400"},   ClusterHint{"h100", "h100-sxm-ib400"},  ClusterHint{"a100", "dgx-a100"},
-    ClusterHint{"v100", "dgx-2-v100"},   ClusterHint{"mi300", "mi300x-roce400"}, ClusterHint{"mi355", "mi355x-roce400"}};
+    ClusterHint{"vr200", "gb300-nvl72"},    ClusterHint{"gb300", "gb300-nvl72"},   ClusterHint{"gb200", "gb200-nvl72"},
+    ClusterHint{"b300", "dgx-b300"},        ClusterHint{"b200", "dgx-b200"},       ClusterHint{"h200", "dgx-h200"},
+    ClusterHint{"h20", "h20-ib400"},        ClusterHint{"h800", "h800-ib400"},     ClusterHint{"h100", "h100-sxm-ib400"},
+    ClusterHint{"a100", "dgx-a100"},        ClusterHint{"v100", "dgx-2-v100"},     ClusterHint{"mi300", "mi300x-roce400"},
+    ClusterHint{"mi325", "mi325x-roce400"}, ClusterHint{"mi355", "mi355x-roce400"}};
 
 Json clusterOf(Job& job)
 {

@@ -237,6 +237,19 @@ def off(of):
     return f"{number(abs(of['bias']))} % too {'short' if of['bias'] < 0 else 'long'} ({rows})"
 
 
+def seen_last(of):
+    """What rows say that nobody had looked at while the model was made."""
+    if not of:
+        return []
+    return ["## Of measurements that nobody had looked at", "",
+            f"`tests/data/published/unseen.json`: {of['n']} steps of {of['sources']} sources, collected when the model was done, with the "
+            "software as their pages name it. No constant is fitted to them; they are in the tables above, too. They are the best "
+            "guess at how far off the next job is:", "",
+            f"- dense models {number(of['dense'])} %, mixtures of experts {number(of['moe'])} % (means over models and GPUs); "
+            f"{number(of['inside'])} % of the steps inside the 80 % interval;",
+            f"- memory {number(of['memory'])} % ({of['memory_n']} figures), fits or not {number(of['right'])} % of {of['verdicts']} right.", ""]
+
+
 def winners(of):
     """Layouts that papers chose."""
     def layout(it):
@@ -327,6 +340,7 @@ def page(answer, left_out_part):
         "of the predicted one in 80 % of a source's pairs, mean over sources: hardly wider where steps by themselves are told less "
         "well, since both have what their model, GPU and software are off by.",
         "",
+        *seen_last(answer["unseen"]),
         *winners(answer["winners"]),
         "## How closely it is fitted",
         "",

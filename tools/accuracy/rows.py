@@ -217,7 +217,8 @@ PACKED = r"^(dgxc|nemo-|megatron-bridge)"
 
 # Of adapters that a row does not describe: Megatron-Bridge's (peft/lora.py: dim 32, linear_qkv, linear_proj, linear_fc1 and
 # linear_fc2) and PEFT's (LoraConfig: r 8; constants.py: q_proj and v_proj of Llama and most others).
-MEGATRON_LORA = {"rank": 32, "targets": ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]}
+MEGATRON_LORA = {"rank": 32, "targets": ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"],
+                 "fused": True}
 PEFT_LORA = {"rank": 8, "targets": ["q_proj", "v_proj"]}
 # Parts of the tokens that torchtune's losses take one after the other (num_output_chunks of its recipes' configurations).
 TORCHTUNE_CHUNKS = 8
@@ -481,7 +482,7 @@ def lora_of(row):
     """(adapters, whether the source states them). Megatron Bridge's recipe for Llama 3 70B trains linear_qkv's alone, with rank
     16; what no source says is its software's default."""
     if row["model"]["name"] == "llama3-70b" and row["id"].startswith("megatron-bridge"):
-        return {"rank": 16, "targets": ["q_proj", "k_proj", "v_proj"]}, True
+        return {"rank": 16, "targets": ["q_proj", "k_proj", "v_proj"], "fused": True}, True
     stated = row.get("lora") or {}
     default = MEGATRON_LORA if str(stack_of(row)).startswith("megatron") or stack_of(row) is None else PEFT_LORA
     known = default | {key: stated[key] for key in ("rank", "targets", "dropout") if stated.get(key)}

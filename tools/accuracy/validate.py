@@ -58,11 +58,28 @@ def report(rows):
         "bubble_points": {"mean": 100 * score.mean(bubbles), "max": 100 * max(bubbles)} if bubbles else None,
         "layer_percent": [100 * error for error in layers],
         "inside_interval": 100 * score.mean(inside) if inside else None,
+        "unseen": unseen(rows),
         "ratio_half": score.ratio_half(rows, 0.8)[0],
         "naive": {kind: score.macro([(row, error) for row, error in score.naive(rows) if score.family(row) == kind])
                   for kind in ("dense_known", "dense_other", "moe")},
         "failed": [{"id": row["id"], "error": row["predicted"]["error"]} for row in rows if "error" in row["predicted"]],
     }
+
+
+def unseen(rows):
+    """How the rows fare that were first looked at when the model was done; None without any."""
+    errors = [(row, error) for row, error in score.time_errors(rows) if row["set"] == "unseen"]
+    if not errors:
+        return None
+    inside = [low <= published.step_seconds(row) <= high for row, _ in errors
+              for low, high in [row["predicted"]["answer"]["interval"]["step_time_s"]]]
+    memory = [abs(error) for row, _, error in score.memory_errors(rows) if row["set"] == "unseen"]
+    verdicts = [right for row, right in score.out_of_memory(rows) if row["set"] == "unseen"]
+    return {"n": len(errors), "sources": len(score.by_source(errors)), "inside": 100 * score.mean(inside),
+            "memory": 100 * score.mean(memory), "memory_n": len(memory), "verdicts": len(verdicts),
+            "right": 100 * score.mean(verdicts)} | {
+                kind: score.macro([(row, error) for row, error in errors if published.is_moe(row) == (kind == "moe")])
+                for kind in ("dense", "moe")}
 
 
 def number(value, digits=1, sign=False):
@@ -99,6 +116,11 @@ def print_table(answer):
         print(f"bubbles                 mean {number(answer['bubble_points']['mean'], 2)}, max {number(answer['bubble_points']['max'], 2)} points")
     if answer["inside_interval"] is not None:
         print(f"inside the 80 % interval  {number(answer['inside_interval'])} %")
+    if answer["unseen"]:
+        of = answer["unseen"]
+        print(f"seen by nobody before   {of['n']} steps of {of['sources']} sources: dense {number(of['dense'])} %, experts "
+              f"{number(of['moe'])} %, {number(of['inside'])} % inside; memory {number(of['memory'])} % ({of['memory_n']}), fits "
+              f"{number(of['right'])} % of {of['verdicts']}")
     if answer["failed"]:
         print(f"\nnot simulated: {len(answer['failed'])}")
         for of in answer["failed"][:20]:

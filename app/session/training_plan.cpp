@@ -2,6 +2,7 @@
 
 #include "app/session/edit.h"
 #include "sim/error.h"
+#include "sim/program/states.h"
 #include "sim/scenario/document.h"
 #include "sim/text/number_text.h"
 
@@ -183,9 +184,9 @@ TrainingPlan planTraining(const sim::Simulation& simulation, const Machine& mach
     plan.ranks = layout.worldSize();
     const ElementBytes bytes = elementBytes(dtype);
     const double shard = std::max(1, layout.dpShard);
-    const double element = bytes.weight / (layout.zeroStage >= 3 ? shard : 1) +
-                           bytes.gradient / (layout.zeroStage >= 2 ? shard : 1) +
-                           bytes.optimizer / (layout.zeroStage >= 1 ? shard : 1);
+    const double element =
+        bytes.weight / (layout.zeroStage >= 3 ? shard : 1) + bytes.gradient / (layout.zeroStage >= 2 ? shard : 1) +
+        (sim::addsUpWhole(scenario) ? bytes.gradient : 0) + bytes.optimizer / (layout.zeroStage >= 1 ? shard : 1);
     double states = 0, activations = 0, parameters = 0;
     const auto ranksOfStage = static_cast<double>(plan.ranks) / std::max(1, layout.pp);
     for (const sim::PipelineRankMetrics& rank : simulation.metrics().perPipelineRank) {

@@ -245,8 +245,8 @@ void addValidate(CLI::App& app)
         ->check(sim::cli::notEmpty());
     command->add_flag(
         "--rehearse", arguments->rehearse,
-        "Before each is trained, run up to eight of its ranks by themselves, others made up, and predict with their "
-        "kernels and transfers");
+        "Before each is trained, run ranks of it by themselves, others made up (one a pipeline rank at least, eight where it "
+        "has so many), and predict with their kernels and transfers");
     command->add_option("--out", arguments->out, "Write the profile that was learnt")
         ->type_name("PROFILE.json")
         ->check(sim::cli::notEmpty());

@@ -14,13 +14,13 @@ namespace live {
 
 std::vector<int> rehearsedRanks(const sim::Scenario& scenario)
 {
-    constexpr std::size_t kFewest = 8;
+    constexpr std::size_t kEnough = 8;
     const sim::Mesh mesh(scenario.layout, sim::endsOf(sim::planSchedule(scenario)));
     std::set<int> chosen, pipelineRanks;
     for (int rank = 0; rank < mesh.worldSize(); ++rank)
         if (pipelineRanks.insert(mesh.coordinates(rank).pp).second)
             chosen.insert(rank);
-    for (int rank = 0; rank < mesh.worldSize() && chosen.size() < kFewest; ++rank)
+    for (int rank = 0; rank < mesh.worldSize() && chosen.size() < kEnough; ++rank)
         chosen.insert(rank);
     return {chosen.begin(), chosen.end()};
 }

@@ -1,6 +1,6 @@
 // Some ranks of a layout by themselves: each runs its own program, in its own order, on its own shards, with stand-ins for all
-// others it would meet. So the very kernels and transfers of a layout are timed where the layout as a whole is never run, and a
-// machine that has room for a few ranks learns what ranks of a large job take. What they wait for each other is not in it.
+// others it would meet. So the very kernels and transfers of a layout are timed, a step in turn with one of the whole
+// layout, by which they are judged. What ranks wait for each other is not in it.
 #pragma once
 
 #include "live/profile/observe.h"

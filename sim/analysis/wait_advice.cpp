@@ -5,6 +5,7 @@
 #include "sim/error.h"
 #include "sim/index.h"
 #include "sim/legal/legal.h"
+#include "sim/program/states.h"
 #include "sim/scenario/balanced_layers.h"
 #include "sim/scenario/usual_overlap.h"
 #include "sim/text/number_text.h"
@@ -202,7 +203,10 @@ private:
         else
             add("overlapped gathering of parameters, which gathers parameters while the layers before them compute",
                 [](Scenario& s) { s.training.overlap.paramGather = true; });
-        if (const int stage = m_scenario.layout.zeroStage; stage > 0)
+        if (reducesEveryMicrobatch(m_scenario) && m_scenario.microbatches() > 1)
+            add("gradients reduced once a step, which each rank has whole until then",
+                [](Scenario& s) { s.layout.reduceEachMicrobatch = false; });
+        if (const int stage = m_scenario.layout.zeroStage; stage > 0 && !(stage == 2 && addsUpWhole(m_scenario)))
             add("ZeRO " + std::to_string(stage) + " → " + std::to_string(stage - 1) + ": " +
                     (stage == 3   ? "parameters stay whole and are not gathered layer by layer"
                      : stage == 2 ? "gradients stay whole and are reduced once a step"

@@ -40,7 +40,7 @@ struct AttentionSpeed {
     bool isNarrow = false;                         ///< in 8 bits; the rate is of the peak there
 };
 AttentionSpeed attentionSpeed(const Scenario&, bool isForward);
-/// Keys at which attention reaches half of its rate, both passes together: the backward pass has 2.5 times the work.
+/// Keys at which attention reaches half of its rate, both passes together: the backward pass has about 2.5 times the work.
 double meanAttentionHalfLength(const Scenario&);
 
 /// [Port]: the share of its rate that a transfer takes while it has the port to itself, in 1/kWholePort.

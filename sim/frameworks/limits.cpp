@@ -165,6 +165,9 @@ bool isLeftToProgram(std::string_view kind, const Scenario& scenario, std::strin
     const bool isDdp = scenario.layout.zeroStage == 0 && scenario.layout.tp == 1 && scenario.layout.cp == 1; // without FSDP's
     if (kind == "accelerate-yaml" && pointer.starts_with("/training/recompute"))
         return isDdp && !isSelective(scenario) && !isPartlyRecomputed(scenario);
+    if (kind == "accelerate-yaml" &&
+        pointer == "/layout/reduce_each_microbatch") // GradientAccumulationPlugin(sync_each_batch=True)
+        return scenario.layout.reduceEachMicrobatch;
     if (kind == "accelerate-yaml")
         return pointer == "/training/sequence_length" || pointer == "/training/micro_batch_size" ||
                pointer == "/training/global_batch_size";

@@ -216,11 +216,17 @@ Imported scenarioOf(Job&& job, std::string_view kind)
     if (job.pp > 1 && !job.schedule.contains("kind"))
         job.schedule["kind"] = "1f1b";
     const bool accumulates = 1LL * job.microBatch.value_or(1) * job.dp < job.globalBatch.value_or(1);
-    if (job.addsUpWhole && accumulates && job.pp == 1 && memberOr<int>(job.layout, "zero_stage", 0) >= 2) {
-        // Accelerate, concept_guides/gradient_synchronization: no_sync, unless GradientAccumulationPlugin(sync_each_batch=True).
+    // Accelerate, concept_guides/gradient_synchronization: no_sync, unless GradientAccumulationPlugin(sync_each_batch=True). Its
+    // FSDP 2 has it since autumn 2025 (pull request 3762).
+    constexpr const char* kSaid = "accelerator_config.gradient_accumulation_kwargs.sync_each_batch";
+    const bool isCut = memberOr<int>(job.layout, "zero_stage", 0) >= 2;
+    if (job.addsUpWhole && accumulates && job.pp == 1 && isCut &&
+        !job.reading.flag(kSaid, "/layout/reduce_each_microbatch").value_or(false)) {
         job.layout["reduce_each_microbatch"] = false;
-        job.reading.byDefault("sync_each_batch", false, "/layout/reduce_each_microbatch",
-                              "gradients are reduced with a step's last micro-batch, and until then each rank has them whole");
+        job.reading.byDefault(
+            kSaid, false, "/layout/reduce_each_microbatch",
+            "gradients are reduced with a step's last micro-batch, and until then each rank has them whole (with "
+            "FSDP 2 from Accelerate of autumn 2025 on)");
     }
     const Json cluster = clusterOf(job);
     sayTokens(job);

@@ -197,10 +197,9 @@ PartFloors Floors::priceParts(const Scenario& given, const PipelineGeometry& geo
     parts.embeddingElements = elementsOf({.layers = {}, .embedding = true});
     parts.headElements = elementsOf({.layers = {}, .head = true});
     parts.headOwningElements = elementsOf({.layers = {}, .head = true, .ownsEmbedding = true});
-    const std::int64_t sendBytes = sharding.localTokens() * scenario.model.hiddenSize * sharding.bytesPerElement /
-                                   (scattersSends(scenario) ? scenario.layout.tp : 1);
+    const std::int64_t sent = sentBytes(scenario, sharding);
     for (int tier = 0; tier < static_cast<int>(scenario.cluster.tiers.size()); ++tier)
-        parts.sendNs.push_back(static_cast<double>(cost.sendNs(sendBytes, tier)));
+        parts.sendNs.push_back(static_cast<double>(cost.sendNs(sent, tier)));
     return parts;
 }
 

@@ -39,7 +39,8 @@ ParameterGathering parameterGathering(const Scenario& scenario)
 
 bool reducesEveryMicrobatch(const Scenario& scenario)
 {
-    return scenario.layout.zeroStage >= 2 && scenario.layout.pp == 1 && scenario.layout.reduceEachMicrobatch;
+    return scenario.layout.zeroStage >= 2 && scenario.layout.pp == 1 &&
+           (scenario.layout.reduceEachMicrobatch || scenario.microbatches() == 1);
 }
 
 bool addsUpWhole(const Scenario& scenario)

@@ -131,7 +131,7 @@ std::int64_t Lowering::messageBufferBytes(const std::vector<int>& stages) const
     std::int64_t received = 0;
     for (const int stage : stages)
         received += (otherRank(stage, true) >= 0 ? 1 : 0) + (otherRank(stage, false) >= 0 ? 1 : 0);
-    return Checked(m_program.sendBytes) * received * m_schedule.microbatches;
+    return Checked(m_program.sendBytes) * received * (m_schedule.microbatches / m_schedule.chains);
 }
 
 /// What these stages of a rank keep of all micro-batches to the end of the step.
@@ -142,7 +142,7 @@ std::int64_t Lowering::keptBytes(const std::vector<int>& stages) const
         for (int slice = 0; slice < m_schedule.slices; ++slice) {
             const StageContent& of = m_contents[asIndex(contentIndex(stage, slice))];
             bytes += Checked(m_builder.keptOfMicrobatch(of, otherRank(stage, true) >= 0)) *
-                     (m_schedule.microbatches / m_schedule.slices);
+                     (m_schedule.microbatches / m_schedule.slices / m_schedule.chains);
         }
     return bytes;
 }
@@ -326,8 +326,7 @@ Program Lowering::run()
             checkCancelled();
             m_contentOfStage.push_back(contentOf(contentKey(stage, slice)));
         }
-    m_program.sendBytes = Checked(m_sharding.localTokens()) * m_scenario.model.hiddenSize * m_sharding.bytesPerElement /
-                          (scattersSends(m_scenario) ? m_scenario.layout.tp : 1);
+    m_program.sendBytes = sentBytes(m_scenario, m_sharding);
     for (int rank = 0; rank < m_schedule.ranks; ++rank)
         lowerRank(rank);
     m_program.labels = m_labels.take();

@@ -50,6 +50,12 @@ std::string_view regatherName(const Operator& op)
 }
 
 /// Narayanan et al. 2021, section 4.1: the ranks of a tensor-parallel group have the same output.
+std::int64_t sentBytes(const Scenario& scenario, const Sharding& sharding)
+{
+    return Checked(sharding.localTokens()) * scenario.model.hiddenSize * sharding.bytesPerElement /
+           (scattersSends(scenario) ? scenario.layout.tp : 1);
+}
+
 bool scattersSends(const Scenario& scenario)
 {
     return scenario.training.stack.scattersSends && scenario.layout.tp > 1 && !scenario.layout.sequenceParallel;
@@ -206,7 +212,7 @@ std::int64_t PassBuilder::messageBytes() const
 
 std::int64_t PassBuilder::keptInput(const StageContent& stage) const
 {
-    if (stage.buckets.empty())
+    if (stage.buckets.empty() || scattersSends(m_scenario)) // what is gathered of the pieces is a tensor of its own
         return 0;
     const Bucket& first = stage.buckets.front();
     return std::min(messageBytes(), first.recomputed ? first.list.inputBytes : inputKeptAgain(first));
@@ -226,7 +232,8 @@ std::int64_t PassBuilder::outputBytes(const StageContent& stage) const
 
 std::int64_t PassBuilder::keptOfMicrobatch(const StageContent& stage, bool receivesInput) const
 {
-    return Checked(receivesInput && m_scenario.training.stack.keepsMessages ? messageBytes() : 0) + outputBytes(stage);
+    const bool keeps = receivesInput && m_scenario.training.stack.keepsMessages;
+    return Checked(keeps ? sentBytes(m_scenario, Sharding::of(m_scenario)) : 0) + outputBytes(stage);
 }
 
 void PassBuilder::receive(PassFlags flags, Stream matching)

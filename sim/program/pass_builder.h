@@ -51,6 +51,8 @@ inline bool isCompute(const Operator& op)
 
 /// Each rank of a tensor-parallel group sends its part of what all have copies of, and what is received is gathered.
 bool scattersSends(const Scenario&);
+/// Bytes of one micro-batch, or its slice, that a rank sends to the next stage.
+std::int64_t sentBytes(const Scenario&, const Sharding&);
 
 /// The gathering whose result a product reads: right before it, or before the frozen product that its adapter stands behind.
 std::optional<std::size_t> gatheringOf(const std::vector<Operator>&, std::size_t index);

@@ -184,7 +184,7 @@ nlohmann::ordered_json scenarioOf(const Recovered& recovered, nlohmann::ordered_
     if (axes.sizeOf("tp") > 1)
         layout["sequence_parallel"] = scattersActivations(recovered);
     if (scenario["layout"].is_object())
-        for (const char* key : {"placement", "reshard_after_forward"}) // of which traces say nothing
+        for (const char* key : {"placement", "reshard_after_forward", "reduce_each_microbatch"}) // of which traces say nothing
             if (scenario["layout"].contains(key))
                 layout[key] = scenario["layout"][key];
     scenario["layout"] = std::move(layout);

@@ -9,8 +9,8 @@ import score
 from calibrate import tidy
 
 LEVEL = 0.8
-UNFITTED = "on GPUs and with software that nothing was fitted to"
-FEWEST_SOURCES = 5  # whose rows tell how far off jobs are that nothing was fitted to
+UNFITTED = "on GPUs and with software that have no interval of their own"
+FEWEST_SOURCES = 5  # whose rows tell how far off jobs are of GPUs and software that were hardly measured
 WITHIN_80 = 1.2816  # standard deviations to each side that hold 80 % of a normal distribution
 COLOURS = {"A100": "#0072B2", "H100": "#D55E00", "B200": "#009E73", "GB200": "#CC79A7", "GB300": "#E69F00"}
 
@@ -78,7 +78,7 @@ def step_intervals(steps, gpus):
             if stack and sum(row["role"] == "calibration" for row, _ in chosen) >= 4:
                 # Of models that were not measured nothing better is known than how far models lie apart.
                 out.append((kind, gpu, stack, *reaching(chosen, between / 2), len(chosen)))
-        # Whatever has no interval of its own is like what constants were never fitted to.
+        # Whatever has no interval of its own is as far off as what had too few rows for one.
         fitted = {(gpu, stack) for of, gpu, stack, *_ in out if of == kind}
         others = [(row, value) for row, value in of_kind if (gpu_id(row, gpus), published.stack_of(row)) not in fitted]
         chosen = others if len({published.source(row) for row, _ in others}) >= FEWEST_SOURCES else of_kind

@@ -119,6 +119,7 @@ void readLlamaFactoryV1(Job& job)
     const Sharding sharding = shardingOfPlugin(job);
     readTunerPlugin(job);
     putSharding(job, sharding, {.replicate = axes.replicate, .shard = axes.shard});
+    job.addsUpWhole = false; // its own loop (v1/core/base_trainer.py) lets each backward pass reduce
     if (!sharding.deepSpeed && sharding.fsdp.stage > 0)
         job.training["gradient_dtype"] = "fp32"; // fsdp2.py, get_mp_policy
     job.microBatch = reading.sizeOr("micro_batch_size", "/training/micro_batch_size", 1);

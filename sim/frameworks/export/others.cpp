@@ -148,6 +148,8 @@ std::string writeDeepSpeed(const Scenario& s)
         zero["mics_shard_size"] = s.layout.dpShard;
     if (t.offload.optimizer > 0)
         zero["offload_optimizer"] = {{"device", "cpu"}, {"ratio", number(t.offload.optimizer)}};
+    if (s.layout.zeroStage >= 2 && t.stack.reduceBucket > 0)
+        zero["reduce_bucket_size"] = t.stack.reduceBucket;
     root["zero_optimization"] = zero;
     if (t.precision == Precision::fp16)
         root["fp16"] = {{"enabled", true}};

@@ -151,7 +151,6 @@ std::map<std::string, std::string> saidBy(const Scenario& scenario)
     take(hasReplicas, "/layout/zero_stage");
     take(hasReplicas && l.zeroStage > 0, "/layout/dp_shard");
     take(hasReplicas && l.zeroStage == 3, "/layout/reshard_after_forward");
-    take(hasReplicas && l.zeroStage >= 2 && l.pp == 1 && scenario.microbatches() > 1, "/layout/reduce_each_microbatch");
     if (l.pp > 1) {
         take(l.dp > 1 && !hasExperts, "/layout/order"); // the same with and without experts' axis
         for (const char* pointer : {"/schedule/kind", "/schedule/virtual_stages", "/schedule/layers_per_stage"})

@@ -3,6 +3,7 @@
 #include "sim/model/operators.h"
 #include "sim/program/program.h"
 #include "sim/program/states.h"
+#include "sim/schedule/schedule.h"
 #include "tests/support/programs.h"
 #include "tests/support/scenarios.h"
 
@@ -123,10 +124,40 @@ TEST(HeldBeside, GradientsThatAddUpWholeAreReducedOnce)
         EXPECT_TRUE(most == allGradients || zero == 3) << "gathered parameters beside them";
         EXPECT_EQ(leftOver(each), 0);
     }
+    scenario.training.globalBatchSize = 4;
+    EXPECT_FALSE(addsUpWhole(scenario)) << "one micro-batch, whose gradients are cut as they come";
     scenario.layout.pp = 2;
     EXPECT_TRUE(addsUpWhole(scenario)) << "as always with a pipeline";
     scenario.layout.zeroStage = 1;
     EXPECT_FALSE(addsUpWhole(scenario)) << "not cut at all";
+}
+
+// Of every kind of schedule, also those whose micro-batches enter at both ends or come in slices: no more is given back than
+// there is, at any time of the step, and none is left.
+TEST(HeldBeside, MessagesAndOutputsAreGivenBackAsOftenAsTheyCame)
+{
+    for (const char* kind : {"gpipe", "1f1b", "interleaved-1f1b", "zb-h1", "zb-v", "dualpipe", "dualpipe-v", "seq-1f1b"})
+        for (const bool scatters : {false, true}) {
+            Scenario scenario = test::smallScenario(scatters ? 2 : 1, 2, 1, 8);
+            scenario.layout.sequenceParallel = false;
+            scenario.schedule.kind = kind;
+            const ScheduleFamily& family = scheduleFamily(kind);
+            scenario.schedule.virtualStages = std::max(1, family.chunks.least);
+            scenario.schedule.sequenceSlices = family.cutsSequences() ? 2 : 1;
+            scenario.training.stack.keepsMessages = scenario.training.stack.keepsOutputs = true;
+            scenario.training.stack.scattersSends = scatters;
+            const Program program = test::programOf(scenario);
+            for (const RankProgram& rank : program.ranks) {
+                std::int64_t held = rank.states.messageBuffers;
+                for (const Step& step : rank.steps)
+                    for (const Op& op : program.passes[step.pass].ops)
+                        if (program.labels[op.label] == kKeptMessage) {
+                            held += op.allocBytes - op.freeBytes;
+                            EXPECT_GE(held, 0) << kind << scatters;
+                        }
+                EXPECT_EQ(held, rank.states.messageBuffers) << kind << scatters;
+            }
+        }
 }
 
 TEST(HeldBeside, AnOptimizerHoldsWhatItWorksWithForSoManyParametersAtATime)

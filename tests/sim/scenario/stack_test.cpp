@@ -164,7 +164,7 @@ TEST(Uncertainty, IsThatOfTheNearestKindOfJobThatWasMeasured)
     const Catalogue& catalogue = test::catalogue();
     EXPECT_THAT(catalogue.uncertainty("h100-sxm", "megatron-te-2024", false).basis, HasSubstr("h100-sxm with megatron-te-2024"));
     EXPECT_THAT(catalogue.uncertainty("h100-sxm", "unheard-of", false).basis,
-                HasSubstr("dense models on GPUs and with software that nothing was fitted to"));
+                HasSubstr("dense models on GPUs and with software that have no interval of their own"));
     EXPECT_THAT(catalogue.uncertainty("abacus", "unheard-of", true).basis,
                 HasSubstr("mixtures of experts on GPUs and with software"));
     EXPECT_GT(catalogue.uncertainty("abacus", "unheard-of", true).stepHigh,

@@ -90,6 +90,10 @@ TEST(TransformersStack, ReducesGradientsWithTheLastMicrobatch)
         EXPECT_EQ(reduces(kOfAxolotl + four + "fsdp_config:\n  reshard_after_forward: " + reshards + "\n"), false);
     EXPECT_EQ(reduces(kOfAxolotl + "fsdp_config:\n  reshard_after_forward: true\n"), true) << "one micro-batch a step";
     EXPECT_EQ(reduces(kOfAxolotl + four + "deepspeed: zero3.json\n"), true);
+    EXPECT_EQ(reduces(kOfAxolotl + four +
+                      "fsdp_config:\n  reshard_after_forward: true\n"
+                      "accelerator_config:\n  gradient_accumulation_kwargs:\n    sync_each_batch: true\n"),
+              true);
     EXPECT_EQ(reduces(kOfAccelerate + four + "distributed_type: FSDP\n"), false);
 }
 

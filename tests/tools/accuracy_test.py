@@ -46,8 +46,18 @@ class Published(unittest.TestCase):
                 "modelzoo": 14, "torchtune": 19, "llmc": 14, "torchtitan-a100": 5, "primus": 11, "thunder": 8, "tinyllama": 14,
                 "flashattn": 8, "qwen-lora-z3": 9, "mlperf40-lora": 7.5, "neox20b": 8, "megatron-ds-v100": 8, "automodel-lora": 6,
                 "megatron-v100": 5}
+        unseen = {published.source(row) for row in self.rows if row["set"] == "unseen"}
         for of in self.answer["sources"]:
-            self.assertLessEqual(of["mean_abs"], most[of["source"]], of)
+            if of["source"] not in unseen:
+                self.assertLessEqual(of["mean_abs"], most[of["source"]], of)
+
+    def test_rows_that_nobody_had_looked_at(self):
+        of = self.answer["unseen"]
+        self.assertGreaterEqual((of["n"], of["sources"]), (120, 12))
+        self.assertLessEqual(of["dense"], 15)
+        self.assertLessEqual(of["moe"], 20)
+        self.assertGreaterEqual(of["inside"], 60)
+        self.assertLessEqual(of["memory"], 20)
 
     def test_attention_of_long_sequences(self):
         long = [abs(error) for row, error in score.time_errors(self.rows)
@@ -65,8 +75,10 @@ class Published(unittest.TestCase):
     def test_memory_order_bubbles_and_intervals(self):
         most = {"korthikanti22": 4, "simumax-b200": 2, "torchtitan": 7, "zero-bubble": 4.5, "infini": 3, "litgpt-lora": 4,
                 "primus": 6, "qwen-full": 19, "qwen-lora": 5, "qwen-lora-z3": 14, "thunder": 11, "stas": 6, "torchtune": 6}
+        unseen = {published.source(row) for row in self.rows if row["set"] == "unseen"}
         for name, of in self.answer["memory"].items():
-            self.assertLessEqual(of["mean_abs"], most[name], name)
+            if name not in unseen:
+                self.assertLessEqual(of["mean_abs"], most[name], name)
         self.assertGreaterEqual(self.answer["oom_right"], 96)
         self.assertGreaterEqual(self.answer["spearman_median"], 0.95)
         self.assertLessEqual(self.answer["regret_median"], 1)
@@ -174,7 +186,7 @@ class Reading(unittest.TestCase):
     def test_adapters_are_the_rows_own_or_their_softwares(self):
         peft, megatron = self.rows["qwen-lora/7B/1024"], self.rows["mlperf40-lora/dell/H100x8"]
         self.assertEqual(self.scenario("mlperf40-lora/dell/H100x8")["training"]["lora"],
-                         {"rank": 16, "targets": ["q_proj", "k_proj", "v_proj", "o_proj"], "dropout": 0.1})
+                         {"rank": 16, "targets": ["q_proj", "k_proj", "v_proj", "o_proj"], "fused": True, "dropout": 0.1})
         self.assertTrue(published.told_enough(peft))
         for row, rank, targets in ((peft, 8, 2), (megatron, 32, 7)):
             silent = {key: value for key, value in row.items() if key != "lora"}

@@ -76,8 +76,8 @@ def unseen(rows):
     memory = [abs(error) for row, _, error in score.memory_errors(rows) if row["set"] == "unseen"]
     verdicts = [right for row, right in score.out_of_memory(rows) if row["set"] == "unseen"]
     return {"n": len(errors), "sources": len(score.by_source(errors)), "inside": 100 * score.mean(inside),
-            "memory": 100 * score.mean(memory), "memory_n": len(memory), "verdicts": len(verdicts),
-            "right": 100 * score.mean(verdicts)} | {
+            "memory": 100 * score.mean(memory) if memory else None, "memory_n": len(memory), "verdicts": len(verdicts),
+            "right": 100 * score.mean(verdicts) if verdicts else None} | {
                 kind: score.macro([(row, error) for row, error in errors if published.is_moe(row) == (kind == "moe")])
                 for kind in ("dense", "moe")}
 

@@ -127,6 +127,8 @@ Scenario readAgain(const Framework& framework, const Scenario& scenario)
     for (const char* key : {"sequence_length", "micro_batch_size", "global_batch_size", "recompute"})
         if (isLeftToProgram(framework.kind, scenario, std::string("/training/") + key))
             document.set(std::string("training.") + key, want["training"][key].dump());
+    if (isLeftToProgram(framework.kind, scenario, "/layout/reduce_each_microbatch"))
+        document.set("layout.reduce_each_microbatch", want["layout"]["reduce_each_microbatch"].dump());
     return resolvedScenario(document, test::catalogue());
 }
 

@@ -25,6 +25,7 @@ TokenChoice TokenChoice::of(const Scenario& scenario)
     const Model& model = scenario.model;
     return {.isOncePerNode = scenario.training.moe.sendOncePerNode,
             .copies = std::max(1, model.numExpertsPerTok),
+            .experts = model.numExperts,
             .groups = model.expertGroups,
             .chosenGroups = model.chosenGroups};
 }
@@ -38,7 +39,8 @@ AllToAllRoutes allToAllRoutes(const GroupShape& group, const Cluster& cluster, c
     routes.isOnce = choice.isOncePerNode;
     if (routes.isOnce) {
         const auto shared = [&choice](int places) {
-            return sharedCopies(reachablePlaces(places, choice.groups, choice.chosenGroups), choice.copies);
+            return sharedCopies(reachablePlaces(places, choice.groups, choice.chosenGroups), choice.copies,
+                                std::max(1.0, static_cast<double>(choice.experts) / places));
         };
         routes.leaving = nodes > 1 ? shared(nodes) : 1;
         routes.taken = shared(group.size);

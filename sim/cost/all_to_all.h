@@ -26,6 +26,7 @@ struct AllToAllRoutes {
 struct TokenChoice {
     bool isOncePerNode = false; ///< which software sends it, also to a single expert: a node takes one copy for all of its own
     int copies = 1;             ///< experts that it goes to
+    int experts = 1;            ///< of which they are
     int groups = 1, chosenGroups = 1;
     static TokenChoice of(const Scenario&);
 };

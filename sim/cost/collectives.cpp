@@ -219,8 +219,9 @@ std::int64_t CostModel::collectiveNs(const OpShape& shape, const GroupShape& gro
     // User buffers are mapped once: a piece is a copy or a small kernel that writes into a neighbour's memory and raises a flag
     // there (Transformer Engine, common/comm_gemm_overlap/userbuffers: userbuffers_send; symmetric memory in PyTorch), not a
     // collective that is set up and ended.
-    double seconds = 0, startUs = shape.pushed ? std::min(m_cluster.efficiency.kernelUs, m_cluster.efficiency.collectiveUs)
-                                               : m_cluster.efficiency.collectiveUs;
+    const bool isMapped = shape.pushed && group.spanningTier() == 0; // memory of GPUs behind a network is not
+    double seconds = 0, startUs = isMapped ? std::min(m_cluster.efficiency.kernelUs, m_cluster.efficiency.collectiveUs)
+                                           : m_cluster.efficiency.collectiveUs;
     switch (shape.collective) {
     case CollectiveKind::allGather:
     case CollectiveKind::reduceScatter:

@@ -25,6 +25,20 @@ constexpr std::array kClusterHints = {
     ClusterHint{"a100", "dgx-a100"},        ClusterHint{"v100", "dgx-2-v100"},     ClusterHint{"mi300", "mi300x-roce400"},
     ClusterHint{"mi325", "mi325x-roce400"}, ClusterHint{"mi355", "mi355x-roce400"}};
 
+/// "8xh100", "dgx-h100.sh" speak of h100; "h2048" does not speak of h20, nor does "epoch20".
+bool speaksOf(const std::string& words, std::string_view hint)
+{
+    for (std::size_t at = words.find(hint); at != std::string::npos; at = words.find(hint, at + 1)) {
+        const auto is = [&words](std::size_t place, auto kind) {
+            return place < words.size() && kind(static_cast<unsigned char>(words[place])) != 0;
+        };
+        const bool inWord = at > 0 && words[at - 1] != 'x' && is(at - 1, [](int c) { return std::isalpha(c); });
+        if (!inWord && !is(at + hint.size(), [](int c) { return std::isdigit(c); }))
+            return true;
+    }
+    return false;
+}
+
 Json clusterOf(Job& job)
 {
     std::string words;
@@ -37,7 +51,7 @@ Json clusterOf(Job& job)
     const bool isNewer = precision == "mxfp8" || precision == "nvfp4"; // than Hopper
     ClusterHint chosen{"", isNewer ? "dgx-b200" : "h100-sxm-ib400"};
     for (const ClusterHint& hint : kClusterHints)
-        if (chosen.word.empty() && words.find(hint.word) != std::string::npos)
+        if (chosen.word.empty() && speaksOf(words, hint.word))
             chosen = hint;
     const bool isAsked = !job.askedCluster.empty();
     if (isAsked)

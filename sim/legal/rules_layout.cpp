@@ -403,7 +403,7 @@ void Rules::sharding()
         warning("/layout/reshard_after_forward", [&] {
             return "has no effect with " + named("/layout/zero_stage", l.zeroStage) + ": parameters are not sharded";
         });
-    if (!l.reduceEachMicrobatch && l.zeroStage < 2 && l.pp == 1)
+    if (!l.reduceEachMicrobatch && l.zeroStage < 2)
         warning("/layout/reduce_each_microbatch", [&] {
             return "false has no effect with " + named("/layout/zero_stage", l.zeroStage) + ": gradients are not sharded";
         });

@@ -246,8 +246,8 @@ std::int64_t OperatorBuilder::permutedBytes(Checked routedBytes) const
     const int chosen = std::max(1, m_model.numExpertsPerTok);
     if (m_sharding.ep > 1 && m_sharding.moe.sendOncePerNode)
         return routedBytes +
-               checkedScale(routedBytes,
-                            sharedCopies(reachablePlaces(m_sharding.ep, m_model.expertGroups, m_model.chosenGroups), chosen));
+               checkedScale(routedBytes, sharedCopies(reachablePlaces(m_sharding.ep, m_model.expertGroups, m_model.chosenGroups),
+                                                      chosen, static_cast<double>(m_model.numExperts) / m_sharding.ep));
     const bool isSorted = m_sharding.ep > 1 && m_model.numExperts > m_sharding.ep;
     const bool isPadded = m_sharding.keptNarrower > 1;
     return routedBytes + routedBytes / chosen + (isSorted ? 2 * routedBytes : Checked(0)) +

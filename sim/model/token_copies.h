@@ -1,6 +1,8 @@
 // Copies of a token on their way to its experts.
 #pragma once
 
+#include <algorithm>
+
 namespace sim {
 
 /// Of places among which equal groups of experts lie evenly, those that a token can go to: it chooses its experts from so many of
@@ -20,12 +22,13 @@ inline double reachablePlaces(int places, int groups, int chosenGroups)
     return places * (1 - untouched);
 }
 
-/// Of the copies of a token that go to so many places, those left where each takes one: an even choice of experts.
-inline double sharedCopies(double places, int copies)
+/// Of the copies of a token that go to so many places, those left where each takes one: an even choice of different experts, of
+/// which each place has `experts`.
+inline double sharedCopies(double places, int copies, double experts)
 {
-    double untouched = 1; // chance that no copy goes to a given place
+    double untouched = 1; // chance that no copy goes to a given place: each expert is chosen once
     for (int copy = 0; copy < copies; ++copy)
-        untouched *= 1 - 1 / places;
+        untouched *= std::max(0.0, 1 - experts / std::max(1.0, places * experts - copy));
     return places * (1 - untouched) / copies;
 }
 

@@ -48,7 +48,7 @@ constexpr std::array<Changeable, 12> kChangeable{{{"training.recompute", "recomp
                                                   {"layout.dp", "dp", true},
                                                   {"layout.ep", "ep", true},
                                                   {kLossChunk, "tokens of the loss at a time", false},
-                                                  {kNarrowCopies, "copies of parameters in 8 bits", false},
+                                                  {kNarrowCopies, "parameters in 16 bits beside those in 8", false},
                                                   {kOffloaded, "offloaded optimizer", false}}};
 constexpr const char* kSoftware = "training.stack";
 constexpr std::size_t kFirstAlone = 9;       ///< from here on in no set: a plan holds them
@@ -124,7 +124,7 @@ std::string saidOf(const Scenario& scenario, std::size_t setting)
     case kFirstAlone:
         return scenario.training.lossChunkTokens == 0 ? "all" : numberText(scenario.training.lossChunkTokens, Unit::count);
     case kFirstAlone + 1:
-        return scenario.training.stack.keepsNarrowWeights ? "kept" : "none";
+        return scenario.training.stack.keepsNarrowWeights ? "kept" : "not kept";
     case kOffload:
         return numberText(scenario.training.offload.optimizer, Unit::fraction, kAllDigits);
     default:

@@ -69,6 +69,8 @@ void PlanSpace::applySoftware(Scenario& scenario) const
         scenario.training.overlap.paramGather = usuallyGathersAhead(scenario);
     if (!m_request.framework.empty())
         scenario.training.overlap = overlapOf(m_request.framework, scenario);
+    if (!m_reductionGiven && m_request.framework == "huggingface") // as its Accelerate does unless told otherwise
+        scenario.layout.reduceEachMicrobatch = false;
 }
 
 template <typename IsLegal>

@@ -147,7 +147,7 @@ private:
     const PlanRequest& m_request;
     ScenarioDocument m_document; ///< with what is fixed
     bool m_layersGiven = false, m_layersFixed = false, m_shardGiven = false, m_etpGiven = false;
-    bool m_reshardGiven = false, m_gatherGiven = false;
+    bool m_reshardGiven = false, m_gatherGiven = false, m_reductionGiven = false;
     std::optional<PlanSetting> m_unsaidBatch;
     bool m_orderFollows = false; ///< the framework has one alone
     /// The framework's, where the job names none; with stage 3 of ZeRO another, if it has one, else `base` has it.

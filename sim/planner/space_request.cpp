@@ -268,6 +268,7 @@ void PlanSpace::readHeld()
     m_group = heldInt("schedule.microbatch_group", 0);
     m_slices = heldInt("schedule.sequence_slices", 0);
     m_reshardGiven = m_document.get("layout.reshard_after_forward").has_value();
+    m_reductionGiven = m_document.get("layout.reduce_each_microbatch").has_value();
     m_gatherGiven = m_document.get("training.overlap.param_gather").has_value();
 
     std::string order = wordIn("layout.order", "tp-cp-ep-dp-pp");

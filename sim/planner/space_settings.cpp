@@ -51,6 +51,9 @@ std::vector<PlanSetting> PlanSpace::settingsOf(const Choice& choice) const
     const Scenario scenario = scenarioOf(choice);
     if (m_group == 0 && scenario.schedule.microbatchGroup != grid.pp)
         settings.emplace_back("schedule.microbatch_group", std::to_string(scenario.schedule.microbatchGroup));
+    if (scenario.layout.reduceEachMicrobatch != base.layout.reduceEachMicrobatch && scenario.layout.zeroStage >= 2 &&
+        grid.pp == 1)
+        settings.emplace_back("layout.reduce_each_microbatch", scenario.layout.reduceEachMicrobatch ? "true" : "false");
     const Training& training = scenario.training;
     if (m_stackFollows)
         settings.emplace_back("training.stack", "\"" + training.stack.id + "\"");
@@ -94,7 +97,7 @@ std::map<std::string, std::string> PlanSpace::heldFixed() const
     hold("training.offload.optimizer", "0");
     hold("training.offload.activation_layers", "0");
     hold("training.loss_chunk_tokens", "0");
-    for (const char* key : {"training.lora", "training.attention", "training.flash_attention"})
+    for (const char* key : {"training.lora", "training.attention", "training.flash_attention", "layout.reduce_each_microbatch"})
         hold(key, {});
     if (!m_stackFollows && softwareText(m_request.framework, m_document, base.training.stack.id).empty())
         hold("training.stack", quoted(base.training.stack.id));

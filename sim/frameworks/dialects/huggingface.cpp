@@ -50,7 +50,7 @@ void readRopeScaling(Job& job, const std::string& prefix)
             scaling[key] = number(*value);
     if (const auto truncates = reading.flag(prefix + "truncate", "/model/rope_scaling/truncate"))
         scaling["truncate"] = *truncates;
-    for (const char* name : {"rope_type", "type"})
+    for (const char* name : {"type", "rope_type"}) // the newer name counts where both stand
         if (const auto kind = reading.word(prefix + name, "/model/rope_scaling/rope_type"))
             scaling["rope_type"] = *kind;
     const std::string kind = memberOr<std::string>(scaling, "rope_type", "");

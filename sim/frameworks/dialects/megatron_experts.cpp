@@ -96,6 +96,10 @@ void readMegatronTargets(Job& job, const char* setting, std::string_view unlessG
     if (!others.empty())
         reading.say(setting, Became::notRepresentable, "adapters beside layers that the scenario does not have: " + others,
                     kPointer);
+    if (targets.empty()) { // nothing that could be adapted is left
+        job.ask(kPointer, "none of the layers named has adapters here: those of attention stand in their place");
+        targets = "q_proj,k_proj,v_proj,o_proj";
+    }
     Json& lora = job.training["lora"];
     lora["fused"] = !hasParts;
     if (!targets.empty())

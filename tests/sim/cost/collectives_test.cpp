@@ -346,6 +346,9 @@ TEST_F(Costs, APieceThatIsPushedBesideAProductStartsAsAKernelDoes)
     const std::int64_t whole = starts.collectiveNs(shape, insideNode(8));
     shape.pushed = true;
     EXPECT_EQ(whole - starts.collectiveNs(shape, insideNode(8)), 18'000);
+    EXPECT_EQ(starts.collectiveNs(shape, acrossNodes(8, 8)),
+              starts.collectiveNs(collective(CollectiveKind::allGather, 1 << 20), acrossNodes(8, 8)))
+        << "memory behind a network is not mapped";
 }
 
 TEST_F(Costs, OneMemberCommunicatesNothing)

@@ -182,3 +182,17 @@ TEST(ImportNotes, TellsTheLineWhereAWordOfAnArrayStands)
 }
 
 } // namespace
+
+TEST(ImportNotes, ANameSpeaksOfAGpuWhereNothingElseIsMeant)
+{
+    const auto clusterOf = [](const std::string& name) {
+        const sim::Imported out = sim::importSettings({{name, "--num-layers 24 --hidden-size 2048 --num-attention-heads 16"}},
+                                                      {.kind = "megatron-args", .gpus = 8}, test::catalogue());
+        return nlohmann::ordered_json::parse(out.scenario)["cluster"]["base"].get<std::string>();
+    };
+    for (const char* none : {"gpt_l24_h2048.sh", "batch2048.sh", "epoch20.sh"})
+        EXPECT_EQ(clusterOf(none), "h100-sxm-ib400") << none;
+    EXPECT_EQ(clusterOf("pretrain_8xh20.sh"), "h20-ib400");
+    EXPECT_EQ(clusterOf("dgx-a100x8.sh"), "dgx-a100");
+    EXPECT_EQ(clusterOf("h200_run.sh"), "dgx-h200");
+}

@@ -638,7 +638,7 @@ TEST(LeastChange, LeavesOutCopiesOfParametersWhereThatIsEnough)
     const LeastChange change = leastChange(request, test::catalogue());
     ASSERT_EQ(change.settings.size(), 1U) << change.text();
     EXPECT_EQ(change.settings.front().pointer, "training.stack.keeps_narrow_weights");
-    EXPECT_THAT(change.text(), HasSubstr("copies of parameters in 8 bits kept → none"));
+    EXPECT_THAT(change.text(), HasSubstr("parameters in 16 bits beside those in 8 kept → not kept"));
     EXPECT_EQ(stepOf(withChange(job, change))->metrics().peakMemoryGib, change.peakGib);
     request.document.set("layout.zero_stage", "0");
     request.fixed.front().second = "0";

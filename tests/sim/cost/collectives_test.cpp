@@ -390,8 +390,11 @@ TEST_F(Costs, SoftwareThatDrivesOneOfANodesCardsDrivesNvlinkAsAllDo)
                 15.0 / 16 * (1 << 30) / nvlink + 14 * 3e-6 + 10e-6, 1e-6);
 }
 
+constexpr int kManyExperts = 1 << 24; // so that to choose different ones is to choose freely
+
 TEST_F(Costs, TokensThatANodeTakesOnceCrossTheNetworkFewerTimes)
 {
+    scenario.model.numExperts = kManyExperts;
     scenario.model.numExpertsPerTok = 8;
     scenario.training.moe.sendOncePerNode = true;
     const auto exchange = collective(CollectiveKind::allToAll, 1 << 30);
@@ -407,6 +410,7 @@ TEST_F(Costs, TokensThatANodeTakesOnceCrossTheNetworkFewerTimes)
 /// DeepSeek-V3 chooses a token's experts from four of eight groups, a group a node: so that it goes to four nodes at most.
 TEST_F(Costs, ATokenWhoseExpertsAreOfSomeGroupsGoesToFewerNodes)
 {
+    scenario.model.numExperts = kManyExperts;
     scenario.model.numExpertsPerTok = 8;
     scenario.training.moe.sendOncePerNode = true;
     const auto exchange = collective(CollectiveKind::allToAll, 1 << 30);
@@ -433,6 +437,7 @@ TEST_F(Costs, InsideANodeATokenGoesOnceToEachRankThatHasAnExpertForIt)
     const auto exchange = collective(CollectiveKind::allToAll, 1 << 30);
     const double every = static_cast<double>(1 << 30) * 7 / 8 / nvlink;
     EXPECT_NEAR(static_cast<double>(cost.collectiveNs(exchange, insideNode(8))) * 1e-9, every + 3 * 3e-6, 1e-6);
+    scenario.model.numExperts = kManyExperts;
     scenario.model.numExpertsPerTok = 8;
     scenario.training.moe.sendOncePerNode = true;
     // Eight copies meet 8 (1 - (7/8)^8) ranks of eight: 5.25.
@@ -443,6 +448,7 @@ TEST_F(Costs, InsideANodeATokenGoesOnceToEachRankThatHasAnExpertForIt)
 
 TEST_F(Costs, InsideANodeOneKernelSendsTokensAndLosesNothingAtTheReceivers)
 {
+    scenario.model.numExperts = kManyExperts;
     scenario.model.numExpertsPerTok = 8;
     Efficiency& efficiency = scenario.cluster.efficiency;
     efficiency.allToAll = 0.8;

@@ -119,6 +119,7 @@ TEST(MeasuredCollectives, TokensTravelInsideANodeAsFastAsPublished)
                            {"gb200-nvl72", 36, 614.7, 463.5},
                            {"dgx-b200", 8, 704.4, 533.4}}) {
         Scenario scenario = scenarioOn(row.cluster);
+        scenario.model.numExperts = 256;
         scenario.model.numExpertsPerTok = 8;
         scenario.training.moe.sendOncePerNode = true;
         const double copies = row.ranks * (1 - std::pow(1 - 1.0 / row.ranks, 8)), bytes = 4096.0 * 7168 * 2;
@@ -128,6 +129,7 @@ TEST(MeasuredCollectives, TokensTravelInsideANodeAsFastAsPublished)
         EXPECT_LT(ns, copies * bytes / row.callGBs) << row.cluster << " x " << row.ranks;
     }
     Scenario h800 = scenarioOn("h800-ib400");
+    h800.model.numExperts = 256;
     h800.model.numExpertsPerTok = 8;
     h800.training.moe.sendOncePerNode = true;
     const double copies = 8 * (1 - std::pow(7.0 / 8, 8)), bytes = 4096.0 * 7168 * 2;

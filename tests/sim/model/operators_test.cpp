@@ -181,7 +181,9 @@ TEST(PermutedTokens, ThatARankTakesOnceAreCopiedThere)
     of.sharding.ep = 4;
     of.sharding.keptNarrower = 2;
     of.sharding.moe.sendOncePerNode = true;
-    EXPECT_NEAR(of.permuted(), 4 * (1 - std::pow(0.75, 2)) / 2 + 1, 1e-4); // copies that meet four ranks, of two
+    const double experts = of.model.numExperts, others = 0.75 * experts; // of three ranks
+    const double nothing = others / experts * (others - 1) / (experts - 1);
+    EXPECT_NEAR(of.permuted(), 4 * (1 - nothing) / 2 + 1, 1e-4); // copies that meet four ranks, of two
 }
 
 TEST(ExpertsWithBiases, AddThemPieceByPieceUnlessTheirSoftwareFusesAll)

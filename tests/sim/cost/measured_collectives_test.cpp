@@ -1,6 +1,7 @@
 // NCCL's all-reduces inside a node against the formula, by themselves: vTrain's table. No constant was fitted to it: the A100's
 // are of whole training steps, where collectives run beside kernels.
 #include "sim/cost/cost.h"
+#include "sim/model/token_copies.h"
 #include "tests/support/catalogue.h"
 
 #include "sim/scenario/document.h"
@@ -122,7 +123,7 @@ TEST(MeasuredCollectives, TokensTravelInsideANodeAsFastAsPublished)
         scenario.model.numExperts = 256;
         scenario.model.numExpertsPerTok = 8;
         scenario.training.moe.sendOncePerNode = true;
-        const double copies = row.ranks * (1 - std::pow(1 - 1.0 / row.ranks, 8)), bytes = 4096.0 * 7168 * 2;
+        const double copies = 8 * sharedCopies(row.ranks, 8, 256.0 / row.ranks), bytes = 4096.0 * 7168 * 2;
         const OpShape shape{.collective = CollectiveKind::allToAll, .bytes = static_cast<std::int64_t>(8 * bytes)};
         const auto ns = static_cast<double>(CostModel(scenario).collectiveNs(shape, {.size = row.ranks, .domains = {1, 1}}));
         EXPECT_GT(ns, copies * bytes / row.kernelGBs) << row.cluster << " x " << row.ranks;
@@ -132,7 +133,7 @@ TEST(MeasuredCollectives, TokensTravelInsideANodeAsFastAsPublished)
     h800.model.numExperts = 256;
     h800.model.numExpertsPerTok = 8;
     h800.training.moe.sendOncePerNode = true;
-    const double copies = 8 * (1 - std::pow(7.0 / 8, 8)), bytes = 4096.0 * 7168 * 2;
+    const double copies = 8 * sharedCopies(8, 8, 32), bytes = 4096.0 * 7168 * 2;
     const OpShape shape{.collective = CollectiveKind::allToAll, .bytes = static_cast<std::int64_t>(8 * bytes)};
     EXPECT_NEAR(static_cast<double>(CostModel(h800).collectiveNs(shape, {.size = 8, .domains = {1, 1}})), copies * bytes / 158,
                 0.07 * copies * bytes / 158);

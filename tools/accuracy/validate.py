@@ -68,13 +68,13 @@ def report(rows):
 
 def unseen(rows):
     """How the rows fare that were first looked at when the model was done; None without any."""
-    errors = [(row, error) for row, error in score.time_errors(rows) if row["set"] == "unseen"]
+    errors = [(row, error) for row, error in score.time_errors(rows) if row.get("set") == "unseen"]
     if not errors:
         return None
     inside = [low <= published.step_seconds(row) <= high for row, _ in errors
               for low, high in [row["predicted"]["answer"]["interval"]["step_time_s"]]]
-    memory = [abs(error) for row, _, error in score.memory_errors(rows) if row["set"] == "unseen"]
-    verdicts = [right for row, right in score.out_of_memory(rows) if row["set"] == "unseen"]
+    memory = [abs(error) for row, _, error in score.memory_errors(rows) if row.get("set") == "unseen"]
+    verdicts = [right for row, right in score.out_of_memory(rows) if row.get("set") == "unseen"]
     return {"n": len(errors), "sources": len(score.by_source(errors)), "inside": 100 * score.mean(inside),
             "memory": 100 * score.mean(memory) if memory else None, "memory_n": len(memory), "verdicts": len(verdicts),
             "right": 100 * score.mean(verdicts) if verdicts else None} | {

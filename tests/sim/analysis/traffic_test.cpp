@@ -374,8 +374,8 @@ TEST(LinkLoad, CarriesEveryByteOfTheStepHoweverItIsCut)
                 for (const Dimension p : kDimensions) {
                     const auto& bytes = load.tiers[static_cast<std::size_t>(tier)].bytes[p];
                     const auto all = static_cast<double>(step.sums.bytes(tier, p));
-                    // What each member of an all-to-all sends another is of whole bytes in the sums.
-                    EXPECT_NEAR(std::accumulate(bytes.begin(), bytes.end(), 0.0), all, 1e-5 * all + 1e-3);
+                    // In the sums each message of an all-to-all is of whole bytes; small ones have some ten thousand.
+                    EXPECT_NEAR(std::accumulate(bytes.begin(), bytes.end(), 0.0), all, 3e-5 * all + 1e-3);
                     for (const double inBin : bytes)
                         EXPECT_GE(inBin, 0);
                 }

@@ -5,6 +5,7 @@
 #include "sim/index.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 namespace sim {
@@ -29,7 +30,7 @@ std::int64_t toEach(std::int64_t bytes, std::int64_t members)
 /// Of bytes to a member of another node.
 std::int64_t leaving(std::int64_t each, const AllToAllRoutes& routes)
 {
-    return routes.leaving < 1 ? static_cast<std::int64_t>(routes.leaving * static_cast<double>(each)) : each;
+    return routes.leaving < 1 ? std::llround(routes.leaving * static_cast<double>(each)) : each;
 }
 
 } // namespace
@@ -46,8 +47,8 @@ std::int64_t sentByMember(const OpShape& shape, const GroupShape& group, const S
         return allReduceRoute(group, scenario.cluster).inNetwork ? bytes + bytes / n : 2 * onceRound(bytes, n);
     case CollectiveSends::toEach: {
         const AllToAllRoutes routes = allToAllRoutes(group, scenario.cluster, TokenChoice::of(scenario));
-        return routes.isOnce ? static_cast<std::int64_t>(static_cast<double>(bytes) * routes.sentShare())
-                             : (n - 1) * toEach(bytes, n);
+        const std::int64_t each = toEach(bytes, n);
+        return routes.isOnce ? std::llround(static_cast<double>(each * n) * routes.sentShare()) : (n - 1) * each;
     }
     case CollectiveSends::whole:
         return bytes;
@@ -176,7 +177,7 @@ std::int64_t TrafficFlows::toPeer(const Communicators& of, int group, int from, 
     const int mates = of.inNode[asIndex(from)] - 1;
     if (m_placement.tierBetween(from, to) > routes.nodeTier)
         return leaving(each, routes);
-    return static_cast<std::int64_t>(static_cast<double>(each) * routes.members * routes.taken / (mates + 1));
+    return std::llround(static_cast<double>(each) * routes.members * routes.taken / (mates + 1));
 }
 
 void TrafficFlows::append(int rank, Direction direction, std::vector<TrafficFlow>& flows) const

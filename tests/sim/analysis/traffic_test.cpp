@@ -374,8 +374,7 @@ TEST(LinkLoad, CarriesEveryByteOfTheStepHoweverItIsCut)
                 for (const Dimension p : kDimensions) {
                     const auto& bytes = load.tiers[static_cast<std::size_t>(tier)].bytes[p];
                     const auto all = static_cast<double>(step.sums.bytes(tier, p));
-                    // In the sums each message of an all-to-all is of whole bytes; small ones have some ten thousand.
-                    EXPECT_NEAR(std::accumulate(bytes.begin(), bytes.end(), 0.0), all, 3e-5 * all + 1e-3);
+                    EXPECT_NEAR(std::accumulate(bytes.begin(), bytes.end(), 0.0), all, 1e-6 * all + 1e-3);
                     for (const double inBin : bytes)
                         EXPECT_GE(inBin, 0);
                 }

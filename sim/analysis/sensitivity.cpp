@@ -98,6 +98,7 @@ std::vector<Constant> constants(const Scenario& scenario)
         ofStack("backward_launch_us", "the host's time to start a kernel, backward", &Stack::backwardLaunchUs),
         ofStack("collective_launch_us", "the host's time to start a collective", &Stack::collectiveLaunchUs),
         ofStack("cast_bytes", "memory traffic of casts to 8 or 4 bits", &Stack::castBytes),
+        ofStack("sequence_copy_bytes", "memory traffic around sequence parallelism's collectives", &Stack::sequenceCopyBytes),
         ofStack("gather_bytes", "memory traffic around gathered parameters", &Stack::gatherBytes),
         ofStack("optimizer_bytes", "memory traffic around the optimizer's update", &Stack::optimizerBytes),
         ofStack("gradient_bytes", "memory traffic of zeroing and scaling gradients", &Stack::gradientBytes),

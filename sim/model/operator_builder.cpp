@@ -88,15 +88,27 @@ void OperatorBuilder::queryKeyValue(Checked heads, Checked keyValueHeads)
 void OperatorBuilder::attentionCore(Checked heads, Checked qkDim, Checked vDim, Checked keyValueBytes)
 {
     const Checked b = m_sharding.microBatchSize;
-    const Checked queries = m_sharding.sequenceLength / m_sharding.slices / m_sharding.cp;
+    // Exchanged for heads, blocks are whole sequences. Keys' heads that are fewer than ranks are copied.
+    const bool exchanges =
+        m_sharding.cp > 1 && m_sharding.exchangesHeads && m_sharding.flashAttention && std::int64_t{heads} % m_sharding.cp == 0;
+    const int blocks = exchanges ? 1 : m_sharding.cp;
+    if (exchanges) {
+        heads = heads / m_sharding.cp;
+        const Checked oneHead = m_tokens * (qkDim + vDim) * m_bytes;
+        keyValueBytes = oneHead * std::max<std::int64_t>(m_sharding.cp, keyValueBytes / oneHead);
+    }
+    const Checked queries = m_sharding.sequenceLength / m_sharding.slices / blocks;
     // Blocks of keys that a query sees on average: of the whole sequence's own block half, and all of earlier slices'.
     const std::int64_t slice = m_sharding.sequenceLength / m_sharding.slices, first = m_sharding.slice * slice;
     const double seenBlocks = attentionPairs(m_model, m_kind.type, first, first + slice, m_sharding.causal) /
                               (static_cast<double>(slice) * static_cast<double>(slice));
     const double blockPairs = static_cast<double>(b * heads) * static_cast<double>(queries) * static_cast<double>(queries);
 
-    const Checked queryBytes = m_tokens * heads * qkDim * m_bytes;
-    const bool gathers = m_sharding.cp > 1 && (!m_sharding.flashAttention || m_kind.type != LayerType::full);
+    const Checked tokens = exchanges ? m_tokens * m_sharding.cp : m_tokens;
+    const Checked queryBytes = tokens * heads * qkDim * m_bytes;
+    if (exchanges)
+        collective(OperatorKind::exchangeHeads, "attn.exchange", queryBytes + keyValueBytes);
+    const bool gathers = blocks > 1 && (!m_sharding.flashAttention || m_kind.type != LayerType::full);
     if (gathers)
         collective(OperatorKind::gatherKeys, "attn.keys", keyValueBytes * m_sharding.cp);
     // Of causal attention a rank has two parts, one from either end; they read what their windows reach.
@@ -108,7 +120,7 @@ void OperatorBuilder::attentionCore(Checked heads, Checked qkDim, Checked vDim, 
     const Checked readKeyValueBytes = checkedScale(keyValueBytes, static_cast<double>(readKeys) / static_cast<double>(slice));
     if (m_sharding.flashAttention) {
         const int together = gathers ? m_sharding.cp : 1; // blocks
-        for (int block = 0; block < m_sharding.cp / together; ++block) {
+        for (int block = 0; block < blocks / together; ++block) {
             if (block > 0)
                 collective(OperatorKind::ringExchange, "attn.ring", keyValueBytes);
             Operator op{.kind = OperatorKind::attention, .family = KernelFamily::attention, .name = "attn.core"};
@@ -121,17 +133,19 @@ void OperatorBuilder::attentionCore(Checked heads, Checked qkDim, Checked vDim, 
             // of values: two over one of values (cudnn-frontend, benchmark_single_sdpa.py, flops). 2.5 times the forward pass
             // where both are as long.
             op.backwardFlopsFactor = static_cast<double>(3 * qkDim + 2 * vDim) / static_cast<double>(qkDim + vDim);
-            op.forwardBytes = queryBytes + readKeyValueBytes + m_tokens * heads * vDim * m_bytes;
+            op.forwardBytes = queryBytes + readKeyValueBytes + tokens * heads * vDim * m_bytes;
             op.backwardBytes = 2 * op.forwardBytes;
             op.windowed = m_kind.type == LayerType::sliding;
             op.overlapsRing = block > 0;
             if (block == 0) // queries, keys, values, and the log-sum-exp in single precision
-                op.savedBytes = queryBytes + keyValueBytes + m_tokens * heads * 4;
+                op.savedBytes = queryBytes + keyValueBytes + tokens * heads * 4;
             if (block == 0)
                 op.savedHeadBytes = queryBytes + keyValueBytes;
             add(op);
         }
-        if (const std::int64_t joined = m_sharding.cp / together - 1; joined > 0) {
+        if (exchanges)
+            collective(OperatorKind::exchangeHeads, "attn.exchange_back", tokens * heads * vDim * m_bytes);
+        if (const std::int64_t joined = blocks / together - 1; joined > 0) {
             const Checked outputs = m_tokens * heads * vDim * joined, gradients = (queryBytes + keyValueBytes) / m_bytes * joined;
             elementwise("attn.merge", checkedScale(outputs, m_sharding.ringMergeBytes),
                         checkedScale(gradients, m_sharding.ringGradientBytes), 0);
@@ -185,6 +199,8 @@ void OperatorBuilder::attention()
     norm("attn.norm", m_local);
     if (!latent || m_sharding.plainTensorParallel)
         enterTensorParallel("attn.gather", m_hidden);
+    if (!latent && m_sharding.gathersApart)
+        reduceApart(static_cast<int>(tensorsUsedBy("attn.qkv")));
     queryKeyValue(heads, keyValueHeads);
     if (latent || (m_model.positionEmbedding == PositionEmbedding::rope && m_kind.rope)) {
         const Checked rotated = latent ? heads * m_model.qkRopeHeadDim : (heads + keyValueHeads) * qkDim;

@@ -61,8 +61,12 @@ public:
     Used used(std::string_view name) const
     {
         Used out;
-        const TensorCut cut{
-            .tp = m_sharding.tp, .etp = m_sharding.etp, .ep = m_sharding.ep, .copiesHeads = !m_sharding.gathersHeads};
+        const TensorCut cut{.tp = m_sharding.tp,
+                            .etp = m_sharding.etp,
+                            .ep = m_sharding.ep,
+                            .copiesHeads = !m_sharding.gathersHeads,
+                            .wholeEmbedding = m_sharding.wholeEmbedding,
+                            .wholeHead = m_sharding.wholeHead};
         for (const Tensor& whole : m_tensors) {
             if (whole.usedBy != name)
                 continue;
@@ -86,7 +90,9 @@ public:
         op.parameters = elements;
         op.lowPrecision = isNarrowed;
         const bool isSlice = input == ProductInput::kept || (input == ProductInput::ofBlock && !m_sharding.plainTensorParallel);
-        const std::int64_t whole = (isSlice ? m_local : tokens) * k * m_bytes;
+        const bool gathersApart = input == ProductInput::ofBlock && m_sharding.sequenceParallel && m_sharding.gathersApart;
+        const Checked copies = gathersApart ? std::max<std::int64_t>(1, tensorsUsedBy(name)) : 1; // each has one of its own
+        const std::int64_t whole = (isSlice ? m_local : tokens * copies) * k * m_bytes;
         const bool isNarrower = op.lowPrecision && m_sharding.keptNarrower > 1;
         const bool isCopied = isNarrower && input != ProductInput::ofCore; // narrow, and nobody else has it
         if (!isFrozen())                                                   // else the input gradient reads the weights alone
@@ -239,8 +245,23 @@ public:
     /// So many products read what the last operator has brought, and reduce their gradients of it by themselves.
     void reduceApart(int products)
     {
-        if (m_sharding.tp > 1 && m_sharding.plainTensorParallel && !m_sharding.sequenceParallel)
+        if (m_sharding.tp > 1 && m_sharding.plainTensorParallel && (!m_sharding.sequenceParallel || m_sharding.gathersApart))
             m_list.operators.back().reductions = products;
+    }
+    /// What all have whole has no gradient to add up.
+    void enterWhole(std::string_view name)
+    {
+        if (m_sharding.tp == 1 || !m_sharding.sequenceParallel)
+            return;
+        enterTensorParallel(name, m_hidden);
+        m_list.operators.back().reductions = 0;
+    }
+    void leaveEmbedding(std::string_view name)
+    {
+        if (!m_sharding.wholeEmbedding)
+            leaveTensorParallel(name);
+        else if (m_sharding.tp > 1 && m_sharding.sequenceParallel)
+            collective(OperatorKind::dropTokens, name, m_tokens * m_hidden * m_bytes);
     }
     void leaveTensorParallel(std::string_view name)
     {

@@ -128,6 +128,7 @@ private:
         case OperatorKind::attention:
         case OperatorKind::ringExchange:
         case OperatorKind::gatherKeys:
+        case OperatorKind::exchangeHeads:
         case OperatorKind::dispatchTokens:
         case OperatorKind::combineTokens:
         case OperatorKind::enterExpertTensor:

@@ -109,8 +109,12 @@ Sharding Sharding::of(const Scenario& scenario)
                       .ringGradientBytes = training.stack.ringGradientBytes,
                       .repeatsKeys = training.stack.repeatsKeys,
                       .plainTensorParallel = training.stack.plainTensorParallel,
+                      .gathersApart = training.stack.gathersApart && training.stack.plainTensorParallel,
+                      .wholeEmbedding = training.stack.wholeEmbedding,
+                      .wholeHead = training.stack.wholeHead,
                       .gathersLogits = training.stack.gathersLogits,
                       .gathersHeads = training.stack.gathersHeads,
+                      .exchangesHeads = training.stack.exchangesHeads && !training.moe.sendOncePerNode,
                       .fusesExperts = training.stack.fusesExperts,
                       .keepsUnread = training.stack.keepsUnread,
                       .lossChunkTokens = training.lossChunkTokens,
@@ -124,7 +128,7 @@ Sharding Sharding::of(const Scenario& scenario)
         sharding.keptNarrower = narrowingOf(training.precision);
     for (std::size_t part = 0; part < sharding.saved.size(); ++part)
         sharding.saved[part] = training.stack.parts[part].saved;
-    if (layout.tp > 1 && !training.stack.gathersLogits && training.stack.shardedLossSaved > 0)
+    if (layout.tp > 1 && !training.stack.gathersLogits && !training.stack.wholeHead && training.stack.shardedLossSaved > 0)
         sharding.saved[asIndex(StackPart::loss)] = training.stack.shardedLossSaved;
     if (sharding.bytesPerElement >= 4)
         keepWide(sharding);
@@ -173,7 +177,7 @@ OperatorList prediction(OperatorBuilder builder, const Model& model, bool ownsEm
     builder.classify(KernelFamily::embedding, builder.m_tokens, builder.m_hidden);
     if (ownsEmbedding)
         builder.m_list.operators.back().parameters = 0;
-    builder.leaveTensorParallel("mtp.embed.reduce");
+    builder.leaveEmbedding("mtp.embed.reduce");
     builder.norm("mtp.embedding_norm", builder.m_local);
     builder.m_asked = asked;
     builder.norm("mtp.hidden_norm", builder.m_local);
@@ -196,7 +200,7 @@ OperatorList embedding(OperatorBuilder builder, const Model& model)
     const Checked mask = model.hiddenDropout > 0 ? builder.m_local * builder.m_hidden : Checked(0);
     builder.elementwise("embed", 2 * tensor, 2 * tensor, builder.m_tokens * 8 + mask);
     builder.classify(KernelFamily::embedding, builder.m_tokens, builder.m_hidden);
-    builder.leaveTensorParallel("embed.reduce");
+    builder.leaveEmbedding("embed.reduce");
     return builder.take();
 }
 
@@ -223,17 +227,22 @@ void inChunks(OperatorBuilder& builder, std::size_t from, std::size_t lossIndex)
         projection.passingBytes = weightGradient + weightGradient / builder.m_bytes * kWide;
 }
 
-OperatorList head(OperatorBuilder builder, bool ownsEmbedding, bool tensorParallel)
+OperatorList head(OperatorBuilder builder, bool ownsEmbedding)
 {
+    const bool tensorParallel = builder.m_sharding.tp > 1 && !builder.m_sharding.wholeHead;
     builder.norm("head.norm", builder.m_local);
-    builder.enterTensorParallel("head.gather", builder.m_hidden);
+    if (builder.m_sharding.wholeHead)
+        builder.enterWhole("head.gather");
+    else
+        builder.enterTensorParallel("head.gather", builder.m_hidden);
     Operator& projection = builder.product("head.logits", builder.m_tokens, ProductInput::ofBlock);
     const std::size_t projectionIndex = builder.m_list.operators.size() - 1;
     const Checked vocabulary = projection.n;
     // Most frameworks pad what a rank has of the vocabulary: tensor cores read rows of an odd one slowly.
     constexpr std::int64_t kPadding = 64;
-    projection.n = builder.m_sharding.padsVocabulary ? ceilDivide(projection.n, kPadding) * kPadding
-                                                     : std::max(1, builder.m_model.vocabSize / builder.m_sharding.tp);
+    projection.n = builder.m_sharding.padsVocabulary
+                       ? ceilDivide(projection.n, kPadding) * kPadding
+                       : std::max(1, builder.m_model.vocabSize / (tensorParallel ? builder.m_sharding.tp : 1));
     if (ownsEmbedding)
         projection.parameters = 0;
     // Logits and their softmax in single precision; the gradient overwrites them (Korthikanti et al. 2022, section 4.3: 4sbV/t).
@@ -269,8 +278,7 @@ OperatorList operatorsOf(const Model& model, const Sharding& sharding, ModelPart
     case ModelPart::head:
         break;
     }
-    return countedAs("work of the output head",
-                     [&] { return head(OperatorBuilder(model, sharding, part), ownsEmbedding, sharding.tp > 1); });
+    return countedAs("work of the output head", [&] { return head(OperatorBuilder(model, sharding, part), ownsEmbedding); });
 }
 
 OperatorList operatorsOf(const Model& model, const Sharding& sharding, LayerKind kind)

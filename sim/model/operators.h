@@ -31,12 +31,14 @@ enum class OperatorKind : std::uint8_t {
     gatherLatent,      ///< LoRA beside a column-parallel layer: forward all-gather of what A makes, backward all-reduce
     reduceLatent,      ///< beside a row-parallel one: all-reduce of the same both ways
     gatherLogits,      ///< all parts of the vocabulary: all-gather; of the gradient each takes its part
-    gatherOutput, ///< of a product cut by columns, which all ranks need whole (an adapter's B, the projection of a prediction
-                  ///< module), or of tokens that ranks have taken their parts of: all-gather; backward, under sequence
-                  ///< parallelism, of its gradient
-    gatherHeads,  ///< of queries, keys and values that ranks have parts of (Stack::gathersHeads): forward all-gather, backward
-                  ///< reduce-scatter
-    dropTokens    ///< each rank goes on with its part of what all have: forward nothing, backward all-gather
+    gatherOutput,  ///< of a product cut by columns, which all ranks need whole (an adapter's B, the projection of a prediction
+                   ///< module), or of tokens that ranks have taken their parts of: all-gather; backward, under sequence
+                   ///< parallelism, of its gradient
+    gatherHeads,   ///< of queries, keys and values that ranks have parts of (Stack::gathersHeads): forward all-gather, backward
+                   ///< reduce-scatter
+    exchangeHeads, ///< context parallelism: of queries, keys and values parts of the sequence for heads, of attention's output
+                   ///< back (Stack::exchangesHeads): all-to-all both ways
+    dropTokens ///< each rank goes on with its part of what all have: forward nothing, backward all-gather
 };
 
 /// What a kernel does: kernels of one family have one curve of time against shape in a measured profile.
@@ -83,10 +85,11 @@ struct Operator {
     double flops = 0;                                 ///< forward
     double backwardFlopsFactor = 2;                   ///< attention: 2.5 fused (recomputes scores; equal heads), 2 unfused
     std::int64_t forwardBytes = 0, backwardBytes = 0; ///< elementwise: read plus written; GEMM: what kernels before it move
-    std::int64_t commBytes = 0;          ///< size of the whole tensor a collective works on, or bytes sent by a ringExchange
-    int reductions = 1;                  ///< enterTensorParallel: input gradients that are reduced by themselves
-    std::int64_t savedBytes = 0;         ///< kept from F to I
-    std::int64_t savedInputBytes = 0;    ///< GEMM input, kept from F to W
+    std::int64_t commBytes = 0; ///< size of the whole tensor a collective works on, or bytes sent by a ringExchange
+    int reductions = 1;         ///< enterTensorParallel: input gradients that are reduced by themselves
+    int gathers() const { return reductions > 1 ? reductions : 1; } ///< under sequence parallelism: each product's own
+    std::int64_t savedBytes = 0;                                    ///< kept from F to I
+    std::int64_t savedInputBytes = 0;                               ///< GEMM input, kept from F to W
     std::int64_t savedGradientBytes = 0; ///< GEMM output gradient, kept from I to W when the backward is split
     std::int64_t parameters = 0;         ///< elements on this rank
     std::int64_t passingBytes = 0;       ///< held while it runs forward, of a GEMM while its input gradient is made too
@@ -131,7 +134,8 @@ struct Sharding {
     bool causal = true, flashAttention = true, padsVocabulary = true;
     double ringMergeBytes = 0, ringGradientBytes = 0; ///< as Stack's
     bool repeatsKeys = false;                         ///< Stack::repeatsKeys, and so on
-    bool plainTensorParallel = false, gathersLogits = false, gathersHeads = false;
+    bool plainTensorParallel = false, gathersApart = false, wholeEmbedding = false, wholeHead = false;
+    bool gathersLogits = false, gathersHeads = false, exchangesHeads = false;
     bool fusesExperts = false;    ///< Stack::fusesExperts
     bool keepsUnread = false;     ///< Stack::keepsUnread
     int lossChunkTokens = 0;      ///< Training::lossChunkTokens

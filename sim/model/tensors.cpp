@@ -210,12 +210,19 @@ HeadSize HeadSize::of(const Model& model)
 TensorCut TensorCut::of(const Scenario& scenario)
 {
     const Layout& layout = scenario.layout;
-    return {.tp = layout.tp, .etp = layout.etp, .ep = layout.ep, .copiesHeads = !scenario.training.stack.gathersHeads};
+    const Stack& stack = scenario.training.stack;
+    return {.tp = layout.tp,
+            .etp = layout.etp,
+            .ep = layout.ep,
+            .copiesHeads = !stack.gathersHeads,
+            .wholeEmbedding = stack.wholeEmbedding,
+            .wholeHead = stack.wholeHead};
 }
 
 int Tensor::piecesOn(const TensorCut& cut) const
 {
-    if (split == TensorSplit::whole)
+    if (split == TensorSplit::whole || (role == TensorRole::lookup && cut.wholeEmbedding) ||
+        (role == TensorRole::head && cut.wholeHead))
         return 1;
     const int ranks = isRouted() ? cut.etp : cut.tp;
     return heads > 0 && cut.copiesHeads ? std::min(heads, ranks) : ranks;

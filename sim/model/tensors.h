@@ -52,6 +52,7 @@ enum class Experts : std::uint8_t { all, ofToken };
 struct TensorCut {
     int tp = 1, etp = 1, ep = 1;
     bool copiesHeads = true; ///< more ranks than key-value heads: several keep the same, instead of parts (Stack::gathersHeads)
+    bool wholeEmbedding = false, wholeHead = false; ///< Stack::wholeEmbedding, Stack::wholeHead
     static TensorCut of(const Scenario&);
 };
 

@@ -278,9 +278,11 @@ void PassBuilder::backwardOperator(const Bucket& bucket, std::size_t index, Acti
     }
     switch (op.kind) {
     case OperatorKind::enterTensorParallel:
-        for (int reduction = 0; reduction < op.reductions; ++reduction)
+        for (int reduction = 0; reduction < op.reductions; ++reduction) {
+            copySequence(op, purpose);
             communicate(CommunicatorRole::tp, sequenceParallel ? CollectiveKind::reduceScatter : CollectiveKind::allReduce,
                         op.name, op.commBytes);
+        }
         for (const Operator* deferred : std::exchange(m_deferredWeights, {}))
             weightGradient(*deferred, purpose, false);
         m_nextWaits |= maskOf(Stream::tp);
@@ -289,6 +291,7 @@ void PassBuilder::backwardOperator(const Bucket& bucket, std::size_t index, Acti
         if (sequenceParallel) {
             exchange(CommunicatorRole::tp, CollectiveKind::allGather, op.name, gatheredOperand(bucket, index),
                      static_cast<StreamMask>(maskOf(Stream::compute) | m_nextWaits));
+            copySequence(op, purpose);
         }
         break;
     case OperatorKind::gatherLatent:
@@ -300,6 +303,10 @@ void PassBuilder::backwardOperator(const Bucket& bucket, std::size_t index, Acti
         if (sequenceParallel)
             exchange(CommunicatorRole::tp, CollectiveKind::allGather, op.name, op.commBytes,
                      static_cast<StreamMask>(maskOf(Stream::compute) | m_nextWaits));
+        break;
+    case OperatorKind::exchangeHeads:
+        exchange(CommunicatorRole::cp, CollectiveKind::allToAll, op.name, op.commBytes,
+                 static_cast<StreamMask>(maskOf(Stream::compute) | m_nextWaits));
         break;
     case OperatorKind::gatherHeads:
         exchange(CommunicatorRole::tp, CollectiveKind::reduceScatter, op.name, op.commBytes,

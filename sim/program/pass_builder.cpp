@@ -99,6 +99,14 @@ void PassBuilder::compute(const Operator& source, std::string_view suffix, OpPur
          shape);
 }
 
+/// Of a tensor that is cut along the sequence (Stack::sequenceCopyBytes).
+void PassBuilder::copySequence(const Operator& op, OpPurpose purpose)
+{
+    const double each = m_scenario.training.stack.sequenceCopyBytes / elementBytes(m_scenario.training.precision);
+    if (m_scenario.layout.sequenceParallel && each > 0)
+        compute(op, ".copy", purpose, {.bytes = checkedScale(op.commBytes, each)});
+}
+
 bool PassBuilder::reducesWhole() const
 {
     const Stack& stack = m_scenario.training.stack;
@@ -463,11 +471,13 @@ void PassBuilder::forwardOperator(const Bucket& bucket, std::size_t index, OpPur
         break;
     }
     case OperatorKind::enterTensorParallel:
-        if (sequenceParallel) {
+        for (int gather = 0; sequenceParallel && gather < op.gathers(); ++gather) {
             exchange(CommunicatorRole::tp, CollectiveKind::allGather, op.name, gatheredOperand(bucket, index));
+            copySequence(op, purpose);
         }
         break;
     case OperatorKind::leaveTensorParallel:
+        copySequence(op, purpose);
         exchange(CommunicatorRole::tp, sequenceParallel ? CollectiveKind::reduceScatter : CollectiveKind::allReduce, op.name,
                  op.commBytes);
         break;
@@ -486,6 +496,9 @@ void PassBuilder::forwardOperator(const Bucket& bucket, std::size_t index, OpPur
             !operators[index - 1].overlapsRing)
             break; // went out with the first block
         communicate(CommunicatorRole::cp, CollectiveKind::ringShift, op.name, op.commBytes, 0);
+        break;
+    case OperatorKind::exchangeHeads:
+        exchange(CommunicatorRole::cp, CollectiveKind::allToAll, op.name, op.commBytes);
         break;
     case OperatorKind::dropTokens:
         break;

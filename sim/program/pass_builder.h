@@ -103,6 +103,7 @@ private:
     /// The same, and the next kernel waits for it.
     void exchange(CommunicatorRole, CollectiveKind, std::string_view name, SentTensor, StreamMask waits = maskOf(Stream::compute),
                   int pieces = 1);
+    void copySequence(const Operator&, OpPurpose);
     /// Stack::sendsShards, where it applies.
     bool sendsShards() const;
     bool reducesWhole() const; ///< Stack::reducesWhole, or as shards are sent

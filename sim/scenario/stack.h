@@ -159,6 +159,21 @@ struct Stack {
     /// and Aleph Alpha's scaling, core/nn/linear/utils.py and mlp.py). Megatron-LM reduces one sum beside the weights' gradients
     /// and gathers again.
     bool plainTensorParallel = false;
+    /// Beside that: each product gathers by itself what it reads, queries', keys', values', gate and up, so that five gathers and
+    /// as many reductions of gradients stand where two would do (PyTorch's ColwiseParallel with input_layouts = Shard(1) for each
+    /// of a plan's modules, in place of one PrepareModuleInput before them). Without sequence parallelism the reductions alone.
+    bool gathersApart = false;
+    /// Sequence parallelism: bytes moved for each element of the whole tensor around each gather or reduction. torch's functional
+    /// collectives cut along the first dimension; along another one what was gathered is joined by torch.cat, and what is to be
+    /// reduced is cut and joined before (_functional_collectives.py, all_gather_tensor and reduce_scatter_tensor): 4 in 16 bits.
+    double sequenceCopyBytes = 0;
+    /// Context parallelism: all-to-alls exchange parts of the sequence for heads before attention, and back behind it, so that it
+    /// is one kernel over whole sequences and a part of the heads, where these can be dealt to all ranks (DeepSpeed Ulysses,
+    /// Jacobs et al. 2023, arXiv 2309.14509; cp_comm_type a2a of Transformer Engine). Otherwise keys and values go round a ring.
+    /// Not beside experts whose tokens travel in one copy (MoeSettings::sendOncePerNode), whose all-to-alls are told by theirs.
+    bool exchangesHeads = false;
+    /// Tensor-parallel ranks have the whole embedding each, the whole head each, instead of parts of the vocabulary.
+    bool wholeEmbedding = false, wholeHead = false;
     /// The host waits for each kernel before it starts the next (CUDA_LAUNCH_BLOCKING=1, as in BLOOM's tr11-176B-ml.slurm).
     bool blocksLaunches = false;
     bool gathersLogits = false; ///< of all ranks' parts of the vocabulary, whose loss then each takes (scaling's lm_head.py)

@@ -30,6 +30,7 @@ constexpr StackKey kStackKeys[] = {{"gemm", &Stack::gemm},
                                    {"step_ms", &Stack::stepMs},
                                    {"ring_merge_bytes", &Stack::ringMergeBytes},
                                    {"ring_gradient_bytes", &Stack::ringGradientBytes},
+                                   {"sequence_copy_bytes", &Stack::sequenceCopyBytes},
                                    {"sharded_loss_saved", &Stack::shardedLossSaved}};
 
 /// What is counted.
@@ -67,6 +68,10 @@ constexpr StackFlag kStackFlags[] = {{"pads_vocabulary", &Stack::padsVocabulary}
                                      {"reduces_wide", &Stack::reducesWide},
                                      {"parameters_are_master", &Stack::parametersAreMaster},
                                      {"plain_tensor_parallel", &Stack::plainTensorParallel},
+                                     {"gathers_apart", &Stack::gathersApart},
+                                     {"exchanges_heads", &Stack::exchangesHeads},
+                                     {"whole_embedding", &Stack::wholeEmbedding},
+                                     {"whole_head", &Stack::wholeHead},
                                      {"blocks_launches", &Stack::blocksLaunches},
                                      {"gathers_logits", &Stack::gathersLogits},
                                      {"gathers_heads", &Stack::gathersHeads},

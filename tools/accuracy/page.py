@@ -244,8 +244,9 @@ def seen_last(of):
     return ["## Of measurements that nobody had looked at", "",
             f"`tests/data/published/unseen.json`: {of['n']} steps of {of['sources']} sources, collected in December 2026 "
             "from pages that nobody here had read before. No constant is fitted to them (rates of A100, H20, MI300X, MI325X and of "
-            "pieces that tensor parallelism pushes were set by other publications after a first look at them); they are in the "
-            "tables above, too. They are the best guess at how far off the next job is:", "",
+            "pieces that tensor parallelism pushes were set by other publications after a first look at them, and after a second how "
+            "KempnerForge, XTuner and MLPerf's submitters cut layers and which attention they and torchtitan run, by their code, and "
+            "what goes over KempnerForge's network, by its own profile of a job that is none of these); they are in the tables above, too. They are the best guess at how far off the next job is:", "",
             f"- dense models {number(of['dense'])} %, mixtures of experts {number(of['moe'])} % (means over models and GPUs); "
             f"{number(of['inside'])} % of the steps inside the 80 % interval;",
             f"- memory {number(of['memory'])} % ({of['memory_n']} figures), fits or not {number(of['right'])} % of {of['verdicts']} right.", ""]

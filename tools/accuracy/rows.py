@@ -63,6 +63,7 @@ STACKS = [
     (r"Megatron-Bridge|NeMo (25\.(0[7-9]|1)|2[6-9])|Megatron-LM .*TE|Megatron-MoE|Primus|HAI-LLM", "megatron-te-2025"),
     (r"NeMo|Megatron-Core|mcore|Megatron|MegaScale", "megatron-te-2024"),
     (r"MaxText|PaxML|JAX", "xla"),
+    (r"torch\.compile.*2026", "pytorch-compiled-2026"),
     (r"[Tt]orch[Tt]itan eager|LitGPT eager", "pytorch-eager"),
     (r"[Tt]orch[Tt]itan.*(2025|2026)|OLMo-core|torchtune.*compile", "pytorch-compiled-2025"),  # the loss too
     (r"[Tt]orch[Tt]itan|torch\.compile|compile|[Tt]hunder", "pytorch-compiled"),
@@ -132,6 +133,9 @@ DEEPSPEED_BUCKETS = [(r"^qwen-(full|lora-z3)/", lambda hidden: hidden**2), (r"^s
 # The most that was reserved since the process began (benchmark.py: max_memory_reserved, reset by nothing). Its model is made outside
 # zero.Init, so that it lay whole on each GPU before it was cut (DeepSpeed's engine.py, _configure_distributed_model).
 WHOLE_AT_FIRST = r"^stas/"
+
+# KempnerForge's rank 0 tells of its own memory (metrics/tracker.py, metrics/logger.py).
+OF_FIRST_STAGE = r"^kf-"
 
 # Of selective recomputation, as Megatron-Core names them.
 MODULES = ["core_attn", "moe_act", "layernorm", "mla_up_proj", "mlp", "moe", "shared_experts"]
@@ -204,6 +208,14 @@ UNPADDED = r"^vtrain/"
 # _apply_gpt_oss_120b_full_iter_fp8mx_configs).
 WIDE_ATTENTION = r"/DeepSeekV3/GB200"
 
+# MLPerf's fine-tuning of 2025 as well: FP8_DPA=1 and NVTE_FP8_DPA_BWD=1 of config_common.sh of those submissions that NeMo 25.04 ran
+# (mlcommons/training_results_v5.0: NVIDIA, Oracle and Supermicro on Blackwell), and of Lenovo's.
+NARROW_ATTENTION = r"^mlperf50-lora/(lenovo|nvidia-|oracle-[18]x|supermicro)"
+
+# Context parallelism by all-to-alls of heads: cp_comm_type a2a, the default of those submissions' megatron_gpt_peft_tuning_config.yaml
+# (NeMo 24.09's has none, so that keys and values go round a ring); XTuner extends DeepSpeed Ulysses (parallel/sequence/attention.py).
+EXCHANGES_HEADS = r"^mlperf50-lora/(nvidia-|oracle-[18]x|supermicro)|^xtuner"
+
 # What a source trained with, where it is not what the model's name says.
 VOCABULARIES = [
     # llama3.1/llama3.1_405b.yaml of v25.02: GPT-2's tokenizer, padded to a multiple of 128 x tp.
@@ -222,6 +234,29 @@ MEGATRON_LORA = {"rank": 32, "targets": ["q_proj", "k_proj", "v_proj", "o_proj",
 PEFT_LORA = {"rank": 8, "targets": ["q_proj", "v_proj"]}
 # Parts of the tokens that torchtune's losses take one after the other (num_output_chunks of its recipes' configurations).
 TORCHTUNE_CHUNKS = 8
+
+# KempnerForge trains by PyTorch 2.11 with cuDNN 9.19 (uv.lock), which takes cuDNN's attention first on Hopper (sdp_utils.cpp,
+# check_prefer_cudnn_attention); its profile has aten::_cudnn_attention_backward (benchmarks/profiling/13b_24gpu_profiling.md).
+KEMPNER = r"^kf-"
+# So does torchtitan on B200 since May 2025 (pull request 1196), and so did PyTorch's nightlies before 22 October 2024 on H100 (pytorch,
+# pull request 138522).
+CUDNN_FIRST = r"^titan-deepep|^semianalysis/gpt2xl-H100-bf16|^kf-"
+# What goes between its nodes: each of a node's four GPUs has a card of 400 Gb/s (scripts/slurm/multinode.sh), and gets no more than
+# half of that: of that profile 205 reductions of single-precision gradients of a tensor-parallel rank of four over six nodes (41
+# pieces in five steps: 40 layers of 338 million parameters and, whole on each rank, the embedding with a fourth of the head) take
+# 2,953 ms, 23.8 GB/s.
+KEMPNER_CARDS = {"bandwidth_gbs": 25}
+# Nodes of four Hopper GPUs are HGX boards without NVSwitches: each GPU has six of its eighteen NVLinks to each other one.
+HOPPER_BOARD = 4
+
+# Its layers: each projection is a ColwiseParallel that gathers its own input (tensor_parallel.py; of the profile's collectives 12.1
+# gathers and 8.0 reductions a layer and micro-batch are tensor-parallel ones, where two and two each way would be 7 and 5), along
+# the second dimension, so that torch.cat joins what came (aten::cat, once for each collective); the embedding is whole on each
+# rank, and what a checkpointed block makes last is not made again (PyTorch's early stop). FSDP2 copies what it gathered.
+KEMPNER_LAYERS = {"gathers_apart": True, "whole_embedding": True, "reruns_unread": False, "gather_bytes": 4}
+# Stages of its pipelines have no sequence parallelism, and no part of the head is cut; torch's pipelines reduce FSDP2's gradients
+# behind the last backward pass (torch/distributed/pipelining/stage.py, run_post_backward).
+KEMPNER_STAGES = {"whole_head": True}
 
 # Cards with more memory than the catalogue's.
 MORE_MEMORY = {"RTX 4090 48GB": {"base": "rtx-4090", "memory_gib": 48}}
@@ -325,6 +360,8 @@ def kernels_of(row):
         attention = "triton"  # the first FlashAttention's rates
     elif re.search(r"flash[-_ ]?(attn|attention)?[-_ ]?v?2|FA-?2\b", text, re.I):
         attention = "flash2"
+    elif re.search(CUDNN_FIRST, row["id"]):
+        attention = "cudnn"
     elif re.search(r"NeMo 24\.0[1-5]\b", text):
         # NVTE_FUSED_ATTN: 0 of launcher_scripts/conf/config.yaml (NVIDIA/NeMo-Framework-Launcher, tags 24.01 to 24.05)
         # keeps cuDNN's attention off, whatever the GPU; FlashAttention-2 is what is left.
@@ -432,6 +469,8 @@ def cluster_of(row):
 def cards_of(row, gpus_per_node):
     """A node's network cards, as keys of the tier that goes over them; {} where the row does not say."""
     inter = row["hw"].get("inter") or ""
+    if re.search(KEMPNER, row["id"]):
+        return KEMPNER_CARDS
     if re.search(ONE_LINK, row["id"] + " " + software_of(row)):
         cards, each = 1, 200
     elif found := re.search(r"(\d+)\s*x\s*(\d+)\s*Gb/s", inter):
@@ -514,6 +553,9 @@ def scenario_of(row, tiers):
         if cluster["gpus_per_node"] > inside[-1]["span"]:
             inside[-1]["mesh"] = False  # eight A100 have switches between them, 40 GB or not
         inside[-1]["span"] = cluster["gpus_per_node"]
+        if re.match("H[12]00-SXM", row["hw"]["gpu"]) and re.search(KEMPNER, row["id"]):
+            inside[-1] |= {"mesh": True, "in_network_reduction": False,
+                           "bandwidth_gbs": inside[-1]["bandwidth_gbs"] * max(1, cluster["gpus_per_node"] - 1) / (HOPPER_BOARD - 1)}
     if cards and cluster["base"].startswith("workstation"):  # its links stay, and a network joins several
         if cluster["nodes"] > 1:
             cluster["tiers"][-1]["span"] = cluster["gpus_per_node"]
@@ -616,8 +658,18 @@ def scenario_of(row, tiers):
     narrow = re.search(NARROW_PARAMETERS, row["id"]) or extra_of(row).get("fp8_params")
     if word in ("fp8", "mxfp8") and narrow and str(stack_of(row)).startswith("megatron-te"):
         stack = (stack if isinstance(stack, dict) else {"base": stack}) | {"keeps_narrow_weights": False}
+    if cp > 1 and re.search(EXCHANGES_HEADS, row["id"]):
+        stack = (stack if isinstance(stack, dict) else {"base": stack}) | {"exchanges_heads": True}
+    if re.search(NARROW_ATTENTION, row["id"]):
+        stack = (stack if isinstance(stack, dict) else {"base": stack}) | {"narrow_attention": True}
     if re.search(NARROW_REDUCTIONS, row["id"]):
         stack = (stack if isinstance(stack, dict) else {"base": stack}) | {"narrow_reduce": True}
+    if re.search(KEMPNER, row["id"]):
+        stack = (stack if isinstance(stack, dict) else {"base": stack}) | KEMPNER_LAYERS
+        if pp > 1:
+            stack |= KEMPNER_STAGES
+            layout["sequence_parallel"] = False
+            training["overlap"] |= {"grad_reduce": False, "p2p": False}
     if stated := extra_of(row).get("stack"):
         stack = stated if isinstance(stated, str) else (stack if isinstance(stack, dict) else {"base": stack}) | stated
     if stack:

@@ -156,6 +156,8 @@ def time_errors(rows):
 def highest_gib(row):
     """Predicted gigabytes that the fullest GPU held at any time that the row's figure is about."""
     predicted = row["predicted"]
+    if re.search(published.OF_FIRST_STAGE, row["id"]):
+        return predicted["by_stage_gib"][0]
     whole = predicted["parameters_gib"] * row["hw"]["gpus"] if re.search(published.WHOLE_AT_FIRST, row["id"]) else 0
     return max(predicted["peak_gib"], whole)
 

@@ -102,6 +102,127 @@ TEST(SoftwareWays, AutogradKeepsWhatSequenceParallelismHasGathered)
     EXPECT_GT(test::countOf(test::programOf(scenario), "regather"), 0);
 }
 
+TEST(SoftwareWays, ProductsThatGatherByThemselvesGatherAndReduceOnceEach)
+{
+    for (const bool sequenceParallel : {true, false}) {
+        Scenario scenario = tensorParallel(sequenceParallel);
+        scenario.training.stack.plainTensorParallel = true;
+        const auto kept = [&](std::string_view name) {
+            return operatorOf(operatorsOf(scenario.model, Sharding::of(scenario), ModelPart::dense), name).savedInputBytes;
+        };
+        const Program shared = test::programOf(scenario);
+        const std::int64_t qkv = kept("attn.qkv"), up = kept("mlp.up");
+        scenario.training.stack.gathersApart = true;
+        const Program apart = test::programOf(scenario);
+        // Queries, keys and values; gate and up, which without anything to gather had reductions of their own already.
+        EXPECT_EQ(test::countOf(apart, "attn.gather"), 3 * test::countOf(shared, "attn.gather"));
+        EXPECT_EQ(test::countOf(apart, "mlp.gather"), (sequenceParallel ? 2 : 1) * test::countOf(shared, "mlp.gather"));
+        EXPECT_EQ(test::countOf(apart, "head.gather"), test::countOf(shared, "head.gather"));
+        // What each has gathered is a tensor of its own.
+        EXPECT_EQ(kept("attn.qkv"), (sequenceParallel ? 3 : 1) * qkv);
+        EXPECT_EQ(kept("mlp.up"), (sequenceParallel ? 2 : 1) * up);
+        scenario.training.stack.plainTensorParallel = false;
+        const Program megatron = test::programOf(scenario);
+        scenario.training.stack.gathersApart = false;
+        EXPECT_EQ(test::countOf(megatron, "attn.gather"), test::countOf(test::programOf(scenario), "attn.gather"));
+    }
+}
+
+TEST(SoftwareWays, SequencesThatAreCutAlongTheSecondDimensionAreCopiedAroundEachCollective)
+{
+    Scenario scenario = tensorParallel(true);
+    scenario.training.stack.plainTensorParallel = scenario.training.stack.gathersApart = true;
+    const Program without = test::programOf(scenario);
+    scenario.training.stack.sequenceCopyBytes = 4; // of 16 bits: read and written
+    const Program program = test::programOf(scenario);
+    for (const std::string name : {"attn.gather", "attn.reduce", "mlp.gather", "mlp.reduce", "head.gather"}) {
+        EXPECT_GT(test::countOf(without, name), 0);
+        EXPECT_EQ(test::countOf(without, name + ".copy"), 0);
+        EXPECT_EQ(test::countOf(program, name + ".copy"), test::countOf(without, name)) << name;
+        EXPECT_EQ(test::bytesOf(program, name + ".copy"), 2 * test::bytesOf(without, name)) << name;
+    }
+    scenario.layout.sequenceParallel = false;
+    EXPECT_EQ(test::countOf(test::programOf(scenario), "attn.reduce.copy"), 0) << "nothing is cut";
+}
+
+TEST(SoftwareWays, AnEmbeddingThatIsWholeOnEachRankHasNothingToAddUp)
+{
+    for (const bool sequenceParallel : {true, false}) {
+        Scenario scenario = tensorParallel(sequenceParallel);
+        const auto parameters = [&] {
+            return operatorsOf(scenario.model, Sharding::of(scenario), ModelPart::embedding).parameters();
+        };
+        const std::int64_t part = parameters();
+        const double before = test::countOf(test::programOf(scenario), "embed.reduce");
+        scenario.training.stack.wholeEmbedding = true;
+        EXPECT_EQ(parameters(), 4 * part);
+        // Each goes on with its part of the sequence, and gathers that one's gradient.
+        EXPECT_EQ(test::countOf(test::programOf(scenario), "embed.reduce"), sequenceParallel ? before / 2 : 0);
+    }
+}
+
+TEST(SoftwareWays, AHeadThatIsWholeOnEachRankMakesAllLogitsThere)
+{
+    for (const bool sequenceParallel : {true, false}) {
+        Scenario scenario = tensorParallel(sequenceParallel);
+        scenario.training.stack.padsVocabulary = false;
+        scenario.training.stack.shardedLossSaved = 7;
+        const auto head = [&](std::string_view name) {
+            return operatorOf(operatorsOf(scenario.model, Sharding::of(scenario), ModelPart::head), name);
+        };
+        const double before = test::countOf(test::programOf(scenario), "head.gather");
+        scenario.training.stack.wholeHead = true;
+        EXPECT_EQ(head("head.logits").n, scenario.model.vocabSize);
+        EXPECT_EQ(head("head.logits").parameters, std::int64_t{scenario.model.vocabSize} * scenario.model.hiddenSize);
+        EXPECT_EQ(head("loss").n, scenario.model.vocabSize);
+        EXPECT_EQ(head("loss").savedBytes, head("loss").m * head("loss").n * 4) << "no part, and so not what parts keep";
+        const Program program = test::programOf(scenario);
+        EXPECT_EQ(test::countOf(program, "loss.sync"), 0);
+        EXPECT_EQ(test::countOf(program, "head.gather"), sequenceParallel ? before / 2 : 0) << "all have the same gradient";
+    }
+}
+
+// DeepSpeed Ulysses: a rank has a part of the sequence, and of attention a part of the heads over all of it.
+TEST(SoftwareWays, ContextParallelismMayExchangeTheSequenceForHeads)
+{
+    Scenario scenario = test::smallScenario();
+    scenario.cluster.nodes *= 2;
+    scenario.layout.cp = 2;
+    scenario.training.flashAttention = true;
+    const auto layer = [&] { return operatorsOf(scenario.model, Sharding::of(scenario), ModelPart::dense); };
+    const auto work = [](const OperatorList& list) {
+        double flops = 0;
+        for (const Operator& op : list.operators)
+            flops += op.kind == OperatorKind::attention ? op.flops : 0;
+        return flops;
+    };
+    const OperatorList ring = layer();
+    const Operator block = operatorOf(ring, "attn.core");
+    scenario.training.stack.exchangesHeads = true;
+    const OperatorList exchanged = layer();
+    const Operator whole = operatorOf(exchanged, "attn.core");
+    EXPECT_DOUBLE_EQ(work(exchanged), work(ring));
+    EXPECT_EQ(whole.m, 2 * block.m);
+    EXPECT_EQ(whole.batch * 2, block.batch);
+    EXPECT_EQ(whole.savedBytes, block.savedBytes);
+    const std::int64_t tokens = std::int64_t{scenario.training.sequenceLength} / 2 * scenario.training.microBatchSize;
+    const std::int64_t width = std::int64_t{scenario.model.numAttentionHeads} * scenario.model.headDim,
+                       keys = std::int64_t{scenario.model.numKeyValueHeads} * scenario.model.headDim;
+    EXPECT_EQ(operatorOf(exchanged, "attn.exchange").commBytes, tokens * (width + 2 * keys) * 2);
+    EXPECT_EQ(operatorOf(exchanged, "attn.exchange_back").commBytes, tokens * width * 2);
+    const Program program = test::programOf(scenario);
+    EXPECT_EQ(test::countOf(program, "attn.ring"), 0);
+    EXPECT_EQ(test::countOf(program, "attn.merge"), 0);
+    const double passes = 2.0 * scenario.microbatches() * scenario.model.numHiddenLayers;
+    EXPECT_EQ(test::countOf(program, "attn.exchange_back"), passes) << "there, and the gradient's way back";
+    EXPECT_EQ(test::countOf(program, "attn.exchange"), 2 * passes);
+    scenario.training.moe.sendOncePerNode = true; // whose all-to-alls are told by how experts' tokens travel
+    EXPECT_EQ(operatorOf(layer(), "attn.core").m, block.m);
+    scenario.training.moe.sendOncePerNode = false;
+    scenario.model.numAttentionHeads = scenario.model.numKeyValueHeads = 3; // cannot be dealt to two
+    EXPECT_EQ(operatorOf(layer(), "attn.core").m, block.m);
+}
+
 TEST(SoftwareWays, EachRankTakesTheLossOfAllLogitsWhereTheyAreGathered)
 {
     Scenario scenario = tensorParallel(false);

@@ -151,6 +151,9 @@ TEST(ResolvedText, KeepsEveryCornerOfAScenario)
     scenario.training.stack.updatedTogether = 1'000'000'007;
     scenario.training.stack.blocksLaunches = scenario.training.stack.reducesWhole = scenario.training.stack.reducesWide =
         scenario.training.stack.plainTensorParallel = scenario.training.stack.gathersLogits = true;
+    scenario.training.stack.gathersApart = scenario.training.stack.wholeEmbedding = scenario.training.stack.wholeHead = true;
+    scenario.training.stack.exchangesHeads = true;
+    scenario.training.stack.sequenceCopyBytes = 4;
     scenario.training.stack.sendsShards = scenario.training.stack.scattersSends = scenario.training.stack.gathersChunks =
         scenario.training.stack.narrowGather = scenario.training.stack.narrowReduce = scenario.training.stack.repeatsKeys = true;
     scenario.training.stack.parts[0] = {.traffic = 2, .backwardTraffic = 3, .launches = 4, .backwardLaunches = 5, .saved = 6};

@@ -213,7 +213,7 @@ BUGS = [
     ("gradients do not go round the ring with keys and values", "sim/program/pass_backward.cpp",
      "checkedMultiply(ringBackwardFactor(m_scenario.training), op.commBytes), 0);", "op.commBytes, 0);"),
     ("gradients of a ring travel narrow", "sim/program/states.cpp", "kWide / elementBytes(training.precision) : 1", "1 : 1"),
-    ("one block of a ring less is joined", "sim/model/operator_builder.cpp", "m_sharding.cp / together - 1; joined > 0",
+    ("one block of a ring less is joined", "sim/model/operator_builder.cpp", "blocks / together - 1; joined > 0",
      "m_sharding.cp / together - 2; joined > 0"),
     # What runs again.
     ("the core of attention drops queries and keys as well", "sim/program/rerun.cpp", "Checked(op.savedBytes) - op.savedHeadBytes",

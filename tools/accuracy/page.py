@@ -391,6 +391,14 @@ def page(answer, left_out_part):
         "- Context parallelism of PyTorch over long sequences (torchtitan: Llama 3.1 8B from 131,072 tokens on, 405B from 65,536): "
         f"{off(corners['torch_cp'])}, where 8B over 65,536 on two ranks is as predicted; no source says why. What PyTorch has reserved "
         "for 405B is more than predicted too, most with longest sequences.",
+        "- What KempnerForge's jobs without tensor parallelism take besides (FSDP2 of Llama 3 8B, 4 to 32 H200): an eighth too short, "
+        "where one GPU alone is as predicted; kernels are slower beside NCCL's than is assumed, by its profile of 13B products by 1.3. "
+        "Its pipelines, eager: 15 to 29 % too short, most with micro-batches of one sequence, where the host has DTensor's dispatch to "
+        "do. 70B on 8 GPUs, whose memory is nearly full: 42 %.",
+        "- XTuner's sequences from 262,144 tokens on (A100, a network that its page does not name): up to a third too short; matrix "
+        "products and attention that shorter ones were measured with do not explain them.",
+        "- What a sharded gradient is worth before it is reduced: FSDP2 has none until the last micro-batch, where its whole goes as the "
+        "part comes; both are counted.",
         "- What DeepSpeed's stage 3 holds beside what it computes with. Measured are more GiB than predicted: of Qwen 72B with adapters on "
         f"4 GPUs {gib('qwen-lora-z3')} at lengths from 256 to 8,192 tokens, of Qwen 1.8B on one {gib('qwen-full')}. How far its host runs "
         "ahead is known where reductions hold it up, as with all parameters of Llama 3.1 8B (`reductions_ahead`); frozen ones are dropped "

@@ -250,9 +250,9 @@ KEMPNER_CARDS = {"bandwidth_gbs": 25}
 HOPPER_BOARD = 4
 
 # Its layers: each projection is a ColwiseParallel that gathers its own input (tensor_parallel.py; of the profile's collectives 12.1
-# gathers and 8.0 reductions a layer and micro-batch are tensor-parallel ones, where two and two each way would be 7 and 5), along
-# the second dimension, so that torch.cat joins what came (aten::cat, once for each collective); the embedding is whole on each
-# rank, and what a checkpointed block makes last is not made again (PyTorch's early stop). FSDP2 copies what it gathered.
+# gathers and 8.0 reductions a layer and micro-batch are tensor-parallel ones, where five products that shared two gathers would have
+# 6 and 5); the embedding is whole on each rank; what a checkpointed block makes last is not made again (PyTorch's early stop); FSDP2
+# copies what it has gathered, eager, too.
 KEMPNER_LAYERS = {"gathers_apart": True, "whole_embedding": True, "reruns_unread": False, "gather_bytes": 4}
 # Stages of its pipelines have no sequence parallelism, and no part of the head is cut; torch's pipelines reduce FSDP2's gradients
 # behind the last backward pass (torch/distributed/pipelining/stage.py, run_post_backward).

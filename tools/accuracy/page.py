@@ -391,12 +391,13 @@ def page(answer, left_out_part):
         "- Context parallelism of PyTorch over long sequences (torchtitan: Llama 3.1 8B from 131,072 tokens on, 405B from 65,536): "
         f"{off(corners['torch_cp'])}, where 8B over 65,536 on two ranks is as predicted; no source says why. What PyTorch has reserved "
         "for 405B is more than predicted too, most with longest sequences.",
-        "- What KempnerForge's jobs without tensor parallelism take besides (FSDP2 of Llama 3 8B, 4 to 32 H200): an eighth too short, "
-        "where one GPU alone is as predicted; kernels are slower beside NCCL's than is assumed, by its profile of 13B products by 1.3. "
-        "Its pipelines, eager: 15 to 29 % too short, most with micro-batches of one sequence, where the host has DTensor's dispatch to "
-        "do. 70B on 8 GPUs, whose memory is nearly full: 42 %.",
-        "- XTuner's sequences from 262,144 tokens on (A100, a network that its page does not name): up to a third too short; matrix "
-        "products and attention that shorter ones were measured with do not explain them.",
+        "- What KempnerForge's jobs without tensor parallelism take besides (FSDP2 of Llama 3 8B on 2 to 32 H200): "
+        f"{off(corners['kempner_alone'])}, where one GPU alone is as predicted. Matrix products are slower beside NCCL's kernels than is "
+        "assumed, by its profile of a 13B model by 1.3. Its pipelines, which are not compiled: "
+        f"{off(corners['kempner_pipelines'])}, most with micro-batches of one sequence, where the host has DTensor's dispatch to do. "
+        f"70B on 8 GPUs, whose memory is nearly full: {off(corners['kempner_full'])}.",
+        "- XTuner's sequences from 262,144 tokens on (A100, over a network that its page does not name): "
+        f"{off(corners['xtuner_long'])}; what shorter ones were measured with does not explain them.",
         "- What a sharded gradient is worth before it is reduced: FSDP2 has none until the last micro-batch, where its whole goes as the "
         "part comes; both are counted.",
         "- What DeepSpeed's stage 3 holds beside what it computes with. Measured are more GiB than predicted: of Qwen 72B with adapters on "

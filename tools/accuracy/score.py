@@ -385,6 +385,11 @@ def corners(rows):
             "in_turn": of(lambda row: published.is_moe(row) and re.search(published.EXPERTS_IN_TURN, row["id"])),
             "unfused_latent": of(lambda row: re.search(published.UNFUSED, row["id"])),
             "missing_gib": {source: missing_gib(source) for source in ("qwen-lora-z3", "qwen-full", "stas")},
+            "kempner_alone": of(lambda row: published.source(row).startswith("kf-") and row["par"]["tp"] == 1 and
+                                row["hw"]["gpus"] > 1 and "compile" in row["software"]),
+            "kempner_pipelines": of(lambda row: published.source(row).startswith("kf-") and row["par"]["pp"] > 1),
+            "kempner_full": of(lambda row: row["id"] == "kf-weak/70b-8gpu"),
+            "xtuner_long": of(lambda row: published.source(row) == "xtuner" and row["model"]["seq"] >= 262144),
             "torch_cp": of(lambda row: re.search(r"^torchtitan/.*(8B-cp[48]|4d-cp[248])", row["id"]))}
 
 

@@ -23,7 +23,7 @@ bool isUsualValue(const Reading& reading, const UsualValue& usual)
 }
 
 constexpr std::array kUnsayable = {
-    Alias{"cp_comm_type", "how context-parallel ranks talk has no key"},
+    Alias{"cp_comm_type", "a2a is training.stack.exchanges_heads; other ways in which context-parallel ranks talk have no key"},
     Alias{"hierarchical_context_parallel_sizes", "context parallelism in levels has no key"},
     Alias{"hybrid_context_parallel", "context parallelism that varies by sequence has no key"},
     Alias{"embed_layernorm", "the normalisation of embeddings is not in the model"},

@@ -90,8 +90,7 @@ LiveStatus statusOf(const Facts& f)
         return {LivePhase::starting, QObject::tr("Looking for a run at %1…").arg(f.endpoint),
                 f.sinceStart < kNobody ? QString()
                                        : QObject::tr("Nobody answers there yet; still trying. Is the run listening at this very "
-                                                     "address (rankscope-live run FILE --listen %1)? A job that rankscope-live "
-                                                     "collect takes answers once its first rank is attached.")
+                                                     "address (rankscope-live run FILE --listen %1)?")
                                              .arg(f.endpoint)};
     case live::ViewerState::connected:
         break;

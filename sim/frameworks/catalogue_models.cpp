@@ -32,16 +32,28 @@ constexpr std::array kSameSizes = {
     SameSizes{"llama7b", "llama27b"}, SameSizes{"llama13b", "llama213b"}, SameSizes{"vicuna7b", "llama27b"},
     SameSizes{"vicuna13b", "llama213b"}, SameSizes{"zephyr7bgemma", "gemma7b"}, SameSizes{"zephyr7b", "mistral7b"},
     SameSizes{"phi35mini", "phi3mini"}, SameSizes{"mistral7binstructv03", "mistral7bv03"},
-    SameSizes{"internlm257b", "internlm27b"}};
+    SameSizes{"internlm257b", "internlm27b"}, SameSizes{"tinyllamav11", "tinyllama11b"}};
+
+/// Whether Llama 3 is meant, and not 3.1, whose frequencies are scaled: Hugging Face's Meta-Llama-3-8B and what was made of it,
+/// with a mark between the words. "llama3-8b" is the catalogue's name of 3.1. `name`: small letters and marks.
+bool isLlama30(std::string_view name)
+{
+    for (const std::string_view part : {"llama-3-8b", "llama-3-70b", "llama_3_8b", "llama_3_70b", "llama-3_8b", "llama-3_70b"})
+        if (name.find(part) != std::string_view::npos)
+            return true;
+    return false;
+}
 
 /// Letters and digits, small; versions and endings of Llama's and others' names made one.
 std::string plainModelName(std::string_view given)
 {
-    std::string name;
+    std::string name, marked;
     const std::size_t slash = given.rfind('/');
-    for (const char c : slash == std::string_view::npos ? given : given.substr(slash + 1))
+    for (const char c : slash == std::string_view::npos ? given : given.substr(slash + 1)) {
+        marked += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
         if (isLetter(c) || isDigit(c))
-            name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+            name += marked.back();
+    }
     const auto replaceStart = [&name](std::string_view from, std::string_view to) {
         if (name.starts_with(from))
             name = std::string(to) + name.substr(from.size());
@@ -55,6 +67,8 @@ std::string plainModelName(std::string_view given)
         name = "deepseekv3";
     for (const SameSizes& one : kSameSizes)
         replaceStart(one.name, one.as);
+    if (const std::size_t at = name.find("llama3"); isLlama30(marked) && at != std::string::npos)
+        name.insert(at + std::string_view("llama3").size(), "0"); // as the catalogue's llama3.0-8b
     return name;
 }
 

@@ -92,7 +92,7 @@ void sayTokens(Job& job)
         job.reading.peek("rampup_batch_size") != nullptr || job.reading.peek("step_batch_size_schedule") != nullptr;
     for (const RunLength& length : kLengths) {
         const Json* const value = job.reading.peek(length.name);
-        if (value == nullptr || !value->is_number_integer() || value->get<double>() < 1 || (isRamped && !length.isSamples))
+        if (value == nullptr || !wholeNumber<std::int64_t>(*value) || value->get<double>() < 1 || (isRamped && !length.isSamples))
             continue;
         const double tokens = value->get<double>() * sequence * (length.isSamples ? 1 : batch);
         const std::optional<KeyFacts> facts = keyFacts(job.catalogue, "/training/tokens");

@@ -38,7 +38,8 @@ struct Changeable {
 constexpr const char* kOffloaded = "training.offload.optimizer";
 constexpr const char* kLossChunk = "training.loss_chunk_tokens";
 constexpr const char* kNarrowCopies = "training.stack.keeps_narrow_weights";
-constexpr std::array<Changeable, 12> kChangeable{{{"training.recompute", "recompute", false},
+constexpr const char* kReduction = "layout.reduce_each_microbatch";
+constexpr std::array<Changeable, 13> kChangeable{{{"training.recompute", "recompute", false},
                                                   {"training.micro_batch_size", "micro-batch", false},
                                                   {"layout.zero_stage", "ZeRO stage", false},
                                                   {"layout.sequence_parallel", "sequence parallelism", false},
@@ -49,10 +50,11 @@ constexpr std::array<Changeable, 12> kChangeable{{{"training.recompute", "recomp
                                                   {"layout.ep", "ep", true},
                                                   {kLossChunk, "tokens of the loss at a time", false},
                                                   {kNarrowCopies, "parameters in 16 bits beside those in 8", false},
+                                                  {kReduction, "gradients reduced", false},
                                                   {kOffloaded, "offloaded optimizer", false}}};
 constexpr const char* kSoftware = "training.stack";
 constexpr std::size_t kFirstAlone = 9;       ///< from here on in no set: a plan holds them
-constexpr std::size_t kOffload = 11;         ///< a share has too many values for many sets
+constexpr std::size_t kOffload = 12;         ///< a share has too many values for many sets
 constexpr SettingSet kBesideOffload = 0b111; ///< one of these may change with it
 constexpr SettingSet kSplit = 0b1'1111'0000;
 constexpr SettingSet kGrid = 0b0'1111'0000; ///< of these the product is the number of GPUs
@@ -125,11 +127,20 @@ std::string saidOf(const Scenario& scenario, std::size_t setting)
         return scenario.training.lossChunkTokens == 0 ? "all" : numberText(scenario.training.lossChunkTokens, Unit::count);
     case kFirstAlone + 1:
         return scenario.training.stack.keepsNarrowWeights ? "kept" : "not kept";
+    case kFirstAlone + 2:
+        return scenario.layout.reduceEachMicrobatch ? "with each micro-batch" : "once a step";
     case kOffload:
         return numberText(scenario.training.offload.optimizer, Unit::fraction, kAllDigits);
     default:
         return std::to_string(sizes[setting - 4]);
     }
+}
+
+/// Whether gradients that are sharded wait whole until a step's last micro-batch, which takes memory.
+bool addsUpWholeShards(const Scenario& scenario)
+{
+    const Layout& layout = scenario.layout;
+    return !layout.reduceEachMicrobatch && layout.zeroStage >= 2 && layout.pp == 1 && scenario.microbatches() > 1;
 }
 
 class LeastChangeSearch {
@@ -148,6 +159,7 @@ public:
             const bool isOfThisJob = (SettingSet{1} << i) == kExperts ? m_scenario.model.numExperts > 0
                                      : i == kFirstAlone               ? Edits(m_scenario).lossInChunks().has_value()
                                      : i == kFirstAlone + 1           ? Edits(m_scenario).narrowParameters().has_value()
+                                     : i == kFirstAlone + 2           ? addsUpWholeShards(m_scenario)
                                                                       : true;
             if (isHeld || !isOfThisJob)
                 continue;
@@ -160,6 +172,8 @@ public:
                 m_alone.emplace_back(kLossChunk, std::to_string(frameworks::kFusedLossChunk));
             } else if (i == kFirstAlone + 1) {
                 m_alone.emplace_back(kNarrowCopies, "false");
+            } else if (i == kFirstAlone + 2) {
+                m_alone.emplace_back(kReduction, "true");
             } else {
                 m_all |= SettingSet{1} << i;
             }

@@ -182,12 +182,16 @@ void Search::layOutLeanest()
 {
     constexpr std::size_t kMost = 256;
     constexpr double kSoonLaidOut = 2048, kLongestLaidOut = 10240; // layers of all micro-batches
-    const double layersOfStep = 1.0 * m_space.base.model.numHiddenLayers * m_space.base.training.globalBatchSize;
-    if (m_answer.least && layersOfStep > kSoonLaidOut)
-        return;
     const auto isShort = [&](const PlanGrid& grid) {
         const std::vector<int> microBatches = m_space.microBatches(grid);
-        return !microBatches.empty() && layersOfStep / grid.dp / microBatches.front() <= kLongestLaidOut;
+        if (microBatches.empty())
+            return false;
+        // Where the batch is free its leanest layout has the smallest, as leanestOf lays it out.
+        const std::vector<int> batches = m_space.batches(grid, microBatches.front());
+        const int batch = m_space.free.batch && !batches.empty() ? batches.back() : m_space.base.training.globalBatchSize;
+        const double layersOfStep = 1.0 * m_space.base.model.numHiddenLayers * batch;
+        return (!m_answer.least || layersOfStep <= kSoonLaidOut) &&
+               layersOfStep / grid.dp / microBatches.front() <= kLongestLaidOut;
     };
     std::vector<bool> mayFit(m_grids.size(), false);
     const auto note = [&](const Waiting& waiting) { mayFit[asIndex(waiting.grid)] = true; };

@@ -179,6 +179,13 @@ std::map<std::string, std::string> PlanSpace::heldRules() const
             hasChunks = hasChunks || (scheduleFamily(kind).chunks.most == 0 && (grid.pp > 1 || !free.kind) &&
                                       chunksThatHaveLayers(grid, scheduleFamily(kind)) > kMostChunks);
     }
+    // ZeRO 2 and 3 of one stage: whether gradients are cut micro-batch by micro-batch, or wait whole for one reduction.
+    if (!m_reductionGiven && (free.zeroStage || held.zeroStage >= 2) && isOneRank && gpus > 1)
+        all["/layout/reduce_each_microbatch"] =
+            m_request.framework == "huggingface"
+                ? "false, as Accelerate has it: with ZeRO 2 and 3 gradients wait whole for a step's last micro-batch"
+                : "true: with ZeRO 2 and 3 gradients are reduced with each micro-batch; once a step takes fewer transfers and "
+                  "more memory";
     if (free.kind)
         all["/schedule/kind"] =
             "of those that deal whole sequences and make their own order: not seq-1f1b, auto, custom" +

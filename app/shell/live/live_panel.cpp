@@ -112,7 +112,7 @@ LivePanel::LivePanel(Renderer renderer, QWidget* parent)
     m_curvesCanvas->setAccessibleName(tr("Loss and step time"));
     m_timelinesCanvas->setAccessibleName(tr("Predicted and measured timeline"));
     m_timelines.setAskBecause([this](const Becauses& of, Rect at) { openBecause(*m_timelinesCanvas, of, at); });
-    m_grid.setHint(tr("It appears once the run has told what it is.").toStdString());
+    m_grid.setHint(tr("They appear once the run has told what it is.").toStdString());
     m_curves.setChosen([this](int step) { Q_EMIT stepChosen(step); });
 
     for (QWidget* part : std::initializer_list<QWidget*>{m_gridCanvas, m_curvesCanvas, m_differences}) {
@@ -197,7 +197,7 @@ void LivePanel::startAnew(const QString& name)
     m_pinned.reset();
     m_selection = m_shownSelection = {};
     m_curves.clear();
-    m_grid.setHint(tr("It appears once the run has told what it is.").toStdString());
+    m_grid.setHint(tr("They appear once the run has told what it is.").toStdString());
     m_grid.setStep({});
     m_grid.setNow({});
     if (m_clockBefore)

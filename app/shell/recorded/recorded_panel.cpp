@@ -189,7 +189,7 @@ void RecordedPanel::recovered()
     m_steps->setVisible(m_steps->count() > 0);
     m_rowsBox->show();
     showGrid();
-    m_grid.setHint((run.whyNoGrid.isEmpty() ? tr("It appears with the step.") : run.whyNoGrid).toStdString());
+    m_grid.setHint((run.whyNoGrid.isEmpty() ? tr("They appear with the step.") : run.whyNoGrid).toStdString());
     m_timelines.setUpper({});
     m_timelines.setUpperVisible(false);
     m_timelines.setLower(

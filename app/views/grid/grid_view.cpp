@@ -309,7 +309,7 @@ void GridView::draw(Canvas& canvas)
 {
     Data& d = *m_data;
     if (!d.hasStep()) {
-        drawEmpty(canvas, d.theme, "No grid yet", hint());
+        drawEmpty(canvas, d.theme, "No ranks yet", hint());
         return;
     }
     d.model.setOnlyTold(isForAudience());

@@ -1,6 +1,7 @@
 // Accelerate's YAML (huggingface/accelerate at 16cb6eb) and axolotl's (axolotl-ai-cloud/axolotl at 067b021): FSDP and
 // ParallelismConfig.
 #include "sim/frameworks/dialects/accelerate.h"
+#include "sim/text/quoted.h"
 
 #include <algorithm>
 #include <array>
@@ -227,6 +228,7 @@ void readAccelerate(Job& job)
         readOffloadOfAccelerate(job, "");
     } else {
         putOverlapOfFsdp(job, facts.stage == 3);
+        putMixedPrecisionOfFsdp(job, "fsdp_config.");
         job.addsUpWhole = true;
         reading.say("deepspeed_config.offload_optimizer_device", Became::harmless,
                     "counts only beside distributed_type: DEEPSPEED");
@@ -306,6 +308,14 @@ void readAxolotl(Job& job)
     if (!reading.has("gradient_checkpointing"))
         reading.byDefault("gradient_checkpointing", false, "/training/recompute");
     job.training["recompute"] = recomputes ? "full" : "none";
+    if (const Json* const checkpoints = reading.peek("gradient_checkpointing");
+        checkpoints != nullptr && shownValue(*checkpoints).starts_with("offload")) // axolotl: "offload", "offload_disk"
+        reading.say(
+            "gradient_checkpointing", Became::notRepresentable,
+            quotedText(shownValue(*checkpoints)) +
+                ": what layers keep is on the host (see training.offload.activation_layers): full is imported, with it on the "
+                "GPU",
+            "/training/recompute");
     if (const auto name = reading.word("optimizer", "/training/optimizer"))
         putOptimizer(job, "optimizer", *name);
     if (const auto flash = reading.flag("flash_attention", "/training/flash_attention"))
@@ -323,8 +333,13 @@ void readAxolotl(Job& job)
                             "adapters beside layers that the scenario does not have: " +
                                 (targets.empty() ? "none of these is imported" : "imported are " + shownValue(targets)));
         }
+        // Both count: the linear layers are added to those that are named (axolotl, loaders/adapter.py).
+        const bool isLinear = reading.flag("lora_target_linear", "/training/lora/targets").value_or(false);
+        if (isLinear)
+            targets = allLoraTargets();
         if (!targets.empty() && job.training.contains("lora"))
-            job.training["lora"]["targets"] = targets;
+            job.training["lora"]["targets"] = withoutExperts(job, isLinear ? "lora_target_linear" : "lora_target_modules",
+                                                             targets, memberOr<int>(job.training["lora"], "rank", 0));
         if (const auto dropout = reading.real("lora_dropout", "/training/lora/dropout");
             dropout && *dropout > 0 && job.training.contains("lora"))
             job.training["lora"]["dropout"] = *dropout;
@@ -340,6 +355,7 @@ void readAxolotl(Job& job)
         putOverlapOfDeepSpeed(job, *deepSpeed, "ds_config.");
     } else {
         putOverlapOfFsdp(job, facts.stage == 3);
+        putMixedPrecisionOfFsdp(job, "fsdp_config.");
         job.addsUpWhole = true;
     }
     if (const Json* const compiles = reading.peek("torch_compile"); compiles == nullptr || *compiles == Json(false))

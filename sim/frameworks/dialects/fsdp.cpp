@@ -2,6 +2,7 @@
 
 #include "sim/frameworks/catalogue_models.h"
 #include "sim/frameworks/stacks.h"
+#include "sim/text/quoted.h"
 
 #include <algorithm>
 #include <array>
@@ -29,8 +30,17 @@ FsdpFacts readFsdp(Reading& reading, const std::string& prefix)
         if (const auto word = reading.word(name, "/layout/zero_stage"))
             strategy = *word;
     for (const std::string& name : {prefix + "fsdp_reshard_after_forward", prefix + "reshard_after_forward"})
-        if (const auto value = reading.word(name, "/layout/zero_stage"))
+        if (const auto value = reading.word(name, "/layout/zero_stage")) {
             strategy = strategy.empty() || smallWord(*value) == "true" || smallWord(*value) == "false" ? *value : strategy;
+            // fully_shard takes a number of ranks to shard over after the forward pass; Accelerate's file has true, false and
+            // words.
+            if (const auto ranks = wholeNumber<int>(valueOf(*value)); ranks && *ranks > 5)
+                reading.say(name, Became::notRepresentable,
+                            *value +
+                                " ranks that parameters are sharded over after the forward pass have no key: all of the group's "
+                                "are imported",
+                            "/layout/zero_stage");
+        }
     strategy = smallWord(strategy);
     if (strategy == "shard_grad_op" || strategy == "2" || strategy == "false")
         facts.stage = 2;
@@ -55,6 +65,31 @@ FsdpFacts readFsdp(Reading& reading, const std::string& prefix)
                     "here, and true is imported",
                     "/training/overlap/param_gather");
     return facts;
+}
+
+void putMixedPrecisionOfFsdp(Job& job, const std::string& prefix)
+{
+    constexpr const char* kPointer = "/training/gradient_dtype";
+    Reading& reading = job.reading;
+    const std::string precision = memberOr<std::string>(job.training, "precision", "fp32");
+    for (const std::string& policy : {prefix + "fsdp_mixed_precision_policy", prefix + "mixed_precision_policy"}) {
+        // A word for all, or one for each; FSDP reduces gradients in the one and keeps what comes of it beside the parameters.
+        for (const std::string& name : {policy, policy + ".reduce_dtype"})
+            if (const auto given = reading.word(name, kPointer)) {
+                const std::string format = precisionWord(*given);
+                if (format.empty())
+                    reading.say(name, Became::unknown, quotedText(*given) + " is no number format known here", kPointer);
+                else
+                    job.training["gradient_dtype"] = format == "fp32" ? "fp32" : "bf16"; // or fp16, as wide
+            }
+        for (const std::string& name : {policy, policy + ".param_dtype"})
+            if (const auto given = reading.word(name, "/training/precision");
+                given && !precisionWord(*given).empty() && precisionWord(*given) != precision)
+                reading.say(name, Became::contradictory,
+                            quotedText(*given) + " is what products are in, and the precision is " + precision +
+                                ": that is imported",
+                            "/training/precision");
+    }
 }
 
 void putOverlapOfFsdp(Job& job, bool isSharded)
@@ -127,15 +162,23 @@ void putReduceBucket(Job& job)
                 continue;
             elements = kReduceBucket;
             reading.byDefault(name, kReduceBucket, kPointer, "is not given: DeepSpeed's default");
-        } else if (given->is_number()) {
-            elements = reading.size(name, kPointer).value_or(0);
         } else if (*given == Json("auto")) {
             const Json* const base = job.catalogue.modelJson(memberOr<std::string>(job.model, "base", ""));
             const long long hidden = memberOr<int>(job.model, "hidden_size", base ? memberOr<int>(*base, "hidden_size", 0) : 0);
-            if (hidden <= 0 || hidden >= (1 << 20))
+            if (hidden <= 0 || hidden >= (1 << 20)) {
+                reading.say(name, Became::unknown,
+                            "\"auto\" is the square of the hidden size, and the model is not given: no buffer is imported",
+                            kPointer);
                 continue;
+            }
             elements = hidden * hidden;
             reading.say(name, Became::used, "the square of the hidden size", kPointer);
+        } else if (const std::optional<double> size = reading.real(name, kPointer)) {
+            constexpr double kMost = 1e12; // of the key; more is all gradients at once, too
+            if (*size >= 1)
+                elements = static_cast<long long>(std::min(*size, kMost));
+            else
+                reading.say(name, Became::unknown, shownValue(*given) + " is less than 1, and not imported", kPointer);
         }
         if (elements > 0)
             setReduceBucket(job, elements);
@@ -174,14 +217,30 @@ void putFusedLoss(Job& job, std::string_view setting)
 
 Json loraTargets(const Json& given)
 {
-    static constexpr std::array<std::string_view, 7> kTargets = {"q_proj",    "k_proj",  "v_proj",   "o_proj",
-                                                                 "gate_proj", "up_proj", "down_proj"};
+    // w1, w3 and w2 are Mixtral's and InternLM2's: silu(w1 x) * w3 x is what w2 reads.
+    static constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kTargets = {{{"q_proj", "q_proj"},
+                                                                                                {"k_proj", "k_proj"},
+                                                                                                {"v_proj", "v_proj"},
+                                                                                                {"o_proj", "o_proj"},
+                                                                                                {"gate_proj", "gate_proj"},
+                                                                                                {"up_proj", "up_proj"},
+                                                                                                {"down_proj", "down_proj"},
+                                                                                                {"w1", "gate_proj"},
+                                                                                                {"w3", "up_proj"},
+                                                                                                {"w2", "down_proj"},
+                                                                                                {"wo", "o_proj"}}};
     Json targets = Json::array();
-    for (const std::string& target : wordsOfList(given))
-        if (std::find(kTargets.begin(), kTargets.end(), target) != kTargets.end() &&
-            std::find(targets.begin(), targets.end(), Json(target)) == targets.end())
-            targets.push_back(target);
+    for (const std::string& word : wordsOfList(given)) {
+        const auto found = std::find_if(kTargets.begin(), kTargets.end(), [&](const auto& one) { return one.first == word; });
+        if (found != kTargets.end() && std::find(targets.begin(), targets.end(), Json(found->second)) == targets.end())
+            targets.push_back(found->second);
+    }
     return targets;
+}
+
+Json allLoraTargets()
+{
+    return loraTargets(Json("q_proj,k_proj,v_proj,o_proj,gate_proj,up_proj,down_proj"));
 }
 
 Json withoutExperts(Job& job, const std::string& setting, const Json& targets, int rank, OneAdapter oneAdapter)
@@ -202,23 +261,37 @@ Json withoutExperts(Job& job, const std::string& setting, const Json& targets, i
         return targets;
     if (kept.empty()) // all that there is to import
         kept = loraTargets(Json("q_proj,k_proj,v_proj,o_proj"));
+    // Parameters of three dimensions are no linear layers, and target_modules reaches none of them (transformers,
+    // models/gpt_oss and models/llama4; PEFT has target_parameters for them).
+    const bool isOfPeft = oneAdapter == OneAdapter::no;
+    if (isOfPeft && (base.starts_with("gpt-oss") || base.starts_with("llama4"))) {
+        job.reading.addNote(setting, Became::used,
+                            "the experts of " + base + " are fused parameters, which are no linear layers: adapters are beside " +
+                                "attention's alone, " + shownValue(kept) +
+                                (base.starts_with("llama4") ? "; those beside its shared expert are not simulated" : ""),
+                            "/training/lora/targets");
+        return kept;
+    }
     const double hidden = numberIn(*model, "hidden_size");
     const int own = numberIn(*model, "moe_intermediate_size");
     const double width = own > 0 ? own : numberIn(*model, "intermediate_size");
     const int layers = numberIn(*model, "num_hidden_layers") - numberIn(*model, "first_k_dense_replace");
     double each = 0; // A and B of all targets
+    const bool isGated = memberOr<bool>(job.model, "gated_mlp", memberOr<bool>(*model, "gated_mlp", false));
     for (const char* name : {"gate_proj", "up_proj", "down_proj"})
-        each += has(name) ? hidden + width : 0;
-    if (oneAdapter == OneAdapter::yes && has("gate_proj") && has("up_proj"))
+        each += has(name) && (isGated || name != std::string_view("gate_proj")) ? hidden + width : 0;
+    if (oneAdapter == OneAdapter::yes && isGated && has("gate_proj") && has("up_proj"))
         each -= hidden;
     const double millions = each * rank * experts * layers / std::max(1, numberIn(*model, "moe_layer_freq")) / 1e6;
     char left[64];
     std::snprintf(left, sizeof left, millions < 10 ? "%.1f" : "%.0f", millions);
-    job.reading.addNote(setting, Became::notRepresentable,
-                        "adapters beside experts are not simulated: imported are those of attention, " + shownValue(kept) +
-                            "; left out are about " + left + " million trained parameters beside " + std::to_string(experts) +
-                            " experts a layer, with their work and memory",
-                        "/training/lora/targets");
+    job.reading.addNote(
+        setting, Became::notRepresentable,
+        "adapters beside experts are not simulated: imported are those of attention, " + shownValue(kept) +
+            "; left out are about " + left + " million trained parameters beside " + std::to_string(experts) +
+            " experts a layer, with their work and memory" +
+            (isOfPeft ? " (Transformers from 5 on has experts as fused parameters, beside which PEFT puts none)" : ""),
+        "/training/lora/targets");
     return kept;
 }
 

@@ -18,6 +18,8 @@ struct FsdpFacts {
 };
 /// Version 1: fsdp_sharding_strategy as a word or a number; version 2: whether parameters are dropped after the forward pass.
 FsdpFacts readFsdp(Reading&, const std::string& prefix);
+/// fsdp_mixed_precision_policy: training.gradient_dtype by what gradients are reduced in. After the precision.
+void putMixedPrecisionOfFsdp(Job&, const std::string& prefix);
 void putOverlapOfFsdp(Job&, bool isSharded);
 /// Stage and group of shards. After settleWorld.
 void putShardGroup(Job&, const FsdpFacts&, std::optional<int> shard, int replicate);
@@ -37,6 +39,8 @@ void putStackOfTransformers(Job&, bool isZero3);
 void putFusedLoss(Job&, std::string_view setting);
 /// Targets of adapters, of those that a scenario has; empty where none is.
 Json loraTargets(const Json& given);
+/// All of them.
+Json allLoraTargets();
 /// Those of attention where the model has experts, beside which adapters are not simulated: a note on the setting says how many
 /// parameters that leaves out. `OneAdapter`: one beside gate and up.
 enum class OneAdapter : bool { no, yes };

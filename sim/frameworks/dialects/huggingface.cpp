@@ -60,6 +60,12 @@ void readRopeScaling(Job& job, const std::string& prefix)
     else if (!kind.empty() && kind != "default" && !isKnown)
         for (const char* name : {"rope_type", "type"})
             reading.say(prefix + name, Became::notRepresentable, "the scenario scales by linear, llama3 or yarn");
+    else if (isKnown) // transformers, modeling_rope_utils.py: factor is required of each of these
+        for (const char* name : {"rope_type", "type"})
+            reading.say(prefix + name, Became::unknown, quotedText(kind) + " without a factor: no scaling is imported");
+    else if (kind.empty())
+        for (const auto& [key, value] : scaling.items())
+            reading.say(prefix + key, Became::unknown, "counts beside a rope_type, which is not given: no scaling is imported");
 }
 
 namespace {

@@ -126,18 +126,23 @@ void readFinetuning(Job& job)
     if (type == "lora") {
         const int rank = reading.sizeOr("lora_rank", "/training/lora/rank", kDefaultRank);
         job.training["lora"] = {{"rank", rank}};
-        const std::string target = reading.wordOr("lora_target", "/training/lora/targets", "all");
-        const Json targets =
-            loraTargets(Json(target == "all" ? "q_proj,k_proj,v_proj,o_proj,gate_proj,up_proj,down_proj" : target));
+        const auto given = reading.any("lora_target", "/training/lora/targets");
+        if (!given)
+            reading.byDefault("lora_target", "all", "/training/lora/targets");
+        const std::string target = given ? shownValue(*given) : std::string("all");
+        const Json targets = target == "all" ? allLoraTargets() : loraTargets(*given);
         if (const auto dropout = reading.real("lora_dropout", "/training/lora/dropout"); dropout && *dropout > 0)
             job.training["lora"]["dropout"] = *dropout;
         if (const auto bits = reading.integer("quantization_bit", "/training/lora/base_dtype"))
             job.training["lora"]["base_dtype"] = *bits <= 4 ? "nf4" : "fp8";
-        if (!targets.empty())
-            job.training["lora"]["targets"] = targets;
-        else
+        if (given && target != "all" && targets.size() < wordsOfList(*given).size())
             reading.say("lora_target", Became::notRepresentable,
-                        quotedText(target) + ": none of the layers that have adapters here", "/training/lora/targets");
+                        quotedText(target) + ": " +
+                            (targets.empty() ? "none of the layers that have adapters here"
+                                             : "imported are the layers that have adapters here, " + shownValue(targets)),
+                        "/training/lora/targets");
+        if (!targets.empty())
+            job.training["lora"]["targets"] = withoutExperts(job, "lora_target", targets, rank);
     } else if (type != "full") {
         reading.say("finetuning_type", Became::notRepresentable,
                     type == "freeze" ? "layers that are not trained have no key: imported as if all were"

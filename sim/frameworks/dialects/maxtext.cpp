@@ -175,8 +175,10 @@ namespace {
 /// MaxText counts versions in front of sizes (configs/models/deepseek2-16b.yml and others).
 std::string nameInCatalogue(const std::string& name)
 {
-    static constexpr std::array kNames = {Alias{"deepseek2-16b", "deepseek-v2-lite"}, Alias{"deepseek2-236b", "deepseek-v2"},
-                                          Alias{"deepseek3-671b*", "deepseek-v3"}, Alias{"deepseek_v2_16B", "deepseek-v2-lite"}};
+    static constexpr std::array kNames = {
+        Alias{"deepseek2-16b", "deepseek-v2-lite"}, Alias{"deepseek2-236b", "deepseek-v2"},
+        Alias{"deepseek3-671b*", "deepseek-v3"},    Alias{"deepseek_v2_16B", "deepseek-v2-lite"},
+        Alias{"llama3-8b", "llama3.0-8b"},          Alias{"llama3-70b", "llama3.0-70b"}};
     for (const Alias& one : kNames)
         if (matchesPattern(name, one.own))
             return std::string(one.canonical);
@@ -343,12 +345,12 @@ void readMaxText(Job& job)
     readMaxTextModel(job, isNamed);
     if (tensorOpen + sequenceOpen + contextOpen + lengthsOpen + pipelineOpen + expertOpen > 0)
         reading.addNote("-1", Became::unknown, "an axis other than data or fsdp takes the rest of the devices: 1 is imported");
-    static constexpr std::array kMaxTextNot = {Alias{"ici_autoregressive_parallelism", "has no key"},
-                                               Alias{"capacity_factor", "tokens that are dropped have no key"},
-                                               Alias{"optimizer_memory_host_offload", "see training.offload.optimizer"},
-                                               Alias{"context_parallel_strategy", "how context-parallel ranks talk has no key"}};
+    static constexpr std::array kMaxTextNot = {
+        Alias{"ici_autoregressive_parallelism", "has no key"}, Alias{"capacity_factor", "tokens that are dropped have no key"},
+        Alias{"packing", kPackedDocuments}, Alias{"optimizer_memory_host_offload", "see training.offload.optimizer"},
+        Alias{"context_parallel_strategy", "how context-parallel ranks talk has no key"}};
     reading.notRepresentable(kMaxTextNot);
-    static constexpr std::array<std::string_view, 38> kMaxTextHarmless = {"base_output_directory",
+    static constexpr std::array<std::string_view, 37> kMaxTextHarmless = {"base_output_directory",
                                                                           "run_name",
                                                                           "hardware",
                                                                           "scan_layers",
@@ -376,7 +378,6 @@ void readMaxText(Job& job)
                                                                           "xla*",
                                                                           "jax*",
                                                                           "load*",
-                                                                          "packing",
                                                                           "allow_split*",
                                                                           "decoder_block",
                                                                           "mlp_activations",

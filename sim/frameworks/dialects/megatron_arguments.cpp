@@ -635,7 +635,9 @@ MegatronRules rulesOfNamedModel(Job& job, MegatronRules rules)
         return rules;
     for (const char* name : {"model", "hf_model_path"})
         if (const std::optional<std::string> model = reading.word(name, "/model/base"); model && !model->empty()) {
-            putModelByName(job, name, model->substr(0, model->rfind(".yaml")));
+            // Primus, configs/models/megatron: llama3_8B.yaml is Llama 3, llama3.1_8B.yaml is 3.1.
+            const std::string given = model->substr(0, model->rfind(".yaml"));
+            putModelByName(job, name, given.starts_with("llama3_") ? "llama-3_" + given.substr(7) : given);
             rules.modelIsNamed = true;
             rules.precision = "bf16";
             return rules;

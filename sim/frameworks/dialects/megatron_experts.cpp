@@ -59,6 +59,12 @@ void readDispatcher(Job& job, BackendAlone alone)
                     kOnce);
     if (kind && *kind == "allgather")
         reading.say(kKind, Became::harmless, "is the default");
+    // arguments.py of Megatron-LM: choices of --moe-token-dispatcher-type; alltoall_seq until 0.13.
+    if (kind && *kind != "allgather" && *kind != "alltoall" && *kind != "alltoall_seq" && *kind != "flex")
+        reading.say(kKind, Became::unknown,
+                    quotedText(*kind) + " is no dispatcher: Megatron has allgather, alltoall, flex, and had alltoall_seq; a copy "
+                                        "for each chosen expert is imported",
+                    kOnce);
     if (isOnce)
         return;
     if (deepEp.value_or(false))

@@ -78,9 +78,12 @@ void readNarrowProducts(Reading& reading)
         }
         if (const auto recipe = reading.word(of + "recipe_name", kPointer); recipe) {
             const bool isUsual = *recipe == "tensorwise" || recipe->starts_with("mxfp8");
-            reading.say(of + "recipe_name", isUsual ? Became::used : Became::notRepresentable,
-                        isUsual ? ""
-                                : quotedText(*recipe) + ": how narrow numbers are scaled has no key, see training.precision");
+            if (!reading.has("model.converters") && !reading.hasPrefix("model_converters"))
+                reading.say(of + "recipe_name", Became::harmless, "does nothing without model.converters", kPointer);
+            else
+                reading.say(of + "recipe_name", isUsual ? Became::used : Became::notRepresentable,
+                            isUsual ? ""
+                                    : quotedText(*recipe) + ": how narrow numbers are scaled has no key, see training.precision");
         }
     }
 }

@@ -226,6 +226,8 @@ void putSharding(Job& job, const Sharding& sharding, const AccelerateAxes& axes)
         putOverlapOfDeepSpeed(job, *sharding.deepSpeed, "ds_config.");
     } else {
         putOverlapOfFsdp(job, sharding.fsdp.stage == 3);
+        for (const char* prefix : {"fsdp_config.", "accelerate.fsdp_config."})
+            putMixedPrecisionOfFsdp(job, prefix);
         job.addsUpWhole = true;
     }
 }
@@ -308,8 +310,7 @@ void readLora(Job& job, const LoraNames& names)
     if (!given && !names.targetsUnlessGiven.empty())
         reading.byDefault(names.targets, names.targetsUnlessGiven, "/training/lora/targets",
                           "is not given: PEFT's own, for Llama's family and those like it");
-    const Json targets = meansAll ? loraTargets(Json("q_proj,k_proj,v_proj,o_proj,gate_proj,up_proj,down_proj"))
-                                  : loraTargets(given.value_or(Json(names.targetsUnlessGiven)));
+    const Json targets = meansAll ? allLoraTargets() : loraTargets(given.value_or(Json(names.targetsUnlessGiven)));
     if (!targets.empty())
         lora["targets"] = withoutExperts(job, names.targets, targets, rank);
     if (given && !meansAll && targets.size() < wordsOfList(*given).size())

@@ -159,7 +159,7 @@ void readVeOmniBatch(Job& job)
     if (reading.flag("train.dyn_bsz", "/training/documents").value_or(true))
         reading.has("train.dyn_bsz")
             ? reading.say("train.dyn_bsz", Became::notRepresentable,
-                          "a micro-batch is as many tokens as its sequences may have, packed: see training.documents")
+                          std::string(kPackedDocuments) + "; a micro-batch is as many tokens as its sequences may have")
             : reading.byDefault("train.dyn_bsz", true, "/training/documents",
                                 "is not given: a micro-batch is as many tokens as its sequences may have, packed; imported as "
                                 "whole sequences");

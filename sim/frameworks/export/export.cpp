@@ -155,12 +155,12 @@ bool hasMeaning(const Scenario& s, const std::string& pointer)
 }
 
 /// A form may name the software, as whether it compiles; which kernels that has is no setting. Gives the document the scenario's
-/// own, with what selective recomputation means to the one that it names, and returns that.
-std::string keepKernels(ScenarioDocument& document, const Json& want, const Catalogue& catalogue)
+/// own, with what selective recomputation means to the one that it names, and returns that, resolved.
+Json keepKernels(ScenarioDocument& document, const Json& want, const Catalogue& catalogue)
 {
     const ScenarioDocument::Resolved own = document.resolve(catalogue);
     if (!own.scenario)
-        return {};
+        return Json::object();
     const Training& training = own.scenario->training;
     if (training.recompute == Recompute::selective) {
         Json modules = Json::array();
@@ -170,7 +170,38 @@ std::string keepKernels(ScenarioDocument& document, const Json& want, const Cata
         document.set("/training/recompute", Json({{"kind", "selective"}, {"modules", modules}}).dump());
     }
     document.set("/training/stack", want["training"]["stack"].dump());
-    return training.stack.id;
+    return Json::parse(resolvedText(*own.scenario))["training"]["stack"];
+}
+
+/// What differs of the software: its name, and each key that the scenario says besides and the form, which means `have`, does
+/// not. Kernels that another name brings with it are told by that name.
+std::vector<std::array<std::string, 3>> lostOfStack(const Json& scenario, const Json& have, bool isSaid,
+                                                    const Catalogue& catalogue)
+{
+    constexpr const char* kStack = "/training/stack";
+    const Json& want = scenario["training"]["stack"];
+    const std::string id = memberOr<std::string>(want, "id", ""), said = memberOr<std::string>(have, "id", "");
+    std::vector<std::array<std::string, 3>> lost;
+    if (id != said)
+        lost.push_back({kStack, id, isSaid ? said : "what belongs to the GPU"});
+    ScenarioDocument named =
+        ScenarioDocument::parse(R"({"format": "rankscope-scenario", "version": 1, "layout": {"tp": 1, "dp": 1}})");
+    for (const auto& [pointer, value] :
+         {std::pair{"/model", Json("tiny-llama")}, {"/cluster", scenario["cluster"]}, {kStack, Json(id)}})
+        named.set(pointer, value.dump());
+    const ScenarioDocument::Resolved resolved = named.resolve(catalogue);
+    if (!resolved.scenario)
+        return lost;
+    const Json plain = Json::parse(resolvedText(*resolved.scenario))["training"]["stack"];
+    std::vector<std::array<std::string, 3>> own;
+    differences(want, plain, kStack, own);
+    for (auto& [pointer, value, _] : own) {
+        const Json::json_pointer inStack(pointer.substr(std::string_view(kStack).size()));
+        const std::string instead = have.contains(inStack) ? have.at(inStack).dump() : std::string("null");
+        if (instead != value)
+            lost.push_back({std::move(pointer), std::move(value), instead});
+    }
+    return lost;
 }
 
 /// A document's model, with no more beside it than every scenario has.
@@ -233,7 +264,7 @@ Exported exportSettings(const Scenario& scenario, std::string_view kind, const C
         lost.push_back({"/training/sequence_length", length, ""});
     }
     const bool saysStack = document.get("/training/stack").has_value();
-    const std::string stackSaid = saysStack ? keepKernels(document, want, catalogue) : std::string();
+    Json stackSaid = saysStack ? keepKernels(document, want, catalogue) : Json::object();
     ScenarioDocument::Resolved resolved = document.resolve(catalogue);
     std::optional<Json> standIn; // the model that a form without a name for this one is read with, where the rest is not of it
     if (!resolved.scenario) {
@@ -252,8 +283,11 @@ Exported exportSettings(const Scenario& scenario, std::string_view kind, const C
     }
     for (const char* block : {"model", "layout", "schedule", "training"})
         differences(*memberOf(want, block), have.contains(block) ? have[block] : Json::object(), std::string("/") + block, lost);
-    if (saysStack && stackSaid != scenario.training.stack.id)
-        lost.push_back({"/training/stack", scenario.training.stack.id, stackSaid});
+    std::erase_if(lost, [](const auto& one) { return one[0].starts_with("/training/stack"); });
+    if (!saysStack && resolved.scenario)
+        stackSaid = have["training"]["stack"];
+    for (auto& one : lostOfStack(want, stackSaid, saysStack, catalogue))
+        lost.push_back(std::move(one));
     // What a form has nothing of at all is told once.
     const auto isNothingOf = [&](std::string_view block) {
         if (kind == "huggingface")
@@ -263,17 +297,9 @@ Exported exportSettings(const Scenario& scenario, std::string_view kind, const C
     for (const char* block : {"/model", "/layout", "/schedule", "/training"})
         if (isNothingOf(block))
             out.notes.push_back({block, "", 0, Became::notRepresentable, block, "is no part of this form"});
-    bool toldStack = false;
     for (auto& [pointer, value, instead] : lost) {
         if (isNothingOf(pointer.substr(0, pointer.find('/', 1))))
             continue;
-        if (pointer.starts_with("/training/stack")) {
-            if (std::exchange(toldStack, true))
-                continue;
-            pointer = "/training/stack";
-            value = scenario.training.stack.id;
-            instead = saysStack ? stackSaid : "what belongs to the GPU";
-        }
         if (!hasMeaning(scenario, pointer))
             continue;
         if (isLeftToProgram(kind, scenario, pointer))

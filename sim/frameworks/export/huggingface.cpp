@@ -14,11 +14,12 @@ struct HubName {
     std::string_view base, id;
 };
 constexpr std::array kLlamasOnHub = {
-    HubName{"llama2-7b", "meta-llama/Llama-2-7b-hf"},   HubName{"llama2-13b", "meta-llama/Llama-2-13b-hf"},
-    HubName{"llama2-70b", "meta-llama/Llama-2-70b-hf"}, HubName{"llama3-8b", "meta-llama/Llama-3.1-8B"},
-    HubName{"llama3-70b", "meta-llama/Llama-3.1-70B"},  HubName{"llama3-405b", "meta-llama/Llama-3.1-405B"},
-    HubName{"llama3.2-1b", "meta-llama/Llama-3.2-1B"},  HubName{"llama3.2-3b", "meta-llama/Llama-3.2-3B"},
-    HubName{"llama-30b", "huggyllama/llama-30b"},       HubName{"codellama-34b", "codellama/CodeLlama-34b-hf"},
+    HubName{"llama2-7b", "meta-llama/Llama-2-7b-hf"},     HubName{"llama2-13b", "meta-llama/Llama-2-13b-hf"},
+    HubName{"llama2-70b", "meta-llama/Llama-2-70b-hf"},   HubName{"llama3-8b", "meta-llama/Llama-3.1-8B"},
+    HubName{"llama3-70b", "meta-llama/Llama-3.1-70B"},    HubName{"llama3-405b", "meta-llama/Llama-3.1-405B"},
+    HubName{"llama3.0-8b", "meta-llama/Meta-Llama-3-8B"}, HubName{"llama3.0-70b", "meta-llama/Meta-Llama-3-70B"},
+    HubName{"llama3.2-1b", "meta-llama/Llama-3.2-1B"},    HubName{"llama3.2-3b", "meta-llama/Llama-3.2-3B"},
+    HubName{"llama-30b", "huggyllama/llama-30b"},         HubName{"codellama-34b", "codellama/CodeLlama-34b-hf"},
     HubName{"mistral-7b", "mistralai/Mistral-7B-v0.1"}};
 
 Json ropeScalingTable(const RopeScaling& scaling)

@@ -83,10 +83,15 @@ private:
 
     static Json plain(const std::string& text)
     {
-        if (text == "yes" || text == "on" || text == "Yes" || text == "On")
-            return true;
-        if (text == "no" || text == "off" || text == "No" || text == "Off")
-            return false;
+        // YAML 1.1, as PyYAML reads it: in small letters, capitalised, or in capitals.
+        for (const std::string_view word : {"yes", "Yes", "YES", "on", "On", "ON", "TRUE"})
+            if (text == word)
+                return true;
+        for (const std::string_view word : {"no", "No", "NO", "off", "Off", "OFF", "FALSE"})
+            if (text == word)
+                return false;
+        if (text == "Null" || text == "NULL")
+            return nullptr;
         return valueOf(text);
     }
     void count(std::size_t more, int line)

@@ -1,8 +1,7 @@
 """What watching a PyTorch step costs: the same process trains watched and not in turn, so that the machine is the same to both.
 
-attach_cost.py --model small|medium|gpt2 [--world 1|2] [--rounds 6] [--steps 10]
-Needs PyTorch, pyzmq and build/bin/rankscope-live. Prints the processor time and the time of a step, both ways, the quickest and the middle, and by how much
-watched steps differ from those before them: the middle over rounds, with the standard error of the mean beside it.
+overhead.py --model small|gpt2 [--world 1|2] [--rounds 6] [--steps 10]
+Needs PyTorch, pyzmq and build/bin/rankscope-live. Prints the processor time and the time of a step, both ways, the quickest and the middle.
 """
 import argparse
 import json
@@ -74,17 +73,13 @@ def job(options, endpoint):
     for _ in range(3):
         step()
     taken = {"not": [], "watched": []}
-    rounds = []  # of processor time and time: the middle of each round's steps, not watched and watched
     for _ in range(options.rounds):
-        bare = [step() for _ in range(options.steps)]
-        taken["not"] += bare
+        taken["not"] += [step() for _ in range(options.steps)]
         with rankscope.attach(endpoint):
             time.sleep(1.5)  # the collector is heard
             step()  # the model is found
             step()
-            watched = [step() for _ in range(options.steps)]
-            taken["watched"] += watched
-        rounds.append([tuple(statistics.median(value[which] for value in values) for values in (bare, watched)) for which in (0, 1)])
+            taken["watched"] += [step() for _ in range(options.steps)]
     if dist.get_rank() == 0:
         for which, name in ((0, "processor time"), (1, "by the clock")):
             quick = {key: min(value[which] for value in values) * 1e3 for key, values in taken.items()}
@@ -93,11 +88,6 @@ def job(options, endpoint):
             for word, both in (("quickest", quick), ("tenth", tenth), ("middle", middle)):
                 print(f"{options.model}, {dist.get_world_size()} process(es), {name}, {word} of {len(taken['not'])} steps: not watched {both['not']:.2f} ms, "
                       f"watched {both['watched']:.2f} ms: {both['watched'] / both['not'] - 1:+.2%}, {both['watched'] - both['not']:+.3f} ms", flush=True)
-            shares = [both[which][1] / both[which][0] - 1 for both in rounds]
-            if len(shares) > 1:
-                error = statistics.stdev(shares) / len(shares) ** 0.5
-                print(f"{options.model}, {name}, watched against the steps before it, {len(shares)} rounds: middle {statistics.median(shares):+.2%}, "
-                      f"mean {statistics.mean(shares):+.2%} ± {error:.2%}", flush=True)
     dist.destroy_process_group()
 
 

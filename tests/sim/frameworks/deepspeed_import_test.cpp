@@ -65,6 +65,18 @@ TEST(DeepSpeedImport, GradientsAreJoinedInABufferOfTheGivenSize)
     EXPECT_EQ(of(3, "500000000").at("/training/stack/id"), "deepspeed-2023");
     EXPECT_EQ(of(3, "\"auto\"").at("/training/stack/reduce_bucket"), 4096 * 4096);
     EXPECT_EQ(of(1, "500000000").at("/training/stack/reduce_bucket"), 0) << "stage 1 has none";
+    EXPECT_EQ(of(3, "5e9").at("/training/stack/reduce_bucket"), 5'000'000'000) << "more than 2^31";
+    EXPECT_EQ(of(3, "\"5e8\"").at("/training/stack/reduce_bucket"), 500'000'000) << "Pydantic makes a number of it";
+    for (const char* none : {"0", "\"big\"", "[1, 2]"}) {
+        EXPECT_EQ(of(3, none).became("zero_optimization.reduce_bucket_size"), "unknown") << none;
+        EXPECT_EQ(of(3, none).at("/training/stack/reduce_bucket"), 0) << none;
+    }
+    EXPECT_EQ(
+        importedText(
+            deepSpeedJson(R"("bf16": {"enabled": true}, "zero_optimization": {"stage": 3, "reduce_bucket_size": "auto"})"), 8)
+            .became("zero_optimization.reduce_bucket_size"),
+        "unknown")
+        << "of a model that nobody names";
     EXPECT_EQ(of(3, R"(500000000, "contiguous_gradients": false)").at("/training/stack/reduce_bucket"), 0);
 }
 

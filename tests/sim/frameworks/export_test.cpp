@@ -288,6 +288,37 @@ TEST(Export, DeepSpeedShardsTheOptimizerOfAPipelineInBf16ByItself)
 } // namespace
 
 /// Another stands in its place, whose layers the rest does not divide.
+/// Kernels come with the software's name; what a file says of them besides is no setting of any framework but DeepSpeed's buffer.
+TEST(Export, TellsEachKeyOfTheSoftwareThatIsTheScenariosOwn)
+{
+    const auto toldOf =
+        [](const std::string& stack, const char* kind) {
+            const sim::Scenario scenario = sim::resolvedScenario(sim::ScenarioDocument::parse(R"({
+          "format": "rankscope-scenario", "version": 1, "model": "llama3-8b", "cluster": "h100-sxm-ib400",
+          "layout": {"tp": 1, "dp": 8, "zero_stage": )" + std::string(kind == std::string("megatron-args") ? "1" : "2") +
+                                                                                              R"(},
+          "training": {"sequence_length": 4096, "global_batch_size": 16, "stack": )" + stack + "}}"),
+                                                                 test::catalogue());
+            std::map<std::string, std::string> told;
+            for (const sim::Note& note : sim::exportSettings(scenario, kind, test::catalogue()).notes)
+                if (note.pointer.starts_with("/training/stack"))
+                    told[note.pointer] = note.text;
+            return told;
+        };
+    const auto megatron =
+        toldOf(R"({"base": "megatron-te-2024", "launch_us": 9, "norm": {"launches": [3, 3]}})", "megatron-args");
+    EXPECT_EQ(megatron.size(), 2U);
+    EXPECT_THAT(megatron.at("/training/stack/launch_us"), HasSubstr("there it is 6"));
+    EXPECT_TRUE(megatron.contains("/training/stack/norm/launches"));
+    EXPECT_TRUE(toldOf(R"("megatron-te-2024")", "megatron-args").empty());
+    const auto nemo = toldOf(R"({"base": "pytorch-eager", "step_ms": 1.5})", "nemo-yaml");
+    EXPECT_TRUE(nemo.contains("/training/stack"));
+    EXPECT_TRUE(nemo.contains("/training/stack/step_ms")) << "beside the name that is not said";
+    const auto deepSpeed = toldOf(R"({"base": "huggingface", "reduce_bucket": 5000000000, "launch_us": 9})", "deepspeed-json");
+    EXPECT_FALSE(deepSpeed.contains("/training/stack/reduce_bucket")) << "reduce_bucket_size says it";
+    EXPECT_TRUE(deepSpeed.contains("/training/stack/launch_us"));
+}
+
 TEST(Export, TellsNothingElseAsLostWhereTorchtitanHasNoNameForTheModel)
 {
     const sim::Scenario scenario = sim::resolvedScenario(sim::ScenarioDocument::parse(R"({

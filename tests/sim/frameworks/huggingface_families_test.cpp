@@ -47,6 +47,19 @@ TEST(HuggingFaceFamilies, RotationsOfKimiHaveNothingBetweenFastAndSlow)
     EXPECT_FALSE(scaled("0.5"));
 }
 
+/// transformers, modeling_rope_utils.py: the kind says how, and each but "default" wants a factor.
+TEST(HuggingFaceFamilies, HalfARotationIsToldAndNotScaled)
+{
+    const auto of = [](const char* table) { return configOf("llama", std::string(R"("rope_scaling": )") + table); };
+    EXPECT_TRUE(of(R"({"rope_type": "yarn"})").at("/model/rope_scaling").is_null());
+    EXPECT_EQ(of(R"({"rope_type": "yarn"})").became("rope_scaling.rope_type"), "unknown");
+    EXPECT_EQ(of(R"({"type": "linear"})").became("rope_scaling.type"), "unknown");
+    EXPECT_EQ(of(R"({"factor": 4.0})").became("rope_scaling.factor"), "unknown");
+    EXPECT_EQ(of(R"({"rope_type": "dynamic", "factor": 4.0})").became("rope_scaling.rope_type"), "not_representable");
+    EXPECT_EQ(of(R"({"rope_type": "default"})").became("rope_scaling.rope_type"), "used");
+    EXPECT_EQ(of(R"({"rope_type": "linear", "factor": 4})").at("/model/rope_scaling/factor"), 4);
+}
+
 TEST(HuggingFaceFamilies, AnEmptyListOfLayersWithoutRotationIsAsNone)
 {
     const std::string experts = R"("num_local_experts": 16, "intermediate_size_mlp": 16384, "interleave_moe_layer_step": 1)";

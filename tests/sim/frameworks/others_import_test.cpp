@@ -268,8 +268,31 @@ TEST(AxolotlImport, ExpertsAreAnAxisThatTheWorldHolds)
 
 TEST(AxolotlImport, TheCataloguesModelsForTestsAreNobodyElses)
 {
-    const auto out = importedText("base_model: TinyLlama/TinyLlama_v1.1\nsequence_len: 2048\nmicro_batch_size: 1\n", 8);
-    EXPECT_EQ(out.became("base_model"), "unknown");
+    const auto of = [](const std::string& name) {
+        return importedText("base_model: " + name + "\nsequence_len: 2048\nmicro_batch_size: 1\n", 8);
+    };
+    EXPECT_EQ(of("Acme/Tiny-Llama-9b").became("base_model"), "unknown");
+    EXPECT_EQ(of("TinyLlama/TinyLlama_v1.1").at("/model/hidden_size"), 2048) << "of 1.1 billion parameters";
+}
+
+/// YAML 1.1 of PyYAML, and a float that is a whole number of steps.
+TEST(NanotronImport, WordsOfYamlInCapitalsAreReadAsPythonReadsThem)
+{
+    const auto of = [](const std::string& recomputes) {
+        return importedText("parallelism: {dp: 8, pp: 1, tp: 1, pp_engine: afab, recompute_layer: " + recomputes +
+                            "}\ntokens: {sequence_length: 2048, micro_batch_size: 1, train_steps: 2e5}\nmodel:\n"
+                            "  model_config: {hidden_size: 1024, num_hidden_layers: 8, num_attention_heads: 16,"
+                            " intermediate_size: 4096, vocab_size: 32000, max_position_embeddings: 2048}\n"
+                            "optimizer: {zero_stage: 0, accumulate_grad_in_fp32: true}\n");
+    };
+    for (const char* on : {"TRUE", "True", "true", "YES", "On", "ON"})
+        EXPECT_EQ(of(on).at("/training/recompute"), "full") << on;
+    for (const char* off : {"FALSE", "False", "NO", "Off", "OFF"}) {
+        EXPECT_EQ(of(off).at("/training/recompute"), "none") << off;
+        EXPECT_EQ(of(off).became("parallelism.recompute_layer"), "used") << off;
+    }
+    EXPECT_EQ(of("NULL").became("parallelism.recompute_layer"), "default");
+    EXPECT_EQ(of("TRUE").at("/training/tokens"), 2e5 * 8 * 2048);
 }
 
 TEST(NanotronImport, PositionsAreScaledAndLeftOutAsTheModelSays)

@@ -48,6 +48,9 @@ TEST(PackedDocuments, AreAskedForInEveryFramework)
          "  num_layers: 32\n  hidden_size: 4096\n  num_attention_heads: 32\n  data:\n    train_ds:\n"
          "      packed_sequence: true\n      max_seq_length: 8192\n      micro_batch_size: 1\n      global_batch_size: 8\n",
          "model.data.train_ds.packed_sequence"},
+        {"base_output_directory: gs://x\nmodel_name: llama3.1-8b\nper_device_batch_size: 1\nmax_target_length: 8192\n"
+         "ici_fsdp_parallelism: 8\npacking: true\n",
+         "packing"},
     };
     for (const Packed& one : all) {
         const auto out = importedText(one.text, 8);

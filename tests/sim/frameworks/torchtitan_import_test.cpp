@@ -287,6 +287,8 @@ TEST(TorchtitanImport, ReadsOfOptimizerAndNarrowProductsWhatHasAKey)
     EXPECT_EQ(of(table + "filter_fqns = [\"output\"]\n", float8).became("quantize.linear.float8.filter_fqns"), "harmless");
     EXPECT_EQ(of(table + "filter_fqns = [\"output\", \"wk\", \"wv\"]\n", float8).became("quantize.linear.float8.filter_fqns"),
               "not_representable");
+    EXPECT_EQ(of(table + "recipe_name = \"tensorwise\"\n").became("quantize.linear.float8.recipe_name"), "harmless")
+        << "without the converter";
     EXPECT_EQ(of(table + "recipe_name = \"rowwise\"\n", float8).became("quantize.linear.float8.recipe_name"),
               "not_representable");
     EXPECT_EQ(of("", "converters = [\"quantize.grouped_mm.float8\"]\n").count(sim::Became::notRepresentable),

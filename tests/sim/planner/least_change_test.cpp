@@ -646,6 +646,30 @@ TEST(LeastChange, LeavesOutCopiesOfParametersWhereThatIsEnough)
         << "in no shards";
 }
 
+/// Sharded gradients that wait whole for a step's last micro-batch are shards where each one's are reduced.
+TEST(LeastChange, ReducesGradientsWithEachMicrobatchWhereThatIsEnough)
+{
+    ScenarioDocument job = ScenarioDocument::parse(kJob);
+    job.set("training.global_batch_size", "64");
+    job.set("training.micro_batch_size", "1");
+    job.set("training.recompute", "full");
+    job.set("layout", R"({"tp": 1, "pp": 1, "dp": 8, "zero_stage": 3, "reduce_each_microbatch": true})");
+    const double needGib = stepOf(job)->metrics().peakMemoryGib;
+    job.set("layout.reduce_each_microbatch", "false");
+    ASSERT_GT(stepOf(job)->metrics().peakMemoryGib, needGib);
+    job.set("cluster.gpu.memory_gib", Json(needGib).dump());
+    PlanRequest request{.document = job, .gpus = 8};
+    for (const char* held : {"layout.tp", "layout.pp", "layout.cp", "layout.dp", "training.micro_batch_size"})
+        request.fixed.emplace_back(held, job.get(held).value_or("1"));
+    request.fixed.emplace_back("training.offload.optimizer", "0");
+    const LeastChange change = leastChange(request, test::catalogue());
+    ASSERT_EQ(change.settings.size(), 1U) << change.text();
+    EXPECT_EQ(change.settings.front().pointer, "layout.reduce_each_microbatch") << change.text();
+    EXPECT_THAT(change.text(), HasSubstr("gradients reduced once a step → with each micro-batch"));
+    request.document.set("layout.reduce_each_microbatch", "true");
+    EXPECT_THAT(leastChange(request, test::catalogue()).searched, testing::Not(HasSubstr("gradients reduced")));
+}
+
 TEST(LeastChange, TellsOfWhatBarelyDoesNotFitThatItIsMoreThanThereIs)
 {
     LeastChange change{.capacityGib = 80, .peakBeforeGib = 80.003, .searched = "tp"};

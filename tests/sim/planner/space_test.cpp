@@ -33,6 +33,38 @@ TEST(PlanSpace, SaysOfWhatItDoesNotSearchThatItIsHeld)
     EXPECT_EQ(plan(request, test::catalogue()).heldFixed.at("/training/offload/optimizer"), "1");
 }
 
+TEST(PlanSpace, SaysWhetherGradientsAreCutMicrobatchByMicrobatch)
+{
+    constexpr const char* kReduction = "/layout/reduce_each_microbatch";
+    PlanRequest request = tinyJob();
+    EXPECT_THAT(plan(request, test::catalogue()).heldRules.at(kReduction), testing::StartsWith("true: "));
+    request.framework = "huggingface";
+    EXPECT_THAT(plan(request, test::catalogue()).heldRules.at(kReduction), testing::StartsWith("false, as Accelerate"));
+    request.framework.clear();
+    request.document.set("layout.reduce_each_microbatch", "false");
+    const PlanAnswer given = plan(request, test::catalogue());
+    EXPECT_EQ(given.heldFixed.at(kReduction), "false");
+    EXPECT_FALSE(given.heldRules.contains(kReduction));
+    request = tinyJob({{"layout.zero_stage", "1"}});
+    EXPECT_FALSE(plan(request, test::catalogue()).heldRules.contains(kReduction)) << "no gradients are sharded";
+}
+
+/// The document's batch is as long as 1,024 sequences, the smallest that is searched one of each replica.
+TEST(Planner, LaysTheLeanestOutWithTheBatchThatIsSearched)
+{
+    PlanRequest request{.document = ScenarioDocument::parse(
+                            R"({"format": "rankscope-scenario", "version": 1, "model": "llama3-405b", "cluster": )"
+                            R"({"base": "h100-sxm-ib400", "nodes": 2}, "layout": {"tp": 8, "dp": 2}, )"
+                            R"("training": {"sequence_length": 8192, "global_batch_size": 1024}})")};
+    const auto laidOut = [&] {
+        const PlanAnswer answer = plan(request, test::catalogue());
+        return std::count_if(answer.rejected.begin(), answer.rejected.end(), [](const auto& one) { return one.needGib > 0; });
+    };
+    EXPECT_EQ(laidOut(), 0);
+    request.freed = {"training.global_batch_size"};
+    EXPECT_GT(laidOut(), 0);
+}
+
 TEST(Planner, CountsNoLayoutThatTheReaderRefuses)
 {
     PlanRequest request = tinyJob({{"schedule.kind", "gpipe"}, {"training.recompute", "none"}, {"layout.zero_stage", "0"}});

@@ -19,7 +19,7 @@ TEST(GridView, WithoutAScenarioSaysWhatToDo)
     GridView view(selection, darkTheme());
     RecorderCanvas canvas(kGridArea);
     view.draw(canvas);
-    EXPECT_THAT(canvas.texts(), testing::Contains("No grid yet"));
+    EXPECT_THAT(canvas.texts(), testing::Contains("No ranks yet"));
     EXPECT_FALSE(view.command(ViewCommand::zoomIn, false, kGridArea));
     EXPECT_FALSE(view.pointer({.at = {50, 50}}, kGridArea));
 }

@@ -138,4 +138,92 @@ TEST(Fsdp, OfTheTrainersListOneWordIsTheStrategy)
         EXPECT_EQ(of(empty).at("/layout/zero_stage"), 0) << empty;
 }
 
+/// accelerate/utils/fsdp_utils.py: MixedPrecisionPolicy(param_dtype, reduce_dtype), in which fully_shard reduces gradients.
+TEST(FsdpPolicy, SaysWhatGradientsAreReducedIn)
+{
+    const auto of = [](const std::string& policy) {
+        return importedText(kOfAccelerate +
+                                "distributed_type: FSDP\nfsdp_config:\n  fsdp_version: 2\n"
+                                "  fsdp_mixed_precision_policy: " +
+                                policy + "\n",
+                            8);
+    };
+    const std::string reduce = "fsdp_config.fsdp_mixed_precision_policy.reduce_dtype";
+    EXPECT_EQ(of("{param_dtype: bf16, reduce_dtype: float32}").at("/training/gradient_dtype"), "fp32");
+    EXPECT_EQ(of("{param_dtype: bfloat16, reduce_dtype: bfloat16}").at("/training/gradient_dtype"), "bf16");
+    EXPECT_EQ(of("{reduce_dtype: torch.float32}").became(reduce), "used");
+    EXPECT_EQ(of("{reduce_dtype: sixteen}").became(reduce), "unknown");
+    EXPECT_EQ(of("{param_dtype: float32}").became("fsdp_config.fsdp_mixed_precision_policy.param_dtype"), "contradictory");
+    const auto axolotl = importedText(kOfAxolotl + "fsdp_config:\n  mixed_precision_policy: {reduce_dtype: fp32}\n", 8);
+    EXPECT_EQ(axolotl.at("/training/gradient_dtype"), "fp32");
+}
+
+TEST(FsdpPolicy, ANumberOfRanksToShardOverIsTold)
+{
+    const auto out = importedText(
+        kOfAccelerate + "distributed_type: FSDP\nfsdp_config: {fsdp_version: 2, fsdp_reshard_after_forward: 8}\n", 8);
+    EXPECT_EQ(out.became("fsdp_config.fsdp_reshard_after_forward"), "not_representable");
+    EXPECT_EQ(out.at("/layout/zero_stage"), 3);
+}
+
+/// axolotl, utils/schemas/config.py: gradient_checkpointing may be "offload".
+TEST(AxolotlImport, CheckpointsOnTheHostAreTold)
+{
+    const auto out = importedText(kOfAxolotl + "gradient_checkpointing: offload\n", 8);
+    EXPECT_EQ(out.at("/training/recompute"), "full");
+    EXPECT_EQ(out.became("gradient_checkpointing"), "not_representable");
+}
+
+/// loaders/adapter.py of axolotl and extras/misc.py of LLaMA-Factory: all linear layers, those of experts among them where they
+/// are layers. Adapters there are not simulated, and what that leaves out is told with its number.
+TEST(LoraTargets, OfExpertsAreToldWithTheirNumber)
+{
+    const auto toldOf = [](const test::ImportedText& out, const std::string& setting) {
+        std::string text;
+        for (const sim::Note& note : out.imported.notes)
+            if (note.setting == setting && note.pointer == "/training/lora/targets")
+                text += note.text;
+        return text;
+    };
+    const std::string mixtral = "base_model: mistralai/Mixtral-8x7B-v0.1\nsequence_len: 2048\nmicro_batch_size: 1\nbf16: true\n"
+                                "adapter: lora\nlora_r: 16\n";
+    const std::string factory = "model_name_or_path: mistralai/Mixtral-8x7B-v0.1\nstage: sft\ntemplate: mistral\n"
+                                "cutoff_len: 2048\nfinetuning_type: lora\nlora_rank: 16\nlora_target: ";
+    // A and B of three matrices of 4096 x 14336: 3 (4096 + 14336) 16, beside 8 experts in 32 layers.
+    const auto linear = importedText(mixtral + "lora_target_linear: true\n", 8);
+    EXPECT_THAT(toldOf(linear, "lora_target_linear"), HasSubstr("about 226 million"));
+    EXPECT_EQ(linear.at("/training/lora/targets"), Json::parse(R"(["q_proj", "k_proj", "v_proj", "o_proj"])"));
+    EXPECT_THAT(toldOf(importedText(factory + "all\n", 8), "lora_target"), HasSubstr("about 226 million"));
+    EXPECT_THAT(toldOf(importedText(factory + "w1,w2,w3\n", 8), "lora_target"), HasSubstr("about 226 million"));
+    EXPECT_THAT(toldOf(importedText(factory + "q_proj,v_proj,w2\n", 8), "lora_target"), HasSubstr("about 75 million"));
+    EXPECT_THAT(toldOf(importedText(mixtral + "lora_target_modules: [q_proj, w1]\n", 8), "lora_target_modules"),
+                HasSubstr("about 75 million"));
+    const auto fused = importedText("base_model: openai/gpt-oss-20b\nsequence_len: 2048\nmicro_batch_size: 1\nbf16: true\n"
+                                    "adapter: lora\nlora_r: 16\nlora_target_linear: true\n",
+                                    8);
+    EXPECT_THAT(toldOf(fused, "lora_target_linear"), HasSubstr("are fused parameters"));
+    EXPECT_THAT(toldOf(fused, "lora_target_linear"), testing::Not(HasSubstr("million")));
+    const auto dense = importedText(kOfAxolotl + "adapter: lora\nlora_r: 16\nlora_target_linear: true\n", 8);
+    EXPECT_EQ(dense.at("/training/lora/targets").size(), 7U);
+}
+
+/// meta-llama's Meta-Llama-3 has positions up to 8,192 and no scaled frequencies; 3.1 has both.
+TEST(CatalogueModels, Llama3IsNot31)
+{
+    const auto of = [](const std::string& name) {
+        return importedText("base_model: " + name + "\nsequence_len: 4096\nmicro_batch_size: 1\n", 8);
+    };
+    for (const char* name :
+         {"meta-llama/Meta-Llama-3-8B-Instruct", "NousResearch/Meta-Llama-3-8B", "unsloth/llama-3-8b-bnb-4bit"}) {
+        EXPECT_TRUE(of(name).at("/model/rope_scaling").is_null()) << name;
+        EXPECT_EQ(of(name).at("/model/max_position_embeddings"), 8192) << name;
+        EXPECT_EQ(of(name).at("/model/rope_theta"), 500000) << name;
+    }
+    EXPECT_EQ(of("meta-llama/Meta-Llama-3-70B").at("/model/num_hidden_layers"), 80);
+    for (const char* name : {"meta-llama/Meta-Llama-3.1-8B", "meta-llama/Llama-3.1-8B-Instruct", "llama3-8b",
+                             "deepseek-ai/DeepSeek-R1-Distill-Llama-8B", "NousResearch/Hermes-3-Llama-3.1-8B"})
+        EXPECT_EQ(of(name).at("/model/rope_scaling/factor"), 8) << name;
+    EXPECT_EQ(of("Qwen/Qwen1.5-MoE-A2.7B-Chat").at("/model/num_experts"), 60);
+}
+
 } // namespace

@@ -15,6 +15,15 @@ const std::string kOfExperts = "torchrun --nproc_per_node 8 pretrain_gpt.py --nu
                                "--moe-ffn-hidden-size 1024 --expert-model-parallel-size 8 ";
 const char* const kOnce = "/training/moe/send_once_per_node";
 
+TEST(DispatcherImport, OneThatMegatronDoesNotHaveIsTold)
+{
+    for (const auto& [word, became] :
+         {std::pair{"zzz", "unknown"}, {"alltoall", "used"}, {"alltoall_seq", "used"}, {"allgather", "harmless"}})
+        EXPECT_EQ(importedText(kOfExperts + "--moe-token-dispatcher-type " + word + "\n").became("--moe-token-dispatcher-type"),
+                  became)
+            << word;
+}
+
 TEST(DispatcherImport, FlexSendsATokenToANodeOnce)
 {
     for (const char* flags : {"--moe-token-dispatcher-type flex --moe-enable-deepep", "--moe-token-dispatcher-type flex",

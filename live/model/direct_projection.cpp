@@ -4,7 +4,9 @@ namespace live {
 
 DirectProjection::DirectProjection(RankContext& context, const Shape& shape, Bucket& bucket, Bucket* adapters,
                                    const std::string& prefix, int stage, int layer)
-    : m_context(context), m_shape(shape), m_projectLabel(context.kinds, "attn.qkv", stage, layer, KernelLabel::Operator::linear),
+    : m_context(context), m_shape(shape), m_ownKeyColumns(shape.keyColumns / shape.headParts()),
+      m_ownValueColumns(shape.valueColumns / shape.headParts()),
+      m_projectLabel(context.kinds, "attn.qkv", stage, layer, KernelLabel::Operator::linear),
       m_rotateLabel(context.kinds, "attn.rope", stage, layer), m_normLabel(context.kinds, "attn.qk_norm", stage, layer)
 {
     addParameters(bucket, adapters, prefix, stage, layer);
@@ -22,7 +24,7 @@ DirectProjection::DirectProjection(RankContext& context, const Shape& shape, Buc
 void DirectProjection::addParameters(Bucket& bucket, Bucket* adapters, const std::string& prefix, int stage, int layer)
 {
     const sim::Model& model = m_context.scenario.model;
-    const bool shares = m_shape.headCopies > 1;
+    const bool shares = m_shape.headCopies > 1 && !m_shape.gathersHeads;
     const auto spec = [&](ParameterSpec made, bool ofKey) {
         made.headCopy = ofKey && shares;
         return made;
@@ -32,16 +34,16 @@ void DirectProjection::addParameters(Bucket& bucket, Bucket* adapters, const std
                     ofKey);
     };
     Parameter* const query = &bucket.add(matrix("query", m_shape.queryColumns, false));
-    Parameter* const key = &bucket.add(matrix("key", m_shape.keyColumns, true), !shares);
-    Parameter* const value = &bucket.add(matrix("value", m_shape.valueColumns, true), true);
+    Parameter* const key = &bucket.add(matrix("key", m_ownKeyColumns, true), !shares);
+    Parameter* const value = &bucket.add(matrix("value", m_ownValueColumns, true), true);
     Parameter *queryBias = nullptr, *keyBias = nullptr, *valueBias = nullptr;
     if (model.bias || model.qkvBias) {
         const auto vector = [&](const char* name, std::int64_t columns, bool ofKey) {
             return spec(sliceOfVector(prefix + "." + name, columns, ofKey ? m_shape.keyValueSlice() : m_shape.tpSlice()), ofKey);
         };
         queryBias = &bucket.add(vector("query_bias", m_shape.queryColumns, false));
-        keyBias = &bucket.add(vector("key_bias", m_shape.keyColumns, true), !shares);
-        valueBias = &bucket.add(vector("value_bias", m_shape.valueColumns, true), true);
+        keyBias = &bucket.add(vector("key_bias", m_ownKeyColumns, true), !shares);
+        valueBias = &bucket.add(vector("value_bias", m_ownValueColumns, true), true);
     }
     std::int64_t column = 0;
     for (const auto& [base, target] :
@@ -52,13 +54,57 @@ void DirectProjection::addParameters(Bucket& bucket, Bucket* adapters, const std
                  column, base->spec.rows});
         column += base->spec.rows;
     }
-    const std::int64_t keysValues = m_shape.keyColumns + m_shape.valueColumns;
+    const std::int64_t keysValues = m_ownKeyColumns + m_ownValueColumns;
     if (!shares) {
-        m_parts = {{query, value, queryBias, valueBias, 0, m_shape.qkvColumns()}};
+        m_parts = {{query, value, queryBias, valueBias, 0, m_shape.queryColumns + keysValues}};
         return;
     }
     m_parts = {{query, query, queryBias, queryBias, 0, m_shape.queryColumns},
                {key, value, keyBias, valueBias, m_shape.queryColumns, keysValues}};
+}
+
+template <class Visit>
+void DirectProjection::forEachPart(const Tensor& blocks, const Tensor& heads, Visit visit) const
+{
+    const std::int64_t keys = m_shape.queryColumns;
+    const int firstRank = m_shape.tpIndex / m_shape.headCopies * m_shape.headCopies;
+    visit(blocks.rowRange(m_shape.tpIndex * m_shape.rows, m_shape.rows).columnRange(0, keys), heads.columnRange(0, keys));
+    for (int i = 0; i < m_shape.headCopies; ++i) {
+        const Tensor block = blocks.rowRange((firstRank + i) * m_shape.rows, m_shape.rows);
+        visit(block.columnRange(keys, m_ownKeyColumns), heads.columnRange(keys + i * m_ownKeyColumns, m_ownKeyColumns));
+        visit(block.columnRange(keys + m_ownKeyColumns, m_ownValueColumns),
+              heads.columnRange(keys + m_shape.keyColumns + i * m_ownValueColumns, m_ownValueColumns));
+    }
+}
+
+/// The field gathers queries too, though each rank has its own: all columns that the product made travel (Megatron Core,
+/// all_gather_last_dim_from_tensor_parallel_region).
+Task<Array> DirectProjection::gatherHeads(Array made)
+{
+    if (!m_shape.gathersHeads)
+        co_return made;
+    const Array blocks = m_context.activations(m_shape.tp * m_shape.rows, made->columns);
+    co_await m_context.allGather(Group::tp, made, blocks, "attn.qkv.gather");
+    Array heads = m_context.activations(m_shape.rows, m_shape.qkvColumns());
+    const KernelSpan span(m_context, m_projectLabel);
+    forEachPart(blocks, heads, [this](const Tensor& block, const Tensor& part) { m_context.queue->copy(block, part); });
+    co_return heads;
+}
+
+Task<Array> DirectProjection::scatterHeads(Array dHeads)
+{
+    if (!m_shape.gathersHeads)
+        co_return dHeads;
+    const std::int64_t made = m_shape.queryColumns + m_ownKeyColumns + m_ownValueColumns;
+    const Array blocks = m_context.activations(m_shape.tp * m_shape.rows, made);
+    {
+        const KernelSpan span(m_context, m_projectLabel);
+        m_context.queue->fill(blocks, 0);
+        forEachPart(blocks, dHeads, [this](const Tensor& block, const Tensor& part) { m_context.queue->copy(part, block); });
+    }
+    Array own = m_context.activations(m_shape.rows, made);
+    co_await m_context.reduceScatter(Group::tp, blocks, own, "attn.qkv.scatter");
+    co_return own;
 }
 
 void DirectProjection::rotate(const Input& input, const Tensor& qkv, bool inverse) const
@@ -114,7 +160,7 @@ Task<> DirectProjection::down(Tensor, HeadsSaved&)
 Task<Array> DirectProjection::up(const Input& input, Tensor normalized, HeadsSaved& saved)
 {
     const AllRows all = co_await gatherRows(m_context, m_shape, normalized, "attn.gather");
-    Array qkv = m_context.activations(m_shape.rows, m_shape.qkvColumns());
+    Array qkv = m_context.activations(m_shape.rows, m_shape.queryColumns + m_ownKeyColumns + m_ownValueColumns);
     {
         const KernelSpan span(m_context, m_projectLabel);
         for (const Part& part : m_parts)
@@ -126,6 +172,7 @@ Task<Array> DirectProjection::up(const Input& input, Tensor normalized, HeadsSav
     saved.adapters.resize(m_adapters.size());
     for (std::size_t i = 0; i < m_adapters.size(); ++i)
         co_await m_adapters[i].adapter.forward(all.tensor, m_adapters[i].of(qkv), saved.adapters[i]);
+    qkv = co_await gatherHeads(std::move(qkv));
     if (m_queryNorm)
         normalise(qkv, saved);
     rotate(input, qkv, false);
@@ -135,10 +182,10 @@ Task<Array> DirectProjection::up(const Input& input, Tensor normalized, HeadsSav
 Task<Array> DirectProjection::backward(const Input& input, Array dQkv, Tensor normalized, HeadsSaved& saved, bool ofWeights)
 {
     Queue& queue = *m_context.queue;
-    saved.dQkv = std::move(dQkv);
-    rotate(input, saved.dQkv, true);
+    rotate(input, dQkv, true);
     if (m_queryNorm)
-        normaliseGradient(saved.dQkv, saved);
+        normaliseGradient(dQkv, saved);
+    saved.dQkv = co_await scatterHeads(std::move(dQkv));
     saved.query = {};
     saved.key = {};
     if (ofWeights)

@@ -1,5 +1,6 @@
 #include "live/model/groups.h"
 
+#include "live/model/shape.h"
 #include "sim/mesh/subgroups.h"
 #include "sim/program/states.h"
 
@@ -12,8 +13,9 @@ using sim::asIndex;
 
 const char* groupName(Group group)
 {
-    constexpr std::array<const char*, kGroupCount> kNames = {"tp",    "cp",        "heads",     "tp_ep", "tp_cp",  "dp_cp",
-                                                             "dp_cp", "expert_dp", "expert_dp", "embd",  "copies", "world"};
+    constexpr std::array<const char*, kGroupCount> kNames = {"tp",        "cp",    "heads",  "tp_ep", "ep",
+                                                             "expt_tp",   "tp_cp", "dp_cp",  "dp_cp", "expert_dp",
+                                                             "expert_dp", "embd",  "copies", "world"};
     return kNames[asIndex(group)];
 }
 
@@ -28,11 +30,15 @@ JobGroups::JobGroups(const sim::Scenario& scenario, const sim::Mesh& mesh, const
     each(ProcessGroup::tp, Group::tp);
     each(ProcessGroup::cp, Group::cp);
     const int tp = scenario.layout.tp, keyValueHeads = scenario.model.numKeyValueHeads;
-    if (!scenario.model.isLatentAttention() && tp > keyValueHeads)
+    if (!scenario.model.isLatentAttention() && tp > keyValueHeads && !gathersHeads(scenario))
         for (int i = 0; i < mesh.groupCount(ProcessGroup::tp); ++i)
             for (const auto& ranks : sim::subgroups(mesh.members(ProcessGroup::tp, i), {tp / keyValueHeads, keyValueHeads}, 0))
                 enrol(Group::headCopies, ranks);
     each(ProcessGroup::tp_ep, Group::experts);
+    if (scenario.model.numExperts > 0) {
+        each(ProcessGroup::ep, Group::expertParallel);
+        each(ProcessGroup::expt_tp, Group::expertTensor);
+    }
     each(ProcessGroup::tp_cp, Group::tokens);
     const auto eachShard = [&](ProcessGroup kind, int shards, Group sharing, Group replicating) {
         for (int i = 0; i < mesh.groupCount(kind); ++i) {

@@ -17,18 +17,20 @@ namespace live {
 enum class Group : std::uint8_t {
     tp,
     cp,
-    headCopies,  ///< ranks of tp that hold the same key-value heads
-    experts,     ///< ranks that exchange routed tokens: tp_ep, which have all slices of all experts
-    tokens,      ///< ranks that share one micro-batch's tokens: tp_cp
-    shard,       ///< shards of a ZeRO copy inside dp_cp
-    replicate,   ///< equal shards of different copies
-    expertShard, ///< the same for the experts' weights, inside expt_dp
+    headCopies,     ///< ranks of tp that hold the same key-value heads
+    experts,        ///< ranks whose tokens meet: tp_ep, which have all slices of all experts
+    expertParallel, ///< of those, ranks with the same slices of different experts: they exchange routed tokens
+    expertTensor,   ///< ranks with different slices of the same experts: they share what came
+    tokens,         ///< ranks that share one micro-batch's tokens: tp_cp
+    shard,          ///< shards of a ZeRO copy inside dp_cp
+    replicate,      ///< equal shards of different copies
+    expertShard,    ///< the same for the experts' weights, inside expt_dp
     expertReplicate,
     embedding, ///< first and last pipeline rank, which share tied weights
     copies,    ///< the two pipeline ranks that hold the same part of a bidirectional pipeline
     world
 };
-inline constexpr int kGroupCount = 12;
+inline constexpr int kGroupCount = 14;
 const char* groupName(Group); ///< as in traces: "tp", "dp_cp", …
 
 /// A rank's place in a group. group is null where the rank has none.

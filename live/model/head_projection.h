@@ -42,8 +42,10 @@ public:
     virtual Task<> backwardWeight(Tensor normalized, HeadsSaved&) = 0;
 };
 
-/// One product for all three; where several ranks share a key-value head one for queries and one for keys and values. Queries and
-/// keys may be normalised head by head (Dehghani et al. 2023; Qwen3).
+/// One product for all three; where several ranks keep the same key-value head one for queries and one for keys and values.
+/// Where each of them makes a part of that head (Megatron Core, SelfAttention.get_query_key_value_tensors), all ranks' columns
+/// are gathered behind the product, and the gradients are reduced and scattered. Queries and keys may be normalised head by head
+/// (Dehghani et al. 2023; Qwen3).
 class DirectProjection final : public HeadProjection {
 public:
     /// adapters: null: none.
@@ -72,9 +74,16 @@ private:
     void normalise(const Tensor& qkv, HeadsSaved&) const;
     void normaliseGradient(const Tensor& dQkv, const HeadsSaved&) const;
     void weightGradient(const HeadsSaved&, const Tensor& normalized);
+    /// Whole heads of what this rank has made, and back.
+    Task<Array> gatherHeads(Array made);
+    Task<Array> scatterHeads(Array dHeads);
+    /// visit(columns of a rank's product, columns of this rank's heads) for each part of these, of the rank's rows of `blocks`.
+    template <class Visit>
+    void forEachPart(const Tensor& blocks, const Tensor& heads, Visit visit) const;
 
     RankContext& m_context;
     const Shape& m_shape;
+    const std::int64_t m_ownKeyColumns, m_ownValueColumns; ///< those that this rank's product makes
     std::optional<Rotary> m_rotary;
     std::vector<Part> m_parts;
     std::vector<PartAdapter> m_adapters;

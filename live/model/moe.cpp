@@ -74,8 +74,10 @@ Moe::Moe(RankContext& context, const Shape& shape, Bucket& dense, Bucket& expert
     }
     const sim::Mesh mesh(layout);
     const Membership& group = context.in(Group::experts);
-    for (int member = 0; member < group.size(); ++member)
-        m_memberExpertRank.push_back(group.group ? mesh.coordinates(group.group->ranks[asIndex(member)]).ep : 0);
+    for (int member = 0; member < group.size(); ++member) {
+        const sim::Coordinates its = group.group ? mesh.coordinates(group.group->ranks[asIndex(member)]) : context.coordinates;
+        m_places.push_back({.slice = its.exptTp, .expertRank = its.ep});
+    }
 }
 
 Tensor Moe::upOf(const Expert& expert, bool gradient) const
@@ -91,16 +93,6 @@ Tensor Moe::upBiasOf(const Expert& expert, bool gradient) const
         return {};
     const Parameter& first = m_gated ? *expert.gateBias : *expert.upBias;
     return gradient ? first.gradientThrough(*expert.upBias) : first.valueThrough(*expert.upBias);
-}
-
-/// Where each ep rank's slots begin; members come in the group's order, and several may hold slices of the same experts.
-std::vector<std::int64_t> Moe::firstSlots(const MoeSaved& saved) const
-{
-    std::vector<std::int64_t> first(asIndex(m_context.scenario.layout.ep) + 1, 0);
-    for (std::size_t member = 0; member < saved.sendRows.size(); ++member)
-        first[asIndex(m_memberExpertRank[member]) + 1] = saved.sendRows[member];
-    std::partial_sum(first.begin(), first.end(), first.begin());
-    return first;
 }
 
 /// The layers of the experts with rows, of weights and biases as weight(expert) and bias(expert) give them.
@@ -187,31 +179,50 @@ Task<> Moe::planExchange(MoeSaved& saved)
             chosen[i % chosen.size()] += table[i];
     }
     const auto perRank = static_cast<std::int64_t>(m_local.size());
+    const int ranks = m_context.in(Group::expertParallel).size(), slices = m_context.in(Group::expertTensor).size();
+    const Place own = m_places[asIndex(group.index)];
     const auto rowsFor = [&](std::int64_t source, std::int64_t expertRank) {
         const auto first = table.begin() + source * m_experts + expertRank * perRank;
         return std::accumulate(first, first + perRank, std::int64_t{0});
     };
-    saved.sendRows.assign(asIndex(members), 0);
-    saved.receiveRows.assign(asIndex(members), 0);
-    for (std::int64_t member = 0; member < members; ++member) {
-        saved.sendRows[asIndex(member)] = rowsFor(group.index, m_memberExpertRank[asIndex(member)]);
-        saved.receiveRows[asIndex(member)] = rowsFor(member, m_memberExpertRank[asIndex(group.index)]);
+    saved.sendRows.assign(asIndex(ranks), 0);
+    for (int expertRank = 0; expertRank < ranks; ++expertRank)
+        saved.sendRows[asIndex(expertRank)] = rowsFor(group.index, expertRank);
+    // What comes to a slice lies there by source; from there on all slices have all.
+    std::vector<std::int64_t> arrived(asIndex(slices * ranks), 0); // [slice][source]
+    for (std::int64_t source = 0; source < members; ++source) {
+        const Place place = m_places[asIndex(source)];
+        arrived[asIndex(place.slice * ranks + place.expertRank)] = rowsFor(source, own.expertRank);
     }
-    // Received rows come by source and within it by expert; experts want theirs together, sources in order.
-    const std::int64_t firstExpert = m_memberExpertRank[asIndex(group.index)] * perRank;
-    std::vector<std::int64_t> next(asIndex(members), 0); // row of each source's next expert
-    std::partial_sum(saved.receiveRows.begin(), saved.receiveRows.end() - 1, next.begin() + 1);
-    const std::int64_t total = std::accumulate(saved.receiveRows.begin(), saved.receiveRows.end(), std::int64_t{0});
+    const auto ofSlice = [&](int slice) { return arrived.begin() + std::ptrdiff_t{slice} * ranks; };
+    saved.receiveRows.assign(ofSlice(own.slice), ofSlice(own.slice + 1));
+    saved.sliceRows.clear();
+    for (int slice = 0; slice < slices; ++slice)
+        saved.sliceRows.push_back(std::accumulate(ofSlice(slice), ofSlice(slice + 1), std::int64_t{0}));
+    saved.paddedRows = *std::max_element(saved.sliceRows.begin(), saved.sliceRows.end());
+    if (slices > 1)
+        saved.paddedRows = std::max<std::int64_t>(1, saved.paddedRows);
+    // Rows of a source come by expert; experts want theirs together, sources in order.
+    std::vector<std::int64_t> next, padding; // by [slice][source]: the row of its next expert, and how many before it are none
+    std::int64_t total = 0;
+    for (int slice = 0; slice < slices; ++slice)
+        for (auto rows = ofSlice(slice); rows != ofSlice(slice + 1); ++rows) {
+            const std::int64_t before = std::accumulate(ofSlice(slice), rows, std::int64_t{0});
+            next.push_back(slice * saved.paddedRows + before);
+            padding.push_back(next.back() - total);
+            total += *rows;
+        }
     std::vector<std::int32_t> toSorted, fromSorted(asIndex(total));
     toSorted.reserve(asIndex(total));
     saved.expertRows.assign(m_local.size(), 0);
     for (std::int64_t expert = 0; expert < perRank; ++expert)
         for (std::int64_t source = 0; source < members; ++source) {
-            const std::int64_t count = table[asIndex(source * m_experts + firstExpert + expert)];
+            const std::size_t place = asIndex(m_places[asIndex(source)].slice * ranks + m_places[asIndex(source)].expertRank);
+            const std::int64_t count = table[asIndex(source * m_experts + own.expertRank * perRank + expert)];
             saved.expertRows[asIndex(expert)] += count;
             for (std::int64_t i = 0; i < count; ++i) {
-                const std::int64_t row = next[asIndex(source)]++;
-                fromSorted[asIndex(row)] = static_cast<std::int32_t>(toSorted.size());
+                const std::int64_t row = next[place]++;
+                fromSorted[asIndex(row - padding[place])] = static_cast<std::int32_t>(toSorted.size());
                 toSorted.push_back(static_cast<std::int32_t>(row));
             }
         }
@@ -263,66 +274,64 @@ Task<> Moe::balance(const Input& input, const MoeSaved& saved)
             addToExactSum(auxiliaryLoss, gradient[e] * ofSlice[e]);
 }
 
-Task<Array> Moe::exchangeOut(Tensor slots, const MoeSaved& saved, std::string_view name)
+Task<Array> Moe::exchangeOut(Tensor slots, const MoeSaved& saved)
 {
     Queue& queue = *m_context.queue;
-    const std::int64_t sent = std::accumulate(saved.sendRows.begin(), saved.sendRows.end(), std::int64_t{0});
-    const std::int64_t received = std::accumulate(saved.receiveRows.begin(), saved.receiveRows.end(), std::int64_t{0});
-    const std::vector<std::int64_t> first = firstSlots(saved);
-    const Array input = m_context.activations(sent, m_shape.hidden);
-    std::int64_t row = 0;
-    for (std::size_t member = 0; member < saved.sendRows.size(); ++member) {
-        const std::int64_t count = saved.sendRows[member];
-        queue.copy(slots.rowRange(first[asIndex(m_memberExpertRank[member])], count), input->rowRange(row, count));
-        row += count;
+    const Membership& slices = m_context.in(Group::expertTensor);
+    const std::int64_t received = saved.sliceRows[asIndex(slices.index)];
+    Array all = m_context.activations(saved.paddedRows, m_shape.hidden);
+    co_await m_context.allToAll(Group::expertParallel, slots, saved.sendRows, all->rowRange(0, received), saved.receiveRows,
+                                "moe.dispatch");
+    if (!m_context.alone(Group::expertTensor)) {
+        const Array own = std::move(all);
+        queue.fill(own->rowRange(received, saved.paddedRows - received), 0);
+        all = m_context.activations(saved.paddedRows * slices.size(), m_shape.hidden);
+        co_await m_context.allGather(Group::expertTensor, own, all, "moe.gather");
     }
-    const Array output = m_context.activations(received, m_shape.hidden);
-    co_await m_context.allToAll(Group::experts, input, saved.sendRows, output, saved.receiveRows, name);
     const KernelSpan span(m_context, m_permuteLabel);
-    Array sorted = m_context.activations(received, m_shape.hidden);
-    queue.gatherRows(output, saved.toSorted, 1, sorted);
+    Array sorted = m_context.activations(saved.toSorted->rows, m_shape.hidden);
+    queue.gatherRows(all, saved.toSorted, 1, sorted);
     co_return sorted;
 }
 
-Task<Array> Moe::exchangeBack(Tensor sorted, const MoeSaved& saved, std::string_view name)
+Task<Array> Moe::exchangeBack(Tensor sorted, const MoeSaved& saved)
 {
     Queue& queue = *m_context.queue;
-    const std::int64_t returned = std::accumulate(saved.sendRows.begin(), saved.sendRows.end(), std::int64_t{0});
-    const Array bySource = m_context.activations(sorted.rows, m_shape.hidden);
+    const Membership& slices = m_context.in(Group::expertTensor);
+    Array own = m_context.activations(saved.paddedRows * slices.size(), m_shape.hidden);
     {
         const KernelSpan span(m_context, m_permuteLabel);
-        queue.gatherRows(sorted, saved.fromSorted, 1, bySource);
+        std::int64_t done = 0;
+        for (std::int64_t slice = 0; slice < slices.size(); ++slice) {
+            const std::int64_t rows = saved.sliceRows[asIndex(slice)], first = slice * saved.paddedRows;
+            queue.gatherRows(sorted, saved.fromSorted->rowRange(done, rows), 1, own->rowRange(first, rows));
+            queue.fill(own->rowRange(first + rows, saved.paddedRows - rows), 0);
+            done += rows;
+        }
     }
-    const Array back = m_context.activations(returned, m_shape.hidden);
-    co_await m_context.allToAll(Group::experts, bySource, saved.receiveRows, back, saved.sendRows, name);
-    const KernelSpan span(m_context, m_permuteLabel);
+    if (!m_context.alone(Group::expertTensor)) {
+        const Array all = std::move(own);
+        own = m_context.activations(saved.paddedRows, m_shape.hidden);
+        co_await m_context.reduceScatter(Group::expertTensor, all, own, "moe.reduce");
+    }
     Array slots = m_context.activations(m_rows * m_choices, m_shape.hidden);
-    const std::vector<std::int64_t> first = firstSlots(saved);
-    std::vector<bool> seen(first.size(), false);
-    std::int64_t row = 0;
-    for (std::size_t member = 0; member < saved.sendRows.size(); ++member) {
-        const auto expertRank = asIndex(m_memberExpertRank[member]);
-        const std::int64_t count = saved.sendRows[member];
-        const Tensor to = slots->rowRange(first[expertRank], count);
-        if (seen[expertRank])
-            queue.add(back->rowRange(row, count), to);
-        else
-            queue.copy(back->rowRange(row, count), to);
-        seen[expertRank] = true;
-        row += count;
-    }
+    co_await m_context.allToAll(Group::expertParallel, own->rowRange(0, saved.sliceRows[asIndex(slices.index)]),
+                                saved.receiveRows, slots, saved.sendRows, "moe.combine");
     co_return slots;
 }
 
 template <class Make>
-Task<Array> Moe::wholeRows(std::string_view name, Make make)
+Task<Array> Moe::wholeRows(Make make)
 {
     Array y = m_context.activations(m_shape.localRows, m_shape.hidden);
-    if (repeatsTokens())
+    const bool isEven = m_shape.rows % m_shape.tp == 0;
+    if (repeatsTokens() && !isEven)
         m_context.queue->fill(y, 0);
     make(ownRows(y));
-    if (repeatsTokens())
-        co_await m_context.allReduce(Group::tp, y, name);
+    if (repeatsTokens() && isEven)
+        co_await m_context.allGather(Group::tp, ownRows(y), y, "moe.collect");
+    else if (repeatsTokens()) // others' rows are 0
+        co_await m_context.allReduce(Group::tp, y, "moe.sum");
     co_return y;
 }
 
@@ -384,7 +393,7 @@ Task<Array> Moe::run(const Input& input, MoeSaved& saved)
         const KernelSpan span(m_context, m_permuteLabel);
         queue.gatherRows(ownRows(saved.normalized), saved.order, m_choices, slots);
     }
-    saved.expertInput = co_await exchangeOut(slots, saved, "moe.dispatch");
+    saved.expertInput = co_await exchangeOut(slots, saved);
     slots.reset();
     const std::int64_t received = saved.expertInput->rows;
     saved.up = m_context.activations(received, m_columns * (m_gated ? 2 : 1));
@@ -404,13 +413,13 @@ Task<Array> Moe::run(const Input& input, MoeSaved& saved)
         const KernelSpan span(m_context, m_downLabel);
         queue.linearParts(downParts(saved), saved.hidden, expertOutput);
     }
-    saved.routed = co_await exchangeBack(expertOutput, saved, "moe.combine");
+    saved.routed = co_await exchangeBack(expertOutput, saved);
     expertOutput.reset();
     const auto combine = [&](const Tensor& own) {
         const KernelSpan span(m_context, m_combineLabel);
         queue.combineRows(saved.routed, saved.place, saved.weights, own);
     };
-    Array y = co_await wholeRows("moe.sum", combine);
+    Array y = co_await wholeRows(combine);
     if (m_shared) {
         const Array ofShared = co_await m_shared->forward(saved.normalized, saved.shared);
         const KernelSpan span(m_context, m_combineLabel);
@@ -433,7 +442,7 @@ Task<Array> Moe::backwardInput(const Input& input, Array dy, MoeSaved& saved, bo
         queue.combineGradient(saved.routed, saved.place, saved.weights, ownRows(dy), dSlots, dWeights);
     }
     saved.routed.reset();
-    saved.dExpertOutput = co_await exchangeOut(dSlots, saved, "moe.dispatch");
+    saved.dExpertOutput = co_await exchangeOut(dSlots, saved);
     const std::int64_t received = saved.dExpertOutput->rows;
     Array dHidden = m_context.activations(received, m_columns);
     {
@@ -454,7 +463,7 @@ Task<Array> Moe::backwardInput(const Input& input, Array dy, MoeSaved& saved, bo
         const KernelSpan span(m_context, m_upLabel);
         queue.linearPartsInputGradient(upParts(saved, false), saved.dUp, dExpertInput);
     }
-    dSlots = co_await exchangeBack(dExpertInput, saved, "moe.combine");
+    dSlots = co_await exchangeBack(dExpertInput, saved);
     dExpertInput.reset();
     const auto gatherGradient = [&](const Tensor& own) {
         {
@@ -475,7 +484,7 @@ Task<Array> Moe::backwardInput(const Input& input, Array dy, MoeSaved& saved, bo
         queue.linearInputGradient(saved.dLogits, m_router->value(), throughRouter);
         queue.add(throughRouter, own);
     };
-    Array dNormalized = co_await wholeRows("moe.sum", gatherGradient);
+    Array dNormalized = co_await wholeRows(gatherGradient);
     if (m_shared) {
         const Array ofShared = co_await m_shared->backward(std::move(dy), saved.normalized, saved.shared, ofWeights);
         const KernelSpan span(m_context, m_permuteLabel);

@@ -2,9 +2,10 @@
 // back, beside them experts that every token goes to. Shazeer et al. 2017; load-balancing loss of the Switch Transformer (Fedus
 // et al. 2021) per micro-batch; DeepSeek-V3's scores, groups and choice (DeepSeek-AI 2024, section 2.1.2).
 //
-// Tokens go straight to the ranks that hold (slices of) their experts: one all-to-all over tp_ep, in which every slice of an
-// expert gets the token and the slices' outputs are summed where it came from. Where tp ranks have the same tokens, each sends
-// its share of them, and the results are put together over tp: so it does not matter how the axes are ordered.
+// Tokens go to ranks of their experts by an all-to-all over ep, and from there to the ranks with the experts' other slices by a
+// gathering over expt_tp; outputs come back by a reduction over expt_tp, which sums the slices, and an all-to-all: as Megatron
+// Core's MoEAlltoAllTokenDispatcher does it, and as the simulator has it. Where tp ranks have the same tokens, each sends its
+// share of them, and the results are put together over tp: so it does not matter how the axes are ordered.
 #pragma once
 
 #include "live/model/feed_forward.h"
@@ -23,12 +24,14 @@ struct MoeSaved {
     Array input, statistics, normalized;
     Array logits, probabilities, experts, weights;   ///< of the router
     Array order, place;                              ///< see Queue::sortByExpert
-    std::vector<std::int64_t> sendRows, receiveRows; ///< by member of the group
-    std::vector<std::int64_t> expertRows;            ///< by local expert
-    Array toSorted, fromSorted;                      ///< i32: received rows in the order of local experts, and back
-    Array expertInput, up, hidden;                   ///< in that order
-    Array routed;                                    ///< what came back, by slot in the order of experts
-    Array dUp, dExpertOutput, dLogits;               ///< from the input gradient to the weight gradient
+    std::vector<std::int64_t> sendRows, receiveRows; ///< by member of ep
+    std::vector<std::int64_t> sliceRows;             ///< by member of expt_tp: rows that came to it
+    std::int64_t paddedRows = 0; ///< what each of them gives to the others: the most of these; of several slices at least one
+    std::vector<std::int64_t> expertRows; ///< by local expert
+    Array toSorted, fromSorted;    ///< i32: rows that came to any slice in the order of local experts, and back, without padding
+    Array expertInput, up, hidden; ///< in that order
+    Array routed;                  ///< what came back, by slot in the order of experts
+    Array dUp, dExpertOutput, dLogits; ///< from the input gradient to the weight gradient
     FeedForwardSaved shared;
 };
 
@@ -65,11 +68,10 @@ private:
     Task<> route(const Input&, MoeSaved&);
     Task<> balance(const Input&, const MoeSaved&);
     Task<> planExchange(MoeSaved&);
-    std::vector<std::int64_t> firstSlots(const MoeSaved&) const;
     /// Rows by slot in the order of experts, to the experts' ranks, in the order of local experts.
-    Task<Array> exchangeOut(Tensor slots, const MoeSaved&, std::string_view name);
+    Task<Array> exchangeOut(Tensor slots, const MoeSaved&);
     /// And back, slices summed.
-    Task<Array> exchangeBack(Tensor sorted, const MoeSaved&, std::string_view name);
+    Task<Array> exchangeBack(Tensor sorted, const MoeSaved&);
     Tensor upOf(const Expert&, bool gradient) const;
     Tensor upBiasOf(const Expert&, bool gradient) const; ///< empty: none
     /// Of several ranks with slices of an expert, whose outputs are summed, one adds its bias.
@@ -84,7 +86,7 @@ private:
     Tensor ownRows(const Tensor& local) const { return local.rowRange(m_firstRow, m_rows); }
     /// Of local rows: this rank's are what `make` puts there, the others come from the other tp ranks.
     template <class Make>
-    Task<Array> wholeRows(std::string_view name, Make make);
+    Task<Array> wholeRows(Make make);
 
     RankContext& m_context;
     const Shape& m_shape;
@@ -96,8 +98,12 @@ private:
     std::int64_t m_experts, m_choices, m_columns;
     std::int64_t m_firstRow = 0, m_rows; ///< of local rows, those whose tokens this rank sends
     RouterRule m_rule;
-    std::map<int, Balance> m_balances;   ///< by micro-batch
-    std::vector<int> m_memberExpertRank; ///< by member of the group: its place among the ep ranks
+    std::map<int, Balance> m_balances; ///< by micro-batch
+    /// By member of tp_ep: which slices it has, and of which experts: its places in expt_tp and in ep.
+    struct Place {
+        int slice = 0, expertRank = 0;
+    };
+    std::vector<Place> m_places;
     Parameter *m_router, *m_routerBias = nullptr;
     std::unique_ptr<FeedForward> m_shared; ///< none: no such experts
     std::vector<Expert> m_local;

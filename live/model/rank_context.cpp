@@ -25,6 +25,8 @@ GroupLook lookOf(Group group)
     case Group::cp:
         return {SpanTrack::cp, sim::OpClass::cpComm};
     case Group::experts:
+    case Group::expertParallel:
+    case Group::expertTensor:
     case Group::tokens:
         return {SpanTrack::ep, sim::OpClass::epComm};
     default:

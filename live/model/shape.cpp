@@ -81,6 +81,13 @@ std::int64_t Shape::validTokens() const
     return std::clamp<std::int64_t>(vocabulary - firstToken, 0, vocabularySlice);
 }
 
+bool gathersHeads(const sim::Scenario& scenario)
+{
+    const sim::Model& model = scenario.model;
+    const int tp = scenario.layout.tp, heads = model.numKeyValueHeads;
+    return scenario.training.stack.gathersHeads && !model.isLatentAttention() && tp > heads && model.headDim % (tp / heads) == 0;
+}
+
 Shape shapeOf(const sim::Scenario& scenario, const sim::Coordinates& coordinates)
 {
     if (std::vector<sim::Problem> problems = problemsOfTraining(scenario); !problems.empty())
@@ -101,6 +108,7 @@ Shape shapeOf(const sim::Scenario& scenario, const sim::Coordinates& coordinates
     shape.valueDim = head.value;
     shape.heads = model.numAttentionHeads / layout.tp;
     shape.headCopies = std::max(1, layout.tp / keyValueHeads);
+    shape.gathersHeads = gathersHeads(scenario);
     shape.keyValueHeads = std::max(1, keyValueHeads / layout.tp);
     shape.queryColumns = std::int64_t{shape.heads} * shape.headDim;
     shape.keyColumns = std::int64_t{shape.keyValueHeads} * shape.headDim;

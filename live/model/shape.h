@@ -18,9 +18,10 @@ struct Shape {
     std::int64_t localRows = 0; ///< inside them
     std::int64_t sequences = 1; ///< of a micro-batch
     int slices = 1;
-    int headDim = 0, heads = 0, keyValueHeads = 0;                   ///< this rank's heads; headDim: of queries and keys
-    int valueDim = 0;                                                ///< of values
-    int headCopies = 1;                                              ///< tp ranks that hold the same key-value head
+    int headDim = 0, heads = 0, keyValueHeads = 0; ///< this rank's heads; headDim: of queries and keys
+    int valueDim = 0;                              ///< of values
+    int headCopies = 1;                            ///< tp ranks that have the same key-value head
+    bool gathersHeads = false; ///< each of them has a part of its columns (as the stack says), which are gathered; else all
     std::int64_t queryColumns = 0, keyColumns = 0, valueColumns = 0; ///< heads * elements of one
     std::int64_t vocabulary = 0;                                     ///< of the model
     std::int64_t vocabularySlice = 0;                                ///< this rank's rows of the embedding, padding included
@@ -29,8 +30,10 @@ struct Shape {
     int tp = 1, tpIndex = 0, cp = 1, cpIndex = 0;
 
     Slice tpSlice() const { return {tpIndex, tp}; }
-    Slice keyValueSlice() const { return {tpIndex / headCopies, tp / headCopies}; }
+    Slice keyValueSlice() const { return gathersHeads ? tpSlice() : Slice{tpIndex / headCopies, tp / headCopies}; }
     std::int64_t qkvColumns() const { return queryColumns + keyColumns + valueColumns; }
+    /// Ranks that have parts of the columns of this rank's keys and values.
+    int headParts() const { return gathersHeads ? headCopies : 1; }
     std::int64_t outputColumns() const { return std::int64_t{heads} * valueDim; } ///< of attention
     /// Rows of the slice that are real words.
     std::int64_t validTokens() const;
@@ -38,6 +41,9 @@ struct Shape {
 
 /// All of a valid scenario that live training does not do, with what it would do in its place; their file is empty.
 std::vector<sim::Problem> problemsOfTraining(const sim::Scenario&);
+/// Of more tensor-parallel ranks than key-value heads, each makes its part of the columns of keys and values and gathers those
+/// of its head (sim::Stack::gathersHeads), unless that would cut an element; else several keep the same head.
+bool gathersHeads(const sim::Scenario&);
 /// Throws sim::ScenarioError with all of these.
 Shape shapeOf(const sim::Scenario&, const sim::Coordinates&);
 

@@ -70,8 +70,10 @@ std::optional<std::string> transferCurve(std::string_view name, const sim::Scena
         return "ring_shift";
     if (name == "moe.dispatch" || name == "moe.combine")
         return "all_to_all";
-    if (name.ends_with(".gather"))
+    if (name.ends_with(".gather") || name == "moe.collect")
         return "all_gather";
+    if (name == "attn.qkv.scatter" || name == "moe.reduce")
+        return "reduce_scatter";
     if (name == "gradient.reduce")
         return scenario.layout.zeroStage >= 1 ? "reduce_scatter" : "all_reduce";
     if (name.ends_with(".sum"))

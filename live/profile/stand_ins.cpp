@@ -60,7 +60,8 @@ void dealCounts(const Tensor& counts, int by, int members)
 {
     auto* const first = counts.as<std::int64_t>();
     const std::int64_t experts = counts.elements();
-    std::rotate(first, first + (experts - by * (experts / members) % experts) % experts, first + experts);
+    const std::int64_t further = ((by * experts / members) % experts + experts) % experts; // several may share an expert's rank
+    std::rotate(first, first + (experts - further) % experts, first + experts);
 }
 
 } // namespace

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cassert>
 #include <limits>
+#include <map>
 #include <unordered_map>
 #include <utility>
 
@@ -82,6 +83,7 @@ private:
     void findEvents();
     void advance(int rank);
     void arrive(std::size_t span, std::int64_t timeNs);
+    std::int64_t* communicatorOf(const CollectiveMeeting&);
     void placeActions();
     [[noreturn]] void reportCircle(int rank) const;
 
@@ -94,6 +96,7 @@ private:
     std::vector<char> m_hasArrived;       ///< [span]
     std::vector<RankSpan> m_result;
     std::vector<int> m_ready;
+    std::map<std::pair<int, std::vector<int>>, std::int64_t> m_communicators; ///< lane and ranks → until when it is taken
     sim::CancelPoll m_pollCancel;
 };
 
@@ -234,14 +237,34 @@ void Replay::arrive(std::size_t span, std::int64_t timeNs)
     meeting.beginNs = std::max(meeting.beginNs, timeNs);
     if (++meeting.arrived < meeting.members.size())
         return;
+    std::int64_t* const takenUntil = communicatorOf(meeting);
+    if (takenUntil)
+        meeting.beginNs = std::max(meeting.beginNs, *takenUntil);
     for (const std::size_t member : meeting.members) {
         const SpanRecord& measured = at(member);
         SpanRecord& result = m_result[member].span;
         result.readyNs = meeting.beginNs;
         result.endNs = meeting.beginNs + lengthNs(measured);
+        if (takenUntil)
+            *takenUntil = std::max(*takenUntil, result.endNs);
     }
     m_ready.insert(m_ready.end(), meeting.waiting.begin(), meeting.waiting.end());
     meeting.waiting.clear();
+}
+
+/// Its members issue what they have in one order, so that an earlier one is done when a later one is. Messages between two ranks
+/// have a communicator a direction, and follow each other as their buffers allow.
+std::int64_t* Replay::communicatorOf(const CollectiveMeeting& meeting)
+{
+    const int lane = commOf(at(meeting.members[0]).track);
+    if (lane == commOf(SpanTrack::receive) || meeting.members.size() < 2)
+        return nullptr;
+    std::vector<int> ranks;
+    ranks.reserve(meeting.members.size());
+    for (const std::size_t member : meeting.members)
+        ranks.push_back(m_spans[member].rank);
+    std::sort(ranks.begin(), ranks.end());
+    return &m_communicators[{lane, std::move(ranks)}];
 }
 
 /// An action lasts from its first kernel to its last, as in a simulation.

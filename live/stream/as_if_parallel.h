@@ -1,7 +1,8 @@
 // A step as it would have run with a device for every rank. On fewer cores than ranks the wall clock shows ranks taking turns;
 // here the same spans are replayed: each rank's kernels keep their order and their measured length (processor time where it was
 // measured, as cores are shared), a communication begins when its last member arrives and takes its measured transfer time, and
-// what the host did in between is dropped. On a run that was parallel already nothing changes but the host's gaps.
+// what the host did in between is dropped. Those of the same ranks run one after the other, as NCCL's of one communicator do. On
+// a run that was parallel already nothing changes but the host's gaps.
 //
 // What waits for what is read from the records: a rank issues a communication where it arrived; it waits for it where the record
 // of it lies in the rank's order, as the record is made when the rank goes on after the wait.

@@ -6,6 +6,7 @@
 #include <bit>
 #include <functional>
 #include <limits>
+#include <string>
 
 namespace live {
 namespace {
@@ -22,6 +23,12 @@ std::size_t blockBytes(const Tensor& tensor, MemoryUse use)
 }
 
 } // namespace
+
+std::string pieceText(std::uint64_t bytes)
+{
+    constexpr std::uint64_t kKib = 1 << 10, kMib = kKib << 10;
+    return bytes < kMib ? std::to_string((bytes + kKib - 1) / kKib) + " KiB" : std::to_string(bytes / kMib) + " MiB";
+}
 
 void Array::reset()
 {

@@ -27,6 +27,9 @@ public:
     virtual void release(void*, std::size_t bytes) noexcept = 0;
 };
 
+/// "300 KiB", "12 MiB": of pieces of memory.
+std::string pieceText(std::uint64_t bytes);
+
 class Memory;
 
 /// Owns a tensor's bytes. Gives them back to its Memory, which must outlive it.

@@ -5,15 +5,19 @@
 #include "live/kernels/cpu/norm.h"
 #include "live/kernels/cpu/optimizer.h"
 #include "live/kernels/device.h"
+#include "live/tensor/memory.h"
 #include "sim/error.h"
 
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
+#include <string>
 #include <thread>
+#include <utility>
 #ifdef __linux__
 #include <sys/mman.h>
 #endif
+#include <sys/resource.h>
 #include <unistd.h>
 
 namespace live {
@@ -302,6 +306,16 @@ std::string processorName()
     return "processor";
 }
 
+/// What may have been used up, little as the last piece was.
+std::string boundsText(std::int64_t memoryBytes)
+{
+    std::string text = "the machine has " + pieceText(static_cast<std::size_t>(memoryBytes));
+    for (const auto& [resource, name] : {std::pair(RLIMIT_AS, "ulimit -v"), {RLIMIT_DATA, "ulimit -d"}})
+        if (rlimit limit{}; ::getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+            text += std::string(", ") + name + " allows this process " + pieceText(limit.rlim_cur);
+    return text;
+}
+
 class CpuDevice final : public Device {
 public:
     CpuDevice(DType precision, WorkerPool* pool) : m_pool(pool)
@@ -331,9 +345,8 @@ public:
             madvise(block, size, MADV_HUGEPAGE); // a wish
 #endif
         if (!block)
-            throw sim::Error("The CPU cannot give " + std::to_string(bytes >> 20) + " MiB in one piece: the machine has " +
-                             std::to_string(m_info.memoryBytes >> 20) +
-                             " MiB. Use a smaller model, a smaller micro-batch, recomputation or fewer ranks.");
+            throw sim::Error("The CPU cannot give " + pieceText(bytes) + " more: " + boundsText(m_info.memoryBytes) +
+                             ". Use a smaller model, a smaller micro-batch, recomputation or fewer ranks.");
         return block;
     }
     void release(void* block, std::size_t) noexcept override

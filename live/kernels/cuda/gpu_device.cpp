@@ -1,6 +1,7 @@
 #include "live/kernels/cuda/gpu_device.h"
 
 #include "live/kernels/cuda/runtime.h"
+#include "live/tensor/memory.h"
 #include "sim/error.h"
 
 #include <utility>
@@ -23,10 +24,10 @@ void* GpuDevice::allocate(std::size_t bytes)
     makeCurrent(m_gpu);
     void* const block = allocateMemory(bytes);
     if (!block)
-        throw sim::Error(m_info.name + " (GPU " + std::to_string(m_gpu) + ") cannot give " + std::to_string(bytes >> 20) +
-                         " MiB in one piece: " + std::to_string(freeMemory() >> 20) + " of " +
-                         std::to_string(m_info.memoryBytes >> 20) +
-                         " MiB are free. Use a smaller micro-batch, recomputation, a higher ZeRO stage, or more GPUs.");
+        throw sim::Error(m_info.name + " (GPU " + std::to_string(m_gpu) + ") cannot give " + pieceText(bytes) +
+                         " in one piece: " + pieceText(freeMemory()) + " of " +
+                         pieceText(static_cast<std::size_t>(m_info.memoryBytes)) +
+                         " are free. Use a smaller micro-batch, recomputation, a higher ZeRO stage, or more GPUs.");
     return block;
 }
 

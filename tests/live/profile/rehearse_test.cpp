@@ -1,7 +1,9 @@
 // Ranks that run by themselves, others made up, do what they do among all.
 #include "live/profile/calibrate.h"
 #include "live/profile/rehearse.h"
+#include "sim/program/program.h"
 #include "sim/scenario/document.h"
+#include "sim/simulate/plan_schedule.h"
 
 #include <algorithm>
 #include <cmath>
@@ -59,6 +61,37 @@ TEST(Rehearsal, RanksDoAloneWhatTheyDoAmongAll)
     const Rehearsal both = rehearse(experts, {.warmUp = 1, .steps = 2});
     for (const int rank : rehearsedRanks(experts))
         EXPECT_TRUE(doingsOf(both.alone, rank) == doingsOf(both.whole, rank)) << "rank " << rank;
+}
+
+/// What is drawn as predicted is what is trained: fewer key-value heads than ranks, slices of experts, tokens that ranks share.
+TEST(Rehearsal, TransfersOfHeadsAndExpertsAreThoseOfTheSimulator)
+{
+    for (const auto& [model, layout] : {std::pair{"tiny-gpt", R"({"tp":4})"},
+                                        {"tiny-moe", R"({"tp":4,"dp":2,"ep":2})"},
+                                        {"tiny-moe", R"({"tp":4,"dp":2,"ep":2,"sequence_parallel":true})"},
+                                        {"tiny-moe", R"({"tp":2,"dp":2,"ep":4,"etp":1})"},
+                                        {"tiny-moe", R"({"dp":4,"ep":2,"etp":2})"}}) {
+        SCOPED_TRACE(layout);
+        const sim::Scenario scenario = jobOfLayout(model, layout);
+        std::map<std::string, int> expected, made; // of rank 0, in a step
+        const auto isMeant = [](const std::string& name) { return name.starts_with("moe.") || name.starts_with("attn.qkv."); };
+        // One of the two has other words for what is the same turned round.
+        const std::map<std::string, std::string> words = {{"attn.qkv.scatter", "attn.qkv.gather"}, {"moe.drop", "moe.collect"}};
+        const auto word = [&](const std::string& name) { return words.contains(name) ? words.at(name) : name; };
+        const sim::Program program = sim::lowerProgram(scenario, sim::planSchedule(scenario));
+        for (const sim::Step& step : program.ranks[0].steps)
+            for (const sim::Op& op : program.passes[step.pass].ops)
+                if (op.kind != sim::OpKind::compute && isMeant(program.labels[op.label]))
+                    ++expected[word(program.labels[op.label])];
+        const ObservedRun run = observeRun(scenario, {.warmUp = 0, .steps = 1});
+        for (const RankSpan& each : run.steps[0]) {
+            const std::string& name = run.kinds[each.span.kind].name;
+            if (each.rank == 0 && each.span.correlation != 0 && isMeant(name) && name != "moe.counts" && name != "moe.balance")
+                ++made[word(name)];
+        }
+        EXPECT_EQ(made, expected);
+        EXPECT_EQ(made.contains("attn.qkv.gather"), scenario.layout.tp > scenario.model.numKeyValueHeads);
+    }
 }
 
 TEST(Rehearsal, AsManyStandInsMeetARankAsMembersWould)

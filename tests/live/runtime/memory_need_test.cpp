@@ -9,6 +9,7 @@
 
 #include <gmock/gmock.h>
 
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <sys/resource.h>
@@ -209,6 +210,31 @@ TEST_F(Limits, UlimitsCountWhatTheProcessHasAlready)
         ::setrlimit(resource, &before);
     }
 }
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) // they keep terabytes of addresses
+TEST(MemoryOfTheCpu, TellsWhatItCannotGiveHoweverLittleAndWhichLimitHolds)
+{
+    const auto useUp = [](int resource) {
+        const auto device = makeCpuDevice(DType::f32, nullptr);
+        rlimit limited{};
+        ::getrlimit(static_cast<__rlimit_resource_t>(resource), &limited);
+        limited.rlim_cur = rlim_t{3} << 29;
+        ::setrlimit(static_cast<__rlimit_resource_t>(resource), &limited);
+        try {
+            constexpr std::size_t kPiece = 300 << 10;
+            for (int piece = 0; piece < 10'000; ++piece) // 3 GB, given up with the process
+                device->allocate(kPiece);
+        } catch (const sim::Error& error) {
+            std::fputs(error.what(), stderr);
+        }
+        ::_exit(3);
+    };
+    EXPECT_EXIT(useUp(RLIMIT_AS), testing::ExitedWithCode(3),
+                "cannot give 300 KiB more: .*, ulimit -v allows this process 1536 MiB");
+    EXPECT_EXIT(useUp(RLIMIT_DATA), testing::ExitedWithCode(3),
+                "cannot give 300 KiB more: .*, ulimit -d allows this process 1536 MiB");
+}
+#endif
 
 } // namespace
 } // namespace live::test

@@ -117,7 +117,17 @@ TEST(PlantedBug, TiedGradientsNotSummed)
 
 TEST(PlantedBug, GradientsOfSharedHeadsNotSummed)
 {
-    expectCaught(skip("gradient.heads"), kLlama + Settings{"layout.tp=4"});
+    expectCaught(skip("gradient.heads"), kLlama + kCopiedHeads + Settings{"layout.tp=4"});
+}
+
+TEST(PlantedBug, GradientsOfGatheredHeadsNotSummed)
+{
+    expectCaught(skip("attn.qkv.scatter"), kLlama + Settings{"layout.tp=4"});
+}
+
+TEST(PlantedBug, OutputsOfExpertsSlicesNotSummed)
+{
+    expectCaught(skip("moe.reduce"), kExperts + kTp2 + Settings{"layout.etp=2"});
 }
 
 TEST(PlantedBug, LatentGradientsNotSummedOverHeads)

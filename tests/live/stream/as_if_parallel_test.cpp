@@ -113,6 +113,23 @@ TEST(AsIfParallel, WhatIsNotWaitedForIsOverlapped)
     ASSERT_EQ(result.trace.flows.size(), 1U);
 }
 
+/// On one core both were under way at once, as a gathering ahead and a reduction are; on GPUs a communicator does one at a time.
+TEST(AsIfParallel, TransfersOfTheSameRanksTakeTurns)
+{
+    const auto gather = [](std::int64_t arrived, std::int64_t ready, std::int64_t end, std::uint64_t correlation) {
+        return test::commSpan(SpanTrack::cp, kKinds.allReduce, arrived, ready, end, correlation);
+    };
+    const std::vector<RankSpan> spans = {
+        {0, compute(0, 10)}, {0, allReduce(10, 20, 50, 1)}, {0, allReduce(10, 20, 45, 2)}, {0, gather(10, 20, 60, 3)},
+        {1, compute(0, 20)}, {1, allReduce(20, 20, 50, 1)}, {1, allReduce(20, 20, 45, 2)}, {1, gather(20, 20, 60, 3)}};
+    const live::AsIfParallel result = replay(spans, 2);
+    EXPECT_EQ(result.spans[1].span.endNs, 50);
+    EXPECT_EQ(result.spans[2].span.readyNs, 50) << "behind the first";
+    EXPECT_EQ(result.spans[6].span.endNs, 75);
+    EXPECT_EQ(result.spans[3].span.endNs, 60) << "another communicator";
+    EXPECT_EQ(result.stepNs, 75);
+}
+
 TEST(AsIfParallel, CommunicationWithoutLengthIsStillAMeeting)
 {
     const live::AsIfParallel result = replay({{0, compute(0, 10)},

@@ -31,6 +31,8 @@ inline const Settings kTied = {"model.tie_word_embeddings=true"};
 /// rmsnorm, rotary positions, gated SiLU, grouped queries, no biases.
 inline const Settings kLlama = {"model.normalization=rmsnorm", "model.position_embedding=rope", "model.hidden_act=silu",
                                 "model.gated_mlp=true",        "model.num_key_value_heads=2",   "model.bias=false"};
+/// Ranks that share a key-value head keep it each, instead of a part of it.
+inline const Settings kCopiedHeads = {R"(training.stack={"gathers_heads":false})"};
 /// 4 experts, of which each token takes 2.
 inline const Settings kExperts = {"model.num_experts=4", "model.num_experts_per_tok=2", "model.moe_intermediate_size=32",
                                   "model.bias=false"};

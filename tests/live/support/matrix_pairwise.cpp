@@ -48,6 +48,7 @@ const std::vector<Column> kColumns = {
     {"activation", {{}, {"model.hidden_act=silu", "model.gated_mlp=true"}, {"model.hidden_act=relu2"}}},
     {"positions", {{}, {"model.position_embedding=rope"}, {"model.position_embedding=none"}}},
     {"queries", {{}, {"model.num_key_value_heads=2"}, {"model.num_key_value_heads=1"}}},
+    {"shared_queries", {{}, kCopiedHeads}},
     {"sees", {{}, {"model.sliding_window=5"}, {"model.attention_chunk_size=6"}}},
     {"expert_bias", {{}, {"model.expert_bias=true"}}},
     {"shared", {{}, {"model.num_shared_experts=1"}}},

@@ -66,16 +66,16 @@ struct SentTensor {
     SentTensor(std::int64_t wide) : bytes(wide) {}   // NOLINT(google-explicit-constructor): mostly all there is to say
     SentTensor(const Checked& wide) : bytes(wide) {} // NOLINT(google-explicit-constructor)
     /// One of so many pieces.
-    SentTensor piece(int pieces) const { return {bytes / pieces, narrowedBy, true}; }
+    SentTensor piece(int pieces) const { return {bytes / pieces, narrowedBy, pieces}; }
     /// The same elements in fewer bits.
-    SentTensor narrower(int by) const { return {bytes / by, narrowedBy * by, isPiece}; }
+    SentTensor narrower(int by) const { return {bytes / by, narrowedBy * by, ofPieces}; }
 
     std::int64_t bytes;
     int narrowedBy = 1;
-    bool isPiece = false;
+    int ofPieces = 1;
 
 private:
-    SentTensor(std::int64_t sent, int narrowed, bool piece) : bytes(sent), narrowedBy(narrowed), isPiece(piece) {}
+    SentTensor(std::int64_t sent, int narrowed, int pieces) : bytes(sent), narrowedBy(narrowed), ofPieces(pieces) {}
 };
 
 class PassBuilder {

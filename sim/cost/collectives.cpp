@@ -210,8 +210,10 @@ std::int64_t CostModel::collectiveNs(const OpShape& shape, const GroupShape& gro
     const double n = group.size;
     const double bytes = static_cast<double>(shape.bytes);
     const auto text = [&] { return transferText("a collective", bytes, group.size); };
-    if (const MeasuredTime* measured = measuredTransfer(static_cast<std::size_t>(shape.collective), group.spanningTier()))
-        return durationNs(measured->seconds(std::max(1.0, bytes), n), text);
+    if (const MeasuredTime* measured = measuredTransfer(static_cast<std::size_t>(shape.collective), group.spanningTier())) {
+        const int pieces = shape.piecesOfTrip; // measured were whole collectives, which make the trip once
+        return durationNs(measured->seconds(std::max(1.0, bytes * pieces), n) / pieces, text);
+    }
     const bool isData = role != CommunicatorRole::none && dimensionOf(role) == Dimension::dp;
     const RingPath path = ringPath(group, m_cluster, isData ? m_stack.network : 1);
     const double rate = path.bytesPerSecond;
@@ -219,13 +221,17 @@ std::int64_t CostModel::collectiveNs(const OpShape& shape, const GroupShape& gro
     // User buffers are mapped once: a piece is a copy or a small kernel that writes into a neighbour's memory and raises a flag
     // there (Transformer Engine, common/comm_gemm_overlap/userbuffers: userbuffers_send; symmetric memory in PyTorch), not a
     // collective that is set up and ended.
-    const bool isMapped = shape.pushed && group.spanningTier() == 0; // memory of GPUs behind a network is not
+    const bool isMapped = shape.piecesOfTrip > 1 && group.spanningTier() == 0; // memory of GPUs behind a network is not
+    // Nor does each go all the way round: of n pieces n - 1 make one hop each, beside a product of the piece that came before
+    // (CommOverlapP2PBase::split_overlap_ag; _pipelined_multi_all_gather_and_consume of torch/distributed/_symmetric_memory). As
+    // many hops in all, whatever pieces stand for them here.
+    const double tripSeconds = path.roundSeconds / shape.piecesOfTrip;
     double seconds = 0, startUs = isMapped ? std::min(m_cluster.efficiency.kernelUs, m_cluster.efficiency.collectiveUs)
                                            : m_cluster.efficiency.collectiveUs;
     switch (shape.collective) {
     case CollectiveKind::allGather:
     case CollectiveKind::reduceScatter:
-        seconds = once + path.roundSeconds * (shape.batch > 1 ? kShardHop * static_cast<double>(shape.batch) : 1);
+        seconds = once + tripSeconds * (shape.batch > 1 ? kShardHop * static_cast<double>(shape.batch) : 1);
         break;
     case CollectiveKind::allReduce: {
         const double ring = 2 * once + 2 * path.roundSeconds;

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <numeric>
 #include <span>
 
 namespace sim {
@@ -486,6 +487,15 @@ LayoutFloor Floors::shardedOf(const Choice& choice, const Scenario& scenario, co
         return (static_cast<double>(elements.dense) + static_cast<double>(elements.routed)) * bytes;
     };
 
+    // Shards are rounded up, of each bucket by itself: by less than an element of each kind.
+    const auto beyondShards = [&](const ShapeFloor::Rank& rank, const ParameterElements& elements) {
+        const int ends = 2 + 2 * scenario.model.numNextnPredictLayers; // heads that own an embedding, and prediction's modules
+        const int buckets = std::accumulate(rank.layers.begin(), rank.layers.end(), rank.embeddings + rank.heads + ends);
+        const double others = static_cast<double>(elements.dense) * (1 - 1.0 / cut.dense) +
+                              static_cast<double>(elements.routed) * (1 - 1.0 / cut.routed);
+        return std::max(0.0, others - 2.0 * buckets) * each.gradient;
+    };
+
     LayoutFloor floor{.stepNs = shape.chainNs};
     double update = 0, states = 0, tailOfFirst = 0;
     const ShapeFloor::Rank* before = nullptr;
@@ -512,7 +522,7 @@ LayoutFloor Floors::shardedOf(const Choice& choice, const Scenario& scenario, co
         for (std::size_t moment = 0; moment < rank.activations.size(); ++moment) {
             double bytes = states + rank.activations[moment];
             if (addsUpWhole(scenario)) // whole until the last is there
-                bytes += wholeBytes(cut.cut(rank.gradients[moment]), each.gradient);
+                bytes += beyondShards(rank, rank.gradients[moment]);
             if (everyUse)
                 bytes += wholeBytes(cut.cut(rank.gathered[moment]), each.computed) -
                          wholeBytes(cut.cut(rank.gathered[moment].matrices()), each.computed - frozenMatrixBytes(scenario));

@@ -48,6 +48,16 @@ bool addsUpWhole(const Scenario& scenario)
     return scenario.layout.zeroStage >= 2 && !reducesEveryMicrobatch(scenario);
 }
 
+std::int64_t beyondShardBytes(const Scenario& scenario, ParameterElements trained)
+{
+    if (!addsUpWhole(scenario))
+        return 0;
+    const ShardRanks ranks = ShardRanks::of(scenario.layout);
+    const std::int64_t dense = trained.dense - ceilDivide(trained.dense, ranks.dense);
+    const std::int64_t routed = trained.routed - ceilDivide(trained.routed, ranks.routed);
+    return (Checked(dense) + routed) * StateBytes::of(scenario.training).gradient;
+}
+
 bool gathersChunks(const Scenario& scenario)
 {
     return scenario.training.stack.gathersChunks && scenario.training.overlap.paramGather && scenario.layout.zeroStage >= 1 &&
@@ -109,7 +119,7 @@ void PassBuilder::releaseBucket(const Bucket& bucket)
     m_pass.ops.back().freeBytes = gatheredBytes(bucket);
 }
 
-void PassBuilder::reduceBucket(ParameterElements elements, bool held)
+void PassBuilder::reduce(ParameterElements elements, WholeGradients whole)
 {
     const Layout& layout = m_scenario.layout;
     const bool sharded = layout.zeroStage >= 1;
@@ -133,15 +143,28 @@ void PassBuilder::reduceBucket(ParameterElements elements, bool held)
         communicate(CommunicatorRole::exptDp, kind, "grad.reduce.experts", routed);
     reduceReplicas(CommunicatorRole::exptReplicate, "grad.reduce.experts.replicas", routed / ranks.routed);
     if (m_pass.ops.size() > before && layout.zeroStage >= 2) {
-        // The whole gradient lives until it is reduced: for one micro-batch, or where they add up since the chunk's first one.
-        const bool accumulates = addsUpWhole(m_scenario);
-        const std::int64_t whole = wholeBytes(elements, m_stateBytes.gradient);
-        if (!accumulates && !held)
-            m_pass.ops[before].allocBytes = whole;
-        m_pass.ops[before].freeBytes = whole;
+        m_pass.ops[before].allocBytes = whole.taken;
+        m_pass.ops[before].freeBytes = whole.dropped;
         m_pass.ops[before].buffer = true;
     }
     addToHostGradients(elements);
+}
+
+/// The whole gradient lives until it is reduced: for one micro-batch, or where they add up since the chunk's first one.
+void PassBuilder::reduceBucket(const Bucket& bucket)
+{
+    const ParameterElements trained = bucket.parameters().trained();
+    const std::int64_t whole = wholeBytes(trained, m_stateBytes.gradient);
+    reduce(trained, addsUpWhole(m_scenario) ? WholeGradients{.dropped = beyondShardBytes(m_scenario, trained)}
+                                            : WholeGradients{.taken = bucket.usedAgain ? 0 : whole, .dropped = whole});
+}
+
+/// All gradients of one that nothing is added to.
+void PassBuilder::reduceMicrobatch(const StageContent& stage)
+{
+    const ParameterElements trained = stage.parameters().trained();
+    const std::int64_t whole = wholeBytes(trained, m_stateBytes.gradient);
+    reduce(trained, {.taken = whole, .dropped = whole});
 }
 
 /// Where a pass reduces its gradients bucket by bucket: of those that several buckets add to, which wait for the last.
@@ -167,9 +190,12 @@ std::int64_t PassBuilder::startedAheadBytes(const StageContent& stage, ActionKin
     return ahead * (m_stateBytes.gradient + (flags.gathersParameters ? m_stateBytes.computed : 0));
 }
 
-std::int64_t PassBuilder::accumulatedBytes(ParameterElements elements) const
+std::int64_t PassBuilder::accumulatedBytes(const StageContent& stage) const
 {
-    return addsUpWhole(m_scenario) ? wholeBytes(elements, m_stateBytes.gradient) : 0;
+    Checked bytes;
+    for (const Bucket& bucket : stage.buckets)
+        bytes += beyondShardBytes(m_scenario, bucket.parameters().trained());
+    return bytes;
 }
 
 void PassBuilder::gatherAhead(const StageContent& chunk)
@@ -200,7 +226,7 @@ std::int64_t PassBuilder::updateBytes(std::int64_t elements) const
     return bytesEach * (stack.updatedTogether > 0 ? std::min(elements, stack.updatedTogether) : elements);
 }
 
-Pass PassBuilder::finish(ParameterElements elements, bool sharesEmbedding, std::int64_t embeddingElements, std::int64_t keptBytes)
+Pass PassBuilder::finish(ParameterElements elements, bool sharesEmbedding, std::int64_t embeddingElements, HeldToTheEnd held)
 {
     m_pass = {};
     m_nextWaits = 0;
@@ -208,7 +234,7 @@ Pass PassBuilder::finish(ParameterElements elements, bool sharesEmbedding, std::
     const Training& training = m_scenario.training;
     const Layout& layout = m_scenario.layout;
     if (!training.overlap.gradReduce && !reducesEveryMicrobatch(m_scenario))
-        reduceBucket(elements);
+        reduce(elements, {.dropped = held.accumulated});
     const ShardRanks ranks = ShardRanks::of(layout);
     if (sharesEmbedding) { // where gradients are cut, a rank has its shard alone by now
         const Checked left = layout.zeroStage >= 2 ? embeddingElements / ranks.dense : embeddingElements;
@@ -222,11 +248,11 @@ Pass PassBuilder::finish(ParameterElements elements, bool sharesEmbedding, std::
     communicate(CommunicatorRole::copies, CollectiveKind::allReduce, "grad.reduce.copies", updated * m_stateBytes.gradient,
                 static_cast<StreamMask>(maskOf(Stream::compute) | maskOf(Stream::replicas)));
     // The stack adds norm, clipping and copies of what is updated, zeroing and scaling of all gradients.
-    const Checked held = layout.zeroStage >= 2 ? updated : Checked(elements.dense) + elements.routed;
+    const Checked had = layout.zeroStage >= 2 ? updated : Checked(elements.dense) + elements.routed;
     // The host's share is the rest.
     const Checked here = updated - checkedScale(updated, training.offload.optimizer);
     const Checked moved = here * m_stateBytes.ofUpdate() + checkedScale(updated, training.stack.optimizerBytes) +
-                          checkedScale(held, training.stack.gradientBytes);
+                          checkedScale(had, training.stack.gradientBytes);
     if (updated > here) // beside the GPU's own share
         hostOptimizer(updated - here);
     emit({.waits = kDataParallelStreams, .purpose = OpPurpose::optimizer, .label = m_labels.intern("optimizer")},
@@ -245,8 +271,8 @@ Pass PassBuilder::finish(ParameterElements elements, bool sharesEmbedding, std::
                         checkedMultiply(elements.routed, m_stateBytes.parameter));
         waitFor(maskOf(Stream::dp));
     }
-    if (keptBytes > 0)
-        moment(kKeptMessage, &Op::freeBytes, keptBytes).buffer = true;
+    if (held.kept > 0)
+        moment(kKeptMessage, &Op::freeBytes, held.kept).buffer = true;
     return std::move(m_pass);
 }
 

@@ -298,8 +298,12 @@ void Lowering::lowerRank(int rank)
     const bool usedTwice = (model.tieWordEmbeddings || model.numNextnPredictLayers > 0) && !model.lora.isOn();
     const bool sharesEmbedding = usedTwice && m_schedule.chains == 1 && rankOf(0) != rankOf(last) && holdsEnd;
     const Checked vocabulary = ceilDivide(m_scenario.model.vocabSize, layout.tp);
-    program.steps.push_back({.pass = addPass(m_builder.finish(parameters.trained(), sharesEmbedding,
-                                                              vocabulary * m_scenario.model.hiddenSize, keptBytes(stages)))});
+    Checked accumulated;
+    for (const int stage : stages)
+        accumulated += m_builder.accumulatedBytes(content(stage));
+    program.steps.push_back(
+        {.pass = addPass(m_builder.finish(parameters.trained(), sharesEmbedding, vocabulary * m_scenario.model.hiddenSize,
+                                          {.accumulated = accumulated, .kept = keptBytes(stages)}))});
 
     for (const Step& step : program.steps)
         program.opCount += static_cast<std::int64_t>(m_program.passes[step.pass].ops.size());

@@ -7,7 +7,8 @@
 
 namespace sim {
 
-/// Pieces in which a tensor-parallel collective overlaps its GEMM (overlap.tp_comm), as user buffers of Transformer Engine do.
+/// Pieces in which a tensor-parallel collective overlaps its GEMM (overlap.tp_comm): as Transformer Engine splits what it reduces
+/// behind a product (ub_cfg's num_splits). What it gathers before one has a piece for each rank.
 inline constexpr std::int64_t kTensorOverlapPieces = 4;
 
 OpShape gemmShape(const Operator&, KernelPass, std::int64_t m, std::int64_t n, std::int64_t k, int slices = 1);

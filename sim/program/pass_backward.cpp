@@ -14,7 +14,7 @@ Pass PassBuilder::backward(const StageContent& stage, ActionKind kind, PassFlags
     m_nextWaits = 0;
     m_deferredWeights.clear();
     const bool weightsOnly = kind == ActionKind::backwardWeight;
-    const Checked whole = Checked(flags.startsGradients ? accumulatedBytes(stage.parameters().trained()) : 0) +
+    const Checked whole = Checked(flags.startsGradients ? accumulatedBytes(stage) : 0) +
                           (kind == ActionKind::backwardInput ? 0 : sharedGradientBytes(stage));
     if (const std::int64_t bytes = whole; bytes > 0) {
         waitFor(0);
@@ -72,7 +72,7 @@ Pass PassBuilder::backward(const StageContent& stage, ActionKind kind, PassFlags
             awaitNext();
         if (flags.reducesGradients && kind != ActionKind::backwardInput && m_scenario.training.overlap.gradReduce) {
             m_layer = bucket.layer;
-            reduceBucket(bucket.parameters().trained(), bucket.usedAgain);
+            reduceBucket(bucket);
         }
         if (i > 0 && gathers(i - 1) && gathersLate)
             awaitNext();
@@ -84,7 +84,7 @@ Pass PassBuilder::backward(const StageContent& stage, ActionKind kind, PassFlags
     holdAhead(&Op::freeBytes);
     if (flags.reducesGradients && kind != ActionKind::backwardInput && reducesEveryMicrobatch(m_scenario) &&
         !m_scenario.training.overlap.gradReduce) {
-        reduceBucket(stage.parameters().trained());
+        reduceMicrobatch(stage);
         // Before the next micro-batch: nothing runs beside it.
         waitFor(static_cast<StreamMask>(kDataParallelStreams | (gradientsOnHost(m_scenario) > 0 ? kHostStreams : 0)));
     }

@@ -153,9 +153,9 @@ void PassBuilder::communicate(CommunicatorRole group, CollectiveKind kind, std::
               .label = m_labels.intern(name)},
              {.collective = kind,
               .routed = isOfTokens,
-              .pushed = sent.isPiece,
               .narrowedBy = sent.narrowedBy,
               .pieces = pieces,
+              .piecesOfTrip = sent.ofPieces,
               .batch = messages,
               .bytes = sent.bytes});
 }

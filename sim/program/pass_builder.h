@@ -43,6 +43,12 @@ struct PassFlags {
     auto operator<=>(const PassFlags&) const = default;
 };
 
+/// What a rank drops when a step ends.
+struct HeldToTheEnd {
+    std::int64_t accumulated = 0; ///< PassBuilder::accumulatedBytes of all chunks, where none has been reduced yet
+    std::int64_t kept = 0;        ///< PassBuilder::keptOfMicrobatch of all
+};
+
 /// It runs a kernel; else it is a collective.
 inline bool isCompute(const Operator& op)
 {
@@ -66,16 +72,16 @@ struct SentTensor {
     SentTensor(std::int64_t wide) : bytes(wide) {}   // NOLINT(google-explicit-constructor): mostly all there is to say
     SentTensor(const Checked& wide) : bytes(wide) {} // NOLINT(google-explicit-constructor)
     /// One of so many pieces.
-    SentTensor piece(int pieces) const { return {bytes / pieces, narrowedBy, true}; }
+    SentTensor piece(int pieces) const { return {bytes / pieces, narrowedBy, pieces}; }
     /// The same elements in fewer bits.
-    SentTensor narrower(int by) const { return {bytes / by, narrowedBy * by, isPiece}; }
+    SentTensor narrower(int by) const { return {bytes / by, narrowedBy * by, ofPieces}; }
 
     std::int64_t bytes;
     int narrowedBy = 1;
-    bool isPiece = false;
+    int ofPieces = 1;
 
 private:
-    SentTensor(std::int64_t sent, int narrowed, bool piece) : bytes(sent), narrowedBy(narrowed), isPiece(piece) {}
+    SentTensor(std::int64_t sent, int narrowed, int pieces) : bytes(sent), narrowedBy(narrowed), ofPieces(pieces) {}
 };
 
 class PassBuilder {
@@ -90,10 +96,12 @@ public:
     /// Gathers parameters of the first chunk of a step: of its first bucket, or where chunks are gathered whole of all.
     Pass gather(const StageContent&);
     /// What comes after the last action, of the elements that are trained: reductions not overlapped, tied embeddings, the
-    /// optimizer, the gather not overlapped. `keptBytes`: keptOfMicrobatch of all, dropped in the end.
-    Pass finish(ParameterElements, bool sharesEmbedding, std::int64_t embeddingElements, std::int64_t keptBytes = 0);
+    /// optimizer, the gather not overlapped.
+    Pass finish(ParameterElements, bool sharesEmbedding, std::int64_t embeddingElements, HeldToTheEnd = {});
     /// What stays of a micro-batch behind its backward pass, to the end of the step: Stack::keepsMessages and keepsOutputs.
     std::int64_t keptOfMicrobatch(const StageContent&, bool receivesInput) const;
+    /// What gradients of a chunk that its micro-batches add up whole take beyond the rank's shard of them.
+    std::int64_t accumulatedBytes(const StageContent&) const;
 
 private:
     Op& emit(Op, const OpShape&);
@@ -172,8 +180,13 @@ private:
     void gatherAhead(const StageContent& chunk);
     void unpackBucket(const Bucket&, OpPurpose);
     void releaseBucket(const Bucket&);
-    /// `held`: its whole gradients have had their room since the pass began.
-    void reduceBucket(ParameterElements, bool held = false);
+    void reduceBucket(const Bucket&);
+    void reduceMicrobatch(const StageContent&);
+    /// Of whole gradients, when the reduction begins and when it has ended.
+    struct WholeGradients {
+        std::int64_t taken = 0, dropped = 0;
+    };
+    void reduce(ParameterElements, WholeGradients);
     std::int64_t sharedGradientBytes(const StageContent&) const;
     std::int64_t startedAheadBytes(const StageContent&, ActionKind, PassFlags) const;
     std::int64_t wholeBytes(ParameterElements, int bytesEach) const;
@@ -183,8 +196,6 @@ private:
     SentTensor reducedResult(const Operator& product, std::int64_t bytes) const;
     /// Ranks that made a slice each of the operand narrow that `gathering` brings together; 1 where none is gathered so.
     int narrowedBy(const Bucket&, std::optional<std::size_t> gathering) const;
-    /// Gradients of a chunk that its micro-batches add up whole before they are sharded.
-    std::int64_t accumulatedBytes(ParameterElements) const;
     /// Held when the operator's backward pass begins.
     std::int64_t keptBytes(const Operator&) const;
     std::int64_t moduleInputBytes(const Operator&) const;

@@ -88,10 +88,11 @@ struct OpShape {
     bool lowPrecision = false; ///< of a GEMM: in 8 or 4 bits where the precision says so
     bool routed = false;       ///< of tokens that are sent to experts: as many as the busiest rank gets, see workOverMean()
     bool windowed = false;     ///< attention: as in Operator
-    bool pushed = false;       ///< of a collective: a piece beside a product, written straight into the other ranks' buffers
     /// Of such a GEMM: ranks that made a slice of its operand narrow each. Of a collective: how much narrower elements travel.
     int narrowedBy = 1;
     int pieces = 1; ///< kernels, or collectives, that each work on as many of its tokens, one after the other
+    /// Of a collective: it is one of so many beside the pieces of a product, each written straight into another rank's buffer.
+    int piecesOfTrip = 1;
     /// GEMM: rows and columns of the result, length of the sums. Attention, elementwise: as in Operator; optimizer: one row.
     /// Collectives: `batch` messages one after the other make up the tensor.
     std::int64_t m = 0, n = 0, k = 0, batch = 1;

@@ -89,15 +89,20 @@ std::int64_t reductionBufferBytes(const Scenario&, ParameterElements);
 /// Sharded gradients cannot add up whole. With a pipeline, and where the file wants it, they do all the same: see modelStates().
 bool reducesEveryMicrobatch(const Scenario&);
 
-/// Gradients that are kept cut, but for the step add up whole beside the shards.
+/// Gradients that are kept cut, but for the step add up whole.
 bool addsUpWhole(const Scenario&);
+/// What those of one bucket take then beyond the rank's shard, from the first micro-batch that adds to them until they are
+/// reduced. Software has no shard of its own until then: PyTorch's FSDP makes it of a bucket's whole gradients, which it drops
+/// (FSDP2's FSDPParamGroup.post_backward, unsharded_accumulated_grad; FSDP1's _reduce_grad). So the shard, which is among the
+/// states all the time, stands for a part of them.
+std::int64_t beyondShardBytes(const Scenario&, ParameterElements trained);
 
 /// The share of a rank's gradients that the host has (Stack::offloadsGradients): where they add up whole they stay on the GPU.
 double gradientsOnHost(const Scenario&);
 
 /// With a pipeline, gathered parameters of ZeRO 3 stay for the step (as PyTorch's FSDP under pipelining): otherwise every
 /// micro-batch would pay the communication again. Gradients of ZeRO 2 and 3 then add up whole, chunk by chunk, from the first to
-/// the last micro-batch; those buffers come and go in the program.
+/// the last micro-batch; what that takes beyond the shards comes and goes in the program.
 ModelStates modelStates(const Scenario&, ParameterElements);
 
 } // namespace sim

@@ -53,7 +53,7 @@ struct MemoryContents {
     std::int64_t messageBuffers = 0;            ///< of the buffers: tensors that other stages send into, and results kept
     std::int64_t reductionBuffers = 0;          ///< of the buffers: where gradients come together before they are reduced
     std::int64_t gatheredParameters = 0;        ///< of the buffers
-    std::int64_t wholeGradients = 0;            ///< of the buffers: not yet reduced to the rank's own shard
+    std::int64_t wholeGradients = 0;            ///< of the buffers: not yet reduced, beyondShardBytes where they add up
     std::int64_t startedAhead = 0;              ///< of the buffers: of what the host has started before the GPU has come to it
 };
 

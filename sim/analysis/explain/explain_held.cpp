@@ -80,7 +80,10 @@ public:
                         static_cast<double>(gathered ? m_held.gatheredParameters : m_held.wholeGradients), Unit::bytes);
         return account.close({},
                              gathered ? "Whole layers that are gathered from the shards of ZeRO 3 before they are computed with."
-                                      : "Whole gradients of layers whose reduction to the rank's shard is still to come.",
+                             : addsUpWhole(m_simulation.scenario())
+                                 ? "Gradients of layers add up whole until they are reduced: what that takes beyond the rank's "
+                                   "shard of them, which is counted as its gradients."
+                                 : "Whole gradients of layers whose reduction to the rank's shard is still to come.",
                              kSimulated, show());
     }
 

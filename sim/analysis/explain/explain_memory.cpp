@@ -193,7 +193,7 @@ Explanation Explainer::states(MetricId id) const
     // Every micro-batch would pay for gathering and reducing; see states.h.
     const bool gradientsWhole = state.shardedFrom == 2 && addsUpWhole(m_scenario);
     const bool staysGathered = state.shardedFrom == 3 && !m_scenario.layout.reshardAfterForward;
-    const std::string keepsWhole = gradientsWhole  ? ", but for the step they add up whole beside the shards"
+    const std::string keepsWhole = gradientsWhole  ? ", but for the step they add up whole: the buffers have the rest"
                                    : staysGathered ? ", but for the step they stay gathered beside the shards"
                                                    : "";
     const bool trained = id != MetricId::parameterMemory;

@@ -344,11 +344,30 @@ TEST_F(Costs, APieceThatIsPushedBesideAProductStartsAsAKernelDoes)
     const CostModel starts(scenario);
     OpShape shape = collective(CollectiveKind::allGather, 1 << 20);
     const std::int64_t whole = starts.collectiveNs(shape, insideNode(8));
-    shape.pushed = true;
-    EXPECT_EQ(whole - starts.collectiveNs(shape, insideNode(8)), 18'000);
-    EXPECT_EQ(starts.collectiveNs(shape, acrossNodes(8, 8)),
-              starts.collectiveNs(collective(CollectiveKind::allGather, 1 << 20), acrossNodes(8, 8)))
+    shape.piecesOfTrip = 4;
+    const std::int64_t hops = 7 * 3'000;
+    EXPECT_EQ(whole - starts.collectiveNs(shape, insideNode(8)), 18'000 + hops - hops / 4);
+    const auto startsIn = [&](const OpShape& of) {
+        return starts.collectiveNs(of, acrossNodes(8, 8)) - cost.collectiveNs(of, acrossNodes(8, 8));
+    };
+    EXPECT_EQ(startsIn(shape), startsIn(collective(CollectiveKind::allGather, 1 << 20)))
         << "memory behind a network is not mapped";
+}
+
+// Each of n pieces makes one of n - 1 hops, or none; four stand for them.
+TEST_F(Costs, PiecesBesideAProductMakeTheTripOfTheWholeOnceBetweenThem)
+{
+    scenario.cluster.efficiency.collectiveUs = scenario.cluster.efficiency.kernelUs = 0;
+    const CostModel hops(scenario);
+    for (const CollectiveKind kind : {CollectiveKind::allGather, CollectiveKind::reduceScatter})
+        for (const GroupShape& group : {insideNode(2), insideNode(8), acrossNodes(8, 8), acrossNodes(2, 8)})
+            for (const std::int64_t bytes : {std::int64_t{0}, std::int64_t{1} << 14, std::int64_t{1} << 26}) {
+                OpShape piece = collective(kind, bytes / 4);
+                piece.piecesOfTrip = 4;
+                EXPECT_NEAR(static_cast<double>(4 * hops.collectiveNs(piece, group)),
+                            static_cast<double>(hops.collectiveNs(collective(kind, bytes), group)), 4)
+                    << group.size << " ranks, " << bytes << " bytes";
+            }
 }
 
 TEST_F(Costs, OneMemberCommunicatesNothing)

@@ -1,6 +1,8 @@
 // What ranks hold over time, and what it is.
 #include "sim/simulate/simulation.h"
 
+#include "sim/index.h"
+#include "sim/program/states.h"
 #include "tests/support/scenarios.h"
 
 #include <gtest/gtest.h>
@@ -205,4 +207,53 @@ TEST(MemoryContents, WhatTheOptimizerWorksWithIsBuffersOfItsOwn)
     EXPECT_NEAR(static_cast<double>(contents.sum.buffers), 600 * parameters, 1200);
     EXPECT_EQ(contents.gatheredParameters, 0);
     EXPECT_EQ(contents.wholeGradients, 0);
+}
+
+// While they add up, gradients of ZeRO 2 are whole, as those of ZeRO 1 are; and when all are reduced a rank has its shard.
+TEST(MemoryContents, GradientsThatAddUpTakeWhatWholeOnesTakeAndNoMore)
+{
+    for (const int pp : {1, 2}) {
+        Scenario scenario = test::smallScenario(1, pp, 4, 6);
+        scenario.layout.reduceEachMicrobatch = false;
+        scenario.training.overlap.gradReduce = false; // so that all are there to the end of the passes
+        scenario.layout.zeroStage = 1;
+        const auto whole = simulate(scenario);
+        scenario.layout.zeroStage = 2;
+        const auto cut = simulate(scenario);
+        for (int c = 0; c < cut->classCount(); ++c) {
+            const MemoryBreakdown of = cut->memoryOfClass(c), before = whole->memoryOfClass(c);
+            const std::int64_t all = before.gradients;
+            EXPECT_EQ(all, 4 * cut->metrics().perPipelineRank[asIndex(cut->classes().pipelineRank[asIndex(c)])].parameters);
+            EXPECT_EQ(of.gradients, all / 4);
+            EXPECT_EQ(of.buffers, all - all / 4);
+            EXPECT_EQ(of.total(), before.total());
+            const MemoryCurves curves = cut->memoryCurves(c);
+            EXPECT_EQ(curves.at(curves.size() - 1).total(), of.parameters + of.gradients + of.optimizer);
+        }
+    }
+}
+
+TEST(MemoryContents, ZeRO2HoldsNoMoreThanZeRO1ThatReducesAsOften)
+{
+    std::mt19937 random(29);
+    int fewer = 0;
+    for (int i = 0; i < 120; ++i) {
+        Scenario scenario = test::randomScenario(random, 32);
+        scenario.layout.reduceEachMicrobatch = false;
+        scenario.layout.zeroStage = 2;
+        if (scenario.layout.dpShard == 1 || !addsUpWhole(scenario))
+            continue;
+        SCOPED_TRACE(test::describe(scenario));
+        scenario.layout.zeroStage = 1;
+        const auto one = simulate(scenario);
+        scenario.layout.zeroStage = 2;
+        const auto two = simulate(scenario);
+        if (two->classCount() != one->classCount())
+            continue;
+        for (int c = 0; c < two->classCount(); ++c) {
+            EXPECT_LE(two->memoryOfClass(c).total(), one->memoryOfClass(c).total());
+            fewer += two->memoryOfClass(c).total() < one->memoryOfClass(c).total() ? 1 : 0;
+        }
+    }
+    EXPECT_GT(fewer, 0);
 }

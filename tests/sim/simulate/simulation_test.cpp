@@ -1,9 +1,12 @@
 #include "sim/simulate/simulation.h"
 
+#include "sim/index.h"
 #include "tests/support/scenarios.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdio>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -175,6 +178,56 @@ TEST(Simulation, OverlapNeverHurts)
         scenario.training.overlap.gradReduce = scenario.training.overlap.paramGather = true;
         EXPECT_LT(simulate(scenario)->metrics().stepTimeSeconds, exposed) << "zero " << zero;
     }
+}
+
+// More and smaller products take longer, each transfer beside them has a start of its own, and that is all: a tensor goes round
+// its group once, in pieces or as a whole.
+TEST(Simulation, OverlappedTensorParallelismCostsAtMostThePiecesThatItMakes)
+{
+    struct Sums {
+        double kernelsNs = 0, transfersNs = 0, startsNs = 0;
+    };
+    // Of one of each class, one after the other.
+    const auto sumsOf = [](const Simulation& simulation) {
+        const Efficiency& efficiency = simulation.scenario().cluster.efficiency;
+        const RankClasses& classes = simulation.classes();
+        Sums sums;
+        for (int c = 0; c < simulation.classCount(); ++c) {
+            const auto& durations = simulation.prices().durations[asIndex(classes.geometry[asIndex(c)])];
+            for (const Step& step : simulation.program().ranks[asIndex(classes.pipelineRank[asIndex(c)])].steps)
+                for (std::size_t i = 0; i < durations[step.pass].size(); ++i) {
+                    const Pass& pass = simulation.program().passes[step.pass];
+                    const auto ns = static_cast<double>(durations[step.pass][i]);
+                    sums.kernelsNs += pass.ops[i].kind == OpKind::compute ? ns : 0;
+                    sums.transfersNs += pass.ops[i].stream == Stream::tp ? ns : 0;
+                    if (pass.shapes[i].piecesOfTrip > 1)
+                        sums.startsNs += std::max(efficiency.kernelUs, efficiency.collectiveUs) * 1e3 + 1; // and rounding
+                }
+        }
+        return sums;
+    };
+    std::mt19937 random(8);
+    int jobs = 0, faster = 0;
+    for (int i = 0; i < 400; ++i) {
+        Scenario scenario = test::randomScenario(random, 32);
+        if (scenario.layout.tp == 1 || !scenario.layout.sequenceParallel)
+            continue;
+        SCOPED_TRACE(test::describe(scenario));
+        scenario.perturbations.clear();
+        scenario.cluster.gpu.multiprocessors = 0; // a host that starts everything in no time
+        scenario.training.overlap.tpComm = false;
+        const auto whole = simulate(scenario);
+        scenario.training.overlap.tpComm = true;
+        const auto pieces = simulate(scenario);
+        const Sums before = sumsOf(*whole), after = sumsOf(*pieces);
+        EXPECT_LE(after.transfersNs, before.transfersNs + after.startsNs);
+        EXPECT_LE(pieces->metrics().stepTimeSeconds * 1e9,
+                  whole->metrics().stepTimeSeconds * 1e9 + after.startsNs + std::max(0.0, after.kernelsNs - before.kernelsNs));
+        ++jobs;
+        faster += pieces->metrics().stepTimeSeconds < whole->metrics().stepTimeSeconds ? 1 : 0;
+    }
+    EXPECT_GT(jobs, 50);
+    std::printf("%d of %d jobs are faster\n", faster, jobs);
 }
 
 TEST(Simulation, StopsWhenCancelled)

@@ -198,6 +198,7 @@ void PlanPanel::resizeEvent(QResizeEvent* event)
     const Qt::Orientation wanted = width() >= kRoomBeside ? Qt::Horizontal : Qt::Vertical;
     if (m_split->orientation() != wanted)
         m_split->setOrientation(wanted);
+    fitMap();
 }
 
 /// In a line of its own where it has no room among the others.
@@ -394,12 +395,23 @@ void PlanPanel::refreshSizes()
     m_sizesView.set(std::move(sizes));
 }
 
+/// Smaller, its cells would say nothing: the list beside it gives way as far as half, and the panel scrolls.
+void PlanPanel::fitMap()
+{
+    const int wanted = static_cast<int>(std::ceil(m_map.leastWidth()));
+    m_mapCanvas->setMinimumWidth(m_split->orientation() == Qt::Horizontal
+                                     ? std::clamp(wanted, kNarrowestPicture, std::max(kNarrowestPicture, width() / 2))
+                                     : kNarrowestPicture);
+    const int across = std::max(m_mapCanvas->width(), m_mapCanvas->minimumWidth());
+    m_mapCanvas->setMinimumHeight(
+        std::max(kLowestPicture, static_cast<int>(std::ceil(m_map.leastHeight(static_cast<float>(across))))));
+}
+
 void PlanPanel::refreshFrames()
 {
     refreshSizes();
     refreshCostPage();
-    // Lower, its cells would say nothing: the panel scrolls instead.
-    m_mapCanvas->setMinimumHeight(std::max(kLowestPicture, static_cast<int>(std::ceil(m_map.leastHeight()))));
+    fitMap();
     if (isReady())
         Q_EMIT ready();
     for (CanvasWidget* canvas :

@@ -80,7 +80,10 @@ class PlanHeatMap final : public PlanView {
 public:
     using PlanView::PlanView;
     std::string title() const override { return "Plan: tensor by pipeline parallelism"; }
-    float leastHeight() const; ///< with which every cell has room for a line of text, and the legend for its signs
+    /// With which a column has room for a number, and with which, so wide, each cell has room for a line of text and the legend
+    /// for all its signs.
+    float leastWidth() const;
+    float leastHeight(float width) const;
 
 protected:
     std::vector<Spot> spots(Rect area) const override;

@@ -15,7 +15,6 @@
 #include <QMouseEvent>
 #include <QProgressBar>
 #include <QPushButton>
-#include <QScrollArea>
 #include <QSlider>
 #include <QSpinBox>
 #include <QSplitter>
@@ -192,6 +191,8 @@ void PlanPanel::resizeEvent(QResizeEvent* event)
     QWidget::resizeEvent(event);
     placeSlider();
     placeWords();
+    m_sideButtons->button(1)->setText(width() >= kRoomForWords ? tr("Time and memory") : tr("Time"));
+    m_sideButtons->button(2)->setText(width() >= kRoomForWords ? tr("Days and cost") : tr("Cost"));
     fold();
     refreshSizes();
     const Qt::Orientation wanted = width() >= kRoomBeside ? Qt::Horizontal : Qt::Vertical;
@@ -394,32 +395,11 @@ void PlanPanel::refreshSizes()
     m_sizesView.set(std::move(sizes));
 }
 
-/// Smaller, its cells would say nothing: names of pages beside it give way, and the panel scrolls.
+/// Lower, its cells would say nothing: the panel scrolls instead.
 void PlanPanel::fitMap()
 {
-    const int wanted = static_cast<int>(std::ceil(m_map.leastWidth()));
-    if (std::exchange(m_fittedTo, std::pair(wanted, width())) != m_fittedTo) {
-        constexpr int kAroundSplit = 24;
-        const bool isBeside = m_split->orientation() == Qt::Horizontal;
-        const auto room = [this] {
-            return m_area->viewport()->width() - kAroundSplit - m_split->handleWidth() -
-                   m_split->widget(1)->minimumSizeHint().width();
-        };
-        namePages(width() >= kRoomForWords);
-        if (isBeside && room() < wanted)
-            namePages(false);
-        m_mapCanvas->setMinimumWidth(isBeside ? std::clamp(wanted, kNarrowestPicture, std::max(kNarrowestPicture, room()))
-                                              : kNarrowestPicture);
-    }
-    const int across = std::max(m_mapCanvas->width(), m_mapCanvas->minimumWidth());
     m_mapCanvas->setMinimumHeight(
-        std::max(kLowestPicture, static_cast<int>(std::ceil(m_map.leastHeight(static_cast<float>(across))))));
-}
-
-void PlanPanel::namePages(bool inWords)
-{
-    m_sideButtons->button(1)->setText(inWords ? tr("Time and memory") : tr("Time"));
-    m_sideButtons->button(2)->setText(inWords ? tr("Days and cost") : tr("Cost"));
+        std::max(kLowestPicture, static_cast<int>(std::ceil(m_map.leastHeight(static_cast<float>(m_mapCanvas->width()))))));
 }
 
 void PlanPanel::refreshFrames()

@@ -147,7 +147,6 @@ private:
     void refreshControls();
     void refreshDetail();
     void fitMap();
-    void namePages(bool inWords);
     void refreshFrames();
     void refreshSizes();
     void fillOptions();
@@ -197,7 +196,6 @@ private:
 
     QComboBox* m_objective;
     QSlider* m_gpuSlider;
-    std::pair<int, int> m_fittedTo{-1, -1}; ///< what the map wants, and the panel's width
     QSpinBox* m_gpus;
     QToolButton* m_options;
     QMenu* m_optionsMenu;

@@ -80,9 +80,7 @@ class PlanHeatMap final : public PlanView {
 public:
     using PlanView::PlanView;
     std::string title() const override { return "Plan: tensor by pipeline parallelism"; }
-    /// With which a column has room for a number, and with which, so wide, each cell has room for a line of text and the legend
-    /// for all its signs.
-    float leastWidth() const;
+    /// With which, so wide, every cell has room for a line of text and the legend for all its signs.
     float leastHeight(float width) const;
 
 protected:

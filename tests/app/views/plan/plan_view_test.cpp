@@ -333,12 +333,13 @@ TEST(PlanBest, SaysThatLaterPlacesAreOfWhatWasSimulated)
     }
 }
 
-/// As in a window of 1024 × 640: columns with room for a number, and each sign in the legend.
-TEST(PlanMap, AtItsLeastSizeEveryColumnAndSignIsSaid)
+/// Columns with room for a number, and each sign in the legend.
+TEST(PlanMap, InNarrowColumnsEveryCellAndSignIsSaid)
 {
     const PlanPicture picture = pictureOfPlan(foundPlan());
     ShownPlan shown(picture);
-    const float width = shown.map.leastWidth();
+    constexpr float kGutters = 60, kColumn = 30;
+    const float width = kGutters + kColumn * static_cast<float>(picture.tps().size());
     const RecorderCanvas map = drawnPlan(shown.map, {0, 0, width, shown.map.leastHeight(width)});
     for (const int tp : picture.tps())
         if (std::any_of(picture.cells().begin(), picture.cells().end(), [&](const PlanCell& cell) {

@@ -53,9 +53,9 @@ QString reasonOf(const sim::Imported& imported, const std::string& pointer, sim:
     for (const sim::Note& note : imported.notes)
         if (note.became == became && note.pointer == pointer)
             text = note.text;
-    for (const std::string_view flag : {" (--set", "; give --gpus", ": give --gpus", "; say it with --set", ", which is taken"})
-        if (const std::size_t at = text.find(flag); at != std::string::npos)
-            text.resize(at);
+    text = withoutFlags(std::move(text));
+    if (const std::size_t at = text.find(", which is taken"); at != std::string::npos)
+        text.resize(at);
     QString words = plainWords(QString::fromStdString(text));
     if (!words.isEmpty())
         words[0] = words[0].toUpper();
@@ -103,6 +103,21 @@ sim::ScenarioDocument emptyDocument()
 }
 
 } // namespace
+
+std::string withoutFlags(std::string text)
+{
+    std::size_t flag = std::string::npos;
+    for (const std::string_view name : {"--set ", "--gpus "})
+        flag = std::min(flag, text.find(name));
+    if (flag == std::string::npos)
+        return text;
+    std::size_t clause = 0; // that speaks of it
+    for (const std::string_view start : {" (", "; ", ": ", ", "})
+        if (const std::size_t at = text.rfind(start, flag); at != std::string::npos)
+            clause = std::max(clause, at);
+    text.resize(clause);
+    return text;
+}
 
 std::string SettingsImport::kindOf(const QStringList& paths)
 {
@@ -182,7 +197,8 @@ void SettingsImport::readWith(const Answers& answers)
             why = now;
         m_questions.push_back(questionOf(pointer));
         if (!isAnswered(pointer)) // or what was assumed is no longer so
-            m_questions.back().why = pointer == kClusterKey ? withNames(why, m_questions.back().options) : why;
+            m_questions.back().why =
+                pointer == kClusterKey || pointer == "/model" ? withNames(why, m_questions.back().options) : why;
     }
 }
 

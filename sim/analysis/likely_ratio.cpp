@@ -45,7 +45,7 @@ bool areOneStep(const Scenario& a, const Scenario& b)
 
 std::string changeText(double ratio)
 {
-    return (ratio < 1 ? "-" : "+") + percentText(std::abs(ratio - 1));
+    return (ratio < 1 ? "−" : "+") + percentText(std::abs(ratio - 1));
 }
 
 } // namespace

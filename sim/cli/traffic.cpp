@@ -29,10 +29,13 @@ void print(const Simulation& simulation, const TrafficSums& sums, const LinkLoad
         header.push_back(spokenNetwork(tier.name) + " " + unit.name());
     header.insert(header.end(), {std::string("total ") + unit.name(), std::string("a rank ") + rankUnit.name(), "exposed"});
     Table table(header);
+    // To hundredths: in tenths what rounding leaves would have to go to a part that is read in tenths elsewhere.
+    constexpr int kDecimals = 2;
     std::vector<double> exposed; // [dimension]
     for (const Dimension dimension : kDimensions)
         exposed.push_back(metrics.exposedComm[dimension]);
-    exposed = roundedParts(std::move(exposed), metrics.exposedComm.total());
+    exposed = roundedParts(std::move(exposed), metrics.exposedComm.total(), kDecimals);
+    const auto exposedText = [](double share) { return fixed(100 * share, kDecimals) + " %"; };
     Dimension before{};
     bool isFirst = true;
     for (const CommunicatorRole role : kTrafficRoles) {
@@ -45,7 +48,7 @@ void print(const Simulation& simulation, const TrafficSums& sums, const LinkLoad
         row.push_back(text(sums.ofRole(role)));
         row.push_back(rankText(sums.ofRole(role)));
         // Exposed time is known a purpose, not a group: said on the purpose's first line.
-        row.push_back(isFirst || purpose != before ? percent(exposed[asIndex(purpose)]) : "");
+        row.push_back(isFirst || purpose != before ? exposedText(exposed[asIndex(purpose)]) : "");
         table.add(std::move(row));
         before = purpose;
         isFirst = false;
@@ -55,7 +58,7 @@ void print(const Simulation& simulation, const TrafficSums& sums, const LinkLoad
         total.push_back(text(sums.ofTier(tier)));
         loads.push_back(percent(load.share(tier, 0)));
     }
-    total.insert(total.end(), {text(sums.total()), rankText(sums.total()), percent(metrics.exposedComm.total())});
+    total.insert(total.end(), {text(sums.total()), rankText(sums.total()), exposedText(metrics.exposedComm.total())});
     loads.insert(loads.end(), {"", "", ""});
     table.add(std::move(total));
     table.add(std::move(loads));

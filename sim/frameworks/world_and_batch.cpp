@@ -125,9 +125,9 @@ void settleBatch(Job& job)
         job.globalBatch = static_cast<int>(std::min<long long>(step * *job.accumulation, 1 << 30));
     else if (job.globalBatch && job.accumulation && step * *job.accumulation != *job.globalBatch)
         job.reading.addNote("global batch", Became::contradictory,
-                            "a global batch of " + text(*job.globalBatch) + " is not " + text(step * *job.accumulation) +
-                                " = micro-batch " + text(*job.microBatch) + " x accumulation " + text(*job.accumulation) +
-                                " x dp " + text(job.dp) + ": the global batch counts",
+                            "the file's global batch is " + text(*job.globalBatch) + ", but micro-batch " +
+                                text(*job.microBatch) + " x accumulation " + text(*job.accumulation) + " x dp " + text(job.dp) +
+                                " = " + text(step * *job.accumulation) + ": the global batch counts",
                             "/training/global_batch_size");
     if (!job.globalBatch) {
         job.globalBatch = static_cast<int>(std::min<long long>(step, 1 << 30));

@@ -65,7 +65,7 @@ std::string termsText(const PlannedLayout& other, const PlannedLayout& first)
     std::sort(terms.begin(), terms.end(), [](const auto& a, const auto& b) { return std::abs(a.first) > std::abs(b.first); });
     std::string text;
     for (const auto& [delta, part] : terms)
-        text += (text.empty() ? "" : ", ") + std::string(factsOf(part).name) + (delta > 0 ? " +" : " -") +
+        text += (text.empty() ? "" : ", ") + std::string(factsOf(part).name) + (delta > 0 ? " +" : " −") +
                 secondsText(std::abs(static_cast<double>(delta)) * kShownNs * 1e-9);
     return text;
 }

@@ -12,7 +12,7 @@ namespace sim {
 struct MemoryBreakdown {
     std::int64_t parameters = 0, gradients = 0, optimizer = 0;
     std::int64_t activations = 0; ///< alive at the peak
-    std::int64_t buffers = 0;     ///< gathered parameters, gradients on their way, narrow copies of weights
+    std::int64_t buffers = 0;     ///< gathered parameters, gradients not yet reduced, narrow copies of weights
     std::int64_t total() const { return parameters + gradients + optimizer + activations + buffers; }
     bool operator==(const MemoryBreakdown&) const = default;
 };

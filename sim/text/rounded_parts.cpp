@@ -10,38 +10,40 @@
 namespace sim {
 namespace {
 
-constexpr double kTenths = 1000; ///< of a per cent, in a whole
-
-double tenthsOf(double share)
+std::string percentDigits(double share, int decimals)
 {
-    return std::round(10 * std::strtod(tenthsOfPercentText(share).c_str(), nullptr));
+    std::array<char, 400> text{}; // the largest double has 309 digits
+    std::snprintf(text.data(), text.size(), "%.*f", decimals, share * 100);
+    return text.data();
 }
 
 } // namespace
 
 std::string tenthsOfPercentText(double share)
 {
-    std::array<char, 400> text{}; // the largest double has 309 digits
-    std::snprintf(text.data(), text.size(), "%.1f", share * 100);
-    return text.data();
+    return percentDigits(share, 1);
 }
 
-std::vector<double> roundedParts(std::vector<double> parts, double whole)
+std::vector<double> roundedParts(std::vector<double> parts, double whole, int decimals)
 {
     const auto largest = std::max_element(parts.begin(), parts.end());
-    return parts.empty() ? parts : roundedPartsAndRest(parts, static_cast<std::size_t>(largest - parts.begin()), whole);
+    return parts.empty() ? parts : roundedPartsAndRest(parts, static_cast<std::size_t>(largest - parts.begin()), whole, decimals);
 }
 
-std::vector<double> roundedPartsAndRest(std::vector<double> parts, std::size_t rest, double whole)
+std::vector<double> roundedPartsAndRest(std::vector<double> parts, std::size_t rest, double whole, int decimals)
 {
-    double left = tenthsOf(whole);
+    const double inAPercent = std::pow(10.0, decimals);
+    const auto units = [&](double share) {
+        return std::round(inAPercent * std::strtod(percentDigits(share, decimals).c_str(), nullptr));
+    };
+    double left = units(whole);
     for (double& part : parts) {
-        part = tenthsOf(part);
+        part = units(part);
         left -= part;
     }
     (parts[rest] + left < 0 ? *std::max_element(parts.begin(), parts.end()) : parts[rest]) += left;
     for (double& part : parts)
-        part /= kTenths;
+        part /= 100 * inAPercent;
     return parts;
 }
 

@@ -193,8 +193,12 @@ void CommandPalette::fill()
         add(command->second);
     for (auto entry = found.begin(); entry != others; ++entry)
         add(*entry);
+    // Where something is called so, nobody means letters out of other words: "Zoom In" of "OOM".
+    const bool isAnswered = m_list->count() > 0;
+    constexpr int kInWord = 101, kFewLetters = 3; // of matchScore(): below it are letters that do not stand together
     for (auto command = letters; command != matching.end(); ++command)
-        add(command->second);
+        if (!isAnswered || (typed.size() > kFewLetters && command->first >= kInWord))
+            add(command->second);
     for (auto entry = others; entry != found.end(); ++entry)
         add(*entry);
     m_nothing->setVisible(m_list->count() == 0);

@@ -56,7 +56,7 @@ QString meaningOf(const sim::Note& note)
         const ScenarioKey* known = findScenarioKey(note.pointer);
         key = known ? QObject::tr(known->label) : asSentence(plainWords(QString::fromStdString(note.pointer)));
     }
-    const QString text = beginningOf(note.text);
+    const QString text = beginningOf(withoutFlags(note.text));
     return key.isEmpty() ? text : text.isEmpty() ? key : QStringLiteral("%1: %2").arg(key, text);
 }
 

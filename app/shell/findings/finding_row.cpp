@@ -66,7 +66,7 @@ QString sureText(const sim::EditEffect& effect)
         return {};
     if (effect.likely.isKnown() && !effect.likely.canTell() && !memoryText(effect).isEmpty()) // which is counted
         return QObject::tr("the change of time is %1").arg(QLatin1String(sim::kCannotTell));
-    return QString::fromStdString(sim::sureText(effect.likely)).replace(QLatin1Char('-'), QStringLiteral("−"));
+    return QString::fromStdString(sim::sureText(effect.likely));
 }
 
 QString memoryText(const sim::EditEffect& effect)

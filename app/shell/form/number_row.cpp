@@ -1,8 +1,8 @@
 #include "app/shell/form/number_row.h"
 
 #include "app/session/plain_words.h"
-#include "app/shell/form/groove_slider.h"
 #include "app/shell/form/token_count.h"
+#include "app/shell/widgets/groove_slider.h"
 #include "app/shell/widgets/style.h"
 
 #include <QContextMenuEvent>

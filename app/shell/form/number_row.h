@@ -2,7 +2,7 @@
 #pragma once
 
 #include "app/shell/form/form_row.h"
-#include "app/shell/form/groove_slider.h"
+#include "app/shell/widgets/groove_slider.h"
 
 #include <QAbstractSpinBox>
 

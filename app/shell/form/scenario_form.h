@@ -147,6 +147,7 @@ private:
     QLabel* m_limited;                  ///< why not all may be changed
     FormLimit m_limit;
     bool m_scrollsWhenShown = false; ///< to what the limit leaves
+    QWidget* m_helpPlace;            ///< with the room around it, so that the field shows whole lines
     QScrollArea* m_helpArea;         ///< always in its place, so that nothing moves when there is something to say
     QLabel* m_help;
     std::map<std::string, FormRow*, std::less<>> m_rows;

@@ -27,8 +27,8 @@ namespace app {
 namespace {
 
 constexpr int kFormSide = 12, kSideWithGutter = 4, kFormScrollBar = 10, kBetweenFormRows = 6;
-constexpr int kHelpHeight = 80, kLowForm = 400; ///< about; in a low form help is low too, and scrolls
-constexpr int kLowHelpHeight = 44, kAroundHelp = 13;
+constexpr int kHelpHeight = 80, kLowForm = 400;                    ///< about; in a low form help is low too, and scrolls
+constexpr int kLowHelpHeight = 44, kAboveHelp = 7, kBelowHelp = 6; ///< its border is above
 constexpr int kLowestForm = 180; ///< in a lower one there is no room for help: hints at the pointer say the same
 
 } // namespace
@@ -36,7 +36,7 @@ constexpr int kLowestForm = 180; ///< in a lower one there is no room for help: 
 ScenarioForm::ScenarioForm(Session& session, QWidget* parent)
     : QWidget(parent), m_session(session), m_search(new QLineEdit(this)), m_whatIf(new QToolButton(this)),
       m_whatIfMenu(new QMenu(this)), m_area(new QScrollArea(this)), m_general(new QLabel(this)), m_nothingFound(new QLabel(this)),
-      m_limited(new QLabel(this)), m_helpArea(new QScrollArea(this)), m_help(new QLabel(this))
+      m_limited(new QLabel(this)), m_helpPlace(new QWidget(this)), m_helpArea(new QScrollArea), m_help(new QLabel(this))
 {
     build();
     connect(&m_session, &Session::opened, this, &ScenarioForm::takeFile);
@@ -90,7 +90,12 @@ void ScenarioForm::build()
     setRole(m_limited, "muted12");
     outer->addWidget(m_limited);
     outer->addWidget(m_area, 1);
-    outer->addWidget(m_helpArea);
+    outer->addWidget(m_helpPlace);
+    setRole(m_helpPlace, "foot");
+    m_helpPlace->setAttribute(Qt::WA_StyledBackground);
+    auto* aroundHelp = new QVBoxLayout(m_helpPlace);
+    aroundHelp->setContentsMargins(0, kAboveHelp, 0, kBelowHelp);
+    aroundHelp->addWidget(m_helpArea);
     setRole(this, "form");
     setAttribute(Qt::WA_StyledBackground);
 
@@ -99,12 +104,14 @@ void ScenarioForm::build()
     m_help->setTextFormat(Qt::PlainText);
     m_help->setWordWrap(true);
     m_help->setAlignment(Qt::AlignTop | Qt::AlignLeft);
+    m_help->setIndent(0); // a label's own would be above the first line, too
     m_helpArea->setWidget(m_help);
     m_helpArea->setWidgetResizable(true);
     m_helpArea->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     m_helpArea->setFrameShape(QFrame::NoFrame);
     m_helpArea->setFocusPolicy(Qt::NoFocus);
     m_helpArea->setAccessibleName(tr("About the setting in focus"));
+    m_helpArea->setObjectName(QStringLiteral("formHelp"));
 
     // The page is in its place before it has rows: moved with them, it would have all of them styled again.
     auto* page = new QWidget(this);
@@ -389,16 +396,17 @@ void ScenarioForm::resizeEvent(QResizeEvent* event)
 {
     QWidget::resizeEvent(event);
     fitHelp();
-    m_helpArea->setVisible(height() >= kLowestForm);
+    m_helpPlace->setVisible(height() >= kLowestForm);
 }
 
-/// Whole lines, however large the text is: none is cut in half.
+/// Whole lines, however large the text is and however far it is scrolled: none is cut in half.
 void ScenarioForm::fitHelp()
 {
     m_help->ensurePolished();
     const int line = std::max(1, QFontMetrics(m_help->font()).lineSpacing());
     const int lines = height() >= kLowForm ? std::clamp(kHelpHeight / line, 3, 5) : std::clamp(kLowHelpHeight / line, 1, 2);
-    m_helpArea->setFixedHeight(lines * line + kAroundHelp);
+    m_helpArea->setFixedHeight(lines * line);
+    m_helpArea->verticalScrollBar()->setSingleStep(line);
 }
 
 /// Behind another tab nothing was laid out.

@@ -198,6 +198,7 @@ void PlanPanel::resizeEvent(QResizeEvent* event)
     const Qt::Orientation wanted = width() >= kRoomBeside ? Qt::Horizontal : Qt::Vertical;
     if (m_split->orientation() != wanted)
         m_split->setOrientation(wanted);
+    fitMap();
 }
 
 /// In a line of its own where it has no room among the others.
@@ -394,12 +395,18 @@ void PlanPanel::refreshSizes()
     m_sizesView.set(std::move(sizes));
 }
 
+/// Lower, its cells would say nothing: the panel scrolls instead.
+void PlanPanel::fitMap()
+{
+    m_mapCanvas->setMinimumHeight(
+        std::max(kLowestPicture, static_cast<int>(std::ceil(m_map.leastHeight(static_cast<float>(m_mapCanvas->width()))))));
+}
+
 void PlanPanel::refreshFrames()
 {
     refreshSizes();
     refreshCostPage();
-    // Lower, its cells would say nothing: the panel scrolls instead.
-    m_mapCanvas->setMinimumHeight(std::max(kLowestPicture, static_cast<int>(std::ceil(m_map.leastHeight()))));
+    fitMap();
     if (isReady())
         Q_EMIT ready();
     for (CanvasWidget* canvas :

@@ -111,11 +111,13 @@ protected:
 
 private:
     static constexpr int kLowestPicture = 110; ///< lower, the panel scrolls
+    static constexpr int kNarrowestPicture = 160;
 
     sim::PlanRequest requestNow() const;
     std::string searchedText() const;
     std::string textOf(sim::ScenarioDocument) const;
     void forget();
+    void sayWhyEmpty(const QString& title, const QString& hint);
     void forgetPlan();
     void forgetGuide();
     bool isGuideInFront() const;
@@ -144,6 +146,7 @@ private:
     void choiceChanged();
     void refreshControls();
     void refreshDetail();
+    void fitMap();
     void refreshFrames();
     void refreshSizes();
     void fillOptions();

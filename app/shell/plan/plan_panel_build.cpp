@@ -4,6 +4,7 @@
 #include "app/shell/plan/run_length_ask.h"
 #include "app/shell/plan/searched_keys.h"
 #include "app/shell/widgets/choice_box.h"
+#include "app/shell/widgets/groove_slider.h"
 #include "app/shell/widgets/style.h"
 
 #include <QButtonGroup>
@@ -49,7 +50,7 @@ PlanPanel::PlanPanel(Desk& desk, Renderer renderer, QWidget* parent)
     : QWidget(parent), m_desk(desk), m_theme(&lightTheme()), m_choice(std::make_shared<std::optional<PlanChoice>>()),
       m_picture(std::make_shared<const PlanPicture>()), m_map(m_choice, lightTheme()), m_best(m_choice, lightTheme()),
       m_scatter(m_choice, lightTheme()), m_guideView(lightTheme()), m_robustView(lightTheme()), m_sizesView(lightTheme()),
-      m_costView(lightTheme()), m_objective(new ChoiceBox), m_gpuSlider(new QSlider(Qt::Horizontal)), m_gpus(new QSpinBox),
+      m_costView(lightTheme()), m_objective(new ChoiceBox), m_gpuSlider(new GrooveSlider(Qt::Horizontal)), m_gpus(new QSpinBox),
       m_options(new QToolButton), m_optionsMenu(new QMenu(this)), m_start(new QPushButton(tr("Plan"))),
       m_progress(new QProgressBar), m_proof(new QLabel), m_detail(new QLabel), m_split(new QSplitter),
       m_mapCanvas(new CanvasWidget(m_map, renderer)), m_bestCanvas(new CanvasWidget(m_best, renderer)),
@@ -117,7 +118,7 @@ PlanPanel::PlanPanel(Desk& desk, Renderer renderer, QWidget* parent)
                                        {m_sizesCanvas, tr("The best by the number of GPUs")}}) {
         canvas->setFocusPolicy(Qt::StrongFocus);
         canvas->setAccessibleName(name);
-        canvas->setMinimumSize(160, kLowestPicture);
+        canvas->setMinimumSize(kNarrowestPicture, kLowestPicture);
         canvas->installEventFilter(this);
     }
     for (PlanView* view : std::initializer_list<PlanView*>{&m_map, &m_best, &m_scatter}) {

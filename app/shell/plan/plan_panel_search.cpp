@@ -103,13 +103,21 @@ void PlanPanel::forget()
     forgetGuide();
     const QSignalBlocker quiet(m_gpus);
     m_gpus->setValue(presentGpus());
-    for (PlanView* view : std::initializer_list<PlanView*>{&m_map, &m_best, &m_scatter}) {
-        view->setHint(tr("No plan yet").toStdString(),
-                      tr("Press Plan: every layout of these GPUs is judged, and the best is proved.").toStdString());
-    }
+    sayWhyEmpty(tr("No plan yet"), tr("Press Plan: every layout of these GPUs is judged, and the best is proved."));
     refreshControls();
     refreshDetail();
     refreshFrames();
+}
+
+/// The map says it; beside it stands what there will be, not the same again.
+void PlanPanel::sayWhyEmpty(const QString& title, const QString& hint)
+{
+    m_map.setHint(title.toStdString(), hint.toStdString());
+    m_best.setHint(tr("The best layouts").toStdString(),
+                   tr("Once a plan is there: the first five, and what their steps go to.").toStdString());
+    m_scatter.setHint(
+        tr("Step time against memory").toStdString(),
+        tr("Once a plan is there: all layouts that were simulated, and which of them none betters in both.").toStdString());
 }
 
 /// What was found: its map would be clicked as if it were of what is asked for now.
@@ -270,8 +278,7 @@ void PlanPanel::start()
     m_choice->reset();
     m_choosesPath = false;
     forgetPlan();
-    for (PlanView* view : std::initializer_list<PlanView*>{&m_map, &m_best, &m_scatter})
-        view->setHint(tr("Searching…").toStdString(), {});
+    sayWhyEmpty(tr("Searching…"), {});
     m_search.start(requestNow());
     if (!m_guide)
         forgetGuide(); // one on its way is dropped with the search before
@@ -339,8 +346,7 @@ void PlanPanel::showMine()
 void PlanPanel::showFailure(const QString& message)
 {
     m_failure = message;
-    for (PlanView* view : std::initializer_list<PlanView*>{&m_map, &m_best, &m_scatter})
-        view->setHint(tr("There is no plan").toStdString(), {});
+    sayWhyEmpty(tr("There is no plan"), {});
     wantGuideSoon();
     refreshControls();
     refreshDetail();
@@ -459,7 +465,7 @@ void PlanPanel::refreshCostPage()
     m_costPage->setCurrentWidget(asks ? static_cast<QWidget*>(m_runLength) : m_costCanvas);
     const bool isOfBefore = m_hasPlanned && searchedText() != m_plannedOf;
     m_costView.setHint((m_search.isRunning()     ? tr("Searching…")
-                        : !m_state || isOfBefore ? tr("No plan yet: press Plan.")
+                        : !m_state || isOfBefore ? tr("Once a plan is there: the days of the run against what they cost.")
                                                  : tr("Nothing that fits was found so far."))
                            .toStdString());
 }

@@ -110,7 +110,7 @@ QLabel[role="muted"] { color: @muted; }
 QLabel[role="cover"] { color: @muted; background: @panel; }
 QLabel[role="small"] { color: @muted; font-size: 11px; }
 QLabel[role="section"] { color: @muted; font-size: 11px; font-weight: 600; }
-QLabel[role="help"] { color: @muted; font-size: 11px; background: @panel; border-top: 1px solid @border; padding: 6px 18px; }
+QLabel[role="help"] { color: @muted; font-size: 11px; background: @panel; padding: 0 18px 0 22px; }
 QLabel[role="group"] { font-size: 12px; font-weight: 600; padding-top: 6px; }
 QLabel[role="prose"] { font-size: 15px; }
 QLabel[role="heading"] { font-size: 14px; font-weight: 600; }
@@ -148,6 +148,7 @@ QFrame[role="notice"] { background: @window; border-bottom: 1px solid @border; }
 QFrame[role="panel"] { background: @panel; border-left: 1px solid @border; }
 QFrame[role="side"] { background: @panel; border-right: 1px solid @border; }
 QWidget[role="form"] { background: @panel; }
+QWidget[role="foot"] { background: @panel; border-top: 1px solid @border; }
 QFrame[role="page"] { background: @window; }
 QScrollArea[role="clear"], QScrollArea[role="clear"] > QWidget > QWidget,
 QScrollArea[role="clearPane"], QScrollArea[role="clearPane"] > QWidget > QWidget { background: transparent; }

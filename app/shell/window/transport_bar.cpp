@@ -1,6 +1,7 @@
 #include "app/shell/window/transport_bar.h"
 
 #include "app/shell/widgets/format.h"
+#include "app/shell/widgets/groove_slider.h"
 #include "app/shell/widgets/style.h"
 
 #include <QComboBox>
@@ -8,7 +9,6 @@
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QSignalBlocker>
-#include <QSlider>
 #include <QToolButton>
 
 #include <algorithm>
@@ -46,7 +46,8 @@ QToolButton* button(const QString& name)
 TransportBar::TransportBar(Playback& playback, QWidget* parent)
     : QFrame(parent), m_playback(playback), m_begin(button(tr("To the begin"))), m_play(button(tr("Play"))),
       m_repeat(button(tr("Repeat"))), m_previous(button(tr("Previous action"))), m_next(button(tr("Next action"))),
-      m_leave(button(tr("Leave Step Through"))), m_slider(new QSlider(Qt::Horizontal)), m_speed(new QComboBox), m_time(new QLabel)
+      m_leave(button(tr("Leave Step Through"))), m_slider(new GrooveSlider(Qt::Horizontal)), m_speed(new QComboBox),
+      m_time(new QLabel)
 {
     setRole(this, "transport");
     setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);

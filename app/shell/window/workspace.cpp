@@ -69,7 +69,11 @@ Workspace::Workspace(Desk& desk, Renderer renderer, QWidget* parent)
         timeline().keepCursorInSight();
         m_desk.selectionMayHaveChanged();
     });
-    connect(m_transport, &TransportBar::scrubbed, &m_desk, &Desk::setCursor);
+    connect(m_transport, &TransportBar::scrubbed, this, [this](qint64 ns) {
+        m_desk.setCursor(ns);
+        if (timeline().keepCursorInSight())
+            canvas(Picture::timeline).requestFrame();
+    });
     connect(m_transport, &TransportBar::stepRequested, this, [this](bool forward) {
         m_desk.playback().pause();
         canvas(Picture::timeline).runCommand(forward ? ViewCommand::next : ViewCommand::previous);

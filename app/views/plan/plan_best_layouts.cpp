@@ -17,8 +17,8 @@
 namespace app {
 namespace {
 
-constexpr float kBestRow = 44, kLowestBestRow = 20, kBestHead = 22, kBestShared = 16, kTwoLineRow = 31, kBestNumbers = 128,
-                kBestCosts = 110, kBestPlace = 18;
+constexpr float kBestRow = 44, kLowestBestRow = 20, kBestHead = 22, kBestShared = 16, kTwoLineRow = 31, kBestFoot = 17,
+                kBestNumbers = 128, kBestCosts = 110, kBestPlace = 18;
 
 using Replacement = std::pair<std::string_view, std::string_view>;
 
@@ -99,6 +99,7 @@ struct PlanBestLayouts::Frame {
     float left = 0, top = 0, right = 0, row = kBestRow;
     std::vector<std::string> shared; ///< what all have, said once instead of in each row
     bool hasLineOfShared = false;    ///< below the title, not instead of it
+    float foot = 0;                  ///< below the rows, of the line that says what places after the first are; 0: no room
     Rect rowAt(std::size_t i) const
     {
         const float y = std::floor(top + row * static_cast<float>(i));
@@ -110,12 +111,14 @@ PlanBestLayouts::Frame PlanBestLayouts::frame(Rect area) const
 {
     const std::vector<sim::PlannedLayout>& best = picture().answer().best;
     const auto rows = static_cast<float>(std::max<std::size_t>(1, best.size()));
-    Frame f{area.left + 6, area.top + kBestHead, area.right - 6, kBestRow, {}, false};
+    Frame f{area.left + 6, area.top + kBestHead, area.right - 6, kBestRow, {}, false, 0};
     if (best.size() > 1)
         f.shared = sharedTexts(best);
     f.hasLineOfShared = !f.shared.empty() && (area.bottom - f.top - kBestShared) / rows >= kTwoLineRow;
     f.top += f.hasLineOfShared ? kBestShared : 0;
-    f.row = std::clamp((area.bottom - f.top) / rows, kLowestBestRow, kBestRow);
+    // What the layouts are comes before what the places mean, which each row's tip says as well.
+    f.foot = best.size() > 1 && (area.bottom - f.top - kBestFoot) / rows >= kTwoLineRow ? kBestFoot : 0;
+    f.row = std::clamp((area.bottom - f.top - f.foot) / rows, kLowestBestRow, kBestRow);
     return f;
 }
 
@@ -132,6 +135,8 @@ std::vector<PlanView::Spot> PlanBestLayouts::spots(Rect area) const
             name += more.empty() ? "" : ", " + more;
         if (layout.tieWithFirst)
             name += ", a tie with the first: the model cannot tell them apart";
+        if (i > 0)
+            name += "\nof the layouts that were simulated: others between it and the first may not have been";
         for (const sim::StepPart part : sim::kStepParts)
             if (layout.use[part] > 0)
                 name += "\n" + std::string(sim::factsOf(part).title) + " " +
@@ -267,6 +272,16 @@ void PlanBestLayouts::paint(Canvas& canvas) const
         ++i;
     }
     paintHead(canvas, f, briefs);
+    if (f.foot <= 0)
+        return;
+    const float top = f.rowAt(best.size() - 1).bottom;
+    const Rect foot{area.left + kMargin, top, area.right - kMargin, top + f.foot};
+    textInside(canvas, foot,
+               fitting(canvas,
+                       {"Places after the first are of the layouts that were simulated; others between them may not have been.",
+                        "After the first: of those simulated; others may lie between.", "After the first: of those simulated."},
+                       foot.width(), FontFace::small),
+               t.mutedText, FontFace::small);
 }
 
 } // namespace app

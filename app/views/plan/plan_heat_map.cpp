@@ -18,7 +18,6 @@ namespace {
 constexpr float kHeatGutter = 52, kHeatHead = 24, kHeatLegend = 17, kWidestPlanCell = 132, kHighestPlanCell = 58, kHeatGap = 2;
 constexpr float kLowestPlanCell = 17, kHeatFoot = 4; ///< a line of text and the gap
 constexpr float kRoomForLegend = 88;                 ///< of the map alone
-constexpr std::size_t kEntriesInARow = 3;            ///< of the legend, in few words, in the narrowest map
 constexpr float kHatchPixels = 7;
 
 /// From the lower left to the upper right, all over the rectangle; `both`: the other way as well.
@@ -89,12 +88,17 @@ int legendRowsOf(const std::vector<float>& widths, float room)
 }
 
 /// Rows that are enough for it, whatever its letters are.
-int legendRowsOf(const std::vector<LegendEntry>& entries, float room)
+int legendRowsOf(const std::vector<LegendEntry>& entries, const char* LegendEntry::*words, float room)
 {
     std::vector<float> widths;
     for (const LegendEntry& entry : entries)
-        widths.push_back(kLegendSwatch + 5 + kWidestLetter * static_cast<float>(std::string_view(entry.text).size()));
+        widths.push_back(kLegendSwatch + 5 + kWidestLetter * static_cast<float>(std::string_view(entry.*words).size()));
     return legendRowsOf(widths, room);
+}
+
+float legendRoom(float width)
+{
+    return width - kMargin - kLegendEdge;
 }
 
 /// "2.6×", "12×"
@@ -123,6 +127,10 @@ std::vector<std::string> marginTexts(const PlanPicture& picture, const PlanCell&
         return {whole, "mem"};
     case PlanCellKind::rule:
         return {whole, "no"};
+    case PlanCellKind::winner:
+        return {whole, "1st"};
+    case PlanCellKind::open:
+        return {whole, "?"};
     default:
         return {whole};
     }
@@ -176,7 +184,7 @@ PlanHeatMap::Frame PlanHeatMap::frame(Rect area) const
     f.left = area.left + kHeatGutter;
     f.top = area.top + kHeatHead;
     const float right = area.right - kMargin;
-    const int rows = legendRowsOf(legendOf(picture()), right - area.left - kLegendEdge);
+    const int rows = legendRowsOf(legendOf(picture()), &LegendEntry::text, legendRoom(area.width()));
     const float ofMap = std::max(kRoomForLegend, kHeatHead + kLowestPlanCell * static_cast<float>(f.pps.size()));
     f.legendRows = std::clamp(static_cast<int>((area.height() - ofMap) / kHeatLegend), 0, rows);
     const float bottom = area.bottom - (f.legendRows > 0 ? kHeatLegend * static_cast<float>(f.legendRows) : kHeatFoot);
@@ -186,13 +194,15 @@ PlanHeatMap::Frame PlanHeatMap::frame(Rect area) const
     return f;
 }
 
-float PlanHeatMap::leastHeight() const
+float PlanHeatMap::leastHeight(float width) const
 {
     if (!hasPicture())
         return 0;
     const auto rows = static_cast<float>(shownSizes(picture(), picture().pps(), &PlanCell::pp).size());
-    const std::size_t entries = legendOf(picture()).size();
-    const float legend = entries == 0 ? kHeatFoot : entries > kEntriesInARow ? 2 * kHeatLegend : kHeatLegend;
+    const std::vector<LegendEntry> entries = legendOf(picture());
+    const float legend = entries.empty()
+                             ? kHeatFoot
+                             : kHeatLegend * static_cast<float>(legendRowsOf(entries, &LegendEntry::brief, legendRoom(width)));
     return std::max(kRoomForLegend, kHeatHead + kLowestPlanCell * rows) + legend;
 }
 

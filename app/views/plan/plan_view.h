@@ -80,7 +80,8 @@ class PlanHeatMap final : public PlanView {
 public:
     using PlanView::PlanView;
     std::string title() const override { return "Plan: tensor by pipeline parallelism"; }
-    float leastHeight() const; ///< with which every cell has room for a line of text, and the legend for its signs
+    /// With which, so wide, every cell has room for a line of text and the legend for all its signs.
+    float leastHeight(float width) const;
 
 protected:
     std::vector<Spot> spots(Rect area) const override;

@@ -280,6 +280,21 @@ std::optional<TimelineWait> TimelineModel::waitBeside(int row, std::int64_t ns, 
     return wait ? std::optional(timelineWait(std::move(*wait))) : std::nullopt;
 }
 
+std::string TimelineModel::awaitedText(int row, std::int64_t beginsNs) const
+{
+    if (!isSimulated(row) || beginsNs < 1)
+        return {};
+    sim::WaitChains& waits = simulatedWaits();
+    const auto gap = waits.gapAt(row, beginsNs - 1);
+    if (!gap)
+        return {};
+    const std::vector<sim::WaitLink> links = waits.chain(*gap).links;
+    // What was waited for, not what it takes to begin when that is there.
+    const auto last = std::find_if(links.begin(), links.end(),
+                                   [](const sim::WaitLink& link) { return link.kind != sim::WaitLink::Kind::launch; });
+    return links.empty() ? std::string() : waits.linkText(last == links.end() ? links.front() : *last);
+}
+
 sim::WaitChains& TimelineModel::simulatedWaits() const
 {
     if (!m_waits)

@@ -94,6 +94,9 @@ public:
     /// The next wait of a row that begins at a time or later, or, going back, the last one that ends there or earlier; of those
     /// of at least leastNs.
     std::optional<TimelineWait> waitBeside(int row, std::int64_t ns, bool backwards, std::int64_t leastNs) const;
+    /// What a rank that begins something had waited for last: "the all-reduce of gradients in dp". Empty where it waited for
+    /// nothing, and where nobody knows.
+    std::string awaitedText(int row, std::int64_t beginsNs) const;
     /// For how long, for what, and what it costs, line by line.
     std::string waitText(const TimelineWait&) const;
     /// What a recorded row lacks to say why it waits; empty where nothing is to be said.

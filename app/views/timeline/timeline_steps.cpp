@@ -1,5 +1,6 @@
 #include "app/views/timeline/timeline_steps.h"
 
+#include "app/views/common/labels.h"
 #include "app/views/timeline/timeline_dependencies.h"
 #include "sim/simulate/action_class.h"
 
@@ -84,11 +85,19 @@ std::string TimelineSteps::happens() const
     const std::int64_t ownEnd = ref->span > 0 ? track.startNs[ref->span - 1] + track.durationNs[ref->span - 1] : -1;
     if (lastInput && m_model.endNs(*lastInput) > ownEnd)
         return name + " starts as soon as " + m_model.nameBeside(*lastInput, m_model.rowOf(ref->track)) + " is there";
-    if (const SpanRef before{ref->track, ref->span - 1}; ref->span > 0)
-        return name + " starts right after " + m_model.nameBeside(before, m_model.rowOf(ref->track)) +
-               (lastInput && *lastInput != before
-                    ? ": " + m_model.nameBeside(*lastInput, m_model.rowOf(ref->track)) + " was there already"
-                    : "");
+    if (const SpanRef before{ref->track, ref->span - 1}; ref->span > 0) {
+        const int row = m_model.rowOf(ref->track);
+        const std::string former = m_model.nameBeside(before, row);
+        const std::int64_t gapNs = track.startNs[ref->span] - ownEnd;
+        constexpr std::int64_t kHardly = 100; // of the shorter of the two: nobody sees it
+        if (gapNs * kHardly > std::min(track.durationNs[ref->span - 1], track.durationNs[ref->span])) {
+            const std::string awaited = m_model.awaitedText(row, track.startNs[ref->span]);
+            return name + " starts " + durationText(static_cast<double>(gapNs)) + " after " + former +
+                   (awaited.empty() ? "" : ": it waited for " + awaited);
+        }
+        return name + " starts right after " + former +
+               (lastInput && *lastInput != before ? ": " + m_model.nameBeside(*lastInput, row) + " was there already" : "");
+    }
     return name + " starts the step";
 }
 

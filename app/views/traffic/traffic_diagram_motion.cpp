@@ -154,6 +154,12 @@ private:
         m_canvas.fillConvex(points, fill);
     }
 
+    /// Between boxes, not between GPUs in them.
+    bool isOnStrand(const TrafficPacket& packet) const
+    {
+        return packet.from != packet.to && (!m_byRank || m_frame.level == TrafficLevel::ranks);
+    }
+
     /// Where both ends lie in one box: what moves there stays in it.
     std::optional<Rect> boxAround(const TrafficPacket& packet) const
     {
@@ -172,13 +178,19 @@ private:
         const std::vector<Point> curve = curveOf(packet);
         if (curve.empty())
             return;
-        const Point at = pointAlong(curve, packet.way);
+        Point at = pointAlong(curve, packet.way);
         const auto share = static_cast<float>(std::sqrt(std::min(1.0, packet.bytes / m_motion.mostBytes())));
         const std::optional<Rect> within = boxAround(packet);
         float radius = (kSmallest + (kLargest - kSmallest) * share) * (within ? 0.6F : 1.0F);
         if (within) // with its edge and ring
             radius =
                 std::clamp(std::min({at.y - within->top, within->bottom - at.y, within->right - at.x}) - kRing, 1.0F, radius);
+        if (!within &&
+            isOnStrand(packet)) { // up on the left, down on the right; at its ends beside the boxes, not on their names
+            const Rect box = m_frame.boxes[asIndex(packet.from)];
+            const float clear = radius + (packet.stretch > kSlowed ? kRing : 1);
+            at.x = packet.from < packet.to ? std::max(at.x, box.right + clear) : std::min(at.x, box.left - clear);
+        }
         const Color fill = m_scene.fill(packet.purpose), edge = mix(fill, m_theme.text, 0.45F);
         m_canvas.polyline(piece(curve, std::max(0.0, packet.way - kTail), packet.way), fill, within ? 2.0F : radius);
         if (packet.stretch > kSlowed)

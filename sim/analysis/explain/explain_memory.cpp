@@ -275,7 +275,7 @@ Explanation Explainer::buffers() const
     const bool comesAndGoes = m.buffers > states.narrowWeights + messages + states.reductionBuffers;
     add(comesAndGoes && states.reductionBuffers > 0 && stack.reductionsAhead > 0 && m_scenario.training.overlap.gradReduce,
         "what the host has started ahead of the GPU");
-    add(comesAndGoes || kinds.empty(), "gathered parameters and gradients on their way");
+    add(comesAndGoes || kinds.empty(), "gathered parameters and gradients not yet reduced");
     return account.close({}, "Simulated: " + kinds + ", at the peak.", kSimulated, showMemory());
 }
 

@@ -70,6 +70,22 @@ TEST(SettingsImportTest, AsksWhatTheFilesDoNotSay)
     EXPECT_THAT(*description, testing::Not(HasSubstr("megatron-args")));
 }
 
+TEST(SettingsImportTest, NoQuestionOrNoteSpeaksOfTheCommandLine)
+{
+    const SettingsImport settings({{"ds.json",
+                                    R"({"train_batch_size": 128, "train_micro_batch_size_per_gpu": 1,
+                                        "zero_optimization": {"stage": 1}, "bf16": {"enabled": true}})"}},
+                                  test::catalogue());
+    ASSERT_TRUE(questionOn(settings, "/training/stack"));
+    for (const SettingsQuestion& question : settings.questions())
+        EXPECT_THAT(question.why.toStdString(), testing::Not(HasSubstr("--"))) << question.pointer;
+    EXPECT_THAT(questionOn(settings, "/training/stack")->why.toStdString(), testing::EndsWith("are assumed"));
+    EXPECT_THAT(questionOn(settings, "/model")->why.toStdString(), HasSubstr("Llama 3.1 8B stands in its place"));
+    for (const sim::Note& note : settings.notes())
+        EXPECT_THAT(withoutFlags(note.text), testing::Not(HasSubstr("--set"))) << note.setting;
+    EXPECT_EQ(withoutFlags("--transformer-impl local: none"), "--transformer-impl local: none") << "the files' own flag";
+}
+
 TEST(SettingsImportTest, AnAnswerIsTakenAndItsQuestionStays)
 {
     SettingsImport settings = imported(kScript);

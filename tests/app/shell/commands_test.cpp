@@ -123,6 +123,24 @@ TEST(Palette, OffersTheCommandsThatAnswerWhatIsTyped)
     EXPECT_TRUE(palette.shown().isEmpty());
 }
 
+TEST(Palette, EndsWithNoFarMatchesWhereSomethingIsCalledSo)
+{
+    const auto commands = [] {
+        return std::vector<PaletteEntry>{{QStringLiteral("Zoom In"), {}, {}},
+                                         {QStringLiteral("Order of Many"), {}, {}},
+                                         {QStringLiteral("Room for Text"), {}, {}}};
+    };
+    CommandPalette alone(commands, 0);
+    alone.setFilter(QStringLiteral("oom"));
+    EXPECT_EQ(alone.shown().size(), 3) << "better than nothing";
+    CommandPalette palette(commands, 0);
+    palette.addSource([](const QString&) {
+        return std::vector<PaletteEntry>{{QStringLiteral("Out of memory"), {}, {}, {}, true}};
+    });
+    palette.setFilter(QStringLiteral("oom"));
+    EXPECT_EQ(palette.shown(), QStringList{QStringLiteral("Out of memory")});
+}
+
 TEST(Palette, FindsACommandByWhatElseItIsCalled)
 {
     CommandPalette palette(

@@ -1,6 +1,6 @@
 // Numbers of the form: typed, stepped and dragged; refused, and mended.
-#include "app/shell/form/groove_slider.h"
 #include "app/shell/form/token_count.h"
+#include "app/shell/widgets/groove_slider.h"
 #include "tests/app/shell/scenario_form_fixture.h"
 
 #include <QAction>

@@ -509,6 +509,33 @@ TEST_F(ScreensTest, HelpStandsInItsOwnPlace)
     EXPECT_TRUE(window.form().helpText().contains(QStringLiteral("Possible: 1, 2, 4")));
 }
 
+/// However large the text, and wherever it is scrolled to by the wheel.
+TEST_F(ScreensTest, HelpShowsWholeLines)
+{
+    open(kSixteen);
+    auto* area = window.form().findChild<QScrollArea*>(QStringLiteral("formHelp"));
+    ASSERT_TRUE(area);
+    window.form().row(Control::dp)->spinBox()->setFocus();
+    settle();
+    for (int larger = 0; larger < 3; ++larger) {
+        const auto* text = qobject_cast<QLabel*>(area->widget());
+        const int line = QFontMetrics(text->font()).lineSpacing();
+        EXPECT_EQ(area->viewport()->height() % line, 0);
+        QScrollBar* bar = area->verticalScrollBar();
+        EXPECT_GT(bar->maximum(), 0) << "longer than its place";
+        for (int wheel = 0; wheel < 4; ++wheel) {
+            EXPECT_EQ(bar->value() % line, 0) << bar->value();
+            bar->triggerAction(QAbstractSlider::SliderSingleStepAdd);
+        }
+        EXPECT_EQ(bar->maximum() % line, 0);
+        bar->setValue(0);
+        window.run(CommandId::textLarger);
+        settle();
+    }
+    window.run(CommandId::textUsual);
+    settle();
+}
+
 TEST_F(ScreensTest, APressOnTheGrooveIsOneGesture)
 {
     open(kSixteen);

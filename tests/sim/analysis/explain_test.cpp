@@ -397,7 +397,7 @@ TEST(Explain, BuffersAreOfWhatIsThereAlone)
         return buffers.convention;
     };
     const std::string kept = "a place from the beginning for each message that another stage sends, and what is kept of them";
-    const std::string gathered = "gathered parameters and gradients on their way";
+    const std::string gathered = "gathered parameters and gradients not yet reduced";
     EXPECT_EQ(convention(0, true), "Simulated: " + kept + ", at the peak.");
     EXPECT_EQ(convention(3, true), "Simulated: " + kept + ", " + gathered + ", at the peak.");
     EXPECT_EQ(convention(3, false), "Simulated: " + gathered + ", at the peak.");

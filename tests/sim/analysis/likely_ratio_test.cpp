@@ -82,7 +82,7 @@ TEST(LikelyRatio, TellsWhatIsLargerThanTheNoise)
     EXPECT_TRUE(likelyRatio(a, a, 0.9).canTell());
     EXPECT_TRUE(likelyRatio(a, a, 1.1).canTell());
     EXPECT_EQ(sureText(likelyRatio(a, a, 0.97)), "smaller than the model's own error");
-    EXPECT_EQ(sureText(likelyRatio(a, a, 0.5)), "likely -52.4 % to -47.4 %");
+    EXPECT_EQ(sureText(likelyRatio(a, a, 0.5)), "likely −52.4 % to −47.4 %");
     EXPECT_EQ(sureText({}), "") << "nothing is known";
 }
 

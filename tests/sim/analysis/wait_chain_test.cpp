@@ -298,7 +298,7 @@ TEST(WaitAdvice, IsTheBestOfWhatIsKnownAndSaysHowSureItIs)
     const auto gap = chainsOf05.longestGapIn(0, 0, chainsOf05.gapAt(0, doubtful.simulation->times().endNs - 1)->beginNs / 2);
     ASSERT_TRUE(gap);
     EXPECT_THAT(joined(chainsOf05.lines(chainsOf05.chain(*gap))),
-                testing::ContainsRegex("\ntry: .* less time a token, (likely -|smaller than the model's own error)"));
+                testing::ContainsRegex("\ntry: .* less time a token, (likely −|smaller than the model's own error)"));
 }
 
 // Software that gathers the parameters of ZeRO 3 when a layer asks for them; those of ZeRO 2 come ahead, as with any, unless the

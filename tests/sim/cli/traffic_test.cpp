@@ -164,6 +164,17 @@ TEST(TrafficCommand, ExposedPartsAddUpAsTheyAreRead)
     }
 }
 
+/// 10.863 %: of tenths that add up it would be told as 10.8, where the window says 10.9.
+TEST(TrafficCommand, TheLargestExposedPartReadsAsItDoesElsewhere)
+{
+    const std::string file = test::gallery("42-");
+    const double exposed = test::runJson("simulate --json " + file).at("exposed_comm_fraction").at("tp").get<double>();
+    for (const std::string& line : test::lines(test::run("traffic " + file).out))
+        if (line.starts_with("tp ")) {
+            EXPECT_NEAR(std::stod(line.substr(line.rfind(' ', line.size() - 3))), 100 * exposed, 0.011) << line;
+        }
+}
+
 TEST(TrafficCommand, OneRankSendsNothing)
 {
     EXPECT_THAT(test::run("traffic " + test::gallery("56-")).out, HasSubstr("One rank sends nothing"));

@@ -20,10 +20,12 @@ using test::tinyJob;
 
 namespace {
 
-/// Milliseconds of "…: bubble +1.20 ms, exposed tp -0.30 ms".
-double sumOfTerms(const std::string& text)
+/// Milliseconds of "…: bubble +1.20 ms, exposed tp −0.30 ms".
+double sumOfTerms(std::string text)
 {
     double sum = 0;
+    for (std::size_t minus = 0; (minus = text.find("−")) != std::string::npos;)
+        text.replace(minus, std::string("−").size(), "-");
     for (std::size_t at = text.find_first_of("+-"); at != std::string::npos; at = text.find_first_of("+-", at + 1)) {
         std::size_t digits = 0;
         const double value = std::stod(text.substr(at), &digits);

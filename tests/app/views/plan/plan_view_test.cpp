@@ -74,7 +74,7 @@ TEST(PlanHeatMap, EveryCellSaysSomethingHoweverLowItIs)
         {.grid = {.tp = 1, .pp = 16}, .reason = sim::PlanReason::floor, .text = "cut", .leastFloorSeconds = 9});
     ShownPlan shown(pictureOfPlan(answer));
     for (const float width : {300.0F, 420.0F, 700.0F})
-        for (float height = shown.map.leastHeight(); height < 420; height += 7) {
+        for (float height = shown.map.leastHeight(width); height < 420; height += 7) {
             const RecorderCanvas canvas = drawnPlan(shown.map, {0, 0, width, height});
             EXPECT_THAT(canvas.texts(), testing::Contains(HasSubstr("≥: at least"))) << "a sign without a word";
             EXPECT_TRUE(canvas.cutTexts().empty());
@@ -320,6 +320,41 @@ TEST(PlanViews, TheLegendHasTheWordsOfTheCellsAndAllOfThem)
     }
 }
 
+TEST(PlanBest, SaysThatLaterPlacesAreOfWhatWasSimulated)
+{
+    ShownPlan shown(pictureOfPlan(foundPlan()));
+    ASSERT_GT(foundPlan()->best.size(), 1U);
+    for (const float width : {260.0F, 420.0F, 900.0F}) {
+        const RecorderCanvas list = drawnPlan(shown.best, {0, 0, width, 340});
+        EXPECT_THAT(list.texts(), testing::Contains(HasSubstr("simulated"))) << width;
+        EXPECT_TRUE(list.cutTexts().empty());
+        EXPECT_THAT(list.nodesOf("cell").at(0).name, testing::Not(HasSubstr("may not have been")));
+        EXPECT_THAT(list.nodesOf("cell").at(1).name, HasSubstr("others between it and the first may not have been"));
+    }
+}
+
+/// Columns with room for a number, and each sign in the legend.
+TEST(PlanMap, InNarrowColumnsEveryCellAndSignIsSaid)
+{
+    const PlanPicture picture = pictureOfPlan(foundPlan());
+    ShownPlan shown(picture);
+    constexpr float kGutters = 60, kColumn = 30;
+    const float width = kGutters + kColumn * static_cast<float>(picture.tps().size());
+    const RecorderCanvas map = drawnPlan(shown.map, {0, 0, width, shown.map.leastHeight(width)});
+    for (const int tp : picture.tps())
+        if (std::any_of(picture.cells().begin(), picture.cells().end(), [&](const PlanCell& cell) {
+                return cell.tp == tp && cell.kind != PlanCellKind::rule && cell.kind != PlanCellKind::none;
+            })) {
+            EXPECT_THAT(map.texts(), testing::Contains(testing::AnyOf(std::to_string(tp), "tp " + std::to_string(tp))));
+        }
+    for (const Node& cell : map.nodesOf("cell"))
+        EXPECT_TRUE(std::any_of(map.primitives().begin(), map.primitives().end(), [&](const Primitive& each) {
+            return each.kind == Primitive::Kind::text &&
+                   cell.rect.contains({(each.rect.left + each.rect.right) / 2, (each.rect.top + each.rect.bottom) / 2});
+        })) << cell.name;
+    EXPECT_THAT(map.texts(), testing::Contains("best"));
+}
+
 /// As in a window of 1366 × 768.
 TEST(PlanViews, TheLegendTellsInFewWordsWhereThereIsLittleRoom)
 {
@@ -330,7 +365,7 @@ TEST(PlanViews, TheLegendTellsInFewWordsWhereThereIsLittleRoom)
                            [&](const PlanCell& cell) { return cell.kind == kind; });
     };
     for (const float width : {230.0F, 260.0F, 320.0F}) {
-        const RecorderCanvas map = drawnPlan(shown.map, {0, 0, width, std::max(190.0F, shown.map.leastHeight())});
+        const RecorderCanvas map = drawnPlan(shown.map, {0, 0, width, std::max(190.0F, shown.map.leastHeight(width))});
         std::string texts;
         for (const std::string& text : map.texts())
             texts += text + "\n";

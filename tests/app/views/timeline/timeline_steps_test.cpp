@@ -113,6 +113,29 @@ TEST(TimelineSteps, TellWhyAnActionStartsWhenItDoes)
     EXPECT_TRUE(waited);
 }
 
+/// Between a rank's last backward pass and its optimizer may lie what all of them wait for.
+TEST(TimelineSteps, SayNotRightAfterWhereTheRankWaited)
+{
+    sim::Scenario scenario = fourStages();
+    scenario.model.tieWordEmbeddings = true; // their gradients are added between the first stage and the last
+    Timeline timeline(scenario);
+    const TimelineModel model({timeline.simulation, timeline.trace});
+    TimelineSteps steps(model);
+    int waited = 0;
+    for (std::size_t step = 0; step < steps.count(); ++step) {
+        steps.goTo(step);
+        const SpanRef now = *steps.now();
+        const sim::Track& track = timeline.trace->tracks[now.track];
+        if (now.span == 0)
+            continue;
+        const std::int64_t gapNs = track.startNs[now.span] - track.startNs[now.span - 1] - track.durationNs[now.span - 1];
+        const bool isSeen = gapNs * 50 > track.durationNs[now.span - 1];
+        EXPECT_FALSE(isSeen && steps.happens().find("right after") != std::string::npos) << steps.happens() << " " << gapNs;
+        waited += steps.happens().find(": it waited for the all-reduce of gradients") != std::string::npos ? 1 : 0;
+    }
+    EXPECT_GT(waited, 0) << steps.happens();
+}
+
 TEST(TimelineSteps, TellTheSameWhereKernelsAreShown)
 {
     for (const char* kind : {"1f1b", "zb-h1"}) {

@@ -292,6 +292,36 @@ TEST(TrafficMotion, WhatMovesWithinANodeStaysInItsBox)
     }
 }
 
+TEST(TrafficMotion, WhatComesToANodeStopsBesideItsName)
+{
+    sim::Scenario scenario = test::smallScenario(8, 1, 64, 1); // nodes as one, without their GPUs
+    scenario.cluster = test::h100Cluster(512);
+    test::resolve(scenario);
+    const auto simulation = sim::simulate(scenario);
+    Selection selection;
+    TrafficView view(selection, lightTheme());
+    view.setStep({simulation, nullptr});
+    view.showNow();
+    int between = 0;
+    for (int part = 1; part < 60; ++part) {
+        selection.cursorNs = simulation->times().endNs * part / 60;
+        RecorderCanvas canvas({0, 0, 720, 300});
+        view.draw(canvas);
+        const auto nodes = canvas.nodesOf("node");
+        for (const Node& message : canvas.nodesOf("message")) {
+            const bool isWithin = std::any_of(nodes.begin(), nodes.end(), [&](const Node& node) {
+                return intersected(node.rect, message.rect) == message.rect;
+            });
+            for (const Node& node : nodes)
+                EXPECT_TRUE(isWithin || intersected(node.rect, message.rect).width() <= 0 ||
+                            intersected(node.rect, message.rect).height() <= 0)
+                    << message.name << " on " << node.name;
+            between += isWithin ? 0 : 1;
+        }
+    }
+    EXPECT_GT(between, 10);
+}
+
 /// As in a window of 1366 × 768, and beside the names of many nodes as one.
 TEST(TrafficMotion, WhatMovesWithinANodeLeavesItsNamesToBeRead)
 {

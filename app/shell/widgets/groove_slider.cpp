@@ -1,4 +1,4 @@
-#include "app/shell/form/groove_slider.h"
+#include "app/shell/widgets/groove_slider.h"
 
 #include <QMouseEvent>
 #include <QStyle>

@@ -38,7 +38,7 @@ enum class OperatorKind : std::uint8_t {
                    ///< reduce-scatter
     exchangeHeads, ///< context parallelism: of queries, keys and values parts of the sequence for heads, of attention's output
                    ///< back (Stack::exchangesHeads): all-to-all both ways
-    dropTokens ///< each rank goes on with its part of what all have: forward nothing, backward all-gather
+    dropTokens     ///< each rank goes on with its part of what all have: forward nothing, backward all-gather
 };
 
 /// What a kernel does: kernels of one family have one curve of time against shape in a measured profile.

@@ -537,9 +537,10 @@ TEST(PlanCommand, KeepsMemoryFreeInTheManualsExamples)
                           "GiB free)\n"));
     EXPECT_THAT(manual, HasSubstr("\"Tight: only 159 MiB of 80 GiB left\""));
     const json ramp = runJson("plan " + gallery("05-") + " --ramp-batch 16:16 --margin 4 --json --top 1").at("best").at(0);
-    EXPECT_NEAR(ramp.at("step_time_s").get<double>(), 6.40, 0.005);
-    EXPECT_EQ(ramp.at("settings").at("/layout/dp"), 16);
-    EXPECT_EQ(ramp.at("settings").at("/layout/zero_stage"), 2);
+    EXPECT_NEAR(ramp.at("step_time_s").get<double>(), 6.39, 0.005);
+    EXPECT_EQ(ramp.at("settings").at("/layout/dp"), 8);
+    EXPECT_EQ(ramp.at("settings").at("/layout/zero_stage"), 3);
+    EXPECT_THAT(manual, HasSubstr("pp 2, dp 8 with ZeRO 3\nin 6.39 s"));
     const std::string sizes =
         run("plan " + gallery("05-") + " --sizes 4,8,16 --price 2 --margin 4 --set training.tokens=1e11").out;
     EXPECT_THAT(sizes, AllOf(HasSubstr("21,487"), HasSubstr("21,525"), Not(HasSubstr("Tight"))));

@@ -27,8 +27,13 @@ Pass PassBuilder::backward(const StageContent& stage, ActionKind kind, PassFlags
             moment(kStartedAhead, change, startedAhead).buffer = true;
     };
     holdAhead(&Op::allocBytes);
-    if (!weightsOnly)
+    if (!weightsOnly) {
         receive(flags, Stream::sendBackward);
+        // A backward pass is called with its gradient: what needs none of it, as what runs again, does not begin before it
+        // either.
+        if (m_nextWaits != 0 && !stage.buckets.empty() && !rerunsOf(stage.buckets.back()).empty())
+            waitFor(0);
+    }
     // For a frozen embedding's gradient nobody asks, nor for its parameters.
     const auto gathers = [&](std::size_t i) {
         const Bucket& bucket = stage.buckets[i];

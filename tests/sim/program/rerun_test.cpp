@@ -20,9 +20,9 @@ using Module = RecomputeModule;
 constexpr std::int64_t kTokens = 1024, kHidden = 1024, kWidth = 2816, kExpert = 512, kShared = 2 * 512, kHeads = 16;
 
 /// Latent attention; two dense layers and six of experts, two of them shared.
-Scenario scenarioOf(RecomputeModules modules, int tp = 1)
+Scenario scenarioOf(RecomputeModules modules, int tp = 1, int pp = 1)
 {
-    Scenario scenario = test::smallScenario(tp);
+    Scenario scenario = test::smallScenario(tp, pp);
     Model& m = scenario.model;
     m.numExperts = 8;
     m.numExpertsPerTok = 2;
@@ -356,6 +356,30 @@ TEST(Rerun, SendsOnlyWhatWholeModulesSend)
         EXPECT_EQ(collectives({Module::moe}, inPieces)["moe.dispatch"], expected["moe.dispatch"]);
         EXPECT_EQ(collectives({Module::moe}, inPieces), expected);
     }
+}
+
+TEST(Rerun, BeginsNoSoonerThanItsPassHasItsGradient)
+{
+    for (const Module module : kRecomputeModules)
+        for (const bool scatters : {false, true}) {
+            Scenario scenario = scenarioOf({module}, scatters ? 2 : 1, 2);
+            scenario.layout.sequenceParallel = false;
+            scenario.training.stack.scattersSends = scatters;
+            const Program program = test::programOf(scenario);
+            int received = 0;
+            for (const Step& step : program.ranks[0].steps) { // of the first stage, whose backward passes receive
+                bool waited = false;
+                for (const Op& op : program.passes[step.pass].ops) {
+                    if (op.kind == OpKind::receive)
+                        ++received, waited = false;
+                    waited |= (op.waits & (maskOf(Stream::receive) | maskOf(Stream::tp))) != 0;
+                    if (op.purpose == OpPurpose::recompute && op.stream == Stream::compute) {
+                        EXPECT_TRUE(waited) << static_cast<int>(module) << " " << program.labels[op.label];
+                    }
+                }
+            }
+            EXPECT_EQ(received, 4);
+        }
 }
 
 TEST(Rerun, IsCountedByHfuAndLeavesNothingBehind)

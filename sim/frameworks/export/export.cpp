@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -25,6 +26,13 @@ std::string worldLine(const Scenario& s)
            std::to_string(l.tp) + " x cp " + std::to_string(l.cp) + " x pp " + std::to_string(l.pp) + " x dp " +
            std::to_string(l.dp) + " = " + std::to_string(l.worldSize()) + "; m " + std::to_string(s.microbatches()) +
            " micro-batches of " + std::to_string(s.training.microBatchSize);
+}
+
+std::int64_t stepsOfRun(const Scenario& s)
+{
+    const double ofStep = 1.0 * s.training.sequenceLength * s.training.globalBatchSize;
+    const double steps = s.training.tokens / ofStep, nearest = std::round(steps);
+    return static_cast<std::int64_t>(nearest * ofStep == s.training.tokens ? nearest : std::ceil(steps));
 }
 
 std::string pythonLiteral(const Json& value)
@@ -115,7 +123,7 @@ bool hasMeaning(const Scenario& s, const std::string& pointer)
 {
     if (pointer == "/model/intermediate_size" && s.model.moeLayers() == s.model.numHiddenLayers) // no layer is dense
         return false;
-    if (pointer.ends_with("/base") || pointer.ends_with("/name") || pointer == "/training/tokens")
+    if (pointer.ends_with("/base") || pointer.ends_with("/name") || (pointer == "/training/tokens" && s.training.tokens == 0))
         return false;
     if (s.layout.ep == 1 && pointer == "/training/moe/send_once_per_node")
         return false;
@@ -302,7 +310,11 @@ Exported exportSettings(const Scenario& scenario, std::string_view kind, const C
             continue;
         if (!hasMeaning(scenario, pointer))
             continue;
-        if (isLeftToProgram(kind, scenario, pointer))
+        if (const double run = pointer == "/training/tokens" ? memberOr<double>(have["training"], "tokens", 0) : 0; run > 0)
+            out.notes.push_back({pointer, shownText(value, 80), 0, Became::used, pointer,
+                                 "a run is whole steps: " + std::to_string(stepsOfRun(scenario)) + " of them have " +
+                                     shownText(instead, 80) + " tokens"});
+        else if (isLeftToProgram(kind, scenario, pointer))
             out.notes.push_back({pointer, shownText(value, 80), 0, Became::notRepresentable, pointer,
                                  "is said to the program that reads this form, and not in it"});
         else
@@ -318,7 +330,8 @@ Exported exportSettings(const Scenario& scenario, std::string_view kind, const C
     const bool hasComments = kind != "deepspeed-json" && kind != "huggingface" && kind != "picotron-json";
     if (hasComments) {
         for (const Note& note : out.notes)
-            out.text += "# not expressible: " + note.setting + (note.value.empty() ? "" : " = " + note.value) + "\n";
+            if (note.became == Became::notRepresentable)
+                out.text += "# not expressible: " + note.setting + (note.value.empty() ? "" : " = " + note.value) + "\n";
         out.text += "# " + worldLine(scenario) + "\n";
     } else {
         out.notes.push_back({"world", worldLine(scenario), 0, Became::used, "", "the launcher starts this many"});

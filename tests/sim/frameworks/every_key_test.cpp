@@ -16,7 +16,6 @@
 #include <iterator>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -57,6 +56,9 @@ bool isNoSetting(std::string_view pointer)
         "/model/base",
         "/model/name",
         "/model/layer_types",       // window, its pattern and layers without rotations say it
+        "/training/recompute/kind", // the scenario says it in /training/recompute, with the next two
+        "/training/recompute/layers",
+        "/training/recompute/modules",
         "/schedule/actions",        // of the kind "custom" alone, which each refuses
         "/schedule/memory_cap_gib", // of "auto"
         "/schedule/sequence_slices" // of "seq-1f1b"
@@ -151,9 +153,15 @@ std::vector<ScenarioDocument> jobs()
         {"gpt-oss-20b", {{"layout.ep", "4"}, {"layout.dp", "8"}, {"layout.zero_stage", "1"}}},
         {"gpt2-xl", {{"layout.dp", "8"}, {"layout.zero_stage", "0"}}},
         {"llama3-8b",
-         {{"layout.dp", "8"}, {"layout.zero_stage", "0"}, {"training.lora.rank", "8"}, {"training.documents.lengths", "[1024]"}}},
+         {{"layout.dp", "8"},
+          {"layout.zero_stage", "0"},
+          {"training.lora.rank", "8"},
+          {"training.documents.lengths", "[512, 256]"}}},
         {"llama3-8b",
-         {{"layout.dp", "8"}, {"layout.zero_stage", "2"}, {"training.lora.rank", "8"}, {"training.documents.lengths", "[1024]"}}},
+         {{"layout.dp", "8"},
+          {"layout.zero_stage", "2"},
+          {"training.lora.rank", "8"},
+          {"training.documents.lengths", "[512, 256]"}}},
     };
     std::vector<ScenarioDocument> all;
     for (const auto& [model, changes] : kJobs) {
@@ -225,7 +233,7 @@ TEST(EveryKey, IsBackOrToldWhereAKindOfSettingsIsWritten)
     }
     test::Tried which;
     std::map<Fate, int> fates;
-    std::set<std::string> never;
+    std::map<std::string_view, bool> isSaid; // told, refused or back, of some kind
     std::size_t turn = 0;
     for (const FrameworkKind& kind : frameworkKinds()) {
         if (!kind.isExported)
@@ -234,7 +242,7 @@ TEST(EveryKey, IsBackOrToldWhereAKindOfSettingsIsWritten)
         for (const Key& key : keys.all()) {
             if (isNoSetting(key.pointer) || (key.pointer.starts_with("/training/stack/") && !which.next()))
                 continue;
-            bool isSeen = false; // told, refused or back, with some job
+            bool isSeen = false; // likewise of this kind, with some job
             const std::size_t count = jobsOf[kind.id].size();
             ++turn;
             for (std::size_t i = 0; i < count && (!isSeen || test::oneIn() == 1); ++i) {
@@ -258,12 +266,11 @@ TEST(EveryKey, IsBackOrToldWhereAKindOfSettingsIsWritten)
                         break;
                 }
             }
-            if (!isSeen)
-                never.insert(std::string(kind.id) + " " + key.pointer);
+            isSaid[key.pointer] = isSaid[key.pointer] || isSeen;
         }
     }
-    for (const std::string& one : never)
-        ADD_FAILURE() << "never told, nor back: " << one;
+    for (const auto& [pointer, is] : isSaid)
+        EXPECT_TRUE(is) << pointer << " has an effect beside no job of these";
     std::printf("refused %d, told %d, back %d, without effect %d\n", fates[Fate::refused], fates[Fate::told], fates[Fate::back],
                 fates[Fate::without]);
 }

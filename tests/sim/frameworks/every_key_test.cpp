@@ -247,6 +247,10 @@ TEST(EveryKey, IsBackOrToldWhereAKindOfSettingsIsWritten)
             ++turn;
             for (std::size_t i = 0; i < count && (!isSeen || test::oneIn() == 1); ++i) {
                 const auto& [base, before] = jobsOf[kind.id][(turn + i) % count];
+                // Which software sends tokens is no setting where none are sent: all that is left of it is when the host asks how
+                // many each expert has, a ten-thousandth of a step.
+                if (key.pointer == "/training/moe/send_once_per_node" && before.layout.ep == 1)
+                    continue;
                 const std::string old = valueAt(Json::parse(resolvedText(before)), key.pointer);
                 int changes = 0;
                 for (const std::string& value : key.values) {

@@ -160,17 +160,20 @@ bool isLeftToProgram(std::string_view kind, const Scenario& scenario, std::strin
     if (kind == "nanotron-yaml") // deals layers out by itself, near to evenly
         return pointer.starts_with("/schedule/layers_per_stage");
     if (kind == "deepspeed-json")
-        return pointer == "/training/sequence_length" || (scenario.layout.pp == 1 && pointer.starts_with("/training/recompute") &&
-                                                          !isSelective(scenario) && !isPartlyRecomputed(scenario));
+        return pointer == "/training/sequence_length" || pointer == "/training/tokens" ||
+               (scenario.layout.pp == 1 && pointer.starts_with("/training/recompute") && !isSelective(scenario) &&
+                !isPartlyRecomputed(scenario));
     const bool isDdp = scenario.layout.zeroStage == 0 && scenario.layout.tp == 1 && scenario.layout.cp == 1; // without FSDP's
     if (kind == "accelerate-yaml" && pointer.starts_with("/training/recompute"))
         return isDdp && !isSelective(scenario) && !isPartlyRecomputed(scenario);
+    if (kind == "accelerate-yaml" && pointer == "/training/gradient_dtype") // FullyShardedDataParallelPlugin's policy
+        return !isDdp;
     if (kind == "accelerate-yaml" &&
         pointer == "/layout/reduce_each_microbatch") // GradientAccumulationPlugin(sync_each_batch=True)
         return scenario.layout.reduceEachMicrobatch;
     if (kind == "accelerate-yaml")
         return pointer == "/training/sequence_length" || pointer == "/training/micro_batch_size" ||
-               pointer == "/training/global_batch_size";
+               pointer == "/training/global_batch_size" || pointer == "/training/tokens";
     return false;
 }
 

@@ -83,10 +83,15 @@ void sayTokens(Job& job)
         std::string_view name;
         bool isSamples = false;
     };
-    constexpr std::array kLengths = {RunLength{"train_samples", true}, RunLength{"train_iters"},
-                                     RunLength{"training.steps"},      RunLength{"tokens.train_steps"},
-                                     RunLength{"trainer.max_steps"},   RunLength{"train.max_steps"},
-                                     RunLength{"max_steps"},           RunLength{"steps"}};
+    constexpr std::array kLengths = {RunLength{"train_samples", true},
+                                     RunLength{"train_iters"},
+                                     RunLength{"training.steps"},
+                                     RunLength{"tokens.train_steps"},
+                                     RunLength{"trainer.max_steps"},
+                                     RunLength{"train.max_steps"},
+                                     RunLength{"max_steps"},
+                                     RunLength{"steps"},
+                                     RunLength{"training.total_train_steps"}};
     const double sequence = numberIn(job.training, "sequence_length"), batch = numberIn(job.training, "global_batch_size");
     const bool isRamped =
         job.reading.peek("rampup_batch_size") != nullptr || job.reading.peek("step_batch_size_schedule") != nullptr;

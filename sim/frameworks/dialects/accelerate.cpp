@@ -228,7 +228,11 @@ void readAccelerate(Job& job)
         readOffloadOfAccelerate(job, "");
     } else {
         putOverlapOfFsdp(job, facts.stage == 3);
-        putMixedPrecisionOfFsdp(job, "fsdp_config.");
+        // Its launcher says a file's settings to the program in variables, of which this is none (utils/launch.py,
+        // prepare_multi_gpu_env; FullyShardedDataParallelPlugin.__post_init__ reads them).
+        reading.harmless(std::array<std::string_view, 1>{"fsdp_config.*mixed_precision_policy*"},
+                         "is handed to no program by Accelerate's launcher: FSDP computes and reduces in mixed_precision unless "
+                         "the script's FullyShardedDataParallelPlugin says otherwise (--set training.gradient_dtype=…)");
         job.addsUpWhole = true;
         reading.say("deepspeed_config.offload_optimizer_device", Became::harmless,
                     "counts only beside distributed_type: DEEPSPEED");

@@ -250,6 +250,12 @@ void readPicotron(Job& job)
     job.microBatch = reading.integer("training.micro_batch_size", "/training/micro_batch_size");
     job.accumulation = reading.integerOr("training.gradient_accumulation_steps", "/training/global_batch_size", 1);
     settleBatch(job);
+    // A run ends with whichever comes first (train.py).
+    if (const auto most = reading.real("training.max_tokens", "/training/tokens"); most && *most >= 1) {
+        const double ofStep = 1.0 * memberOr<int>(job.training, "sequence_length", 0) * job.globalBatch.value_or(0);
+        const auto steps = reading.integer("training.total_train_steps", "/training/tokens");
+        job.training["tokens"] = steps && ofStep > 0 ? std::min(*most, *steps * ofStep) : *most;
+    }
     readPicotronPrecision(job);
     job.training["recompute"] = "none";
     // Which attention and which norm there are the environment says alone (picotron/model.py).

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -25,6 +26,13 @@ std::string worldLine(const Scenario& s)
            std::to_string(l.tp) + " x cp " + std::to_string(l.cp) + " x pp " + std::to_string(l.pp) + " x dp " +
            std::to_string(l.dp) + " = " + std::to_string(l.worldSize()) + "; m " + std::to_string(s.microbatches()) +
            " micro-batches of " + std::to_string(s.training.microBatchSize);
+}
+
+std::int64_t stepsOfRun(const Scenario& s)
+{
+    const double ofStep = 1.0 * s.training.sequenceLength * s.training.globalBatchSize;
+    const double steps = s.training.tokens / ofStep, nearest = std::round(steps);
+    return static_cast<std::int64_t>(nearest * ofStep == s.training.tokens ? nearest : std::ceil(steps));
 }
 
 std::string pythonLiteral(const Json& value)
@@ -96,7 +104,7 @@ void sayAllLayersPlainly(Json& scenario)
         recompute = "full";
 }
 
-/// Biases of every matrix of every layer are those of the one key that means them all.
+/// The one key that means the biases of every matrix says each part's, and all parts' where no layer has other matrices say it.
 void sayBiasesPlainly(Json& scenario)
 {
     Json& model = scenario["model"];
@@ -104,21 +112,23 @@ void sayBiasesPlainly(Json& scenario)
     const bool hasExpertsAlone = memberOr<int>(model, "num_experts", 0) > 0 && memberOr<int>(model, "moe_layer_freq", 1) == 1 &&
                                  memberOr<int>(model, "first_k_dense_replace", 0) == 0 &&
                                  memberOr<int>(model, "num_shared_experts", 0) == 0;
-    if (!isOn("bias") && !(hasExpertsAlone && isOn("qkv_bias") && isOn("attention_output_bias") && isOn("expert_bias")))
-        return;
-    model["bias"] = true;
-    for (const char* part : {"qkv_bias", "attention_output_bias", "expert_bias"})
-        model[part] = false;
+    if (hasExpertsAlone && isOn("qkv_bias") && isOn("attention_output_bias") && isOn("expert_bias"))
+        model["bias"] = true;
+    if (isOn("bias"))
+        for (const char* part : {"qkv_bias", "attention_output_bias", "expert_bias"})
+            model[part] = true;
 }
 
 bool hasMeaning(const Scenario& s, const std::string& pointer)
 {
     if (pointer == "/model/intermediate_size" && s.model.moeLayers() == s.model.numHiddenLayers) // no layer is dense
         return false;
-    if (pointer.ends_with("/base") || pointer.ends_with("/name") || pointer == "/training/tokens")
+    if (pointer.ends_with("/base") || pointer.ends_with("/name") || (pointer == "/training/tokens" && s.training.tokens == 0))
         return false;
     if (s.layout.ep == 1 && pointer == "/training/moe/send_once_per_node")
         return false;
+    if (s.layout.pp == 1 && pointer == "/schedule/kind") // one rank has an order, too: all forward passes may come first
+        return s.microbatches() > 1 && s.schedule.kind != "1f1b";
     if (s.layout.pp == 1 && (pointer.starts_with("/schedule") || pointer == "/training/overlap/p2p"))
         return false;
     if ((s.layout.pp == 1 || s.layout.dp == 1) && pointer == "/layout/order")
@@ -182,8 +192,11 @@ std::vector<std::array<std::string, 3>> lostOfStack(const Json& scenario, const 
     const Json& want = scenario["training"]["stack"];
     const std::string id = memberOr<std::string>(want, "id", ""), said = memberOr<std::string>(have, "id", "");
     std::vector<std::array<std::string, 3>> lost;
-    if (id != said)
-        lost.push_back({kStack, id, isSaid ? said : "what belongs to the GPU"});
+    if (id == said) { // the form may say more of it than the scenario does
+        differences(want, have, kStack, lost);
+        return lost;
+    }
+    lost.push_back({kStack, id, isSaid ? said : "what belongs to the GPU"});
     ScenarioDocument named =
         ScenarioDocument::parse(R"({"format": "rankscope-scenario", "version": 1, "layout": {"tp": 1, "dp": 1}})");
     for (const auto& [pointer, value] :
@@ -204,16 +217,18 @@ std::vector<std::array<std::string, 3>> lostOfStack(const Json& scenario, const 
     return lost;
 }
 
-/// A document's model, with no more beside it than every scenario has.
-std::optional<Json> modelAlone(const ScenarioDocument& document, const Catalogue& catalogue)
+/// A document's model, with no more beside it than every scenario has; else why it is none.
+std::optional<Json> modelAlone(const ScenarioDocument& document, const Catalogue& catalogue, std::string& problem)
 {
     ScenarioDocument alone =
         ScenarioDocument::parse(R"({"format": "rankscope-scenario", "version": 1, "layout": {"tp": 1, "dp": 1}})");
     for (const char* block : {"/model", "/cluster"})
         alone.set(block, document.get(block).value_or("{}"));
     const ScenarioDocument::Resolved resolved = alone.resolve(catalogue);
-    if (!resolved.scenario)
+    if (!resolved.scenario) {
+        problem = resolved.problems.empty() ? std::string() : resolved.problems.front().text();
         return std::nullopt;
+    }
     return Json::parse(resolvedText(*resolved.scenario))["model"];
 }
 
@@ -268,7 +283,10 @@ Exported exportSettings(const Scenario& scenario, std::string_view kind, const C
     ScenarioDocument::Resolved resolved = document.resolve(catalogue);
     std::optional<Json> standIn; // the model that a form without a name for this one is read with, where the rest is not of it
     if (!resolved.scenario) {
-        standIn = modelAlone(document, catalogue);
+        std::string problem;
+        standIn = modelAlone(document, catalogue, problem);
+        if (!standIn)
+            out.notes.push_back({"/model", "", 0, Became::notRepresentable, "/model", "is read back as none: " + problem});
         document.set("/model", want["model"].dump());
         resolved = document.resolve(catalogue);
     }
@@ -302,7 +320,11 @@ Exported exportSettings(const Scenario& scenario, std::string_view kind, const C
             continue;
         if (!hasMeaning(scenario, pointer))
             continue;
-        if (isLeftToProgram(kind, scenario, pointer))
+        if (const double run = pointer == "/training/tokens" ? memberOr<double>(have["training"], "tokens", 0) : 0; run > 0)
+            out.notes.push_back({pointer, shownText(value, 80), 0, Became::used, pointer,
+                                 "a run is whole steps: " + std::to_string(stepsOfRun(scenario)) + " of them have " +
+                                     shownText(instead, 80) + " tokens"});
+        else if (isLeftToProgram(kind, scenario, pointer))
             out.notes.push_back({pointer, shownText(value, 80), 0, Became::notRepresentable, pointer,
                                  "is said to the program that reads this form, and not in it"});
         else
@@ -318,7 +340,8 @@ Exported exportSettings(const Scenario& scenario, std::string_view kind, const C
     const bool hasComments = kind != "deepspeed-json" && kind != "huggingface" && kind != "picotron-json";
     if (hasComments) {
         for (const Note& note : out.notes)
-            out.text += "# not expressible: " + note.setting + (note.value.empty() ? "" : " = " + note.value) + "\n";
+            if (note.became == Became::notRepresentable)
+                out.text += "# not expressible: " + note.setting + (note.value.empty() ? "" : " = " + note.value) + "\n";
         out.text += "# " + worldLine(scenario) + "\n";
     } else {
         out.notes.push_back({"world", worldLine(scenario), 0, Became::used, "", "the launcher starts this many"});

@@ -225,7 +225,7 @@ std::string writePicotron(const Scenario& s)
         {"training",
          {{"seed", 42},
           {"learning_rate", 3e-4},
-          {"total_train_steps", 200},
+          {"total_train_steps", t.tokens > 0 ? stepsOfRun(s) : 200},
           {"seq_length", t.sequenceLength},
           {"micro_batch_size", t.microBatchSize},
           {"gradient_accumulation_steps", s.microbatches()},

@@ -189,6 +189,8 @@ std::string writeMaxText(const Scenario& s)
         root["num_pipeline_microbatches"] = s.microbatches();
         root["num_pipeline_repeats"] = s.schedule.virtualStages;
     }
+    if (t.tokens > 0)
+        root["steps"] = stepsOfRun(s);
     root["dtype"] = dtypeWord(t.precision);
     if (isNarrow(t.precision))
         root["quantization"] = "fp8";

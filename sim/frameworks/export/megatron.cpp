@@ -61,7 +61,8 @@ std::string writeMegatron(const Scenario& s)
     if (nodes > 1) // each node starts the script; Slurm numbers them
         text += "    --node_rank \"${NODE_RANK:-${SLURM_NODEID:?of this node, from 0}}\"\n"
                 "    --master_addr \"${MASTER_ADDR:?the first node}\"\n    --master_port \"${MASTER_PORT:-29500}\"\n";
-    text += ")\n# Data, tokenizer, learning rate and --train-iters follow as arguments of this script.\nMODEL_ARGS=(\n";
+    text += std::string(")\n# Data, tokenizer, ") + (s.training.tokens > 0 ? "" : "--train-iters ") +
+            "and learning rate follow as arguments of this script.\nMODEL_ARGS=(\n";
     for (const auto& [name, value] : megatronFlags(s)) {
         if (isNoArgument(name))
             continue;
@@ -152,7 +153,7 @@ std::string writeNemo(const Scenario& s)
             model["fsdp"] = true;
         else if (name != "bf16" && name != "fp16" && name != "group_query_attention" && name != "use_distributed_optimizer" &&
                  name != "data_parallel_sharding_strategy" && name != "no_overlap_p2p_communication" &&
-                 name != "attention_backend" && name != "ckpt_format" && !isYoungerThanNemo(name)) {
+                 name != "attention_backend" && name != "train_iters" && name != "ckpt_format" && !isYoungerThanNemo(name)) {
             std::string own = name;
             for (const auto& [megatron, nemo] : kNames)
                 if (megatron == name)
@@ -163,14 +164,14 @@ std::string writeNemo(const Scenario& s)
     if (s.layout.pp > 1 && s.schedule.virtualStages > 1)
         model["overlap_p2p_comm"] = s.training.overlap.p2p;
     model["optim"] = optim;
-    const Json root{{"trainer",
-                     {{"num_nodes", std::max(1, s.layout.worldSize() / std::max(1, perNode))},
-                      {"devices", perNode},
-                      {"precision", flagOf(flags, "bf16") != nullptr   ? "bf16"
-                                    : flagOf(flags, "fp16") != nullptr ? "16"
-                                                                       : "32"}}},
-                    {"model", model}};
-    return yamlText(root);
+    Json trainer{{"num_nodes", std::max(1, s.layout.worldSize() / std::max(1, perNode))},
+                 {"devices", perNode},
+                 {"precision", flagOf(flags, "bf16") != nullptr   ? "bf16"
+                               : flagOf(flags, "fp16") != nullptr ? "16"
+                                                                  : "32"}};
+    if (const Json* const steps = flagOf(flags, "train_iters"))
+        trainer["max_steps"] = *steps;
+    return yamlText({{"trainer", trainer}, {"model", model}});
 }
 
 std::string writeBridge(const Scenario& s)
@@ -211,7 +212,7 @@ std::string writeBridge(const Scenario& s)
             line("model.layernorm_epsilon", value);
         else if (name == "window_size") // a tuple
             raw("model.window_size", "(" + value[0].dump() + ", " + value[1].dump() + ")");
-        else if (name == "micro_batch_size" || name == "global_batch_size")
+        else if (name == "micro_batch_size" || name == "global_batch_size" || name == "train_iters")
             line("train." + name, value);
         else if (name == "seq_length") {
             line("model.seq_length", value);

@@ -238,6 +238,8 @@ MegatronFlags megatronFlags(const Scenario& s)
     add("seq_length", t.sequenceLength);
     add("micro_batch_size", t.microBatchSize);
     add("global_batch_size", t.globalBatchSize);
+    if (t.tokens > 0)
+        add("train_iters", stepsOfRun(s));
     if (t.precision == Precision::fp16)
         add("fp16", true);
     else if (t.precision != Precision::fp32 && t.precision != Precision::tf32)

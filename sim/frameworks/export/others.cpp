@@ -93,6 +93,8 @@ std::string writeTorchtitan(const Scenario& s)
     text += "\n[training]\nlocal_batch_size = " + std::to_string(local) +
             "\nglobal_batch_size = " + std::to_string(t.globalBatchSize) + "\nseq_len = " + std::to_string(t.sequenceLength) +
             "\n";
+    if (t.tokens > 0)
+        text += "steps = " + std::to_string(stepsOfRun(s)) + "\n";
     if (t.precision == Precision::fp32 || t.precision == Precision::tf32)
         text += "mixed_precision_param = \"float32\"\n";
     const int shard = titanShards(l);
@@ -207,23 +209,24 @@ std::string writeNanotron(const Scenario& s)
             moe["shared_expert_intermediate_size"] = m.numSharedExperts * m.moeIntermediateSize;
         config["moe_config"] = moe;
     }
-    const Json root{
-        {"parallelism",
-         {{"dp", l.dp},
-          {"pp", l.pp},
-          {"tp", l.tp},
-          {"context_parallel_size", l.cp},
-          {"expert_parallel_size", 1},
-          {"pp_engine", s.schedule.kind == "gpipe" ? "afab" : "1f1b"},
-          {"tp_mode", l.sequenceParallel || l.tp == 1 ? "REDUCE_SCATTER" : "ALL_REDUCE"},
-          {"tp_linear_async_communication", t.overlap.tpComm && l.tp > 1},
-          {"recompute_layer", t.recompute == Recompute::full}}},
-        {"tokens",
-         {{"sequence_length", t.sequenceLength},
-          {"micro_batch_size", t.microBatchSize},
-          {"batch_accumulation_per_replica", s.microbatches()}}},
-        {"optimizer", {{"zero_stage", std::min(l.zeroStage, 1)}, {"accumulate_grad_in_fp32", t.gradientBytes == 4}}},
-        {"model", {{"dtype", dtypeWord(t.precision)}, {"make_vocab_size_divisible_by", 1}, {"model_config", config}}}};
+    Json root{{"parallelism",
+               {{"dp", l.dp},
+                {"pp", l.pp},
+                {"tp", l.tp},
+                {"context_parallel_size", l.cp},
+                {"expert_parallel_size", 1},
+                {"pp_engine", s.schedule.kind == "gpipe" ? "afab" : "1f1b"},
+                {"tp_mode", l.sequenceParallel || l.tp == 1 ? "REDUCE_SCATTER" : "ALL_REDUCE"},
+                {"tp_linear_async_communication", t.overlap.tpComm && l.tp > 1},
+                {"recompute_layer", t.recompute == Recompute::full}}},
+              {"tokens",
+               {{"sequence_length", t.sequenceLength},
+                {"micro_batch_size", t.microBatchSize},
+                {"batch_accumulation_per_replica", s.microbatches()}}},
+              {"optimizer", {{"zero_stage", std::min(l.zeroStage, 1)}, {"accumulate_grad_in_fp32", t.gradientBytes == 4}}},
+              {"model", {{"dtype", dtypeWord(t.precision)}, {"make_vocab_size_divisible_by", 1}, {"model_config", config}}}};
+    if (t.tokens > 0)
+        root["tokens"]["train_steps"] = stepsOfRun(s);
     return yamlText(root);
 }
 

@@ -6,6 +6,7 @@
 #include "sim/scenario/json_text.h"
 #include "sim/scenario/scenario.h"
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -35,6 +36,8 @@ Json huggingFaceConfig(const Model&);
 std::string huggingFaceId(std::string_view base);
 /// "8 nodes x 8 GPUs = 64: tp 4 x cp 1 x pp 8 x dp 2; 64 micro-batches of 1"
 std::string worldLine(const Scenario&);
+/// Steps of training.tokens, the last one begun: a run is whole steps. 0 where nobody says how long it is.
+std::int64_t stepsOfRun(const Scenario&);
 /// "bfloat16": what a matrix product's operands are kept in.
 const char* dtypeWord(Precision);
 /// "True" and None for Python, otherwise JSON.

@@ -46,7 +46,7 @@ void Resolver::readModelFrom(const Block& from)
     from.read("rope_theta", model.ropeTheta);
     // What the base scales with goes where somebody gives the model positions without rotations.
     if (model.positionEmbedding == PositionEmbedding::rope || memberOf(from.own, "rope_scaling") != nullptr)
-        readRopeScaling(block(from, "rope_scaling"));
+        readRopeScaling(from);
     from.read("rms_norm_eps", model.rmsNormEps);
     from.read("layer_norm_epsilon", model.layerNormEpsilon);
     from.read("bias", model.bias);
@@ -88,8 +88,20 @@ void Resolver::readModelFrom(const Block& from)
         model.name = model.base.empty() ? "model" : model.base;
 }
 
-void Resolver::readRopeScaling(const Block& from)
+/// A rule of its own, or numbers that change the base's.
+void Resolver::readRopeScaling(const Block& ofModel)
 {
+    constexpr const char* kKey = "rope_scaling";
+    const Json* const own = memberOf(ofModel.own, kKey);
+    const Json* const based = memberOf(ofModel.base, kKey);
+    const bool isPart = own != nullptr && own->is_object() && !own->contains("rope_type");
+    const std::string at = childPointer(ofModel.pointer, kKey);
+    const bool hasRule = based != nullptr && based->is_object();
+    if (isPart && !hasRule)
+        report(at, std::string("key \"rope_type\" is missing") +
+                       (ofModel.baseId.empty() ? "" : ", and the base " + quotedText(ofModel.baseId) + " scales nothing") +
+                       "; write \"linear\", \"llama3\" or \"yarn\"");
+    const Block from = isPart && hasRule ? block(at, *own, based, ofModel.baseId) : block(ofModel, kKey);
     Model& model = m_out.scenario.model;
     RopeScaling& scaling = model.ropeScaling;
     from.read("rope_type", kRopeScalingWords, scaling.kind);

@@ -148,7 +148,7 @@ private:
     void readTraining(const Block& top);
     void readLora(const Block& from);
     void readLoraBase(const Block& given);
-    void readRopeScaling(const Block& from);
+    void readRopeScaling(const Block& ofModel);
     void readStackOf(const Block& from);
     void readAttention(const Block& from);
     void readMoe(const Block& from);

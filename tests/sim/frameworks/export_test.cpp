@@ -287,6 +287,47 @@ TEST(Export, DeepSpeedShardsTheOptimizerOfAPipelineInBf16ByItself)
 
 } // namespace
 
+/// A run is whole steps; where one of them is begun for what is left over, how many tokens these are is told.
+TEST(Export, SaysHowLongTheRunIs)
+{
+    const auto exported = [](const std::string& kind, double tokens) {
+        sim::Scenario scenario = scenarioWith("llama3-8b", {{"layout.dp", "8"},
+                                                            {"layout.zero_stage", kind == "megatron-args" ? "1" : "0"},
+                                                            {"training.sequence_length", "2048"},
+                                                            {"training.global_batch_size", "64"}});
+        scenario.training.tokens = tokens;
+        return sim::exportSettings(scenario, kind, test::catalogue());
+    };
+    struct Case {
+        const char *kind, *written;
+    };
+    for (const Case& one : {Case{"megatron-args", "--train-iters 500"}, Case{"nemo-yaml", "max_steps: 500"},
+                            Case{"bridge-python", "cfg.train.train_iters = 500"}, Case{"torchtitan-toml", "\nsteps = 500\n"},
+                            Case{"nanotron-yaml", "train_steps: 500"}, Case{"picotron-json", "\"total_train_steps\": 500"},
+                            Case{"maxtext", "\nsteps: 500\n"}}) {
+        const sim::Exported whole = exported(one.kind, 65536000);
+        EXPECT_THAT(whole.text, HasSubstr(one.written)) << one.kind;
+        for (const sim::Note& note : whole.notes)
+            EXPECT_NE(note.pointer, "/training/tokens") << one.kind << ": " << note.text;
+        const auto back = sim::importSettings({{"job", whole.text}}, {.kind = one.kind, .gpus = 8}, test::catalogue());
+        EXPECT_EQ(Json::parse(back.scenario)["training"]["tokens"], 65536000) << one.kind;
+        const sim::Exported begun = exported(one.kind, 65536001);
+        const auto note = std::find_if(begun.notes.begin(), begun.notes.end(),
+                                       [](const sim::Note& of) { return of.pointer == "/training/tokens"; });
+        ASSERT_NE(note, begun.notes.end()) << one.kind;
+        EXPECT_EQ(note->became, sim::Became::used);
+        EXPECT_THAT(note->text, HasSubstr("501 of them have 65667072"));
+        EXPECT_THAT(begun.text, testing::Not(HasSubstr("training/tokens")));
+    }
+    for (const char* kind : {"deepspeed-json", "accelerate-yaml"}) {
+        const sim::Exported out = exported(kind, 65536000);
+        EXPECT_TRUE(std::any_of(out.notes.begin(), out.notes.end(), [](const sim::Note& of) {
+            return of.pointer == "/training/tokens" && of.text == "is said to the program that reads this form, and not in it";
+        })) << kind;
+    }
+    EXPECT_THAT(exported("picotron-json", 0).text, HasSubstr("\"total_train_steps\": 200"));
+}
+
 /// Another stands in its place, whose layers the rest does not divide.
 /// Kernels come with the software's name; what a file says of them besides is no setting of any framework but DeepSpeed's buffer.
 TEST(Export, TellsEachKeyOfTheSoftwareThatIsTheScenariosOwn)

@@ -360,6 +360,20 @@ TEST(ModelName, TheBasesScalingGoesWithItsRotations)
         ASSERT_TRUE(other.scenario) << without;
         EXPECT_EQ(other.scenario->model.ropeScaling.kind, RopeScalingKind::none) << without;
     }
+    const auto longer = resolved(R"({"base": "llama3-8b", "rope_scaling": {"factor": 16}})");
+    ASSERT_TRUE(longer.scenario) << "numbers change the base's rule";
+    EXPECT_EQ(longer.scenario->model.ropeScaling.kind, RopeScalingKind::llama3);
+    EXPECT_EQ(longer.scenario->model.ropeScaling.factor, 16);
+    EXPECT_EQ(longer.scenario->model.ropeScaling.originalLength, 8192);
+    const auto own = resolved(R"({"base": "llama3-8b", "rope_scaling": {"rope_type": "llama3", "factor": 16}})");
+    ASSERT_TRUE(own.scenario) << "a rule of its own has the format's defaults";
+    EXPECT_EQ(own.scenario->model.ropeScaling.originalLength, own.scenario->model.maxPositionEmbeddings);
+    const auto none = resolved(R"({"base": "llama2-7b", "rope_scaling": {"factor": 16}})");
+    EXPECT_FALSE(none.scenario);
+    ASSERT_FALSE(none.problems.empty());
+    EXPECT_EQ(none.problems.front().text(),
+              "/model/rope_scaling: key \"rope_type\" is missing, and the base \"llama2-7b\" scales "
+              "nothing; write \"linear\", \"llama3\" or \"yarn\"");
     EXPECT_FALSE(resolved(R"({"base": "llama3-8b", "position_embedding": "none",
                               "rope_scaling": {"rope_type": "linear", "factor": 2}})")
                      .scenario)

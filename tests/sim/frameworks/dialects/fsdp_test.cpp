@@ -142,11 +142,7 @@ TEST(Fsdp, OfTheTrainersListOneWordIsTheStrategy)
 TEST(FsdpPolicy, SaysWhatGradientsAreReducedIn)
 {
     const auto of = [](const std::string& policy) {
-        return importedText(kOfAccelerate +
-                                "distributed_type: FSDP\nfsdp_config:\n  fsdp_version: 2\n"
-                                "  fsdp_mixed_precision_policy: " +
-                                policy + "\n",
-                            8);
+        return importedText(kOfAxolotl + "fsdp_version: 2\nfsdp_config:\n  fsdp_mixed_precision_policy: " + policy + "\n", 8);
     };
     const std::string reduce = "fsdp_config.fsdp_mixed_precision_policy.reduce_dtype";
     EXPECT_EQ(of("{param_dtype: bf16, reduce_dtype: float32}").at("/training/gradient_dtype"), "fp32");
@@ -156,6 +152,15 @@ TEST(FsdpPolicy, SaysWhatGradientsAreReducedIn)
     EXPECT_EQ(of("{param_dtype: float32}").became("fsdp_config.fsdp_mixed_precision_policy.param_dtype"), "contradictory");
     const auto axolotl = importedText(kOfAxolotl + "fsdp_config:\n  mixed_precision_policy: {reduce_dtype: fp32}\n", 8);
     EXPECT_EQ(axolotl.at("/training/gradient_dtype"), "fp32");
+}
+
+/// accelerate/utils/launch.py has no variable for it, so that the program which it starts never hears of it.
+TEST(FsdpPolicy, OfAcceleratesFileReachesNoProgram)
+{
+    const std::string job = kOfAccelerate + "distributed_type: FSDP\nfsdp_config:\n  fsdp_version: 2\n";
+    const auto out = importedText(job + "  fsdp_mixed_precision_policy: {reduce_dtype: float32}\n", 8);
+    EXPECT_EQ(out.became("fsdp_config.fsdp_mixed_precision_policy.reduce_dtype"), "harmless");
+    EXPECT_EQ(out.at("/training/gradient_dtype"), importedText(job, 8).at("/training/gradient_dtype"));
 }
 
 TEST(FsdpPolicy, ANumberOfRanksToShardOverIsTold)

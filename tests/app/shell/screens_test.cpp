@@ -688,6 +688,8 @@ TEST_F(ScreensTest, EveryTabStopIsSeenToHaveTheKeyboard)
         EXPECT_GE(differ, kAHandle) << name;
     }
     EXPECT_GT(seen.size(), 40U);
+    for (const Picture picture : {Picture::grid, Picture::timeline}) // of which one covers all of its dock
+        EXPECT_TRUE(seen.contains(&window.workspace().canvas(picture))) << static_cast<int>(picture);
 }
 
 TEST(FileKind, TellsPicturesAndTextsFromScenarios)

@@ -658,6 +658,21 @@ TEST_F(ScreensTest, MenusAreShortEnoughToBeRead)
     }
 }
 
+/// 1366 × 768 and 1024 × 640 with text of 150 %.
+TEST_F(ScreensTest, AToolBarThatHadNoRoomForAllOfItHasItAgain)
+{
+    open(kSixteen);
+    auto* bar = window.findChild<QToolBar*>(QStringLiteral("tools"));
+    ASSERT_TRUE(bar);
+    window.setMinimumSize(512, 320);
+    for (const QSize size : {QSize(910, 512), QSize(682, 426), QSize(600, 426), QSize(682, 426), QSize(910, 512)}) {
+        resize(size);
+        for (QAction* action : bar->actions())
+            if (const auto* tool = qobject_cast<QToolButton*>(bar->widgetForAction(action)))
+                EXPECT_TRUE(tool->isVisible() && isInside(*tool, *bar)) << tool->text().toStdString() << " at " << size.width();
+    }
+}
+
 /// Once round by Tab: each stop is in sight and looks otherwise with the keyboard than without.
 TEST_F(ScreensTest, EveryTabStopIsSeenToHaveTheKeyboard)
 {

@@ -658,6 +658,23 @@ TEST_F(ScreensTest, MenusAreShortEnoughToBeRead)
     }
 }
 
+TEST_F(ScreensTest, APictureKeepsTheKeyboardWhateverTheSizeOfItsWindow)
+{
+    open(kSixteen);
+    QApplication::setActiveWindow(&window);
+    window.setMinimumSize(512, 320);
+    for (const Picture picture : {Picture::timeline, Picture::grid}) {
+        resize({1366, 768});
+        CanvasWidget& canvas = window.workspace().canvas(picture);
+        canvas.setFocus();
+        for (const QSize size : {QSize(1024, 640), QSize(1366, 768), QSize(1600, 900)}) {
+            resize(size);
+            ASSERT_TRUE(window.workspace().isPictureInFront(picture)) << size.width();
+            EXPECT_EQ(window.focusWidget(), &canvas) << static_cast<int>(picture) << " at " << size.width();
+        }
+    }
+}
+
 /// 1366 × 768 and 1024 × 640 with text of 150 %.
 TEST_F(ScreensTest, AToolBarThatHadNoRoomForAllOfItHasItAgain)
 {

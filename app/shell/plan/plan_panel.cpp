@@ -18,10 +18,12 @@
 #include <QSlider>
 #include <QSpinBox>
 #include <QSplitter>
+#include <QStackedWidget>
 #include <QToolButton>
 #include <QVBoxLayout>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace app {
@@ -191,14 +193,9 @@ void PlanPanel::resizeEvent(QResizeEvent* event)
     QWidget::resizeEvent(event);
     placeSlider();
     placeWords();
-    m_sideButtons->button(1)->setText(width() >= kRoomForWords ? tr("Time and memory") : tr("Time"));
-    m_sideButtons->button(2)->setText(width() >= kRoomForWords ? tr("Days and cost") : tr("Cost"));
     fold();
     refreshSizes();
-    const Qt::Orientation wanted = width() >= kRoomBeside ? Qt::Horizontal : Qt::Vertical;
-    if (m_split->orientation() != wanted)
-        m_split->setOrientation(wanted);
-    fitMap();
+    fitPictures();
 }
 
 /// In a line of its own where it has no room among the others.
@@ -395,18 +392,52 @@ void PlanPanel::refreshSizes()
     m_sizesView.set(std::move(sizes));
 }
 
-/// Lower, its cells would say nothing: the panel scrolls instead.
-void PlanPanel::fitMap()
+void PlanPanel::namePages(bool inWords)
 {
-    m_mapCanvas->setMinimumHeight(
-        std::max(kLowestPicture, static_cast<int>(std::ceil(m_map.leastHeight(static_cast<float>(m_mapCanvas->width()))))));
+    m_sideButtons->button(1)->setText(inWords ? tr("Time and memory") : tr("Time"));
+    m_sideButtons->button(2)->setText(inWords ? tr("Days and cost") : tr("Cost"));
+}
+
+/// Beside the pages where columns of so wide a map have room for a number there; names of pages give way first, then the place.
+void PlanPanel::placeMap(int mapWidth, int room)
+{
+    constexpr int kNarrowestList = 300;
+    const auto isRoomBeside = [&](bool inWords) {
+        namePages(inWords);
+        int pages = 0;
+        for (const QAbstractButton* button : m_sideButtons->buttons())
+            pages += button->sizeHint().width();
+        return mapWidth + m_split->handleWidth() + std::max(kNarrowestList, pages) <= room;
+    };
+    const bool hasWords = width() >= kRoomForWords;
+    const bool isBeside = width() >= kRoomBeside && ((hasWords && isRoomBeside(true)) || isRoomBeside(false));
+    if (!isBeside)
+        namePages(hasWords);
+    m_split->setOrientation(isBeside ? Qt::Horizontal : Qt::Vertical);
+    m_mapCanvas->setMinimumWidth(isBeside ? mapWidth : kNarrowestPicture);
+}
+
+/// Smaller, cells and rows would say nothing: the panel scrolls instead.
+void PlanPanel::fitPictures()
+{
+    constexpr int kAroundSplit = 24, kScrollBar = 12;
+    const auto upTo = [](float pixels) { return static_cast<int>(std::ceil(pixels)); };
+    const int room = width() - kAroundSplit - kScrollBar;
+    const int mapWidth = std::max(kNarrowestPicture, upTo(m_map.leastWidth()));
+    const std::array placed{room, mapWidth, m_sideButtons->button(0)->sizeHint().width()}; // the last: as large as text is
+    if (std::exchange(m_placedFor, placed) != placed)
+        placeMap(mapWidth, room);
+    const bool isBeside = m_split->orientation() == Qt::Horizontal;
+    const int shown = isBeside ? std::max(mapWidth, m_mapCanvas->width()) : room;
+    m_mapCanvas->setMinimumHeight(std::max(kLowestPicture, upTo(m_map.leastHeight(static_cast<float>(shown)))));
+    m_bestCanvas->setMinimumHeight(std::max(kLowestPicture, upTo(m_best.leastHeight(!isBeside))));
 }
 
 void PlanPanel::refreshFrames()
 {
     refreshSizes();
     refreshCostPage();
-    fitMap();
+    fitPictures();
     if (isReady())
         Q_EMIT ready();
     for (CanvasWidget* canvas :

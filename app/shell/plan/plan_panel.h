@@ -18,6 +18,7 @@
 #include <QTimer>
 #include <QWidget>
 
+#include <array>
 #include <map>
 #include <memory>
 #include <optional>
@@ -146,7 +147,9 @@ private:
     void choiceChanged();
     void refreshControls();
     void refreshDetail();
-    void fitMap();
+    void namePages(bool inWords);
+    void placeMap(int mapWidth, int room);
+    void fitPictures();
     void refreshFrames();
     void refreshSizes();
     void fillOptions();
@@ -196,6 +199,7 @@ private:
 
     QComboBox* m_objective;
     QSlider* m_gpuSlider;
+    std::array<int, 3> m_placedFor{}; ///< what the places of map and pages were found for
     QSpinBox* m_gpus;
     QToolButton* m_options;
     QMenu* m_optionsMenu;

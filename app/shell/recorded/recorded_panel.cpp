@@ -562,6 +562,15 @@ void RecordedPanel::requestFrames(const CanvasWidget* except)
     m_simulated->requestFrame();
 }
 
+/// Played or dragged: the timelines go with it.
+void RecordedPanel::moveCursor(std::int64_t ns)
+{
+    m_selection.cursorNs = ns;
+    m_timelines.keepCursorInSight();
+    selectionMayHaveChanged(nullptr);
+    requestFrames();
+}
+
 void RecordedPanel::selectionMayHaveChanged(CanvasWidget* by)
 {
     if (by != nullptr)

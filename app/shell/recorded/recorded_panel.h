@@ -124,6 +124,7 @@ private:
     void showTimelines();
     void showPathOf(const sim::RankPath&);
     void requestPicture(std::size_t step);
+    void moveCursor(std::int64_t ns);
     void selectionMayHaveChanged(CanvasWidget* by);
     void requestFrames(const CanvasWidget* except = nullptr);
     RecordedTable* tableAt(RecordedTab tab) const { return m_tables[static_cast<std::size_t>(tab)]; }

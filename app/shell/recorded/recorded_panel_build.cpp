@@ -205,19 +205,12 @@ void RecordedPanel::buildContent()
     connect(m_pages, &QStackedWidget::currentChanged, m_transport,
             [this](int shown) { m_transport->setVisible(m_pages->widget(shown) != m_pages->widget(0)); });
 
-    connect(&m_playback, &Playback::moved, this, [this](qint64 ns) {
-        m_selection.cursorNs = ns;
-        selectionMayHaveChanged(nullptr);
-        requestFrames();
-    });
+    connect(&m_playback, &Playback::moved, this, &RecordedPanel::moveCursor);
     connect(&m_playback, &Playback::stateChanged, this, [this] {
         if (m_playback.isPlaying() && m_grid.showNow())
             m_gridCanvas->requestFrame();
     });
-    connect(m_transport, &TransportBar::scrubbed, this, [this](qint64 ns) {
-        m_selection.cursorNs = ns;
-        selectionMayHaveChanged(nullptr);
-    });
+    connect(m_transport, &TransportBar::scrubbed, this, &RecordedPanel::moveCursor);
     connect(m_transport, &TransportBar::stepRequested, this, [this](bool forward) {
         m_timelinesCanvas->runCommand(forward ? ViewCommand::next : ViewCommand::previous);
         selectionMayHaveChanged(m_timelinesCanvas);

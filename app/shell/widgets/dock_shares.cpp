@@ -1,5 +1,7 @@
 #include "app/shell/widgets/dock_shares.h"
 
+#include "app/shell/widgets/dock_tabs.h"
+
 #include <QDataStream>
 #include <QDockWidget>
 #include <QMainWindow>
@@ -13,12 +15,8 @@ namespace {
 /// Those that float or lie behind another tab have sizes that say nothing.
 QList<QDockWidget*> seenDocks(const QMainWindow& window)
 {
-    const auto isSeen = [](const QWidget* part) { return !part->visibleRegion().isEmpty(); }; // what its parts do not cover
     QList<QDockWidget*> docks = window.findChildren<QDockWidget*>(QString(), Qt::FindDirectChildrenOnly);
-    docks.removeIf([&](const QDockWidget* dock) {
-        const auto parts = dock->findChildren<QWidget*>();
-        return dock->isFloating() || !(isSeen(dock) || std::any_of(parts.begin(), parts.end(), isSeen));
-    });
+    docks.removeIf([](const QDockWidget* dock) { return dock->isFloating() || !isInSight(*dock); });
     return docks;
 }
 

@@ -98,12 +98,19 @@ void tidyDockTabs(QMainWindow& window)
     }
 }
 
+bool isInSight(const QDockWidget& dock)
+{
+    const auto isSeen = [](const QWidget* part) { return !part->visibleRegion().isEmpty(); }; // what its parts do not cover
+    const auto parts = dock.findChildren<QWidget*>();
+    return isSeen(&dock) || std::any_of(parts.begin(), parts.end(), isSeen);
+}
+
 bool isOutOfSight(const QWidget& widget)
 {
     if (const auto* bar = qobject_cast<const QTabBar*>(&widget); bar != nullptr && bar->count() == 0)
         return true;
     for (const QWidget* in = &widget; in != nullptr; in = in->parentWidget())
-        if (const auto* dock = qobject_cast<const QDockWidget*>(in); dock != nullptr && dock->visibleRegion().isEmpty())
+        if (const auto* dock = qobject_cast<const QDockWidget*>(in); dock != nullptr && !isInSight(*dock))
             return true;
     return false;
 }

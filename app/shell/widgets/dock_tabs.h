@@ -3,6 +3,7 @@
 
 class QDockWidget;
 class QMainWindow;
+class QWidget;
 
 namespace app {
 
@@ -12,6 +13,8 @@ void tidyDockTabs(QMainWindow&);
 /// In front of those it shares a place with. QWidget::raise() alone does nothing for what was raised last, wherever it lies
 /// since.
 void bringForward(QDockWidget&);
+/// Whether anything of it is seen: not of one whose tab is not in front.
+bool isInSight(const QDockWidget&);
 /// Whether Qt shows it outside of the window: what lies in a dock whose tab is not in front, and tabs of a place without docks.
 bool isOutOfSight(const QWidget&);
 

@@ -23,6 +23,7 @@
 #include <QActionGroup>
 #include <QCoreApplication>
 #include <QKeyEvent>
+#include <QLayout>
 #include <QMenuBar>
 #include <QMessageBox>
 #include <QPushButton>
@@ -144,8 +145,8 @@ void MainWindow::buildToolBar()
     setRole(find, "find");
     m_findButton = find;
     m_textButtons << find;
-    fitToolBar();
     bar->addWidget(find);
+    fitToolBar();
     stretch(*bar);
     add(ToolSection::end);
 }
@@ -161,6 +162,8 @@ void MainWindow::fitToolBar()
     const auto style = width() < kVeryNarrow ? Qt::ToolButtonIconOnly : Qt::ToolButtonTextBesideIcon;
     for (QToolButton* button : m_textButtons)
         button->setToolButtonStyle(style);
+    // A button that had no room is hidden, and what is hidden tells no layout that it needs less now.
+    m_findButton->parentWidget()->layout()->invalidate();
 }
 
 void MainWindow::updateIcons()

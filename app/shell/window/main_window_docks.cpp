@@ -386,7 +386,7 @@ void MainWindow::goToOrHide(QDockWidget& dock, CommandId id)
     } else {
         std::vector<QDockWidget*> seen;
         for (QDockWidget* other : {m_formDock, m_detailsDock, m_findingsDock, m_lessonDock, m_opsDock, m_planDock})
-            if (other != &dock && !other->visibleRegion().isEmpty())
+            if (other != &dock && isInSight(*other))
                 seen.push_back(other);
         dock.show();
         for (QDockWidget* other : seen) // it shares its place only from now on

@@ -1,5 +1,6 @@
 // Where the pictures lie in the workspace: shown and hidden, in front, beside each other or as tabs, kept and restored.
 #include "app/shell/widgets/dock_tabs.h"
+#include "app/shell/widgets/kept_focus.h"
 #include "app/shell/window/workspace.h"
 
 #include <QCursor>
@@ -302,6 +303,7 @@ void Workspace::restoreWhenLaidOut()
     QTimer::singleShot(0, this, [this] {
         if (!isVisible() || m_layoutToRestore.isEmpty())
             return;
+        const KeptFocus focus(*window());
         m_unfolded.clear();
         letNarrow(false);
         m_isPlacing = true;
@@ -387,6 +389,7 @@ void Workspace::adapt()
 {
     if (!m_isArranged || !m_layoutToRestore.isEmpty())
         return;
+    const KeptFocus focus(*window());
     const QSize room = m_docks->size();
     const auto isEnough = [&](QSize needed) { return room.width() >= needed.width() && room.height() >= needed.height(); };
     const bool isWide = width() >= kWideWorkspace;
@@ -548,6 +551,7 @@ void Workspace::showTabMenu(QTabBar& bar, QPoint at)
 
 void Workspace::resetLayout()
 {
+    const KeptFocus focus(*window());
     for (const Shown& shown : m_pictures)
         shown.dock->setHidden(pictureInfo(shown.picture).whenAsked);
     arrange();

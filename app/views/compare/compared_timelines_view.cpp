@@ -297,6 +297,15 @@ TimeRange ComparedTimelinesView::visibleRange() const
     return m_data->lower.view.visibleRange();
 }
 
+bool ComparedTimelinesView::keepCursorInSight()
+{
+    Data& d = *m_data;
+    if (!d.lower.view.keepCursorInSight())
+        return false;
+    d.follow(d.lower);
+    return true;
+}
+
 void ComparedTimelinesView::setTitle(std::string title)
 {
     m_data->title = std::move(title);

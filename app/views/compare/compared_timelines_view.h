@@ -42,6 +42,8 @@ public:
     void setMemoryVisible(bool); ///< of one rank, under the lower timeline, where there is room
     void setTheme(const Theme&);
     TimeRange visibleRange() const; ///< of the lower one
+    /// As of one timeline: both go with the time cursor that is played or dragged out of sight. False: it was in sight.
+    bool keepCursorInSight();
     void setTitle(std::string);
     void setAlignment(Alignment);
     /// The span of the other timeline that is the same work: both are lit when one is.

@@ -116,10 +116,20 @@ PlanBestLayouts::Frame PlanBestLayouts::frame(Rect area) const
         f.shared = sharedTexts(best);
     f.hasLineOfShared = !f.shared.empty() && (area.bottom - f.top - kBestShared) / rows >= kTwoLineRow;
     f.top += f.hasLineOfShared ? kBestShared : 0;
-    // What the layouts are comes before what the places mean, which each row's tip says as well.
-    f.foot = best.size() > 1 && (area.bottom - f.top - kBestFoot) / rows >= kTwoLineRow ? kBestFoot : 0;
+    // Two lines come before what the places mean, which each row's tip says as well; where there is one in any case, both fit.
+    const bool isTwoLines = (area.bottom - f.top) / rows >= kTwoLineRow;
+    const float withFoot = (area.bottom - f.top - kBestFoot) / rows;
+    f.foot = best.size() > 1 && withFoot >= (isTwoLines ? kTwoLineRow : kLowestBestRow) ? kBestFoot : 0;
     f.row = std::clamp((area.bottom - f.top - f.foot) / rows, kLowestBestRow, kBestRow);
     return f;
+}
+
+float PlanBestLayouts::leastHeight(bool hasWordsAboveBars) const
+{
+    if (!hasPicture())
+        return 0;
+    const auto rows = static_cast<float>(picture().answer().best.size());
+    return kBestHead + (hasWordsAboveBars ? kBestShared + kTwoLineRow * rows : kLowestBestRow * rows) + kBestFoot;
 }
 
 std::vector<PlanView::Spot> PlanBestLayouts::spots(Rect area) const

@@ -18,6 +18,7 @@ namespace {
 constexpr float kHeatGutter = 52, kHeatHead = 24, kHeatLegend = 17, kWidestPlanCell = 132, kHighestPlanCell = 58, kHeatGap = 2;
 constexpr float kLowestPlanCell = 17, kHeatFoot = 4; ///< a line of text and the gap
 constexpr float kRoomForLegend = 88;                 ///< of the map alone
+constexpr float kNarrowestPlanCell = 30;             ///< "+12" and the gap
 constexpr float kHatchPixels = 7;
 
 /// From the lower left to the upper right, all over the rectangle; `both`: the other way as well.
@@ -192,6 +193,14 @@ PlanHeatMap::Frame PlanHeatMap::frame(Rect area) const
     f.height = std::clamp((bottom - f.top) / static_cast<float>(f.pps.size()), 1.0F, kHighestPlanCell);
     f.legendTop = f.top + f.height * static_cast<float>(f.pps.size()) + 2;
     return f;
+}
+
+float PlanHeatMap::leastWidth() const
+{
+    if (!hasPicture())
+        return 0;
+    return kHeatGutter + kNarrowestPlanCell * static_cast<float>(shownSizes(picture(), picture().tps(), &PlanCell::tp).size()) +
+           kMargin;
 }
 
 float PlanHeatMap::leastHeight(float width) const

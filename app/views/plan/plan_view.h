@@ -80,7 +80,9 @@ class PlanHeatMap final : public PlanView {
 public:
     using PlanView::PlanView;
     std::string title() const override { return "Plan: tensor by pipeline parallelism"; }
-    /// With which, so wide, every cell has room for a line of text and the legend for all its signs.
+    /// With which a column has room for a number, and with which, so wide, each cell has room for a line of text and the legend
+    /// for all its signs.
+    float leastWidth() const;
     float leastHeight(float width) const;
 
 protected:
@@ -98,6 +100,8 @@ class PlanBestLayouts final : public PlanView {
 public:
     using PlanView::PlanView;
     std::string title() const override { return "Plan: the best layouts by what their steps go to"; }
+    /// With which each layout has a row, of one line or of a line above its bar, and what the places mean is said below them.
+    float leastHeight(bool hasWordsAboveBars) const;
 
 protected:
     std::vector<Spot> spots(Rect area) const override;

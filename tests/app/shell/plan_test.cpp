@@ -1,12 +1,14 @@
 // Planning in the window: asked for by a command, it fills, is stopped by a change, and what it found is opened and compared.
 #include "app/shell/plan/plan_panel.h"
 
+#include "app/canvas/recorder_canvas.h"
 #include "app/shell/form/form_row.h"
 #include "app/shell/form/number_row.h"
 #include "app/shell/form/scenario_form.h"
 #include "app/shell/form/value_rows.h"
 #include "app/shell/plan/run_length_ask.h"
 #include "sim/text/number_text.h"
+#include "tests/app/shell/pressed_groove.h"
 #include "tests/app/shell/window_fixture.h"
 
 #include <QAccessible>
@@ -567,6 +569,57 @@ TEST_F(PlanWindow, TheMapIsAsHighAsItsCellsNeedInALowPanel)
         for (const Node& cell : map.nodes())
             EXPECT_GE(cell.rect.height(), 15) << size.width() << ": " << cell.name;
         ASSERT_FALSE(map.nodes().empty());
+    }
+}
+
+/// Of a model with as many heads as there are nine columns.
+TEST_F(PlanWindow, TheMapStandsAboveTheListWhereItsColumnsHaveNoRoomBesideIt)
+{
+    open("44-llama3-405b-1024-gpus-fp8.json");
+    plan();
+    const std::size_t columns = panel().picture().tps().size();
+    ASSERT_GE(columns, 8U);
+    bool wasAbove = false, wasBeside = false;
+    for (const QSize size : {QSize(1600, 900), QSize(1366, 768), QSize(1024, 640)}) {
+        window.resize(size);
+        settle();
+        const CanvasWidget &map = panel().canvas(PlanPart::map), &list = panel().canvas(PlanPart::best);
+        ASSERT_FALSE(map.nodes().empty());
+        for (const Node& cell : map.nodes())
+            EXPECT_GE(cell.rect.width(), 26) << size.width() << ": " << cell.name;
+        const auto at = [&](const QWidget& canvas) { return canvas.mapTo(&panel(), QPoint(0, 0)); };
+        const bool isAbove = at(list).y() >= at(map).y() + map.height();
+        EXPECT_TRUE(isAbove || at(list).x() >= at(map).x() + map.width());
+        wasAbove = wasAbove || isAbove;
+        wasBeside = wasBeside || !isAbove;
+        EXPECT_EQ(panel().findChild<QScrollArea*>()->horizontalScrollBar()->maximum(), 0) << size.width();
+        PlanBestLayouts shown(std::make_shared<std::optional<PlanChoice>>(), lightTheme());
+        shown.setPicture(std::make_shared<const PlanPicture>(panel().picture()));
+        RecorderCanvas canvas({0, 0, static_cast<float>(list.width()), static_cast<float>(list.height())});
+        shown.draw(canvas);
+        const auto texts = canvas.texts();
+        EXPECT_TRUE(std::ranges::any_of(texts,
+                                        [](const std::string& text) {
+                                            return text.starts_with("Places after the first") ||
+                                                   text.starts_with("After the first");
+                                        }))
+            << "what the places mean, at " << size.width() << ": " << list.height();
+    }
+    EXPECT_TRUE(wasAbove);
+    EXPECT_TRUE(wasBeside);
+}
+
+TEST_F(PlanWindow, APressOnTheGrooveBringsTheNumberOfGpusThere)
+{
+    QSlider& slider = *panel().findChild<QSlider*>();
+    ASSERT_GT(slider.maximum(), 3);
+    QSpinBox& gpus = *panel().findChild<QSpinBox*>();
+    const std::vector<int> stops = planGpuStops(window.desk().session().scenario()->cluster.gpusPerNode, gpus.value());
+    ASSERT_EQ(static_cast<int>(stops.size()), slider.maximum() + 1);
+    for (const int stop : {slider.maximum() - 1, 1, 2}) {
+        pressGroove(slider, static_cast<double>(stop) / slider.maximum());
+        EXPECT_EQ(slider.value(), stop);
+        EXPECT_EQ(gpus.value(), stops[static_cast<std::size_t>(stop)]);
     }
 }
 

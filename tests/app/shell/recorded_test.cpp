@@ -17,6 +17,7 @@
 #include "sim/index.h"
 #include "sim/scenario/document.h"
 #include "tests/app/shell/cut_labels.h"
+#include "tests/app/shell/pressed_groove.h"
 #include "tests/app/shell/slow_run_fixture.h"
 
 #include <QAction>
@@ -184,6 +185,31 @@ TEST_F(RecordedTest, EscTakesTheTimeCursorBackBeforeItLeaves)
     EXPECT_EQ(panel().selection().cursorNs, 0);
     QTest::keyClick(&panel().timelineCanvas(), Qt::Key_Escape);
     EXPECT_FALSE(window.isRecordedShown());
+}
+
+TEST_F(RecordedTest, TimelinesFollowTheTimeCursorThatIsDraggedOrPlayed)
+{
+    openRun(path);
+    const auto endNs = static_cast<double>(panel().run()->picture()->timeUse->endNs);
+    for (int i = 0; i < 8; ++i)
+        panel().timelineCanvas().runCommand(ViewCommand::zoomIn);
+    const TimeRange before = panel().timelines().visibleRange();
+    ASSERT_LT(static_cast<double>(before.endNs - before.beginNs), endNs / 4);
+    const auto expectInSight = [&](const char* after) {
+        const TimeRange shown = panel().timelines().visibleRange();
+        EXPECT_LE(shown.beginNs, panel().selection().cursorNs) << after;
+        EXPECT_GE(shown.endNs, panel().selection().cursorNs) << after;
+        EXPECT_NEAR(static_cast<double>(shown.endNs - shown.beginNs), static_cast<double>(before.endNs - before.beginNs), 2);
+    };
+    for (const double share : {0.95, 0.05}) {
+        pressGroove(*panel().transport().slider(), share);
+        EXPECT_NEAR(static_cast<double>(panel().selection().cursorNs) / endNs, share, 0.02);
+        expectInSight("dragged");
+    }
+    panel().play();
+    ASSERT_TRUE(waitFor([&] { return static_cast<double>(panel().selection().cursorNs) > 0.07 * endNs; }));
+    panel().play();
+    expectInSight("played");
 }
 
 TEST_F(RecordedTest, KernelsThatAFindingShowsAreItsRowsToo)

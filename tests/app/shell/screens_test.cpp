@@ -658,6 +658,40 @@ TEST_F(ScreensTest, MenusAreShortEnoughToBeRead)
     }
 }
 
+TEST_F(ScreensTest, APictureKeepsTheKeyboardWhateverTheSizeOfItsWindow)
+{
+    open(kSixteen);
+    QApplication::setActiveWindow(&window);
+    window.setMinimumSize(512, 320);
+    for (const Picture picture : {Picture::timeline, Picture::grid}) {
+        resize({1366, 768});
+        CanvasWidget& canvas = window.workspace().canvas(picture);
+        canvas.setFocus();
+        for (const QSize size : {QSize(1024, 640), QSize(1366, 768), QSize(1600, 900)}) {
+            resize(size);
+            ASSERT_TRUE(window.workspace().isPictureInFront(picture)) << size.width();
+            EXPECT_EQ(window.focusWidget(), &canvas) << static_cast<int>(picture) << " at " << size.width();
+        }
+    }
+}
+
+/// 1366 × 768 and 1024 × 640 with text of 150 %.
+TEST_F(ScreensTest, AToolBarThatHadNoRoomForAllOfItHasItAgain)
+{
+    open(kSixteen);
+    auto* bar = window.findChild<QToolBar*>(QStringLiteral("tools"));
+    ASSERT_TRUE(bar);
+    window.setMinimumSize(512, 320);
+    for (const QSize size : {QSize(910, 512), QSize(682, 426), QSize(600, 426), QSize(682, 426), QSize(910, 512)}) {
+        resize(size);
+        for (QAction* action : bar->actions()) {
+            if (const auto* tool = qobject_cast<QToolButton*>(bar->widgetForAction(action))) {
+                EXPECT_TRUE(tool->isVisible() && isInside(*tool, *bar)) << tool->text().toStdString() << " at " << size.width();
+            }
+        }
+    }
+}
+
 /// Once round by Tab: each stop is in sight and looks otherwise with the keyboard than without.
 TEST_F(ScreensTest, EveryTabStopIsSeenToHaveTheKeyboard)
 {
@@ -688,6 +722,8 @@ TEST_F(ScreensTest, EveryTabStopIsSeenToHaveTheKeyboard)
         EXPECT_GE(differ, kAHandle) << name;
     }
     EXPECT_GT(seen.size(), 40U);
+    for (const Picture picture : {Picture::grid, Picture::timeline}) // of which one covers all of its dock
+        EXPECT_TRUE(seen.contains(&window.workspace().canvas(picture))) << static_cast<int>(picture);
 }
 
 TEST(FileKind, TellsPicturesAndTextsFromScenarios)

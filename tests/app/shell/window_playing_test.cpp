@@ -1,5 +1,7 @@
 // The step played and stepped through in the window.
 #include "app/shell/window/transport_bar.h"
+#include "app/views/timeline/timeline_view.h"
+#include "tests/app/shell/pressed_groove.h"
 #include "tests/app/shell/window_fixture.h"
 
 #include <QSlider>
@@ -8,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace app {
 namespace {
@@ -93,6 +96,23 @@ TEST_F(WindowTest, PlayingMovesTheOneCursorThroughEveryPicture)
     workspace.transport().slider()->setValue(0);
     EXPECT_EQ(window.desk().selection().cursorNs, 0);
     EXPECT_TRUE(workspace.transport().timeText().startsWith(QLatin1Char('0')));
+}
+
+TEST_F(WindowTest, APressOnTheGrooveBringsTheTimeCursorThereAndTheTimelineFollows)
+{
+    open(kSixteen);
+    Workspace& workspace = window.workspace();
+    const auto endNs = static_cast<double>(window.desk().step().trace->endNs);
+    workspace.timeline().setVisibleRange({0, std::llround(endNs / 10)});
+    for (const double share : {0.75, 0.3}) {
+        pressGroove(*workspace.transport().slider(), share);
+        const std::int64_t cursorNs = window.desk().selection().cursorNs;
+        EXPECT_NEAR(static_cast<double>(cursorNs) / endNs, share, 0.02);
+        const TimeRange shown = workspace.timeline().visibleRange();
+        EXPECT_LE(shown.beginNs, cursorNs) << share;
+        EXPECT_GE(shown.endNs, cursorNs) << share;
+        EXPECT_LT(static_cast<double>(shown.endNs - shown.beginNs), endNs / 5) << "as far into it as before";
+    }
 }
 
 TEST_F(WindowTest, ASelectedRangeIsWhatIsPlayed)

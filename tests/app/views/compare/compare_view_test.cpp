@@ -6,6 +6,7 @@
 #include "app/views/compare/caption_text.h"
 #include "app/views/compare/compare_geometry.h"
 #include "app/views/compare/compare_view.h"
+#include "app/views/compare/compared_timelines_view.h"
 #include "app/views/compare/delta_ribbons.h"
 #include "app/views/compare/memory_pair.h"
 #include "app/views/compare/step_bars.h"
@@ -434,6 +435,33 @@ TEST(CompareView, TheSameWorkIsLitInBoth)
     for (const Node& node : compare.draw().nodesOf("span"))
         lit += node.selected ? 1 : 0;
     EXPECT_EQ(lit, 2);
+}
+
+TEST(ComparedTimelines, GoTogetherWithTheTimeCursorThatLeavesThem)
+{
+    const CompareView::Side upper = sideOf(pipeline("gpipe")), lower = sideOf(pipeline("1f1b"));
+    Selection selection;
+    ComparedTimelinesView view(selection, lightTheme());
+    view.setUpper({.trace = upper.actions, .simulation = upper.simulation, .caption = "Predicted", .note = {}, .message = {}});
+    view.setLower({.trace = lower.actions, .simulation = lower.simulation, .caption = "Measured", .note = {}, .message = {}});
+    RecorderCanvas canvas(kCompareArea);
+    view.draw(canvas);
+    const std::int64_t endNs = lower.actions->endNs;
+    selection.cursorNs = endNs / 2;
+    EXPECT_FALSE(view.keepCursorInSight()) << "all of it is in sight";
+    view.pointer({.kind = PointerEvent::Kind::move, .at = {600, 600}}, kCompareArea);
+    for (int i = 0; i < 8; ++i)
+        view.command(ViewCommand::zoomIn, false, kCompareArea);
+    for (const std::int64_t now : {endNs / 20, endNs * 19 / 20}) {
+        selection.cursorNs = now;
+        view.keepCursorInSight();
+        for (const bool isUpper : {false, true}) {
+            const TimeAxis axis = view.axis(isUpper, kCompareArea);
+            EXPECT_LT(axis.beginNs, static_cast<double>(now)) << isUpper;
+            EXPECT_GT(axis.endNs, static_cast<double>(now)) << isUpper;
+            EXPECT_LT(axis.endNs - axis.beginNs, static_cast<double>(endNs) / 2) << "as far into it as before";
+        }
+    }
 }
 
 TEST(CompareView, SixteenThousandRanksAreFoldedRows)

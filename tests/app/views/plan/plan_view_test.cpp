@@ -333,13 +333,26 @@ TEST(PlanBest, SaysThatLaterPlacesAreOfWhatWasSimulated)
     }
 }
 
+TEST(PlanBest, AtItsLeastSizeEachLayoutHasItsRowAndThePlacesAreSaid)
+{
+    ShownPlan shown(pictureOfPlan(foundPlan()));
+    const std::size_t rows = foundPlan()->best.size();
+    ASSERT_GT(rows, 1U);
+    for (const bool hasWordsAboveBars : {false, true})
+        for (const float width : {300.0F, 620.0F}) {
+            const RecorderCanvas list = drawnPlan(shown.best, {0, 0, width, shown.best.leastHeight(hasWordsAboveBars)});
+            EXPECT_EQ(list.nodesOf("cell").size(), rows) << width;
+            EXPECT_THAT(list.texts(), testing::Contains(HasSubstr("simulated"))) << width;
+            EXPECT_TRUE(list.cutTexts().empty()) << width;
+        }
+}
+
 /// Columns with room for a number, and each sign in the legend.
-TEST(PlanMap, InNarrowColumnsEveryCellAndSignIsSaid)
+TEST(PlanMap, AtItsLeastSizeEveryCellAndSignIsSaid)
 {
     const PlanPicture picture = pictureOfPlan(foundPlan());
     ShownPlan shown(picture);
-    constexpr float kGutters = 60, kColumn = 30;
-    const float width = kGutters + kColumn * static_cast<float>(picture.tps().size());
+    const float width = shown.map.leastWidth();
     const RecorderCanvas map = drawnPlan(shown.map, {0, 0, width, shown.map.leastHeight(width)});
     for (const int tp : picture.tps())
         if (std::any_of(picture.cells().begin(), picture.cells().end(), [&](const PlanCell& cell) {

@@ -340,6 +340,7 @@ constexpr std::array kLeftOut{
     KeyLeftOut{"/training/stack/gathers_apart", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/sequence_copy_bytes", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/exchanges_heads", "the chooser of software sets it"},
+    KeyLeftOut{"/training/stack/reduces_among_all", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/whole_embedding", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/whole_head", "the chooser of software sets it"},
     KeyLeftOut{"/training/stack/blocks_launches", "the chooser of software sets it"},

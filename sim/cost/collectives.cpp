@@ -211,7 +211,7 @@ std::int64_t CostModel::collectiveNs(const OpShape& shape, const GroupShape& gro
     const double bytes = static_cast<double>(shape.bytes);
     const auto text = [&] { return transferText("a collective", bytes, group.size); };
     if (const MeasuredTime* measured = measuredTransfer(static_cast<std::size_t>(shape.collective), group.spanningTier())) {
-        const int pieces = shape.piecesOfTrip; // measured were whole collectives, which make the trip once
+        const int pieces = shape.amongAll ? 1 : shape.piecesOfTrip; // measured were whole collectives, which make the trip once
         return durationNs(measured->seconds(std::max(1.0, bytes * pieces), n) / pieces, text);
     }
     const bool isData = role != CommunicatorRole::none && dimensionOf(role) == Dimension::dp;
@@ -222,10 +222,14 @@ std::int64_t CostModel::collectiveNs(const OpShape& shape, const GroupShape& gro
     // there (Transformer Engine, common/comm_gemm_overlap/userbuffers: userbuffers_send; symmetric memory in PyTorch), not a
     // collective that is set up and ended.
     const bool isMapped = shape.piecesOfTrip > 1 && group.spanningTier() == 0; // memory of GPUs behind a network is not
-    // Nor does each go all the way round: of n pieces n - 1 make one hop each, beside a product of the piece that came before
-    // (CommOverlapP2PBase::split_overlap_ag; _pipelined_multi_all_gather_and_consume of torch/distributed/_symmetric_memory). As
-    // many hops in all, whatever pieces stand for them here.
-    const double tripSeconds = path.roundSeconds / shape.piecesOfTrip;
+    // Round a ring no piece goes all the way: of n, n - 1 make one hop each, beside a product of the piece that came before
+    // (CommOverlapP2PBase::split_overlap_ag and split_overlap_rs; _pipelined_multi_all_gather_and_consume and
+    // _pipelined_produce_and_all2all of torch/distributed/_symmetric_memory). As many hops in all, whatever pieces stand for them
+    // here. Among all at once each piece has its own: a flag to all others, and what is read from them
+    // (CommOverlapBase::split_overlap_rs; userbuffers_fp16_sum_inplace_gpu_rr_rs_oop_stride).
+    constexpr double kFlagAndRead = 2;
+    const double eachTrip = isMapped ? path.roundSeconds * std::min(1.0, kFlagAndRead / (n - 1)) : path.roundSeconds;
+    const double tripSeconds = shape.amongAll ? eachTrip : path.roundSeconds / shape.piecesOfTrip;
     double seconds = 0, startUs = isMapped ? std::min(m_cluster.efficiency.kernelUs, m_cluster.efficiency.collectiveUs)
                                            : m_cluster.efficiency.collectiveUs;
     switch (shape.collective) {

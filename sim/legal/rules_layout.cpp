@@ -71,6 +71,10 @@ void Rules::tensorParallel()
                         ? ": Megatron-Core gathers queries, keys and values of all heads on each; torchtitan refuses this"
                         : ": each head is kept by " + text(l.tp / m.numKeyValueHeads) + " of them; torchtitan refuses this");
         });
+    const Stack& stack = m_scenario.training.stack;
+    if (stack.gathersApart && !stack.plainTensorParallel)
+        warning("/training/stack/gathers_apart",
+                [] { return std::string("has no effect without plain_tensor_parallel: Megatron's layers gather once for all"); });
     tensorParallelPlace();
 }
 

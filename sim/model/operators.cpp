@@ -110,8 +110,8 @@ Sharding Sharding::of(const Scenario& scenario)
                       .repeatsKeys = training.stack.repeatsKeys,
                       .plainTensorParallel = training.stack.plainTensorParallel,
                       .gathersApart = training.stack.gathersApart && training.stack.plainTensorParallel,
-                      .wholeEmbedding = training.stack.wholeEmbedding,
-                      .wholeHead = training.stack.wholeHead,
+                      .wholeEmbedding = wholeEnds(scenario).embedding,
+                      .wholeHead = wholeEnds(scenario).head,
                       .gathersLogits = training.stack.gathersLogits,
                       .gathersHeads = training.stack.gathersHeads,
                       .exchangesHeads = training.stack.exchangesHeads && !training.moe.sendOncePerNode,
@@ -128,7 +128,7 @@ Sharding Sharding::of(const Scenario& scenario)
         sharding.keptNarrower = narrowingOf(training.precision);
     for (std::size_t part = 0; part < sharding.saved.size(); ++part)
         sharding.saved[part] = training.stack.parts[part].saved;
-    if (layout.tp > 1 && !training.stack.gathersLogits && !training.stack.wholeHead && training.stack.shardedLossSaved > 0)
+    if (layout.tp > 1 && !training.stack.gathersLogits && !sharding.wholeHead && training.stack.shardedLossSaved > 0)
         sharding.saved[asIndex(StackPart::loss)] = training.stack.shardedLossSaved;
     if (sharding.bytesPerElement >= 4)
         keepWide(sharding);

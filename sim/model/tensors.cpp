@@ -207,16 +207,30 @@ HeadSize HeadSize::of(const Model& model)
     return {.queryKey = model.headDim, .value = model.headDim};
 }
 
+WholeEnds wholeEnds(const Scenario& scenario)
+{
+    const Stack& stack = scenario.training.stack;
+    const bool tied = scenario.model.tieWordEmbeddings;
+    return {.embedding = stack.wholeEmbedding || (tied && stack.wholeHead),
+            .head = stack.wholeHead || (tied && stack.wholeEmbedding)};
+}
+
 TensorCut TensorCut::of(const Scenario& scenario)
 {
     const Layout& layout = scenario.layout;
     const Stack& stack = scenario.training.stack;
+    const WholeEnds whole = wholeEnds(scenario);
     return {.tp = layout.tp,
             .etp = layout.etp,
             .ep = layout.ep,
             .copiesHeads = !stack.gathersHeads,
-            .wholeEmbedding = stack.wholeEmbedding,
-            .wholeHead = stack.wholeHead};
+            .wholeEmbedding = whole.embedding,
+            .wholeHead = whole.head};
+}
+
+std::int64_t TensorCut::embedded(std::int64_t vocabulary) const
+{
+    return wholeEmbedding ? vocabulary : ceilDivide(vocabulary, tp);
 }
 
 int Tensor::piecesOn(const TensorCut& cut) const

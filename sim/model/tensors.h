@@ -48,12 +48,20 @@ enum class TensorRole : std::uint8_t {
 /// Of a layer's routed experts: all that it has, or those that one token goes to.
 enum class Experts : std::uint8_t { all, ofToken };
 
+/// Stack::wholeEmbedding and Stack::wholeHead; tied weights are one tensor, which is whole at both ends or at none.
+struct WholeEnds {
+    bool embedding = false, head = false;
+};
+WholeEnds wholeEnds(const Scenario&);
+
 /// How the ranks of a layout cut tensors.
 struct TensorCut {
     int tp = 1, etp = 1, ep = 1;
     bool copiesHeads = true; ///< more ranks than key-value heads: several keep the same, instead of parts (Stack::gathersHeads)
-    bool wholeEmbedding = false, wholeHead = false; ///< Stack::wholeEmbedding, Stack::wholeHead
+    bool wholeEmbedding = false, wholeHead = false; ///< wholeEnds
     static TensorCut of(const Scenario&);
+    /// Words of the vocabulary of which a rank has the embedding.
+    std::int64_t embedded(std::int64_t vocabulary) const;
 };
 
 struct Tensor {

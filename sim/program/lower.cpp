@@ -297,7 +297,7 @@ void Lowering::lowerRank(int rank)
     const Model& model = m_scenario.model;
     const bool usedTwice = (model.tieWordEmbeddings || model.numNextnPredictLayers > 0) && !model.lora.isOn();
     const bool sharesEmbedding = usedTwice && m_schedule.chains == 1 && rankOf(0) != rankOf(last) && holdsEnd;
-    const Checked vocabulary = ceilDivide(m_scenario.model.vocabSize, layout.tp);
+    const Checked vocabulary = TensorCut::of(m_scenario).embedded(model.vocabSize);
     Checked accumulated;
     for (const int stage : stages)
         accumulated += m_builder.accumulatedBytes(content(stage));

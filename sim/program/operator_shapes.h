@@ -7,8 +7,9 @@
 
 namespace sim {
 
-/// Pieces in which a tensor-parallel collective overlaps its GEMM (overlap.tp_comm): as Transformer Engine splits what it reduces
-/// behind a product (ub_cfg's num_splits). What it gathers before one has a piece for each rank.
+/// Pieces in which a tensor-parallel collective overlaps its GEMM (overlap.tp_comm): as many as Transformer Engine reduces in
+/// behind a product (num_splits of its method "pipeline"). What goes round a ring is in as many pieces as there are ranks, for
+/// which these stand: CostModel::collectiveNs.
 inline constexpr std::int64_t kTensorOverlapPieces = 4;
 
 OpShape gemmShape(const Operator&, KernelPass, std::int64_t m, std::int64_t n, std::int64_t k, int slices = 1);

@@ -156,6 +156,7 @@ void PassBuilder::communicate(CommunicatorRole group, CollectiveKind kind, std::
               .narrowedBy = sent.narrowedBy,
               .pieces = pieces,
               .piecesOfTrip = sent.ofPieces,
+              .amongAll = sent.amongAll,
               .batch = messages,
               .bytes = sent.bytes});
 }
@@ -424,13 +425,15 @@ std::size_t PassBuilder::overlapTensorCollective(const Bucket& bucket, std::size
     piece.bytes = gemm.forwardBytes / kTensorOverlapPieces;
     piece.pieces = static_cast<int>(ceilDivide(gemm.pieces, kTensorOverlapPieces));
     piece.narrowedBy = narrowedBy(bucket, gatheringOf(operators, gathers ? index + 1 : index));
-    const SentTensor sent =
-        (gathers ? gatheredOperand(bucket, index) : reducedResult(gemm, collective.commBytes)).piece(kTensorOverlapPieces);
+    const SentTensor whole = gathers ? gatheredOperand(bucket, index) : reducedResult(gemm, collective.commBytes);
+    const bool reducesAmongAll = reduces && m_scenario.training.stack.reducesAmongAll;
+    const SentTensor sent = reducesAmongAll ? whole.chunk(kTensorOverlapPieces) : whole.piece(kTensorOverlapPieces);
     for (int i = 0; i < kTensorOverlapPieces; ++i) {
-        if (gathers) { // gathering needs only the kernel before; each piece of the GEMM needs its own piece of the input
+        // Gathering needs only the kernel before; each piece of the GEMM needs its own piece of the input, or of the inputs of
+        // all products that it stands for.
+        for (int gather = 0; gathers && gather < collective.gathers(); ++gather)
             exchange(CommunicatorRole::tp, CollectiveKind::allGather, collective.name, sent,
-                     i == 0 ? maskOf(Stream::compute) : StreamMask{0});
-        }
+                     i == 0 && gather == 0 ? maskOf(Stream::compute) : StreamMask{0});
         compute(gemm, "", purpose, piece);
         if (i == 0 && keep)
             m_pass.ops.back().allocBytes = allocatedBytes(gemm);

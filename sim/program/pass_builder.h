@@ -73,12 +73,20 @@ struct SentTensor {
     SentTensor(const Checked& wide) : bytes(wide) {} // NOLINT(google-explicit-constructor)
     /// One of so many pieces.
     SentTensor piece(int pieces) const { return {bytes / pieces, narrowedBy, pieces}; }
+    /// Such a one, which goes among all ranks at once instead of round a ring.
+    SentTensor chunk(int pieces) const
+    {
+        SentTensor out = piece(pieces);
+        out.amongAll = true;
+        return out;
+    }
     /// The same elements in fewer bits.
-    SentTensor narrower(int by) const { return {bytes / by, narrowedBy * by, ofPieces}; }
+    SentTensor narrower(int by) const { return {bytes / by, narrowedBy * by, ofPieces}; } ///< of a whole
 
     std::int64_t bytes;
     int narrowedBy = 1;
     int ofPieces = 1;
+    bool amongAll = false;
 
 private:
     SentTensor(std::int64_t sent, int narrowed, int pieces) : bytes(sent), narrowedBy(narrowed), ofPieces(pieces) {}

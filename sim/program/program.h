@@ -93,6 +93,7 @@ struct OpShape {
     int pieces = 1; ///< kernels, or collectives, that each work on as many of its tokens, one after the other
     /// Of a collective: it is one of so many beside the pieces of a product, each written straight into another rank's buffer.
     int piecesOfTrip = 1;
+    bool amongAll = false; ///< such a piece goes from all ranks to all at once (Stack::reducesAmongAll), not round a ring
     /// GEMM: rows and columns of the result, length of the sums. Attention, elementwise: as in Operator; optimizer: one row.
     /// Collectives: `batch` messages one after the other make up the tensor.
     std::int64_t m = 0, n = 0, k = 0, batch = 1;

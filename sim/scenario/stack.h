@@ -130,7 +130,8 @@ struct Stack {
     /// several that it gathers at once (AllGatherCoalescedHandle.wait of partition_parameters.py, torch.cat): 4 in 16 bits.
     double gatherBytes = 0;
     /// Recomputation runs a dense MLP's last product too, whose result no backward pass reads (it went into a sum, and the next
-    /// layer keeps its own input). A compiler drops it as dead code.
+    /// layer keeps its own input). A compiler drops it as dead code, and PyTorch's checkpoint (not the reentrant kind) ends once
+    /// the last tensor that was kept is there again (torch/utils/checkpoint.py since 2.1: early_stop, _StopRecomputationError).
     bool rerunsUnread = true;
     /// Recomputation by operators keeps all results on its list, also the dense MLP's that no backward pass reads
     /// (torch.utils.checkpoint, create_selective_checkpoint_contexts). A compiler drops it.
@@ -172,7 +173,12 @@ struct Stack {
     /// Jacobs et al. 2023, arXiv 2309.14509; cp_comm_type a2a of Transformer Engine). Otherwise keys and values go round a ring.
     /// Not beside experts whose tokens travel in one copy (MoeSettings::sendOncePerNode), whose all-to-alls are told by theirs.
     bool exchangesHeads = false;
-    /// Tensor-parallel ranks have the whole embedding each, the whole head each, instead of parts of the vocabulary.
+    /// overlap.tp_comm: of what is reduced behind a product each part is reduced among all ranks at once, by a kernel that reads
+    /// theirs (Transformer Engine's method "pipeline", its default for proj_fprop and fc2_fprop: initialize_ub of
+    /// pytorch/module/base.py). Otherwise parts go round a ring (its "ring_exchange", PyTorch's symmetric memory).
+    bool reducesAmongAll = false;
+    /// Tensor-parallel ranks have the whole embedding each, the whole head each, instead of parts of the vocabulary. Where both
+    /// are one tensor one of these says it of both (wholeEnds).
     bool wholeEmbedding = false, wholeHead = false;
     /// The host waits for each kernel before it starts the next (CUDA_LAUNCH_BLOCKING=1, as in BLOOM's tr11-176B-ml.slurm).
     bool blocksLaunches = false;

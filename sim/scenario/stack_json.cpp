@@ -70,6 +70,7 @@ constexpr StackFlag kStackFlags[] = {{"pads_vocabulary", &Stack::padsVocabulary}
                                      {"plain_tensor_parallel", &Stack::plainTensorParallel},
                                      {"gathers_apart", &Stack::gathersApart},
                                      {"exchanges_heads", &Stack::exchangesHeads},
+                                     {"reduces_among_all", &Stack::reducesAmongAll},
                                      {"whole_embedding", &Stack::wholeEmbedding},
                                      {"whole_head", &Stack::wholeHead},
                                      {"blocks_launches", &Stack::blocksLaunches},

@@ -180,6 +180,12 @@ class Reading(unittest.TestCase):
                                 "torchtune, torch.compile": "pytorch-compiled-2025", "OLMo-core": "pytorch-compiled-2025"}.items():
             self.assertEqual(published.stack_of(row | {"id": "some/row", "software": software, "source": {}}), stack, software)
         self.assertEqual(published.stack_of(row | {"software": "DeepSpeed ZeRO-3", "source": {"date": "2021-04"}}), "deepspeed-2021")
+        for name, stack in (("kf-mfu/7b-tp4fsdp2", "kempnerforge"), ("kf-valid/13b-tp4pp2", "kempnerforge-pipelines"),
+                            ("kf-mfu/13b-fsdp8", "pytorch-eager")):
+            self.assertEqual(published.stack_of(self.rows[name]), stack)
+            self.assertEqual(self.scenario(name)["training"]["stack"]["base"], stack)
+        self.assertEqual(self.scenario("thunder/tinyllama-eager-fsdp/A100x8")["training"]["stack"],
+                         {"base": "pytorch-eager", "gather_bytes": 0})
         for row in self.rows.values():
             self.assertIn(published.stack_of(row) or "megatron-te-2024", {file.stem for file in (ROOT / "assets" / "stacks").iterdir()})
 

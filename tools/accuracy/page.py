@@ -237,17 +237,19 @@ def off(of):
     return f"{number(abs(of['bias']))} % too {'short' if of['bias'] < 0 else 'long'} ({rows})"
 
 
+def each(of):
+    """"llama2-7b 8k +7.7 %, yi-34b 8k −18.1 %"."""
+    return ", ".join(f"{name} {number(error, sign=True)} %" for name, error in of)
+
+
 def seen_last(of):
     """What rows say that no constant is fitted to."""
     if not of:
         return []
-    # What the two collections said when they were first run is history: no command gives it any more.
     return ["## Of measurements that no constant is fitted to", "",
             f"`tests/data/published/unseen.json`: {of['n']} steps of {of['sources']} sources, collected in December 2026 "
-            "from pages that nobody here had read before. As they were first run, with 66 more whose documents are not kept, one half of them was told within 10.3 % "
-            "(dense models) and 17.7 % (mixtures), the other within 17.8 and 25.8 %, with 72 and 52 % of the steps inside the interval: that is how far off "
-            "the next job of a kind that is not in these tables may be. They have been looked at since. "
-            "Rates of A100, H20, MI300X, MI325X and of pieces that tensor parallelism pushes were set by other publications; how "
+            "from pages that nobody here had read before. When they were first run they were told worse than now (docs/measurements.md, "
+            "2026-12-01), and so may be the next job of a kind that is not in these tables. They have been looked at since. Rates of A100, H20, MI300X, MI325X and of pieces that tensor parallelism pushes were set by other publications; how "
             "KempnerForge, XTuner and MLPerf's submitters cut layers and which attention they and torchtitan run, by their code, and "
             "what goes over KempnerForge's network, by its own profile of a job that is none of these. They are in the tables above, too, and now told so:", "",
             f"- dense models {number(of['dense'])} %, mixtures of experts {number(of['moe'])} % (means over models and GPUs); "
@@ -397,12 +399,13 @@ def page(answer, left_out_part):
         "- What KempnerForge's jobs without tensor parallelism take besides (FSDP2 of Llama 3 8B on 2 to 32 H200): "
         f"{off(corners['kempner_alone'])}, where one GPU alone is as predicted. Matrix products are slower beside NCCL's kernels than is "
         "assumed, by its profile of a 13B model by 1.3. Its pipelines, which are not compiled: "
-        f"{off(corners['kempner_pipelines'])}, most with micro-batches of one sequence, where the host has DTensor's dispatch to do. "
+        f"{off(corners['kempner_pipelines'])}, {each(corners['kempner_stages'])}; what the host takes for DTensor's dispatch is not counted. "
         f"70B on 8 GPUs, whose memory is nearly full: {off(corners['kempner_full'])}.",
-        "- XTuner's sequences from 262,144 tokens on (A100, over a network that its page does not name): "
-        f"{off(corners['xtuner_long'])}; what shorter ones were measured with does not explain them.",
-        "- What a sharded gradient is worth before it is reduced: FSDP2 has none until the last micro-batch, where its whole goes as the "
-        "part comes; both are counted.",
+        "- XTuner's sequences from 262,144 tokens on (A100; its page names no network, and one of these jobs needs none): "
+        f"{off(corners['xtuner_long'])}, {each(corners['xtuner_each'])}. Nor are shorter ones told alike: {each(corners['xtuner_short'])}.",
+        "- What a sharded gradient is worth before it is first reduced. Where each micro-batch is reduced, or there is but one, FSDP2 has "
+        "no shard until then, and it is counted from the step's beginning, beside the whole gradients of a layer. Where gradients add up "
+        "whole (`reduce_each_microbatch` false, and in pipelines) it counts as a part of them.",
         "- What DeepSpeed's stage 3 holds beside what it computes with. Measured are more GiB than predicted: of Qwen 72B with adapters on "
         f"4 GPUs {gib('qwen-lora-z3')} at lengths from 256 to 8,192 tokens, of Qwen 1.8B on one {gib('qwen-full')}. How far its host runs "
         "ahead is known where reductions hold it up, as with all parameters of Llama 3.1 8B (`reductions_ahead`); frozen ones are dropped "

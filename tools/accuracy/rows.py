@@ -63,6 +63,7 @@ STACKS = [
     (r"Megatron-Bridge|NeMo (25\.(0[7-9]|1)|2[6-9])|Megatron-LM .*TE|Megatron-MoE|Primus|HAI-LLM", "megatron-te-2025"),
     (r"NeMo|Megatron-Core|mcore|Megatron|MegaScale", "megatron-te-2024"),
     (r"MaxText|PaxML|JAX", "xla"),
+    (r"torch\.compile.*KempnerForge", "kempnerforge"),
     (r"torch\.compile.*2026", "pytorch-compiled-2026"),
     (r"[Tt]orch[Tt]itan eager|LitGPT eager", "pytorch-eager"),
     (r"[Tt]orch[Tt]itan.*(2025|2026)|OLMo-core|torchtune.*compile", "pytorch-compiled-2025"),  # the loss too
@@ -249,14 +250,12 @@ KEMPNER_CARDS = {"bandwidth_gbs": 25}
 # Nodes of four Hopper GPUs are HGX boards without NVSwitches: each GPU has six of its eighteen NVLinks to each other one.
 HOPPER_BOARD = 4
 
-# Its layers: each projection is a ColwiseParallel that gathers its own input (tensor_parallel.py; of the profile's collectives 12.1
-# gathers and 8.0 reductions a layer and micro-batch are tensor-parallel ones, where five products that shared two gathers would have
-# 6 and 5); the embedding is whole on each rank; what a checkpointed block makes last is not made again (PyTorch's early stop); FSDP2
-# copies what it has gathered, eager, too.
-KEMPNER_LAYERS = {"gathers_apart": True, "whole_embedding": True, "reruns_unread": False, "gather_bytes": 4}
-# Stages of its pipelines have no sequence parallelism, and no part of the head is cut; torch's pipelines reduce FSDP2's gradients
-# behind the last backward pass (torch/distributed/pipelining/stage.py, run_post_backward).
-KEMPNER_STAGES = {"whole_head": True}
+# Its pipelines are not compiled, and have no sequence parallelism (kempnerforge/distributed/tensor_parallel.py); torch's reduce FSDP2's
+# gradients behind the last backward pass (torch/distributed/pipelining/stage.py, run_post_backward).
+KEMPNER_STAGES = "kempnerforge-pipelines"
+
+# Layers of the first FSDP read what was gathered where it came (LitGPT of May 2024: Fabric's FSDPStrategy).
+FSDP1 = r"^thunder/.*-fsdp"
 
 # Cards with more memory than the catalogue's.
 MORE_MEMORY = {"RTX 4090 48GB": {"base": "rtx-4090", "memory_gib": 48}}
@@ -379,6 +378,8 @@ def year_of(row):
 
 
 def stack_of(row):
+    if re.search(KEMPNER, row["id"]) and row["par"]["pp"] > 1:
+        return KEMPNER_STAGES
     for pattern, stack in STACKS:
         if re.search(pattern, row["id"].split("/")[0]) or re.search(pattern, software_of(row)):
             if isinstance(stack, dict):
@@ -664,12 +665,11 @@ def scenario_of(row, tiers):
         stack = (stack if isinstance(stack, dict) else {"base": stack}) | {"narrow_attention": True}
     if re.search(NARROW_REDUCTIONS, row["id"]):
         stack = (stack if isinstance(stack, dict) else {"base": stack}) | {"narrow_reduce": True}
-    if re.search(KEMPNER, row["id"]):
-        stack = (stack if isinstance(stack, dict) else {"base": stack}) | KEMPNER_LAYERS
-        if pp > 1:
-            stack |= KEMPNER_STAGES
-            layout["sequence_parallel"] = False
-            training["overlap"] |= {"grad_reduce": False, "p2p": False}
+    if stack == KEMPNER_STAGES:
+        layout["sequence_parallel"] = False
+        training["overlap"] |= {"grad_reduce": False, "p2p": False}
+    if stack == "pytorch-eager" and re.search(FSDP1, row["id"]):
+        stack = {"base": stack, "gather_bytes": 0}
     if stated := extra_of(row).get("stack"):
         stack = stated if isinstance(stated, str) else (stack if isinstance(stack, dict) else {"base": stack}) | stated
     if stack:

@@ -341,6 +341,13 @@ def corners(rows):
         found = [error for row, error in errors if chosen(row)]
         return summary(found) if found else None
 
+    def each(chosen, name):
+        """[(name, error in percent)] of each."""
+        return [(name(row), 100 * error) for row, error in errors if chosen(row)]
+
+    def with_length(row):
+        return f"{row['model']['name']} {row['model']['seq'] // 1024}k"
+
     def maxtext(gpus):
         return of(lambda row: f"maxtext-llama2-70b/fp8/H100x{gpus}" == "/".join(row["id"].split("/")[-3:]))
 
@@ -388,8 +395,12 @@ def corners(rows):
             "kempner_alone": of(lambda row: published.source(row).startswith("kf-") and row["par"]["tp"] == 1 and
                                 row["hw"]["gpus"] > 1 and "compile" in row["software"]),
             "kempner_pipelines": of(lambda row: published.source(row).startswith("kf-") and row["par"]["pp"] > 1),
+            "kempner_stages": each(lambda row: published.source(row).startswith("kf-") and row["par"]["pp"] > 1,
+                                   lambda row: f"{row['model']['name']} (mbs {row['batch']['mbs']})"),
             "kempner_full": of(lambda row: row["id"] == "kf-weak/70b-8gpu"),
             "xtuner_long": of(lambda row: published.source(row) == "xtuner" and row["model"]["seq"] >= 262144),
+            "xtuner_each": each(lambda row: published.source(row) == "xtuner" and row["model"]["seq"] >= 262144, with_length),
+            "xtuner_short": each(lambda row: published.source(row) == "xtuner" and row["model"]["seq"] < 262144, with_length),
             "torch_cp": of(lambda row: re.search(r"^torchtitan/.*(8B-cp[48]|4d-cp[248])", row["id"]))}
 
 

@@ -323,11 +323,13 @@ std::optional<Formula> TrafficExplainer::states(Account& account, const Collecti
                                                      : "a gradient: accumulated in fp32");
     };
     if (use.content == CollectiveContent::embeddingGradient) {
-        const std::int64_t rows = (m_scenario.model.vocabSize + m_sharding.tp - 1) / m_sharding.tp;
+        const std::int64_t rows = TensorCut::of(m_scenario).embedded(m_scenario.model.vocabSize);
         const std::int64_t whole = rows * m_scenario.model.hiddenSize;
         const int cutBy = m_scenario.layout.zeroStage >= 2 ? shards.dense : 1; // its reduce-scatter has come before
         out *= account.term("z", 2, Unit::count, "ends of the pipeline");
-        Formula parameters = account.term("V", static_cast<double>(rows), Unit::count, "words of the vocabulary, a rank's slice");
+        Formula parameters = account.term("V", static_cast<double>(rows), Unit::count,
+                                          m_sharding.wholeEmbedding ? "words of the vocabulary, whole on each rank"
+                                                                    : "words of the vocabulary, a rank's slice");
         parameters *= account.term("h", m_scenario.model.hiddenSize, Unit::count, "hidden size");
         if (const std::int64_t over = whole % cutBy; over > 0)
             parameters = std::move(parameters) - account.term("o", static_cast<double>(over), Unit::count,

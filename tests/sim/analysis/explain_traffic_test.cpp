@@ -269,6 +269,25 @@ TEST(ExplainTraffic, OfASharedEmbeddingTheShardOfItsGradientIsToldWhereZeroHasCu
     expectForm("(V × h − o) / d × e");
 }
 
+TEST(ExplainTraffic, OfASharedEmbeddingThatIsWholeOnEachRankAllIsToldToTravel)
+{
+    Scenario scenario = test::smallScenario(4, 2, 1);
+    scenario.training.stack.wholeEmbedding = true;
+    for (const bool tied : {true, false}) {
+        scenario.model.tieWordEmbeddings = tied;
+        scenario.model.numNextnPredictLayers = tied ? 0 : 1;
+        const auto simulation = simulate(scenario);
+        const Explanation e = because(*simulation, CommunicatorRole::embd);
+        EXPECT_TRUE(e.inSymbols().ends_with(" × r × z × V × h × e")) << e.inSymbols();
+        EXPECT_EQ(evaluated(e), e.result.value);
+        for (const Term& term : e.terms)
+            if (term.quantity.symbol == "V") {
+                EXPECT_EQ(term.quantity.value, scenario.model.vocabSize);
+            }
+        expectFormulasToTheEnd(e);
+    }
+}
+
 TEST(ExplainTraffic, ExpertsGetTheirTokensAsOftenAsTheyAreChosen)
 {
     const auto opened = test::openNumber("50");

@@ -169,10 +169,13 @@ TEST(TrafficCommand, TheLargestExposedPartReadsAsItDoesElsewhere)
 {
     const std::string file = test::gallery("42-");
     const double exposed = test::runJson("simulate --json " + file).at("exposed_comm_fraction").at("tp").get<double>();
+    int found = 0;
     for (const std::string& line : test::lines(test::run("traffic " + file).out))
         if (line.starts_with("tp ")) {
             EXPECT_NEAR(std::stod(line.substr(line.rfind(' ', line.size() - 3))), 100 * exposed, 0.011) << line;
+            ++found;
         }
+    EXPECT_EQ(found, 1);
 }
 
 TEST(TrafficCommand, OneRankSendsNothing)

@@ -354,6 +354,26 @@ TEST_F(Costs, APieceThatIsPushedBesideAProductStartsAsAKernelDoes)
         << "memory behind a network is not mapped";
 }
 
+// A flag to all others, and what is read from them: two hops, and two ranks have one between them.
+TEST_F(Costs, APieceThatIsReducedAmongAllAtOnceHasHopsOfItsOwn)
+{
+    scenario.cluster.efficiency.collectiveUs = scenario.cluster.efficiency.kernelUs = 0;
+    const CostModel hops(scenario);
+    OpShape piece = collective(CollectiveKind::reduceScatter, 0);
+    piece.piecesOfTrip = 4;
+    piece.amongAll = true;
+    EXPECT_EQ(hops.collectiveNs(piece, insideNode(2)), 3'000);
+    EXPECT_EQ(hops.collectiveNs(piece, insideNode(4)), 2 * 3'000);
+    EXPECT_EQ(hops.collectiveNs(piece, insideNode(8)), 2 * 3'000);
+    EXPECT_EQ(hops.collectiveNs(piece, acrossNodes(8, 8)),
+              hops.collectiveNs(collective(CollectiveKind::reduceScatter, 0), acrossNodes(8, 8)))
+        << "memory behind a network is not mapped";
+    piece.bytes = 1 << 26;
+    OpShape inRing = piece;
+    inRing.amongAll = false;
+    EXPECT_EQ(hops.collectiveNs(piece, insideNode(8)) - hops.collectiveNs(inRing, insideNode(8)), 2 * 3'000 - 7 * 3'000 / 4);
+}
+
 // Each of n pieces makes one of n - 1 hops, or none; four stand for them.
 TEST_F(Costs, PiecesBesideAProductMakeTheTripOfTheWholeOnceBetweenThem)
 {

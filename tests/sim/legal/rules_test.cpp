@@ -378,6 +378,10 @@ TEST(Rules, WarnOfWhatIsLegalButUnwise)
          {"layout.reduce_each_microbatch=false"},
          {"/layout/reduce_each_microbatch: warning: false has no effect with zero_stage 0 (default): gradients are not sharded"}},
         {kDense,
+         {R"(training.stack={"base":"megatron-te-2024","gathers_apart":true})"},
+         {"/training/stack/gathers_apart: warning: has no effect without plain_tensor_parallel: Megatron's layers gather once "
+          "for all"}},
+        {kDense,
          {"layout.tp=1", "layout.sequence_parallel=true"},
          {"/layout/sequence_parallel: warning: has no effect with tp 1"}},
         {kExperts,

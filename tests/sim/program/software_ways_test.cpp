@@ -128,6 +128,44 @@ TEST(SoftwareWays, ProductsThatGatherByThemselvesGatherAndReduceOnceEach)
     }
 }
 
+TEST(SoftwareWays, ProductsThatGatherByThemselvesDoSoBesideTheirPiecesToo)
+{
+    Scenario scenario = tensorParallel(true);
+    scenario.training.stack.plainTensorParallel = scenario.training.stack.gathersApart = true;
+    for (const Recompute recompute : {Recompute::none, Recompute::full}) {
+        scenario.training.recompute = recompute;
+        scenario.training.overlap.tpComm = false;
+        const Program whole = test::programOf(scenario);
+        scenario.training.overlap.tpComm = true;
+        const Program pieces = test::programOf(scenario);
+        for (const char* name : {"attn.gather", "mlp.gather", "head.gather", "attn.reduce", "mlp.reduce"})
+            EXPECT_EQ(test::bytesOf(pieces, name), test::bytesOf(whole, name)) << name;
+        EXPECT_GT(test::countOf(pieces, "attn.gather"), test::countOf(whole, "attn.gather"));
+    }
+}
+
+TEST(SoftwareWays, WhatIsReducedBehindAProductGoesRoundARingOrAmongAll)
+{
+    Scenario scenario = tensorParallel(true);
+    scenario.training.overlap.tpComm = true;
+    for (const bool amongAll : {false, true}) {
+        scenario.training.stack.reducesAmongAll = amongAll;
+        const Program program = test::programOf(scenario);
+        int reductions = 0, others = 0;
+        for (const Pass& pass : program.passes)
+            for (const OpShape& shape : pass.shapes)
+                if (shape.piecesOfTrip > 1 && shape.collective == CollectiveKind::reduceScatter) {
+                    ++reductions;
+                    EXPECT_EQ(shape.amongAll, amongAll);
+                } else if (shape.piecesOfTrip > 1) {
+                    ++others;
+                    EXPECT_FALSE(shape.amongAll) << "what is gathered goes round a ring";
+                }
+        EXPECT_GT(reductions, 0);
+        EXPECT_GT(others, 0);
+    }
+}
+
 TEST(SoftwareWays, SequencesThatAreCutAlongTheSecondDimensionAreCopiedAroundEachCollective)
 {
     Scenario scenario = tensorParallel(true);
@@ -180,6 +218,52 @@ TEST(SoftwareWays, AHeadThatIsWholeOnEachRankMakesAllLogitsThere)
         EXPECT_EQ(test::countOf(program, "loss.sync"), 0);
         EXPECT_EQ(test::countOf(program, "head.gather"), sequenceParallel ? before / 2 : 0) << "all have the same gradient";
     }
+}
+
+// What both ends of a pipeline have of it they add up, as much as each has.
+TEST(SoftwareWays, AnEmbeddingThatIsWholeOnEachRankIsAddedUpWholeBetweenThePipelinesEnds)
+{
+    for (const bool tied : {true, false})
+        for (const bool headSaysIt : {false, true}) {
+            if (headSaysIt && !tied)
+                continue;
+            Scenario scenario = test::smallScenario(4, 2);
+            scenario.model.vocabSize = 1024;
+            scenario.model.tieWordEmbeddings = tied;
+            scenario.model.numNextnPredictLayers = tied ? 0 : 1;
+            const double part = test::bytesOf(test::programOf(scenario), "grad.reduce.embedding");
+            ASSERT_GT(part, 0);
+            (headSaysIt ? scenario.training.stack.wholeHead : scenario.training.stack.wholeEmbedding) = true;
+            EXPECT_EQ(test::bytesOf(test::programOf(scenario), "grad.reduce.embedding"), 4 * part);
+        }
+}
+
+// One tensor cannot be cut at one end and whole at the other.
+TEST(SoftwareWays, TiedWeightsAreWholeAtBothEndsOrAtNone)
+{
+    Scenario scenario = tensorParallel(true);
+    scenario.model.tieWordEmbeddings = true;
+    const auto rows = [&] {
+        const Sharding sharding = Sharding::of(scenario);
+        return std::pair(operatorsOf(scenario.model, sharding, ModelPart::embedding).parameters(),
+                         operatorOf(operatorsOf(scenario.model, sharding, ModelPart::head), "head.logits").n);
+    };
+    scenario.training.stack.padsVocabulary = false;
+    const auto [cut, cutWords] = rows();
+    const std::int64_t states = test::programOf(scenario).ranks[0].states.parameterElements;
+    scenario.training.stack.wholeEmbedding = true;
+    const auto byEmbedding = rows();
+    const std::int64_t wholeStates = test::programOf(scenario).ranks[0].states.parameterElements;
+    scenario.training.stack.wholeEmbedding = false;
+    scenario.training.stack.wholeHead = true;
+    EXPECT_EQ(rows(), byEmbedding);
+    EXPECT_EQ(test::programOf(scenario).ranks[0].states.parameterElements, wholeStates);
+    EXPECT_EQ(byEmbedding.first, 4 * cut);
+    EXPECT_EQ(byEmbedding.second, scenario.model.vocabSize);
+    EXPECT_LT(cutWords, scenario.model.vocabSize);
+    EXPECT_EQ(wholeStates - states, 3 * cut);
+    scenario.model.tieWordEmbeddings = false;
+    EXPECT_EQ(rows().first, cut) << "two tensors, each as its key says";
 }
 
 // DeepSpeed Ulysses: a rank has a part of the sequence, and of attention a part of the heads over all of it.

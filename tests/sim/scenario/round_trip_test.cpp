@@ -154,6 +154,7 @@ TEST(ResolvedText, KeepsEveryCornerOfAScenario)
     scenario.training.stack.gathersApart = scenario.training.stack.wholeEmbedding = scenario.training.stack.wholeHead = true;
     scenario.training.stack.exchangesHeads = true;
     scenario.training.stack.sequenceCopyBytes = 4;
+    scenario.training.stack.reducesAmongAll = true;
     scenario.training.stack.sendsShards = scenario.training.stack.scattersSends = scenario.training.stack.gathersChunks =
         scenario.training.stack.narrowGather = scenario.training.stack.narrowReduce = scenario.training.stack.repeatsKeys = true;
     scenario.training.stack.parts[0] = {.traffic = 2, .backwardTraffic = 3, .launches = 4, .backwardLaunches = 5, .saved = 6};

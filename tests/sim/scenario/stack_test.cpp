@@ -99,6 +99,32 @@ TEST(Stack, OfDeepSpeedAndPyTorchSayWhatTheirCommunicationHolds)
     EXPECT_FALSE(trainingOf(R"({"stack":"pytorch-megatron"})").stack.keepsMessages) << "has a pipeline of its own";
 }
 
+// torch.utils.checkpoint ends once the last tensor that was kept is there again; FSDP2 copies what it has gathered, compiled or
+// not.
+TEST(Stack, OfPyTorchMakesNothingAgainThatNobodyReadsAndCopiesWhatItHasGathered)
+{
+    for (const char* id :
+         {"pytorch-eager", "pytorch-compiled-2025", "pytorch-compiled-2026", "kempnerforge", "kempnerforge-pipelines"}) {
+        const Stack stack = trainingOf(R"({"stack":")" + std::string(id) + R"("})", 3).stack;
+        EXPECT_FALSE(stack.rerunsUnread) << id;
+        EXPECT_EQ(stack.gatherBytes, 4) << id;
+    }
+    for (const char* id : {"huggingface", "deepspeed-2023"}) // whose checkpoints are reentrant, and run whole layers
+        EXPECT_TRUE(trainingOf(R"({"stack":")" + std::string(id) + R"("})", 3).stack.rerunsUnread) << id;
+}
+
+TEST(Stack, OfKempnerForgeCutsLayersItsOwnWay)
+{
+    for (const auto& [id, base] :
+         {std::pair{"kempnerforge", "pytorch-compiled-2026"}, {"kempnerforge-pipelines", "pytorch-eager"}}) {
+        const Stack stack = trainingOf(R"({"stack":")" + std::string(id) + R"("})").stack;
+        EXPECT_TRUE(stack.plainTensorParallel && stack.gathersApart && stack.wholeEmbedding) << id;
+        EXPECT_EQ(stack.wholeHead, std::string(id) != "kempnerforge") << id;
+        EXPECT_EQ(stack.attention, AttentionKernel::cudnn) << id;
+        EXPECT_EQ(stack.gemm, trainingOf(R"({"stack":")" + std::string(base) + R"("})").stack.gemm) << id;
+    }
+}
+
 TEST(Stack, ChoosesAttentionAndGradientsUnlessTheScenarioDoes)
 {
     EXPECT_EQ(trainingOf("{}").attention, AttentionKernel::cudnn);

@@ -39,6 +39,8 @@ constexpr std::array kMeanings{LabelMeaning{"regather", CollectiveContent::input
                                LabelMeaning{"head.output", CollectiveContent::logits},
                                LabelMeaning{"attn.ring", CollectiveContent::keysAndValues},
                                LabelMeaning{"attn.keys", CollectiveContent::keysAndValues},
+                               LabelMeaning{"attn.exchange", CollectiveContent::exchangedHeads},
+                               LabelMeaning{"attn.exchange_back", CollectiveContent::exchangedOutput},
                                LabelMeaning{"moe.dispatch", CollectiveContent::tokens},
                                LabelMeaning{"moe.combine", CollectiveContent::tokens},
                                LabelMeaning{"moe.gather", CollectiveContent::tokens},
@@ -225,9 +227,11 @@ std::vector<CollectiveUse> collectiveUses(const Simulation& simulation)
 KeyExchange keyExchange(const std::vector<CollectiveUse>& uses)
 {
     KeyExchange out;
-    for (const CollectiveUse& use : uses)
+    for (const CollectiveUse& use : uses) {
         if (use.role == CommunicatorRole::cp && use.content == CollectiveContent::keysAndValues)
             (use.kinds.contains(CollectiveKind::ringShift) ? out.inRing : out.gathered) = true;
+        out.forHeads = out.forHeads || use.content == CollectiveContent::exchangedHeads;
+    }
     return out;
 }
 

@@ -24,13 +24,15 @@ enum class CollectiveContent : std::uint8_t {
     queryLatentsAgain,     ///< gathered once more for weight gradients, or to be projected up again
     keyValueLatents,
     keyValueLatentsAgain,
-    rotatedKeys,   ///< of latent attention: the part that all heads share
-    allHeads,      ///< queries, keys and values of all heads, or their gradients
-    latents,       ///< what an adapter's A makes, between it and B, or their gradients
-    lossSums,      ///< of the cross-entropy over a vocabulary in slices
-    logits,        ///< of all slices of the vocabulary, for a loss that each rank takes whole
-    keysAndValues, ///< one block of a ring, with their gradients on the way back; or all blocks, or all gradients
-    tokens,        ///< routed to experts, and back
+    rotatedKeys,     ///< of latent attention: the part that all heads share
+    allHeads,        ///< queries, keys and values of all heads, or their gradients
+    latents,         ///< what an adapter's A makes, between it and B, or their gradients
+    lossSums,        ///< of the cross-entropy over a vocabulary in slices
+    logits,          ///< of all slices of the vocabulary, for a loss that each rank takes whole
+    keysAndValues,   ///< one block of a ring, with their gradients on the way back; or all blocks, or all gradients
+    exchangedHeads,  ///< queries, keys and values, parts of the sequence for heads, or their gradients back
+    exchangedOutput, ///< attention's, heads for parts of the sequence, or its gradient back
+    tokens,          ///< routed to experts, and back
     gradients,
     replicaGradients, ///< what a sharding group has reduced, among its replicas
     embeddingGradient,
@@ -69,9 +71,9 @@ struct CollectiveUse {
 std::vector<CollectiveUse> collectiveUses(const Simulation&);
 
 /// How keys and values get to the other ranks of cp: block by block round a ring beside attention, or all before it, as windows,
-/// chunks and attention that is not fused need them.
+/// chunks and attention that is not fused need them; or none do, as parts of the sequence are exchanged for heads.
 struct KeyExchange {
-    bool inRing = false, gathered = false;
+    bool inRing = false, gathered = false, forHeads = false;
 };
 KeyExchange keyExchange(const std::vector<CollectiveUse>&);
 

@@ -23,7 +23,7 @@ int outermostInNode(const Cluster& cluster)
 TokenChoice TokenChoice::of(const Scenario& scenario)
 {
     const Model& model = scenario.model;
-    return {.isOncePerNode = scenario.training.moe.sendOncePerNode,
+    return {.isOncePerNode = scenario.training.moe.sendOncePerNode && model.numExperts > 0,
             .copies = std::max(1, model.numExpertsPerTok),
             .experts = model.numExperts,
             .groups = model.expertGroups,

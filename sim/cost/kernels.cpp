@@ -3,6 +3,7 @@
 #include "sim/cost/cost.h"
 #include "sim/cost/profile_curves.h"
 #include "sim/error.h"
+#include "sim/scenario/head_exchange.h"
 #include "sim/text/quoted.h"
 
 #include <algorithm>
@@ -108,7 +109,8 @@ CostModel::CostModel(const Scenario& scenario)
     if (m_attentionForward.isNarrow)
         m_narrowFlopsPerSecond = peak(gpu, Precision::fp8);
     m_isCausal = scenario.training.causal;
-    m_partsOfSequence = static_cast<double>(scenario.layout.cp) * std::max(1, scenario.schedule.sequenceSlices);
+    const int dealt = dealsHeads(scenario) ? scenario.layout.cp : 1; // whole sequences, and so many parts of the heads
+    m_partsOfSequence = static_cast<double>(scenario.layout.cp / dealt) * std::max(1, scenario.schedule.sequenceSlices);
     m_gradientBytes = scenario.training.gradientBytes;
     m_tokenChoice = TokenChoice::of(scenario);
     m_ranksOfHost = mostRanksOfNode(scenario.layout, m_cluster);
@@ -124,8 +126,8 @@ CostModel::CostModel(const Scenario& scenario)
         m_stack.castBytes *= kMoved / kMovedByTensor;
         m_stack.castLaunches *= 3;
     }
-    const Checked headsOfRank = ceilDivide(scenario.model.numAttentionHeads, scenario.layout.tp);
-    if (static_cast<std::int64_t>(headsOfRank * scenario.training.microBatchSize) % m_stack.softmaxMultiple != 0)
+    const Checked headsAtOnce = headsOfRank(scenario) / dealt;
+    if (static_cast<std::int64_t>(headsAtOnce * scenario.training.microBatchSize) % m_stack.softmaxMultiple != 0)
         m_stack.parts[static_cast<std::size_t>(StackPart::softmax)] = m_stack.softmaxInSteps;
     m_lowFlopsPerSecond = peak(gpu, precision);
     m_casts = isNarrow(precision);

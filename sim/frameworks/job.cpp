@@ -96,6 +96,21 @@ void putSoftware(Job& job, std::string_view stack, const std::string& why)
     job.reading.byDefault("software", stack, "/training/stack", why);
 }
 
+void putExchangedHeads(Job& job, std::string_view setting, int ringRanks)
+{
+    if (ringRanks > 1)
+        return job.reading.say(setting, Became::notRepresentable,
+                               "heads exchanged among some ranks, and keys and values round a ring of the others, have no key: "
+                               "imported as one ring",
+                               "/layout/cp");
+    Json& stack = job.training["stack"];
+    if (stack.is_string())
+        stack = {{"base", stack}};
+    stack["exchanges_heads"] = true;
+    job.reading.say(setting, Became::used, "context parallelism that exchanges heads: training.stack.exchanges_heads",
+                    "/layout/cp");
+}
+
 void putOptimizer(Job& job, std::string_view setting, std::string_view given)
 {
     // Adam with two moments in 32 bits, under the names of PyTorch, Apex, DeepSpeed and transformers

@@ -70,6 +70,9 @@ inline constexpr std::string_view kPackedDocuments =
 void tellPackedAcross(Reading&, std::string_view setting, std::string_view unless);
 /// training.stack, which the kind of settings makes certain: an id of the catalogue, and why it is that one.
 void putSoftware(Job&, std::string_view stack, const std::string& why);
+/// training.stack.exchanges_heads, which `setting` asks for; job.cp has the ranks that a sequence is cut over. `ringRanks`: those
+/// of another axis, round which keys and values go besides.
+void putExchangedHeads(Job&, std::string_view setting, int ringRanks = 1);
 /// training.optimizer by a framework's word. Other rules than Adam's and SGD's, and moments in fewer bits, are told on `setting`.
 void putOptimizer(Job&, std::string_view setting, std::string_view word);
 

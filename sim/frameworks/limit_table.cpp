@@ -3,6 +3,7 @@
 #include "sim/frameworks/limits.h"
 #include "sim/frameworks/placements.h"
 #include "sim/scenario/balanced_layers.h"
+#include "sim/scenario/head_exchange.h"
 #include "sim/text/nearest.h"
 #include "sim/text/quoted.h"
 
@@ -40,6 +41,12 @@ bool repeatsHeads(const Scenario& s)
 {
     return !s.model.isLatentAttention() && s.model.numKeyValueHeads > 0 && s.model.numKeyValueHeads % s.layout.tp != 0;
 }
+
+int keyHeadsOfRank(const Scenario& s)
+{
+    return s.model.isLatentAttention() ? headsOfRank(s) : std::max(1, s.model.numKeyValueHeads / s.layout.tp);
+}
+
 std::string headsText(std::string_view framework, const Scenario& s)
 {
     const int heads = s.model.numKeyValueHeads;
@@ -260,6 +267,13 @@ const std::array kLayoutLimits{
                     return "/layout/tp: Megatron wants query groups and tp to divide one another: " +
                            digits(s.model.numKeyValueHeads) + " and " + digits(s.layout.tp);
                 }},
+    // Transformer Engine, AttnFuncWithCPAndQKVOA2A.forward
+    LayoutLimit{"megatron", Breach::refused,
+                [](const Scenario& s) { return dealsHeads(s) && keyHeadsOfRank(s) % s.layout.cp != 0; },
+                [](const Scenario& s) {
+                    return "/layout/cp: Transformer Engine's a2a wants cp to divide the key-value heads of a rank, " +
+                           digits(keyHeadsOfRank(s)) + "; cp is " + digits(s.layout.cp);
+                }},
     LayoutLimit{"megatron", Breach::refused, [](const Scenario& s) { return s.layout.worldSize() % expertRanks(s) != 0; },
                 [](const Scenario& s) {
                     return "/layout/etp: Megatron lays experts out on etp " + digits(s.layout.etp) + " x ep " +
@@ -455,10 +469,11 @@ const std::array kLayoutLimits{
     // DeepSpeed, runtime/pipe/engine.py
     LayoutLimit{"deepspeed", Breach::refused, [](const Scenario& s) { return isOtherKind("1f1b", s); },
                 [](const Scenario& s) { return scheduleText("DeepSpeed", "1f1b", s); }},
-    LayoutLimit{"deepspeed", Breach::refused, [](const Scenario& s) { return s.layout.cp > 1; },
+    LayoutLimit{"deepspeed", Breach::refused, [](const Scenario& s) { return s.layout.cp > 1 && !dealsHeads(s); },
                 [](const Scenario& s) {
-                    return "/layout/cp: DeepSpeed has no context parallelism, only Ulysses; cp is " + digits(s.layout.cp) +
-                           ", nearest: 1";
+                    return "/layout/cp: DeepSpeed has no ring of keys and values, only Ulysses (training.stack.exchanges_heads, "
+                           "where cp divides the heads of a rank); cp is " +
+                           digits(s.layout.cp) + ", nearest: 1";
                 }},
     LayoutLimit{"deepspeed", Breach::refused, [](const Scenario& s) { return s.layout.pp > 1 && s.layout.zeroStage > 1; },
                 [](const Scenario& s) {

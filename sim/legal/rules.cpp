@@ -11,13 +11,14 @@ bool Rules::isLegal(RulesOf asked)
         RulesOf of;
     };
     // The first two are what the others count on.
-    constexpr std::array<Rule, 20> kRules{{{&Rules::sizes, RulesOf::all},
+    constexpr std::array<Rule, 21> kRules{{{&Rules::sizes, RulesOf::all},
                                            {&Rules::kind, RulesOf::all},
                                            {&Rules::model, RulesOf::others},
                                            {&Rules::cluster, RulesOf::others},
                                            {&Rules::profile, RulesOf::others},
                                            {&Rules::world, RulesOf::others},
                                            {&Rules::tensorParallel, RulesOf::others},
+                                           {&Rules::exchangedHeads, RulesOf::others},
                                            {&Rules::experts, RulesOf::others},
                                            {&Rules::order, RulesOf::others},
                                            {&Rules::sharding, RulesOf::others},

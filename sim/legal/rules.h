@@ -82,6 +82,7 @@ private:
     bool cutsModel(std::int64_t tp) const;
     void tensorParallel();
     void tensorParallelPlace();
+    void exchangedHeads();
     bool takesExpertSplit(std::int64_t etp, std::int64_t ep) const;
     void experts();
     void expertsPlace();

@@ -2,6 +2,7 @@
 #include "sim/legal/rules.h"
 
 #include "sim/legal/whole_groups.h"
+#include "sim/scenario/head_exchange.h"
 #include "sim/text/nearest.h"
 #include "sim/text/quoted.h"
 #include "sim/text/spoken_name.h"
@@ -76,6 +77,43 @@ void Rules::tensorParallel()
         warning("/training/stack/gathers_apart",
                 [] { return std::string("has no effect without plain_tensor_parallel: Megatron's layers gather once for all"); });
     tensorParallelPlace();
+}
+
+/// Context parallelism by all-to-alls: every rank takes as many heads, and those of keys and values that they look at.
+void Rules::exchangedHeads()
+{
+    const Layout& l = m_scenario.layout;
+    const Model& m = m_scenario.model;
+    const Training& t = m_scenario.training;
+    if (!isTold() || !t.stack.exchangesHeads || !sound({"/layout/tp", "/layout/cp", "/model"}) || l.cp == 1 || !cutsModel(l.tp))
+        return;
+    const int heads = headsOfRank(m_scenario);
+    const std::string ofRank = named("/model/num_attention_heads", m.numAttentionHeads) +
+                               (l.tp > 1 ? " / tp " + text(l.tp) + " = " + text(heads) : std::string());
+    if (heads % l.cp != 0)
+        return warning("/layout/cp", [&] {
+            return text(l.cp) + " does not divide " + ofRank +
+                   ": exchanges_heads has no effect, and keys and values go round a ring; Transformer Engine refuses a2a here" +
+                   nearestNumbers(l.cp, 2, heads, [&, ranks = m_provenance.ranks()](std::int64_t cp) {
+                       return heads % cp == 0 && ranks % (l.tp * cp) == 0;
+                   });
+        });
+    if (!dealsHeads(m_scenario))
+        return warning("/training/stack/exchanges_heads", [&] {
+            return "has no effect beside moe.send_once_per_node, and keys and values go round a ring: how all-to-alls are priced "
+                   "is told by experts' tokens; nearest: send_once_per_node false";
+        });
+    const int keyHeads = std::max(1, m.numKeyValueHeads / l.tp);
+    if (!m.isLatentAttention() && !t.stack.repeatsKeys && keyHeads % l.cp != 0)
+        warning("/layout/cp", [&] {
+            const std::int64_t each = exchangedKeyHeads(heads, keyHeads, l.cp) / l.cp;
+            return text(l.cp) + " does not divide " + named("/model/num_key_value_heads", m.numKeyValueHeads) +
+                   (l.tp > 1 ? " / tp " + text(l.tp) + " = " + text(keyHeads) : std::string()) + ": " + counted(l.cp, "rank") +
+                   " get " + text(each) + " each, copies among them; Transformer Engine refuses a2a here" +
+                   nearestNumbers(l.cp, 2, heads, [&, ranks = m_provenance.ranks()](std::int64_t cp) {
+                       return keyHeads % cp == 0 && heads % cp == 0 && ranks % (l.tp * cp) == 0;
+                   });
+        });
 }
 
 /// Tensor parallel collectives stand between a layer's parts: they want the fastest links.

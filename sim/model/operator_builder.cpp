@@ -3,6 +3,7 @@
 #include "sim/model/attention_pairs.h"
 #include "sim/model/operator_policy.h"
 #include "sim/model/token_copies.h"
+#include "sim/scenario/head_exchange.h"
 
 namespace sim {
 
@@ -88,14 +89,14 @@ void OperatorBuilder::queryKeyValue(Checked heads, Checked keyValueHeads)
 void OperatorBuilder::attentionCore(Checked heads, Checked qkDim, Checked vDim, Checked keyValueBytes)
 {
     const Checked b = m_sharding.microBatchSize;
-    // Exchanged for heads, blocks are whole sequences. Keys' heads that are fewer than ranks are copied.
-    const bool exchanges =
-        m_sharding.cp > 1 && m_sharding.exchangesHeads && m_sharding.flashAttention && std::int64_t{heads} % m_sharding.cp == 0;
+    // Exchanged for heads, blocks are whole sequences.
+    const bool exchanges = m_sharding.exchangesHeads;
     const int blocks = exchanges ? 1 : m_sharding.cp;
+    const Checked ownHeads = heads, ownKeyValueBytes = keyValueBytes;
     if (exchanges) {
         heads = heads / m_sharding.cp;
         const Checked oneHead = m_tokens * (qkDim + vDim) * m_bytes;
-        keyValueBytes = oneHead * std::max<std::int64_t>(m_sharding.cp, keyValueBytes / oneHead);
+        keyValueBytes = oneHead * exchangedKeyHeads(ownHeads, keyValueBytes / oneHead, m_sharding.cp);
     }
     const Checked queries = m_sharding.sequenceLength / m_sharding.slices / blocks;
     // Blocks of keys that a query sees on average: of the whole sequence's own block half, and all of earlier slices'.
@@ -141,6 +142,10 @@ void OperatorBuilder::attentionCore(Checked heads, Checked qkDim, Checked vDim, 
                 op.savedBytes = queryBytes + keyValueBytes + tokens * heads * 4;
             if (block == 0)
                 op.savedHeadBytes = queryBytes + keyValueBytes;
+            if (exchanges) // and its output, as the projection has what is exchanged back
+                op.savedBytes = Checked(op.savedBytes) + tokens * heads * vDim * m_bytes;
+            if (exchanges)
+                keepsExchanged(op, m_tokens * ownHeads * qkDim * m_bytes + ownKeyValueBytes);
             add(op);
         }
         if (exchanges)
@@ -154,7 +159,7 @@ void OperatorBuilder::attentionCore(Checked heads, Checked qkDim, Checked vDim, 
         return;
     }
     // Unfused: the score matrix is written and kept (the 5as/h term of Korthikanti et al.); masks skip no work.
-    const Checked keys = queries * (m_sharding.slices > 1 ? m_sharding.slice + 1 : m_sharding.cp);
+    const Checked keys = queries * (m_sharding.slices > 1 ? m_sharding.slice + 1 : blocks);
     const Checked scores = b * heads * queries * keys;
     const bool dropout = m_model.attentionDropout > 0;
     Operator qk{.kind = OperatorKind::gemm,
@@ -166,8 +171,10 @@ void OperatorBuilder::attentionCore(Checked heads, Checked qkDim, Checked vDim, 
                 .batch = b * heads};
     qk.weightless = true;
     qk.flops = 2.0 * static_cast<double>(scores) * static_cast<double>(qkDim);
-    qk.savedBytes = queryBytes + keyValueBytes / 2 * m_sharding.cp;
+    qk.savedBytes = queryBytes + keyValueBytes / 2 * blocks;
     qk.savedHeadBytes = queryBytes + keyValueBytes / 2;
+    if (exchanges)
+        keepsExchanged(qk, m_tokens * ownHeads * qkDim * m_bytes + ownKeyValueBytes / 2);
     add(qk);
     elementwise("attn.softmax", scores * (2 * m_bytes), scores * (3 * m_bytes), scores * m_bytes);
     classify(KernelFamily::softmax, b * heads * queries, keys);
@@ -184,9 +191,13 @@ void OperatorBuilder::attentionCore(Checked heads, Checked qkDim, Checked vDim, 
                 .batch = b * heads};
     av.weightless = true;
     av.flops = 2.0 * static_cast<double>(scores) * static_cast<double>(vDim);
-    av.savedBytes = keyValueBytes / 2 * m_sharding.cp;
+    av.savedBytes = keyValueBytes / 2 * blocks;
     av.savedHeadBytes = keyValueBytes / 2;
+    if (exchanges)
+        keepsExchanged(av, ownKeyValueBytes / 2);
     add(av);
+    if (exchanges)
+        collective(OperatorKind::exchangeHeads, "attn.exchange_back", tokens * heads * vDim * m_bytes);
 }
 
 void OperatorBuilder::attention()
@@ -216,9 +227,10 @@ void OperatorBuilder::attention()
     attentionCore(heads, qkDim, vDim, m_tokens * keyValueHeads * (qkDim + vDim) * m_bytes);
     const bool adapted = adaptRows(kOutAdapter);
     // A fused kernel's backward pass reads its output; an adapter keeps it, or a product that is trained, unless those keep
-    // a copy that is narrow, or has elements dropped.
+    // a copy that is narrow, or has elements dropped. Of heads that are exchanged back it has kept its own.
     const bool copiesNarrow = m_sharding.keptNarrower > 1 && !m_sharding.sharesAttentionOutput;
-    if ((isFrozen() || copiesNarrow) && (!adapted || dropsAdapterInputs()) && m_sharding.flashAttention)
+    if ((isFrozen() || copiesNarrow) && (!adapted || dropsAdapterInputs()) && m_sharding.flashAttention &&
+        !m_sharding.exchangesHeads)
         keepAttentionOutput(m_tokens * heads * vDim * m_bytes);
     product("attn.out", m_tokens, m_sharding.sharesAttentionOutput ? ProductInput::ofCore : ProductInput::own);
     leaveTensorParallel("attn.reduce");

@@ -198,6 +198,14 @@ public:
             core->savedBytes = checkedAdd(core->savedBytes, bytes);
     }
 
+    /// What an exchange of heads has brought is there besides what went into it: kept until attention's backward pass, whatever
+    /// makes the latter again. Run again as a whole, attention begins with the exchange, and keeps what goes in.
+    static void keepsExchanged(Operator& op, std::int64_t exchangedBytes)
+    {
+        op.savedHeadBytes = 0;
+        op.moduleInputBytes = exchangedBytes;
+    }
+
     void norm(std::string_view name, Checked tokens)
     {
         const Checked width = used(name).outputs, tensor = tokens * width * m_bytes;

@@ -144,7 +144,11 @@ private:
         if (op.kind == OperatorKind::attention)
             return checkedScale(op.savedHeadBytes, headsAgain({"query", "key", "value"}));
         if (op.kind == OperatorKind::gemm) {
-            const bool readsKept = ((op.name == "attn.out" || op.name == "attn.out.lora_a") && m_sharding.flashAttention) ||
+            const bool isExchanged = m_sharding.exchangesHeads && op.weightless; // results of an all-to-all are kept
+            if (isExchanged)
+                return 0;
+            const bool readsKept = ((op.name == "attn.out" || op.name == "attn.out.lora_a") &&
+                                    (m_sharding.flashAttention || m_sharding.exchangesHeads)) ||
                                    (op.name == "moe.up" && m_sharding.ep > 1);
             const std::int64_t ofHeads = op.name == "attn.scores" ? checkedScale(op.savedHeadBytes, headsAgain({"query", "key"}))
                                          : op.name == "attn.context" ? checkedScale(op.savedHeadBytes, headsAgain({"value"}))

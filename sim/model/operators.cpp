@@ -3,6 +3,7 @@
 #include "sim/checked.h"
 #include "sim/index.h"
 #include "sim/model/operator_builder.h"
+#include "sim/scenario/head_exchange.h"
 
 #include <algorithm>
 #include <cmath>
@@ -114,7 +115,7 @@ Sharding Sharding::of(const Scenario& scenario)
                       .wholeHead = wholeEnds(scenario).head,
                       .gathersLogits = training.stack.gathersLogits,
                       .gathersHeads = training.stack.gathersHeads,
-                      .exchangesHeads = training.stack.exchangesHeads && !training.moe.sendOncePerNode,
+                      .exchangesHeads = dealsHeads(scenario),
                       .fusesExperts = training.stack.fusesExperts,
                       .keepsUnread = training.stack.keepsUnread,
                       .lossChunkTokens = training.lossChunkTokens,

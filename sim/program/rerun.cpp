@@ -55,8 +55,8 @@ std::int64_t PassBuilder::remadeBytes(const Operator& op, RecomputeModule module
     if (m_scenario.training.recomputes(module)) {
         if ((!whole || keepsInput) && op.inputFrom == module)
             bytes += moduleInput > 0 ? moduleInput : op.savedInputBytes;
-        if (module == RecomputeModule::mlaUpProjection)
-            bytes += op.savedHeadBytes;
+        if (module == RecomputeModule::mlaUpProjection) // of heads that are exchanged: what attention's own module begins with
+            bytes += op.savedHeadBytes + (op.isAttentionCore() ? moduleInput : 0);
     }
     return bytes;
 }
@@ -122,8 +122,9 @@ std::vector<PassBuilder::Rerun> PassBuilder::rerunsOf(const Bucket& bucket) cons
                 rerun.before = operators.size() - 1;
             } else {
                 for (std::size_t k = i; k < operators.size(); ++k) {
-                    const bool isRead =
-                        isWhole(module) ? has(k, module) && isCompute(operators[k]) : operators[k].isAttentionCore();
+                    const bool isRead = isWhole(module) ? has(k, module) && (isCompute(operators[k]) ||
+                                                                             operators[k].kind == OperatorKind::exchangeHeads)
+                                                        : operators[k].isAttentionCore();
                     rerun.last = has(k, module) ? k : rerun.last;
                     rerun.before = isRead ? k : rerun.before;
                 }

@@ -3,6 +3,7 @@
 #include "sim/analysis/explain/explainer.h"
 #include "sim/mesh/spoken_group.h"
 #include "sim/program/states.h"
+#include "sim/scenario/head_exchange.h"
 #include "sim/text/spoken_name.h"
 
 #include <algorithm>
@@ -39,6 +40,8 @@ std::string contentName(CollectiveContent content)
                                 "sums of the loss",
                                 "logits",
                                 "keys and values",
+                                "queries, keys and values for heads",
+                                "attention's output for parts of the sequence",
                                 "routed tokens",
                                 "gradients",
                                 "gradients of replicas",
@@ -224,6 +227,32 @@ Explanation TrafficExplainer::tensor(const CollectiveUse& use) const
             value *= both;
         }
         form = std::move(block);
+        break;
+    }
+    case CollectiveContent::exchangedHeads:
+    case CollectiveContent::exchangedOutput: {
+        const HeadSize size = HeadSize::of(model);
+        const std::int64_t heads = headsOfRank(m_scenario);
+        form = tokens(account, false);
+        const Formula queries = account.term("a", static_cast<double>(heads), Unit::count, "attention heads of a rank");
+        if (use.content == CollectiveContent::exchangedOutput) {
+            *form *= queries;
+            *form *= account.term("d_v", size.value, Unit::count, "dimension of values");
+            *form *= elementSize(account);
+            value *= static_cast<double>(heads) * size.value;
+            break;
+        }
+        const bool allKeys = model.isLatentAttention() || m_sharding.repeatsKeys;
+        const std::int64_t own = allKeys ? heads : (model.numKeyValueHeads + m_sharding.tp - 1) / m_sharding.tp;
+        const std::int64_t sent = exchangedKeyHeads(heads, own, m_sharding.cp);
+        const Formula keys = account.term("k", static_cast<double>(sent), Unit::count,
+                                          sent == own ? "key and value heads of a rank"
+                                                      : "key and value heads that it sends: some to several ranks");
+        const Formula width = account.term("d_k", size.queryKey, Unit::count, "dimension of queries and keys");
+        const Formula valueWidth = account.term("d_v", size.value, Unit::count, "dimension of values");
+        *form *= (queries * width + keys * (width + valueWidth));
+        *form *= elementSize(account);
+        value *= static_cast<double>(heads * size.queryKey + sent * (size.queryKey + size.value));
         break;
     }
     case CollectiveContent::tokens: {

@@ -26,6 +26,7 @@ constexpr const char* kKeyRing = "Liu et al. 2023 (Ring Attention), section 3";
 constexpr const char* kKeyGathers = "Grattafiori et al. 2024 (Llama 3), section 3.3.2: all-gather of keys and values";
 constexpr const char* kKeyRingAndGathers = "Liu et al. 2023 (Ring Attention), section 3, for layers that see the whole sequence; "
                                            "Grattafiori et al. 2024 (Llama 3), section 3.3.2, for those that gather";
+constexpr const char* kHeadExchange = "Jacobs et al. 2023 (DeepSpeed Ulysses, arXiv 2309.14509), section 3";
 
 } // namespace
 
@@ -42,6 +43,8 @@ const char* TrafficExplainer::sourceOf(CommunicatorRole role) const
         return m_scenario.layout.sequenceParallel ? kSequence : kMegatron;
     case CommunicatorRole::cp: {
         const KeyExchange exchange = keyExchange(m_uses);
+        if (exchange.forHeads)
+            return kHeadExchange;
         return !exchange.gathered ? kKeyRing : exchange.inRing ? kKeyRingAndGathers : kKeyGathers;
     }
     case CommunicatorRole::ep:

@@ -162,7 +162,12 @@ void contextParallel(const RuleContext& context, FindingList& out)
     const auto tokens = [&] {
         return say(finding, ClaimOf::tokensOfRank, 1.0 * context.training.sequenceLength / context.layout.cp, Unit::count);
     };
-    if (!exchange.gathered)
+    if (exchange.forHeads)
+        finding.reason =
+            "All-to-alls among " + ranks + over + " exchange parts of the sequence of " + tokens() +
+            " tokens for attention heads, and back behind attention, with nothing beside them: " + secondsText(context, finding) +
+            " a step are waited for.";
+    else if (!exchange.gathered)
         finding.reason = "The ring of " + ranks + " brings the next keys and values" + over + "; attention over the " + tokens() +
                          " tokens of a rank leaves " + secondsText(context, finding) + " of that a step to be waited for.";
     else
@@ -173,6 +178,8 @@ void contextParallel(const RuleContext& context, FindingList& out)
                                                 tokens() + " tokens of a rank"
                                           : std::string()) +
                          ": " + secondsText(context, finding) + " a step are waited for.";
+    if (exchange.forHeads && context.training.flashAttention)
+        offer(finding, Edits::set("/training/stack/exchanges_heads", "false", "heads exchanged → a ring"));
     offer(finding, context.edits.shift(&Layout::cp, &Layout::dp));
     if (context.layout.tp * 2 <= context.innerSpan())
         offer(finding, context.edits.shift(&Layout::cp, &Layout::tp));

@@ -7,6 +7,7 @@
 #include "sim/index.h"
 #include "sim/memory_limit.h"
 #include "sim/program/states.h"
+#include "sim/scenario/head_exchange.h"
 #include "sim/simulate/memory_cap.h"
 #include "sim/simulate/plan_schedule.h"
 #include "sim/simulate/search_schedule.h"
@@ -345,7 +346,8 @@ void attention(const RuleContext& context, FindingList& out)
         return;
     Finding finding{.kind = FindingKind::unfusedAttention, .severity = FindingSeverity::hint};
     const int slices = context.scenario.schedule.sequenceSlices, length = context.training.sequenceLength;
-    const int queries = length / slices / context.layout.cp; // against keys that context parallelism has gathered
+    // Against keys that context parallelism has gathered; where it exchanges heads, of whole sequences.
+    const int queries = length / slices / (dealsHeads(context.scenario) ? 1 : context.layout.cp);
     finding.title = "Attention is not fused: scores of " + say(finding, ClaimOf::queriesOfKernel, queries, Unit::count) + " × " +
                     (slices > 1 ? "up to " : "") + say(finding, ClaimOf::sequenceLength, length, Unit::count) +
                     " go to memory and back";

@@ -88,11 +88,13 @@ AccelerateAxes readAccelerateAxes(Job& job, const std::string& of)
     if (const auto sp = reading.integer(prefix + "sp_size", "/layout/cp"); sp && *sp > 1) {
         const bool hasBoth = job.cp > 1; // parallelism_config.py, __post_init__
         job.cp = std::clamp(job.cp, 1, 1 << 15) * std::clamp(*sp, 1, 1 << 15);
-        reading.say(
-            prefix + "sp_size", hasBoth ? Became::contradictory : Became::notRepresentable,
-            (hasBoth ? "Accelerate refuses it beside cp_size (" + reading.placeOf(prefix + "cp_size") + "); " : std::string()) +
-                "Ulysses sequence parallelism has no key: imported as context parallelism, whose transfers are others",
-            "/layout/cp");
+        if (hasBoth)
+            reading.say(prefix + "sp_size", Became::contradictory,
+                        "Accelerate refuses it beside cp_size (" + reading.placeOf(prefix + "cp_size") +
+                            "); imported as one ring of both",
+                        "/layout/cp");
+        else
+            putExchangedHeads(job, prefix + "sp_size");
     }
     const std::optional<int> replicateGiven = reading.integer(prefix + "dp_replicate_size", "/layout/dp_shard");
     AccelerateAxes axes{.replicate = std::clamp(replicateGiven.value_or(1), 1, 1 << 10),

@@ -17,12 +17,12 @@ constexpr std::array kDeepSpeedNotRepresentable = {
     Alias{"*zero_optimization.zero_hpz_partition_size", "secondary partitions have no key"},
     Alias{"*zero_optimization.zero_quantized_*", "quantized transfers have no key"},
     Alias{"*seq_parallel_communication_data_type", "the size of Ulysses' groups comes from the launcher (sequence parallel "
-                                                   "size); Ulysses has no key, layout.cp is the nearest"},
+                                                   "size): layout.cp beside training.stack.exchanges_heads"},
     Alias{"*progressive_layer_drop.enabled", "layers that are left out at random have no key"},
     Alias{"*data_efficiency.enabled", "tokens that layers leave out and sequences that grow have no key"},
     Alias{"*hybrid_engine.enabled", "the step of training is imported; generation in between is not"},
     Alias{"*compile.deepcompile", "a compiler that moves ZeRO's transfers has no key"},
-    Alias{"*sequence_parallel_size", "Ulysses sequence parallelism has no key; layout.cp is the nearest"},
+    Alias{"*sequence_parallel_size", "see layout.cp and training.stack.exchanges_heads"},
     Alias{"*sparse_attention*", "has no key"},
     Alias{"*compression_training*", "has no key"},
     Alias{"*curriculum_learning*", "has no key"},
@@ -269,9 +269,8 @@ void readDeepSpeed(Job& job)
                         "tensor and pipeline sizes are in the program that uses this file: 1", "/layout/tp");
     if (const std::optional<int> ulysses = reading.size("sequence_parallel_size", "/layout/cp"); ulysses && *ulysses > 1) {
         job.cp = std::min(*ulysses, 1 << 12);
-        reading.say("sequence_parallel_size", Became::notRepresentable,
-                    "Ulysses sequence parallelism has no key: imported as context parallelism, whose transfers are others",
-                    "/layout/cp");
+        putExchangedHeads(job, "sequence_parallel_size");
+        job.givenDp = reading.size("data_parallel_size", "/layout/dp"); // deepspeed.initialize makes a mesh of the two
     }
     if (const std::optional<int> stages = reading.size("pipeline.stages", "/layout/pp"))
         job.pp = *stages;

@@ -23,9 +23,7 @@ ShardAxes readShardAxes(Job& job)
     if (const auto cut = reading.size("cp_size", "/layout/cp"); cut && *cut > 1) {
         job.cp = std::min(*cut, 1 << 12);
         if (reading.wordOr("cp_mode", "/layout/cp", "ulysses") == "ulysses")
-            reading.say("cp_size", Became::notRepresentable,
-                        "Ulysses sequence parallelism has no key: imported as context parallelism, whose transfers are others",
-                        "/layout/cp");
+            putExchangedHeads(job, "cp_size");
     } else if (reading.has("cp_mode")) {
         reading.say("cp_mode", Became::harmless, "counts only beside cp_size");
     }

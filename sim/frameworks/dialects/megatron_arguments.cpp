@@ -10,9 +10,35 @@
 
 #include <algorithm>
 #include <array>
+#include <sstream>
+#include <vector>
 
 namespace sim::frameworks {
 namespace {
+
+/// cp_comm_type: one word for all layers, or one for each. Other words than these are told with what has no key.
+void readContextCommunication(Job& job)
+{
+    constexpr const char* kName = "cp_comm_type";
+    const Json* const given = job.reading.peek(kName);
+    if (given == nullptr || given->is_null())
+        return;
+    std::vector<std::string> words;
+    for (const Json& one : given->is_array() ? *given : Json::array({*given})) {
+        std::istringstream list(shownValue(one));
+        for (std::string word; list >> word;)
+            words.push_back(word);
+    }
+    const auto areAll = [&](std::string_view word) {
+        return !words.empty() && std::all_of(words.begin(), words.end(), [&](const std::string& one) { return one == word; });
+    };
+    if (job.cp <= 1)
+        job.reading.say(kName, Became::harmless, "counts only beside context parallelism");
+    else if (areAll("p2p"))
+        job.reading.say(kName, Became::harmless, "is the default");
+    else if (areAll("a2a"))
+        putExchangedHeads(job, kName);
+}
 
 void readMegatronWorld(Job& job, const MegatronRules& rules)
 {
@@ -23,11 +49,11 @@ void readMegatronWorld(Job& job, const MegatronRules& rules)
     if (reading.flag("no_pipeline_parallel", "/layout/pp").value_or(false))
         job.pp = 1;
     if (const std::optional<int> ulysses = reading.size("ds_sequence_parallel_size", "/layout/cp"); ulysses && *ulysses > 1) {
-        job.cp = std::min(job.cp, 1 << 12) * std::min(*ulysses, 1 << 12);
-        reading.say("ds_sequence_parallel_size", Became::notRepresentable,
-                    "Ulysses sequence parallelism has no key: imported as context parallelism, whose transfers are others",
-                    "/layout/cp");
+        const int ring = std::min(job.cp, 1 << 12);
+        job.cp = ring * std::min(*ulysses, 1 << 12);
+        putExchangedHeads(job, "ds_sequence_parallel_size", ring);
     }
+    readContextCommunication(job);
     const auto positive = [](std::optional<int> value) { return value && *value > 0 ? value : std::nullopt; };
     if (!job.nodes)
         job.nodes = positive(reading.integer("@nodes", "/cluster/nodes"));

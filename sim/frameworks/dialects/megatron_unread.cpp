@@ -23,7 +23,8 @@ bool isUsualValue(const Reading& reading, const UsualValue& usual)
 }
 
 constexpr std::array kUnsayable = {
-    Alias{"cp_comm_type", "a2a is training.stack.exchanges_heads; other ways in which context-parallel ranks talk have no key"},
+    Alias{"cp_comm_type", "imported as a ring: a2a of all layers is training.stack.exchanges_heads, all_gather, a2a+p2p and ways "
+                          "that layers differ in have no key"},
     Alias{"hierarchical_context_parallel_sizes", "context parallelism in levels has no key"},
     Alias{"hybrid_context_parallel", "context parallelism that varies by sequence has no key"},
     Alias{"embed_layernorm", "the normalisation of embeddings is not in the model"},
@@ -229,8 +230,7 @@ constexpr auto kWithoutEffect = std::to_array<std::string_view>(
 
 void noteUnreadMegatronArguments(Reading& reading)
 {
-    const std::array kUsualValues = {UsualValue{"rotary_percent", 1},      UsualValue{"cp_comm_type", "p2p"},
-                                     UsualValue{"num_weight_shards", 1},   UsualValue{"mscale", 1},
+    const std::array kUsualValues = {UsualValue{"rotary_percent", 1}, UsualValue{"num_weight_shards", 1}, UsualValue{"mscale", 1},
                                      UsualValue{"rope_scaling_factor", 1}, UsualValue{"rotary_scaling_factor", 1}};
     for (const UsualValue& usual : kUsualValues)
         if (isUsualValue(reading, usual))

@@ -66,9 +66,7 @@ void readSwiftSequenceParallel(Job& job)
         return;
     const int parts = std::min(*ulysses, 1 << 12);
     job.cp = parts;
-    reading.say("sequence_parallel_size", Became::notRepresentable,
-                "Ulysses sequence parallelism has no key: imported as context parallelism, whose transfers are others",
-                "/layout/cp");
+    putExchangedHeads(job, "sequence_parallel_size");
 }
 
 AccelerateAxes readSwiftWorld(Job& job)

@@ -54,10 +54,9 @@ VeOmniAxes readVeOmniAxes(Job& job)
         if (size > 1) // TrainingArguments._validate_accelerator
             reading.say(of + name, Became::contradictory, "VeOmni refuses more than 1: not supported yet");
     if (const auto ulysses = reading.size(of + "ulysses_size", "/layout/cp"); ulysses && *ulysses > 1) {
-        job.cp = std::min(job.cp, 1 << 12) * std::min(*ulysses, 1 << 12);
-        reading.say(of + "ulysses_size", Became::notRepresentable,
-                    "Ulysses sequence parallelism has no key: imported as context parallelism, whose transfers are others",
-                    "/layout/cp");
+        const int ring = std::min(job.cp, 1 << 12);
+        job.cp = ring * std::min(*ulysses, 1 << 12);
+        putExchangedHeads(job, of + "ulysses_size", ring);
     }
     const auto given = [&](const char* name) { // -1: what is left
         const std::optional<int> value = reading.integer(of + name, "/layout/dp_shard");

@@ -2,6 +2,7 @@
 #include "sim/frameworks/export/writers.h"
 #include "sim/frameworks/limits.h"
 
+#include "sim/scenario/head_exchange.h"
 #include "sim/scenario/words.h"
 
 #include <algorithm>
@@ -202,6 +203,8 @@ MegatronFlags megatronFlags(const Scenario& s)
     add("pipeline_model_parallel_size", l.pp);
     if (l.cp > 1)
         add("context_parallel_size", l.cp);
+    if (dealsHeads(s))
+        add("cp_comm_type", "a2a");
     if (l.ep > 1) {
         add("expert_model_parallel_size", l.ep);
         // Unless told it gathers all tokens on all ranks. Before the backend had a flag of its own (Megatron-Core 0.15) a switch

@@ -146,7 +146,7 @@ std::string writeDeepSpeed(const Scenario& s)
               {"train_micro_batch_size_per_gpu", t.microBatchSize},
               {"gradient_accumulation_steps", s.microbatches()}};
     Json zero{{"stage", s.layout.zeroStage}, {"overlap_comm", t.overlap.gradReduce}};
-    if (s.layout.zeroStage == 3 && s.layout.dpShard < s.layout.dp)
+    if (s.layout.zeroStage == 3 && s.layout.dpShard < s.layout.dp * s.layout.cp)
         zero["mics_shard_size"] = s.layout.dpShard;
     if (t.offload.optimizer > 0)
         zero["offload_optimizer"] = {{"device", "cpu"}, {"ratio", number(t.offload.optimizer)}};
@@ -162,6 +162,10 @@ std::string writeDeepSpeed(const Scenario& s)
         root["data_types"] = {{"grad_accum_dtype", t.gradientBytes == 4 ? "fp32" : "bf16"}};
     if (s.layout.tp > 1)
         root["tensor_parallel"] = {{"autotp_size", s.layout.tp}};
+    if (s.layout.cp > 1) { // which deepspeed.initialize reads beside each other alone
+        root["sequence_parallel_size"] = s.layout.cp;
+        root["data_parallel_size"] = s.layout.dp;
+    }
     if (s.layout.ep > 1)
         root["expert_parallel"] = {{"enabled", true}, {"autoep_size", s.layout.ep}};
     if (s.layout.pp > 1) {

@@ -166,6 +166,23 @@ TEST(ExplainTraffic, AndOfHeadsThatAreGathered)
     }
 }
 
+TEST(ExplainTraffic, AndOfHeadsThatAreExchanged)
+{
+    for (const int keyHeads : {16, 2, 8}) {
+        Scenario scenario = test::smallScenario(2, 1, 2);
+        scenario.layout.cp = 4;
+        scenario.cluster.nodes *= 4;
+        scenario.model.numKeyValueHeads = keyHeads;
+        scenario.training.stack.exchangesHeads = true;
+        const auto simulation = simulate(scenario);
+        expectBecauseOfAll(*simulation, 1e-6);
+        expectFormulasToTheEnd(because(*simulation, CommunicatorRole::cp));
+        const std::string sent = collectivesText(*simulation, Dimension::cp);
+        EXPECT_NE(sent.find("all-to-alls of queries, keys and values for heads"), std::string::npos) << sent;
+        EXPECT_NE(sent.find("all-to-alls of attention's output for parts of the sequence"), std::string::npos) << sent;
+    }
+}
+
 TEST(ExplainTraffic, AndOfReductionsInEightBits)
 {
     Scenario scenario = test::smallScenario(4);

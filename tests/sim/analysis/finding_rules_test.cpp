@@ -203,6 +203,26 @@ TEST(FindingRules, KeysThatAreGatheredAreNotSaidToGoRoundARing)
     EXPECT_EQ(sourceOf(whole), "Liu et al. 2023 (Ring Attention), section 3");
 }
 
+TEST(FindingRules, HeadsThatAreExchangedAreNotSaidToGoRoundARing)
+{
+    const auto document = ScenarioDocument::parse(R"({"format": "rankscope-scenario", "version": 1, "model": "llama3.2-1b",
+        "cluster": {"base": "dgx-a100", "nodes": 1, "tiers": [{"name": "slow", "span": "all", "bandwidth_gbs": 2, "latency_us": 10}]},
+        "layout": {"cp": 8},
+        "training": {"sequence_length": 8192, "micro_batch_size": 1, "global_batch_size": 64,
+                     "stack": {"base": "megatron-te-2025", "exchanges_heads": true}}})");
+    const Opened opened{document, simulate(resolvedScenario(document, test::catalogue()))};
+    const std::string reason = reasonOf(opened, FindingKind::exposedContext);
+    EXPECT_TRUE(reason.starts_with("All-to-alls among 8 ranks over ")) << reason;
+    EXPECT_NE(reason.find("1,024 tokens for attention heads"), std::string::npos) << reason;
+    EXPECT_EQ(reason.find("ring"), std::string::npos) << reason;
+    const auto all = findings(*opened.simulation, document, test::catalogue());
+    const Finding* finding = find(all, FindingKind::exposedContext);
+    ASSERT_NE(finding, nullptr);
+    EXPECT_TRUE(std::any_of(finding->suggestions.begin(), finding->suggestions.end(),
+                            [](const SuggestedEdit& edit) { return edit.text == "heads exchanged → a ring"; }));
+    EXPECT_TRUE(TrafficExplainer(*opened.simulation).ofDimension(Dimension::cp).source.starts_with("Jacobs et al. 2023"));
+}
+
 TEST(FindingRules, WaitingForTheHostIsBlamedOnWhatTakesIt)
 {
     const auto reasonWith = [](const std::vector<std::string>& overrides) {

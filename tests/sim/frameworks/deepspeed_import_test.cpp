@@ -175,7 +175,9 @@ TEST(AccelerateImport, AxesThatItRefusesTogetherAreTold)
     EXPECT_EQ(of("dp_replicate_size=2 dp_shard_size=8 sp_size=1").became(prefix + "dp_replicate_size"), "used");
     EXPECT_EQ(of("dp_replicate_size=2 dp_shard_size=2 cp_size=4").became(prefix + "dp_replicate_size"), "used");
     EXPECT_EQ(of("dp_replicate_size=8 dp_shard_size=1 tp_size=2").became(prefix + "dp_replicate_size"), "contradictory");
-    EXPECT_EQ(of("dp_shard_size=8 sp_size=2").became(prefix + "sp_size"), "not_representable");
+    const auto heads = of("dp_shard_size=8 sp_size=2");
+    EXPECT_EQ(heads.became(prefix + "sp_size"), "used");
+    EXPECT_EQ(heads.at("/training/stack/exchanges_heads"), true);
 }
 
 TEST(DeepSpeedImport, TheOldestFilesSayWhetherThereIsZero)
@@ -229,7 +231,9 @@ TEST(DeepSpeedImport, SectionsThatChangeNoStepAreHarmless)
     const auto ulysses = importedText(start + R"("sequence_parallel_size": 4})", 32);
     EXPECT_EQ(ulysses.at("/layout/cp"), 4);
     EXPECT_EQ(ulysses.at("/layout/dp"), 8);
-    EXPECT_EQ(ulysses.became("sequence_parallel_size"), "not_representable");
+    EXPECT_EQ(ulysses.became("sequence_parallel_size"), "used");
+    EXPECT_EQ(ulysses.at("/training/stack/exchanges_heads"), true);
+    EXPECT_EQ(ulysses.at("/training/stack/base"), "huggingface");
 }
 
 TEST(MegatronDeepSpeedImport, TheStageOfAFileThatIsNotGivenIsAskedFor)

@@ -2,6 +2,7 @@
 #include "tests/support/catalogue.h"
 
 #include "sim/frameworks/frameworks.h"
+#include "sim/frameworks/limits.h"
 #include "sim/scenario/document.h"
 #include "sim/scenario/json_text.h"
 
@@ -358,6 +359,40 @@ TEST(Export, TellsEachKeyOfTheSoftwareThatIsTheScenariosOwn)
     const auto deepSpeed = toldOf(R"({"base": "huggingface", "reduce_bucket": 5000000000, "launch_us": 9})", "deepspeed-json");
     EXPECT_FALSE(deepSpeed.contains("/training/stack/reduce_bucket")) << "reduce_bucket_size says it";
     EXPECT_TRUE(deepSpeed.contains("/training/stack/launch_us"));
+}
+
+TEST(Export, SaysHeadsThatAreExchangedWhereTheFrameworkHasAWordForIt)
+{
+    const auto with = [](const char* stack, const char* cp) {
+        return sim::resolvedScenario(sim::ScenarioDocument::parse(std::string(R"({
+          "format": "rankscope-scenario", "version": 1, "model": "llama3-8b", "cluster": "h100-sxm-ib400",
+          "layout": {"dp": 1, "zero_stage": 1, "cp": )") + cp + R"(},
+          "training": {"sequence_length": 8192, "global_batch_size": 16,
+                       "stack": {"base": ")" + stack + R"(", "exchanges_heads": true}}})"),
+                                     test::catalogue());
+    };
+    const auto tells = [](const sim::Exported& out) {
+        return std::any_of(out.notes.begin(), out.notes.end(),
+                           [](const sim::Note& note) { return note.pointer == "/training/stack/exchanges_heads"; });
+    };
+    const auto written = [&](const char* stack, const char* kind, const char* cp = "8") {
+        return sim::exportSettings(with(stack, cp), kind, test::catalogue());
+    };
+    const sim::Exported megatron = written("megatron-te-2025", "megatron-args");
+    EXPECT_THAT(megatron.text, HasSubstr("--cp-comm-type a2a"));
+    EXPECT_FALSE(tells(megatron));
+    const sim::Exported deepSpeed = written("huggingface", "deepspeed-json");
+    EXPECT_THAT(deepSpeed.text, HasSubstr("\"sequence_parallel_size\": 8"));
+    EXPECT_THAT(deepSpeed.text, HasSubstr("\"data_parallel_size\": 1"));
+    EXPECT_FALSE(tells(deepSpeed));
+    for (const char* kind : {"torchtitan-toml", "nanotron-yaml"})
+        EXPECT_TRUE(tells(written("pytorch-eager", kind))) << kind;
+    // Transformer Engine deals key-value heads out, and copies none; DeepSpeed has no ring.
+    EXPECT_THAT(sim::frameworkLimit("megatron", with("megatron-te-2025", "16")), HasSubstr("key-value heads of a rank, 8"));
+    EXPECT_EQ(sim::frameworkLimit("deepspeed", with("huggingface", "16")).find("/layout/cp"), std::string::npos);
+    sim::Scenario ring = with("huggingface", "8");
+    ring.training.stack.exchangesHeads = false;
+    EXPECT_THAT(sim::frameworkLimit("deepspeed", ring), HasSubstr("no ring of keys and values"));
 }
 
 TEST(Export, TellsNothingElseAsLostWhereTorchtitanHasNoNameForTheModel)

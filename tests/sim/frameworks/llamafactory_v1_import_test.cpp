@@ -60,7 +60,8 @@ TEST(LlamaFactoryV1Import, UlyssesAndReplicasOfShards)
     EXPECT_EQ(out.at("/layout/cp"), 2);
     EXPECT_EQ(out.at("/layout/dp"), 8);
     EXPECT_EQ(out.at("/layout/dp_shard"), 8);
-    EXPECT_EQ(out.became("cp_size"), "not_representable");
+    EXPECT_EQ(out.became("cp_size"), "used");
+    EXPECT_EQ(out.at("/training/stack/exchanges_heads"), true);
 }
 
 TEST(LlamaFactoryV1Import, NothingIsLostWithoutANote)

@@ -125,7 +125,29 @@ TEST(MegatronDeepSpeedImport, UlyssesTakesItsShareOfTheRanks)
     const auto out = importedText("deepspeed pretrain_gpt.py --deepspeed --ds-sequence-parallel-size 4 " + kModel, 32);
     EXPECT_EQ(out.at("/layout/cp"), 4);
     EXPECT_EQ(out.at("/layout/dp"), 8);
-    EXPECT_EQ(out.became("--ds-sequence-parallel-size"), "not_representable");
+    EXPECT_EQ(out.became("--ds-sequence-parallel-size"), "used");
+    EXPECT_EQ(out.at("/training/stack/exchanges_heads"), true);
+    EXPECT_EQ(out.at("/training/stack/base"), "megatron-deepspeed-2023");
+}
+
+TEST(MegatronImport, HeadsAreExchangedWhereAllLayersDo)
+{
+    const auto of = [](const std::string& flags) {
+        return importedText("python pretrain_gpt.py --transformer-impl transformer_engine " + flags + " " + kModel, 8);
+    };
+    for (const char* all : {"a2a", "a2a a2a a2a"}) {
+        const auto out = of("--context-parallel-size 4 --cp-comm-type " + std::string(all));
+        EXPECT_EQ(out.became("--cp-comm-type"), "used") << all;
+        EXPECT_EQ(out.at("/training/stack/exchanges_heads"), true) << all;
+        EXPECT_EQ(out.at("/training/stack/base"), "megatron-te-2024") << all;
+    }
+    for (const char* other : {"a2a+p2p", "all_gather", "a2a p2p"}) {
+        const auto out = of("--context-parallel-size 4 --cp-comm-type " + std::string(other));
+        EXPECT_EQ(out.became("--cp-comm-type"), "not_representable") << other;
+        EXPECT_EQ(out.at("/training/stack"), "megatron-te-2024") << other;
+    }
+    EXPECT_EQ(of("--context-parallel-size 4 --cp-comm-type p2p p2p").became("--cp-comm-type"), "harmless");
+    EXPECT_EQ(of("--cp-comm-type a2a").became("--cp-comm-type"), "harmless") << "no ranks to exchange with";
 }
 
 TEST(ScriptImport, ArithmeticEndsWhereItsOwnParenthesesDo)

@@ -65,7 +65,8 @@ TEST(SwiftImport, UlyssesCutsTheProcesses)
                                   "--sequence_parallel_size 4 --deepspeed zero3 --packing true\n");
     EXPECT_EQ(out.at("/layout/cp"), 4);
     EXPECT_EQ(out.at("/layout/dp"), 2);
-    EXPECT_EQ(out.became("--sequence_parallel_size"), "not_representable");
+    EXPECT_EQ(out.became("--sequence_parallel_size"), "used");
+    EXPECT_EQ(out.at("/training/stack/exchanges_heads"), true);
     EXPECT_EQ(out.became("--packing"), "not_representable");
 }
 

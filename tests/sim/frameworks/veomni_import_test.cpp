@@ -44,7 +44,8 @@ TEST(VeOmniImport, ExpertsAreFoldedAndUlyssesCutsSequences)
     EXPECT_EQ(out.at("/layout/dp"), 8);
     EXPECT_EQ(out.at("/layout/ep"), 8);
     EXPECT_EQ(out.at("/layout/dp_shard"), 8) << "half of the 16 ranks";
-    EXPECT_EQ(out.became("train.accelerator.ulysses_size"), "not_representable");
+    EXPECT_EQ(out.became("train.accelerator.ulysses_size"), "used");
+    EXPECT_EQ(out.at("/training/stack/exchanges_heads"), true);
 }
 
 TEST(VeOmniImport, WhatItRefusesIsTold)

@@ -478,6 +478,20 @@ TEST(Rules, WarnOfWhatIsLegalButUnwise)
          {"/perturbations/0/rank: warning: has no effect on failure",
           "/perturbations/0/storage_gbs: warning: has no effect beside checkpoint_s",
           "/perturbations/0/spares: warning: 3 have no effect: with replace_s 0 another node is there at once"}},
+        {kDense, {"training.stack.exchanges_heads=true"}, {}},
+        {kDense,
+         {"training.stack.exchanges_heads=true", "layout.tp=1", "layout.pp=1", "layout.cp=16", "layout.dp=1"},
+         {"/layout/cp: warning: 16 does not divide num_key_value_heads 8 (of llama3-8b): 16 ranks get 1 each, copies among them; "
+          "Transformer Engine refuses a2a here; nearest: 8"}},
+        {kDense,
+         {"training.stack.exchanges_heads=true", "layout.cp=4", "layout.dp=1", "model.num_attention_heads=12",
+          "model.head_dim=128", "model.num_key_value_heads=12"},
+         {"/layout/cp: warning: 4 does not divide num_attention_heads 12 / tp 2 = 6: exchanges_heads has no effect, and keys and "
+          "values go round a ring; Transformer Engine refuses a2a here; nearest: 2"}},
+        {kExperts,
+         {"training.stack.exchanges_heads=true", "layout.cp=2", "layout.dp=4", "training.moe.send_once_per_node=true"},
+         {"/training/stack/exchanges_heads: warning: has no effect beside moe.send_once_per_node, and keys and values go round a "
+          "ring: how all-to-alls are priced is told by experts' tokens; nearest: send_once_per_node false"}},
     };
     for (const Case& c : cases) {
         const auto result = resolved(c.base, c.overrides);

@@ -62,6 +62,7 @@ const std::vector<Rarely> kTraining{
     {4, "layout.reduce_each_microbatch", {"true", "false"}},
     {6, "training.documents", {"[128,384]"}},
     {6, "training.moment_dtype", {"\"bf16\""}},
+    {3, "training.stack.exchanges_heads", {"true"}},
 };
 
 void take(ScenarioDocument& job, const std::vector<Rarely>& keys, PlanDice& dice)

@@ -94,6 +94,7 @@ TEST(TightFloor, IsNoMoreThanTheStepAndHoldsWhatTheEngineHolds)
             Scenario scenario = test::randomScenario(random, 32);
             scenario.perturbations.clear();
             scenario.cluster.efficiency.besideTransfers = besideTransfers;
+            scenario.training.stack.exchangesHeads = i % 2 == 0;
             if (!canBePlanned(scenario))
                 continue;
             SCOPED_TRACE(test::describe(scenario));

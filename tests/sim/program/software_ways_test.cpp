@@ -1,6 +1,7 @@
 // Ways of software that a stack names: how tensor parallelism reduces, who takes the loss, how gradients travel.
 #include "sim/model/operators.h"
 #include "sim/program/program.h"
+#include "sim/scenario/head_exchange.h"
 #include "tests/support/programs.h"
 #include "tests/support/scenarios.h"
 
@@ -288,10 +289,11 @@ TEST(SoftwareWays, ContextParallelismMayExchangeTheSequenceForHeads)
     EXPECT_DOUBLE_EQ(work(exchanged), work(ring));
     EXPECT_EQ(whole.m, 2 * block.m);
     EXPECT_EQ(whole.batch * 2, block.batch);
-    EXPECT_EQ(whole.savedBytes, block.savedBytes);
     const std::int64_t tokens = std::int64_t{scenario.training.sequenceLength} / 2 * scenario.training.microBatchSize;
     const std::int64_t width = std::int64_t{scenario.model.numAttentionHeads} * scenario.model.headDim,
                        keys = std::int64_t{scenario.model.numKeyValueHeads} * scenario.model.headDim;
+    EXPECT_EQ(whole.savedBytes, block.savedBytes + tokens * width * 2) << "its own output, beside what the projection keeps";
+    EXPECT_EQ(operatorOf(exchanged, "attn.out").savedInputBytes, tokens * width * 2);
     EXPECT_EQ(operatorOf(exchanged, "attn.exchange").commBytes, tokens * (width + 2 * keys) * 2);
     EXPECT_EQ(operatorOf(exchanged, "attn.exchange_back").commBytes, tokens * width * 2);
     const Program program = test::programOf(scenario);
@@ -300,11 +302,94 @@ TEST(SoftwareWays, ContextParallelismMayExchangeTheSequenceForHeads)
     const double passes = 2.0 * scenario.microbatches() * scenario.model.numHiddenLayers;
     EXPECT_EQ(test::countOf(program, "attn.exchange_back"), passes) << "there, and the gradient's way back";
     EXPECT_EQ(test::countOf(program, "attn.exchange"), 2 * passes);
-    scenario.training.moe.sendOncePerNode = true; // whose all-to-alls are told by how experts' tokens travel
+    scenario.training.moe.sendOncePerNode = true; // nothing to a model without experts
+    EXPECT_EQ(operatorOf(layer(), "attn.core").m, whole.m);
+    scenario.model.numExperts = 8; // whose all-to-alls are told by how experts' tokens travel
     EXPECT_EQ(operatorOf(layer(), "attn.core").m, block.m);
     scenario.training.moe.sendOncePerNode = false;
+    scenario.model.numExperts = 0;
     scenario.model.numAttentionHeads = scenario.model.numKeyValueHeads = 3; // cannot be dealt to two
     EXPECT_EQ(operatorOf(layer(), "attn.core").m, block.m);
+}
+
+TEST(SoftwareWays, HeadsAreExchangedForAttentionThatIsNotFusedToo)
+{
+    Scenario scenario = test::smallScenario();
+    scenario.cluster.nodes *= 2;
+    scenario.layout.cp = 2;
+    scenario.training.flashAttention = false;
+    const auto layer = [&] { return operatorsOf(scenario.model, Sharding::of(scenario), ModelPart::dense); };
+    const OperatorList gathered = layer();
+    scenario.training.stack.exchangesHeads = true;
+    const OperatorList exchanged = layer();
+    const Operator before = operatorOf(gathered, "attn.scores"), scores = operatorOf(exchanged, "attn.scores");
+    EXPECT_EQ(scores.m, 2 * before.m);
+    EXPECT_EQ(scores.n, before.n);
+    EXPECT_EQ(2 * scores.batch, before.batch);
+    EXPECT_DOUBLE_EQ(scores.flops, before.flops);
+    EXPECT_EQ(operatorOf(exchanged, "attn.softmax").savedBytes, operatorOf(gathered, "attn.softmax").savedBytes);
+    const Program program = test::programOf(scenario);
+    EXPECT_EQ(test::countOf(program, "attn.keys"), 0);
+    EXPECT_EQ(test::countOf(program, "attn.exchange"), test::countOf(program, "attn.exchange_back"));
+    EXPECT_GT(test::countOf(program, "attn.exchange"), 0);
+}
+
+// Transformer Engine asks for as many for each rank; DeepSpeed copies them.
+TEST(SoftwareWays, ExchangedKeyHeadsAreCopiedWhereRanksShareThem)
+{
+    EXPECT_EQ(exchangedKeyHeads(32, 8, 8), 8);
+    EXPECT_EQ(exchangedKeyHeads(32, 8, 32), 32) << "one for every rank";
+    EXPECT_EQ(exchangedKeyHeads(24, 6, 4), 4 * 2) << "six queries of two heads' four each";
+    EXPECT_EQ(exchangedKeyHeads(30, 10, 6), 6 * 3) << "queries 5 to 9 look at heads 1 to 3";
+    Scenario scenario = test::smallScenario();
+    scenario.cluster.nodes *= 4;
+    scenario.layout.cp = 4;
+    scenario.model.numAttentionHeads = 24;
+    scenario.model.numKeyValueHeads = 6;
+    scenario.training.flashAttention = scenario.training.stack.exchangesHeads = true;
+    const OperatorList list = operatorsOf(scenario.model, Sharding::of(scenario), ModelPart::dense);
+    const std::int64_t tokens = std::int64_t{scenario.training.sequenceLength} / 4 * scenario.training.microBatchSize;
+    EXPECT_EQ(operatorOf(list, "attn.exchange").commBytes, tokens * (24 + 2 * 8) * scenario.model.headDim * 2);
+}
+
+// The checkpoint is around the whole of it (Megatron-Core, _checkpointed_attention_forward), and keeps what has not been
+// exchanged.
+TEST(SoftwareWays, AttentionThatRunsAgainExchangesHeadsAgain)
+{
+    Scenario scenario = test::smallScenario();
+    scenario.cluster.nodes *= 8;
+    scenario.layout.cp = 8;
+    scenario.model.numAttentionHeads = 16;
+    scenario.model.numKeyValueHeads = 4; // of which each rank has one
+    scenario.training.flashAttention = scenario.training.stack.exchangesHeads = true;
+    for (const bool isFused : {true, false}) {
+        scenario.training.flashAttention = isFused;
+        scenario.training.recompute = Recompute::none;
+        const Program kept = test::programOf(scenario);
+        scenario.training.recompute = Recompute::selective;
+        scenario.training.recomputeModules = {RecomputeModule::coreAttention};
+        const Program again = test::programOf(scenario);
+        for (const char* name : {"attn.exchange", "attn.exchange_back"})
+            EXPECT_EQ(2 * test::countOf(again, name), 3 * test::countOf(kept, name)) << name;
+        const auto first = [](const Program& program, std::string_view name) {
+            std::int64_t bytes = -1; // the first op's: of the forward pass
+            for (const Pass& pass : program.passes)
+                for (const Op& op : pass.ops)
+                    if (bytes < 0 && program.labels[op.label] == name)
+                        bytes = op.allocBytes;
+            return bytes;
+        };
+        const std::int64_t tokens = std::int64_t{scenario.training.sequenceLength} / 8 * scenario.training.microBatchSize;
+        const std::int64_t head = tokens * scenario.model.headDim * 2;
+        if (isFused) {
+            EXPECT_EQ(first(again, "attn.core"), (16 + 2 * 4) * head);
+            EXPECT_EQ(first(kept, "attn.core"), (16 + 2 * 8 + 16) * head + tokens * 16 * 4);
+        } else {
+            EXPECT_EQ(first(again, "attn.scores"), (16 + 4) * head);
+            EXPECT_EQ(first(again, "attn.context"), 4 * head);
+            EXPECT_EQ(first(kept, "attn.scores"), (16 + 8) * head);
+        }
+    }
 }
 
 TEST(SoftwareWays, EachRankTakesTheLossOfAllLogitsWhereTheyAreGathered)

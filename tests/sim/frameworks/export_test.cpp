@@ -287,7 +287,6 @@ TEST(Export, DeepSpeedShardsTheOptimizerOfAPipelineInBf16ByItself)
 
 } // namespace
 
-/// Another stands in its place, whose layers the rest does not divide.
 /// Kernels come with the software's name; what a file says of them besides is no setting of any framework but DeepSpeed's buffer.
 TEST(Export, TellsEachKeyOfTheSoftwareThatIsTheScenariosOwn)
 {

@@ -392,7 +392,7 @@ void printWhy(const Answer& why, const std::string& ofPart, std::ostream& out)
             << memoryDifference(std::abs(more)) << (more >= 0 ? " more" : " less") << ":\n";
         for (const Answer& term : why.at("memory_terms")) {
             const double gib = term.at("delta_gib").get<double>();
-            out << "  " << term.at("part").get<std::string>() << (gib >= 0 ? " +" : " -") << memoryDifference(std::abs(gib))
+            out << "  " << term.at("part").get<std::string>() << (gib >= 0 ? " +" : " −") << memoryDifference(std::abs(gib))
                 << "\n";
         }
         return;
@@ -410,7 +410,7 @@ void printWhy(const Answer& why, const std::string& ofPart, std::ostream& out)
         << (sure.empty() ? "" : " (" + sure + ")") << (why.at("terms").empty() ? "\n" : ":\n");
     for (const Answer& term : why.at("terms")) {
         const double seconds_ = term.at("delta_s").get<double>();
-        out << "  " << term.at("part").get<std::string>() << (seconds_ >= 0 ? " +" : " -") << seconds(std::abs(seconds_)) << "\n";
+        out << "  " << term.at("part").get<std::string>() << (seconds_ >= 0 ? " +" : " −") << seconds(std::abs(seconds_)) << "\n";
     }
 }
 

@@ -150,6 +150,17 @@ int microbatchGroupOf(std::string_view id, int ranks, int microbatches)
     return microbatches % rounds == 0 ? microbatches / rounds : 0;
 }
 
+bool takesZeroStage(std::string_view id, const Scenario& of, int stage, int ranks)
+{
+    Scenario alone = of;
+    alone.layout = Layout{};
+    alone.layout.dp = alone.layout.dpShard = ranks;
+    alone.layout.zeroStage = stage;
+    return std::none_of(layoutLimits().begin(), layoutLimits().end(), [&](const LayoutLimit& limit) {
+        return limit.framework == id && limit.breaks(alone) && limit.text(alone).starts_with("/layout/zero_stage");
+    });
+}
+
 std::string_view onlyOrderOf(std::string_view id)
 {
     return id == "picotron" ? "tp-cp-ep-pp-dp" : "";

@@ -45,6 +45,8 @@ bool isSplitInReplicas(const Scenario&);
 
 /// Whether there is a limit that it breaks.
 bool breaksLimit(std::string_view id, const Scenario&);
+/// Whether a framework shards by that stage of ZeRO where one stage of a pipeline holds the whole model, on that many ranks.
+bool takesZeroStage(std::string_view id, const Scenario&, int stage, int ranks);
 /// What its export says: the refusal, or the first thing that is not this job when it is read again. Empty: nothing. Some
 /// milliseconds; the limits above are the same, quickly and of the layout alone.
 std::string exportProblem(const Framework&, const Scenario&, const Catalogue&);

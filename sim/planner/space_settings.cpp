@@ -180,12 +180,16 @@ std::map<std::string, std::string> PlanSpace::heldRules() const
                                       chunksThatHaveLayers(grid, scheduleFamily(kind)) > kMostChunks);
     }
     // ZeRO 2 and 3 of one stage: whether gradients are cut micro-batch by micro-batch, or wait whole for one reduction.
-    if (!m_reductionGiven && (free.zeroStage || held.zeroStage >= 2) && isOneRank && gpus > 1)
+    std::string stages;
+    for (const int stage : {2, 3})
+        if (free.zeroStage ? takesZeroStage(m_request.framework, base, stage, gpus) : held.zeroStage == stage)
+            stages += (stages.empty() ? "" : " and ") + std::to_string(stage);
+    if (!m_reductionGiven && !stages.empty() && isOneRank && gpus > 1)
         all["/layout/reduce_each_microbatch"] =
             m_request.framework == "huggingface"
-                ? "false, as Accelerate has it: with ZeRO 2 and 3 gradients wait whole for a step's last micro-batch"
-                : "true: with ZeRO 2 and 3 gradients are reduced with each micro-batch; once a step takes fewer transfers and "
-                  "more memory";
+                ? "false, as Accelerate has it: with ZeRO " + stages + " gradients wait whole for a step's last micro-batch"
+                : "true: with ZeRO " + stages +
+                      " gradients are reduced with each micro-batch; once a step takes fewer transfers and more memory";
     if (free.kind)
         all["/schedule/kind"] =
             "of those that deal whole sequences and make their own order: not seq-1f1b, auto, custom" +

@@ -70,6 +70,7 @@ void readOffloadOfAccelerate(Job& job, const std::string& prefix)
 AccelerateAxes readAccelerateAxes(Job& job, const std::string& of)
 {
     Reading& reading = job.reading;
+    dropIdleFsdp(reading, of);
     const std::optional<int> processes = reading.integer(of + "num_processes", "/cluster");
     const std::optional<int> machines = reading.integer(of + "num_machines", "/cluster/nodes");
     if (processes && *processes > 0) {
@@ -331,21 +332,22 @@ void readAxolotl(Job& job)
     if (const auto adapter = reading.word("adapter", "/training/lora"); adapter == "lora" || adapter == "qlora") {
         if (const auto rank = reading.integer("lora_r", "/training/lora/rank"); rank && *rank > 0)
             job.training["lora"] = {{"rank", *rank}};
-        Json targets = Json::array();
-        if (const auto given = reading.any("lora_target_modules", "/training/lora/targets")) {
-            targets = loraTargets(*given);
-            if (targets.size() < wordsOfList(*given).size())
-                reading.say("lora_target_modules", Became::notRepresentable,
-                            "adapters beside layers that the scenario does not have: " +
-                                (targets.empty() ? "none of these is imported" : "imported are " + shownValue(targets)));
-        }
+        const auto given = reading.any("lora_target_modules", "/training/lora/targets");
         // Both count: the linear layers are added to those that are named (axolotl, loaders/adapter.py).
         const bool isLinear = reading.flag("lora_target_linear", "/training/lora/targets").value_or(false);
-        if (isLinear)
-            targets = allLoraTargets();
-        if (!targets.empty() && job.training.contains("lora"))
-            job.training["lora"]["targets"] = withoutExperts(job, isLinear ? "lora_target_linear" : "lora_target_modules",
-                                                             targets, memberOr<int>(job.training["lora"], "rank", 0));
+        // Experts of Llama 4 are then layers of their own (axolotl, monkeypatch/models/llama4/modeling.py).
+        constexpr const char* kLinear = "llama4_linearized_experts";
+        const bool areExpertsLinear = memberOr<std::string>(job.model, "base", "").starts_with("llama4") &&
+                                      reading.flag(kLinear, "/training/lora/targets").value_or(false);
+        if (areExpertsLinear)
+            reading.say(kLinear, Became::used, "experts are layers of their own, which adapters reach", "/training/lora/targets");
+        if ((given || isLinear) && job.training.contains("lora"))
+            job.training["lora"]["targets"] = importedLoraTargets(job, given ? "lora_target_modules" : "lora_target_linear",
+                                                                  moduleNames(given.value_or(Json(""))),
+                                                                  {.rank = memberOr<int>(job.training["lora"], "rank", 0),
+                                                                   .areAll = isLinear,
+                                                                   .allBy = isLinear ? "lora_target_linear" : "",
+                                                                   .areExpertsLinear = areExpertsLinear});
         if (const auto dropout = reading.real("lora_dropout", "/training/lora/dropout");
             dropout && *dropout > 0 && job.training.contains("lora"))
             job.training["lora"]["dropout"] = *dropout;

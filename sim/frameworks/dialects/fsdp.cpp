@@ -6,13 +6,27 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstdio>
+#include <utility>
 
 namespace sim::frameworks {
 std::string smallWord(std::string word)
 {
     std::transform(word.begin(), word.end(), word.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     return word;
+}
+
+void dropIdleFsdp(Reading& reading, const std::string& prefix)
+{
+    const Json* const type = reading.peek(prefix + "distributed_type");
+    const bool isAlone = prefix.empty(); // beside what it launches a trainer may be told of FSDP without a type
+    if (type == nullptr ? !isAlone : smallWord(shownValue(*type)) == "fsdp")
+        return;
+    const std::string block = prefix + "fsdp_config.", idle = "@without_fsdp.";
+    reading.rename([&](const std::string& name) { return name.starts_with(block) ? idle + name.substr(block.size()) : name; });
+    const std::string all = idle + "*";
+    reading.harmless(std::array{std::string_view(all)}, "has no effect: distributed_type is not FSDP");
 }
 
 FsdpFacts readFsdp(Reading& reading, const std::string& prefix)
@@ -69,7 +83,7 @@ FsdpFacts readFsdp(Reading& reading, const std::string& prefix)
 
 void putMixedPrecisionOfFsdp(Job& job, const std::string& prefix)
 {
-    constexpr const char* kPointer = "/training/gradient_dtype";
+    constexpr const char *kPointer = "/training/gradient_dtype", *kProducts = "/training/precision";
     Reading& reading = job.reading;
     const std::string precision = memberOr<std::string>(job.training, "precision", "fp32");
     for (const std::string& policy : {prefix + "fsdp_mixed_precision_policy", prefix + "mixed_precision_policy"}) {
@@ -77,18 +91,30 @@ void putMixedPrecisionOfFsdp(Job& job, const std::string& prefix)
         for (const std::string& name : {policy, policy + ".reduce_dtype"})
             if (const auto given = reading.word(name, kPointer)) {
                 const std::string format = precisionWord(*given);
-                if (format.empty())
+                if (format.empty()) {
                     reading.say(name, Became::unknown, quotedText(*given) + " is no number format known here", kPointer);
-                else
-                    job.training["gradient_dtype"] = format == "fp32" ? "fp32" : "bf16"; // or fp16, as wide
+                    continue;
+                }
+                job.training["gradient_dtype"] = format == "fp32" ? "fp32" : "bf16"; // or fp16, as wide
+                if (format != "fp32" && format != "bf16" && format != "fp16")
+                    reading.say(name, Became::notRepresentable,
+                                "gradients that are reduced in " + quotedText(*given) + " have no key: bf16 is imported",
+                                kPointer);
             }
         for (const std::string& name : {policy, policy + ".param_dtype"})
-            if (const auto given = reading.word(name, "/training/precision");
-                given && !precisionWord(*given).empty() && precisionWord(*given) != precision)
-                reading.say(name, Became::contradictory,
-                            quotedText(*given) + " is what products are in, and the precision is " + precision +
-                                ": that is imported",
-                            "/training/precision");
+            if (const auto given = reading.word(name, kProducts)) {
+                const std::string format = precisionWord(*given);
+                if (format.empty() && name != policy) // else it is told already
+                    reading.say(name, Became::unknown,
+                                quotedText(*given) + " is no number format known here: " + precision +
+                                    ", the job's precision, is imported",
+                                kProducts);
+                else if (format != precision && (name != policy || format == "fp32" || format == "bf16" || format == "fp16"))
+                    reading.say(name, Became::contradictory,
+                                quotedText(*given) + " is what products are in, and the precision is " + precision +
+                                    ": that is imported",
+                                kProducts);
+            }
     }
 }
 
@@ -215,7 +241,13 @@ void putFusedLoss(Job& job, std::string_view setting)
     job.reading.addNote(setting, Became::used, "no file says how long a chunk is: 1,024 tokens stand for it", kPointer);
 }
 
-Json loraTargets(const Json& given)
+namespace {
+
+constexpr std::string_view kAllLoraTargets = "q_proj,k_proj,v_proj,o_proj,gate_proj,up_proj,down_proj";
+
+/// A name in a list of target modules by a scenario's; empty where it has none. PEFT takes a module whose path ends in the name
+/// (tuners/tuners_utils.py): "self_attn.q_proj".
+std::string_view loraTargetOf(std::string_view name)
 {
     // w1, w3 and w2 are Mixtral's and InternLM2's: silu(w1 x) * w3 x is what w2 reads.
     static constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kTargets = {{{"q_proj", "q_proj"},
@@ -229,70 +261,162 @@ Json loraTargets(const Json& given)
                                                                                                 {"w3", "up_proj"},
                                                                                                 {"w2", "down_proj"},
                                                                                                 {"wo", "o_proj"}}};
+    // axolotl, monkeypatch/models/llama4/modeling.py: one layer for each expert, "experts.gate_projs.7".
+    for (const std::string_view matrix : {"gate", "up", "down"})
+        if (name.find("experts." + std::string(matrix) + "_projs.") != std::string_view::npos)
+            return matrix == "gate" ? "gate_proj" : matrix == "up" ? "up_proj" : "down_proj";
+    const std::string_view last = name.substr(name.rfind('.') + 1); // of none: from 0
+    const auto found = std::find_if(kTargets.begin(), kTargets.end(), [last](const auto& one) { return one.first == last; });
+    return found == kTargets.end() ? std::string_view() : found->second;
+}
+
+bool hasTarget(const Json& targets, std::string_view name)
+{
+    return std::find(targets.begin(), targets.end(), Json(name)) != targets.end();
+}
+
+Json loraTargets(const std::vector<std::string>& names)
+{
     Json targets = Json::array();
-    for (const std::string& word : wordsOfList(given)) {
-        const auto found = std::find_if(kTargets.begin(), kTargets.end(), [&](const auto& one) { return one.first == word; });
-        if (found != kTargets.end() && std::find(targets.begin(), targets.end(), Json(found->second)) == targets.end())
-            targets.push_back(found->second);
-    }
+    for (const std::string& name : names)
+        if (const std::string_view target = loraTargetOf(name); !target.empty() && !hasTarget(targets, target))
+            targets.push_back(target);
     return targets;
 }
 
-Json allLoraTargets()
+/// Of targets that are asked for, what a scenario's adapters are beside, and what is to be told of the rest.
+struct KeptTargets {
+    Json targets;
+    std::string text{};
+    Became became = Became::used;
+};
+
+enum class ExpertsReached : std::uint8_t { yes, areNoLayers, notByName };
+
+ExpertsReached expertsReached(const std::string& base, const std::vector<std::string>& names, const LoraAsked& how)
 {
-    return loraTargets(Json("q_proj,k_proj,v_proj,o_proj,gate_proj,up_proj,down_proj"));
+    // Parameters of three dimensions are no linear layers, and target_modules reaches none of them (transformers,
+    // models/gpt_oss and models/llama4; PEFT has target_parameters for them).
+    if (how.oneAdapter == OneAdapter::no && !how.areExpertsLinear && (base.starts_with("gpt-oss") || base.starts_with("llama4")))
+        return ExpertsReached::areNoLayers;
+    const bool areNamed = std::any_of(names.begin(), names.end(), [&how](const std::string& name) {
+        const std::string_view target = loraTargetOf(name);
+        return (target.starts_with("gate") || target.starts_with("up") || target.starts_with("down")) &&
+               (how.areExpertsLinear ? name.find("experts.") != std::string::npos
+                                     : name.find("shared_expert") == std::string::npos);
+    });
+    return how.areAll || areNamed ? ExpertsReached::yes : ExpertsReached::notByName;
 }
 
-Json withoutExperts(Job& job, const std::string& setting, const Json& targets, int rank, OneAdapter oneAdapter)
+/// Those of attention where the model has experts, beside which adapters are not simulated.
+KeptTargets withoutExperts(const Job& job, const Json& asked, const LoraAsked& how, ExpertsReached reached)
 {
     const std::string base = memberOr<std::string>(job.model, "base", "");
     const Json* const model = base.empty() ? &job.model : job.catalogue.modelJson(base);
     if (model == nullptr)
-        return targets;
+        return {asked};
     const int experts = memberOr<int>(job.model, "num_experts", numberIn(*model, "num_experts"));
-    const auto has = [&targets](const char* name) {
-        return std::find(targets.begin(), targets.end(), Json(name)) != targets.end();
-    };
     Json kept = Json::array();
     for (const char* name : {"q_proj", "k_proj", "v_proj", "o_proj"})
-        if (has(name))
+        if (hasTarget(asked, name))
             kept.push_back(name);
-    if (experts < 2 || kept.size() == targets.size())
-        return targets;
-    if (kept.empty()) // all that there is to import
-        kept = loraTargets(Json("q_proj,k_proj,v_proj,o_proj"));
-    // Parameters of three dimensions are no linear layers, and target_modules reaches none of them (transformers,
-    // models/gpt_oss and models/llama4; PEFT has target_parameters for them).
-    const bool isOfPeft = oneAdapter == OneAdapter::no;
-    if (isOfPeft && (base.starts_with("gpt-oss") || base.starts_with("llama4"))) {
-        job.reading.addNote(setting, Became::used,
-                            "the experts of " + base + " are fused parameters, which are no linear layers: adapters are beside " +
-                                "attention's alone, " + shownValue(kept) +
-                                (base.starts_with("llama4") ? "; those beside its shared expert are not simulated" : ""),
-                            "/training/lora/targets");
-        return kept;
+    if (experts < 2 || kept.size() == asked.size())
+        return {asked};
+    const bool isOnlyExperts = kept.empty();
+    if (isOnlyExperts) // all that there is to import
+        kept = {"q_proj", "k_proj", "v_proj", "o_proj"};
+    const int dense = numberIn(*model, "first_k_dense_replace"), every = std::max(1, numberIn(*model, "moe_layer_freq"));
+    const bool hasDense = dense > 0 || every > 1;
+    const bool hasShared = numberIn(*model, "num_shared_experts") > 0;
+    const std::string others = hasShared && hasDense ? "its shared experts and dense layers"
+                               : hasShared           ? "its shared experts"
+                               : hasDense            ? "its dense layers"
+                                                     : "";
+    const bool isOfPeft = how.oneAdapter == OneAdapter::no;
+    if (reached != ExpertsReached::yes) {
+        const std::string why = reached == ExpertsReached::areNoLayers
+                                    ? "the experts of " + base + " are fused parameters, which are no linear layers"
+                                    : "these names reach no experts";
+        return {kept,
+                why + ": adapters are beside attention" + (others.empty() ? " alone, " : " and " + others + "; imported are ") +
+                    shownValue(kept) + (isOnlyExperts ? ", in the place of what is named" : "") +
+                    (others.empty() ? "" : ": those beside " + others + " are not simulated"),
+                others.empty() && !isOnlyExperts ? Became::used : Became::notRepresentable};
     }
     const double hidden = numberIn(*model, "hidden_size");
     const int own = numberIn(*model, "moe_intermediate_size");
     const double width = own > 0 ? own : numberIn(*model, "intermediate_size");
-    const int layers = numberIn(*model, "num_hidden_layers") - numberIn(*model, "first_k_dense_replace");
+    const int layers = numberIn(*model, "num_hidden_layers") - dense;
     double each = 0; // A and B of all targets
     const bool isGated = memberOr<bool>(job.model, "gated_mlp", memberOr<bool>(*model, "gated_mlp", false));
     for (const char* name : {"gate_proj", "up_proj", "down_proj"})
-        each += has(name) && (isGated || name != std::string_view("gate_proj")) ? hidden + width : 0;
-    if (oneAdapter == OneAdapter::yes && isGated && has("gate_proj") && has("up_proj"))
+        each += hasTarget(asked, name) && (isGated || name != std::string_view("gate_proj")) ? hidden + width : 0;
+    if (!isOfPeft && isGated && hasTarget(asked, "gate_proj") && hasTarget(asked, "up_proj"))
         each -= hidden;
-    const double millions = each * rank * experts * layers / std::max(1, numberIn(*model, "moe_layer_freq")) / 1e6;
+    const double millions = each * how.rank * experts * layers / every / 1e6;
     char left[64];
     std::snprintf(left, sizeof left, millions < 10 ? "%.1f" : "%.0f", millions);
-    job.reading.addNote(
-        setting, Became::notRepresentable,
-        "adapters beside experts are not simulated: imported are those of attention, " + shownValue(kept) +
-            "; left out are about " + left + " million trained parameters beside " + std::to_string(experts) +
-            " experts a layer, with their work and memory" +
-            (isOfPeft ? " (Transformers from 5 on has experts as fused parameters, beside which PEFT puts none)" : ""),
-        "/training/lora/targets");
-    return kept;
+    return {kept,
+            "adapters beside experts are not simulated: imported are those of attention, " + shownValue(kept) +
+                (isOnlyExperts ? ", in the place of what is named" : "") + "; left out are about " + left +
+                " million trained parameters beside " + std::to_string(experts) + " experts a layer" +
+                (others.empty() ? "" : ", and those beside " + others) + ", with their work and memory" +
+                (isOfPeft && !how.areExpertsLinear
+                     ? " (Transformers from 5 on has experts as fused parameters, beside which PEFT puts none)"
+                     : ""),
+            Became::notRepresentable};
+}
+
+} // namespace
+
+std::vector<std::string> moduleNames(const Json& given)
+{
+    if (!given.is_array())
+        return wordsOfList(given);
+    std::vector<std::string> names;
+    for (const Json& item : given) {
+        const std::string name = shownValue(item);
+        if (name.find('[') != std::string::npos) // a pattern
+            names.push_back(name);
+        else
+            for (std::string& word : wordsOfList(item))
+                names.push_back(std::move(word));
+    }
+    return names;
+}
+
+bool namesAllLinear(const std::vector<std::string>& modules)
+{
+    return std::any_of(modules.begin(), modules.end(), [](const std::string& given) {
+        const std::string name = smallWord(given);
+        return name == "all" || name == "all-linear" || name == "all_linear";
+    });
+}
+
+Json importedLoraTargets(Job& job, const std::string& setting, const std::vector<std::string>& names, const LoraAsked& how)
+{
+    constexpr const char* kPointer = "/training/lora/targets";
+    Reading& reading = job.reading;
+    const std::vector<std::string> all = wordsOfList(Json(kAllLoraTargets));
+    std::string without; // names that a scenario has no adapters beside
+    for (const std::string& name : names)
+        if (loraTargetOf(name).empty() && !(how.areAll && namesAllLinear({name})))
+            without += (without.empty() ? "" : ", ") + name;
+    const Json asked = loraTargets(how.areAll ? all : names);
+    const std::string base = memberOr<std::string>(job.model, "base", "");
+    const KeptTargets kept = withoutExperts(job, asked.empty() ? loraTargets(all) : asked, how, expertsReached(base, names, how));
+    const bool areOthers = asked.empty();
+    if (areOthers)
+        job.ask(kPointer, "none of the layers named has adapters here: " + shownValue(kept.targets) + " stand in their place");
+    if (!without.empty() || areOthers) {
+        const std::string what = without.empty() ? std::string("no layer is named")
+                                                 : quotedText(without) + ": adapters beside these layers are not simulated";
+        reading.say(setting, Became::notRepresentable,
+                    what + "; imported are " + shownValue(kept.targets) + (areOthers ? ", in their place" : ""), kPointer);
+    }
+    if (!kept.text.empty() && !areOthers)
+        reading.addNote(how.allBy.empty() ? setting : how.allBy, kept.became, kept.text, kPointer);
+    return kept.targets;
 }
 
 } // namespace sim::frameworks

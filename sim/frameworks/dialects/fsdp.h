@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace sim::frameworks {
 
@@ -18,6 +19,9 @@ struct FsdpFacts {
 };
 /// Version 1: fsdp_sharding_strategy as a word or a number; version 2: whether parameters are dropped after the forward pass.
 FsdpFacts readFsdp(Reading&, const std::string& prefix);
+/// Accelerate's settings of FSDP beside another distributed_type, which its launcher hands to no program (utils/launch.py,
+/// prepare_multi_gpu_env): nothing below asks for them then, and they are told as of no effect.
+void dropIdleFsdp(Reading&, const std::string& prefix);
 /// fsdp_mixed_precision_policy: training.gradient_dtype by what gradients are reduced in. After the precision.
 void putMixedPrecisionOfFsdp(Job&, const std::string& prefix);
 void putOverlapOfFsdp(Job&, bool isSharded);
@@ -37,13 +41,23 @@ void putStackOfTransformers(Job&, bool isZero3);
 /// A loss that the head's product is a part of, a chunk of tokens at a time, if the setting is on (Liger Kernel). Its chunks have
 /// about as many bytes of logits as a micro-batch has of hidden states: some hundred to some thousand tokens.
 void putFusedLoss(Job&, std::string_view setting);
-/// Targets of adapters, of those that a scenario has; empty where none is.
-Json loraTargets(const Json& given);
-/// All of them.
-Json allLoraTargets();
-/// Those of attention where the model has experts, beside which adapters are not simulated: a note on the setting says how many
-/// parameters that leaves out. `OneAdapter`: one beside gate and up.
+/// `OneAdapter`: one beside gate and up.
 enum class OneAdapter : bool { no, yes };
-Json withoutExperts(Job&, const std::string& setting, const Json& targets, int rank, OneAdapter = OneAdapter::no);
+/// How target modules are asked for beside their names.
+struct LoraAsked {
+    int rank = 0;
+    bool areAll = false;           ///< all linear layers
+    std::string allBy{};           ///< the setting that says so, if it is not that of the names
+    bool areExpertsLinear = false; ///< experts that are fused parameters elsewhere are layers, one for each (axolotl's Llama 4)
+    OneAdapter oneAdapter = OneAdapter::no;
+};
+/// Of a list of target modules, in which "experts.gate_projs.[0-9]+$" is one.
+std::vector<std::string> moduleNames(const Json& given);
+/// "all", "all-linear": not ms-swift's "all-router" and "all-embedding".
+bool namesAllLinear(const std::vector<std::string>& modules);
+/// What adapters are imported beside, of the names that a setting has: as far as a scenario has these layers and the model no
+/// experts there; where none is left, all that it may have stand in their place. What is told on the setting is of the same set,
+/// with how many parameters experts leave out. After the model.
+Json importedLoraTargets(Job&, const std::string& setting, const std::vector<std::string>& names, const LoraAsked&);
 
 } // namespace sim::frameworks

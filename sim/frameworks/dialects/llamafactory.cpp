@@ -129,20 +129,15 @@ void readFinetuning(Job& job)
         const auto given = reading.any("lora_target", "/training/lora/targets");
         if (!given)
             reading.byDefault("lora_target", "all", "/training/lora/targets");
-        const std::string target = given ? shownValue(*given) : std::string("all");
-        const Json targets = target == "all" ? allLoraTargets() : loraTargets(*given);
+        std::string target = given ? shownValue(*given) : std::string("all");
+        if (wordsOfList(Json(target)) == std::vector<std::string>{"all"}) // or a list of it
+            target = "all";
         if (const auto dropout = reading.real("lora_dropout", "/training/lora/dropout"); dropout && *dropout > 0)
             job.training["lora"]["dropout"] = *dropout;
         if (const auto bits = reading.integer("quantization_bit", "/training/lora/base_dtype"))
             job.training["lora"]["base_dtype"] = *bits <= 4 ? "nf4" : "fp8";
-        if (given && target != "all" && targets.size() < wordsOfList(*given).size())
-            reading.say("lora_target", Became::notRepresentable,
-                        quotedText(target) + ": " +
-                            (targets.empty() ? "none of the layers that have adapters here"
-                                             : "imported are the layers that have adapters here, " + shownValue(targets)),
-                        "/training/lora/targets");
-        if (!targets.empty())
-            job.training["lora"]["targets"] = withoutExperts(job, "lora_target", targets, rank);
+        job.training["lora"]["targets"] =
+            importedLoraTargets(job, "lora_target", wordsOfList(Json(target)), {.rank = rank, .areAll = target == "all"});
     } else if (type != "full") {
         reading.say("finetuning_type", Became::notRepresentable,
                     type == "freeze" ? "layers that are not trained have no key: imported as if all were"

@@ -345,6 +345,12 @@ void readMaxText(Job& job)
     readMaxTextModel(job, isNamed);
     if (tensorOpen + sequenceOpen + contextOpen + lengthsOpen + pipelineOpen + expertOpen > 0)
         reading.addNote("-1", Became::unknown, "an axis other than data or fsdp takes the rest of the devices: 1 is imported");
+    if (const Json* const kind = reading.peek("dataset_type"); kind != nullptr && *kind == Json("synthetic"))
+        reading.say("packing", Became::harmless, // input_pipeline/synthetic_data_processing.py: a segment is a sequence
+                    "synthetic data is one document a sequence");
+    else if (!reading.has("packing"))
+        reading.byDefault("packing", true, "/training/documents",
+                          "is not given: base.yml's, documents are packed into sequences; imported as whole sequences");
     static constexpr std::array kMaxTextNot = {
         Alias{"ici_autoregressive_parallelism", "has no key"}, Alias{"capacity_factor", "tokens that are dropped have no key"},
         Alias{"packing", kPackedDocuments}, Alias{"optimizer_memory_host_offload", "see training.offload.optimizer"},

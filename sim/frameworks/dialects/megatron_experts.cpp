@@ -84,7 +84,8 @@ void readMegatronTargets(Job& job, const char* setting, std::string_view unlessG
     Reading& reading = job.reading;
     constexpr const char* kPointer = "/training/lora/targets";
     const auto given = reading.any(setting, kPointer);
-    std::string targets, others;
+    std::string targets;
+    std::vector<std::string> others;
     bool hasParts = false;
     for (const std::string& word : wordsOfList(given.value_or(Json(unlessGiven)))) {
         const std::string_view last = std::string_view(word).substr(word.rfind('.') + 1); // of "*.self_attention.linear_qkv"
@@ -94,23 +95,17 @@ void readMegatronTargets(Job& job, const char* setting, std::string_view unlessG
             targets += (targets.empty() ? "" : ",") + std::string(found->targets);
             hasParts = hasParts || found->isPart;
         } else {
-            others += (others.empty() ? "" : ", ") + word;
+            others.push_back(word);
         }
     }
     if (!given)
         reading.byDefault(setting, unlessGiven, kPointer, "is not given: the framework's default");
-    if (!others.empty())
-        reading.say(setting, Became::notRepresentable, "adapters beside layers that the scenario does not have: " + others,
-                    kPointer);
-    if (targets.empty()) { // nothing that could be adapted is left
-        job.ask(kPointer, "none of the layers named has adapters here: those of attention stand in their place");
-        targets = "q_proj,k_proj,v_proj,o_proj";
-    }
     Json& lora = job.training["lora"];
     lora["fused"] = !hasParts;
-    if (!targets.empty())
-        lora["targets"] =
-            withoutExperts(job, setting, loraTargets(Json(targets)), memberOr<int>(lora, "rank", 0), OneAdapter(!hasParts));
+    std::vector<std::string> names = wordsOfList(Json(targets));
+    names.insert(names.end(), others.begin(), others.end());
+    lora["targets"] =
+        importedLoraTargets(job, setting, names, {.rank = memberOr<int>(lora, "rank", 0), .oneAdapter = OneAdapter(!hasParts)});
 }
 
 } // namespace sim::frameworks

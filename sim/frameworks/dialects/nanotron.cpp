@@ -166,6 +166,12 @@ void readNanotron(Job& job)
     }
     readNanotronExperts(job, config);
     putNanotronLayers(job);
+    for (const char* name :
+         {"tokens.train_steps", "tokens.sequence_length", "tokens.micro_batch_size", "tokens.batch_accumulation_per_replica"})
+        if (const Json* const given = reading.peek(name); given != nullptr && given->is_number_float())
+            reading.addNote(name, Became::contradictory,
+                            "nanotron takes a whole number in digits and refuses this, which PyYAML reads as a word (2e5) or a "
+                            "fraction (2.0e+5): read as the number that is meant");
     static constexpr std::array kNotSaid = {
         Alias{"parallelism.tp_recompute_allgather", "gathering again in the backward pass has no key"},
         Alias{"parallelism.moe_layer_recompute", "see training.recompute.modules"},

@@ -104,9 +104,11 @@ void readOpenRlhf(Job& job)
         reading.say("train.dynamic_batch_enable", Became::notRepresentable,
                     "micro-batches of so many tokens: see training.documents", "/training/documents");
     if (const auto given = reading.any("lora_targets", "/training/lora/targets"); given && job.training.contains("lora")) {
-        const Json targets = loraTargets(*given);
-        if (!targets.empty())
-            job.training["lora"]["targets"] = targets;
+        const std::vector<std::string> modules = moduleNames(*given);
+        Json& lora = job.training["lora"];
+        if (!modules.empty())
+            lora["targets"] = importedLoraTargets(job, "lora_targets", modules,
+                                                  {.rank = memberOr<int>(lora, "rank", 0), .areAll = namesAllLinear(modules)});
     } else if (given) {
         reading.say("lora_targets", Became::harmless, "counts only beside a rank");
     }

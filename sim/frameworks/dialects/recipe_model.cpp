@@ -48,6 +48,15 @@ std::pair<std::size_t, std::size_t> kindOfClass(std::string_view name)
     return {name.size(), name.size()};
 }
 
+/// "llama3_8b" and "llama3-70b" as the catalogue has them. Both frameworks mean Llama 3 by that, whose frequencies are not scaled
+/// (Bridge, recipes/llama/llama3.py: meta-llama/Meta-Llama-3-8B; NeMo, recipes/llama3_8b.py: Llama3Config8B), and have names with
+/// "31" for 3.1, whose entry is the catalogue's "llama3-8b".
+std::string nameOfRecipe(const std::string& given)
+{
+    static const std::regex kLlama30("llama3[_-](8b|70b)", std::regex::icase);
+    return std::regex_replace(given, kLlama30, "llama3.0-$1");
+}
+
 /// Made of Megatron's own defaults, or of what the file says.
 bool isMegatronsOwn(const std::string& family)
 {
@@ -95,7 +104,7 @@ void putModelByWords(Job& job, const std::vector<std::string>& words)
         "([a-z][a-z0-9_]{1,60})\\.(?:pretrain|finetune)_recipe"); // llm.llama31_70b.pretrain_recipe(…)
     static const std::regex kRecipe("([a-z][a-z0-9_.]{1,60}?)_(?:pretrain|sft|peft|finetune)");
     const auto put = [&job](const std::string& name) {
-        const std::string id = modelByName(job.catalogue, name);
+        const std::string id = modelByName(job.catalogue, nameOfRecipe(name));
         if (id.empty())
             return;
         job.model["base"] = id;
@@ -103,7 +112,8 @@ void putModelByWords(Job& job, const std::vector<std::string>& words)
     };
     for (const std::string& file : job.fileNames) // deepseek_v3.py
         if (const std::string stem = file.substr(file.find_last_of('/') + 1);
-            !job.model.contains("base") && !modelByName(job.catalogue, stem.substr(0, stem.rfind('.')), WholeName::yes).empty())
+            !job.model.contains("base") &&
+            !modelByName(job.catalogue, nameOfRecipe(stem.substr(0, stem.rfind('.'))), WholeName::yes).empty())
             put(stem.substr(0, stem.rfind('.')));
     std::smatch match;
     for (const std::regex* const form : {&kOfModule, &kRecipe})
@@ -179,7 +189,8 @@ RecipeModel putRecipeModel(Job& job, const std::vector<std::string>& words)
     if (className && !job.model.contains("base")) {
         const std::string name = modelNameOfClass(*className);
         const std::string family = familyOf(*className);
-        const std::string id = modelByName(job.catalogue, name, WholeName::yes);
+        const bool isLlama31 = family == "llama31" || family == "llama33"; // names with "31" are those without
+        const std::string id = modelByName(job.catalogue, isLlama31 ? name : nameOfRecipe(name), WholeName::yes);
         recipe.isClassKnown = !id.empty();
         if (!id.empty()) {
             reading.say("@class", Became::used, "the catalogue's " + id, "/model/base");

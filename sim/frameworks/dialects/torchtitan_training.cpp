@@ -5,10 +5,23 @@
 #include "sim/text/quoted.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 
 namespace sim::frameworks {
 namespace {
+
+constexpr std::array kFloat8Of2024 = {"training.enable_fp8_linear", "training.enable_float8_linear",
+                                      "float8.enable_float8_linear"};
+
+/// Whether products are in 8 bits by a switch, before there were converters.
+bool has8OfOldName(const Reading& reading)
+{
+    return std::any_of(kFloat8Of2024.begin(), kFloat8Of2024.end(), [&reading](const char* name) {
+        const Json* const given = reading.peek(name);
+        return given != nullptr && *given == Json(true);
+    });
+}
 
 void readTitanPrecision(Job& job)
 {
@@ -39,7 +52,7 @@ void readTitanPrecision(Job& job)
     }
     if (const auto old = reading.word("training.fp8_linear", "/training/precision"); old && !old->empty() && *old != "false")
         has8 = true; // spring 2024
-    for (const char* name : {"training.enable_fp8_linear", "training.enable_float8_linear", "float8.enable_float8_linear"})
+    for (const char* name : kFloat8Of2024)
         has8 = reading.flag(name, "/training/precision").value_or(false) || has8;
     if (const std::optional<std::string> file = modelOfPrimus(reading); file && file->ends_with("-fp8"))
         has8 = true;
@@ -66,10 +79,24 @@ void readTitanPrecision(Job& job)
 /// What the tables of the converters say of products in 8 bits beside that there are some.
 void readNarrowProducts(Reading& reading)
 {
-    constexpr const char* kPointer = "/training/precision";
+    constexpr const char *kPointer = "/training/precision", *kConverters = "model.converters";
+    const Json* const given = reading.peek(kConverters);
+    const std::vector<std::string> converters = given != nullptr ? wordsOfList(*given) : std::vector<std::string>();
+    const std::optional<std::string> file = modelOfPrimus(reading);
+    // Of 2026, or of Primus's file of the model: which there are is not known by that name.
+    const bool isSaidElsewhere = given == nullptr && (reading.hasPrefix("model_converters") ||
+                                                      (file && file->ends_with("-fp8")) || has8OfOldName(reading));
     for (const char* table : {"float8.", "mx.", "quantize.linear.float8.", "quantize.linear.mx.", "quantize.grouped_mm.float8.",
                               "quantize.grouped_mm.mx."}) {
-        const std::string of = table;
+        const std::string of = table, converter = of.substr(0, of.size() - 1);
+        if (!isSaidElsewhere && std::find(converters.begin(), converters.end(), converter) == converters.end()) {
+            const std::string why = given == nullptr ? "does nothing without model.converters"
+                                                     : "does nothing: model.converters (" + reading.placeOf(kConverters) +
+                                                           ") has no " + quotedText(converter);
+            for (const char* name : {"filter_fqns", "recipe_name"})
+                reading.say(of + name, Became::harmless, why, kPointer);
+            continue;
+        }
         if (const auto without = reading.any(of + "filter_fqns", kPointer)) {
             const std::vector<std::string> names = wordsOfList(*without);
             const bool isHead = std::all_of(names.begin(), names.end(), [](const std::string& name) { return name == "output"; });
@@ -78,12 +105,9 @@ void readNarrowProducts(Reading& reading)
         }
         if (const auto recipe = reading.word(of + "recipe_name", kPointer); recipe) {
             const bool isUsual = *recipe == "tensorwise" || recipe->starts_with("mxfp8");
-            if (!reading.has("model.converters") && !reading.hasPrefix("model_converters"))
-                reading.say(of + "recipe_name", Became::harmless, "does nothing without model.converters", kPointer);
-            else
-                reading.say(of + "recipe_name", isUsual ? Became::used : Became::notRepresentable,
-                            isUsual ? ""
-                                    : quotedText(*recipe) + ": how narrow numbers are scaled has no key, see training.precision");
+            reading.say(of + "recipe_name", isUsual ? Became::used : Became::notRepresentable,
+                        isUsual ? ""
+                                : quotedText(*recipe) + ": how narrow numbers are scaled has no key, see training.precision");
         }
     }
 }

@@ -306,19 +306,12 @@ void readLora(Job& job, const LoraNames& names)
     const int rank = reading.sizeOr(names.rank, "/training/lora/rank", names.rankUnlessGiven);
     Json lora{{"rank", rank}};
     const auto given = reading.any(names.targets, "/training/lora/targets");
-    const bool meansAll = given && (shownValue(*given).find("all") != std::string::npos);
     if (!given && !names.targetsUnlessGiven.empty())
         reading.byDefault(names.targets, names.targetsUnlessGiven, "/training/lora/targets",
                           "is not given: PEFT's own, for Llama's family and those like it");
-    const Json targets = meansAll ? allLoraTargets() : loraTargets(given.value_or(Json(names.targetsUnlessGiven)));
-    if (!targets.empty())
-        lora["targets"] = withoutExperts(job, names.targets, targets, rank);
-    if (given && !meansAll && targets.size() < wordsOfList(*given).size())
-        reading.say(names.targets, Became::notRepresentable,
-                    "adapters beside layers that the scenario does not have: " +
-                        (targets.empty() ? std::string("those of attention and MLP are imported")
-                                         : "imported are " + shownValue(targets)),
-                    "/training/lora/targets");
+    const std::vector<std::string> modules = moduleNames(given.value_or(Json(names.targetsUnlessGiven)));
+    if (!modules.empty())
+        lora["targets"] = importedLoraTargets(job, names.targets, modules, {.rank = rank, .areAll = namesAllLinear(modules)});
     const auto dropout = reading.real(names.dropout, "/training/lora/dropout");
     if (!dropout && names.dropoutUnlessGiven > 0)
         reading.byDefault(names.dropout, number(names.dropoutUnlessGiven), "/training/lora/dropout");

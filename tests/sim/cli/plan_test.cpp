@@ -262,6 +262,12 @@ TEST(PlanCommand, SaysOfWhatTheFirstHasThatItHasIt)
     EXPECT_THAT(text, Not(HasSubstr("()")));
     const std::string other = asked == "layout.tp=1" ? "layout.tp=2" : "layout.tp=1";
     EXPECT_EQ(runJson(kPlan + "--top 1 --json --why " + other).at("why").at(0).at("is_first"), false);
+    // Less is a minus as in the sentences of --explain, and no hyphen.
+    for (const char* objective : {"", " --objective headroom"}) {
+        const std::string terms = run(kPlan + "--top 1 --why " + other + objective).out;
+        EXPECT_THAT(terms.substr(terms.rfind("Why not")), Not(testing::ContainsRegex("\n  [^\n]* -[0-9]"))) << terms;
+        EXPECT_THAT(terms.substr(terms.rfind("Why not")), HasSubstr(" −")) << terms;
+    }
 }
 
 TEST(PlanCommand, TakesSettingsWithACommaBetweenAsOneQuestion)

@@ -329,7 +329,6 @@ TEST(Export, SaysHowLongTheRunIs)
     EXPECT_THAT(exported("picotron-json", 0).text, HasSubstr("\"total_train_steps\": 200"));
 }
 
-/// Another stands in its place, whose layers the rest does not divide.
 /// Kernels come with the software's name; what a file says of them besides is no setting of any framework but DeepSpeed's buffer.
 TEST(Export, TellsEachKeyOfTheSoftwareThatIsTheScenariosOwn)
 {

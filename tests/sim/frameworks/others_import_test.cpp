@@ -280,7 +280,7 @@ TEST(NanotronImport, WordsOfYamlInCapitalsAreReadAsPythonReadsThem)
 {
     const auto of = [](const std::string& recomputes) {
         return importedText("parallelism: {dp: 8, pp: 1, tp: 1, pp_engine: afab, recompute_layer: " + recomputes +
-                            "}\ntokens: {sequence_length: 2048, micro_batch_size: 1, train_steps: 2e5}\nmodel:\n"
+                            "}\ntokens: {sequence_length: 2048, micro_batch_size: 1, train_steps: 200000}\nmodel:\n"
                             "  model_config: {hidden_size: 1024, num_hidden_layers: 8, num_attention_heads: 16,"
                             " intermediate_size: 4096, vocab_size: 32000, max_position_embeddings: 2048}\n"
                             "optimizer: {zero_stage: 0, accumulate_grad_in_fp32: true}\n");
@@ -293,6 +293,24 @@ TEST(NanotronImport, WordsOfYamlInCapitalsAreReadAsPythonReadsThem)
     }
     EXPECT_EQ(of("NULL").became("parallelism.recompute_layer"), "default");
     EXPECT_EQ(of("TRUE").at("/training/tokens"), 2e5 * 8 * 2048);
+}
+
+/// PyYAML reads 2e5 as a word, having no point in it, and dacite takes no word or fraction for a whole number. What is meant is
+/// read, and that it would be refused is told.
+TEST(NanotronImport, NumbersWithAnExponentAreReadAndToldAsRefused)
+{
+    const auto of = [](const std::string& steps) {
+        return importedText("parallelism: {dp: 8, pp: 1, tp: 1, pp_engine: afab}\ntokens: {sequence_length: 2048, "
+                            "micro_batch_size: 1, train_steps: " +
+                            steps +
+                            "}\nmodel:\n  model_config: {hidden_size: 1024, num_hidden_layers: 8, num_attention_heads: 16,"
+                            " intermediate_size: 4096, vocab_size: 32000, max_position_embeddings: 2048}\n");
+    };
+    for (const char* steps : {"2e5", "2.0e+5", "200000"}) {
+        const auto out = of(steps);
+        EXPECT_EQ(out.at("/training/tokens"), 2e5 * 8 * 2048) << steps;
+        EXPECT_EQ(out.count(sim::Became::contradictory), steps == std::string("200000") ? 0 : 1) << steps;
+    }
 }
 
 TEST(NanotronImport, PositionsAreScaledAndLeftOutAsTheModelSays)

@@ -71,6 +71,23 @@ TEST(PackedDocuments, ThatAreNotPackedAreNotAskedFor)
     EXPECT_FALSE(isAsked(importedText(swift + "\n")));
 }
 
+/// configs/base.yml of MaxText has packing: true; synthetic data has one document a sequence all the same.
+TEST(PackedDocuments, AreMaxTextsDefault)
+{
+    const auto of = [](const std::string& more) {
+        return importedText("base_output_directory: gs://x\nmodel_name: llama3.1-8b\nper_device_batch_size: 1\n"
+                            "max_target_length: 8192\nici_fsdp_parallelism: 8\n" +
+                                more,
+                            8);
+    };
+    const auto left = of("");
+    EXPECT_EQ(left.became("packing"), "default");
+    EXPECT_THAT(left.textOn("packing"), HasSubstr("documents are packed"));
+    EXPECT_EQ(of("packing: false\n").became("packing"), "harmless");
+    EXPECT_EQ(of("packing: true\ndataset_type: synthetic\n").became("packing"), "harmless");
+    EXPECT_EQ(noteOf(of("dataset_type: synthetic\n"), "packing"), nullptr);
+}
+
 /// LLaMA-Factory's packing keeps documents apart beside neat_packing alone, TRL's unless it is the wrapped one.
 TEST(PackedDocuments, ThatSeeOneAnotherAreAsSimulated)
 {

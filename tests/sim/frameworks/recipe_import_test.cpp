@@ -121,6 +121,9 @@ TEST(RecipeImport, AClassNamesTheCataloguesModel)
                                     .imported.scenario)["model"]["base"];
     };
     EXPECT_EQ(modelOf("Llama31ModelProvider405B()"), "llama3-405b");
+    EXPECT_EQ(modelOf("Llama31ModelProvider8B()"), "llama3-8b");
+    EXPECT_EQ(modelOf("Llama3ModelProvider8B()"), "llama3.0-8b");
+    EXPECT_EQ(modelOf("run.Config(llm.Llama3Config70B)"), "llama3.0-70b");
     EXPECT_EQ(modelOf("Llama32ModelProvider1B(seq_length=8192)"), "llama3.2-1b");
     EXPECT_EQ(modelOf("Qwen3MoEModelProvider235B_A22B(\n        seq_length=4096,\n    )"), "qwen3-235b-a22b");
     EXPECT_EQ(modelOf("Qwen3ModelProvider600M()"), "qwen3-0.6b");
@@ -128,6 +131,32 @@ TEST(RecipeImport, AClassNamesTheCataloguesModel)
     EXPECT_EQ(modelOf("run.Config(llm.MixtralConfig8x7B)"), "mixtral-8x7b");
     EXPECT_EQ(modelOf("run.Config(GPTConfig175B)"), "gpt3-175b");
     EXPECT_EQ(modelOf("llm.Llama4Experts16Config()"), "llama4-scout");
+}
+
+/// Bridge's recipes/llama/llama3.py loads meta-llama/Meta-Llama-3-8B, NeMo's recipes/llama3_8b.py has Llama3Config8B: neither
+/// scales frequencies. Those with "31" in their names do.
+TEST(RecipeImport, Llama3IsNot31)
+{
+    const auto scalingOf = [](const std::string& recipe, const std::string& file = "job.py") {
+        return importedText(recipe, 8, file).at("/model/rope_scaling");
+    };
+    const auto ofNemo = [](const std::string& name) {
+        return "from nemo.collections import llm\nimport nemo_run as run\nrecipe = llm." + name +
+               ".pretrain_recipe(dir=\"/x\", name=\"y\", num_nodes=1, num_gpus_per_node=8)\n"
+               "recipe.trainer.strategy.tensor_model_parallel_size = 1\n";
+    };
+    const auto ofBridge = [](const std::string& name) {
+        return "from megatron.bridge.recipes.llama import " + name + "_config\ncfg = " + name +
+               "_config()\ncfg.model.tensor_model_parallel_size = 1\ncfg.train.global_batch_size = 128\n";
+    };
+    for (const std::string& recipe : {ofNemo("llama3_8b"), ofNemo("llama3_8b_16k"), ofNemo("llama3_70b"),
+                                      ofBridge("llama3_8b_pretrain"), ofBridge("llama3_70b_sft")})
+        EXPECT_TRUE(scalingOf(recipe).is_null()) << recipe;
+    for (const std::string& recipe : {ofNemo("llama31_8b"), ofNemo("llama31_70b"), ofBridge("llama31_8b_pretrain")})
+        EXPECT_EQ(scalingOf(recipe)["factor"], 8) << recipe;
+    const std::string plain = "cfg.model.tensor_model_parallel_size = 1\ncfg.train.global_batch_size = 128\n";
+    EXPECT_TRUE(scalingOf(plain, "llama3_8b.py").is_null()) << "by the file's name";
+    EXPECT_EQ(scalingOf(plain, "llama31_8b.py")["factor"], 8);
 }
 
 TEST(RecipeImport, AClassThatTheCatalogueDoesNotHaveIsAskedFor)

@@ -289,6 +289,13 @@ TEST(TorchtitanImport, ReadsOfOptimizerAndNarrowProductsWhatHasAKey)
               "not_representable");
     EXPECT_EQ(of(table + "recipe_name = \"tensorwise\"\n").became("quantize.linear.float8.recipe_name"), "harmless")
         << "without the converter";
+    for (const char* others : {"converters = []\n", "converters = [\"quantize.linear.mx\"]\n"})
+        for (const char* setting : {"recipe_name = \"rowwise\"\n", "filter_fqns = [\"wk\"]\n"}) {
+            const auto idle = of(table + setting, others);
+            const std::string name = "quantize.linear.float8." + std::string(setting).substr(0, 11);
+            EXPECT_EQ(idle.became(name), "harmless") << others;
+            EXPECT_THAT(idle.textOn(name), testing::HasSubstr("has no \"quantize.linear.float8\"")) << others;
+        }
     EXPECT_EQ(of(table + "recipe_name = \"rowwise\"\n", float8).became("quantize.linear.float8.recipe_name"),
               "not_representable");
     EXPECT_EQ(of("", "converters = [\"quantize.grouped_mm.float8\"]\n").count(sim::Became::notRepresentable),

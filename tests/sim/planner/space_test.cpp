@@ -40,6 +40,12 @@ TEST(PlanSpace, SaysWhetherGradientsAreCutMicrobatchByMicrobatch)
     EXPECT_THAT(plan(request, test::catalogue()).heldRules.at(kReduction), testing::StartsWith("true: "));
     request.framework = "huggingface";
     EXPECT_THAT(plan(request, test::catalogue()).heldRules.at(kReduction), testing::StartsWith("false, as Accelerate"));
+    for (const char* framework : {"nanotron", "picotron"}) {
+        request.framework = framework;
+        EXPECT_FALSE(plan(request, test::catalogue()).heldRules.contains(kReduction)) << framework << " shards no gradients";
+    }
+    request.framework = "megatron";
+    EXPECT_THAT(plan(request, test::catalogue()).heldRules.at(kReduction), testing::StartsWith("true: with ZeRO 3 gradients"));
     request.framework.clear();
     request.document.set("layout.reduce_each_microbatch", "false");
     const PlanAnswer given = plan(request, test::catalogue());

@@ -212,6 +212,126 @@ TEST(LoraTargets, OfExpertsAreToldWithTheirNumber)
     EXPECT_EQ(dense.at("/training/lora/targets").size(), 7U);
 }
 
+/// What is told and what is imported are of one set: whatever is named, the notes that speak of what is imported say what stands
+/// in the scenario.
+TEST(LoraTargets, AreToldAsTheyAreImported)
+{
+    struct Case {
+        std::string text, setting, without; ///< names that are told to have no adapters here; empty: nothing is told
+        Json targets;
+    };
+    const std::string lora = "adapter: lora\nlora_r: 16\n";
+    const std::string qwen = "base_model: Qwen/Qwen1.5-MoE-A2.7B\nsequence_len: 2048\nmicro_batch_size: 1\nbf16: true\n";
+    const std::string factory = "model_name_or_path: meta-llama/Llama-3.1-8B\nstage: sft\ntemplate: llama3\ncutoff_len: 2048\n"
+                                "finetuning_type: lora\nlora_rank: 16\nlora_target: ";
+    const Json all = {"q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"};
+    const Json ofAttention = {"q_proj", "k_proj", "v_proj", "o_proj"};
+    const std::string modules = "lora_target_modules";
+    for (const Case& one : {
+             Case{kOfAxolotl + lora + "lora_target_linear: true\nlora_target_modules: [q_proj, lm_head]\n", modules, "lm_head",
+                  all},
+             Case{kOfAxolotl + lora + "lora_target_modules: [q_proj, lm_head]\n", modules, "lm_head", Json::array({"q_proj"})},
+             Case{kOfAxolotl + lora + "lora_target_modules: [self_attn.q_proj, mlp.up_proj]\n", modules, "",
+                  Json::array({"q_proj", "up_proj"})},
+             Case{kOfAxolotl + lora + "lora_target_modules: [lm_head]\n", modules, "lm_head", all},
+             Case{qwen + lora + "lora_target_modules: [lm_head, w1]\n", modules, "lm_head", ofAttention},
+             Case{qwen + lora + "lora_target_modules: [lm_head]\n", modules, "lm_head", ofAttention},
+             Case{factory + "wqkv,lm_head\n", "lora_target", "wqkv, lm_head", all},
+             Case{factory + "[all]\n", "lora_target", "", all},
+             Case{factory + "q_proj,v_proj\n", "lora_target", "", Json::array({"q_proj", "v_proj"})},
+         }) {
+        const auto out = importedText(one.text, 8);
+        EXPECT_EQ(out.at("/training/lora/targets"), one.targets) << one.text;
+        std::string imported;
+        for (const Json& target : one.targets)
+            imported += (imported.empty() ? "" : " ") + target.get<std::string>();
+        std::string told;
+        for (const sim::Note& note : out.imported.notes)
+            if (note.pointer == "/training/lora/targets" && note.text.find("imported are") != std::string::npos) {
+                EXPECT_THAT(note.text, HasSubstr(imported)) << one.text;
+                EXPECT_EQ(note.became, sim::Became::notRepresentable) << one.text;
+                told += note.text;
+            }
+        if (one.without.empty())
+            EXPECT_EQ(told, "") << one.text;
+        else
+            EXPECT_THAT(told, HasSubstr('"' + one.without + "\": adapters beside these layers are not simulated")) << one.text;
+        const bool isAsked = std::find(out.imported.unknown.begin(), out.imported.unknown.end(), "/training/lora/targets") !=
+                             out.imported.unknown.end();
+        EXPECT_EQ(isAsked, one.text.find("[lm_head]") != std::string::npos || one.text.find("wqkv") != std::string::npos)
+            << one.text;
+    }
+}
+
+/// axolotl, monkeypatch/models/llama4/modeling.py: the experts of Llama 4 as one layer each, "experts.gate_projs.7".
+TEST(LoraTargets, ReachLinearExpertsOfLlama4)
+{
+    const std::string scout =
+        "base_model: meta-llama/Llama-4-Scout-17B-16E\nsequence_len: 2048\nmicro_batch_size: 1\nbf16: true\n"
+        "adapter: lora\nlora_r: 16\n";
+    const auto toldOf = [&](const std::string& more) {
+        const auto out = importedText(scout + more, 8);
+        for (const sim::Note& note : out.imported.notes)
+            if (note.pointer == "/training/lora/targets" && note.text.find("adapters are beside") != std::string::npos)
+                return std::pair(note.became, note.text);
+            else if (note.text.find("adapters beside experts") != std::string::npos)
+                return std::pair(note.became, note.text);
+        return std::pair(sim::Became::used, std::string());
+    };
+    const std::string linear = "lora_target_linear: true\n", layers = "llama4_linearized_experts: true\n";
+    const auto fused = toldOf(linear);
+    EXPECT_THAT(fused.second, HasSubstr("fused parameters"));
+    EXPECT_THAT(fused.second, HasSubstr("those beside its shared experts are not simulated"));
+    EXPECT_EQ(fused.first, sim::Became::notRepresentable) << "something is lost";
+    // A and B of three matrices of 5120 x 8192: 3 (5120 + 8192) 16, beside 16 experts in 48 layers.
+    const auto all = toldOf(linear + layers);
+    EXPECT_THAT(all.second, HasSubstr("about 491 million"));
+    EXPECT_EQ(all.first, sim::Became::notRepresentable);
+    EXPECT_THAT(toldOf(layers + "lora_target_modules: [q_proj, 'experts.gate_projs.[0-9]+$']\n").second,
+                HasSubstr("about 164 million"));
+    EXPECT_THAT(toldOf(layers + "lora_target_modules: [q_proj, shared_expert.gate_proj]\n").second,
+                HasSubstr("those beside its shared experts are not simulated"));
+    EXPECT_EQ(importedText(scout + linear + layers, 8).became("llama4_linearized_experts"), "used");
+    // As axolotl's own example has it (examples/llama-4/scout-qlora-single-h100-flex.yaml).
+    EXPECT_EQ(
+        importedText(scout + layers + "lora_target_modules: [self_attn.q_proj, self_attn.o_proj, shared_expert.up_proj]\n", 8)
+            .at("/training/lora/targets"),
+        Json::array({"q_proj", "o_proj"}));
+}
+
+TEST(FsdpPolicy, UnknownAndNarrowFormatsAreTold)
+{
+    const auto became = [](const std::string& policy, const std::string& of = "") {
+        return importedText(kOfAxolotl + "fsdp_version: 2\nfsdp_config:\n  mixed_precision_policy: " + policy + "\n", 8)
+            .became("fsdp_config.mixed_precision_policy" + of);
+    };
+    EXPECT_EQ(became("{param_dtype: sixteen, reduce_dtype: fp32}", ".param_dtype"), "unknown");
+    EXPECT_EQ(became("{param_dtype: bfloat16}", ".param_dtype"), "used");
+    EXPECT_EQ(became("{reduce_dtype: fp8}", ".reduce_dtype"), "not_representable");
+    EXPECT_EQ(became("{reduce_dtype: bf16}", ".reduce_dtype"), "used");
+    EXPECT_EQ(became("sixteen"), "unknown");
+    EXPECT_EQ(became("fp8"), "not_representable");
+    EXPECT_EQ(became("bf16"), "used");
+}
+
+/// accelerate/utils/launch.py hands FSDP's settings to a program only where it is FSDP's.
+TEST(Fsdp, OfAnotherTypesFileSaysNothing)
+{
+    const std::string left = "fsdp_config:\n  fsdp_activation_checkpointing: true\n  fsdp_reshard_after_forward: true\n"
+                             "  fsdp_mixed_precision_policy: {reduce_dtype: float32, param_dtype: float32}\n";
+    for (const char* type : {"distributed_type: MULTI_GPU\n", "distributed_type: 'NO'\n",
+                             "distributed_type: DEEPSPEED\ndeepspeed_config: {zero_stage: 2}\n", ""}) {
+        const auto with = importedText(kOfAccelerate + type + left, 8), without = importedText(kOfAccelerate + type, 8);
+        EXPECT_EQ(with.imported.scenario, without.imported.scenario) << type;
+        for (const char* name : {"fsdp_activation_checkpointing", "fsdp_reshard_after_forward",
+                                 "fsdp_mixed_precision_policy.reduce_dtype", "fsdp_mixed_precision_policy.param_dtype"}) {
+            EXPECT_EQ(with.became(std::string("fsdp_config.") + name), "harmless") << type << name;
+            EXPECT_THAT(with.textOn(std::string("fsdp_config.") + name), HasSubstr("has no effect")) << type << name;
+        }
+    }
+    EXPECT_EQ(importedText(kOfAccelerate + "distributed_type: FSDP\n" + left, 8).at("/training/recompute"), "full");
+}
+
 /// meta-llama's Meta-Llama-3 has positions up to 8,192 and no scaled frequencies; 3.1 has both.
 TEST(CatalogueModels, Llama3IsNot31)
 {

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <utility>
 
@@ -107,8 +108,15 @@ sim::ScenarioDocument emptyDocument()
 std::string withoutFlags(std::string text)
 {
     std::size_t flag = std::string::npos;
-    for (const std::string_view name : {"--set ", "--gpus "})
-        flag = std::min(flag, text.find(name));
+    for (const std::string_view name : {"--set", "--gpus", "--from", "--json", "--all-notes"}) // those of rankscope-sim import
+        for (std::size_t at = text.find(name); at < flag; at = text.find(name, at + 1)) {
+            const auto isOfWord = [&](std::size_t i) {
+                return i < text.size() &&
+                       (std::isalnum(static_cast<unsigned char>(text[i])) != 0 || text[i] == '-' || text[i] == '_');
+            };
+            if (!isOfWord(at + name.size()) && (at == 0 || !isOfWord(at - 1))) // no beginning of another's
+                flag = at;
+        }
     if (flag == std::string::npos)
         return text;
     std::size_t clause = 0; // that speaks of it
@@ -173,7 +181,15 @@ void SettingsImport::readWith(const Answers& answers)
     for (const auto& [pointer, value] : answers.keys)
         if (const std::optional<int> size = sizeIn(value)) // what else follows from it the reading knows
             options.sizes.emplace(pointer, *size);
-    sim::Imported imported = sim::importSettings(m_files, options, m_catalogue);
+    sim::Imported imported = [&] {
+        try {
+            return sim::importSettings(m_files, options, m_catalogue);
+        } catch (const sim::Error& error) {
+            if (const std::string text = error.what(), plain = withoutFlags(text); plain != text)
+                throw sim::Error(plain);
+            throw;
+        }
+    }();
     sim::ScenarioDocument document = sim::ScenarioDocument::parse(imported.scenario);
     const std::int64_t ranks = ranksOf(document);
     for (const auto& [pointer, value] : answers.keys)

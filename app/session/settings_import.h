@@ -16,10 +16,10 @@
 
 namespace app {
 
-/// What the files leave open. A guess stands in the scenario until it is answered.
 /// A note's text without the clause that tells how the command line says it: "…, or assumed; with --set training.stack=…".
 std::string withoutFlags(std::string text);
 
+/// What the files leave open. A guess stands in the scenario until it is answered.
 struct SettingsQuestion {
     std::string pointer;            ///< into the scenario; "/layout/dp" is asked as the number of GPUs
     QString label;                  ///< as the form calls it: "Cluster", "GPUs in all"

@@ -21,6 +21,7 @@
 #include "live/runtime/tensor_file.h"
 #include "live/runtime/watchdog.h"
 #include "live/stream/as_if_parallel.h"
+#include "live/stream/done_otherwise.h"
 #include "live/stream/make_trace.h"
 #include "live/tasks/worker_pool.h"
 #include "sim/error.h"
@@ -65,6 +66,9 @@ private:
                     (m_run->mesh().worldSize() == 1 ? " rank, " : " ranks, ") +
                     (alone() ? "" : std::to_string(m_environment.processes) + " processes, ") + m_communicator->name() + ", " +
                     std::to_string(m_pool.workers()) + " workers");
+        if (first())
+            for (const sim::Problem& one : doneOtherwise(m_scenario)) // viewers lay a prediction beside the run
+                sayLine(one.text());
         m_report.device = m_device.device->info().kind;
         if (m_machine)
             m_report.orderSeed = m_request.orderSeed;

@@ -5,6 +5,7 @@
 #include "live/profile/rehearse.h"
 #include "live/runtime/processors.h"
 #include "live/stream/as_if_parallel.h"
+#include "live/stream/done_otherwise.h"
 #include "sim/cli/options.h"
 #include "sim/cli/table.h"
 #include "sim/scenario/files.h"
@@ -157,6 +158,10 @@ private:
     {
         sim::Scenario scenario = readScenario(file, m_catalogue, m_arguments.overrides, {m_arguments.out});
         checkCanBeTrained(scenario, file);
+        std::vector<sim::Problem> others = doneOtherwise(scenario);
+        nameFile(others, file);
+        for (const sim::Problem& other : others)
+            std::cerr << sim::cli::linesForAPerson(other.text());
         if (scenario.live.dtype == "fp64") {
             std::cerr << sim::shownPlace(file) << ": live.dtype is fp64, which predictions do not know; trained in fp32 here\n";
             scenario.live.dtype = "fp32";

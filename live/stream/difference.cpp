@@ -1,5 +1,6 @@
 #include "live/stream/difference.h"
 
+#include "live/stream/done_otherwise.h"
 #include "sim/cancel.h"
 #include "sim/error.h"
 #include "sim/index.h"
@@ -317,6 +318,8 @@ Difference explainDifference(const sim::Simulation& prediction, std::span<const 
     difference.predicted = meanOf(predicted);
     difference.measured = meanOf(measured);
     difference.stragglers = findStragglers(step, stages);
+    for (const sim::Problem& one : doneOtherwise(prediction.scenario()))
+        difference.otherwise.push_back(one.message);
     return difference;
 }
 
@@ -338,6 +341,8 @@ std::string Difference::text() const
         text += "rank " + std::to_string(rank.rank) + "\n";
         addTable(text, rank.predicted, rank.measured);
     }
+    for (const std::string& sentence : otherwise)
+        text += sentence + "\n";
     return text;
 }
 

@@ -42,6 +42,8 @@ struct Difference {
     TimeUse predicted, measured; ///< means over ranks
     /// Whom others waited for, the longest first: by kCommNames, then in the bubble.
     std::array<std::vector<Straggler>, kCommCount + 1> stragglers;
+    /// What training does otherwise than the prediction has it (doneOtherwise), a sentence each, without a stop.
+    std::vector<std::string> otherwise;
     /// A table for people, differences of the step first.
     std::string text() const;
 };

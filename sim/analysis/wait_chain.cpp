@@ -301,6 +301,18 @@ WaitChain WaitChains::chain(const Gap& gap)
     return chain;
 }
 
+WaitChain WaitChains::within(WaitChain chain, std::int64_t fromNs, std::int64_t toNs)
+{
+    for (WaitLink& link : chain.links) {
+        link.beginNs = std::max(link.beginNs, fromNs);
+        link.endNs = std::min(link.endNs, toNs);
+    }
+    std::erase_if(chain.links, [](const WaitLink& link) { return link.lengthNs() <= 0; });
+    chain.gap.beginNs = std::max(chain.gap.beginNs, fromNs);
+    chain.gap.endNs = std::min(chain.gap.endNs, toNs);
+    return chain;
+}
+
 std::optional<WaitLink> WaitChains::linkAt(const Gap& gap, std::int64_t atNs)
 {
     const WaitChain found = chain(gap);

@@ -70,6 +70,8 @@ public:
     std::optional<Gap> firstGapFrom(int classIndex, std::int64_t fromNs, std::int64_t leastNs);
     std::optional<Gap> lastGapUntil(int classIndex, std::int64_t untilNs, std::int64_t leastNs);
     WaitChain chain(const Gap&);
+    /// What of a chain went on from one time to another.
+    static WaitChain within(WaitChain, std::int64_t fromNs, std::int64_t toNs);
     /// What keeps the class waiting at a time of a gap; nothing where no dependency tells. As long as the chain.
     std::optional<WaitLink> linkAt(const Gap&, std::int64_t atNs);
 
@@ -80,6 +82,8 @@ public:
     /// How long, for what, what that waits for, of a collective its last member and what it hides behind, how much of the step
     /// that is, and one thing to try: a line each. What would be gained without the wait is what the thing to try says.
     std::vector<std::string> lines(const WaitChain&) const;
+    /// What the largest part of it went to, with its time: "the host's launch of optimizer on pp 2, 3.01 ms". Empty without one.
+    std::string mostText(const WaitChain&) const;
 
 private:
     struct Data;

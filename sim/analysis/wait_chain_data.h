@@ -5,6 +5,7 @@
 #include "sim/analysis/wait_advice.h"
 #include "sim/analysis/wait_chain.h"
 #include "sim/index.h"
+#include "sim/text/wait_lines.h"
 
 #include <algorithm>
 #include <array>
@@ -164,6 +165,14 @@ struct WaitChains::Data {
     std::int64_t besideKernelsNs(int c, std::size_t step, std::size_t place);
     std::int64_t computedNs(int c, std::size_t step);
     std::int64_t readyNs(OpPlace collective);
+
+    /// A chain as it is told: part by part, from the gap's end back, and in sum what hosts launched in many short waits.
+    struct Told {
+        std::vector<WaitedFor> parts;
+        std::vector<WaitLink> links; ///< that the parts are of
+        std::int64_t launchesNs = 0; ///< beside them
+    };
+    Told toldOf(const WaitChains&, const WaitChain&);
 
     std::string rankText(int c) const;
     std::string stepName(const Step&, int c) const;

@@ -4,7 +4,6 @@
 #include "sim/mesh/spoken_group.h"
 #include "sim/text/number_text.h"
 #include "sim/text/spoken_name.h"
-#include "sim/text/wait_lines.h"
 
 namespace sim {
 namespace {
@@ -154,25 +153,23 @@ std::string WaitChains::nextText(const Gap& gap) const
     return gap.next ? m_data->stepName(m_data->step({gap.classIndex, *gap.next}), gap.classIndex) : "the next step";
 }
 
-std::vector<std::string> WaitChains::lines(const WaitChain& chain) const
+WaitChains::Data::Told WaitChains::Data::toldOf(const WaitChains& waits, const WaitChain& chain)
 {
-    const Data& d = *m_data;
     const auto duration = [](std::int64_t ns) { return numberText(static_cast<double>(ns) * 1e-9, Unit::seconds); };
-    const Gap& gap = chain.gap;
-    const auto passText = [this](const WaitLink& link) {
-        const bool isRest = link.kind == WaitLink::Kind::pass && m_data->computesFrom(link) < link.beginNs;
-        return (isRest ? "the rest of " : "") + linkText(link);
+    const auto passText = [&](const WaitLink& link) {
+        const bool isRest = link.kind == WaitLink::Kind::pass && computesFrom(link) < link.beginNs;
+        return (isRest ? "the rest of " : "") + waits.linkText(link);
     };
     constexpr std::int64_t kShort = 20; // a twentieth of the gap: such waits for launches are told in sum
-    std::vector<WaitLink> links;
-    std::int64_t launchesNs = 0;
+    Told out;
+    std::vector<WaitLink>& links = out.links;
     for (const WaitLink& link : chain.links)
-        if (link.kind == WaitLink::Kind::launch && link.lengthNs() * kShort < gap.lengthNs())
-            launchesNs += link.lengthNs();
+        if (link.kind == WaitLink::Kind::launch && link.lengthNs() * kShort < chain.gap.lengthNs())
+            out.launchesNs += link.lengthNs();
         else
             links.push_back(link);
     // A pass and the message that brings its result are told as one.
-    std::vector<WaitedFor> told;
+    std::vector<WaitedFor>& told = out.parts;
     for (std::size_t i = 0; i < links.size(); ++i) {
         const WaitLink& link = links[i];
         const WaitLink* made = i + 1 < links.size() ? &links[i + 1] : nullptr;
@@ -183,16 +180,37 @@ std::vector<std::string> WaitChains::lines(const WaitChain& chain) const
                  made->lengthNs() + link.lengthNs()});
             ++i;
         } else if (link.kind == WaitLink::Kind::collective) { // told once, however many there are in a row
-            const std::string text = linkText(link);
+            const std::string text = waits.linkText(link);
             std::int64_t ns = link.lengthNs();
-            int times = 1;
-            for (; i + 1 < links.size() && links[i + 1].kind == link.kind && linkText(links[i + 1]) == text; ++i, ++times)
+            int inARow = 1;
+            for (; i + 1 < links.size() && links[i + 1].kind == link.kind && waits.linkText(links[i + 1]) == text; ++i, ++inARow)
                 ns += links[i + 1].lengthNs();
-            told.push_back({text + (times > 1 ? ", " + std::to_string(times) + " in a row, " : ", ") + duration(ns), ns});
+            told.push_back({text + (inARow > 1 ? ", " + std::to_string(inARow) + " in a row, " : ", ") + duration(ns), ns});
         } else {
             told.push_back({passText(link) + ", " + duration(link.lengthNs()), link.lengthNs()});
         }
     }
+    return out;
+}
+
+std::string WaitChains::mostText(const WaitChain& chain) const
+{
+    const Data::Told told = m_data->toldOf(*this, chain);
+    const auto most = std::max_element(told.parts.begin(), told.parts.end(),
+                                       [](const WaitedFor& a, const WaitedFor& b) { return a.ns < b.ns; });
+    if (most != told.parts.end() && most->ns >= told.launchesNs)
+        return most->text;
+    return told.launchesNs == 0
+               ? std::string()
+               : "hosts to launch what could begin, " + numberText(static_cast<double>(told.launchesNs) * 1e-9, Unit::seconds);
+}
+
+std::vector<std::string> WaitChains::lines(const WaitChain& chain) const
+{
+    const Data& d = *m_data;
+    const auto duration = [](std::int64_t ns) { return numberText(static_cast<double>(ns) * 1e-9, Unit::seconds); };
+    const Gap& gap = chain.gap;
+    const auto [told, links, launchesNs] = m_data->toldOf(*this, chain);
     std::vector<std::string> out = waitLines(told, !gap.next);
     // Of what is waited for itself, and named first.
     const auto isOutside = [&](const WaitLink& link) {

@@ -53,8 +53,8 @@ void settleWorld(Job& job)
     std::optional<int> world = job.askedGpus ? job.askedGpus : fromFile;
     if (job.askedGpus && fromFile && *job.askedGpus != *fromFile)
         job.reading.addNote(job.gpusFrom.empty() ? "GPUs" : job.gpusFrom, Became::contradictory,
-                            "the file says " + std::to_string(*fromFile) + " GPUs, --gpus says " +
-                                std::to_string(*job.askedGpus) + ": --gpus counts");
+                            "the file says " + std::to_string(*fromFile) + " GPUs, and " + std::to_string(*job.askedGpus) +
+                                " are asked for: those count");
     if (job.givenDp) {
         job.dp = std::max(1, *job.givenDp);
         if (world && model * job.dp != *world)

@@ -54,16 +54,19 @@ int matchScore(const QString& text, const QString& typed)
     if (typed.isEmpty())
         return 0;
     const qsizetype at = text.indexOf(typed, 0, Qt::CaseInsensitive);
-    if (at >= 0)
-        return (at == 0 || text[at - 1] == QLatin1Char(' ')) ? 300 - static_cast<int>(at) : 200 - static_cast<int>(at);
+    if (at >= 0) {
+        constexpr int kPlaces = 50; // that are told apart
+        const int least = at == 0 || text[at - 1] == QLatin1Char(' ') ? MatchScore::kBeginsWord : MatchScore::kInWord;
+        return least + std::max(0, kPlaces - static_cast<int>(at));
+    }
     // Several words may come in another order, each at the beginning of one.
     const QStringList words = typed.split(QLatin1Char(' '), Qt::SkipEmptyParts);
     const auto beginsWord = [&](const QString& word) {
         return text.startsWith(word, Qt::CaseInsensitive) || text.contains(QLatin1Char(' ') + word, Qt::CaseInsensitive);
     };
     if (words.size() > 1 && std::all_of(words.begin(), words.end(), beginsWord))
-        return 150;
-    int score = 100;
+        return MatchScore::kWords;
+    int score = MatchScore::kLetters + 100;
     qsizetype from = 0;
     for (const QChar c : typed) {
         if (c.isSpace())
@@ -74,7 +77,7 @@ int matchScore(const QString& text, const QString& typed)
         score -= static_cast<int>(found - from);
         from = found + 1;
     }
-    return std::max(score, 0);
+    return std::max(score, MatchScore::kLetters);
 }
 
 namespace {
@@ -83,7 +86,7 @@ namespace {
 int scoreOf(const PaletteEntry& entry, const QString& typed)
 {
     int best = matchScore(entry.text, typed);
-    constexpr int kCalledSo = 290, kShortest = 3; // letters: fewer begin too many words
+    constexpr int kCalledSo = MatchScore::kBeginsWord + 40, kShortest = 3; // letters: fewer begin too many words
     for (const QString& name : entry.also)
         if (typed.size() >= kShortest && name.startsWith(typed, Qt::CaseInsensitive))
             best = std::max(best, kCalledSo);
@@ -178,15 +181,14 @@ void CommandPalette::fill()
         if (!typed.isEmpty())
             for (PaletteEntry& entry : source(typed))
                 found.push_back(std::move(entry));
-    constexpr int kHasWord = 250; // of matchScore(): a word of the command begins so
     // What is called exactly so comes first of all.
     const auto isCalledSo = [&](const PaletteEntry& entry) { return entry.text.compare(typed, Qt::CaseInsensitive) == 0; };
     const auto called = std::stable_partition(found.begin(), found.end(), isCalledSo);
     for (auto entry = found.begin(); entry != called; ++entry)
         add(*entry);
     found.erase(found.begin(), called);
-    const auto letters =
-        std::find_if(matching.begin(), matching.end(), [&](const auto& m) { return !typed.isEmpty() && m.first < kHasWord; });
+    const auto letters = std::find_if(matching.begin(), matching.end(),
+                                      [&](const auto& m) { return !typed.isEmpty() && m.first < MatchScore::kBeginsWord; });
     const auto others =
         std::stable_partition(found.begin(), found.end(), [](const PaletteEntry& entry) { return entry.isMeant; });
     for (auto command = matching.begin(); command != letters; ++command)
@@ -195,9 +197,9 @@ void CommandPalette::fill()
         add(*entry);
     // Where something is called so, nobody means letters out of other words: "Zoom In" of "OOM".
     const bool isAnswered = m_list->count() > 0;
-    constexpr int kInWord = 101, kFewLetters = 3; // of matchScore(): below it are letters that do not stand together
+    constexpr int kFewLetters = 3;
     for (auto command = letters; command != matching.end(); ++command)
-        if (!isAnswered || (typed.size() > kFewLetters && command->first >= kInWord))
+        if (!isAnswered || (typed.size() > kFewLetters && command->first >= MatchScore::kWords))
             add(command->second);
     for (auto entry = others; entry != found.end(); ++entry)
         add(*entry);

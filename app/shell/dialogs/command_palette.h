@@ -53,8 +53,14 @@ private:
     QLabel* m_nothing; ///< said in place of an empty list
 };
 
-/// How well a text answers what was typed: the letters must come in order; whole words and beginnings count more. Negative: not
-/// at all.
+/// The least scores of matchScore() by how a text answers, each way better than those before it.
+struct MatchScore {
+    static constexpr int kLetters = 0;      ///< they come in order
+    static constexpr int kWords = 150;      ///< each of several begins a word, in whatever order
+    static constexpr int kInWord = 151;     ///< it stands in one piece
+    static constexpr int kBeginsWord = 250; ///< and a word begins with it
+};
+/// How well a text answers what was typed, more the nearer to its beginning. Negative: not at all.
 int matchScore(const QString& text, const QString& typed);
 
 } // namespace app

@@ -3,6 +3,7 @@
 #include "app/session/desk.h"
 #include "app/session/help.h"
 #include "app/session/reset.h"
+#include "app/shell/form/lines_area.h"
 #include "app/shell/widgets/elided_button.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/held_layouts.h"

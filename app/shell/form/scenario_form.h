@@ -27,6 +27,7 @@ namespace app {
 
 class Desk;
 class FoldSection;
+class LinesArea;
 struct HelpEntry;
 
 /// What of the settings may be changed; nothing in it: all.
@@ -148,7 +149,7 @@ private:
     FormLimit m_limit;
     bool m_scrollsWhenShown = false; ///< to what the limit leaves
     QWidget* m_helpPlace;            ///< with the room around it, so that the field shows whole lines
-    QScrollArea* m_helpArea;         ///< always in its place, so that nothing moves when there is something to say
+    LinesArea* m_helpArea;           ///< always in its place, so that nothing moves when there is something to say
     QLabel* m_help;
     std::map<std::string, FormRow*, std::less<>> m_rows;
     std::vector<FormRow*> m_order; ///< from top to bottom

@@ -1,5 +1,6 @@
 // The scenario form's other half: how it is put together, and how what the session says comes back to its rows.
 #include "app/session/reset.h"
+#include "app/shell/form/lines_area.h"
 #include "app/shell/form/scenario_form.h"
 #include "app/shell/form/value_rows.h"
 #include "app/shell/widgets/fold_section.h"
@@ -36,7 +37,7 @@ constexpr int kLowestForm = 180; ///< in a lower one there is no room for help: 
 ScenarioForm::ScenarioForm(Session& session, QWidget* parent)
     : QWidget(parent), m_session(session), m_search(new QLineEdit(this)), m_whatIf(new QToolButton(this)),
       m_whatIfMenu(new QMenu(this)), m_area(new QScrollArea(this)), m_general(new QLabel(this)), m_nothingFound(new QLabel(this)),
-      m_limited(new QLabel(this)), m_helpPlace(new QWidget(this)), m_helpArea(new QScrollArea), m_help(new QLabel(this))
+      m_limited(new QLabel(this)), m_helpPlace(new QWidget(this)), m_helpArea(new LinesArea), m_help(new QLabel(this))
 {
     build();
     connect(&m_session, &Session::opened, this, &ScenarioForm::takeFile);
@@ -406,7 +407,7 @@ void ScenarioForm::fitHelp()
     const int line = std::max(1, QFontMetrics(m_help->font()).lineSpacing());
     const int lines = height() >= kLowForm ? std::clamp(kHelpHeight / line, 3, 5) : std::clamp(kLowHelpHeight / line, 1, 2);
     m_helpArea->setFixedHeight(lines * line);
-    m_helpArea->verticalScrollBar()->setSingleStep(line);
+    m_helpArea->setLine(line);
 }
 
 /// Behind another tab nothing was laid out.

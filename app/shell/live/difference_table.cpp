@@ -1,5 +1,6 @@
 #include "app/shell/live/difference_table.h"
 
+#include "app/session/plain_words.h"
 #include "app/shell/widgets/format.h"
 #include "app/shell/widgets/style.h"
 
@@ -62,7 +63,8 @@ QString stragglersText(const std::vector<live::Straggler>& stragglers)
 } // namespace
 
 DifferenceTable::DifferenceTable(QWidget* parent)
-    : QFrame(parent), m_title(new QLabel), m_message(new QLabel), m_table(new QTableWidget(0, columns))
+    : QFrame(parent), m_title(new QLabel), m_message(new QLabel), m_table(new QTableWidget(0, columns)),
+      m_column(new QVBoxLayout(this))
 {
     setRole(this, "side");
     setRole(m_title, "section");
@@ -90,12 +92,11 @@ DifferenceTable::DifferenceTable(QWidget* parent)
     m_table->setFont(uiFont(12));
     m_table->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     m_table->setAccessibleName(tr("Predicted and measured times"));
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(12, 6, 8, 2);
-    column->setSpacing(2);
-    column->addWidget(m_title);
-    column->addWidget(m_message, 1);
-    column->addWidget(m_table, 1);
+    m_column->setContentsMargins(12, 6, 8, 2);
+    m_column->setSpacing(2);
+    m_column->addWidget(m_title);
+    m_column->addWidget(m_message);
+    m_column->addWidget(m_table, 1);
     showNothing({});
 }
 
@@ -104,6 +105,7 @@ void DifferenceTable::showNothing(const QString& why)
     m_title->setText(tr("WHY IT DIFFERS"));
     m_message->setText(why);
     m_message->show();
+    m_column->setStretchFactor(m_message, 1);
     m_table->hide();
     m_lines.clear();
 }
@@ -111,7 +113,12 @@ void DifferenceTable::showNothing(const QString& why)
 void DifferenceTable::show(const QString& title, const live::Difference& d)
 {
     m_title->setText(tr("WHY IT DIFFERS  ·  %1").arg(title));
-    m_message->hide();
+    QStringList otherwise;
+    for (const std::string& sentence : d.otherwise)
+        otherwise << asSentence(QString::fromStdString(sentence));
+    m_message->setText(otherwise.join(QLatin1Char('\n')));
+    m_message->setVisible(!otherwise.isEmpty());
+    m_column->setStretchFactor(m_message, 0); // the room is the table's
     m_table->show();
     m_table->setUpdatesEnabled(false);
     m_table->setRowCount(0);
@@ -138,6 +145,7 @@ void DifferenceTable::show(const QString& title, const live::Difference& d)
                 .waitedFor = waitedFor(inBubble),
                 .tip = stragglersText(inBubble)});
     addRow({.name = tr("Host, or nothing"), .predictedNs = d.predicted.hostNs, .measuredNs = d.measured.hostNs});
+    m_lines << otherwise;
     fitRows();
     m_table->setUpdatesEnabled(true);
 }

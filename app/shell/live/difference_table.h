@@ -7,6 +7,7 @@
 
 class QLabel;
 class QTableWidget;
+class QVBoxLayout;
 
 namespace app {
 
@@ -34,6 +35,7 @@ private:
 
     QLabel *m_title, *m_message;
     QTableWidget* m_table;
+    QVBoxLayout* m_column;
     QStringList m_lines;
 };
 

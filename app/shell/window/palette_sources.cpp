@@ -56,8 +56,7 @@ std::vector<PaletteEntry> findFiles(const QString& typed, const QStringList& rec
         const auto known =
             std::find_if(gallery.begin(), gallery.end(), [&](const GalleryEntry& entry) { return entry.path == path; });
         const QString file = QFileInfo(path).completeBaseName(), name = known != gallery.end() ? known->name : apart[i];
-        constexpr int kPartOfName = 200;
-        if (out.size() < kMostFiles && std::max(matchScore(name, typed), matchScore(file, typed)) >= kPartOfName) {
+        if (out.size() < kMostFiles && std::max(matchScore(name, typed), matchScore(file, typed)) >= MatchScore::kBeginsWord) {
             add(name, QObject::tr("recent"), path);
             listed.append(path);
         }
@@ -123,8 +122,8 @@ std::vector<PaletteEntry> findSchedules(const QString& typed, const std::functio
     std::vector<PaletteEntry> out;
     for (const sim::ScheduleFamily& family : sim::scheduleFamilies()) {
         const QString title = text(family.title);
-        constexpr int kPartOfName = 100; // more than letters that happen to come in order
-        if (!family.isWrittenOut && std::max(matchScore(title, typed), matchScore(text(family.kind), typed)) > kPartOfName)
+        if (!family.isWrittenOut &&
+            std::max(matchScore(title, typed), matchScore(text(family.kind), typed)) >= MatchScore::kWords)
             out.push_back({QObject::tr("Schedule: %1").arg(title), QObject::tr("Schedule"),
                            [choose, kind = family.kind] { choose(kind); }, text(family.character)});
     }
@@ -159,10 +158,9 @@ std::vector<PaletteEntry> findSettings(const QString& typed, const Help& help, c
                            {},
                            true});
     };
-    constexpr int kBeginsWord = 250;
     const auto isMeant = [&](const ScenarioKey& key) {
         const QString title = titleOf(key), start = title.left(title.size() - QObject::tr(key.label).size());
-        return matchScore(QObject::tr(key.label), typed) >= kBeginsWord ||
+        return matchScore(QObject::tr(key.label), typed) >= MatchScore::kBeginsWord ||
                (typed.size() > start.size() && title.startsWith(typed, Qt::CaseInsensitive));
     };
     for (const ScenarioKey& key : scenarioKeys())
@@ -182,8 +180,8 @@ std::vector<PaletteEntry> findPrice(const QString& typed, const Help& help, cons
         return entry->kind == HelpEntry::Kind::term && entry->title == QLatin1String("GPU-hours");
     });
     const QString name = QObject::tr("Price of a GPU hour…");
-    constexpr int kBeginsWord = 250, kWords = 150; // of several, all in any order
-    if (!isMeant && matchScore(name, typed) < (typed.trimmed().contains(QLatin1Char(' ')) ? kWords : kBeginsWord))
+    if (!isMeant &&
+        matchScore(name, typed) < (typed.trimmed().contains(QLatin1Char(' ')) ? MatchScore::kWords : MatchScore::kBeginsWord))
         return {};
     return {{name, QObject::tr("Settings"), ask, {}, true}};
 }

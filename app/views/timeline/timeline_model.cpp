@@ -280,19 +280,30 @@ std::optional<TimelineWait> TimelineModel::waitBeside(int row, std::int64_t ns, 
     return wait ? std::optional(timelineWait(std::move(*wait))) : std::nullopt;
 }
 
-std::string TimelineModel::awaitedText(int row, std::int64_t beginsNs) const
+/// What kept a row from computing just before a time, as far as it lies in a stretch.
+std::optional<sim::WaitChain> TimelineModel::chainBefore(int row, std::int64_t fromNs, std::int64_t beginsNs) const
 {
     if (!isSimulated(row) || beginsNs < 1)
-        return {};
+        return std::nullopt;
     sim::WaitChains& waits = simulatedWaits();
     const auto gap = waits.gapAt(row, beginsNs - 1);
-    if (!gap)
-        return {};
-    const std::vector<sim::WaitLink> links = waits.chain(*gap).links;
-    // What was waited for, not what it takes to begin when that is there.
-    const auto last = std::find_if(links.begin(), links.end(),
-                                   [](const sim::WaitLink& link) { return link.kind != sim::WaitLink::Kind::launch; });
-    return links.empty() ? std::string() : waits.linkText(last == links.end() ? links.front() : *last);
+    return gap ? std::optional(sim::WaitChains::within(waits.chain(*gap), fromNs, beginsNs)) : std::nullopt;
+}
+
+std::string TimelineModel::awaitedText(int row, std::int64_t fromNs, std::int64_t beginsNs) const
+{
+    const auto chain = chainBefore(row, fromNs, beginsNs);
+    return chain ? simulatedWaits().mostText(*chain) : std::string();
+}
+
+std::optional<std::int64_t> TimelineModel::inputThereNs(int row, std::int64_t fromNs, std::int64_t beginsNs) const
+{
+    using Kind = sim::WaitLink::Kind;
+    if (const auto chain = chainBefore(row, fromNs, beginsNs))
+        for (const sim::WaitLink& link : chain->links) // from the end back
+            if (link.kind == Kind::pass || link.kind == Kind::message)
+                return link.endNs;
+    return std::nullopt;
 }
 
 sim::WaitChains& TimelineModel::simulatedWaits() const

@@ -94,9 +94,12 @@ public:
     /// The next wait of a row that begins at a time or later, or, going back, the last one that ends there or earlier; of those
     /// of at least leastNs.
     std::optional<TimelineWait> waitBeside(int row, std::int64_t ns, bool backwards, std::int64_t leastNs) const;
-    /// What a rank that begins something had waited for last: "the all-reduce of gradients in dp". Empty where it waited for
-    /// nothing, and where nobody knows.
-    std::string awaitedText(int row, std::int64_t beginsNs) const;
+    /// What a rank that begins something waited for most of a stretch before it, with its time: "the all-reduce of gradients in
+    /// dp, 2 ms". Empty where it waited for nothing, and where nobody knows.
+    std::string awaitedText(int row, std::int64_t fromNs, std::int64_t beginsNs) const;
+    /// When what came last from a pass was there for a rank that begins something; later it waited for collectives, copies and
+    /// its host. Nothing where no pass kept it waiting, and where nobody knows.
+    std::optional<std::int64_t> inputThereNs(int row, std::int64_t fromNs, std::int64_t beginsNs) const;
     /// For how long, for what, and what it costs, line by line.
     std::string waitText(const TimelineWait&) const;
     /// What a recorded row lacks to say why it waits; empty where nothing is to be said.
@@ -168,6 +171,7 @@ private:
     std::vector<CounterLevels> m_counters;
     mutable std::vector<std::unique_ptr<HeldByKernel>> m_heldByKernel; ///< [counter]
     sim::WaitChains& simulatedWaits() const;
+    std::optional<sim::WaitChain> chainBefore(int row, std::int64_t fromNs, std::int64_t beginsNs) const;
 
     mutable std::unique_ptr<sim::WaitChains> m_waits; ///< made when first asked for
     RecordedWaitsPtr m_recordedWaits;

@@ -82,22 +82,40 @@ std::string TimelineSteps::happens() const
     for (const Dependency& d : dependenciesOf(m_model, *ref))
         if (d.to == *ref && (!lastInput || m_model.endNs(d.from) > m_model.endNs(*lastInput)))
             lastInput = d.from;
-    const std::int64_t ownEnd = ref->span > 0 ? track.startNs[ref->span - 1] + track.durationNs[ref->span - 1] : -1;
-    if (lastInput && m_model.endNs(*lastInput) > ownEnd)
-        return name + " starts as soon as " + m_model.nameBeside(*lastInput, m_model.rowOf(ref->track)) + " is there";
-    if (const SpanRef before{ref->track, ref->span - 1}; ref->span > 0) {
-        const int row = m_model.rowOf(ref->track);
-        const std::string former = m_model.nameBeside(before, row);
-        const std::int64_t gapNs = track.startNs[ref->span] - ownEnd;
-        constexpr std::int64_t kHardly = 100; // of the shorter of the two: nobody sees it
-        if (gapNs * kHardly > std::min(track.durationNs[ref->span - 1], track.durationNs[ref->span])) {
-            const std::string awaited = m_model.awaitedText(row, track.startNs[ref->span]);
-            return name + " starts " + durationText(static_cast<double>(gapNs)) + " after " + former +
-                   (awaited.empty() ? "" : ": it waited for " + awaited);
+    const int row = m_model.rowOf(ref->track);
+    const std::int64_t startNs = track.startNs[ref->span],
+                       ownEndNs = ref->span > 0 ? m_model.endNs({ref->track, ref->span - 1}) : 0;
+    // "starts 3 ms after F1: it waited for …", where the wait can be seen beside the shortest that it lies between.
+    const auto waited = [&](std::int64_t sinceNs, std::int64_t shortestNs, const std::string& after) {
+        constexpr std::int64_t kHardly = 100;
+        if ((startNs - sinceNs) * kHardly <= shortestNs)
+            return std::string();
+        const std::string awaited = m_model.awaitedText(row, sinceNs, startNs);
+        return name + " starts " + durationText(static_cast<double>(startNs - sinceNs)) + after +
+               (awaited.empty() ? "" : ": it waited for " + awaited);
+    };
+    const std::int64_t takesNs = track.durationNs[ref->span];
+    if (lastInput && (ref->span == 0 || m_model.endNs(*lastInput) > ownEndNs)) {
+        const std::string input = m_model.nameBeside(*lastInput, row);
+        if (m_model.isSimulated(row)) { // of a recorded step nobody knows when its messages came
+            const std::int64_t sentNs = std::max(ownEndNs, m_model.endNs(*lastInput));
+            const std::int64_t thereNs = m_model.inputThereNs(row, ownEndNs, startNs).value_or(sentNs);
+            if (const std::string text = waited(thereNs, takesNs, " after " + input + " is there"); !text.empty())
+                return text;
         }
+        return name + " starts as soon as " + input + " is there";
+    }
+    if (ref->span > 0) {
+        const SpanRef before{ref->track, ref->span - 1};
+        const std::string former = m_model.nameBeside(before, row);
+        const std::int64_t shortestNs = std::min(track.durationNs[before.span], takesNs);
+        if (const std::string text = waited(ownEndNs, shortestNs, " after " + former); !text.empty())
+            return text;
         return name + " starts right after " + former +
                (lastInput && *lastInput != before ? ": " + m_model.nameBeside(*lastInput, row) + " was there already" : "");
     }
+    if (const std::string text = m_model.isSimulated(row) ? waited(0, takesNs, " into the step") : std::string(); !text.empty())
+        return text;
     return name + " starts the step";
 }
 

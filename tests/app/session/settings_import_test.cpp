@@ -1,6 +1,7 @@
 #include "app/session/settings_import.h"
 
 #include "tests/app/session/session_fixtures.h"
+#include "tests/support/interop_cases.h"
 
 #include <QFile>
 #include <QTemporaryDir>
@@ -9,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 
 namespace app {
 namespace {
@@ -84,6 +86,61 @@ TEST(SettingsImportTest, NoQuestionOrNoteSpeaksOfTheCommandLine)
     for (const sim::Note& note : settings.notes())
         EXPECT_THAT(withoutFlags(note.text), testing::Not(HasSubstr("--set"))) << note.setting;
     EXPECT_EQ(withoutFlags("--transformer-impl local: none"), "--transformer-impl local: none") << "the files' own flag";
+}
+
+/// All that the dialog shows.
+std::vector<std::string> shownBy(const SettingsImport& settings)
+{
+    std::vector<std::string> texts;
+    for (const SettingsQuestion& question : settings.questions())
+        texts.push_back(question.why.toStdString());
+    for (const sim::Note& note : settings.notes())
+        texts.push_back(withoutFlags(note.text));
+    return texts;
+}
+
+TEST(SettingsImportTest, NothingThatIsShownNamesAFlagOfTheCommandLine)
+{
+    std::vector<std::vector<sim::SettingsFile>> all = {
+        {{"run.sh", "#!/bin/bash\ndeepspeed --include localhost:0,1 --hostfile hosts train.py --model_name_or_path "
+                    "meta-llama/Llama-2-7b-hf --per_device_train_batch_size 1 --bf16 --deepspeed ds.json\n"},
+         {"ds.json", R"({"train_micro_batch_size_per_gpu": 1, "zero_optimization": {"stage": 2}, "bf16": {"enabled": true}})"}},
+        {{"base.yml", "model_name: llama2-7b\nici_fsdp_parallelism: -1\nici_tensor_parallelism: 4\nper_device_batch_size: 1\n"}},
+        {{"run.sh", kScript}},
+        {{"run.sh", kScriptOfArguments}}};
+    for (const std::string& name : ::test::interopCases())
+        all.push_back(::test::writtenOut(::test::interopCase(name)).second);
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(RANKSCOPE_TEST_DATA "/huggingface"))
+        if (entry.path().filename() == "config.json")
+            all.push_back({{"config.json", ::test::textOfFile(entry.path())}});
+    const testing::Matcher<std::string> namesOne =
+        testing::AnyOf(HasSubstr("--set"), HasSubstr("--gpus"), HasSubstr("--from"), HasSubstr("--all-notes"));
+    int spoken = 0; // by the library
+    for (const std::vector<sim::SettingsFile>& files : all) {
+        try {
+            const SettingsImport settings(files, test::catalogue());
+            for (const std::string& text : shownBy(settings))
+                EXPECT_THAT(text, testing::Not(namesOne)) << files.front().name;
+            for (const sim::Note& note : settings.notes())
+                spoken += testing::Value(note.text, namesOne) ? 1 : 0;
+        } catch (const sim::Error& error) {
+            EXPECT_THAT(std::string(error.what()), testing::Not(namesOne)) << files.front().name;
+        }
+    }
+    EXPECT_GT(spoken, 100) << "there was something to leave out";
+    EXPECT_EQ(withoutFlags("which hosts: say how many GPUs they have with --gpus"), "which hosts");
+    EXPECT_EQ(withoutFlags("counts only beside --gpus-per-node"), "counts only beside --gpus-per-node") << "another's flag";
+}
+
+TEST(SettingsImportTest, WhatIsNoSettingIsToldWithoutFlags)
+{
+    try {
+        const SettingsImport settings({{"notes.txt", "hello world\n"}}, test::catalogue());
+        FAIL() << "it is none";
+    } catch (const sim::Error& error) {
+        EXPECT_THAT(std::string(error.what()), HasSubstr("none of the kinds"));
+        EXPECT_THAT(std::string(error.what()), testing::Not(HasSubstr("--from")));
+    }
 }
 
 TEST(SettingsImportTest, AnAnswerIsTakenAndItsQuestionStays)

@@ -108,6 +108,20 @@ TEST(Palette, FindsByPartsOfTheName)
         matchScore(QStringLiteral("Group prices"), QStringLiteral("gpu price"))); // words in any order before letters in order
 }
 
+/// However far from the beginning it stands: those who ask go by the least score of a way to answer.
+TEST(Palette, AScoreTellsHowATextAnswers)
+{
+    for (const int before : {0, 1, 40, 60, 120, 400}) {
+        const QString start = QString(before, QLatin1Char('x')), aside = before == 0 ? QString() : start + QLatin1Char(' ');
+        EXPECT_GE(matchScore(aside + QStringLiteral("zoom"), QStringLiteral("zoom")), MatchScore::kBeginsWord) << before;
+        const int inWord = matchScore(QLatin1Char('x') + start + QStringLiteral("zoom"), QStringLiteral("zoom"));
+        EXPECT_GE(inWord, MatchScore::kInWord) << before;
+        EXPECT_LT(inWord, MatchScore::kBeginsWord) << before;
+        EXPECT_EQ(matchScore(aside + QStringLiteral("zoom in"), QStringLiteral("in zoom")), MatchScore::kWords) << before;
+        EXPECT_LT(matchScore(aside + QStringLiteral("z-oom"), QStringLiteral("zoom")), MatchScore::kWords) << before;
+    }
+}
+
 TEST(Palette, OffersTheCommandsThatAnswerWhatIsTyped)
 {
     const auto commands = [] {

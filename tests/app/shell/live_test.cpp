@@ -176,6 +176,19 @@ TEST(LiveDifferences, WhatRunsAloneIsNotCalledExposed)
     EXPECT_FALSE(table.text().contains(QStringLiteral("exposed"))) << "which is what kernels waited for: another number";
 }
 
+TEST(LiveDifferences, TellWhatIsDoneOtherwiseThanPredicted)
+{
+    DifferenceTable table;
+    live::Difference difference;
+    difference.otherwise = {"live training sends keys and values round a ring of cp; the simulator exchanges heads"};
+    table.show(QStringLiteral("STEP 1"), difference);
+    EXPECT_TRUE(table.text().contains(QStringLiteral("Live training sends keys"))) << table.text().toStdString();
+    EXPECT_TRUE(table.text().contains(QStringLiteral("Computing"))) << "beside the numbers";
+    difference.otherwise.clear();
+    table.show(QStringLiteral("STEP 2"), difference);
+    EXPECT_FALSE(table.text().contains(QStringLiteral("ring"))) << table.text().toStdString();
+}
+
 /// Before any step is whole: what broke off runs no more, and no next step is promised.
 TEST_F(LiveTest, AfterALostConnectionNothingIsStillRunning)
 {

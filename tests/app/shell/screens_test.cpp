@@ -509,7 +509,7 @@ TEST_F(ScreensTest, HelpStandsInItsOwnPlace)
     EXPECT_TRUE(window.form().helpText().contains(QStringLiteral("Possible: 1, 2, 4")));
 }
 
-/// However large the text, and wherever it is scrolled to by the wheel.
+/// However large the text, and wherever it is scrolled to, by the wheel or by its bar.
 TEST_F(ScreensTest, HelpShowsWholeLines)
 {
     open(kSixteen);
@@ -528,6 +528,12 @@ TEST_F(ScreensTest, HelpShowsWholeLines)
             bar->triggerAction(QAbstractSlider::SliderSingleStepAdd);
         }
         EXPECT_EQ(bar->maximum() % line, 0);
+        for (int dragged = 0; dragged <= bar->maximum(); ++dragged) { // its bar, or a touchpad
+            bar->setSliderPosition(dragged);
+            EXPECT_EQ(text->y() % line, 0) << dragged << " of " << bar->maximum();
+            EXPECT_LT(std::abs(text->y() + dragged), line);
+        }
+        EXPECT_EQ(text->y(), -bar->maximum()) << "the last line is in sight";
         bar->setValue(0);
         window.run(CommandId::textLarger);
         settle();

@@ -3,8 +3,11 @@
 #include "app/views/timeline/timeline_dependencies.h"
 #include "app/views/timeline/timeline_model.h"
 #include "app/views/timeline/timeline_steps.h"
+#include "sim/analysis/wait_chain.h"
+#include "sim/scenario/document.h"
 #include "sim/schedule/families/families.h"
 #include "tests/app/views/timeline/timeline_fixture.h"
+#include "tests/support/catalogue.h"
 
 #include <gmock/gmock.h>
 
@@ -134,6 +137,62 @@ TEST(TimelineSteps, SayNotRightAfterWhereTheRankWaited)
         waited += steps.happens().find(": it waited for the all-reduce of gradients") != std::string::npos ? 1 : 0;
     }
     EXPECT_GT(waited, 0) << steps.happens();
+}
+
+/// gpt2-xl over four stages: behind ZeRO 3's gathers, and with an optimizer whose host comes late.
+sim::Scenario gatheredStages()
+{
+    const auto document = sim::ScenarioDocument::parse(R"({"format": "rankscope-scenario", "version": 1, "model": "gpt2-xl",
+        "cluster": {"base": "h100-sxm-ib400", "nodes": 1}, "layout": {"pp": 4, "dp": 2, "zero_stage": 3},
+        "schedule": {"kind": "1f1b"},
+        "training": {"sequence_length": 1024, "global_batch_size": 16, "micro_batch_size": 1}})");
+    return document.resolve(test::catalogue()).scenario.value();
+}
+
+/// The longest part of each wait, with its time, as the tip over the same gap has it.
+TEST(TimelineSteps, NameWhatMostOfAWaitWasFor)
+{
+    Timeline timeline(gatheredStages());
+    const TimelineModel model({timeline.simulation, timeline.trace});
+    TimelineSteps steps(model);
+    sim::WaitChains waits(*timeline.simulation);
+    int waited = 0, launched = 0;
+    for (std::size_t step = 0; step < steps.count(); ++step) {
+        steps.goTo(step);
+        const SpanRef now = *steps.now();
+        const std::string happens = steps.happens();
+        const std::size_t told = happens.find(": it waited for ");
+        if (told == std::string::npos)
+            continue;
+        const sim::Track& track = timeline.trace->tracks[now.track];
+        const std::string text = happens.substr(told + std::string_view(": it waited for ").size());
+        const auto gap = waits.gapAt(model.rowOf(now.track), track.startNs[now.span] - 1);
+        ASSERT_TRUE(gap) << happens;
+        if (now.span > 0 && gap->beginNs != track.startNs[now.span - 1] + track.durationNs[now.span - 1])
+            continue; // the tip is over more than is told here
+        std::string tip;
+        for (const std::string& line : waits.lines(waits.chain(*gap)))
+            tip += line + "\n";
+        if (happens.find(" is there: ") == std::string::npos) { // else its own part of the gap alone
+            EXPECT_THAT(tip, testing::HasSubstr(text)) << happens;
+        }
+        ++waited;
+        const auto longest = [&] {
+            std::int64_t most = 0;
+            for (const sim::WaitLink& link : waits.chain(*gap).links)
+                most = std::max(most, link.kind == sim::WaitLink::Kind::launch ? link.lengthNs() : 0);
+            return most;
+        }();
+        if (longest * 2 > gap->lengthNs()) {
+            EXPECT_TRUE(text.starts_with("the host's launch of ")) << happens << "\n" << tip;
+            ++launched;
+        }
+    }
+    EXPECT_GT(waited, 4);
+    EXPECT_GT(launched, 0);
+    steps.goTo(0);
+    EXPECT_THAT(steps.happens(), testing::StartsWith("F0 of pp 0 starts "));
+    EXPECT_THAT(steps.happens(), testing::HasSubstr(" into the step: it waited for the all-gather of parameters in dp, "));
 }
 
 TEST(TimelineSteps, TellTheSameWhereKernelsAreShown)

@@ -173,7 +173,8 @@ TEST(TimelineSteps, NameWhatMostOfAWaitWasFor)
         std::string tip;
         for (const std::string& line : waits.lines(waits.chain(*gap)))
             tip += line + "\n";
-        if (happens.find(" is there: ") == std::string::npos) { // else its own part of the gap alone
+        // Else its own part of the gap alone; and a long tip leaves the middle out.
+        if (happens.find(" is there: ") == std::string::npos && tip.find("… and ") == std::string::npos) {
             EXPECT_THAT(tip, testing::HasSubstr(text)) << happens;
         }
         ++waited;

@@ -169,9 +169,11 @@ struct Stack {
     /// reduced is cut and joined before (_functional_collectives.py, all_gather_tensor and reduce_scatter_tensor): 4 in 16 bits.
     double sequenceCopyBytes = 0;
     /// Context parallelism: all-to-alls exchange parts of the sequence for heads before attention, and back behind it, so that it
-    /// is one kernel over whole sequences and a part of the heads, where these can be dealt to all ranks (DeepSpeed Ulysses,
-    /// Jacobs et al. 2023, arXiv 2309.14509; cp_comm_type a2a of Transformer Engine). Otherwise keys and values go round a ring.
-    /// Not beside experts whose tokens travel in one copy (MoeSettings::sendOncePerNode), whose all-to-alls are told by theirs.
+    /// is over whole sequences and a part of the heads, where cp divides a rank's heads (DeepSpeed Ulysses, Jacobs et al. 2023,
+    /// arXiv 2309.14509; cp_comm_type a2a of Transformer Engine). Otherwise keys and values go round a ring. Key-value heads are
+    /// copied where a rank has queries for some of another's. What is exchanged back is kept beside fused attention's own output
+    /// (context_parallel.py, AttnFuncWithCPAndQKVOA2A: out_part). Not beside experts whose tokens travel in one copy
+    /// (MoeSettings::sendOncePerNode), whose all-to-alls are told by theirs.
     bool exchangesHeads = false;
     /// overlap.tp_comm: of what is reduced behind a product each part is reduced among all ranks at once, by a kernel that reads
     /// theirs (Transformer Engine's method "pipeline", its default for proj_fprop and fc2_fprop: initialize_ub of

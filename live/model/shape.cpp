@@ -1,7 +1,6 @@
 #include "live/model/shape.h"
 
 #include "sim/model/tensors.h"
-#include "sim/scenario/head_exchange.h"
 #include "sim/scenario/words.h"
 #include "sim/text/nearest.h"
 
@@ -53,9 +52,6 @@ std::vector<sim::Problem> problemsOfTraining(const sim::Scenario& scenario)
                "0");
     if (model.lora.isOn() && model.lora.fused)
         refuse("/training/lora/fused", "adapters that share A", "false");
-    if (dealsHeads(scenario))
-        refuse("/training/stack/exchanges_heads", "all-to-alls that exchange parts of the sequence for heads",
-               "false, with keys and values round a ring");
     if (training.offload.isOn())
         refuse("/training/offload", "offloading to the host's memory", "leave it out");
     if (training.documents.areGiven())

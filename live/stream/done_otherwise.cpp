@@ -1,5 +1,7 @@
 #include "live/stream/done_otherwise.h"
 
+#include "sim/scenario/head_exchange.h"
+
 #include <string>
 
 namespace live {
@@ -41,9 +43,8 @@ std::vector<sim::Problem> doneOtherwise(const sim::Scenario& scenario)
         tell(stack.gathersLogits && !stack.wholeHead, "gathers_logits", "takes the loss of logits that stay in parts",
              "has them gathered first");
     }
-    tell(layout.cp > 1 && stack.exchangesHeads && training.flashAttention && !training.moe.sendOncePerNode &&
-             model.numAttentionHeads / layout.tp % layout.cp == 0,
-         "exchanges_heads", "sends keys and values round a ring of cp", "exchanges heads for parts of the sequence");
+    tell(sim::dealsHeads(scenario), "exchanges_heads", "sends keys and values round a ring of cp",
+         "exchanges heads for parts of the sequence");
     if (layout.zeroStage == 1 && layout.dp * layout.cp > 1) {
         const std::string here = "reduces gradients to the ranks' shards and gathers what they updated";
         tell(stack.sendsShards, "sends_shards", here, "has whole gradients on every rank, and updates broadcast");

@@ -71,14 +71,6 @@ TEST(Refused, MultiTokenPrediction)
               "/model/num_nextn_predict_layers: live training does not do multi-token prediction (1); nearest: 0");
 }
 
-TEST(Refused, HeadsThatAreExchanged)
-{
-    const Settings exchanged = {"training.stack.exchanges_heads=true", "layout.cp=2"};
-    EXPECT_EQ(refusalOf(job(exchanged)), "/training/stack/exchanges_heads: live training does not do all-to-alls that exchange "
-                                         "parts of the sequence for heads; nearest: false, with keys and values round a ring");
-    EXPECT_EQ(refusalOf(job({"training.stack.exchanges_heads=true"})), "trained") << "nobody to exchange with";
-}
-
 TEST(Refused, ComparingInBf16)
 {
     EXPECT_EQ(refusalOf(job({"live.dtype=bf16"})),

@@ -394,6 +394,7 @@ TEST(Export, SaysHeadsThatAreExchangedWhereTheFrameworkHasAWordForIt)
     EXPECT_THAT(sim::frameworkLimit("deepspeed", ring), HasSubstr("no ring of keys and values"));
 }
 
+/// Another stands in its place, whose layers the rest does not divide.
 TEST(Export, TellsNothingElseAsLostWhereTorchtitanHasNoNameForTheModel)
 {
     const sim::Scenario scenario = sim::resolvedScenario(sim::ScenarioDocument::parse(R"({

@@ -203,8 +203,14 @@ std::vector<std::array<std::string, 3>> lostOfStack(const Json& scenario, const 
          {std::pair{"/model", Json("tiny-llama")}, {"/cluster", scenario["cluster"]}, {kStack, Json(id)}})
         named.set(pointer, value.dump());
     const ScenarioDocument::Resolved resolved = named.resolve(catalogue);
-    if (!resolved.scenario)
+    if (!resolved.scenario) { // a name of the scenario's own brings no kernels: each that differs is told
+        std::vector<std::array<std::string, 3>> all;
+        differences(want, have, kStack, all);
+        for (auto& one : all)
+            if (one[0] != "/training/stack/id" && one[0] != "/training/stack/name" && one[0] != "/training/stack/date")
+                lost.push_back(std::move(one));
         return lost;
+    }
     const Json plain = Json::parse(resolvedText(*resolved.scenario))["training"]["stack"];
     std::vector<std::array<std::string, 3>> own;
     differences(want, plain, kStack, own);

@@ -99,6 +99,14 @@ void Resolver::readStackOf(const Block& from)
     stack.id = given.baseId.empty() ? kUsual : given.baseId;
     readStack(usual != nullptr ? *usual : given.base, stack);
     readStack(given.own, stack);
+    // A stack written out whole says its id, too, and needs no base.
+    if (given.baseId.empty() && stack.id != kUsual && m_catalogue.stackJson(stack.id) != nullptr &&
+        2 * given.own.size() < toJson(stack).size())
+        m_out.problems.push_back({m_file, given.pointer + "/id",
+                                  "names the software " + quotedText(stack.id) +
+                                      " alone: without a base its kernels are those of " + quotedText(kUsual) +
+                                      "; nearest: base " + quotedText(stack.id),
+                                  Severity::warning});
     // What software keeps gradients in beside 16-bit parameters; beside parameters of 32 bits it is those.
     // Where it has no master copy, gradients and moments are made like the parameters that it updates.
     Training& training = m_out.scenario.training;

@@ -352,6 +352,10 @@ TEST(Export, TellsEachKeyOfTheSoftwareThatIsTheScenariosOwn)
     EXPECT_THAT(megatron.at("/training/stack/launch_us"), HasSubstr("there it is 6"));
     EXPECT_TRUE(megatron.contains("/training/stack/norm/launches"));
     EXPECT_TRUE(toldOf(R"("megatron-te-2024")", "megatron-args").empty());
+    const auto own = toldOf(R"({"id": "my-software", "launch_us": 50})", "megatron-args");
+    EXPECT_EQ(own.size(), 2U) << "the name, which the catalogue does not know, and what it does otherwise";
+    EXPECT_TRUE(own.contains("/training/stack"));
+    EXPECT_THAT(own.at("/training/stack/launch_us"), HasSubstr("there it is 6"));
     const auto nemo = toldOf(R"({"base": "pytorch-eager", "step_ms": 1.5})", "nemo-yaml");
     EXPECT_TRUE(nemo.contains("/training/stack"));
     EXPECT_TRUE(nemo.contains("/training/stack/step_ms")) << "beside the name that is not said";

@@ -1,4 +1,5 @@
 #include "sim/scenario/document.h"
+#include "sim/scenario/stack_json.h"
 #include "tests/support/catalogue.h"
 
 #include <gmock/gmock.h>
@@ -212,4 +213,20 @@ TEST(Uncertainty, IsNotKnownOfCpusSinceAllThatWasMeasuredAreGpus)
         return resolvedScenario(document, catalogue);
     };
     EXPECT_FALSE(scenario(R"({"id": "this-machine", "gemm": 0.5})").uncertainty.isKnown());
+}
+
+TEST(Stack, AnIdOfTheCatalogueInPlaceOfABaseIsTold)
+{
+    const auto told = [](const std::string& stack) {
+        for (const Problem& problem : resolved(R"({"stack":)" + stack + "}").problems)
+            if (problem.pointer == "/training/stack/id")
+                return problem.message;
+        return std::string();
+    };
+    EXPECT_THAT(told(R"({"id":"pytorch-eager"})"), HasSubstr("nearest: base \"pytorch-eager\""));
+    EXPECT_THAT(told(R"({"id":"pytorch-eager","launch_us":5})"), HasSubstr("nearest: base"));
+    for (const char* meant : {R"({"base":"pytorch-eager","id":"huggingface"})", R"({"id":"my-software","launch_us":5})",
+                              R"({"id":"megatron-te-2024"})"})
+        EXPECT_EQ(told(meant), "") << meant;
+    EXPECT_EQ(told(toJson(trainingOf(R"({"stack":"pytorch-eager"})").stack).dump()), "") << "written out whole";
 }

@@ -17,6 +17,8 @@ struct Job {
     std::map<std::string, int, std::less<>> askedSizes{}; ///< likewise, of what the files leave open
     std::vector<std::string> fileNames{};
 
+    Json modelBeside = Json::object(); ///< of a config.json, which counts
+
     // Blocks of the scenario as far as they are known; keys as in the file.
     Json model = Json::object(), layout = Json::object(), schedule = Json::object(), training = Json::object();
     int tp = 1, cp = 1, pp = 1;

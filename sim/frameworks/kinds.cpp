@@ -195,11 +195,18 @@ bool startsDeepSpeed(std::string_view kind)
     return kind == "axolotl-yaml" || kind == "accelerate-yaml" || isLaunchedByAccelerate(kind);
 }
 
+/// "auto" that whoever starts DeepSpeed fills in from a setting of its own. A bucket it makes from the model, which the dialect
+/// knows.
+bool isFilledInByScript(const Setting& setting)
+{
+    return setting.value == Json("auto") && setting.name != "zero_optimization.reduce_bucket_size";
+}
+
 /// "auto" of DeepSpeed's file beside the script that fills it in.
 void tellFilledIn(Sheet& sheet, const std::string& script, std::vector<Note>& others)
 {
     std::erase_if(sheet.settings, [&](const Setting& setting) {
-        const bool isOpen = setting.value == Json("auto");
+        const bool isOpen = isFilledInByScript(setting);
         if (isOpen)
             others.push_back({setting.spelled, "auto", setting.line, Became::harmless, "",
                               "is filled in as " + script + " has it", setting.file});
@@ -314,7 +321,7 @@ Imported importSettings(const std::vector<SettingsFile>& files, const ImportOpti
             !(isNeoxText(parts[lead].text) && isYamlInBraces(part.name, part.text)) &&
             (kind == "megatron-deepspeed" || startsDeepSpeed(kind))) {
             for (Setting& setting : readJson(part.name, part.text).settings) {
-                if (setting.value == Json("auto") && startsDeepSpeed(kind)) {
+                if (startsDeepSpeed(kind) && isFilledInByScript(setting)) {
                     notes.push_back({setting.spelled, "auto", setting.line, Became::harmless, "",
                                      "is filled in as " + parts[lead].name + " has it", part.name});
                     continue;
@@ -375,7 +382,8 @@ Imported importSettings(const std::vector<SettingsFile>& files, const ImportOpti
             .catalogue = catalogue,
             .askedGpus = options.gpus,
             .askedCluster = options.cluster,
-            .askedSizes = options.sizes};
+            .askedSizes = options.sizes,
+            .modelBeside = model};
     for (const Part& part : parts)
         job.fileNames.push_back(part.name);
     dialectOf(kind)(job);

@@ -330,8 +330,11 @@ void readAxolotl(Job& job)
     if (const auto kernel = reading.word("attn_implementation", "/training/flash_attention"))
         job.training["flash_attention"] = *kernel != "eager";
     if (const auto adapter = reading.word("adapter", "/training/lora"); adapter == "lora" || adapter == "qlora") {
-        if (const auto rank = reading.integer("lora_r", "/training/lora/rank"); rank && *rank > 0)
-            job.training["lora"] = {{"rank", *rank}};
+        constexpr int kRankOfPeft = 8; // LoraConfig
+        const int rank = reading.size("lora_r", "/training/lora/rank").value_or(0);
+        if (rank == 0)
+            reading.byDefault("lora_r", kRankOfPeft, "/training/lora/rank", "has no default in axolotl: PEFT's own in its place");
+        job.training["lora"] = {{"rank", rank > 0 ? rank : kRankOfPeft}};
         const auto given = reading.any("lora_target_modules", "/training/lora/targets");
         // Both count: the linear layers are added to those that are named (axolotl, loaders/adapter.py).
         const bool isLinear = reading.flag("lora_target_linear", "/training/lora/targets").value_or(false);
@@ -341,19 +344,19 @@ void readAxolotl(Job& job)
                                       reading.flag(kLinear, "/training/lora/targets").value_or(false);
         if (areExpertsLinear)
             reading.say(kLinear, Became::used, "experts are layers of their own, which adapters reach", "/training/lora/targets");
-        if ((given || isLinear) && job.training.contains("lora"))
+        if (given || isLinear)
             job.training["lora"]["targets"] = importedLoraTargets(job, given ? "lora_target_modules" : "lora_target_linear",
                                                                   moduleNames(given.value_or(Json(""))),
                                                                   {.rank = memberOr<int>(job.training["lora"], "rank", 0),
                                                                    .areAll = isLinear,
                                                                    .allBy = isLinear ? "lora_target_linear" : "",
                                                                    .areExpertsLinear = areExpertsLinear});
-        if (const auto dropout = reading.real("lora_dropout", "/training/lora/dropout");
-            dropout && *dropout > 0 && job.training.contains("lora"))
+        tellTargetParameters(job, "lora_target_parameters");
+        if (const auto dropout = reading.real("lora_dropout", "/training/lora/dropout"); dropout && *dropout > 0)
             job.training["lora"]["dropout"] = *dropout;
         const bool is8Bit = reading.flag("load_in_8bit", "/training/lora/base_dtype").value_or(false);
         const bool is4Bit = reading.flag("load_in_4bit", "/training/lora/base_dtype").value_or(adapter == "qlora");
-        if ((is4Bit || is8Bit) && job.training.contains("lora"))
+        if (is4Bit || is8Bit)
             job.training["lora"]["base_dtype"] = is4Bit ? "nf4" : "fp8";
     }
     for (const char* fused : {"liger_fused_linear_cross_entropy", "cut_cross_entropy"})
@@ -378,7 +381,7 @@ void readAxolotl(Job& job)
         Alias{"load_in_8bit", "weights that are trained are not in 8 bits"},
         Alias{"load_in_4bit", "weights that are trained are not in 4 bits"},
         Alias{"sample_packing", kPackedDocuments},
-        Alias{"activation_offloading", "activations on the host have no key"},
+        Alias{"activation_offloading", "activations on the host: see training.offload.activation_layers"},
         Alias{"tiled_mlp", "an MLP in pieces of the sequence has no key"},
         Alias{"rl", "the other passes of preference training are not imported"},
         Alias{"trl.*", "generation in between has no key"},

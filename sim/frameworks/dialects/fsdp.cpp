@@ -87,6 +87,13 @@ void putMixedPrecisionOfFsdp(Job& job, const std::string& prefix)
     Reading& reading = job.reading;
     const std::string precision = memberOr<std::string>(job.training, "precision", "fp32");
     for (const std::string& policy : {prefix + "fsdp_mixed_precision_policy", prefix + "mixed_precision_policy"}) {
+        if (const Json* const given = reading.peek(policy); given != nullptr && given->is_array()) {
+            reading.say(policy, Became::unknown,
+                        shownValue(*given) +
+                            ": a list is no policy, which is a word or param_dtype and reduce_dtype; not imported",
+                        kPointer);
+            continue;
+        }
         // A word for all, or one for each; FSDP reduces gradients in the one and keeps what comes of it beside the parameters.
         for (const std::string& name : {policy, policy + ".reduce_dtype"})
             if (const auto given = reading.word(name, kPointer)) {
@@ -189,8 +196,9 @@ void putReduceBucket(Job& job)
             elements = kReduceBucket;
             reading.byDefault(name, kReduceBucket, kPointer, "is not given: DeepSpeed's default");
         } else if (*given == Json("auto")) {
-            const Json* const base = job.catalogue.modelJson(memberOr<std::string>(job.model, "base", ""));
-            const long long hidden = memberOr<int>(job.model, "hidden_size", base ? memberOr<int>(*base, "hidden_size", 0) : 0);
+            const Json& model = job.modelBeside.empty() ? job.model : job.modelBeside;
+            const Json* const base = job.catalogue.modelJson(memberOr<std::string>(model, "base", ""));
+            const long long hidden = memberOr<int>(model, "hidden_size", base ? memberOr<int>(*base, "hidden_size", 0) : 0);
             if (hidden <= 0 || hidden >= (1 << 20)) {
                 reading.say(name, Became::unknown,
                             "\"auto\" is the square of the hidden size, and the model is not given: no buffer is imported",
@@ -326,8 +334,8 @@ KeptTargets withoutExperts(const Job& job, const Json& asked, const LoraAsked& h
     if (isOnlyExperts) // all that there is to import
         kept = {"q_proj", "k_proj", "v_proj", "o_proj"};
     const int dense = numberIn(*model, "first_k_dense_replace"), every = std::max(1, numberIn(*model, "moe_layer_freq"));
-    const bool hasDense = dense > 0 || every > 1;
-    const bool hasShared = numberIn(*model, "num_shared_experts") > 0;
+    const bool hasDense = !how.areParameters && (dense > 0 || every > 1);
+    const bool hasShared = !how.areParameters && numberIn(*model, "num_shared_experts") > 0;
     const std::string others = hasShared && hasDense ? "its shared experts and dense layers"
                                : hasShared           ? "its shared experts"
                                : hasDense            ? "its dense layers"
@@ -417,6 +425,44 @@ Json importedLoraTargets(Job& job, const std::string& setting, const std::vector
     if (!kept.text.empty() && !areOthers)
         reading.addNote(how.allBy.empty() ? setting : how.allBy, kept.became, kept.text, kPointer);
     return kept.targets;
+}
+
+void tellTargetParameters(Job& job, const std::string& setting)
+{
+    const Json* const given = job.reading.peek(setting);
+    if (given == nullptr || !job.training.contains("lora"))
+        return;
+    const std::vector<std::string> names = wordsOfList(*given);
+    if (names.empty())
+        return;
+    job.reading.say(setting, Became::notRepresentable, "adapters beside parameters that are no layers have no key",
+                    "/training/lora/targets");
+    Json& lora = job.training["lora"];
+    const Json layers = lora.contains("targets") ? lora["targets"] : Json::array();
+    Json all = layers;
+    const auto add = [&all](const char* name) {
+        if (!hasTarget(all, name))
+            all.push_back(name);
+    };
+    for (const std::string& name : names) {
+        if (name.find("experts") == std::string::npos)
+            continue;
+        if (name.ends_with("gate_up_proj")) {
+            add("gate_proj");
+            add("up_proj");
+        } else if (name.ends_with("down_proj")) {
+            add("down_proj");
+        }
+    }
+    if (all.size() == layers.size())
+        return;
+    const KeptTargets kept =
+        withoutExperts(job, all, {.rank = memberOr<int>(lora, "rank", 0), .oneAdapter = OneAdapter::yes, .areParameters = true},
+                       ExpertsReached::yes);
+    if (kept.text.empty()) // a model without experts
+        return;
+    job.reading.addNote(setting, kept.became, kept.text, "/training/lora/targets");
+    lora["targets"] = kept.targets;
 }
 
 } // namespace sim::frameworks

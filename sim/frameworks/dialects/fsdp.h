@@ -50,6 +50,7 @@ struct LoraAsked {
     std::string allBy{};           ///< the setting that says so, if it is not that of the names
     bool areExpertsLinear = false; ///< experts that are fused parameters elsewhere are layers, one for each (axolotl's Llama 4)
     OneAdapter oneAdapter = OneAdapter::no;
+    bool areParameters = false; ///< PEFT's target_parameters: of experts alone
 };
 /// Of a list of target modules, in which "experts.gate_projs.[0-9]+$" is one.
 std::vector<std::string> moduleNames(const Json& given);
@@ -59,5 +60,7 @@ bool namesAllLinear(const std::vector<std::string>& modules);
 /// experts there; where none is left, all that it may have stand in their place. What is told on the setting is of the same set,
 /// with how many parameters experts leave out. After the model.
 Json importedLoraTargets(Job&, const std::string& setting, const std::vector<std::string>& names, const LoraAsked&);
+/// PEFT's target_parameters: adapters beside parameters that are no layers, as fused experts are. After training.lora.
+void tellTargetParameters(Job&, const std::string& setting);
 
 } // namespace sim::frameworks

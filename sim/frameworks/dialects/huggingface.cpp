@@ -41,6 +41,12 @@ void readHuggingFaceModel(Job& job, const std::string& prefix)
 void readRopeScaling(Job& job, const std::string& prefix)
 {
     Reading& reading = job.reading;
+    const std::string whole = prefix.substr(0, prefix.size() - 1);
+    if (const Json* const given = reading.peek(whole);
+        given != nullptr && !given->is_null() && !given->is_object() && *given != Json(false))
+        reading.say(whole, Became::unknown,
+                    shownValue(*given) + " is no table of a rope_type and its numbers: no scaling is imported",
+                    "/model/rope_scaling");
     if (!reading.hasPrefix(prefix))
         return;
     Json scaling = Json::object();
@@ -55,9 +61,14 @@ void readRopeScaling(Job& job, const std::string& prefix)
             scaling["rope_type"] = *kind;
     const std::string kind = memberOr<std::string>(scaling, "rope_type", "");
     const bool isKnown = kind == "linear" || kind == "llama3" || kind == "yarn";
-    if (isKnown && scaling.contains("factor"))
+    if (isKnown && scaling.contains("factor")) {
+        // Transformers takes each from the table and stops where one is missing (modeling_rope_utils.py).
+        for (const auto& [key, usual] : {std::pair{"low_freq_factor", 1}, {"high_freq_factor", 4}})
+            if (kind == "llama3" && !scaling.contains(key))
+                reading.byDefault(prefix + key, usual, std::string("/model/rope_scaling/") + key,
+                                  "is not given, and Transformers has no default: Llama 3.1's");
         job.model["rope_scaling"] = scaling;
-    else if (!kind.empty() && kind != "default" && !isKnown)
+    } else if (!kind.empty() && kind != "default" && !isKnown)
         for (const char* name : {"rope_type", "type"})
             reading.say(prefix + name, Became::notRepresentable, "the scenario scales by linear, llama3 or yarn");
     else if (isKnown) // transformers, modeling_rope_utils.py: factor is required of each of these

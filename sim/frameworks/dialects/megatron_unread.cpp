@@ -22,6 +22,9 @@ bool isUsualValue(const Reading& reading, const UsualValue& usual)
     return value != nullptr && *value == usual.value; // 1 and 1.0 are equal
 }
 
+/// Megatron names modules or shares of them; the key counts whole layers.
+constexpr std::string_view kOnTheHost = "activations on the host: see training.offload.activation_layers, of whole layers";
+
 constexpr std::array kUnsayable = {
     Alias{"cp_comm_type", "imported as a ring: a2a of all layers is training.stack.exchanges_heads, all_gather, a2a+p2p and ways "
                           "that layers differ in have no key"},
@@ -71,11 +74,11 @@ constexpr std::array kUnsayable = {
     Alias{"moe_token_drop*", "tokens that are dropped have no key; see training.moe.imbalance"},
     Alias{"moe_min_capacity", "tokens that are dropped have no key"},
     Alias{"moe_layer_recompute", "see training.recompute.modules"},
-    Alias{"moe_paged_stash*", "activations on the host have no key"},
-    Alias{"fine_grained_activation_offloading", "activations on the host have no key"},
-    Alias{"offload_modules", "activations on the host have no key"},
-    Alias{"activation_offload_fraction", "activations on the host have no key"},
-    Alias{"checkpoint_in_cpu", "activations on the host have no key"},
+    Alias{"moe_paged_stash*", kOnTheHost},
+    Alias{"fine_grained_activation_offloading", kOnTheHost},
+    Alias{"offload_modules", kOnTheHost},
+    Alias{"activation_offload_fraction", kOnTheHost},
+    Alias{"checkpoint_in_cpu", kOnTheHost},
     Alias{"ds_sequence_parallel_fpdt*", "sequences in chunks that lie on the host have no key"},
     Alias{"mtp_use_repeated_layer", "prediction modules that share weights have no key"},
     Alias{"mtp_hsm", "mixing among prediction modules has no key"},
@@ -136,9 +139,9 @@ constexpr std::array kUnsayable = {
     Alias{"moe_extended_tp", "experts cut over more ranks than etp have no key"},
     Alias{"moe_expert_rank_capacity_factor", "tokens that are dropped have no key"},
     Alias{"max_seqlen_per_dp_cp_rank", "sequences of several lengths: see training.documents"},
-    Alias{"fine_grained_offloading_*", "activations on the host have no key"},
-    Alias{"min_offloaded_tensor_size", "activations on the host have no key"},
-    Alias{"delta_offload_*", "activations on the host have no key"},
+    Alias{"fine_grained_offloading_*", kOnTheHost},
+    Alias{"min_offloaded_tensor_size", kOnTheHost},
+    Alias{"delta_offload_*", kOnTheHost},
     // Primus-Turbo's (AMD-AGI/Primus, configs/modules/megatron/primus_turbo.yaml)
     Alias{"use_turbo_mega_moe", "experts of one kernel are the software's: see training.stack.fuses_experts"},
     Alias{"enable_turbo_attention_float8", "attention in 8 bits has no key"},

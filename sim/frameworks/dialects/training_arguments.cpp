@@ -318,6 +318,8 @@ void readLora(Job& job, const LoraNames& names)
     if (const double share = dropout.value_or(names.dropoutUnlessGiven); share > 0)
         lora["dropout"] = number(std::min(share, 0.99));
     job.training["lora"] = lora;
+    for (const char* parameters : {"lora_target_parameters", "target_parameters"})
+        tellTargetParameters(job, parameters);
 }
 
 void readQuantisedBase(Job& job)

@@ -80,6 +80,50 @@ TEST(DeepSpeedImport, GradientsAreJoinedInABufferOfTheGivenSize)
     EXPECT_EQ(of(3, R"(500000000, "contiguous_gradients": false)").at("/training/stack/reduce_bucket"), 0);
 }
 
+// Transformers' trainer_config_finalize and Accelerate's prepare: hidden_size squared, whoever starts DeepSpeed.
+TEST(DeepSpeedImport, AnOpenBucketIsMadeFromTheTrainersModel)
+{
+    const sim::SettingsFile zero{"ds_z3_config.json",
+                                 R"({"train_batch_size": "auto", "bf16": {"enabled": "auto"},
+            "zero_optimization": {"stage": 3, "contiguous_gradients": true, "reduce_bucket_size": "auto"}})"};
+    const std::string setting = "zero_optimization.reduce_bucket_size";
+    const auto imported = [&](const std::vector<sim::SettingsFile>& files) {
+        test::ImportedText out{.imported = sim::importSettings(files, {.gpus = 8}, test::catalogue()), .scenario = {}};
+        out.scenario = Json::parse(out.imported.scenario);
+        return out;
+    };
+    const std::string factory = "stage: sft\ncutoff_len: 2048\nfinetuning_type: full\nbf16: true\ndeepspeed: ds_z3_config.json\n";
+    for (const sim::SettingsFile& trainer :
+         {sim::SettingsFile{"q.yaml", "model_name_or_path: Qwen/Qwen2.5-7B\n" + factory},
+          {"ax.yaml", "base_model: Qwen/Qwen2.5-7B\nsequence_len: 2048\nmicro_batch_size: 1\nbf16: true\n"
+                      "deepspeed: ds_z3_config.json\n"},
+          {"t.sh", "accelerate launch --num_processes 8 trl sft --model_name_or_path Qwen/Qwen2.5-7B "
+                   "--per_device_train_batch_size 1 --bf16 --max_length 2048 --deepspeed ds_z3_config.json\n"}}) {
+        const auto out = imported({trainer, zero});
+        EXPECT_EQ(out.at("/training/stack/reduce_bucket"), 3584 * 3584) << trainer.name;
+        int notes = 0;
+        for (const sim::Note& note : out.imported.notes)
+            if (note.setting.ends_with("reduce_bucket_size")) {
+                EXPECT_EQ(note.became, sim::Became::used) << trainer.name;
+                EXPECT_EQ(note.text, "the square of the hidden size") << trainer.name;
+                ++notes;
+            }
+        EXPECT_EQ(notes, 1) << trainer.name;
+    }
+    const sim::SettingsFile model{"config.json",
+                                  R"({"model_type": "llama", "architectures": ["LlamaForCausalLM"], "hidden_size": 1024,
+                                      "num_hidden_layers": 4, "num_attention_heads": 8, "intermediate_size": 4096,
+                                      "vocab_size": 32000})"};
+    EXPECT_EQ(imported({{"q.yaml", "model_name_or_path: ./mine\n" + factory}, zero, model}).at("/training/stack/reduce_bucket"),
+              1024 * 1024)
+        << "the model's file counts";
+    const auto alone = imported({{"acc.yaml", "compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\nnum_machines: 1\n"
+                                              "num_processes: 8\nmixed_precision: bf16\ndeepspeed_config:\n"
+                                              "  deepspeed_config_file: ds_z3_config.json\n"},
+                                 zero});
+    EXPECT_EQ(alone.became(setting), "unknown") << "no file says the model";
+}
+
 // deepspeed/runtime/zero/config.py: reduce_bucket_size 5e8, contiguous_gradients on.
 TEST(DeepSpeedImport, TheBufferThatNobodyNamesIsDeepSpeedsDefault)
 {

@@ -58,6 +58,16 @@ TEST(HuggingFaceFamilies, HalfARotationIsToldAndNotScaled)
     EXPECT_EQ(of(R"({"rope_type": "dynamic", "factor": 4.0})").became("rope_scaling.rope_type"), "not_representable");
     EXPECT_EQ(of(R"({"rope_type": "default"})").became("rope_scaling.rope_type"), "used");
     EXPECT_EQ(of(R"({"rope_type": "linear", "factor": 4})").at("/model/rope_scaling/factor"), 4);
+    for (const char* noTable : {"[1, 2]", R"("yarn")", "4"}) {
+        EXPECT_TRUE(of(noTable).at("/model/rope_scaling").is_null()) << noTable;
+        EXPECT_EQ(of(noTable).became("rope_scaling"), "unknown") << noTable;
+    }
+    EXPECT_NE(of("null").became("rope_scaling"), "unknown");
+    const auto half =
+        of(R"({"rope_type": "llama3", "factor": 8, "low_freq_factor": 1, "original_max_position_embeddings": 8192})");
+    EXPECT_EQ(half.at("/model/rope_scaling/high_freq_factor"), 4);
+    EXPECT_EQ(half.became("rope_scaling.low_freq_factor"), "used");
+    EXPECT_EQ(half.became("rope_scaling.high_freq_factor"), "default");
 }
 
 TEST(HuggingFaceFamilies, AnEmptyListOfLayersWithoutRotationIsAsNone)

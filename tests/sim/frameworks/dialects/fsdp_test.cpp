@@ -332,6 +332,62 @@ TEST(Fsdp, OfAnotherTypesFileSaysNothing)
     EXPECT_EQ(importedText(kOfAccelerate + "distributed_type: FSDP\n" + left, 8).at("/training/recompute"), "full");
 }
 
+/// loaders/adapter.py hands lora_r to PEFT as it is; without a usable one a job is still one of adapters.
+TEST(AxolotlImport, AdaptersWithoutAUsableRankHavePeftsOwn)
+{
+    const std::string lora = kOfAxolotl + "adapter: lora\nlora_target_linear: true\n";
+    const auto none = importedText(lora, 8);
+    EXPECT_EQ(none.at("/training/lora/rank"), 8);
+    EXPECT_EQ(none.became("lora_r"), "default");
+    EXPECT_THAT(none.textOn("lora_r"), HasSubstr("PEFT's own"));
+    EXPECT_EQ(none.at("/training/lora/targets").size(), 7U);
+    const auto negative = importedText(lora + "lora_r: -4\n", 8);
+    EXPECT_EQ(negative.at("/training/lora/rank"), 8);
+    EXPECT_EQ(negative.became("lora_r"), "unknown");
+    EXPECT_THAT(negative.textOn("lora_r"), HasSubstr("-4 is less than 1, and not imported"));
+    EXPECT_EQ(importedText(kOfAxolotl + "adapter: qlora\n", 8).at("/training/lora/base_dtype"), "nf4");
+}
+
+/// PEFT's ParamWrapper: A and B of r rows an expert, one pair beside gate and up, which are one parameter.
+TEST(LoraTargets, ParametersOfExpertsAreToldWithTheirNumber)
+{
+    const std::string parameters = "lora_target_parameters: [mlp.experts.gate_up_proj, mlp.experts.down_proj]\n";
+    const auto toldOf = [](const test::ImportedText& out) {
+        std::string text;
+        for (const sim::Note& note : out.imported.notes)
+            if (note.setting.ends_with("target_parameters")) {
+                EXPECT_EQ(note.became, sim::Became::notRepresentable);
+                text += note.text;
+            }
+        return text;
+    };
+    const std::string gptOss = "base_model: openai/gpt-oss-20b\nsequence_len: 2048\nmicro_batch_size: 1\nbf16: true\n"
+                               "adapter: lora\nlora_r: 8\nlora_target_modules: [q_proj, v_proj]\n";
+    // (2880 + 2 x 2880) + (2880 + 2880), 8 rows beside each of 32 experts in 24 layers
+    const auto out = importedText(gptOss + parameters, 8);
+    EXPECT_THAT(toldOf(out), HasSubstr("about 88 million"));
+    EXPECT_EQ(out.at("/training/lora/targets"), Json::parse(R"(["q_proj", "v_proj"])"));
+    EXPECT_THAT(toldOf(importedText(gptOss + "lora_target_parameters: [mlp.experts.down_proj]\n", 8)),
+                HasSubstr("about 35 million"));
+    const auto dense = importedText(kOfAxolotl + "adapter: lora\nlora_r: 8\nlora_target_modules: [q_proj]\n" + parameters, 8);
+    EXPECT_THAT(toldOf(dense), HasSubstr("have no key"));
+    EXPECT_EQ(dense.at("/training/lora/targets"), Json::parse(R"(["q_proj"])"));
+    EXPECT_NE(importedText(gptOss + "lora_target_parameters: []\n", 8).became("lora_target_parameters"), "not_representable");
+}
+
+TEST(FsdpPolicy, AListIsTold)
+{
+    const auto out = importedText(kOfAxolotl + "fsdp_version: 2\nfsdp_config:\n  mixed_precision_policy: [bf16, fp32]\n", 8);
+    EXPECT_EQ(out.became("fsdp_config.mixed_precision_policy"), "unknown");
+    EXPECT_THAT(out.textOn("fsdp_config.mixed_precision_policy"), HasSubstr("a list is no policy"));
+}
+
+TEST(AxolotlImport, ActivationsOnTheHostNameTheirKey)
+{
+    EXPECT_THAT(importedText(kOfAxolotl + "activation_offloading: true\n", 8).textOn("activation_offloading"),
+                HasSubstr("training.offload.activation_layers"));
+}
+
 /// meta-llama's Meta-Llama-3 has positions up to 8,192 and no scaled frequencies; 3.1 has both.
 TEST(CatalogueModels, Llama3IsNot31)
 {

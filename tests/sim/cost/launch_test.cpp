@@ -158,6 +158,7 @@ TEST(LaunchCosts, ExpertsThatAreStartedOneByOneWaitForTheHostAndItForTheirTokens
     EXPECT_NEAR(static_cast<double>(grouped[2]), own(experts), 10);
     EXPECT_NEAR(static_cast<double>(single[2]), 16 * (9e3 + 4 * 5e3) - own(permute) + own(experts), 10);
     scenario.training.moe.sendOncePerNode = true;
+    scenario.model.numExperts = 16;
     program.passes[0].ops.push_back(program.passes[0].ops.back());
     program.passes[0].shapes.push_back(experts);
     for (const int expertsOfToken : {8, 1}) {

@@ -98,6 +98,8 @@ TEST(SoftwareWays, AutogradKeepsWhatSequenceParallelismHasGathered)
     scenario.layout.pp = 2;
     scenario.cluster.nodes *= 2;
     scenario.schedule.kind = "zb-h1";
+    scenario.schedule.layersPerStage.clear();
+    test::resolve(scenario);
     EXPECT_EQ(test::countOf(test::programOf(scenario), "regather"), 0);
     scenario.training.stack.plainTensorParallel = false;
     EXPECT_GT(test::countOf(test::programOf(scenario), "regather"), 0);

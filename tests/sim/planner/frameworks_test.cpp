@@ -136,6 +136,8 @@ std::int64_t stepOfRoundTrip(const Framework& framework, const Scenario& scenari
     for (const char* key : {"sequence_length", "micro_batch_size", "global_batch_size", "recompute"})
         if (isLeftToProgram(framework.kind, scenario, std::string("/training/") + key))
             document.set(std::string("training.") + key, want["training"][key].dump());
+    if (isLeftToProgram(framework.kind, scenario, "/schedule/layers_per_stage")) // nanotron deals layers by what they compute
+        document.set("schedule.layers_per_stage", want["schedule"]["layers_per_stage"].dump());
     return std::llround(simulate(resolvedScenario(document, test::catalogue()))->metrics().stepTimeSeconds * 1e9);
 }
 

@@ -323,7 +323,7 @@ TEST(PlannerFrameworks, WhatNoLayoutOfAFrameworkSaysIsRefusedAtOnce)
     PlanRequest request{.document = ScenarioDocument::parse(R"({"format": "rankscope-scenario", "version": 1,
             "model": {"base": "llama3-8b"}, "cluster": {"base": "h100-sxm-ib400"}, "layout": {"tp": 1, "dp": 8},
             "training": {"sequence_length": 2048, "global_batch_size": 16, "gradient_dtype": "bf16", "stack": "megatron-te-2024"}})"),
-                        .framework = "huggingface"};
+                        .framework = "torchtitan"};
     try {
         (void)plan(request, test::catalogue());
         ADD_FAILURE() << "planned";

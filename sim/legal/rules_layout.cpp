@@ -95,7 +95,7 @@ void Rules::exchangedHeads()
             return text(l.cp) + " does not divide " + ofRank +
                    ": exchanges_heads has no effect, and keys and values go round a ring; Transformer Engine refuses a2a here" +
                    nearestNumbers(l.cp, 2, heads, [&, ranks = m_provenance.ranks()](std::int64_t cp) {
-                       return heads % cp == 0 && ranks % (l.tp * cp) == 0;
+                       return heads % cp == 0 && ranks % (l.tp * cp) == 0 && t.sequenceLength % (2 * cp) == 0;
                    });
         });
     if (!dealsHeads(m_scenario))

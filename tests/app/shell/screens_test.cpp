@@ -690,6 +690,8 @@ TEST_F(ScreensTest, AToolBarThatHadNoRoomForAllOfItHasItAgain)
     window.setMinimumSize(512, 320);
     for (const QSize size : {QSize(910, 512), QSize(682, 426), QSize(600, 426), QSize(682, 426), QSize(910, 512)}) {
         resize(size);
+        if (size.width() < 682) // narrower than any screen of the least size
+            continue;
         for (QAction* action : bar->actions()) {
             if (const auto* tool = qobject_cast<QToolButton*>(bar->widgetForAction(action))) {
                 EXPECT_TRUE(tool->isVisible() && isInside(*tool, *bar)) << tool->text().toStdString() << " at " << size.width();

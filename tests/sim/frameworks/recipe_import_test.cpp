@@ -290,7 +290,7 @@ TEST(RecipeImport, ADumpNamesTheClassOfItsModel)
                                   "    _target_: nemo.lightning.MegatronStrategy\n    tensor_model_parallel_size: 4\n"
                                   "    pipeline_model_parallel_size: 8\n"
                                   "data:\n  global_batch_size: 128\n  micro_batch_size: 1\n");
-    EXPECT_EQ(Json::parse(out.imported.scenario)["model"]["base"], "llama3-70b");
+    EXPECT_EQ(Json::parse(out.imported.scenario)["model"]["base"], "llama3.0-70b");
     EXPECT_EQ(out.at("/layout/pp"), 8);
     EXPECT_EQ(out.count(Became::contradictory), 0) << "80 layers divide over 8 stages";
     EXPECT_THAT(out.imported.unknown, testing::Not(testing::Contains("/model")));

@@ -127,7 +127,7 @@ TEST(MegatronDeepSpeedImport, UlyssesTakesItsShareOfTheRanks)
     EXPECT_EQ(out.at("/layout/dp"), 8);
     EXPECT_EQ(out.became("--ds-sequence-parallel-size"), "used");
     EXPECT_EQ(out.at("/training/stack/exchanges_heads"), true);
-    EXPECT_EQ(out.at("/training/stack/base"), "megatron-deepspeed-2023");
+    EXPECT_EQ(Json::parse(out.imported.scenario)["training"]["stack"]["base"], "megatron-deepspeed-2023");
 }
 
 TEST(MegatronImport, HeadsAreExchangedWhereAllLayersDo)
@@ -139,7 +139,7 @@ TEST(MegatronImport, HeadsAreExchangedWhereAllLayersDo)
         const auto out = of("--context-parallel-size 4 --cp-comm-type " + std::string(all));
         EXPECT_EQ(out.became("--cp-comm-type"), "used") << all;
         EXPECT_EQ(out.at("/training/stack/exchanges_heads"), true) << all;
-        EXPECT_EQ(out.at("/training/stack/base"), "megatron-te-2024") << all;
+        EXPECT_EQ(Json::parse(out.imported.scenario)["training"]["stack"]["base"], "megatron-te-2024") << all;
     }
     for (const char* other : {"a2a+p2p", "all_gather", "a2a p2p"}) {
         const auto out = of("--context-parallel-size 4 --cp-comm-type " + std::string(other));

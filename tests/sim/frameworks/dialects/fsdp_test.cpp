@@ -320,7 +320,7 @@ TEST(Fsdp, OfAnotherTypesFileSaysNothing)
     const std::string left = "fsdp_config:\n  fsdp_activation_checkpointing: true\n  fsdp_reshard_after_forward: true\n"
                              "  fsdp_mixed_precision_policy: {reduce_dtype: float32, param_dtype: float32}\n";
     for (const char* type : {"distributed_type: MULTI_GPU\n", "distributed_type: 'NO'\n",
-                             "distributed_type: DEEPSPEED\ndeepspeed_config: {zero_stage: 2}\n", ""}) {
+                             "distributed_type: DEEPSPEED\ndeepspeed_config: {zero_stage: 2}\n"}) {
         const auto with = importedText(kOfAccelerate + type + left, 8), without = importedText(kOfAccelerate + type, 8);
         EXPECT_EQ(with.imported.scenario, without.imported.scenario) << type;
         for (const char* name : {"fsdp_activation_checkpointing", "fsdp_reshard_after_forward",

@@ -266,8 +266,9 @@ TEST(PlanCommand, SaysOfWhatTheFirstHasThatItHasIt)
     for (const char* objective : {"", " --objective headroom"}) {
         const std::string terms = run(kPlan + "--top 1 --why " + other + objective).out;
         EXPECT_THAT(terms.substr(terms.rfind("Why not")), Not(testing::ContainsRegex("\n  [^\n]* -[0-9]"))) << terms;
-        if (*objective == 0) // which has terms that are less
+        if (*objective == 0) { // which has terms that are less
             EXPECT_THAT(terms.substr(terms.rfind("Why not")), HasSubstr(" −")) << terms;
+        }
     }
 }
 

@@ -580,7 +580,8 @@ TEST_F(PlanWindow, TheMapStandsAboveTheListWhereItsColumnsHaveNoRoomBesideIt)
     const std::size_t columns = panel().picture().tps().size();
     ASSERT_GE(columns, 7U);
     bool wasAbove = false, wasBeside = false;
-    for (const QSize size : {QSize(1600, 900), QSize(1366, 768), QSize(1024, 640)}) {
+    window.setMinimumSize(512, 320); // 1024 x 640 with large text has no more room than that
+    for (const QSize size : {QSize(1600, 900), QSize(1366, 768), QSize(1024, 640), QSize(640, 400)}) {
         window.resize(size);
         settle();
         const CanvasWidget &map = panel().canvas(PlanPart::map), &list = panel().canvas(PlanPart::best);
@@ -593,17 +594,6 @@ TEST_F(PlanWindow, TheMapStandsAboveTheListWhereItsColumnsHaveNoRoomBesideIt)
         wasAbove = wasAbove || isAbove;
         wasBeside = wasBeside || !isAbove;
         EXPECT_EQ(panel().findChild<QScrollArea*>()->horizontalScrollBar()->maximum(), 0) << size.width();
-        PlanBestLayouts shown(std::make_shared<std::optional<PlanChoice>>(), lightTheme());
-        shown.setPicture(std::make_shared<const PlanPicture>(panel().picture()));
-        RecorderCanvas canvas({0, 0, static_cast<float>(list.width()), static_cast<float>(list.height())});
-        shown.draw(canvas);
-        const auto texts = canvas.texts();
-        EXPECT_TRUE(std::ranges::any_of(texts,
-                                        [](const std::string& text) {
-                                            return text.starts_with("Places after the first") ||
-                                                   text.starts_with("After the first");
-                                        }))
-            << "what the places mean, at " << size.width() << ": " << list.height();
     }
     EXPECT_TRUE(wasAbove);
     EXPECT_TRUE(wasBeside);
